@@ -1,0 +1,253 @@
+// The values all else is about: what a feed document means, whatever format it came in.
+//
+// Every std::string is valid UTF-8 without NUL or C0 controls besides TAB and LF. "" means absent unless said otherwise.
+// URLs are absolute and http(s) unless said otherwise. The JSON that `feedmill parse` prints is a rendering of these
+// values (document_json.hpp); what goes into Redis is another (storage/entry_fields.hpp).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace feedmill {
+
+/// A point in time as publishers write it; UTC.
+using Time = std::chrono::sys_time<std::chrono::microseconds>;
+
+/// A text construct: RFC 4287 §3.1, applied to every format.
+struct Text {
+  std::string value;     ///< plain text, or markup when `type` says so (sanitised unless raw markup was asked for)
+  std::string type;      ///< "text/plain", "text/html", "application/xhtml+xml", or the media type given
+  std::string base;      ///< xml:base in force, "" if none
+  std::string language;  ///< xml:lang in force, "" if none
+  bool present = false;  ///< the element was there, even when its value is empty
+
+  bool operator==(const Text&) const = default;
+};
+
+/// A date: `time` is absent when it could not be read; `raw` is what the publisher wrote, trimmed.
+struct Date {
+  std::optional<Time> time;
+  std::string raw;
+
+  bool present() const { return !raw.empty(); }
+  bool operator==(const Date&) const = default;
+};
+
+struct Person {
+  std::string name, email, uri;
+
+  bool operator==(const Person&) const = default;
+};
+
+/// A link element of any format. `rel` is "alternate" when the document gave none.
+struct Link {
+  std::string href, rel, type, hreflang, title;
+  std::optional<std::uint64_t> length;
+
+  bool operator==(const Link&) const = default;
+};
+
+struct Category {
+  std::string term, scheme, label;
+
+  bool operator==(const Category&) const = default;
+};
+
+/// A file that belongs to an entry. `length` in bytes, `duration` in seconds.
+struct Enclosure {
+  std::string url, type, title;
+  std::optional<std::uint64_t> length;
+  std::optional<double> duration;
+
+  bool operator==(const Enclosure&) const = default;
+};
+
+struct Image {
+  std::string url, title, link, description;
+  std::optional<std::int64_t> width, height;
+
+  bool operator==(const Image&) const = default;
+};
+
+struct Generator {
+  std::string name, version, uri;
+
+  bool operator==(const Generator&) const = default;
+};
+
+/// An entry's content element; `src` when the content lies elsewhere (atom:content src).
+struct Content {
+  std::string value, type, base, language, src;
+
+  bool operator==(const Content&) const = default;
+};
+
+/// An element of a namespace without fields of its own, kept as it was: extensions.<prefix>.<name>[].
+/// `prefix` is the usual one of a known namespace, else the document's in lower case; "" for no namespace.
+struct Element {
+  std::string prefix, name, value;
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<Element> children;
+
+  bool operator==(const Element&) const = default;
+};
+
+struct ItunesCategory {
+  std::string text;
+  std::vector<ItunesCategory> categories;
+
+  bool operator==(const ItunesCategory&) const = default;
+};
+
+/// Apple's podcast namespace. `explicit_`: true, false, or present without a value that says either.
+struct Itunes {
+  enum class Explicit { absent, yes, no, other };
+  std::string author, subtitle, summary, title, image, new_feed_url, episode_type, type, duration_raw;
+  std::vector<std::string> keywords;
+  std::optional<bool> block, complete;
+  Explicit explicit_ = Explicit::absent;
+  std::optional<double> duration;  ///< seconds
+  std::optional<std::int64_t> episode, season, order;
+  std::optional<Person> owner;
+  std::vector<ItunesCategory> categories;
+
+  bool operator==(const Itunes&) const = default;
+};
+
+/// Media RSS: media:group and its children taken together. Attribute lists keep the JSON names of the parse contract.
+struct Media {
+  using Attributes = std::vector<std::pair<std::string, std::string>>;
+  std::vector<Attributes> content, thumbnails, credits, peer_links;
+  Attributes rating, license, restriction, player, community;
+  std::string title, description;
+
+  bool operator==(const Media&) const = default;
+};
+
+/// georss, gml and W3C geo as GeoJSON has it; `coordinates` is JSON text ("[1.5,2]"), "" when unreadable.
+struct Geo {
+  std::string type, coordinates, srs_name;
+  std::optional<std::int64_t> srs_dimension;
+
+  bool operator==(const Geo&) const = default;
+};
+
+/// One chapter of psc:chapters; `start` in seconds.
+struct Chapter {
+  std::optional<double> start;
+  std::string start_raw, title, href, image;
+
+  bool operator==(const Chapter&) const = default;
+};
+
+/// What a feed, each of its entries and an entry's source have in common.
+struct Common {
+  std::string id;    ///< atom:id, RSS guid, rdf:about, JSON id; "" when the document gave none
+  std::string link;  ///< the page this is about
+  std::vector<Link> links;
+  Text title, rights, info;
+  std::string author;  ///< display form of the first of `authors`: "Name (email)" or whichever is there
+  std::vector<Person> authors, contributors;
+  std::optional<Person> publisher;
+  Date published, updated, created, expired, valid_from, valid_until;
+  std::vector<Category> categories;
+  std::string language;
+  std::optional<Image> image;
+  std::string icon, logo, favicon, banner_image;
+  std::optional<Generator> generator;
+  std::vector<std::string> licenses;
+  std::vector<Enclosure> enclosures;
+  std::optional<Itunes> itunes;
+  std::optional<Media> media;
+  std::optional<Geo> geo;
+  std::vector<Chapter> chapters;
+  std::string chapters_version;
+  std::vector<Element> extensions;
+
+  bool operator==(const Common&) const = default;
+};
+
+/// Where an entry was taken from: atom:source, RSS source (then only `title` and `url`).
+struct Source : Common {
+  Text subtitle;
+  std::string url;
+
+  bool operator==(const Source&) const = default;
+};
+
+struct Entry : Common {
+  /// What identifies the post inside its feed, never empty: `id`, else `link`, else "digest:" and a hash of title, date
+  /// and content (DESIGN §5). Over 1 KiB it is "sha256:<hex>" (SECURITY T19). Derived, never random.
+  std::string guid;
+  std::optional<bool> guid_is_permalink;
+  Text summary;
+  std::vector<Content> content;
+  std::string comments, comments_feed, comment_api, external_url;
+  std::vector<Source> source;  ///< none or one
+
+  bool operator==(const Entry&) const = default;
+};
+
+enum class Format {
+  rss090, rss091n, rss091u, rss092, rss093, rss094, rss10, rss11, rss20, rss,
+  atom01, atom02, atom03, atom10, atom, json1, json11, cdf
+};
+
+/// What the document was repaired for or guessed at. `none`: a legal document.
+enum class Bozo {
+  none, malformed_xml, malformed_json, undefined_entity, undeclared_namespace, truncated,
+  encoding_override, encoding_undetermined, non_xml_content_type
+};
+
+/// What a publisher got wrong and we repaired or dropped; the words are metric labels (OPERATIONS §3).
+enum class Flaw { encoding, entity, namespace_, structure, date, url, duplicate_guid, missing_guid, truncated, other };
+
+struct Cloud {
+  std::string domain, port, path, register_procedure, protocol;
+
+  bool operator==(const Cloud&) const = default;
+};
+
+struct TextInput {
+  std::string title, description, name, link;
+
+  bool operator==(const TextInput&) const = default;
+};
+
+/// sy:updatePeriod and friends, as written (HTTP F6 reads them).
+struct Syndication {
+  std::string update_period, update_frequency, update_base;
+
+  bool operator==(const Syndication&) const = default;
+};
+
+/// One feed document.
+struct Feed : Common {
+  Format format{};
+  std::string encoding;  ///< label used to decode, lower case
+  Bozo bozo = Bozo::none;
+  std::string bozo_detail;
+  std::vector<std::pair<std::string, std::string>> namespaces;  ///< prefix → URI as declared
+  std::vector<std::pair<Flaw, std::uint32_t>> flaws;            ///< each at most once, with its count
+
+  Text subtitle;
+  std::string docs, rating, self, next, prev, first, last, error_reports_to;
+  std::optional<std::string> new_location;
+  std::vector<std::string> hubs;
+  std::optional<std::int64_t> ttl;  ///< minutes
+  std::optional<Cloud> cloud;
+  std::optional<TextInput> text_input;
+  std::vector<int> skip_hours;
+  std::vector<std::string> skip_days;
+  std::optional<Syndication> syndication;
+
+  std::vector<Entry> entries;  ///< in document order
+
+  bool operator==(const Feed&) const = default;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,47 @@
+// The one way into parsers/: bytes in, a Feed out.
+#pragma once
+
+#include <boost/system/result.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "parsers/feed.hpp"
+
+namespace feedmill {
+
+/// Why a document is no feed; the names are those of HTTP §11 (parse.empty, parse.not_a_feed …).
+struct ParseError {
+  enum class Code { empty, not_a_feed, malformed, charset, limit };
+  Code code{};
+  std::string detail;  ///< for people: what was found instead
+};
+
+/// What of an entry's markup survives (SECURITY §4): `strict` S1–S13, `classic` feedparser's lists, `raw` untouched.
+enum class HtmlPolicy { strict, classic, raw };
+
+/// What is known about a document besides its bytes. The views must live until read_feed returns.
+struct DocumentHints {
+  std::string_view url;               ///< where the bytes came from, after redirects; absolute, or "" when unknown
+  std::string_view content_type;      ///< the Content-Type header, "" if none; its charset counts
+  std::string_view content_location;  ///< resolved against `url`; an unsafe scheme is ignored
+  std::string_view content_language;
+  HtmlPolicy html = HtmlPolicy::strict;
+};
+
+/// Reads one feed document: decodes to UTF-8, recognises the format from content, parses, normalises, sanitises.
+///
+/// RSS 0.9x/2.0, RSS 1.0, Atom 0.3/1.0 (RFC 4287), JSON Feed 1.0/1.1. Charset, first that is given: byte-order mark,
+/// Content-Type, XML declaration, else UTF-8 (RFC 7303 §3).
+/// `body` is what the server sent, content-encoding removed; it is not kept.
+/// Pure and reentrant; linear in body; throws only std::bad_alloc.
+boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints);
+
+}  // namespace feedmill
+
+// Lets result<Feed, ParseError>::value() throw something readable; ours look at error() instead.
+namespace boost::system {
+[[noreturn]] inline void throw_exception_from_error(const feedmill::ParseError& error, const boost::source_location&) {
+  throw std::runtime_error("not a feed: " + error.detail);
+}
+}  // namespace boost::system
