@@ -1,0 +1,124 @@
+// The Redis side: schedule, feeds, entries, signals (DESIGN §3–§5). The header is the manual; the keys are keys.hpp's.
+#pragma once
+
+#include <boost/system/result.hpp>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/records.hpp"
+
+namespace feedmill {
+
+template <class T>
+using StoreResult = boost::system::result<T, StoreError>;
+
+struct StoreOptions {
+  std::string url;       ///< redis://[user[:password]@]host[:port][/db], unix:///path[?db=N] or unix:/path
+  std::string password;  ///< wins over the one in the URL
+  std::string key_prefix;
+  Milliseconds timeout{5000};  ///< of one command, of connecting
+  bool allow_eviction = false;
+  std::uint64_t signals_max_len = 100'000;
+  bool signals_deleted = false;  ///< publish post_deleted for trims (OPERATIONS signals.deleted)
+};
+
+/// One blocking connection to the store. Not thread-safe: the worker gives each its own thread.
+/// A call lasts at most `timeout`; it connects, loads the scripts and authenticates when needed, and never retries: after
+/// an error the caller decides (RELIABILITY E3). Texts in errors never hold the password.
+class Store {
+ public:
+  explicit Store(StoreOptions options);
+  ~Store();
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+
+  /// Connects now and checks what must hold: server version, maxmemory-policy, schema version; creates meta:store in an
+  /// empty store. `unsupported` says what the operator must change.
+  StoreResult<void> open();
+
+  /// Drops the connection; the next call connects anew.
+  void disconnect();
+  /// Connections made after the first one, for redis_reconnects_total.
+  std::uint64_t reconnects() const;
+  StoreResult<Milliseconds> now();
+
+  // --- the refresh cycle ------------------------------------------------------------------------------------------
+
+  /// Takes up to `max` due feeds, longest overdue first, and hides them from others for `lease` (RELIABILITY L1).
+  /// `request` counts up per worker: a repeated number returns the stored batch again (L3).
+  struct ClaimRequest {
+    std::string worker;  ///< 32 hex digits
+    std::uint64_t request = 0;
+    std::size_t max = 1;
+    Milliseconds lease{90'000};
+    HostLimits host;
+    std::optional<Milliseconds> due_by;  ///< only feeds that were due at that time, their deferral apart (run --once)
+    std::vector<std::string> only;       ///< just these feeds, due or not (refresh in-process); "" = by schedule
+  };
+  StoreResult<ClaimBatch> claim(const ClaimRequest& request);
+
+  /// Read-only: what is known of a document's guids, with the old values of what differs (RELIABILITY L5).
+  struct LookUp {
+    std::string feed_url;
+    std::span<const EntryRecord> entries;
+  };
+  /// Several at once travel in one round trip. The answers stand in the order of `wanted`.
+  std::vector<StoreResult<Known>> look_up(std::span<const LookUp> wanted);
+
+  /// Stores, reschedules and signals what each refresh found, all or nothing for each. `stale`, nothing written: another
+  /// worker has claimed the feed since. `dup`: this very commit had gone through before.
+  /// Several at once travel in one round trip (PERFORMANCE fact 4).
+  std::vector<StoreResult<Committed>> commit(std::span<const Commit> commits);
+
+  /// Gives claims back: old due time, slot freed. Foreign claims are left alone. Returns how many were ours (L9).
+  StoreResult<std::size_t> release(std::span<const Claim> claims);
+
+  /// Tells that this worker lives, for `ttl`; `fields`: host, pid, version, in flight.
+  StoreResult<void> heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl);
+  StoreResult<void> retire(const std::string& worker);
+
+  // --- feeds ------------------------------------------------------------------------------------------------------
+
+  /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url).
+  StoreResult<std::vector<bool>> add_feeds(std::span<const NewFeed> feeds);
+  /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (L17). Resumable.
+  StoreResult<bool> remove_feed(const std::string& feed_url);
+  /// All registered feed URLs, sorted.
+  StoreResult<std::vector<std::string>> feeds();
+  /// What is known of each; absent where it is not registered.
+  StoreResult<std::vector<std::optional<FeedRecord>>> feed_records(std::span<const std::string> feed_urls);
+  /// Makes feeds due now. `floor`: not sooner than this after the last refresh; nothing is held back when `force`.
+  StoreResult<std::vector<Wake>> wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force);
+
+  // --- entries (DESIGN §3.2) ----------------------------------------------------------------------------------------
+
+  StoreResult<std::optional<StoredEntry>> get(const std::string& id);
+  StoreResult<std::optional<StoredEntry>> get_by_guid(const std::string& feed_url, const std::string& guid);
+  /// Newest first, at most `limit`, after `before` when given.
+  StoreResult<std::vector<StoredEntry>> all_by_order(const std::string& feed_url, std::size_t limit = 20,
+                                                     const std::optional<EntryCursor>& before = {});
+
+  // --- signals ------------------------------------------------------------------------------------------------------
+
+  /// Up to `count` records after stream id `after` ("$" = those to come, "0" = from the first), waiting up to `block`
+  /// when there are none. `block` must stay below the command timeout.
+  StoreResult<std::vector<SignalRecord>> read_signals(const std::string& after, std::size_t count, Milliseconds block);
+  /// Id of the newest record, "0-0" when there is none.
+  StoreResult<std::string> last_signal();
+
+  StoreResult<FleetFigures> figures();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace feedmill
+
+namespace boost::system {
+[[noreturn]] void throw_exception_from_error(const feedmill::StoreError& error, const boost::source_location& where);
+}  // namespace boost::system
