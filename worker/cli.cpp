@@ -105,18 +105,18 @@ class Tree {
     try {
       root_.parse(arguments);
     } catch (const CLI::CallForHelp&) {
-      return NoCommand{exit_code::done, root_.help(), true};
+      return NoCommand{exits::done, root_.help(), true};
     } catch (const CLI::ExtrasError&) {
-      return NoCommand{exit_code::usage, unknown(root_.remaining(true)), false};
+      return NoCommand{exits::usage, unknown(root_.remaining(true)), false};
     } catch (const CLI::ParseError& error) {
-      return NoCommand{exit_code::usage, verb_name() + error.what() + hint(), false};
+      return NoCommand{exits::usage, verb_name() + error.what() + hint(), false};
     }
     if (version_) chosen_ = VersionVerb{};
     if (!chosen_) {
       const bool group = !root_.get_subcommands().empty();
-      return NoCommand{exit_code::usage, group ? root_.get_subcommands().front()->help() : root_.help(), true};
+      return NoCommand{exits::usage, group ? root_.get_subcommands().front()->help() : root_.help(), true};
     }
-    if (quiet_ && verbose_) return NoCommand{exit_code::usage, "-q and -v exclude each other", false};
+    if (quiet_ && verbose_) return NoCommand{exits::usage, "-q and -v exclude each other", false};
     if (!line_.flags.contains("log.level") && quiet_) line_.flags["log.level"] = "error";
     if (!line_.flags.contains("log.level") && verbose_) line_.flags["log.level"] = "debug";
     line_.terminal.quiet = quiet_;

@@ -21,7 +21,7 @@
 namespace feedmill {
 
 /// Exit codes (OPERATIONS §1).
-namespace exit_code {
+namespace exits {
 inline constexpr int done = 0;
 inline constexpr int no = 1;  ///< ran well, the answer is no
 inline constexpr int usage = 64;
@@ -32,7 +32,7 @@ inline constexpr int directory = 73;
 inline constexpr int unfinished = 75;  ///< try again
 inline constexpr int configuration = 78;
 inline constexpr int interrupted = 130;
-}  // namespace exit_code
+}  // namespace exits
 
 struct RunVerb {
   bool once = false;
@@ -100,7 +100,7 @@ struct CommandLine {
 
 /// Nothing to carry out: help was asked for (exit 0, `text` is data), or the command line is wrong (exit 64).
 struct NoCommand {
-  int exit = exit_code::usage;
+  int exit = exits::usage;
   std::string text;  ///< help, or one line that says what is wrong and what to do
   bool help = false;
 };
