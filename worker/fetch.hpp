@@ -2,13 +2,14 @@
 // decided in decide.hpp.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include <boost/asio/awaitable.hpp>
 
 #include "worker/report.hpp"
 
