@@ -9,8 +9,12 @@
 #include <variant>
 #include <vector>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include "worker/address_guard.hpp"
+#include "worker/http_client.hpp"
+#include "worker/http_fields.hpp"
 #include "worker/report.hpp"
 
 namespace feedmill {
@@ -24,8 +28,10 @@ struct Validators {
 };
 
 struct FetchRequest {
-  std::string url;        ///< canonical absolute http(s) URL
+  std::string feed_url;   ///< the feed's own address: what the feed-id in our User-Agent is made of (HTTP P19)
+  std::string url;        ///< canonical absolute http(s) URL to ask; the feed's address unless it has moved
   Validators validators;  ///< sent on exactly the hop whose URL equals validators.url
+  bool identity = false;  ///< ask for no content coding: the retry of HTTP §4 after broken compression
 };
 
 /// One answer on the way; `location` as resolved, "" for the last.
@@ -33,15 +39,17 @@ struct Hop {
   std::string url;
   int status = 0;
   std::string location;
+
+  bool operator==(const Hop&) const = default;
 };
 
-using Header = std::pair<std::string, std::string>;  ///< name in lower case, value without surrounding white space
-
+/// Over all hops; `first_byte` is that of the last answer, since the start.
 struct FetchTimings {
   std::chrono::duration<double> total{}, connect{}, first_byte{};
 };
 
-/// A complete final answer, any status but a followed redirect. `body` is as received: content coding still on.
+/// A complete final answer of any status but 3xx, and 304. `body` is as received: content coding still on
+/// (content_coding.hpp takes it off).
 struct FetchResponse {
   int status = 0;
   std::string url;  ///< of the last hop
@@ -50,20 +58,59 @@ struct FetchResponse {
   std::vector<Hop> hops;  ///< all, the last included
   FetchTimings timings;
   std::uint32_t connections_new = 0, connections_reused = 0;
+  std::uint64_t wire_bytes = 0;  ///< received on all hops: headers and bodies
+  bool conditional = false;      ///< the last hop carried validators
+  bool opened_by_allow = false;  ///< the last hop's server is one that `egress.allow` opens (HTTP P6)
 
   /// First value of that name (lower case), "" when absent.
   std::string_view header(std::string_view name) const;
+  /// What this answer says about itself, fit to be kept (HTTP P1); `url` is that of the last hop.
+  Validators validators() const;
 };
 
-/// No complete answer. `hops` are those that had one.
+/// No complete answer, or a redirect that cannot be followed: then `status` and `headers` are that answer's
+/// (Retry-After counts on 3xx too, HTTP P9).
 struct FetchError {
   Reason reason{};
   std::string detail;
-  std::vector<Hop> hops;
+  std::vector<Hop> hops;  ///< those that had an answer
   FetchTimings timings;
-  bool sent = false;  ///< an HTTP byte got out (HTTP P6)
+  bool sent = false;  ///< an HTTP byte got out, on any hop (HTTP P6)
+  int status = 0;     ///< 0 when there was none
+  std::vector<Header> headers;
+  std::uint32_t connections_new = 0, connections_reused = 0;
+  std::uint64_t wire_bytes = 0;
 };
 
 using FetchResult = std::variant<FetchResponse, FetchError>;
+
+struct FetchOptions {
+  std::chrono::milliseconds wall = std::chrono::seconds(60);     ///< over all hops
+  std::chrono::milliseconds connect = std::chrono::seconds(10);  ///< TCP and TLS
+  std::uint64_t max_body_bytes = 16u << 20;
+  bool http2 = true;
+  bool allow_downgrade = false;  ///< follow redirects from https to http
+  EgressPolicy egress;
+  std::string contact;  ///< URL for the User-Agent, "" for none
+  std::size_t max_connections = 256 + 16;
+};
+
+/// Fetches feeds, thousands at a time. Lives on one loop thread and must outlive every fetch() under way.
+class Fetcher {
+ public:
+  Fetcher(boost::asio::any_io_executor executor, FetchOptions options);
+
+  /// One conditional GET and the redirects it meets, at most 5 (HTTP §5). Cancellation unwinds with operation_aborted.
+  boost::asio::awaitable<FetchResult> fetch(FetchRequest request);
+
+ private:
+  boost::asio::awaitable<HttpResult> ask(HttpRequest request);
+
+  FetchOptions options_;
+  HttpClient client_;
+};
+
+/// "feedmill/<version> (+<contact>; feed-id=<16 hex>)": HTTP P19.
+std::string user_agent(std::string_view contact, std::string_view feed_url);
 
 }  // namespace feedmill

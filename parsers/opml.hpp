@@ -1,0 +1,69 @@
+// Lists of subscriptions as OPML (1.0, 1.1, 2.0): what the file says, line by line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace feedmill {
+
+/// Limits of SECURITY T32.
+inline constexpr std::size_t max_opml_bytes = 64 * 1024 * 1024;
+inline constexpr std::size_t max_opml_depth = 32;
+inline constexpr std::size_t max_opml_rows = 200'000;
+
+/// Names of OPML are in OPML's own spelling ("xmlUrl"), others as written, prefix included.
+using OpmlAttributes = std::vector<std::pair<std::string, std::string>>;
+
+/// An outline that names a feed.
+struct OpmlRow {
+  std::size_t line = 0;              ///< where its tag begins, from 1
+  std::string url;                   ///< trimmed, else as written; never ""
+  std::vector<std::string> folders;  ///< names of the outlines around it, outermost first
+  OpmlAttributes attributes;         ///< all but the URL's and xmlns, in document order
+
+  bool operator==(const OpmlRow&) const = default;
+};
+
+/// A place where the file is not what it should be.
+struct OpmlProblem {
+  enum class Kind {
+    broken,  ///< not well-formed or no OPML; what could be read around it was
+    refused  ///< an outline that should be a feed and is none
+  };
+  std::size_t line = 0;
+  Kind kind{};
+  std::string detail;  ///< for people; may quote the file
+
+  bool operator==(const OpmlProblem&) const = default;
+};
+
+struct Opml {
+  std::vector<OpmlRow> rows;          ///< in document order, duplicates included
+  std::vector<OpmlProblem> problems;  ///< in document order; of `broken` the first hundred
+  std::vector<std::pair<std::string, std::string>>
+      namespaces;  ///< prefix → URI; the first declaration of a prefix counts
+};
+
+/// Reads an OPML file, whatever state it is in: a broken one gives the outlines that can be made out.
+///
+/// An outline is a feed when it has `xmlUrl` in any case, or `url` and the type rss or atom. It is read tag by tag, not
+/// as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T14).
+/// Pure and reentrant; linear in `bytes`; throws only std::bad_alloc.
+Opml read_opml(std::string_view bytes);
+
+/// Something to write: a folder has children's rows only through OpmlOutline::folders.
+struct OpmlOutline {
+  std::vector<std::vector<std::string>> folders;  ///< every folder it stands in, outermost first; none: at the top
+  OpmlAttributes attributes;                      ///< in the order to write
+};
+
+/// An OPML 2.0 document, UTF-8. `date_created` as RFC 822 writes it. Folders come in the order in which `outlines` name
+/// them first. `namespaces` are declared at the root. Equal arguments give equal bytes.
+std::string write_opml(std::string_view title, std::string_view date_created,
+                       const std::vector<std::pair<std::string, std::string>>& namespaces,
+                       const std::vector<OpmlOutline>& outlines);
+
+}  // namespace feedmill

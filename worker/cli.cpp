@@ -1,0 +1,435 @@
+#include "worker/cli.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "worker/config.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::array<std::string_view, 8> states = {"new",     "healthy", "degraded",    "failing",
+                                                    "blocked", "gone",    "quarantined", "paused"};
+constexpr std::array<std::string_view, 12> types = {"feed_created",   "feed_modified", "feed_moved",   "feed_failing",
+                                                    "feed_recovered", "feed_gone",     "feed_rekeyed", "feed_gap",
+                                                    "post_created",   "post_modified", "post_deleted", "post_trimmed"};
+
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> names) {
+  const std::string_view nearest = nearest_name(name, names);
+  return nearest.empty() ? std::string() : fmt::format(", did you mean {}?", nearest);
+}
+
+[[noreturn]] void refuse(std::string text) {
+  throw CLI::ValidationError(std::move(text));
+}
+
+std::uint64_t number(std::string_view flag, const std::string& text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
+    refuse(fmt::format("{}: \"{}\" is no number from {} to {}", flag, visible(text), least, most));
+  }
+  return value;
+}
+
+void one_of(std::string_view flag, const std::string& text, std::span<const std::string_view> names) {
+  if (std::find(names.begin(), names.end(), text) != names.end()) return;
+  const std::string hint = did_you_mean(text, names);
+  refuse(fmt::format("{}: \"{}\" is none of {}{}", flag, visible(text), fmt::join(names, " "), hint));
+}
+
+/// "1763689990:Entry:17", as `entries` tells it.
+EntryCursor cursor(const std::string& text) {
+  EntryCursor before;
+  const std::size_t colon = text.find(':');
+  const char* const end = text.data() + std::min(colon, text.size());
+  const auto [read_to, error] = std::from_chars(text.data(), end, before.score);
+  if (colon == std::string::npos || error != std::errc{} || read_to != end || colon + 1 == text.size()) {
+    refuse(fmt::format("--before: \"{}\" is no SCORE:ID such as 1763689990:Entry:17", visible(text)));
+  }
+  before.id = text.substr(colon + 1);
+  return before;
+}
+
+/// "$", "0", "1763690000000" or "1763690000000-3".
+void check_stream_id(const std::string& text) {
+  if (text == "$") return;
+  const auto digits = [](std::string_view part) {
+    return !part.empty() && part.size() <= 19 && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const std::string_view view = text;
+  const std::size_t dash = view.find('-');
+  if (digits(view.substr(0, dash)) && (dash == std::string_view::npos || digits(view.substr(dash + 1)))) return;
+  refuse(fmt::format("--from: \"{}\" is no stream id such as 1763690000000-3, 0 or $", visible(text)));
+}
+
+std::pair<std::string, std::string> header(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || colon == 0) {
+    refuse(fmt::format("--header: \"{}\" is no \"Name: value\"", visible(text)));
+  }
+  std::string value = text.substr(colon + 1);
+  value.erase(0, value.find_first_not_of(" \t"));
+  value.erase(value.find_last_not_of(" \t") + 1);
+  return {text.substr(0, colon), value};
+}
+
+/// The tree of verbs. CLI11 fills `chosen` and the members of `line` while it parses.
+class Tree {
+ public:
+  Tree() : root_("feedmill: asynchronous feed ingestion, from HTTP to Redis", "feedmill") {
+    root_.require_subcommand(0, 1);
+    root_.set_help_flag("-h,--help", "This help; of a verb after its name");
+    root_.fallthrough();
+    everywhere();
+    configuration();
+    feeds();
+    lists();
+    entries();
+    signals();
+    documents();
+    others();
+    root_.footer("Examples:\n  feedmill add https://example.org/feed.xml\n  feedmill run\n  feedmill tail --json");
+  }
+
+  boost::system::result<CommandLine, NoCommand> read(std::vector<std::string> arguments) {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    try {
+      root_.parse(arguments);
+    } catch (const CLI::CallForHelp&) {
+      return NoCommand{exits::done, root_.help(), true};
+    } catch (const CLI::ExtrasError&) {
+      return NoCommand{exits::usage, unknown(root_.remaining(true)), false};
+    } catch (const CLI::ParseError& error) {
+      return NoCommand{exits::usage, verb_name() + error.what() + hint(), false};
+    }
+    if (version_) chosen_ = VersionVerb{};
+    if (!chosen_) {
+      const bool group = !root_.get_subcommands().empty();
+      return NoCommand{exits::usage, group ? root_.get_subcommands().front()->help() : root_.help(), true};
+    }
+    if (quiet_ && verbose_) return NoCommand{exits::usage, "-q and -v exclude each other", false};
+    if (!line_.flags.contains("log.level") && quiet_) line_.flags["log.level"] = "error";
+    if (!line_.flags.contains("log.level") && verbose_) line_.flags["log.level"] = "debug";
+    line_.terminal.quiet = quiet_;
+    line_.terminal.verbose = verbose_;
+    line_.verb = std::move(*chosen_);
+    return line_;
+  }
+
+ private:
+  /// A verb: its arguments live in a `Kind`, which becomes the chosen one when `check` finds nothing wrong.
+  template <class Kind, class Check>
+  std::pair<CLI::App*, std::shared_ptr<Kind>> verb(CLI::App& parent, const char* name, const char* about,
+                                                   const char* example, Check check) {
+    auto arguments = std::make_shared<Kind>();
+    CLI::App* const app = parent.add_subcommand(name, about);
+    app->fallthrough();
+    app->footer(
+        fmt::format("Example:\n  {}\n\nOptions of every verb (--json, -q, -v, --config …): feedmill -h", example));
+    app->callback([this, arguments, check] {
+      check(*arguments);
+      chosen_ = *arguments;
+    });
+    return {app, arguments};
+  }
+
+  template <class Kind>
+  std::pair<CLI::App*, std::shared_ptr<Kind>> verb(const char* name, const char* about, const char* example) {
+    return verb<Kind>(root_, name, about, example, [](const Kind&) {});
+  }
+
+  template <class Kind, class Check>
+  std::pair<CLI::App*, std::shared_ptr<Kind>> verb(const char* name, const char* about, const char* example,
+                                                   Check check) {
+    return verb<Kind>(root_, name, about, example, check);
+  }
+
+  void everywhere() {
+    root_.add_flag("--json", line_.terminal.json, "JSON on stdout, a line for each object");
+    root_.add_flag("-q,--quiet", quiet_, "Only data and errors");
+    root_.add_flag("-v,--verbose", verbose_, "Say more");
+    root_
+        .add_option_function<std::string>(
+            "--color",
+            [this](const std::string& text) {
+              constexpr std::array<std::string_view, 3> modes = {"auto", "always", "never"};
+              one_of("--color", text, modes);
+              line_.terminal.color = text == "always"  ? ColorMode::always
+                                     : text == "never" ? ColorMode::never
+                                                       : ColorMode::automatic;
+            },
+            "auto, always or never")
+        ->type_name("WHEN");
+    root_.add_flag("--version", version_, "Versions of feedmill and its libraries");
+    root_
+        .add_option_function<std::string>(
+            "--config", [this](const std::string& text) { line_.config_file = text; }, "Configuration file")
+        ->type_name("FILE");
+  }
+
+  void configuration() {
+    for (const Option& option : option_table()) {
+      if (option.flag.empty()) continue;
+      root_
+          .add_option_function<std::string>(
+              std::string(option.flag),
+              [this, key = std::string(option.key)](const std::string& text) { line_.flags[key] = text; },
+              fmt::format("{} ({}; {})", option.meaning, option.key,
+                          option.fallback.empty() ? "empty" : option.fallback))
+          ->type_name(std::string(option.unit))
+          ->group("Configuration");
+    }
+  }
+
+  void feeds() {
+    const auto needs_urls = [](const auto& arguments) {
+      if (arguments.urls.empty()) refuse("URL is missing");
+    };
+    auto [add, added] =
+        verb<AddVerb>("add", "Add feeds", "feedmill add https://example.org/feed.xml --now", needs_urls);
+    add->add_option("URL", added->urls, "Absolute http or https addresses");
+    add->add_flag("--now", added->now, "Fetch at once and show what came");
+    add->add_option_function<std::string>(
+           "--keep", [to = added](const std::string& text) { to->keep = number("--keep", text, 1, 1'000'000); },
+           "Entries to keep of these feeds (default: retention.entries)")
+        ->type_name("N");
+    add->add_option_function<std::string>(
+           "--interval-min",
+           [to = added](const std::string& text) {
+             to->interval_min = std::chrono::minutes(number("--interval-min", text, 1, 525'600));
+           },
+           "Never fetch more often than every so many minutes")
+        ->type_name("MINUTES");
+
+    auto [remove, removed] = verb<RemoveVerb>("remove", "Remove feeds with everything stored of them",
+                                              "feedmill remove https://example.org/feed.xml --yes", needs_urls);
+    remove->add_option("URL", removed->urls, "Addresses of feeds");
+    remove->add_flag("--yes", removed->yes, "Do not ask");
+    remove->add_flag("--dry-run", removed->dry_run, "Only say what would be removed");
+
+    auto [refresh, refreshed] =
+        verb<RefreshVerb>("refresh", "Fetch feeds now and show what came",
+                          "feedmill refresh https://example.org/feed.xml", [](const RefreshVerb& arguments) {
+                            if (arguments.urls.empty() && !arguments.all) refuse("URL is missing (or --all)");
+                            if (!arguments.urls.empty() && arguments.all) refuse("URL and --all exclude each other");
+                          });
+    refresh->add_option("URL", refreshed->urls, "Addresses of feeds");
+    refresh->add_flag("--all", refreshed->all, "Every feed");
+    refresh->add_flag("--defer", refreshed->defer, "Only make them due; a running worker fetches them");
+    refresh->add_flag("--ignore-floor", refreshed->ignore_floor, "Even if the last fetch was a moment ago");
+
+    auto [show, shown] = verb<ShowVerb>("show", "All that is known of one feed",
+                                        "feedmill show https://example.org/feed.xml", [](const ShowVerb& arguments) {
+                                          if (arguments.url.empty()) refuse("URL is missing");
+                                        });
+    show->add_option("URL", shown->url, "Address of a feed");
+  }
+
+  void lists() {
+    auto [list, listed] = verb<ListVerb>("list", "All feeds, one a line", "feedmill list --state failing --json");
+    list->add_option_function<std::string>(
+            "--state",
+            [to = listed](const std::string& text) {
+              one_of("--state", text, states);
+              to->state = text;
+            },
+            "Only feeds in this state")
+        ->type_name("STATE");
+    list->add_option("--host", listed->host, "Only feeds of this host")->type_name("HOST");
+    list->add_flag("--due", listed->due, "Only feeds that are due");
+
+    auto [import, imported] =
+        verb<ImportVerb>("import", "Add the feeds of an OPML file or of a list of URLs, one a line",
+                         "feedmill import subscriptions.opml --dry-run", [](const ImportVerb& arguments) {
+                           if (arguments.file.empty()) refuse("FILE is missing (- for stdin)");
+                         });
+    import->add_option("FILE", imported->file, "OPML or a list of URLs; - for stdin");
+    import->add_flag("--dry-run", imported->dry_run, "Only say what would be added");
+
+    verb<ExportVerb>("export", "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml");
+  }
+
+  void entries() {
+    auto [list, listed] =
+        verb<EntriesVerb>("entries", "Entries of a feed, newest first",
+                          "feedmill entries https://example.org/feed.xml --limit 5", [](const EntriesVerb& arguments) {
+                            if (arguments.url.empty()) refuse("URL is missing");
+                          });
+    list->add_option("URL", listed->url, "Address of a feed");
+    list->add_option_function<std::string>(
+            "--limit", [to = listed](const std::string& text) { to->limit = number("--limit", text, 1, 1'000'000); },
+            "At most so many (20)")
+        ->type_name("N");
+    list->add_option_function<std::string>(
+            "--before", [to = listed](const std::string& text) { to->before = cursor(text); },
+            "Only those after this one in the order: SCORE:ID as the last line tells it")
+        ->type_name("SCORE:ID");
+
+    auto [one, arguments] =
+        verb<EntryVerb>("entry", "One entry", "feedmill entry Entry:17", [](const EntryVerb& entry) {
+          if (entry.id.empty() && entry.feed.empty() && entry.guid.empty())
+            refuse("ID is missing (or --feed and --guid)");
+          if (entry.id.empty() && (entry.feed.empty() || entry.guid.empty()))
+            refuse("--feed and --guid need each other");
+          if (!entry.id.empty() && (!entry.feed.empty() || !entry.guid.empty()))
+            refuse("ID and --guid exclude each other");
+        });
+    one->add_option("ID", arguments->id, "Such as Entry:17");
+    one->add_option("--feed", arguments->feed, "Address of its feed")->type_name("URL");
+    one->add_option("--guid", arguments->guid, "What identifies it inside its feed")->type_name("GUID");
+  }
+
+  void signals() {
+    auto [tail, tailed] = verb<TailVerb>("tail", "Signals as they come", "feedmill tail --type post_created --json",
+                                         [](const TailVerb&) {});
+    tailed->from = "$";
+    tail->add_option_function<std::string>(
+            "--from",
+            [to = tailed](const std::string& text) {
+              check_stream_id(text);
+              to->from = text;
+            },
+            "After this stream id; 0: all there are")
+        ->type_name("ID");
+    tail->add_option_function<std::vector<std::string>>(
+            "--type",
+            [to = tailed](const std::vector<std::string>& texts) {
+              for (const std::string& text : texts) one_of("--type", text, types);
+              to->types = texts;
+            },
+            "Only this type; may be repeated")
+        ->allow_extra_args(false)
+        ->type_name("TYPE");
+  }
+
+  void documents() {
+    auto [parse, parsed] =
+        verb<ParseVerb>("parse", "Read a feed document and print it as JSON; no Redis, no network",
+                        "feedmill parse --url https://example.org/feed.xml feed.xml", [](const ParseVerb& arguments) {
+                          if (arguments.file.empty() && !arguments.pipe) refuse("FILE is missing (- for stdin)");
+                          if (!arguments.file.empty() && arguments.pipe) refuse("FILE and --pipe exclude each other");
+                        });
+    parse->add_option("FILE", parsed->file, "The response body; - for stdin");
+    parse->add_option("--url", parsed->url, "Where it came from: the base of relative links")->type_name("URL");
+    parse->add_option("--content-type", parsed->content_type, "Its Content-Type header")->type_name("TYPE");
+    parse
+        ->add_option_function<std::vector<std::string>>(
+            "--header",
+            [to = parsed](const std::vector<std::string>& texts) {
+              for (const std::string& text : texts) to->headers.push_back(header(text));
+            },
+            "Another response header; may be repeated")
+        ->allow_extra_args(false)
+        ->type_name("\"NAME: VALUE\"");
+    auto* const raw = parse->add_flag_callback(
+        "--raw-html", [to = parsed] { to->html = HtmlPolicy::raw; }, "Leave markup as it is");
+    parse
+        ->add_option_function<std::string>(
+            "--html-policy",
+            [to = parsed](const std::string& text) {
+              constexpr std::array<std::string_view, 2> policies = {"strict", "classic"};
+              one_of("--html-policy", text, policies);
+              to->html = text == "classic" ? HtmlPolicy::classic : HtmlPolicy::strict;
+            },
+            "strict or classic")
+        ->type_name("POLICY")
+        ->excludes(raw);
+    parse->add_flag("--pipe", parsed->pipe, "Answer JSON requests, a line each, from stdin");
+  }
+
+  void others() {
+    auto [run, ran] =
+        verb<RunVerb>("run", "The worker: fetches what is due until it is stopped", "feedmill run --once");
+    run->add_flag("--once", ran->once, "Try every feed that is due once, then exit");
+
+    CLI::App* const config = root_.add_subcommand("config", "The configuration in force");
+    config->fallthrough();
+    config->require_subcommand(0, 1);
+    auto [show, shown] = verb<ConfigShowVerb>(*config, "show", "Every option's value", "feedmill config show --changed",
+                                              [](const ConfigShowVerb&) {});
+    show->add_flag("--origin", shown->origin, "Where each value comes from");
+    show->add_flag("--changed", shown->changed, "Only what differs from the default");
+  }
+
+  /// The verb that was named, its parents included; nullptr when none.
+  const CLI::App* named() const {
+    const CLI::App* app = nullptr;
+    for (auto found = root_.get_subcommands(); !found.empty(); found = found.front()->get_subcommands()) {
+      app = found.front();
+    }
+    return app;
+  }
+
+  std::string verb_name() const {
+    const CLI::App* const app = named();
+    return app == nullptr ? std::string() : app->get_name() + ": ";
+  }
+
+  std::string hint() const {
+    const CLI::App* const app = named();
+    return app == nullptr ? " (see feedmill -h)" : fmt::format(" (see feedmill {} -h)", path_of(*app));
+  }
+
+  static std::string path_of(const CLI::App& app) {
+    const CLI::App* const parent = app.get_parent();
+    const bool nested = parent != nullptr && parent->get_parent() != nullptr;
+    return nested ? path_of(*parent) + " " + app.get_name() : app.get_name();
+  }
+
+  std::string unknown(std::vector<std::string> extras) const {
+    std::erase(extras, "--");
+    const std::string extra = extras.empty() ? "--" : extras.front();
+    const CLI::App* const app = named();
+    std::vector<std::string> names;
+    if (extra.size() > 1 && extra.front() == '-') {
+      for (const CLI::App* const owner : {app, &root_}) {
+        if (owner == nullptr) continue;
+        for (const CLI::Option* const option : owner->get_options()) {
+          for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+        }
+      }
+      const std::string flag = extra.substr(0, extra.find('='));
+      return fmt::format("{}unknown flag {}{}{}", verb_name(), visible(flag), suggestion(flag, names), hint());
+    }
+    const CLI::App& parent = app == nullptr ? root_ : *app;
+    for (const CLI::App* const sub : parent.get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(sub->get_name());
+    }
+    if (names.empty()) return fmt::format("{}\"{}\" is one argument too many{}", verb_name(), visible(extra), hint());
+    return fmt::format("{}unknown verb \"{}\"{}{}", verb_name(), visible(extra), suggestion(extra, names), hint());
+  }
+
+  static std::string suggestion(std::string_view name, const std::vector<std::string>& names) {
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    return did_you_mean(name, views);
+  }
+
+  CLI::App root_;
+  CommandLine line_;
+  std::optional<Verb> chosen_;
+  bool quiet_ = false, verbose_ = false, version_ = false;
+};
+
+}  // namespace
+
+boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments) {
+  return Tree().read(arguments);
+}
+
+std::span<const std::string_view> feed_states() {
+  return states;
+}
+std::span<const std::string_view> signal_types() {
+  return types;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,115 @@
+// The command line as a value: which verb with which arguments (OPERATIONS §1). Reads arguments and nothing else.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <boost/system/result.hpp>
+
+#include "parsers/read_feed.hpp"
+#include "storage/records.hpp"
+#include "worker/terminal.hpp"
+
+namespace feedmill {
+
+/// Exit codes (OPERATIONS §1).
+namespace exits {
+inline constexpr int done = 0;
+inline constexpr int no = 1;  ///< ran well, the answer is no
+inline constexpr int usage = 64;
+inline constexpr int bad_input = 65;
+inline constexpr int unavailable = 69;  ///< Redis or the server's program
+inline constexpr int bug = 70;
+inline constexpr int directory = 73;
+inline constexpr int unfinished = 75;  ///< try again
+inline constexpr int configuration = 78;
+inline constexpr int interrupted = 130;
+}  // namespace exits
+
+struct RunVerb {
+  bool once = false;
+};
+struct AddVerb {
+  std::vector<std::string> urls;
+  bool now = false;
+  std::optional<std::uint64_t> keep;
+  std::optional<std::chrono::minutes> interval_min;
+};
+struct RemoveVerb {
+  std::vector<std::string> urls;
+  bool yes = false, dry_run = false;
+};
+struct ListVerb {
+  std::string state, host;  ///< "" = any
+  bool due = false;
+};
+struct ShowVerb {
+  std::string url;
+};
+struct ImportVerb {
+  std::string file;  ///< "-" = stdin
+  bool dry_run = false;
+};
+struct ExportVerb {};
+struct RefreshVerb {
+  std::vector<std::string> urls;
+  bool all = false, defer = false, ignore_floor = false;
+};
+struct EntriesVerb {
+  std::string url;
+  std::uint64_t limit = 20;
+  std::optional<EntryCursor> before;
+};
+struct EntryVerb {
+  std::string id;          ///< or
+  std::string feed, guid;  ///< both
+};
+struct TailVerb {
+  std::string from;                ///< stream id; "$" = from now on
+  std::vector<std::string> types;  ///< none = all
+};
+struct ParseVerb {
+  std::string file;  ///< "-" = stdin
+  std::string url, content_type;
+  std::vector<std::pair<std::string, std::string>> headers;
+  HtmlPolicy html = HtmlPolicy::strict;
+  bool pipe = false;
+};
+struct ConfigShowVerb {
+  bool origin = false, changed = false;
+};
+struct VersionVerb {};
+
+using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, ListVerb, ShowVerb, ImportVerb, ExportVerb, RefreshVerb,
+                          EntriesVerb, EntryVerb, TailVerb, ParseVerb, ConfigShowVerb, VersionVerb>;
+
+struct CommandLine {
+  Verb verb;
+  TerminalOptions terminal;
+  std::filesystem::path config_file;                      ///< --config, "" when not given
+  std::map<std::string, std::string, std::less<>> flags;  ///< configuration key → text, for load_config
+};
+
+/// Nothing to carry out: help was asked for (exit 0, `text` is data), or the command line is wrong (exit 64).
+struct NoCommand {
+  int exit = exits::usage;
+  std::string text;  ///< help, or one line that says what is wrong and what to do
+  bool help = false;
+};
+
+/// Reads the arguments after the program's name. Pure.
+boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments);
+
+/// The states of a feed, and the types of signals that exist (HTTP §4, DESIGN §4).
+std::span<const std::string_view> feed_states();
+std::span<const std::string_view> signal_types();
+
+}  // namespace feedmill

@@ -1,0 +1,120 @@
+#include "worker/commands.hpp"
+
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "worker/commands_about.hpp"
+#include "worker/commands_entries.hpp"
+#include "worker/commands_feeds.hpp"
+#include "worker/commands_lists.hpp"
+#include "worker/commands_parse.hpp"
+#include "worker/commands_refresh.hpp"
+#include "worker/commands_store.hpp"
+#include "worker/commands_tail.hpp"
+#include "worker/config.hpp"
+#include "worker/interrupt.hpp"
+#include "worker/run.hpp"
+
+namespace feedmill {
+namespace {
+
+boost::system::result<Config, int> configuration(const CommandLine& line, Terminal& terminal) {
+  ConfigSources sources;
+  sources.file = line.config_file;
+  sources.environment = process_environment();
+  sources.flags = line.flags;
+  auto config = load_config(sources);
+  if (config.has_error()) {
+    for (const ConfigProblem& problem : config.error()) terminal.error(visible(to_string(problem)));
+    return exits::configuration;
+  }
+  for (const std::string& warning : config->warnings) terminal.note("feedmill: warning: " + visible(warning));
+  return std::move(*config);
+}
+
+/// The verbs that need a configuration. Each says what of the rest it needs.
+class Carrier {
+ public:
+  Carrier(const Config& config, Terminal& terminal) : config_(config), terminal_(terminal) {}
+
+  int operator()(const RunVerb& verb) const { return run(config_, verb.once); }
+
+  int operator()(const ConfigShowVerb& verb) const { return carry_out(verb, config_, terminal_); }
+
+  int operator()(const ImportVerb& verb) const {
+    note_interrupts();
+    const auto list = read_list(verb);
+    if (list.has_error()) return fail(terminal_, "import", list.error());
+    return with_store("import", [&](const VerbContext& context) { return carry_out(verb, *list, context); });
+  }
+
+  int operator()(const TailVerb& verb) const {
+    note_interrupts();
+    auto session = StoreSession::open(config_);
+    if (session.has_error()) return fail(terminal_, "tail", session.error());
+    return carry_out(verb, config_, std::move(*session), terminal_);
+  }
+
+  template <class StoreVerb>
+  int operator()(const StoreVerb& verb) const {
+    note_interrupts();
+    return with_store(name_of(verb), [&](const VerbContext& context) { return carry_out(verb, context); });
+  }
+
+ private:
+  static std::string_view name_of(const AddVerb&) { return "add"; }
+  static std::string_view name_of(const RemoveVerb&) { return "remove"; }
+  static std::string_view name_of(const ListVerb&) { return "list"; }
+  static std::string_view name_of(const ShowVerb&) { return "show"; }
+  static std::string_view name_of(const ExportVerb&) { return "export"; }
+  static std::string_view name_of(const RefreshVerb&) { return "refresh"; }
+  static std::string_view name_of(const EntriesVerb&) { return "entries"; }
+  static std::string_view name_of(const EntryVerb&) { return "entry"; }
+
+  template <class Work>
+  int with_store(std::string_view verb, Work work) const {
+    auto session = StoreSession::open(config_);
+    if (session.has_error()) return fail(terminal_, verb, session.error());
+    const int code = work(VerbContext{config_, session->store(), terminal_});
+    terminal_.flush();  // before a private server is stopped, which takes its time
+    return code;
+  }
+
+  const Config& config_;
+  Terminal& terminal_;
+};
+
+}  // namespace
+
+int tell(const NoCommand& nothing, Terminal& terminal) {
+  if (nothing.exit == exits::done) {
+    terminal.raw(nothing.text);
+  } else if (nothing.help) {
+    terminal.note(nothing.text);
+  } else {
+    terminal.error(nothing.text);
+  }
+  return nothing.exit;
+}
+
+int carry_out(const CommandLine& line, Terminal& terminal) {
+  if (const auto* const parse = std::get_if<ParseVerb>(&line.verb)) return carry_out(*parse, terminal);
+  if (const auto* const version = std::get_if<VersionVerb>(&line.verb)) return carry_out(*version, terminal);
+  const auto config = configuration(line, terminal);
+  if (config.has_error()) return config.error();
+  return std::visit(
+      [&](const auto& verb) {
+        using Kind = std::decay_t<decltype(verb)>;
+        if constexpr (std::is_same_v<Kind, ParseVerb> || std::is_same_v<Kind, VersionVerb>) {
+          return exits::bug;  // carried out above
+        } else {
+          return Carrier(*config, terminal)(verb);
+        }
+      },
+      line.verb);
+}
+
+}  // namespace feedmill

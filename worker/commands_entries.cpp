@@ -1,0 +1,115 @@
+#include "worker/commands_entries.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "worker/commands_records.hpp"
+#include "worker/interrupt.hpp"
+#include "worker/moments.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t page_size = 200;  // entries per store call: each may have 2 MiB
+
+std::string time_of(const StoredEntry& entry) {
+  const std::string_view text = field_of(entry.fields, "timestamp");
+  std::int64_t seconds = 0;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return rfc3339(Milliseconds(seconds * 1000));
+}
+
+EntryCursor place_of(const StoredEntry& entry) {
+  EntryCursor place;
+  const std::string_view text = field_of(entry.fields, "timestamp");
+  std::from_chars(text.data(), text.data() + text.size(), place.score);
+  place.id = entry.id;
+  return place;
+}
+
+/// Text of many lines, each cleaned, line breaks kept.
+std::string visible_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    out += visible(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    out += "\n  ";
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+void tell(Terminal& terminal, const StoredEntry& entry) {
+  if (terminal.json()) return terminal.line(entry_json(entry));
+  terminal.line(terminal.bold(visible(entry.id)));
+  for (const auto& [name, value] : entry.fields)
+    terminal.line(fmt::format("{}: {}", visible(name), visible_lines(value)));
+}
+
+}  // namespace
+
+int carry_out(const EntriesVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "entries", {verb.url}, "give an absolute http or https URL");
+  if (!urls) return exits::bad_input;
+  const std::string& url = urls->front();
+  const auto records = context.store.feed_records(*urls);
+  if (records.has_error()) return fail(terminal, "entries", records.error());
+  if (!records->front()) {
+    terminal.error(fmt::format("entries: no such feed: {} (see feedmill list)", visible(url)));
+    return exits::no;
+  }
+  Columns table(terminal, {{"TIME", 20}, {"ID", 14}, {"TITLE", 0}});
+  if (!terminal.json()) table.heading();
+  std::optional<EntryCursor> before = verb.before;
+  std::size_t shown = 0;
+  while (shown < verb.limit) {
+    stop_if_interrupted();
+    const std::size_t wanted = std::min<std::size_t>(page_size, verb.limit - shown);
+    const auto page = context.store.all_by_order(url, wanted, before);
+    if (page.has_error()) return fail(terminal, "entries", page.error());
+    for (const StoredEntry& entry : *page) {
+      if (terminal.json()) {
+        terminal.line(entry_json(entry));
+      } else {
+        const std::string& title = entry.get("title");
+        table.row({time_of(entry), entry.id, title.empty() ? entry.get("link") : title});
+      }
+    }
+    shown += page->size();
+    if (!page->empty()) before = place_of(page->back());
+    if (page->size() < wanted) return exits::done;
+  }
+  if (!terminal.json() && before) {
+    terminal.flush();
+    terminal.note(fmt::format("older: feedmill entries {} --before {}:{}", visible(url), before->score, before->id));
+  }
+  return exits::done;
+}
+
+int carry_out(const EntryVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  StoreResult<std::optional<StoredEntry>> found = std::optional<StoredEntry>();
+  std::string what = visible(verb.id);
+  if (!verb.id.empty()) {
+    found = context.store.get(verb.id);
+  } else {
+    const auto urls = feed_urls(terminal, "entry", {verb.feed}, "give an absolute http or https URL");
+    if (!urls) return exits::bad_input;
+    found = context.store.get_by_guid(urls->front(), verb.guid);
+    what = fmt::format("guid \"{}\" in {}", visible(verb.guid), visible(urls->front()));
+  }
+  if (found.has_error()) return fail(terminal, "entry", found.error());
+  if (!*found) {
+    terminal.error(fmt::format("entry: no such entry: {} (see feedmill entries URL)", what));
+    return exits::no;
+  }
+  tell(terminal, **found);
+  return exits::done;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,169 @@
+#include "worker/commands_feeds.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/commands_records.hpp"
+#include "worker/commands_refresh.hpp"
+#include "worker/interrupt.hpp"
+#include "worker/moments.hpp"
+#include "worker/subscriptions.hpp"
+#include "worker/web_url.hpp"
+
+namespace feedmill {
+namespace {
+
+/// One feed and what was done with it.
+void tell(Terminal& terminal, std::string_view result, const std::string& url) {
+  if (!terminal.json()) return terminal.line(fmt::format("{} {}", result, visible(url)));
+  boost::json::object row = json_row();
+  row["url"] = url;
+  row["result"] = result;
+  terminal.line(row);
+}
+
+std::string counted(std::size_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+}
+
+bool is_due(const FeedRecord& record, Milliseconds now) {
+  return record.due && *record.due <= now && record.claim.empty();
+}
+
+}  // namespace
+
+int carry_out(const AddVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "add", verb.urls, "nothing was added");
+  if (!urls) return exits::bad_input;
+  FeedSettings settings;
+  settings.keep = verb.keep;
+  if (verb.interval_min) settings.interval_min = static_cast<std::uint64_t>(verb.interval_min->count()) * 60;
+  std::vector<NewFeed> feeds;
+  for (const std::string& url : *urls) {
+    NewFeed& feed = feeds.emplace_back();
+    feed.feed_url = url;
+    feed.settings = settings_json(settings);
+  }
+  const auto added = context.store.add_feeds(feeds);
+  if (added.has_error()) return fail(terminal, "add", added.error());
+  for (std::size_t i = 0; i < urls->size(); ++i) {
+    const bool is_new = (*added)[i];
+    tell(terminal, is_new ? "added" : "present", (*urls)[i]);
+    if (!is_new && (verb.keep || verb.interval_min)) {
+      terminal.note(fmt::format("{} was there already and keeps its settings", visible((*urls)[i])));
+    }
+  }
+  if (!verb.now) return exits::done;
+  terminal.flush();
+  RefreshVerb refresh;
+  refresh.urls = *urls;
+  return carry_out(refresh, context);
+}
+
+int carry_out(const RemoveVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "remove", verb.urls, "nothing was removed");
+  if (!urls) return exits::bad_input;
+  const auto records = all_records(context.store, *urls);
+  if (records.has_error()) return fail(terminal, "remove", records.error());
+  std::uint64_t entries = 0;
+  bool all_known = true;
+  for (std::size_t i = 0; i < urls->size(); ++i) {
+    if (const auto& record = (*records)[i]) {
+      entries += record->entries;
+    } else {
+      all_known = false;
+      terminal.error(
+          fmt::format("remove: no such feed: {}; nothing was removed (see feedmill list)", visible((*urls)[i])));
+    }
+  }
+  if (!all_known) return exits::no;
+  if (verb.dry_run) {
+    for (const std::string& url : *urls) tell(terminal, "would remove", url);
+    return exits::done;
+  }
+  if (!verb.yes) {
+    if (!terminal.can_ask()) {
+      terminal.error("remove: this deletes feeds and their entries; say --yes, or --dry-run to see what would go");
+      return exits::usage;
+    }
+    if (!terminal.confirm(fmt::format("Remove {} with {} stored entries?", counted(urls->size(), "feed"), entries))) {
+      terminal.note("nothing was removed");
+      return exits::no;
+    }
+  }
+  Progress progress(terminal, "removing", urls->size());
+  for (std::size_t i = 0; i < urls->size(); ++i) {
+    stop_if_interrupted();
+    progress.reached(i);
+    const auto removed = context.store.remove_feed((*urls)[i]);
+    if (removed.has_error()) return fail(terminal, "remove", removed.error());
+    tell(terminal, *removed ? "removed" : "gone already", (*urls)[i]);
+  }
+  return exits::done;
+}
+
+int carry_out(const ListVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto now = context.store.now();
+  if (now.has_error()) return fail(terminal, "list", now.error());
+  const auto urls = context.store.feeds();
+  if (urls.has_error()) return fail(terminal, "list", urls.error());
+  if (urls->empty()) terminal.note("no feeds yet: feedmill add URL, or feedmill import FILE");
+
+  Columns table(terminal, {{"STATE", 11}, {"ENTRIES", 7, true}, {"NEXT", 10}, {"LAST", 19}, {"TITLE", 28}, {"URL", 0}});
+  if (!terminal.json()) table.heading();
+  constexpr std::size_t step = 500;
+  for (std::size_t begin = 0; begin < urls->size(); begin += step) {
+    stop_if_interrupted();
+    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(step, urls->size() - begin));
+    const auto records = context.store.feed_records(part);
+    if (records.has_error()) return fail(terminal, "list", records.error());
+    for (const std::optional<FeedRecord>& record : *records) {
+      if (!record) continue;  // removed meanwhile
+      if (!verb.state.empty() && record->state.state != verb.state) continue;
+      if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
+      if (verb.due && !is_due(*record, *now)) continue;
+      if (terminal.json()) {
+        terminal.line(list_json(*record));
+      } else {
+        const std::string next = !record->claim.empty()  ? "fetching"
+                                 : !record->due          ? "-"
+                                 : is_due(*record, *now) ? "due"
+                                                         : from_now(*record->due, *now);
+        table.row({record->state.state, std::to_string(record->entries), next, last_result(record->state),
+                   std::string(field_of(record->feed, "title")), record->feed_url});
+      }
+    }
+  }
+  return exits::done;
+}
+
+int carry_out(const ShowVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "show", {verb.url}, "give an absolute http or https URL");
+  if (!urls) return exits::bad_input;
+  const auto now = context.store.now();
+  if (now.has_error()) return fail(terminal, "show", now.error());
+  const auto records = context.store.feed_records(*urls);
+  if (records.has_error()) return fail(terminal, "show", records.error());
+  const std::optional<FeedRecord>& record = records->front();
+  if (!record) {
+    terminal.error(fmt::format("show: no such feed: {} (see feedmill list)", visible(urls->front())));
+    return exits::no;
+  }
+  if (terminal.json()) {
+    terminal.line(show_json(*record));
+    return exits::done;
+  }
+  Columns table(terminal, {{"", 18}, {"", 0}});
+  for (const auto& [name, value] : show_lines(*record, *now)) table.row({name, value});
+  return exits::done;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,26 @@
+// `feedmill parse`: one document read and printed, without Redis, network or configuration (conformance contract).
+#pragma once
+
+#include <string>
+
+#include "worker/cli.hpp"
+#include "worker/terminal.hpp"
+
+namespace feedmill {
+
+/// What reading one document comes to.
+struct ParseAnswer {
+  int exit = exits::done;
+  std::string out;  ///< the document's JSON, one line; "" when it is no feed
+  std::string err;  ///< one line, "" when it is a feed
+};
+
+/// Reads `verb.file` and parses it.
+ParseAnswer parse_file(const ParseVerb& verb);
+
+/// Answers one request of `parse --pipe`, {"argv":[…]}, with {"rc":…,"out":…,"err":…}. No newline at the end.
+std::string answer_request(const std::string& request);
+
+int carry_out(const ParseVerb& verb, Terminal& terminal);
+
+}  // namespace feedmill

@@ -1,0 +1,165 @@
+// Configuration: one table of options, read once from defaults, a file, the environment and flags (OPERATIONS §2).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/system/result.hpp>
+
+#include "parsers/read_feed.hpp"
+#include "worker/log.hpp"
+
+namespace feedmill {
+
+/// Whether a private Redis is started (RELIABILITY §10): when no URL is given, always, never.
+enum class EmbeddedMode { automatic, always, never };
+
+/// Where a listener binds; none: `off`. Port 0: any free one.
+using ListenAddress = std::optional<boost::asio::ip::tcp::endpoint>;
+
+/// Every option's effective value. The defaults live in the table alone: take a Config from load_config.
+/// Each part of the program gets its own small Options made from this, by value.
+struct Config {
+  struct Redis {
+    std::string url;                      ///< "" = embedded; may hold a password
+    std::filesystem::path password_file;  ///< "" = none
+    std::string password;                 ///< what stands in password_file
+    std::string key_prefix;
+    std::chrono::milliseconds timeout{};
+    EmbeddedMode embedded{};
+  } redis;
+  struct Store {
+    std::filesystem::path data_dir;
+    bool allow_eviction = false;
+    std::uint32_t connections = 0;
+  } store;
+  struct Retention {
+    std::uint32_t entries = 0;
+    bool strict = false;
+    std::uint32_t hard_cap = 0;
+    std::chrono::milliseconds grace{};
+  } retention;
+  struct Signals {
+    std::uint32_t max_len = 0;
+    bool deleted = false;
+  } signals;
+  struct Worker {
+    std::uint32_t lanes = 0;
+    std::uint32_t cpu_threads = 0;
+  } worker;
+  struct Schedule {
+    std::chrono::milliseconds lease{}, commit_budget{}, poll{};
+    std::chrono::milliseconds min_floor{}, floor{}, ceiling{}, manual_floor{};
+    std::uint32_t import_rate = 0, catch_up_rate = 0;  ///< feeds per second, 0 = unpaced
+  } schedule;
+  struct Host {
+    std::uint32_t concurrency = 0;
+    std::chrono::milliseconds spacing{};
+  } host;
+  struct Fetch {
+    std::string contact;
+    std::chrono::milliseconds wall{}, connect{};
+    std::uint64_t max_body = 0;  ///< decoded bytes
+    bool http2 = false, allow_downgrade = false;
+  } fetch;
+  struct Egress {
+    std::vector<std::string> allow, deny;  ///< CIDR[:port[-port]], checked to be readable (SECURITY E6)
+    std::vector<std::string> ports;        ///< port[-port]
+  } egress;
+  struct Html {
+    HtmlPolicy policy{};
+  } html;
+  struct Admin {
+    ListenAddress listen;
+  } admin;
+  struct Drain {
+    std::chrono::milliseconds listen{}, timeout{};
+  } drain;
+  struct Log {
+    LogLevel level{};
+    LogFormat format{};
+  } log;
+
+  std::map<std::string, std::string, std::less<>> origins;  ///< key → "default", "environment FEEDMILL_REDIS_URL", …
+  std::vector<std::string> warnings;                        ///< legal but unwise, one sentence each
+
+  /// True when the store is a private server of ours: asked for, or no URL and not forbidden.
+  bool embedded() const { return redis.embedded == EmbeddedMode::always || redis.url.empty(); }
+};
+
+/// The place of an option's value in a Config; which alternative it is says how it is written.
+using ConfigField =
+    std::variant<std::string& (*)(Config&), std::filesystem::path& (*)(Config&), bool& (*)(Config&),
+                 std::uint32_t& (*)(Config&), std::chrono::milliseconds& (*)(Config&), std::uint64_t& (*)(Config&),
+                 std::vector<std::string>& (*)(Config&), ListenAddress& (*)(Config&), EmbeddedMode& (*)(Config&),
+                 HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&), LogFormat& (*)(Config&)>;
+
+/// One row of the table: parsing, `--help` and `config show` are made from it.
+struct Option {
+  std::string_view key;       ///< in the file: "redis.url"
+  std::string_view env;       ///< without the leading FEEDMILL_
+  std::string_view flag;      ///< "--redis", "" when there is none
+  std::string_view fallback;  ///< the default as a person would write it, or what it depends on
+  std::string_view unit;      ///< what may be written: "URL", "duration", "auto/true/false"
+  std::string_view meaning;
+  ConfigField field;
+  /// What is wrong with the value as a remedy for people, "" when nothing is. Null: every readable value is legal.
+  std::string (*check)(const Config&) = nullptr;
+};
+
+/// All options, in the order of the manual. Constant for the life of the program.
+std::span<const Option> option_table();
+
+/// Where configuration comes from besides the defaults; later ones win: file, environment, flags.
+struct ConfigSources {
+  std::filesystem::path file;                                   ///< --config; "" = search (see config_file)
+  std::map<std::string, std::string, std::less<>> environment;  ///< all of it: FEEDMILL_* and HOME, XDG_*, …
+  std::map<std::string, std::string, std::less<>> flags;        ///< key → text
+};
+
+/// The environment of this process.
+std::map<std::string, std::string, std::less<>> process_environment();
+
+/// The file that will be read: --config, else the first feedmill.toml that exists in $CONFIGURATION_DIRECTORY,
+/// $XDG_CONFIG_HOME/feedmill (~/.config/feedmill), /etc/feedmill. "" when there is none.
+std::filesystem::path config_file(const ConfigSources& sources);
+
+/// One reason why a configuration is refused.
+struct ConfigProblem {
+  std::string key;     ///< "" when the file as a whole cannot be read
+  std::string value;   ///< as written, secrets hidden
+  std::string origin;  ///< "file /etc/feedmill/feedmill.toml:3", "environment FEEDMILL_FLOOR", "flag --keep"
+  std::string remedy;
+
+  bool operator==(const ConfigProblem&) const = default;
+};
+
+/// One line: key = value (origin): remedy.
+std::string to_string(const ConfigProblem& problem);
+
+[[noreturn]] void throw_exception_from_error(const std::vector<ConfigProblem>& problems, const boost::source_location&);
+
+/// Reads and checks everything; on failure all problems at once, at least one (the caller exits 78).
+boost::system::result<Config, std::vector<ConfigProblem>> load_config(const ConfigSources& sources);
+
+/// One option as `config show` prints it. `value` as one would write it, secrets as "<set>".
+struct ShownOption {
+  std::string key, value, origin, fallback, meaning;
+};
+
+/// All options in the order of the table.
+std::vector<ShownOption> show(const Config& config);
+
+/// The one of `names` that a typing error may have meant, "" when none is near.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names);
+
+}  // namespace feedmill

@@ -1,0 +1,34 @@
+// Taking the content coding off a body, within bounds: what is sent small may be meant to grow without end
+// (SECURITY T8). Pure; for the CPU threads.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <boost/system/result.hpp>
+
+#include "worker/report.hpp"
+
+namespace feedmill {
+
+struct DecodeLimits {
+  std::size_t max_bytes = 16u << 20;        ///< decoded; over it is limit.body
+  std::size_t max_ratio = 200;              ///< decoded : wire; over it is limit.ratio, but
+  std::size_t ratio_free_bytes = 1u << 20;  ///< up to here any ratio goes
+};
+
+struct DecodeError {
+  Reason reason{};  ///< limit.body, limit.ratio, limit.coding, http.truncated (broken or cut off)
+  std::string detail;
+};
+
+/// `content_encoding` is the field's value, several lines joined: "", identity, gzip (x-gzip), br or zstd; several
+/// members or frames on end count as one. Never holds more than the limits allow and one buffer.
+boost::system::result<std::string, DecodeError> decode_content(std::string body, std::string_view content_encoding,
+                                                               const DecodeLimits& limits);
+
+/// Starts like gzip or zstd: compression nobody declared (HTTP §4).
+bool looks_compressed(std::string_view body);
+
+}  // namespace feedmill

@@ -1,0 +1,609 @@
+#include "worker/http_client.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <sys/socket.h>
+#include <system_error>
+#include <unordered_map>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+using asio::posix::stream_descriptor;
+using std::chrono::steady_clock;
+
+/// libcurl's global state: set up before the first handle, kept until the process ends.
+void need_libcurl() {
+  static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (once != CURLE_OK) throw std::runtime_error("libcurl cannot be initialised");
+}
+
+struct FreeEasy {
+  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+};
+using Easy = std::unique_ptr<CURL, FreeEasy>;
+
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using List = std::unique_ptr<curl_slist, FreeList>;
+
+List list_of(const std::vector<std::string>& lines) {
+  List list;
+  for (const std::string& line : lines) {
+    curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+    if (longer == nullptr) throw std::bad_alloc();
+    static_cast<void>(list.release());
+    list.reset(longer);
+  }
+  return list;
+}
+
+template <class Value>
+void set(CURL* easy, CURLoption option, Value value) {
+  const CURLcode code = curl_easy_setopt(easy, option, value);
+  if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+  if (code != CURLE_OK) throw std::logic_error(std::string("libcurl refuses an option: ") + curl_easy_strerror(code));
+}
+
+std::chrono::duration<double> seconds_of(CURL* easy, CURLINFO info) {
+  curl_off_t microseconds = 0;
+  curl_easy_getinfo(easy, info, &microseconds);
+  return std::chrono::microseconds(microseconds);
+}
+
+long long_of(CURL* easy, CURLINFO info) {
+  long value = 0;
+  curl_easy_getinfo(easy, info, &value);
+  return value;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+struct Refusal {
+  Reason reason{};
+  std::string detail;
+};
+
+}  // namespace
+
+/// The multi handle and what it needs of the loop: one timer, and a watch on every socket libcurl waits for.
+class HttpClient::Engine {
+ public:
+  Engine(asio::any_io_executor executor, HttpClientOptions options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  const asio::any_io_executor& executor() const { return executor_; }
+  const HttpClientOptions& options() const { return options_; }
+
+  Easy take_handle();
+  void give_back(Easy easy);
+  void add(CURL* easy);
+  void remove(CURL* easy);
+
+  static int close_socket(void* engine, curl_socket_t socket);
+
+ private:
+  /// Shared with the waits under way, which may be called back after libcurl has let go of the socket: `engine` is null
+  /// from then on.
+  struct Watch {
+    Watch(Engine* owner, curl_socket_t socket) : engine(owner), descriptor(owner->executor_) {
+      boost::system::error_code failed;  // then nothing is ever reported, and the transfer ends by its timeouts
+      descriptor.assign(socket, failed);
+    }
+
+    Engine* engine;
+    stream_descriptor descriptor;
+    int wanted = 0;                         ///< CURL_POLL_IN, _OUT, both or none
+    bool reading = false, writing = false;  ///< waits under way
+  };
+
+  static int watch_socket(CURL*, curl_socket_t socket, int what, void* engine, void*);
+  static int set_timer(CURLM*, long milliseconds, void* engine);
+
+  void wait(const std::shared_ptr<Watch>& watch);
+  void forget(curl_socket_t socket);
+  void act(curl_socket_t socket, int events);
+
+  asio::any_io_executor executor_;
+  HttpClientOptions options_;
+  std::unordered_map<curl_socket_t, std::shared_ptr<Watch>> watches_;
+  std::vector<Easy> idle_;
+  std::shared_ptr<Engine*> alive_;  ///< what timer callbacks hold; null inside once we are gone
+  asio::steady_timer timer_;
+  CURLM* multi_;
+};
+
+/// A request in flight: joins the multi handle when made, leaves it when destroyed.
+class HttpClient::Transfer {
+ public:
+  Transfer(Engine& engine, const HttpRequest& request);
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  /// libcurl is done with it: wakes the coroutine.
+  void finish(CURLcode code);
+  /// After finish().
+  HttpResult result();
+  /// After the deadline has passed.
+  HttpFailure timed_out();
+
+  asio::steady_timer done;
+  bool finished = false;
+
+ private:
+  static std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer);
+  static std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer);
+  static curl_socket_t on_open(void* transfer, curlsocktype, curl_sockaddr* address);
+  static int on_request(void* transfer, char* peer, char*, int port, int);
+
+  void configure(const HttpRequest& request);
+  bool header_line(std::string_view line);
+  bool refuse(Reason reason, std::string detail);
+  bool egress_allows(Egress verdict, std::string_view address, unsigned port);
+  HttpTrace trace() const;
+  HttpFailure failure(Reason reason, std::string detail) const;
+  HttpFailure failure_of_code() const;
+  Reason connect_reason() const;
+
+  Engine& engine_;
+  Easy easy_;
+  List header_list_;
+  char error_text_[CURL_ERROR_SIZE]{};
+  CURLcode code_ = CURLE_OK;
+  steady_clock::time_point deadline_;
+  std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
+  int status_ = 0;
+  bool headers_done_ = false;  ///< of the final answer; what follows are trailers
+  std::uint64_t header_bytes_ = 0;
+  std::uint32_t header_lines_ = 0;
+  std::vector<Header> headers_;
+  std::string body_;
+};
+
+HttpClient::Engine::Engine(asio::any_io_executor executor, HttpClientOptions options)
+    : executor_(std::move(executor)),
+      options_(std::move(options)),
+      alive_(std::make_shared<Engine*>(this)),
+      timer_(executor_) {
+  need_libcurl();
+  multi_ = curl_multi_init();
+  if (multi_ == nullptr) throw std::bad_alloc();
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Engine::watch_socket);
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Engine::set_timer);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+  curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, 0L);  // admission is ours: waiting in there costs wall clock
+  curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(options_.max_connections));
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.keep_alive));
+}
+
+HttpClient::Engine::~Engine() {
+  *alive_ = nullptr;
+  timer_.cancel();
+  idle_.clear();
+  curl_multi_cleanup(multi_);  // closes the connections kept, through close_socket()
+  while (!watches_.empty()) forget(watches_.begin()->first);
+}
+
+Easy HttpClient::Engine::take_handle() {
+  if (idle_.empty()) {
+    Easy easy(curl_easy_init());
+    if (easy == nullptr) throw std::bad_alloc();
+    return easy;
+  }
+  Easy easy = std::move(idle_.back());
+  idle_.pop_back();
+  return easy;
+}
+
+void HttpClient::Engine::give_back(Easy easy) {
+  curl_easy_reset(easy.get());
+  idle_.push_back(std::move(easy));
+}
+
+void HttpClient::Engine::add(CURL* easy) {
+  if (curl_multi_add_handle(multi_, easy) != CURLM_OK) throw std::bad_alloc();
+}
+
+void HttpClient::Engine::remove(CURL* easy) {
+  curl_multi_remove_handle(multi_, easy);
+}
+
+int HttpClient::Engine::watch_socket(CURL*, curl_socket_t socket, int what, void* data, void*) {
+  Engine& engine = *static_cast<Engine*>(data);
+  if (what == CURL_POLL_REMOVE) {
+    engine.forget(socket);
+    return 0;
+  }
+  std::shared_ptr<Watch>& watch = engine.watches_[socket];
+  if (watch == nullptr) watch = std::make_shared<Watch>(&engine, socket);
+  watch->wanted = what;
+  engine.wait(watch);
+  return 0;
+}
+
+/// Starts the waits that are wanted and not yet under way. One that is no longer wanted runs out by itself.
+void HttpClient::Engine::wait(const std::shared_ptr<Watch>& watch) {
+  if ((watch->wanted & CURL_POLL_IN) != 0 && !watch->reading) {
+    watch->reading = true;
+    watch->descriptor.async_wait(stream_descriptor::wait_read, [watch](boost::system::error_code error) {
+      watch->reading = false;
+      if (watch->engine == nullptr || error == asio::error::operation_aborted) return;
+      if ((watch->wanted & CURL_POLL_IN) == 0) return;
+      Engine& engine = *watch->engine;
+      engine.act(watch->descriptor.native_handle(), error ? CURL_CSELECT_ERR : CURL_CSELECT_IN);
+      if (watch->engine != nullptr) engine.wait(watch);
+    });
+  }
+  if ((watch->wanted & CURL_POLL_OUT) != 0 && !watch->writing) {
+    watch->writing = true;
+    watch->descriptor.async_wait(stream_descriptor::wait_write, [watch](boost::system::error_code error) {
+      watch->writing = false;
+      if (watch->engine == nullptr || error == asio::error::operation_aborted) return;
+      if ((watch->wanted & CURL_POLL_OUT) == 0) return;
+      Engine& engine = *watch->engine;
+      engine.act(watch->descriptor.native_handle(), error ? CURL_CSELECT_ERR : CURL_CSELECT_OUT);
+      if (watch->engine != nullptr) engine.wait(watch);
+    });
+  }
+}
+
+/// The socket stays open: it is libcurl's until close_socket().
+void HttpClient::Engine::forget(curl_socket_t socket) {
+  const auto found = watches_.find(socket);
+  if (found == watches_.end()) return;
+  const std::shared_ptr<Watch> watch = std::move(found->second);
+  watches_.erase(found);
+  watch->engine = nullptr;
+  watch->descriptor.release();
+}
+
+/// libcurl may close a socket without having said CURL_POLL_REMOVE: the watch goes first.
+int HttpClient::Engine::close_socket(void* data, curl_socket_t socket) {
+  static_cast<Engine*>(data)->forget(socket);
+  return ::close(socket);
+}
+
+int HttpClient::Engine::set_timer(CURLM*, long milliseconds, void* data) {
+  Engine& engine = *static_cast<Engine*>(data);
+  if (milliseconds < 0) {
+    engine.timer_.cancel();
+    return 0;
+  }
+  engine.timer_.expires_after(std::chrono::milliseconds(milliseconds));  // cancels the wait before
+  engine.timer_.async_wait([alive = engine.alive_](boost::system::error_code error) {
+    if (!error && *alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
+  });
+  return 0;
+}
+
+/// Lets libcurl work, then wakes whoever's transfer has ended.
+void HttpClient::Engine::act(curl_socket_t socket, int events) {
+  int running = 0;
+  curl_multi_socket_action(multi_, socket, events, &running);
+  int waiting = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi_, &waiting)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    void* transfer = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+    static_cast<Transfer*>(transfer)->finish(message->data.result);
+  }
+}
+
+HttpClient::Transfer::Transfer(Engine& engine, const HttpRequest& request)
+    : done(engine.executor()),
+      engine_(engine),
+      easy_(engine.take_handle()),
+      header_list_(list_of(request.header_lines)),
+      deadline_(request.deadline) {
+  configure(request);
+  engine_.add(easy_.get());
+}
+
+HttpClient::Transfer::~Transfer() {
+  engine_.remove(easy_.get());
+  engine_.give_back(std::move(easy_));
+}
+
+/// HTTP §7, row by row.
+void HttpClient::Transfer::configure(const HttpRequest& request) {
+  CURL* const easy = easy_.get();
+  const HttpClientOptions& options = engine_.options();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(request.deadline - steady_clock::now()).count();
+
+  set(easy, CURLOPT_URL, request.url.c_str());
+  set(easy, CURLOPT_PRIVATE, this);
+  set(easy, CURLOPT_ERRORBUFFER, error_text_);
+  set(easy, CURLOPT_NOSIGNAL, 1L);
+  set(easy, CURLOPT_QUICK_EXIT, 1L);
+  set(easy, CURLOPT_TCP_NODELAY, 1L);
+  set(easy, CURLOPT_BUFFERSIZE, 32L << 10);
+
+  set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  set(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  set(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  set(easy, CURLOPT_UNRESTRICTED_AUTH, 0L);
+  set(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+  set(easy, CURLOPT_HTTP09_ALLOWED, 0L);
+  set(easy, CURLOPT_PROXY, "");
+  set(easy, CURLOPT_NOPROXY, "*");
+  set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  set(easy, CURLOPT_PIPEWAIT, 0L);
+  set(easy, CURLOPT_HTTP_VERSION,
+      static_cast<long>(options.http2 && !request.http1 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  set(easy, CURLOPT_FRESH_CONNECT, request.fresh_connection ? 1L : 0L);
+  set(easy, CURLOPT_MAXAGE_CONN, 60L);  // HTTP X1
+  set(easy, CURLOPT_MAXLIFETIME_CONN, 600L);
+
+  set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
+  set(easy, CURLOPT_HTTPHEADER, header_list_.get());
+  set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+
+  set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
+  set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(left, 1)));
+  set(easy, CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(options.stall_bytes_per_second));
+  set(easy, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_time.count()));
+  set(easy, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options.max_body_bytes));
+
+  set(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+  set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+  set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // with one, libcurl parses all roots for every connection
+  set(easy, CURLOPT_CAINFO, options.ca_bundle.c_str());
+
+  set(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  set(easy, CURLOPT_HEADERDATA, this);
+  set(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  set(easy, CURLOPT_WRITEDATA, this);
+  set(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open);
+  set(easy, CURLOPT_OPENSOCKETDATA, this);
+  set(easy, CURLOPT_CLOSESOCKETFUNCTION, &Engine::close_socket);
+  set(easy, CURLOPT_CLOSESOCKETDATA, &engine_);  // the connection outlives this transfer
+  set(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_request);
+  set(easy, CURLOPT_PREREQDATA, this);
+}
+
+bool HttpClient::Transfer::refuse(Reason reason, std::string detail) {
+  refusal_ = Refusal{reason, std::move(detail)};
+  return false;
+}
+
+bool HttpClient::Transfer::egress_allows(Egress verdict, std::string_view address, unsigned port) {
+  switch (verdict) {
+    case Egress::allowed:
+      return true;
+    case Egress::blocked_port:
+      return refuse(Reason::egress_port, "port " + std::to_string(port) + " is not open for requests");
+    case Egress::blocked_address:
+      break;
+  }
+  return refuse(Reason::egress_blocked, std::string(address) + " is no public address");
+}
+
+/// Every connection begins here (SECURITY E1). After a refusal libcurl tries the next address.
+curl_socket_t HttpClient::Transfer::on_open(void* data, curlsocktype, curl_sockaddr* address) {
+  Transfer& self = *static_cast<Transfer*>(data);
+  char text[INET6_ADDRSTRLEN] = "its address";
+  std::uint16_t port = 0;
+  if (address->family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address->addr, sizeof v4);
+    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+    port = ntohs(v4.sin_port);
+  } else if (address->family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, reinterpret_cast<const char*>(address) + offsetof(curl_sockaddr, addr), sizeof v6);
+    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+    port = ntohs(v6.sin6_port);
+  }
+  if (!self.egress_allows(self.engine_.options().egress.check(&address->addr, port), text, port))
+    return CURL_SOCKET_BAD;
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/// Called before each request, on reused connections too.
+int HttpClient::Transfer::on_request(void* data, char* peer, char*, int port, int) {
+  Transfer& self = *static_cast<Transfer*>(data);
+  const auto number = static_cast<std::uint16_t>(port);
+  if (!self.egress_allows(self.engine_.options().egress.check(peer, number), peer, number))
+    return CURL_PREREQFUNC_ABORT;
+  self.refusal_.reset();  // an address before this one may have been refused
+  return CURL_PREREQFUNC_OK;
+}
+
+std::size_t HttpClient::Transfer::on_header(char* data, std::size_t, std::size_t size, void* transfer) {
+  return static_cast<Transfer*>(transfer)->header_line({data, size}) ? size : 0;
+}
+
+bool HttpClient::Transfer::header_line(std::string_view line) {
+  const HttpClientOptions& options = engine_.options();
+  header_bytes_ += line.size();
+  ++header_lines_;
+  if (header_bytes_ > options.max_header_bytes || header_lines_ > options.max_header_lines ||
+      line.size() > options.max_header_line_bytes) {
+    return refuse(Reason::limit_header, "more header than is read");
+  }
+  if (headers_done_) return true;   // a trailer
+  if (line.starts_with("HTTP/")) {  // a new answer: those before were 1xx
+    headers_.clear();
+    status_ = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));
+    return true;
+  }
+  const std::string_view text = trimmed(line);
+  if (text.empty()) {
+    headers_done_ = long_of(easy_.get(), CURLINFO_RESPONSE_CODE) >= 200;
+    return true;
+  }
+  if ((line.front() == ' ' || line.front() == '\t') && !headers_.empty()) {  // folded: RFC 9112 §5.2
+    headers_.back().second.append(" ").append(text);
+    return true;
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == line.npos) return true;
+  headers_.emplace_back(lower(trimmed(line.substr(0, colon))), std::string(trimmed(line.substr(colon + 1))));
+  return true;
+}
+
+std::size_t HttpClient::Transfer::on_body(char* data, std::size_t, std::size_t size, void* transfer) {
+  Transfer& self = *static_cast<Transfer*>(transfer);
+  if (self.body_.size() + size > self.engine_.options().max_body_bytes) {
+    self.refuse(Reason::limit_body, "more body than is read");
+    return 0;
+  }
+  if (self.body_.empty()) {  // the length is the server's word: believed only so far
+    curl_off_t length = 0;
+    curl_easy_getinfo(self.easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    self.body_.reserve(static_cast<std::size_t>(std::clamp<curl_off_t>(length, 0, 1 << 20)));
+  }
+  self.body_.append(data, size);
+  return size;
+}
+
+void HttpClient::Transfer::finish(CURLcode code) {
+  code_ = code;
+  finished = true;
+  done.cancel();
+}
+
+HttpTrace HttpClient::Transfer::trace() const {
+  CURL* const easy = easy_.get();
+  HttpTrace trace;
+  trace.total = seconds_of(easy, CURLINFO_TOTAL_TIME_T);
+  trace.connect = std::max(seconds_of(easy, CURLINFO_CONNECT_TIME_T), seconds_of(easy, CURLINFO_APPCONNECT_TIME_T));
+  trace.first_byte = seconds_of(easy, CURLINFO_STARTTRANSFER_TIME_T);
+  trace.wire_bytes = header_bytes_ + body_.size();
+  trace.sent = long_of(easy, CURLINFO_REQUEST_SIZE) > 0;
+  trace.connections_new = static_cast<std::uint32_t>(long_of(easy, CURLINFO_NUM_CONNECTS));
+  char* peer = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &peer);
+  if (peer != nullptr) trace.peer = peer;
+  trace.peer_port = static_cast<std::uint16_t>(long_of(easy, CURLINFO_PRIMARY_PORT));
+  return trace;
+}
+
+HttpFailure HttpClient::Transfer::failure(Reason reason, std::string detail) const {
+  return HttpFailure{reason, std::move(detail), status_, trace()};
+}
+
+HttpFailure HttpClient::Transfer::timed_out() {
+  return failure(Reason::http_timeout, "no complete answer within the time allowed");
+}
+
+HttpResult HttpClient::Transfer::result() {
+  if (code_ != CURLE_OK) return failure_of_code();
+  HttpResponse response;
+  response.status = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));
+  response.trace = trace();
+  response.headers = std::move(headers_);
+  response.body = std::move(body_);
+  return response;
+}
+
+Reason HttpClient::Transfer::connect_reason() const {
+  switch (long_of(easy_.get(), CURLINFO_OS_ERRNO)) {
+    case ECONNREFUSED:
+      return Reason::connect_refused;
+    case ETIMEDOUT:
+      return Reason::connect_timeout;
+    default:
+      return Reason::connect_failed;
+  }
+}
+
+HttpFailure HttpClient::Transfer::failure_of_code() const {
+  const std::string_view said = error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(code_);
+  const auto fail = [&](Reason reason) { return failure(reason, std::string(said)); };
+  switch (code_) {
+    case CURLE_WRITE_ERROR:
+    case CURLE_ABORTED_BY_CALLBACK:
+      if (refusal_) return failure(refusal_->reason, refusal_->detail);
+      return fail(Reason::worker_bug);
+    case CURLE_COULDNT_CONNECT:
+      if (refusal_) return failure(refusal_->reason, refusal_->detail);
+      return fail(connect_reason());
+    case CURLE_OPERATION_TIMEDOUT:
+      if (steady_clock::now() >= deadline_) return failure(Reason::http_timeout, std::string(said));
+      if (long_of(easy_.get(), CURLINFO_REQUEST_SIZE) > 0) return fail(Reason::http_stalled);
+      return fail(seconds_of(easy_.get(), CURLINFO_NAMELOOKUP_TIME_T).count() > 0 ? Reason::connect_timeout
+                                                                                  : Reason::dns_timeout);
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return fail(Reason::dns_not_found);
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return fail(Reason::dns_failed);
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_ISSUER_ERROR:
+      return fail(Reason::tls_verify);
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_USE_SSL_FAILED:
+      return fail(Reason::tls_handshake);
+    case CURLE_URL_MALFORMAT:
+      return fail(Reason::url_invalid);
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+      return fail(Reason::http_stream);
+    case CURLE_FILESIZE_EXCEEDED:
+      return fail(Reason::limit_body);
+    case CURLE_OUT_OF_MEMORY:  // also libcurl's own limit on a line of the header, before we see it
+      return headers_done_ ? fail(Reason::worker_memory) : failure(Reason::limit_header, "more header than is read");
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+      return fail(Reason::http_truncated);
+    case CURLE_RECV_ERROR:  // a reset, or chunks that are none
+      return fail(said.find("hunk") == said.npos ? Reason::http_truncated : Reason::http_malformed);
+    default:
+      return fail(Reason::http_malformed);
+  }
+}
+
+HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
+    : engine_(std::make_unique<Engine>(std::move(executor), std::move(options))) {}
+
+HttpClient::~HttpClient() = default;
+
+asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
+  Transfer transfer(*engine_, request);
+  transfer.done.expires_at(request.deadline);
+  const auto [interrupted] = co_await transfer.done.async_wait(asio::as_tuple(asio::use_awaitable));
+  if (transfer.finished) co_return transfer.result();               // libcurl was done and cancelled the timer
+  if (interrupted) throw boost::system::system_error(interrupted);  // we were cancelled: unwind
+  co_return transfer.timed_out();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,18 @@
+// Ctrl-C and SIGTERM for verbs that end at once; `run` has its own way (OPERATIONS U5).
+#pragma once
+
+namespace feedmill {
+
+/// Thrown out of a verb that was interrupted, so that what it holds is let go. Caught in main(): exit 130.
+struct Interrupted {};
+
+/// From now on SIGINT and SIGTERM are noted in place of ending the process; a second one ends it. SIGPIPE is ignored:
+/// writing says so (OutputClosed).
+void note_interrupts();
+
+bool interrupted();
+
+/// Throws Interrupted when a signal was noted. Call it between steps of what takes long.
+void stop_if_interrupted();
+
+}  // namespace feedmill

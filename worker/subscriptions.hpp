@@ -1,0 +1,67 @@
+// What a list of subscriptions asks for: OPML or one URL a line → feeds to add, and back (OPERATIONS §9).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "parsers/opml.hpp"
+#include "storage/records.hpp"
+
+namespace feedmill {
+
+/// What the operator set for a feed: FeedState::settings as a value.
+struct FeedSettings {
+  std::optional<std::uint64_t> keep;          ///< entries to keep
+  std::optional<std::uint64_t> interval_min;  ///< seconds between fetches at least
+  std::vector<std::vector<std::string>> folders;
+  OpmlAttributes opml;                                          ///< of its outline, the URL apart
+  std::vector<std::pair<std::string, std::string>> namespaces;  ///< of prefixes in `opml`
+};
+
+/// As a JSON object: {"keep":…,"interval_min":…,"folders":[[…]],"opml":{…},"xmlns":{…}}; "" when nothing is set.
+std::string settings_json(const FeedSettings& settings);
+/// Reads it back; what has the wrong shape is left out.
+FeedSettings read_settings(std::string_view json);
+
+/// A feed that a list names.
+struct Subscription {
+  std::string feed_url;  ///< canonical
+  std::size_t line = 0;  ///< where it stands first
+  std::string written;   ///< the address as written when it had to be repaired, else ""
+  FeedSettings settings;
+};
+
+/// A row that is no feed, or a place where the file is broken.
+struct RefusedRow {
+  std::size_t line = 0;
+  std::string text;  ///< the address as written, "" when there is none
+  std::string reason;
+};
+
+struct SubscriptionList {
+  std::vector<Subscription> feeds;  ///< in document order, each URL once
+  std::vector<RefusedRow> refused;  ///< nonsense rows, in document order
+  std::vector<RefusedRow> broken;   ///< places where the file is damaged
+  std::size_t merged = 0;           ///< rows whose URL had stood before
+};
+
+/// Reads either kind of list; a text that begins with "<" is OPML. Addresses without a scheme or with feed: are
+/// repaired; other schemes and nonsense are refused row by row (OPERATIONS O2). Pure; limits of SECURITY T32.
+SubscriptionList read_subscriptions(std::string_view bytes);
+
+/// A feed to export: what a reader knows of it and what the operator set.
+struct ExportedFeed {
+  std::string feed_url, title, link;
+  FeedSettings settings;
+};
+
+/// OPML 2.0 of `feeds` in the order given. `created` in unix seconds.
+std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t created);
+
+}  // namespace feedmill

@@ -1,0 +1,130 @@
+// What a verb says and to whom: data on stdout, talk on stderr (OPERATIONS U1, U2, U6).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+namespace feedmill {
+
+/// Text from outside as a terminal may show it: controls (C0, DEL, C1), bidi and zero-width characters and what is no
+/// UTF-8 come out as \xNN or \u{…} (SECURITY O2). Line breaks are controls too: the result is one line.
+std::string visible(std::string_view text);
+
+/// Columns that `text` takes on a terminal: wide characters two, combining ones none. `text` is visible() already.
+std::size_t columns(std::string_view text);
+
+/// `text` cut to at most `width` columns; what was cut leaves "…". `text` is visible() already.
+std::string cut(std::string_view text, std::size_t width);
+
+enum class ColorMode { automatic, always, never };
+
+/// Thrown by Terminal when stdout's reader has gone: the program ends quietly (OPERATIONS U5). Caught in main().
+struct OutputClosed {};
+
+struct TerminalOptions {
+  ColorMode color = ColorMode::automatic;
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  int out = 1;  ///< descriptor of the data stream; not owned
+  int err = 2;  ///< descriptor of the talk stream; not owned
+};
+
+/// The two streams of a verb. Data is buffered and written in whole lines; a terminal gets each line at once.
+class Terminal {
+ public:
+  explicit Terminal(TerminalOptions options);
+  ~Terminal();  ///< writes what is buffered; errors are ignored, so call flush() first
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  bool json() const { return options_.json; }
+  bool quiet() const { return options_.quiet; }
+  bool verbose() const { return options_.verbose; }
+  /// Columns to cut lines of data to; 0: the stream is no terminal, nothing is cut.
+  std::size_t width() const { return out_width_; }
+  bool err_is_terminal() const { return err_is_terminal_; }
+
+  /// A line of data as it stands; the caller has cleaned what came from outside.
+  void line(std::string_view text);
+  /// A line of JSON; `schema` stands first (OPERATIONS U1).
+  void line(const boost::json::object& object);
+  /// Data that is no line: a document.
+  void raw(std::string_view text);
+  /// Hands on what is buffered. Throws OutputClosed when the reader has gone, std::system_error when the device failed.
+  void flush();
+
+  /// Talk, unless quiet: one line on stderr.
+  void note(std::string_view text);
+  /// "feedmill: " and `text` on one line on stderr.
+  void error(std::string_view text);
+  /// Asks on the terminal; only "y" or "yes" is a yes. Call only if can_ask().
+  bool confirm(std::string_view question);
+  /// A person sits at stdin and stderr.
+  bool can_ask() const;
+
+  /// `text` in bold, or faint, or red when stdout takes colours. Colour never carries meaning alone.
+  std::string bold(std::string_view text) const { return painted("1", text); }
+  std::string faint(std::string_view text) const { return painted("2", text); }
+  std::string red(std::string_view text) const { return painted("31", text); }
+
+ private:
+  std::string painted(std::string_view code, std::string_view text) const;
+
+  TerminalOptions options_;
+  bool out_is_terminal_, err_is_terminal_, color_;
+  std::size_t out_width_ = 0;
+  std::string buffer_;
+};
+
+/// Lines of columns. Every column but the last has a fixed width and is cut to it on a terminal; the last takes what is
+/// left. Away from a terminal nothing is cut.
+class Columns {
+ public:
+  struct Column {
+    std::string_view name;
+    std::size_t width;  ///< 0: as wide as it comes (the last)
+    bool right = false;
+  };
+  /// `terminal` outlives this.
+  Columns(Terminal& terminal, std::vector<Column> columns);
+
+  /// The names, on a terminal only.
+  void heading();
+  /// A cell for each column; cells are cleaned here.
+  void row(const std::vector<std::string>& cells);
+
+ private:
+  std::string laid_out(const std::vector<std::string>& cells) const;
+
+  Terminal& terminal_;
+  std::vector<Column> columns_;
+};
+
+/// A bar on stderr while something takes long; nothing unless stderr is a terminal. Gone when destroyed.
+class Progress {
+ public:
+  /// `terminal` outlives this. `total` 0: unknown.
+  Progress(const Terminal& terminal, std::string label, std::size_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void reached(std::size_t done);
+
+ private:
+  std::string label_;
+  std::size_t total_;
+  bool shown_;
+  std::chrono::steady_clock::time_point drawn_{};
+};
+
+/// An object with the field `schema` in it, to be filled and given to Terminal::line.
+boost::json::object json_row();
+
+}  // namespace feedmill

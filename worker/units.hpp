@@ -1,0 +1,24 @@
+// Durations and sizes as people write them in configuration and read them in output.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// "500ms" "90s" "15min" "24h" "7d", or "0". Nothing for anything else: no unit, a sign, a fraction, overflow.
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+
+/// "0" "512B" "64KiB" "16MiB" "2GiB", in bytes. Nothing for anything else.
+std::optional<std::uint64_t> parse_size(std::string_view text);
+
+/// In the largest unit that says it exactly: "90s", "15min". parse_duration reads it back.
+std::string format_duration(std::chrono::milliseconds duration);
+
+/// In the largest unit that says it exactly: "64KiB". parse_size reads it back.
+std::string format_size(std::uint64_t bytes);
+
+}  // namespace feedmill
