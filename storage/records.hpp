@@ -1,4 +1,5 @@
-// What the store takes and gives: values only. Times are Redis' own clock, unix milliseconds unless a name says seconds.
+// What the store takes and gives: values only. Times are Redis' own clock, unix milliseconds unless a name says
+// seconds.
 #pragma once
 
 #include <chrono>
@@ -38,24 +39,24 @@ struct FeedState {
   Milliseconds state_since{};
   std::string fetch_url;  ///< requested in place of feed_url after a move, "" otherwise (HTTP R8)
 
-  std::string etag, last_modified;     ///< byte-exact (HTTP P1)
-  std::string validators_url;          ///< the URL that sent them, "" when it is the one requested (HTTP P3)
-  std::string wire_hash, body_hash;    ///< XXH3-128 in hex of the stored document as received and decoded (HTTP P5)
+  std::string etag, last_modified;   ///< byte-exact (HTTP P1)
+  std::string validators_url;        ///< the URL that sent them, "" when it is the one requested (HTTP P3)
+  std::string wire_hash, body_hash;  ///< XXH3-128 in hex of the stored document as received and decoded (HTTP P5)
   std::uint64_t wire_bytes = 0, body_bytes = 0;  ///< sizes of that document
 
-  int last_status = 0;        ///< of the last answer, 0 when there was none
-  std::string last_outcome;   ///< "" before the first refresh
-  std::string last_error;     ///< HTTP §11 reason, "" after a success
-  std::string last_detail;    ///< for people
-  Milliseconds last_at{};     ///< end of the last refresh
+  int last_status = 0;       ///< of the last answer, 0 when there was none
+  std::string last_outcome;  ///< "" before the first refresh
+  std::string last_error;    ///< HTTP §11 reason, "" after a success
+  std::string last_detail;   ///< for people
+  Milliseconds last_at{};    ///< end of the last refresh
   Milliseconds last_success{};
-  int failures = 0;           ///< in a row, of one group of answers (HTTP §4)
+  int failures = 0;  ///< in a row, of one group of answers (HTTP §4)
   std::string failure_group;
   Milliseconds failing_since{};
 
-  double new_per_week = 0;    ///< S of HTTP §3
-  Milliseconds last_new{};    ///< when an entry was last created
-  Milliseconds imported{};    ///< first successful read, 0 before
+  double new_per_week = 0;  ///< S of HTTP §3
+  Milliseconds last_new{};  ///< when an entry was last created
+  Milliseconds imported{};  ///< first successful read, 0 before
   std::uint64_t polls = 0, polls_not_modified = 0, polls_same_body = 0, polls_unconditional = 0, polls_failed = 0,
                 polls_with_new = 0, total_wire_bytes = 0, total_body_bytes = 0, total_new = 0;
 
@@ -72,10 +73,9 @@ struct FeedState {
 struct Claim {
   std::string id;  ///< "<worker>:<seq>", never used again
   std::string feed_url;
-  Milliseconds due{};        ///< when it was due
-  Milliseconds now{};        ///< Redis' time of the claim
+  Milliseconds due{};  ///< when it was due
+  Milliseconds now{};  ///< Redis' time of the claim
   FeedState state;
-  Fields feed;               ///< the reader's record Feed:<feed_url> as it is now: title, description …
 };
 
 /// What one claim call brought.
@@ -85,10 +85,10 @@ struct ClaimBatch {
     std::string feed_url;
     Milliseconds due{};
   };
-  std::vector<Deferred> deferred;  ///< put off by the host's gate (HTTP H1)
-  Milliseconds now{};              ///< Redis' time
+  std::vector<Deferred> deferred;        ///< put off by the host's gate (HTTP H1)
+  Milliseconds now{};                    ///< Redis' time
   std::optional<Milliseconds> next_due;  ///< earliest due time left in the schedule
-  bool exhausted = false;          ///< every feed that was due was looked at
+  bool exhausted = false;                ///< every feed that was due was looked at
 };
 
 /// Settings of the host gate that travel with each claim call (HTTP H1; per-host overrides are the store's).
@@ -100,9 +100,9 @@ struct HostLimits {
 /// A post on its way into the store: everything a reader gets, in the stored form of DESIGN §3.1.
 struct EntryRecord {
   std::string guid;
-  std::string digest;                      ///< of what a reader would notice
-  std::optional<std::int64_t> timestamp;   ///< unix seconds; absent when the post is undated
-  Fields fields;                           ///< title, link, content …: sorted by name, no empty values
+  std::string digest;                     ///< of what a reader would notice
+  std::optional<std::int64_t> timestamp;  ///< unix seconds; absent when the post is undated
+  Fields fields;                          ///< title, link, content …: sorted by name, no empty values
 };
 
 /// What the store knows of the guids of a document (one read-only script, RELIABILITY L5).
@@ -110,22 +110,23 @@ struct Known {
   enum class Is { unknown, tombstoned, same, different };
   struct Guid {
     Is is{};
-    std::string id;   ///< Entry:<n> when `different`
-    Fields fields;    ///< stored fields when `different`
+    std::string id;  ///< Entry:<n> when `different`
+    Fields fields;   ///< stored fields when `different`
   };
-  std::vector<Guid> guids;                ///< in the order asked for
-  std::vector<std::string> left, back;    ///< tombstones whose guid left the document, or stands in it again
-  std::uint64_t stored = 0;               ///< entries the feed has now
+  std::vector<Guid> guids;              ///< in the order asked for
+  std::vector<std::string> left, back;  ///< tombstones whose guid left the document, or stands in it again
+  Fields feed;                          ///< the readers' record Feed:<feed_url> as it is now: title, description …
 };
 
 /// One post to create or modify.
 struct EntryWrite {
   std::string guid, digest;
-  std::string id;                    ///< Entry:<n> to modify, "" to create
-  std::int64_t timestamp = 0;        ///< score in <feed_url>:sort
-  Fields set;                        ///< created: all fields; modified: those that changed
-  std::vector<std::string> unset;    ///< fields that went away
-  Fields old;                        ///< modified: old values of what changed, for the signal
+  std::string id;                  ///< Entry:<n> to modify, "" to create
+  std::int64_t timestamp = 0;      ///< score in <feed_url>:sort
+  Fields set;                      ///< created: all fields; modified: those that changed
+  std::vector<std::string> unset;  ///< fields that went away
+  Fields old;                      ///< modified: old values of what changed, for the signal
+  Fields shown;                    ///< modified: title, link and author as stored, for the signal where unchanged
   std::int64_t rev = 1;
 };
 
@@ -138,8 +139,8 @@ struct FeedSignal {
 };
 
 struct Retention {
-  std::uint64_t entries = 50;   ///< newest kept
-  std::uint64_t listed = 0;     ///< what the current document lists: kept too, up to hard_cap, unless strict
+  std::uint64_t entries = 50;  ///< newest kept
+  std::uint64_t listed = 0;    ///< what the current document lists: kept too, up to hard_cap, unless strict
   std::uint64_t hard_cap = 2000;
   bool strict = false;
   Milliseconds grace{std::chrono::hours(24 * 7)};  ///< tombstones after the guid left the document
@@ -149,10 +150,10 @@ struct Retention {
 struct Commit {
   std::string feed_url, claim;
   Milliseconds next_due{};
-  FeedState state;
-  bool document = false;   ///< a document was read: retention applies, and feed/entries/tombs below count
-  bool initial = false;    ///< first import of the feed
-  Fields feed;             ///< fields of Feed:<feed_url> that changed
+  FeedState before, state;          ///< as claimed, and as it is to be
+  bool document = false;            ///< a document was read: retention applies, and feed/entries/tombs below count
+  bool initial = false;             ///< first import of the feed
+  Fields feed;                      ///< fields of Feed:<feed_url> that changed
   std::vector<EntryWrite> entries;  ///< oldest first
   std::vector<FeedSignal> signals;
   std::vector<std::string> tombs_left, tombs_back;
@@ -163,12 +164,12 @@ struct Committed {
   enum class Result { ok, dup, stale };
   Result result{};
   std::uint32_t created = 0, modified = 0, trimmed = 0, tombstoned = 0;
-  std::uint32_t signals = 0;  ///< stream records written
+  std::uint32_t signals = 0;  ///< stream records written, internal ones included
 };
 
 /// A feed to register.
 struct NewFeed {
-  std::string feed_url;  ///< canonical
+  std::string feed_url{};  ///< canonical
   Milliseconds after{};  ///< first due this long from now
   std::string settings;  ///< JSON object, "" for none
   std::string title;     ///< until the feed has been read; "" for none
@@ -178,9 +179,9 @@ struct NewFeed {
 struct FeedRecord {
   std::string feed_url;
   FeedState state;
-  Fields feed;                        ///< Feed:<feed_url>: what readers see
-  std::optional<Milliseconds> due;    ///< absent when it is not in the schedule
-  std::string claim;                  ///< "" when nobody refreshes it
+  Fields feed;                      ///< Feed:<feed_url>: what readers see
+  std::optional<Milliseconds> due;  ///< absent when it is not in the schedule
+  std::string claim;                ///< "" when nobody refreshes it
   std::uint64_t entries = 0;
 };
 
@@ -206,10 +207,10 @@ struct SignalRecord {
 /// What became of a wish to refresh a feed now (RELIABILITY L10, HTTP P22).
 struct Wake {
   enum class Result {
-    due,       ///< it is due at `at`
-    noted,     ///< it is being refreshed; it will be due again right after
-    too_early, ///< the manual floor or a Retry-After holds until `at`
-    unknown    ///< no such feed
+    due,        ///< it is due at `at`
+    noted,      ///< it is being refreshed; it will be due again right after
+    too_early,  ///< the manual floor or a Retry-After holds until `at`
+    unknown     ///< no such feed
   };
   Result result{};
   Milliseconds at{};

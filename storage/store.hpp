@@ -1,13 +1,14 @@
 // The Redis side: schedule, feeds, entries, signals (DESIGN §3–§5). The header is the manual; the keys are keys.hpp's.
 #pragma once
 
-#include <boost/system/result.hpp>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/system/result.hpp>
 
 #include "storage/records.hpp"
 
@@ -17,9 +18,9 @@ template <class T>
 using StoreResult = boost::system::result<T, StoreError>;
 
 struct StoreOptions {
-  std::string url;       ///< redis://[user[:password]@]host[:port][/db], unix:///path[?db=N] or unix:/path
-  std::string password;  ///< wins over the one in the URL
-  std::string key_prefix;
+  std::string url{};      ///< redis://[user[:password]@]host[:port][/db], unix:///path[?db=N] or unix:/path
+  std::string password{};  ///< wins over the one in the URL
+  std::string key_prefix{};
   Milliseconds timeout{5000};  ///< of one command, of connecting
   bool allow_eviction = false;
   std::uint64_t signals_max_len = 100'000;
@@ -27,8 +28,8 @@ struct StoreOptions {
 };
 
 /// One blocking connection to the store. Not thread-safe: the worker gives each its own thread.
-/// A call lasts at most `timeout`; it connects, loads the scripts and authenticates when needed, and never retries: after
-/// an error the caller decides (RELIABILITY E3). Texts in errors never hold the password.
+/// A call lasts at most `timeout`; it connects, loads the scripts and authenticates when needed, and never retries:
+/// after an error the caller decides (RELIABILITY E3). Texts in errors never hold the password.
 class Store {
  public:
   explicit Store(StoreOptions options);
@@ -69,9 +70,9 @@ class Store {
   /// Several at once travel in one round trip. The answers stand in the order of `wanted`.
   std::vector<StoreResult<Known>> look_up(std::span<const LookUp> wanted);
 
-  /// Stores, reschedules and signals what each refresh found, all or nothing for each. `stale`, nothing written: another
-  /// worker has claimed the feed since. `dup`: this very commit had gone through before.
-  /// Several at once travel in one round trip (PERFORMANCE fact 4).
+  /// Stores, reschedules and signals what each refresh found, all or nothing for each. `stale`, nothing written:
+  /// another worker has claimed the feed since. `dup`: this very commit had gone through before. Several at once travel
+  /// in one round trip (PERFORMANCE fact 4).
   std::vector<StoreResult<Committed>> commit(std::span<const Commit> commits);
 
   /// Gives claims back: old due time, slot freed. Foreign claims are left alone. Returns how many were ours (L9).

@@ -38,6 +38,11 @@ HttpClientOptions client_options(const FetchOptions& options) {
   return result;
 }
 
+/// Fit for a line of our own header (HTTP C2).
+bool printable(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
 /// Cookies set inside one redirect chain; forgotten with it (HTTP P16).
 class ChainCookies {
  public:
@@ -73,7 +78,7 @@ class ChainCookies {
 
   void keep(const Origin& origin, std::string_view pair) {
     const std::size_t equals = pair.find('=');
-    if (equals == pair.npos || equals == 0 || usable_validator(pair).empty()) return;
+    if (equals == pair.npos || equals == 0 || !printable(pair)) return;
     const std::string name(pair.substr(0, equals));
     std::erase_if(cookies_, [&](const Cookie& cookie) { return cookie.origin == origin && cookie.name == name; });
     std::size_t bytes = pair.size();

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <type_traits>
+#include <utility>
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <type_traits>
-#include <utility>
 
 namespace feedmill {
 

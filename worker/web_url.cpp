@@ -64,12 +64,28 @@ std::optional<std::string> punycode_host(CURLU* url) {
   return host;
 }
 
-/// libcurl's own encoding differs between its versions, and feeds are known by their URL for years.
+bool is_scheme_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+}
+
+/// Where the path begins, in an absolute or a relative reference: behind the host, if there is one.
+std::size_t path_begin(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && is_scheme_char(text[at])) ++at;
+  const bool has_scheme = at > 0 && at < text.size() && text[at] == ':';
+  if (!has_scheme && !text.starts_with("//")) return 0;
+  at = std::min(text.find_first_not_of('/', has_scheme ? at + 1 : 0), text.size());
+  return std::min(text.find_first_of("/?#", at), text.size());
+}
+
+/// Percent-encodes what cannot stand in a path or query. libcurl's own way of it differs between its versions, and
+/// feeds are known by their URL for years.
 std::string percent_encoded(std::string_view text) {
   constexpr std::string_view hex = "0123456789ABCDEF";
-  std::string encoded;
+  const std::size_t begin = path_begin(text);
+  std::string encoded(text.substr(0, begin));
   encoded.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : text.substr(begin)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte > 0x20 && byte < 0x7f) {
       encoded += c;
@@ -105,9 +121,6 @@ Result canonical(CURLU* url) {
   if (part_of(url, CURLUPART_ZONEID)) return refuse("addresses with a zone cannot be fetched");
   if (curl_url_set(url, CURLUPART_HOST, lower(*host).c_str(), 0) != CURLUE_OK)
     return refuse("its host name is not valid");
-  for (const CURLUPart part : {CURLUPART_PATH, CURLUPART_QUERY}) {
-    if (const auto text = part_of(url, part)) curl_url_set(url, part, percent_encoded(*text).c_str(), 0);
-  }
   auto whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
   if (!whole) return refuse("it cannot be written down");
   if (whole->size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
@@ -121,8 +134,9 @@ Result canonical_feed_url(std::string_view text) {
   if (given.empty()) return refuse("it is empty");
   if (given.size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
   if (has_control(given)) return refuse("it has control characters");
+  const std::string encoded = percent_encoded(given);
   const Url url = new_url();
-  const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, given.c_str(), CURLU_DISALLOW_USER | CURLU_ALLOW_SPACE);
+  const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, encoded.c_str(), CURLU_DISALLOW_USER);
   if (code == CURLUE_USER_NOT_ALLOWED) return refuse("it holds credentials; they belong into the configuration");
   if (code == CURLUE_BAD_SCHEME) return refuse("it must begin with http:// or https://");
   if (code == CURLUE_UNSUPPORTED_SCHEME) return refuse("only http and https are fetched");
@@ -142,10 +156,10 @@ Result resolve_location(const std::string& base, std::string_view location) {
   if (target.size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
   if (has_control(target)) return refuse("it has control characters");
   if (target.find('\\') != target.npos) return refuse("it has a backslash");
+  const std::string encoded = percent_encoded(target);
   const Url url = new_url();
   if (curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return refuse("its base is no URL");
-  const CURLUcode code =
-      curl_url_set(url.get(), CURLUPART_URL, target.c_str(), CURLU_DISALLOW_USER | CURLU_ALLOW_SPACE);
+  const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, encoded.c_str(), CURLU_DISALLOW_USER);
   if (code == CURLUE_USER_NOT_ALLOWED) return refuse("it holds credentials");
   if (code == CURLUE_OUT_OF_MEMORY) throw std::bad_alloc();
   if (code != CURLUE_OK) return refuse(lower(curl_url_strerror(code)));

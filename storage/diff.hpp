@@ -1,0 +1,21 @@
+// Known guids × a document's posts → what to write. Pure.
+#pragma once
+
+#include "storage/records.hpp"
+
+namespace feedmill {
+
+struct EntryDiff {
+  std::vector<EntryWrite> writes;  ///< oldest first
+  std::uint32_t unchanged = 0;     ///< same, or tombstoned
+};
+
+/// `read` and `known.guids` stand in the same order. New posts get all their fields, `first_seen` and rev 1; changed
+/// ones only what changed, with the old values, and the next rev.
+///
+/// timestamp (DESIGN §5): the post's date, clamped to `now`; an undated post gets `now` minus its place in the
+/// document, once, for ever. A changed post moves only when its own date says so, and never because of a date in the
+/// future.
+EntryDiff diff_entries(const std::vector<EntryRecord>& read, const Known& known, Milliseconds now);
+
+}  // namespace feedmill

@@ -1,0 +1,20 @@
+// A post as parsers/ read it → as the store keeps it: the fields of Entry:<n> (DESIGN §3.1), their caps, their digest.
+#pragma once
+
+#include "parsers/feed.hpp"
+#include "storage/records.hpp"
+
+namespace feedmill {
+
+/// The stored form of an entry. Empty values are left out; values over their cap (SECURITY §3) are cut and named in the
+/// field `truncated`. Pure; linear in the entry's size.
+EntryRecord entry_record(const Entry& entry);
+
+/// All entries of a document: of equal guids the first wins (DESIGN §5).
+std::vector<EntryRecord> entry_records(const Feed& feed);
+
+/// Digest of what a reader would notice: XXH3-64 in hex over the text fields, white space folded. Dates are left out:
+/// many publishers write the time of the build (DESIGN §5).
+std::string reader_digest(const Fields& fields);
+
+}  // namespace feedmill

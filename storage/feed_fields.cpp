@@ -1,0 +1,96 @@
+#include "storage/feed_fields.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "storage/signals.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t max_text = 8 * 1024, max_url = 2048;
+constexpr std::array noticed{"description", "image", "language", "link", "title"};
+
+const std::string* find(const Fields& fields, std::string_view name) {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& pair) { return pair.first == name; });
+  return found == fields.end() ? nullptr : &found->second;
+}
+
+std::string_view cut(std::string_view text, std::size_t cap) {
+  if (text.size() <= cap) return text;
+  while (cap > 0 && (static_cast<unsigned char>(text[cap]) & 0xC0U) == 0x80U) --cap;
+  return text.substr(0, cap);
+}
+
+const char* format_name(Format format) {
+  static constexpr std::array names{"rss090", "rss091n", "rss091u", "rss092", "rss093", "rss094",
+                                    "rss10",  "rss11",   "rss20",   "rss",    "atom01", "atom02",
+                                    "atom03", "atom10",  "atom",    "json1",  "json11", "cdf"};
+  return names.at(static_cast<std::size_t>(format));
+}
+
+}  // namespace
+
+Fields feed_fields(const Feed& feed) {
+  Fields fields;
+  const auto add = [&fields](const char* name, std::string_view value, std::size_t cap) {
+    if (!value.empty()) fields.emplace_back(name, cut(value, cap));
+  };
+  const auto add_url = [&add](const char* name, std::string_view url) {
+    if (url.size() <= max_url) add(name, url, max_url);
+  };
+  add("title", feed.title.value, max_text);
+  add("description", feed.subtitle.value, max_text);
+  add_url("link", feed.link);
+  add("language", feed.language, 64);
+  if (feed.image)
+    add_url("image", feed.image->url);
+  else
+    add_url("image", !feed.logo.empty() ? feed.logo : feed.icon);
+  add("author", feed.author, 1024);
+  if (feed.updated.time) {
+    add("updated",
+        std::to_string(std::chrono::floor<std::chrono::seconds>(*feed.updated.time).time_since_epoch().count()), 32);
+  }
+  if (feed.generator) add("generator", feed.generator->name, 256);
+  add("format", format_name(feed.format), 16);
+  return fields;
+}
+
+FeedChange change_of(const Fields& stored, const Fields& read) {
+  FeedChange change;
+  Fields old, now;
+  for (const auto& field : read) {
+    const std::string* before = find(stored, field.first);
+    if (before != nullptr && *before == field.second) continue;
+    change.write.push_back(field);
+    if (before != nullptr) old.emplace_back(field.first, *before);
+    now.push_back(field);
+  }
+  for (const auto& [name, before] : stored) {
+    if (find(read, name) != nullptr) continue;
+    change.write.emplace_back(name, "");
+    old.emplace_back(name, before);
+  }
+  const auto unnoticed = [](const auto& field) {
+    return std::find(noticed.begin(), noticed.end(), field.first) == noticed.end();
+  };
+  std::erase_if(old, unnoticed);
+  std::erase_if(now, unnoticed);
+  if (!old.empty() || !now.empty()) change.changed = changes_json(old, now);
+  return change;
+}
+
+std::string feed_data_json(const Fields& fields) {
+  std::string json = "{";
+  for (const char* name : {"title", "link", "format"}) {
+    if (const std::string* value = find(fields, name)) {
+      if (json.size() > 1) json += ',';
+      json.append("\"").append(name).append("\":").append(json_string(*value));
+    }
+  }
+  return json + "}";
+}
+
+}  // namespace feedmill

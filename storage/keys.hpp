@@ -1,0 +1,48 @@
+// The one place that builds keys (DESIGN §3); scripts/prelude.lua holds the same names for what scripts build
+// themselves.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// Key names of one partition: <key_prefix><partition prefix><name>. Standalone has one partition without a prefix; in
+/// Redis Cluster the partition prefix is "{pNNN}:", which puts all keys of a feed into one slot.
+class Keys {
+ public:
+  explicit Keys(std::string key_prefix, std::string partition_prefix = "")
+      : key_prefix_(std::move(key_prefix)), prefix_(key_prefix_ + partition_prefix) {}
+
+  /// What stands before every key.
+  const std::string& prefix() const { return prefix_; }
+  /// What stands before every pub/sub channel: the deployment's prefix alone.
+  const std::string& channel_prefix() const { return key_prefix_; }
+
+  std::string entry_counter() const { return prefix_ + "ids:Entry"; }
+  std::string feeds() const { return prefix_ + "feeds"; }
+  std::string schedule() const { return prefix_ + "schedule"; }
+  std::string signals() const { return prefix_ + "stream:signals"; }
+  std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
+  std::string store() const { return prefix_ + "meta:store"; }
+  std::string workers() const { return prefix_ + "state:workers"; }
+  /// Never exists; declared by every script so that a migrating slot refuses it up front (RELIABILITY L4).
+  std::string none() const { return prefix_ + "none"; }
+
+  std::string worker(std::string_view id) const { return join("state:worker:", id); }
+  std::string feed(std::string_view feed_url) const { return join("Feed:", feed_url); }
+  std::string feed_state(std::string_view feed_url) const { return join("state:feed:", feed_url); }
+  std::string sort(std::string_view feed_url) const { return join(feed_url, ":sort"); }
+  std::string guidmap(std::string_view feed_url) const { return join(feed_url, ":guidmap"); }
+
+ private:
+  std::string join(std::string_view left, std::string_view right) const {
+    std::string key;
+    key.reserve(prefix_.size() + left.size() + right.size());
+    return key.append(prefix_).append(left).append(right);
+  }
+
+  std::string key_prefix_, prefix_;
+};
+
+}  // namespace feedmill

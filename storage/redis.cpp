@@ -1,0 +1,270 @@
+#include "storage/redis.hpp"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <sys/time.h>
+
+#include <hiredis/hiredis.h>
+
+namespace feedmill {
+namespace {
+
+timeval to_timeval(Milliseconds duration) {
+  return {static_cast<time_t>(duration.count() / 1000), static_cast<suseconds_t>(duration.count() % 1000 * 1000)};
+}
+
+StoreError bad_url(std::string detail) {
+  return {StoreError::Code::unsupported, "redis URL: " + std::move(detail)};
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    unsigned value = 0;
+    const char* first = text.data() + i + 1;
+    if (i + 2 >= text.size() || std::from_chars(first, first + 2, value, 16).ptr != first + 2) return std::nullopt;
+    out += static_cast<char>(value);
+    i += 2;
+  }
+  return out;
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+boost::system::result<RedisAddress, StoreError> parse_unix(std::string_view rest) {
+  RedisAddress address;
+  if (rest.starts_with("//")) rest.remove_prefix(2);
+  if (const auto query = rest.find('?'); query != std::string_view::npos) {
+    const std::string_view db = rest.substr(query + 1);
+    if (!db.starts_with("db=") || !read_number(db.substr(3), address.database)) {
+      return bad_url("after '?' only db=N is understood");
+    }
+    rest = rest.substr(0, query);
+  }
+  if (!rest.starts_with('/')) return bad_url("a unix socket needs an absolute path, as in unix:///run/redis.sock");
+  address.socket = rest;
+  return address;
+}
+
+}  // namespace
+
+boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url) {
+  if (url.starts_with("unix:")) return parse_unix(url.substr(5));
+  if (url.starts_with("rediss://")) {
+    return bad_url("rediss:// (TLS) is not supported by this build; use redis:// or unix:, or a TLS tunnel");
+  }
+  if (!url.starts_with("redis://")) return bad_url("must start with redis:// or unix:");
+  RedisAddress address;
+  std::string_view rest = url.substr(8);
+  if (const auto slash = rest.find('/'); slash != std::string_view::npos) {
+    const std::string_view db = rest.substr(slash + 1);
+    if (!db.empty() && (!read_number(db, address.database) || address.database < 0)) {
+      return bad_url("the path must be a database number, as in redis://host/0");
+    }
+    rest = rest.substr(0, slash);
+  }
+  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
+    const std::string_view login = rest.substr(0, at);
+    const auto colon = login.find(':');
+    const auto user = percent_decoded(login.substr(0, colon));
+    const auto password =
+        percent_decoded(colon == std::string_view::npos ? std::string_view() : login.substr(colon + 1));
+    if (!user || !password) return bad_url("bad %-escape in user or password");
+    address.user = *user;
+    address.password = *password;
+    rest = rest.substr(at + 1);
+  }
+  if (rest.starts_with('[')) {
+    const auto close = rest.find(']');
+    if (close == std::string_view::npos) return bad_url("'[' without ']'");
+    address.host = rest.substr(1, close - 1);
+    rest = rest.substr(close + 1);
+  } else {
+    const auto colon = rest.find(':');
+    address.host = rest.substr(0, colon);
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon);
+  }
+  if (!rest.empty() && (rest[0] != ':' || !read_number(rest.substr(1), address.port) || address.port == 0)) {
+    return bad_url("bad port");
+  }
+  if (address.host.empty()) address.host = "127.0.0.1";
+  return address;
+}
+
+bool ReplyView::is_nil() const {
+  return reply_ == nullptr || reply_->type == REDIS_REPLY_NIL;
+}
+bool ReplyView::is_error() const {
+  return reply_ != nullptr && reply_->type == REDIS_REPLY_ERROR;
+}
+bool ReplyView::is_array() const {
+  return reply_ != nullptr && reply_->type == REDIS_REPLY_ARRAY;
+}
+
+std::string_view ReplyView::text() const {
+  if (reply_ == nullptr) return {};
+  switch (reply_->type) {
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_STATUS:
+    case REDIS_REPLY_ERROR:
+      return {reply_->str, static_cast<std::size_t>(reply_->len)};
+    default:
+      return {};
+  }
+}
+
+std::int64_t ReplyView::integer() const {
+  if (reply_ != nullptr && reply_->type == REDIS_REPLY_INTEGER) return reply_->integer;
+  std::int64_t number = 0;
+  const std::string_view digits = text();
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+std::size_t ReplyView::size() const {
+  return is_array() ? reply_->elements : 0;
+}
+
+ReplyView ReplyView::operator[](std::size_t index) const {
+  return ReplyView(index < size() ? reply_->element[index] : nullptr);
+}
+
+Fields ReplyView::pairs() const {
+  Fields fields;
+  fields.reserve(size() / 2);
+  for (std::size_t i = 0; i + 1 < size(); i += 2) fields.emplace_back((*this)[i].text(), (*this)[i + 1].text());
+  return fields;
+}
+
+std::vector<std::string> ReplyView::texts() const {
+  std::vector<std::string> all;
+  all.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i) all.emplace_back((*this)[i].text());
+  return all;
+}
+
+Reply::Reply(redisReply* reply) : ReplyView(reply), owned_(reply, [](redisReply* owned) { freeReplyObject(owned); }) {}
+
+StoreError redis_error(std::string_view text) {
+  struct Row {
+    std::string_view start;
+    StoreError::Code code;
+  };
+  using Code = StoreError::Code;
+  static constexpr std::array rows{
+      Row{"LOADING", Code::loading},
+      Row{"BUSY", Code::loading},
+      Row{"TRYAGAIN", Code::loading},
+      Row{"CLUSTERDOWN", Code::loading},
+      Row{"MASTERDOWN", Code::loading},
+      Row{"OOM", Code::out_of_memory},
+      Row{"MISCONF", Code::misconfigured},
+      Row{"NOREPLICAS", Code::misconfigured},
+      Row{"READONLY", Code::read_only},
+      Row{"NOAUTH", Code::auth},
+      Row{"WRONGPASS", Code::auth},
+      Row{"NOPERM", Code::auth},
+      Row{"ERR unknown command", Code::auth},
+      Row{"ERR AUTH", Code::auth},
+      Row{"ERR invalid password", Code::auth},
+      Row{"WRONGTYPE", Code::refused},
+      Row{"ERR max number of clients", Code::unavailable},
+  };
+  for (const Row& row : rows) {
+    if (text.starts_with(row.start)) return {row.code, std::string(text)};
+  }
+  return {Code::bug, std::string(text)};
+}
+
+void Redis::Free::operator()(redisContext* context) const {
+  redisFree(context);
+}
+
+Redis::Redis(RedisAddress address, Milliseconds timeout) : address_(std::move(address)), timeout_(timeout) {}
+Redis::~Redis() = default;
+Redis::Redis(Redis&&) noexcept = default;
+Redis& Redis::operator=(Redis&&) noexcept = default;
+
+Redis::Result<bool> Redis::connect() {
+  if (context_) return false;
+  const timeval timeout = to_timeval(timeout_);
+  const std::string where =
+      address_.socket.empty() ? address_.host + ":" + std::to_string(address_.port) : address_.socket;
+  context_.reset(address_.socket.empty() ? redisConnectWithTimeout(address_.host.c_str(), address_.port, timeout)
+                                         : redisConnectUnixWithTimeout(address_.socket.c_str(), timeout));
+  if (!context_) return StoreError{StoreError::Code::unavailable, "no memory for a connection to Redis"};
+  if (context_->err != 0) {
+    StoreError error{StoreError::Code::unavailable,
+                     "cannot connect to Redis at " + where + ": " + static_cast<const char*>(context_->errstr)};
+    context_.reset();
+    return error;
+  }
+  redisSetTimeout(context_.get(), timeout);
+  if (!address_.password.empty()) {
+    Words words{"AUTH"};
+    if (!address_.user.empty()) words.push_back(address_.user);
+    words.push_back(address_.password);
+    if (auto reply = command(words); !reply) {
+      context_.reset();
+      return reply.error();
+    }
+  }
+  if (address_.database != 0) {
+    if (auto reply = command({"SELECT", std::to_string(address_.database)}); !reply) {
+      context_.reset();
+      return reply.error();
+    }
+  }
+  return true;
+}
+
+void Redis::disconnect() {
+  context_.reset();
+}
+
+Redis::Result<Reply> Redis::command(const Words& words) {
+  if (auto ready = connect(); !ready) return ready.error();
+  append(words);
+  return next();
+}
+
+void Redis::append(const Words& words) {
+  if (!context_) return;  // next() says so
+  pointers_.clear();
+  lengths_.clear();
+  for (const std::string_view word : words) {
+    pointers_.push_back(word.data() == nullptr ? "" : word.data());
+    lengths_.push_back(word.size());
+  }
+  redisAppendCommandArgv(context_.get(), static_cast<int>(words.size()), pointers_.data(), lengths_.data());
+}
+
+Redis::Result<Reply> Redis::next() {
+  if (!context_) return StoreError{StoreError::Code::unavailable, "the connection to Redis was lost"};
+  void* raw = nullptr;
+  if (redisGetReply(context_.get(), &raw) != REDIS_OK) return lost();
+  Reply reply(static_cast<redisReply*>(raw));
+  if (reply.is_error()) return redis_error(reply.text());
+  return reply;
+}
+
+StoreError Redis::lost() {
+  const bool timeout = context_->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK);
+  StoreError error{timeout ? StoreError::Code::timeout : StoreError::Code::unavailable,
+                   timeout
+                       ? "no answer from Redis within " + std::to_string(timeout_.count()) + " ms"
+                       : "lost the connection to Redis: " + std::string(static_cast<const char*>(context_->errstr))};
+  context_.reset();
+  return error;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,104 @@
+// One blocking connection to Redis or Valkey over hiredis: commands in, replies out. Knows no keys and no scripts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/system/result.hpp>
+
+#include "storage/records.hpp"
+
+struct redisContext;
+struct redisReply;
+
+namespace feedmill {
+
+/// Where a server is and who we are there. From text by parse_redis_url.
+struct RedisAddress {
+  std::string host;  ///< name or address; "" for a unix socket
+  std::uint16_t port = 6379;
+  std::string socket;  ///< path; "" for TCP
+  std::string user, password;
+  int database = 0;
+};
+
+/// redis://[user[:password]@]host[:port][/db] · unix:///path[?db=N] · unix:/path. Percent-encoding in user and password
+/// is undone. `unsupported` for other schemes (rediss:// needs hiredis 1.0 with TLS). The error never holds the
+/// password.
+boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url);
+
+/// A view into a reply that a Reply owns. Cheap to copy; must not outlive it.
+class ReplyView {
+ public:
+  explicit ReplyView(const redisReply* reply) : reply_(reply) {}
+
+  bool is_nil() const;
+  bool is_error() const;
+  bool is_array() const;
+  std::string_view text() const;                  ///< of a string, status or error; "" otherwise
+  std::int64_t integer() const;                   ///< of an integer, or of a string of digits; 0 otherwise
+  std::size_t size() const;                       ///< of an array; 0 otherwise
+  ReplyView operator[](std::size_t index) const;  ///< nil past the end
+  Fields pairs() const;                           ///< of an array name, value, name, value …
+  std::vector<std::string> texts() const;
+
+ private:
+  const redisReply* reply_;
+};
+
+/// A reply from the server; never an error reply (that is a StoreError).
+class Reply : public ReplyView {
+ public:
+  explicit Reply(redisReply* reply);
+
+ private:
+  std::shared_ptr<redisReply> owned_;
+};
+
+/// A command: its words. They must live until the command was appended.
+using Words = std::vector<std::string_view>;
+
+/// The error an error reply means (RELIABILITY §6).
+StoreError redis_error(std::string_view text);
+
+/// Not thread-safe. SIGPIPE must be ignored by the process. Connects on first use and after a lost connection; every call may block up to the timeout.
+class Redis {
+ public:
+  template <class T>
+  using Result = boost::system::result<T, StoreError>;
+
+  Redis(RedisAddress address, Milliseconds timeout);
+  ~Redis();
+  Redis(Redis&&) noexcept;
+  Redis& operator=(Redis&&) noexcept;
+
+  /// Connects and authenticates unless connected. True when the connection is new.
+  Result<bool> connect();
+  void disconnect();
+  bool connected() const { return context_ != nullptr; }
+
+  /// One command, one reply.
+  Result<Reply> command(const Words& words);
+
+  /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all that are left.
+  void append(const Words& words);
+  Result<Reply> next();
+
+ private:
+  StoreError lost();
+
+  struct Free {
+    void operator()(redisContext* context) const;
+  };
+  RedisAddress address_;
+  Milliseconds timeout_;
+  std::unique_ptr<redisContext, Free> context_;
+  std::vector<const char*> pointers_;  // of the command being appended
+  std::vector<std::size_t> lengths_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,21 @@
+#!lua
+-- Registers feeds. ARGV: prefix, then feed_url, first due after ms, settings, title in turn ('' = none).
+-- Returns for each 1 = new, 0 = known, -1 = being removed (finish that first).
+local now = clock()
+local answers = {}
+for i = 2, #ARGV, 4 do
+  local url, after, settings, title = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
+  local answer = -1
+  if redis.call('HEXISTS', state_key(url), 'removing') == 0 then
+    answer = redis.call('SADD', feeds_key, url)
+    if answer == 1 then
+      redis.call('ZADD', schedule_key, text(now + after), url)
+      redis.call('HSET', state_key(url), 'state', 'new', 'won', after > 0 and 'spread' or 'first')
+      redis.call('HINCRBY', states_key, 'new', 1)
+      if settings ~= '' then redis.call('HSET', state_key(url), 'settings', settings) end
+      if title ~= '' then redis.call('HSET', feed_key(url), 'title', title) end
+    end
+  end
+  answers[#answers + 1] = answer
+end
+return answers

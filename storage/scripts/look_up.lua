@@ -1,0 +1,35 @@
+#!lua flags=no-writes
+-- What is known of the guids of a document (RELIABILITY L5). Writes nothing.
+-- ARGV: prefix, feed_url, n, n guids, n digests.
+-- Returns {marks, {feed…}, {left…}, {back…}, {id, {entry…}}…}: one mark a guid ('+' unknown, 'x' tombstoned, '=' same,
+-- '~' different), the readers' record, tombstones to touch, and what is stored for each '~' in their order.
+local url, n = ARGV[2], tonumber(ARGV[3])
+local marks, listed, different = {}, {}, {}
+local has_tombs = redis.call('EXISTS', tombs_key(url)) == 1
+for first = 1, n, 1000 do
+  local last = math.min(first + 999, n)
+  local digests = redis.call('HMGET', digests_key(url), unpack(ARGV, 3 + first, 3 + last))
+  for i = first, last do
+    local guid, stored = ARGV[3 + i], digests[i - first + 1]
+    listed[guid] = true
+    if not stored then
+      marks[i] = has_tombs and redis.call('ZSCORE', tombs_key(url), guid) and 'x' or '+'
+    elseif stored == ARGV[3 + n + i] then
+      marks[i] = '='
+    else
+      marks[i] = '~'
+      local id = redis.call('HGET', guidmap_key(url), guid)
+      different[#different + 1] = {id, redis.call('HGETALL', id)}
+    end
+  end
+end
+local left, back = {}, {}
+if has_tombs then
+  for _, guid in ipairs(redis.call('ZRANGEBYSCORE', tombs_key(url), '+inf', '+inf')) do
+    if not listed[guid] then left[#left + 1] = guid end
+  end
+  for _, guid in ipairs(redis.call('ZRANGEBYSCORE', tombs_key(url), '-inf', '(+inf')) do
+    if listed[guid] then back[#back + 1] = guid end
+  end
+end
+return {table.concat(marks), redis.call('HGETALL', feed_key(url)), left, back, different}

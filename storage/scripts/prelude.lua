@@ -1,0 +1,74 @@
+-- Stands before every script: the names of keys.hpp, and what the scripts share. ARGV[1] is the partition's prefix.
+local prefix = ARGV[1]
+local schedule_key, feeds_key = prefix .. 'schedule', prefix .. 'feeds'
+local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:store'
+local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
+
+local function entry_key(number) return prefix .. 'Entry:' .. number end
+local function state_key(url) return prefix .. 'state:feed:' .. url end
+local function host_key(host) return prefix .. 'state:host:' .. host end
+local function feed_key(url) return prefix .. 'Feed:' .. url end
+local function sort_key(url) return prefix .. url .. ':sort' end
+local function guidmap_key(url) return prefix .. url .. ':guidmap' end
+local function digests_key(url) return prefix .. url .. ':digests' end
+local function tombs_key(url) return prefix .. url .. ':tombs' end
+
+-- A number as text without an exponent: tostring() loses milliseconds.
+local function text(number) return string.format('%.0f', number) end
+
+-- Redis' own clock, unix milliseconds.
+local function clock()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+-- The host of a canonical URL: between "//" and the port or the path.
+local function host_of(url)
+  local authority = string.match(url, '^%a+://([^/?#]*)') or ''
+  return string.match(authority, '^(%[[^%]]*%])') or string.match(authority, '^([^:]*)')
+end
+
+-- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is the
+-- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
+-- A record without a channel is internal: in the stream only.
+local function signal_writer(now, stream_cap)
+  local last = redis.call('HGET', meta_key, 'last_signal') or '0-0'
+  local ms, n = string.match(last, '^(%d+)-(%d+)$')
+  ms, n = tonumber(ms), tonumber(n)
+  local written = 0
+  local function signal(kind, entity_type, entity_id, tail, channel)
+    if now > ms then ms, n = now, 1 else n = n + 1 end
+    local seq = text(ms) .. '-' .. text(n)
+    local json = '{"v":1,"seq":"' .. seq .. '","prev":"' .. last .. '","type":"' .. kind .. '","entity_type":"' ..
+                 entity_type .. '","entity_id":' .. entity_id .. ',' .. tail
+    if written == 0 then
+      redis.call('XADD', signals_key, 'MAXLEN', '~', stream_cap, seq, 'type', kind, 'json', json)
+    else
+      redis.call('XADD', signals_key, seq, 'type', kind, 'json', json)
+    end
+    if channel then redis.call('PUBLISH', channel, json) end
+    last, written = seq, written + 1
+  end
+  local function finish()
+    if written > 0 then redis.call('HSET', meta_key, 'last_signal', last) end
+    return written
+  end
+  return signal, finish
+end
+
+-- Takes one post away with everything that points to it. Returns its guid as JSON text ('""' when it had none), and raw.
+local function delete_post(url, id)
+  local guid = redis.call('HGET', id, 'guid')
+  redis.call('DEL', id)
+  redis.call('ZREM', sort_key(url), id)
+  if not guid then return '""' end
+  redis.call('HDEL', guidmap_key(url), guid)
+  redis.call('HDEL', digests_key(url), guid)
+  return cjson.encode(guid), guid
+end
+
+-- The tail of post_trimmed and post_deleted.
+local function deletion(now, url_json, guid_json, why)
+  return '"action":"deleted","timestamp":' .. text(math.floor(now / 1000)) .. ',"feed_url":' .. url_json ..
+         ',"guid":' .. guid_json .. ',"data":{"why":"' .. why .. '"}}'
+end

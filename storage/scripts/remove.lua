@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- One bounded step of removing a feed (RELIABILITY L17): out of the schedule first, its state last.
+-- ARGV: prefix, feed_url, its JSON text, stream cap. Returns 0 = unknown, 1 = more to do, 2 = gone.
+local url, url_json, stream_cap = ARGV[2], ARGV[3], ARGV[4]
+local feed_state = state_key(url)
+if redis.call('SREM', feeds_key, url) == 1 then
+  redis.call('HINCRBY', states_key, redis.call('HGET', feed_state, 'state') or 'new', -1)
+  redis.call('HSET', feed_state, 'removing', '1')
+  redis.call('HDEL', feed_state, 'claim')
+elseif redis.call('HEXISTS', feed_state, 'removing') == 0 then
+  return 0
+end
+redis.call('ZREM', schedule_key, url)
+
+local now = clock()
+local signal, finish_signals = signal_writer(now, stream_cap)
+for _, id in ipairs(redis.call('ZRANGE', sort_key(url), 0, 99)) do
+  local guid_json = delete_post(url, id)
+  signal('post_trimmed', 'post', '"' .. id .. '"', deletion(now, url_json, guid_json, 'feed_removed'))
+end
+finish_signals()
+if redis.call('EXISTS', sort_key(url)) == 1 then return 1 end
+redis.call('UNLINK', guidmap_key(url), digests_key(url), tombs_key(url), feed_key(url), feed_state)
+return 2

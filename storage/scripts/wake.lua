@@ -1,0 +1,30 @@
+#!lua
+-- Makes feeds due now (RELIABILITY L10, HTTP P22). ARGV: prefix, floor ms, force (1/0), then feed URLs.
+-- Returns {result, at} for each: due, noted, too_early, unknown.
+local floor, force = tonumber(ARGV[2]), ARGV[3] == '1'
+local now = clock()
+local answers = {}
+for i = 4, #ARGV do
+  local url = ARGV[i]
+  local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
+  local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before')
+  local allowed = math.max((tonumber(mine[2]) or 0) + floor, tonumber(mine[3]) or 0)
+  local answer
+  if not due then
+    answer = {'unknown', '0'}
+  elseif mine[1] and due > now then
+    if force then redis.call('HSET', state_key(url), 'wake', '1') end
+    answer = {'noted', text(now)}
+  elseif not force and mine[2] and allowed > now then
+    answer = {'too_early', text(allowed)}
+  else
+    if due > now then
+      redis.call('ZADD', schedule_key, 'XX', text(now), url)
+      redis.call('HSET', state_key(url), 'won', 'manual')
+      redis.call('HDEL', state_key(url), 'held')
+    end
+    answer = {'due', text(math.min(due, now))}
+  end
+  answers[#answers + 1] = answer
+end
+return answers

@@ -1,0 +1,182 @@
+#include "storage/state_fields.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+#include <sstream>
+#include <string_view>
+
+namespace feedmill {
+namespace {
+
+// Values that share a field are written with one space between them, "-" for an empty word.
+class Packed {
+ public:
+  Packed& add(const std::string& word) { return append(word.empty() ? "-" : word); }
+  Packed& add(Milliseconds time) { return append(std::to_string(time.count())); }
+  Packed& add(std::integral auto number) { return append(std::to_string(number)); }
+  Packed& add(double number) {
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::general, 6).ptr;
+    return append(std::string(digits, end));
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  Packed& append(const std::string& word) {
+    if (!text_.empty()) text_ += ' ';
+    text_ += word;
+    return *this;
+  }
+  std::string text_;
+};
+
+class Unpacked {
+ public:
+  explicit Unpacked(std::string_view text) : rest_(text) {}
+  Unpacked& take(std::string& word) {
+    const std::string_view next_word = next();
+    if (next_word != "-") word = next_word;
+    return *this;
+  }
+  Unpacked& take(Milliseconds& time) {
+    std::int64_t count = time.count();
+    take_number(count);
+    time = Milliseconds(count);
+    return *this;
+  }
+  template <class Number>
+  requires std::is_arithmetic_v<Number> Unpacked& take(Number& number) {
+    take_number(number);
+    return *this;
+  }
+
+ private:
+  template <class Number>
+  void take_number(Number& number) {
+    const std::string_view word = next();
+    Number value{};
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error == std::errc() && end == word.data() + word.size()) number = value;
+  }
+  std::string_view next() {
+    const auto space = rest_.find(' ');
+    const std::string_view word = rest_.substr(0, space);
+    rest_ = space == std::string_view::npos ? std::string_view() : rest_.substr(space + 1);
+    return word;
+  }
+  std::string_view rest_;
+};
+
+std::string number_or_nothing(Milliseconds time) {
+  return time.count() == 0 ? "" : std::to_string(time.count());
+}
+
+Milliseconds read_time(const std::string& text) {
+  Milliseconds time{};
+  Unpacked(text).take(time);
+  return time;
+}
+
+}  // namespace
+
+Fields state_fields(const FeedState& s) {
+  const bool ever = s.last_at.count() != 0;
+  return {
+      {"state", s.state},
+      {"fetch_url", s.fetch_url},
+      {"etag", s.etag},
+      {"last_modified", s.last_modified},
+      {"validators_url", s.validators_url},
+      {"hashes", s.wire_hash + s.body_hash},  // 32 hex digits each
+      {"sizes", s.wire_bytes == 0 ? "" : Packed().add(s.wire_bytes).add(s.body_bytes).take()},
+      {"last", ever ? Packed().add(s.last_status).add(s.last_outcome).add(s.last_error).take() : ""},
+      {"last_detail", s.last_detail},
+      {"last_at", number_or_nothing(s.last_at)},
+      {"times", Packed().add(s.state_since).add(s.last_success).add(s.last_new).add(s.imported).take()},
+      {"failures", s.failures == 0 ? "" : Packed().add(s.failures).add(s.failure_group).add(s.failing_since).take()},
+      {"rate", ever ? Packed().add(s.new_per_week).take() : ""},
+      {"counts", ever ? Packed()
+                            .add(s.polls)
+                            .add(s.polls_not_modified)
+                            .add(s.polls_same_body)
+                            .add(s.polls_unconditional)
+                            .add(s.polls_failed)
+                            .add(s.polls_with_new)
+                            .add(s.total_wire_bytes)
+                            .add(s.total_body_bytes)
+                            .add(s.total_new)
+                            .take()
+                      : ""},
+      {"won", s.won},
+      {"why", s.why},
+      {"not_before", number_or_nothing(s.not_before)},
+      {"hints", s.hints},
+      {"settings", s.settings},
+  };
+}
+
+Fields changed_state_fields(const FeedState& before, const FeedState& state) {
+  const Fields old_fields = state_fields(before);
+  Fields fields = state_fields(state);
+  auto old_field = old_fields.begin();
+  std::erase_if(fields, [&](const auto& field) { return field.second == (old_field++)->second; });
+  return fields;
+}
+
+FeedState read_state(const Fields& fields) {
+  FeedState s;
+  for (const auto& [name, value] : fields) {
+    if (name == "state")
+      s.state = value;
+    else if (name == "fetch_url")
+      s.fetch_url = value;
+    else if (name == "etag")
+      s.etag = value;
+    else if (name == "last_modified")
+      s.last_modified = value;
+    else if (name == "validators_url")
+      s.validators_url = value;
+    else if (name == "hashes") {
+      s.wire_hash = value.substr(0, 32);
+      s.body_hash = value.size() > 32 ? value.substr(32) : "";
+    } else if (name == "sizes")
+      Unpacked(value).take(s.wire_bytes).take(s.body_bytes);
+    else if (name == "last")
+      Unpacked(value).take(s.last_status).take(s.last_outcome).take(s.last_error);
+    else if (name == "last_detail")
+      s.last_detail = value;
+    else if (name == "last_at")
+      s.last_at = read_time(value);
+    else if (name == "times")
+      Unpacked(value).take(s.state_since).take(s.last_success).take(s.last_new).take(s.imported);
+    else if (name == "failures")
+      Unpacked(value).take(s.failures).take(s.failure_group).take(s.failing_since);
+    else if (name == "rate")
+      Unpacked(value).take(s.new_per_week);
+    else if (name == "counts") {
+      Unpacked(value)
+          .take(s.polls)
+          .take(s.polls_not_modified)
+          .take(s.polls_same_body)
+          .take(s.polls_unconditional)
+          .take(s.polls_failed)
+          .take(s.polls_with_new)
+          .take(s.total_wire_bytes)
+          .take(s.total_body_bytes)
+          .take(s.total_new);
+    } else if (name == "won")
+      s.won = value;
+    else if (name == "why")
+      s.why = value;
+    else if (name == "not_before")
+      s.not_before = read_time(value);
+    else if (name == "hints")
+      s.hints = value;
+    else if (name == "settings")
+      s.settings = value;
+  }
+  return s;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,201 @@
+// Feeds: registering, removing, looking at, waking; workers and the figures of the fleet.
+#include <algorithm>
+
+#include "storage/signals.hpp"
+#include "storage/state_fields.hpp"
+#include "storage/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t batch_size = 500;  // feeds per script call
+
+std::string_view field(const Fields& fields, std::string_view name) {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& pair) { return pair.first == name; });
+  return found == fields.end() ? std::string_view() : std::string_view(found->second);
+}
+
+Wake::Result wake_result(std::string_view word) {
+  if (word == "due") return Wake::Result::due;
+  if (word == "noted") return Wake::Result::noted;
+  return word == "too_early" ? Wake::Result::too_early : Wake::Result::unknown;
+}
+
+}  // namespace
+
+StoreResult<std::vector<bool>> Store::add_feeds(std::span<const NewFeed> feeds) {
+  std::vector<bool> added;
+  added.reserve(feeds.size());
+  while (!feeds.empty()) {
+    const auto batch = feeds.first(std::min(batch_size, feeds.size()));
+    Args args;
+    for (const NewFeed& feed : batch) {
+      args.add(std::string_view(feed.feed_url));
+      args.add(feed.after);
+      args.add(std::string_view(feed.settings));
+      args.add(std::string_view(feed.title));
+    }
+    const auto reply = impl_->run(Script::add, args);
+    if (!reply) return reply.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if ((*reply)[i].integer() >= 0) {
+        added.push_back((*reply)[i].integer() == 1);
+        continue;
+      }
+      // A removal that was interrupted stands in the way: finish it, then register the feed.
+      if (const auto removed = remove_feed(batch[i].feed_url); !removed) return removed.error();
+      const auto one = add_feeds(batch.subspan(i, 1));
+      if (!one) return one.error();
+      added.push_back(one->front());
+    }
+    feeds = feeds.subspan(batch.size());
+  }
+  return added;
+}
+
+StoreResult<bool> Store::remove_feed(const std::string& feed_url) {
+  for (bool known = false;; known = true) {
+    Args args;
+    args.add(std::string_view(feed_url));
+    args.own(json_string(feed_url));
+    args.add(impl_->options.signals_max_len);
+    const auto reply = impl_->run(Script::remove, args);
+    if (!reply) return reply.error();
+    if (reply->integer() == 0) return known;
+    if (reply->integer() == 2) return true;
+  }
+}
+
+StoreResult<std::vector<std::string>> Store::feeds() {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  const auto reply = impl_->redis.command({"SMEMBERS", impl_->keys.feeds()});
+  if (!reply) return reply.error();
+  std::vector<std::string> urls = reply->texts();
+  std::sort(urls.begin(), urls.end());
+  return urls;
+}
+
+StoreResult<std::vector<std::optional<FeedRecord>>> Store::feed_records(std::span<const std::string> feed_urls) {
+  std::vector<std::optional<FeedRecord>> records;
+  records.reserve(feed_urls.size());
+  const Keys& keys = impl_->keys;
+  const std::string feeds_key = keys.feeds(), schedule_key = keys.schedule();
+  while (!feed_urls.empty()) {
+    const auto batch = feed_urls.first(std::min(batch_size, feed_urls.size()));
+    std::vector<std::string> names;
+    names.reserve(batch.size() * 3);
+    std::vector<Words> commands;
+    for (const std::string& url : batch) {
+      commands.push_back({"SISMEMBER", feeds_key, url});
+      commands.push_back({"HGETALL", names.emplace_back(keys.feed_state(url))});
+      commands.push_back({"HGETALL", names.emplace_back(keys.feed(url))});
+      commands.push_back({"ZSCORE", schedule_key, url});
+      commands.push_back({"ZCARD", names.emplace_back(keys.sort(url))});
+    }
+    const auto replies = impl_->pipeline(commands);
+    if (!replies) return replies.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const Reply* row = replies->data() + i * 5;
+      if (row[0].integer() == 0) {
+        records.emplace_back();
+        continue;
+      }
+      const Fields state = row[1].pairs();
+      FeedRecord& record = records.emplace_back(FeedRecord()).value();
+      record.feed_url = batch[i];
+      record.state = read_state(state);
+      record.claim = field(state, "claim");
+      record.feed = row[2].pairs();
+      if (!row[3].is_nil()) record.due = Milliseconds(row[3].integer());
+      record.entries = static_cast<std::uint64_t>(row[4].integer());
+    }
+    feed_urls = feed_urls.subspan(batch.size());
+  }
+  return records;
+}
+
+StoreResult<std::vector<Wake>> Store::wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force) {
+  std::vector<Wake> answers;
+  answers.reserve(feed_urls.size());
+  while (!feed_urls.empty()) {
+    const auto batch = feed_urls.first(std::min(batch_size, feed_urls.size()));
+    Args args;
+    args.add(floor);
+    args.add(force ? 1 : 0);
+    for (const std::string& url : batch) args.add(std::string_view(url));
+    const auto reply = impl_->run(Script::wake, args);
+    if (!reply) return reply.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      answers.push_back({wake_result((*reply)[i][0].text()), Milliseconds((*reply)[i][1].integer())});
+    }
+    feed_urls = feed_urls.subspan(batch.size());
+  }
+  return answers;
+}
+
+StoreResult<void> Store::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl) {
+  const auto time = now();
+  if (!time) return time.error();
+  const std::string key = impl_->keys.worker(worker), all = impl_->keys.workers();
+  const std::string expiry = std::to_string((*time + ttl).count()), ttl_text = std::to_string(ttl.count());
+  const std::string now_text = std::to_string(time->count());
+  std::vector<Words> commands{{"HSET", key, "alive_at", now_text},
+                              {"PEXPIRE", key, ttl_text},
+                              {"ZADD", all, expiry, worker},
+                              {"ZREMRANGEBYSCORE", all, "-inf", now_text},
+                              {"PEXPIRE", all, ttl_text}};
+  for (const auto& [name, value] : fields) {
+    commands[0].push_back(name);
+    commands[0].push_back(value);
+  }
+  const auto replies = impl_->pipeline(commands);
+  if (!replies) return replies.error();
+  return {};
+}
+
+StoreResult<void> Store::retire(const std::string& worker) {
+  const std::string key = impl_->keys.worker(worker), all = impl_->keys.workers();
+  const std::vector<Words> commands{{"DEL", key}, {"ZREM", all, worker}};
+  const auto replies = impl_->pipeline(commands);
+  if (!replies) return replies.error();
+  return {};
+}
+
+StoreResult<FleetFigures> Store::figures() {
+  FleetFigures figures;
+  const auto time = now();
+  if (!time) return time.error();
+  figures.now = *time;
+  const Keys& keys = impl_->keys;
+  const std::string feeds = keys.feeds(), schedule = keys.schedule(), signals = keys.signals();
+  const std::string states = keys.feed_states(), workers = keys.workers(), now_text = std::to_string(time->count());
+  const std::vector<Words> commands{{"SCARD", feeds},
+                                    {"ZCOUNT", schedule, "-inf", now_text},
+                                    {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
+                                    {"XLEN", signals},
+                                    {"HGETALL", states},
+                                    {"ZRANGEBYSCORE", workers, now_text, "+inf"}};
+  const auto replies = impl_->pipeline(commands);
+  if (!replies) return replies.error();
+  const auto& row = *replies;
+  figures.feeds = static_cast<std::uint64_t>(row[0].integer());
+  figures.due = static_cast<std::uint64_t>(row[1].integer());
+  if (row[2].size() == 2) figures.oldest_due = Milliseconds(row[2][1].integer());
+  figures.stream_records = static_cast<std::uint64_t>(row[3].integer());
+  for (const auto& [state, count] : row[4].pairs()) figures.states.emplace_back(state, std::stoull("0" + count));
+  const std::vector<std::string> alive = row[5].texts();
+  figures.workers = alive.size();
+
+  std::vector<std::string> names;
+  names.reserve(alive.size());
+  std::vector<Words> heartbeats;
+  for (const std::string& worker : alive) {
+    heartbeats.push_back({"HGET", names.emplace_back(keys.worker(worker)), "in_flight"});
+  }
+  const auto in_flight = impl_->pipeline(heartbeats);
+  if (!in_flight) return in_flight.error();
+  for (const Reply& reply : *in_flight) figures.claimed += static_cast<std::uint64_t>(reply.integer());
+  return figures;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,88 @@
+// The inside of Store, shared by the store*.cpp files: connection, scripts, keys.
+#pragma once
+
+#include <forward_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/keys.hpp"
+#include "storage/redis.hpp"
+#include "storage/store.hpp"
+
+namespace feedmill {
+
+/// A script by its place in the table of store.cpp.
+enum class Script : std::size_t { add, claim, commit, look_up, release, remove, wake };
+
+/// The arguments of one script call. add() refers to what it is given, own() keeps a copy.
+class Args {
+ public:
+  Args() = default;
+  Args(Args&&) noexcept = default;  // a copy's words would point into the original
+  Args& operator=(Args&&) noexcept = default;
+
+  void add(std::string_view text) { words_.push_back(text); }
+  void own(std::string text) { words_.push_back(owned_.emplace_front(std::move(text))); }
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  void add(Number number) { own(std::to_string(number)); }
+  void add(Milliseconds duration) { add(duration.count()); }
+  void add(const Fields& fields) {
+    add(fields.size());
+    for (const auto& [name, value] : fields) {
+      add(std::string_view(name));
+      add(std::string_view(value));
+    }
+  }
+  /// The same, keeping copies.
+  void own_all(Fields fields) {
+    add(fields.size());
+    for (auto& [name, value] : fields) {
+      own(std::move(name));
+      own(std::move(value));
+    }
+  }
+  void add(std::span<const std::string> texts) {
+    add(texts.size());
+    for (const std::string& text : texts) add(std::string_view(text));
+  }
+  const Words& words() const { return words_; }
+
+ private:
+  Words words_;
+  std::forward_list<std::string> owned_;  // stay put while it grows and when it is moved
+};
+
+class Store::Impl {
+ public:
+  Impl(StoreOptions options, RedisAddress address);
+
+  /// Connected, with the scripts loaded.
+  StoreResult<void> ready();
+  StoreResult<void> open();
+
+  /// Redis' clock, unix milliseconds in decimal. Needs a connection.
+  StoreResult<std::string> now_text();
+
+  StoreResult<Reply> run(Script script, const Args& args);
+  /// Calls one script several times in one round trip; loads it again when the server forgot it.
+  std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
+  /// Plain commands in one round trip; the first error ends it.
+  StoreResult<std::vector<Reply>> pipeline(std::span<const Words> commands);
+
+  StoreOptions options;
+  Keys keys;
+  std::optional<StoreError> bad_address;  // the URL could not be read; every call answers with it
+  Redis redis;
+  std::uint64_t connections = 0;
+
+ private:
+  StoreResult<void> load_scripts();
+  void append(Script script, const Args& args);
+
+  std::vector<std::string> hashes_;  // of the loaded scripts, by Script
+};
+
+}  // namespace feedmill

@@ -1,0 +1,102 @@
+// What readers read: entries and signals (DESIGN §3.2, §4).
+#include <algorithm>
+
+#include "storage/store_impl.hpp"
+
+namespace feedmill {
+
+const std::string& StoredEntry::get(const std::string& field) const {
+  static const std::string absent;
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& pair) { return pair.first == field; });
+  return found == fields.end() ? absent : found->second;
+}
+
+StoreResult<std::optional<StoredEntry>> Store::get(const std::string& id) {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  // An id is a full key: only those of entries are looked at, whatever is asked for.
+  if (!id.starts_with(impl_->keys.prefix() + "Entry:")) return std::optional<StoredEntry>();
+  const auto reply = impl_->redis.command({"HGETALL", id});
+  if (!reply) return reply.error();
+  if (reply->size() == 0) return std::optional<StoredEntry>();
+  return std::optional(StoredEntry{id, reply->pairs()});
+}
+
+StoreResult<std::optional<StoredEntry>> Store::get_by_guid(const std::string& feed_url, const std::string& guid) {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  const auto id = impl_->redis.command({"HGET", impl_->keys.guidmap(feed_url), guid});
+  if (!id) return id.error();
+  if (id->is_nil()) return std::optional<StoredEntry>();
+  return get(std::string(id->text()));
+}
+
+StoreResult<std::vector<StoredEntry>> Store::all_by_order(const std::string& feed_url, std::size_t limit,
+                                                          const std::optional<EntryCursor>& before) {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  const std::string key = impl_->keys.sort(feed_url);
+  // The order is (score, member), both falling: of equal scores only members below the cursor's come after it.
+  std::vector<std::string> ids;
+  if (!before) {
+    if (limit == 0) return std::vector<StoredEntry>();
+    const auto reply = impl_->redis.command({"ZREVRANGE", key, "0", std::to_string(limit - 1)});
+    if (!reply) return reply.error();
+    ids = reply->texts();
+  } else {
+    const std::string score = std::to_string(before->score);
+    const auto equal = impl_->redis.command({"ZRANGEBYSCORE", key, score, score});
+    if (!equal) return equal.error();
+    ids = equal->texts();
+    std::erase_if(ids, [&](const std::string& id) { return id >= before->id; });
+    std::reverse(ids.begin(), ids.end());
+    if (ids.size() < limit) {
+      const auto older = impl_->redis.command(
+          {"ZRANGE", key, "(" + score, "-inf", "BYSCORE", "REV", "LIMIT", "0", std::to_string(limit - ids.size())});
+      if (!older) return older.error();
+      const std::vector<std::string> more = older->texts();
+      ids.insert(ids.end(), more.begin(), more.end());
+    }
+  }
+  if (ids.size() > limit) ids.resize(limit);
+  std::vector<Words> commands;
+  for (const std::string& id : ids) commands.push_back({"HGETALL", id});
+  const auto replies = impl_->pipeline(commands);
+  if (!replies) return replies.error();
+  std::vector<StoredEntry> entries;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if ((*replies)[i].size() > 0) entries.push_back({ids[i], (*replies)[i].pairs()});
+  }
+  return entries;
+}
+
+StoreResult<std::vector<SignalRecord>> Store::read_signals(const std::string& after, std::size_t count,
+                                                           Milliseconds block) {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  const std::string key = impl_->keys.signals(), count_text = std::to_string(count);
+  const std::string block_text = std::to_string(block.count());
+  Words words{"XREAD", "COUNT", count_text};
+  if (block.count() > 0) words.insert(words.end(), {"BLOCK", block_text});
+  words.insert(words.end(), {"STREAMS", key, after});
+  const auto reply = impl_->redis.command(words);
+  if (!reply) return reply.error();
+  std::vector<SignalRecord> records;
+  const ReplyView rows = (*reply)[0][1];
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SignalRecord& record = records.emplace_back();
+    record.id = rows[i][0].text();
+    for (auto& [name, value] : rows[i][1].pairs()) {
+      if (name == "type")
+        record.type = std::move(value);
+      else if (name == "json")
+        record.json = std::move(value);
+    }
+  }
+  return records;
+}
+
+StoreResult<std::string> Store::last_signal() {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  const auto reply = impl_->redis.command({"XREVRANGE", impl_->keys.signals(), "+", "-", "COUNT", "1"});
+  if (!reply) return reply.error();
+  return reply->size() == 0 ? std::string("0-0") : std::string((*reply)[0][0].text());
+}
+
+}  // namespace feedmill

@@ -1,0 +1,89 @@
+#include "storage/diff.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+constexpr Milliseconds now(1'763'690'000'500);
+constexpr std::int64_t now_s = 1'763'690'000;
+
+EntryRecord post(std::string guid, std::optional<std::int64_t> timestamp, Fields fields = {{"title", "t"}}) {
+  return {std::move(guid), "d", timestamp, std::move(fields)};
+}
+
+Known knows(std::vector<Known::Guid> guids) {
+  Known known;
+  known.guids = std::move(guids);
+  return known;
+}
+
+std::string value(const Fields& fields, std::string_view name) {
+  for (const auto& [field, text] : fields) {
+    if (field == name) return text;
+  }
+  return "(none)";
+}
+
+TEST(Diff, CreatesWhatIsUnknownOldestFirst) {
+  const auto diff = diff_entries({post("new", 200), post("old", 100)}, knows({{}, {}}), now);
+  ASSERT_EQ(diff.writes.size(), 2U);
+  EXPECT_EQ(diff.writes[0].guid, "old");
+  EXPECT_EQ(diff.writes[1].guid, "new");
+  EXPECT_EQ(diff.writes[1].timestamp, 200);
+  EXPECT_EQ(value(diff.writes[1].set, "timestamp"), "200");
+  EXPECT_EQ(value(diff.writes[1].set, "rev"), "1");
+  EXPECT_EQ(value(diff.writes[1].set, "first_seen"), std::to_string(now_s));
+}
+
+TEST(Diff, GivesUndatedPostsTheirPlaceInTheDocument) {
+  const auto diff = diff_entries({post("first", {}), post("second", {})}, knows({{}, {}}), now);
+  EXPECT_EQ(diff.writes[0].guid, "second");
+  EXPECT_EQ(diff.writes[0].timestamp, now_s - 1);
+  EXPECT_EQ(diff.writes[1].timestamp, now_s);
+}
+
+TEST(Diff, ClampsDatesToTheRangeFrom1970ToNow) {
+  const auto diff = diff_entries({post("future", now_s + 1000), post("past", -5)}, knows({{}, {}}), now);
+  EXPECT_EQ(diff.writes[0].timestamp, 0);
+  EXPECT_EQ(diff.writes[1].timestamp, now_s);
+}
+
+TEST(Diff, WritesNothingForKnownAndTrimmedPosts) {
+  const auto diff = diff_entries({post("a", 1), post("b", 2)},
+                                 knows({{Known::Is::same, "", {}}, {Known::Is::tombstoned, "", {}}}), now);
+  EXPECT_TRUE(diff.writes.empty());
+  EXPECT_EQ(diff.unchanged, 2U);
+}
+
+TEST(Diff, WritesOnlyTheFieldsThatChanged) {
+  const Fields stored{{"title", "old"},     {"link", "l"},         {"comments", "c"}, {"timestamp", "50"},
+                      {"rev", "4"},         {"guid", "g"},         {"feed_url", "u"}, {"digest", "x"},
+                      {"first_seen", "40"}, {"last_changed", "45"}};
+  const auto diff = diff_entries({post("g", 60, {{"author", "me"}, {"link", "l"}, {"title", "new"}})},
+                                 knows({{Known::Is::different, "Entry:7", stored}}), now);
+  ASSERT_EQ(diff.writes.size(), 1U);
+  const EntryWrite& write = diff.writes[0];
+  EXPECT_EQ(write.id, "Entry:7");
+  EXPECT_EQ(write.rev, 5);
+  EXPECT_EQ(write.timestamp, 60);
+  EXPECT_EQ(write.set, (Fields{{"author", "me"},
+                               {"title", "new"},
+                               {"timestamp", "60"},
+                               {"rev", "5"},
+                               {"last_changed", std::to_string(now_s)}}));
+  EXPECT_EQ(write.unset, std::vector<std::string>{"comments"});
+  EXPECT_EQ(write.old, (Fields{{"title", "old"}, {"comments", "c"}, {"timestamp", "50"}}));
+}
+
+TEST(Diff, MovesAChangedPostOnlyWhenItsOwnDateSaysSo) {
+  const Fields stored{{"title", "old"}, {"timestamp", "50"}, {"rev", "1"}};
+  for (const std::optional<std::int64_t> date : {std::optional<std::int64_t>(), std::optional(now_s + 5)}) {
+    const auto diff = diff_entries({post("g", date)}, knows({{Known::Is::different, "Entry:7", stored}}), now);
+    EXPECT_EQ(diff.writes[0].timestamp, 50);
+    EXPECT_EQ(value(diff.writes[0].set, "timestamp"), "(none)");
+  }
+}
+
+}  // namespace
+}  // namespace feedmill

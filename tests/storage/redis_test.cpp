@@ -1,0 +1,128 @@
+#include "storage/redis.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/redis_server.hpp"
+
+namespace feedmill {
+namespace {
+
+struct UrlCase {
+  const char* name;
+  const char* url;
+  const char* host;
+  int port;
+  const char* socket;
+  const char* user;
+  const char* password;
+  int database;
+};
+
+class RedisUrls : public testing::TestWithParam<UrlCase> {};
+
+TEST_P(RedisUrls, AreRead) {
+  const UrlCase& expected = GetParam();
+  const auto address = parse_redis_url(expected.url);
+  ASSERT_TRUE(address) << address.error().detail;
+  EXPECT_EQ(address->host, expected.host);
+  EXPECT_EQ(address->port, expected.port);
+  EXPECT_EQ(address->socket, expected.socket);
+  EXPECT_EQ(address->user, expected.user);
+  EXPECT_EQ(address->password, expected.password);
+  EXPECT_EQ(address->database, expected.database);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RedisUrls,
+                         testing::Values(UrlCase{"Host", "redis://example.org", "example.org", 6379, "", "", "", 0},
+                                         UrlCase{"Default", "redis://", "127.0.0.1", 6379, "", "", "", 0},
+                                         UrlCase{"PortAndDatabase", "redis://h:7000/3", "h", 7000, "", "", "", 3},
+                                         UrlCase{"Password", "redis://:s3cret@h", "h", 6379, "", "", "s3cret", 0},
+                                         UrlCase{"UserAndEscapes", "redis://me:p%40ss%2F@h:1/0", "h", 1, "", "me",
+                                                 "p@ss/", 0},
+                                         UrlCase{"Ipv6", "redis://[::1]:6380/1", "::1", 6380, "", "", "", 1},
+                                         UrlCase{"Unix", "unix:///run/r.sock?db=2", "", 6379, "/run/r.sock", "", "", 2},
+                                         UrlCase{"UnixShort", "unix:/run/r.sock", "", 6379, "/run/r.sock", "", "", 0}),
+                         [](const auto& test) { return test.param.name; });
+
+class BadRedisUrls : public testing::TestWithParam<const char*> {};
+
+TEST_P(BadRedisUrls, AreRefusedWithoutTellingThePassword) {
+  const auto address = parse_redis_url(GetParam());
+  ASSERT_FALSE(address);
+  EXPECT_EQ(address.error().code, StoreError::Code::unsupported);
+  EXPECT_EQ(address.error().detail.find("s3cret"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadRedisUrls,
+                         testing::Values("", "localhost:6379", "http://h", "rediss://:s3cret@h", "redis://h:port",
+                                         "redis://h:0", "redis://:s3cret@h/x", "unix:relative", "unix:///s?x=1",
+                                         "redis://u:s3cret%zz@h"));
+
+TEST(RedisErrors, AreToldApart) {
+  using Code = StoreError::Code;
+  EXPECT_EQ(redis_error("LOADING Redis is loading the dataset in memory").code, Code::loading);
+  EXPECT_EQ(redis_error("OOM command not allowed when used memory > 'maxmemory'.").code, Code::out_of_memory);
+  EXPECT_EQ(redis_error("MISCONF Redis is configured to save").code, Code::misconfigured);
+  EXPECT_EQ(redis_error("READONLY You can't write against a read only replica.").code, Code::read_only);
+  EXPECT_EQ(redis_error("NOAUTH Authentication required.").code, Code::auth);
+  EXPECT_EQ(redis_error("ERR something else").code, Code::bug);
+}
+
+TEST(RedisConnection, NamesTheServerThatIsNotThere) {
+  Redis redis(*parse_redis_url("unix:/nowhere/at/all.sock"), Milliseconds(1000));
+  const auto reply = redis.command({"PING"});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, StoreError::Code::unavailable);
+  EXPECT_NE(reply.error().detail.find("/nowhere/at/all.sock"), std::string::npos);
+}
+
+TEST(RedisConnection, PipelinesAndKeepsBytes) {
+  test::RedisServer server;
+  Redis redis(*parse_redis_url(server.url()), Milliseconds(5000));
+  ASSERT_TRUE(redis.connect());
+  const std::string odd("a\0\r\n\xFF$-1", 8);
+  redis.append({"SET", "k", odd});
+  redis.append({"GET", "k"});
+  redis.append({"GET", "nothing"});
+  ASSERT_TRUE(redis.next());
+  EXPECT_EQ(redis.next()->text(), odd);
+  EXPECT_TRUE(redis.next()->is_nil());
+}
+
+TEST(RedisConnection, ComesBackAfterTheServerDied) {
+  test::RedisServer server;
+  Redis redis(*parse_redis_url(server.url()), Milliseconds(5000));
+  ASSERT_TRUE(redis.command({"PING"}));
+  server.kill();
+  const auto lost = redis.command({"PING"});
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, StoreError::Code::unavailable);
+  server.start();
+  EXPECT_TRUE(redis.command({"PING"}));
+}
+
+TEST(RedisConnection, TellsThatTheServerDoesNotAnswer) {
+  test::RedisServer server;
+  Redis redis(*parse_redis_url(server.url()), Milliseconds(50));
+  const auto reply = redis.command({"BLPOP", "empty", "0"});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, StoreError::Code::timeout);
+  EXPECT_FALSE(redis.connected());
+}
+
+TEST(RedisConnection, SaysThatThePasswordIsWrong) {
+  test::RedisServer server({"--requirepass", "right"});
+  RedisAddress address = *parse_redis_url(server.url());
+  Redis without(address, Milliseconds(1000));
+  EXPECT_EQ(without.command({"GET", "k"}).error().code, StoreError::Code::auth);
+  address.password = "wrong-one";
+  const auto refused = Redis(address, Milliseconds(1000)).command({"GET", "k"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, StoreError::Code::auth);
+  EXPECT_EQ(refused.error().detail.find("wrong-one"), std::string::npos);
+  address.password = "right";
+  EXPECT_TRUE(Redis(address, Milliseconds(1000)).command({"GET", "k"}));
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,72 @@
+#include "storage/state_fields.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+FeedState full_state() {
+  FeedState s;
+  s.state = "failing";
+  s.state_since = Milliseconds(1);
+  s.fetch_url = "https://example.org/new";
+  s.etag = "W/\"a b\" ";
+  s.last_modified = "yesterday, perhaps";
+  s.validators_url = "https://example.org/v";
+  s.wire_hash = std::string(32, 'a');
+  s.body_hash = std::string(32, 'b');
+  s.wire_bytes = 10;
+  s.body_bytes = 20;
+  s.last_status = 503;
+  s.last_outcome = "failed";
+  s.last_error = "status.server";
+  s.last_detail = "the server said 503";
+  s.last_at = Milliseconds(1763690000123);
+  s.last_success = Milliseconds(2);
+  s.failures = 3;
+  s.failure_group = "server";
+  s.failing_since = Milliseconds(3);
+  s.new_per_week = 2.5;
+  s.last_new = Milliseconds(4);
+  s.imported = Milliseconds(5);
+  s.polls = 6;
+  s.polls_not_modified = 7;
+  s.polls_same_body = 8;
+  s.polls_unconditional = 9;
+  s.polls_failed = 10;
+  s.polls_with_new = 11;
+  s.total_wire_bytes = 12;
+  s.total_body_bytes = 13;
+  s.total_new = 14;
+  s.won = "backoff";
+  s.why = R"([{"code":"backoff","s":3600}])";
+  s.not_before = Milliseconds(15);
+  s.hints = R"({"ttl":60})";
+  s.settings = R"({"keep":10})";
+  return s;
+}
+
+TEST(StateFields, ComeBackAsTheyWere) {
+  EXPECT_EQ(read_state(state_fields(full_state())), full_state());
+  EXPECT_EQ(read_state(state_fields(FeedState())), FeedState());
+}
+
+TEST(StateFields, AreSentOnlyWhenTheyChanged) {
+  FeedState state = full_state();
+  EXPECT_TRUE(changed_state_fields(state, state).empty());
+  state.etag = "";
+  state.last_status = 200;
+  const Fields changed = changed_state_fields(full_state(), state);
+  EXPECT_EQ(changed, (Fields{{"etag", ""}, {"last", "200 failed status.server"}}));
+}
+
+TEST(StateFields, IgnoreWhatTheyDoNotKnowOrCannotRead) {
+  const FeedState state = read_state({{"future", "1"}, {"last_at", "soon"}, {"counts", "1 x 3"}, {"state", "healthy"}});
+  EXPECT_EQ(state.state, "healthy");
+  EXPECT_EQ(state.last_at.count(), 0);
+  EXPECT_EQ(state.polls, 1U);
+  EXPECT_EQ(state.polls_same_body, 3U);
+}
+
+}  // namespace
+}  // namespace feedmill

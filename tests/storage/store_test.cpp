@@ -1,0 +1,517 @@
+#include "storage/store.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "storage/diff.hpp"
+#include "storage/redis.hpp"
+#include "tests/support/redis_server.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+using Result = Committed::Result;
+
+const std::string feed_url = "https://example.org/feed.xml";
+const std::string worker_a(32, 'a'), worker_b(32, 'b');
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() : store(StoreOptions{.url = server.url()}) {
+    const auto opened = store.open();
+    EXPECT_TRUE(opened) << opened.error().detail;
+  }
+
+  std::string redis(const std::vector<std::string>& words) { return test::redis_command(server, words); }
+
+  void add(const std::string& url = feed_url) {
+    ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url, .after = {}, .settings = "", .title = ""}}));
+  }
+
+  ClaimBatch claim(const std::string& worker = worker_a, std::size_t max = 10,
+                   Milliseconds lease = Milliseconds(90'000)) {
+    Store::ClaimRequest request;
+    request.worker = worker;
+    request.request = ++requests;
+    request.max = max;
+    request.lease = lease;
+    request.host = {64, Milliseconds(0)};
+    auto batch = store.claim(request);
+    EXPECT_TRUE(batch) << batch.error().detail;
+    return batch ? *batch : ClaimBatch();
+  }
+
+  Claim claim_one() {
+    EXPECT_EQ(redis({"ZADD", "schedule", "XX", "1", feed_url}), "0");
+    ClaimBatch batch = claim();
+    EXPECT_EQ(batch.claims.size(), 1U);
+    return batch.claims.empty() ? Claim() : batch.claims[0];
+  }
+
+  static EntryRecord post(const std::string& guid, std::int64_t timestamp, const std::string& title = "t") {
+    Fields fields{{"link", "https://example.org/" + guid}, {"title", title}};
+    return {guid, title, timestamp, fields};
+  }
+
+  /// What the worker does with a document: look up, diff, commit.
+  Commit plan(const Claim& claimed, const std::vector<EntryRecord>& posts, Retention retention = {}) {
+    const Store::LookUp look_up{claimed.feed_url, posts};
+    const auto known = store.look_up(std::span(&look_up, 1)).front();
+    EXPECT_TRUE(known) << known.error().detail;
+    Commit commit;
+    commit.feed_url = claimed.feed_url;
+    commit.claim = claimed.id;
+    commit.next_due = claimed.now + std::chrono::hours(1);
+    commit.before = commit.state = claimed.state;
+    commit.state.state = "healthy";
+    commit.state.last_at = claimed.now;
+    commit.document = true;
+    commit.initial = claimed.state.imported.count() == 0;
+    if (commit.initial) commit.state.imported = claimed.now;
+    commit.entries = diff_entries(posts, *known, claimed.now).writes;
+    commit.tombs_left = known->left;
+    commit.tombs_back = known->back;
+    commit.retention = retention;
+    commit.retention.listed = posts.size();
+    return commit;
+  }
+
+  Committed send(const Commit& commit) {
+    const auto done = store.commit(std::span(&commit, 1)).front();
+    EXPECT_TRUE(done) << done.error().detail;
+    return done ? *done : Committed();
+  }
+
+  Committed refresh(const std::vector<EntryRecord>& posts, Retention retention = {}) {
+    return send(plan(claim_one(), posts, retention));
+  }
+
+  std::vector<json::object> signals(const std::string& type = "") {
+    std::vector<json::object> all;
+    const auto records = store.read_signals("0", 100'000, Milliseconds(0));
+    EXPECT_TRUE(records);
+    for (const SignalRecord& record : *records) {
+      if (type.empty() || record.type == type) all.push_back(json::parse(record.json).as_object());
+    }
+    return all;
+  }
+
+  test::RedisServer server;
+  Store store;
+  std::uint64_t requests = 0;
+};
+
+TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
+  const std::vector<NewFeed> feeds{{feed_url, {}, R"({"keep":5})", "Title"}, {feed_url, {}, "", ""}};
+  EXPECT_EQ(*store.add_feeds(feeds), (std::vector<bool>{true, false}));
+  EXPECT_EQ(*store.feeds(), std::vector<std::string>{feed_url});
+  const auto record = store.feed_records(std::vector{feed_url, std::string("https://no.where/")});
+  ASSERT_TRUE((*record)[0]);
+  EXPECT_FALSE((*record)[1]);
+  EXPECT_EQ((*record)[0]->state.settings, R"({"keep":5})");
+  EXPECT_EQ((*record)[0]->state.won, "first");
+  EXPECT_EQ((*record)[0]->feed, (Fields{{"title", "Title"}}));
+
+  const ClaimBatch batch = claim();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  EXPECT_EQ(batch.claims[0].feed_url, feed_url);
+  EXPECT_EQ(batch.claims[0].state.settings, R"({"keep":5})");
+  EXPECT_TRUE(batch.exhausted);
+  EXPECT_TRUE(claim(worker_b).claims.empty()) << "claimed feeds are hidden";
+}
+
+TEST_F(StoreTest, AnswersARepeatedClaimRequestWithTheSameBatch) {
+  add();
+  const ClaimBatch first = claim();
+  --requests;
+  const ClaimBatch again = claim();
+  ASSERT_EQ(again.claims.size(), 1U);
+  EXPECT_EQ(again.claims[0].id, first.claims[0].id);
+}
+
+TEST_F(StoreTest, HandsOutTheLongestOverdueFirst) {
+  for (const char* url : {"http://a.org/", "http://b.org/", "http://c.org/"}) add(url);
+  redis({"ZADD", "schedule", "XX", "30", "http://a.org/", "10", "http://b.org/", "20", "http://c.org/"});
+  const ClaimBatch batch = claim(worker_a, 2);
+  ASSERT_EQ(batch.claims.size(), 2U);
+  EXPECT_EQ(batch.claims[0].feed_url, "http://b.org/");
+  EXPECT_EQ(batch.claims[1].feed_url, "http://c.org/");
+  EXPECT_FALSE(batch.exhausted);
+}
+
+TEST_F(StoreTest, LetsOneRequestAtATimeGoToAHost) {
+  add("http://a.org/1");
+  add("http://a.org/2");
+  add("http://b.org:8080/1");
+  Store::ClaimRequest request;
+  request.worker = worker_a;
+  request.request = 1;
+  request.max = 10;
+  const auto batch = store.claim(request);
+  ASSERT_EQ(batch->claims.size(), 2U);
+  EXPECT_EQ(batch->claims[0].feed_url, "http://a.org/1");
+  EXPECT_EQ(batch->claims[1].feed_url, "http://b.org:8080/1");
+  ASSERT_EQ(batch->deferred.size(), 1U);
+  EXPECT_EQ(batch->deferred[0].feed_url, "http://a.org/2");
+  EXPECT_GE(batch->deferred[0].due, batch->now + Milliseconds(1000));
+  // The slot ends with the commit.
+  EXPECT_EQ(redis({"HEXISTS", "state:host:a.org", "s:" + batch->claims[0].id}), "1");
+  send(plan(batch->claims[0], {}));
+  EXPECT_EQ(redis({"HEXISTS", "state:host:a.org", "s:" + batch->claims[0].id}), "0");
+}
+
+TEST_F(StoreTest, ClaimsOnlyWhatWasDueAtATimeWithItsDeferralsApart) {
+  add("http://a.org/1");
+  add("http://a.org/2");
+  redis({"ZADD", "schedule", "XX", "5", "http://a.org/1", "6", "http://a.org/2"});
+  Store::ClaimRequest request;
+  request.worker = worker_a;
+  request.max = 10;
+  request.request = 1;
+  request.due_by = Milliseconds(10);
+  request.host = {1, Milliseconds(0)};
+  auto batch = store.claim(request);
+  ASSERT_EQ(batch->claims.size(), 1U);
+  ASSERT_EQ(batch->deferred.size(), 1U);
+  // The first one comes back and is due again at once: it was tried already. The deferred one is still waited for.
+  Commit again = plan(batch->claims[0], {});
+  again.next_due = Milliseconds(11);
+  send(again);
+  redis({"ZADD", "schedule", "XX", "12", "http://a.org/2"});
+  request.request = 2;
+  batch = store.claim(request);
+  ASSERT_EQ(batch->claims.size(), 1U);
+  EXPECT_EQ(batch->claims[0].feed_url, "http://a.org/2");
+  EXPECT_EQ(batch->claims[0].due, Milliseconds(6));
+}
+
+TEST_F(StoreTest, MakesTheFeedsOfADeadWorkerDueAgain) {
+  add();
+  const ClaimBatch lost = claim(worker_a, 10, Milliseconds(1));
+  ASSERT_EQ(lost.claims.size(), 1U);
+  ClaimBatch taken;
+  while (taken.claims.empty()) taken = claim(worker_b);
+  EXPECT_NE(taken.claims[0].id, lost.claims[0].id);
+  // The dead one wakes up: its commit changes nothing.
+  EXPECT_EQ(send(plan(lost.claims[0], {post("a", 1)})).result, Result::stale);
+  EXPECT_EQ(redis({"EXISTS", "ids:Entry", feed_url + ":sort", "stream:signals"}), "0");
+  EXPECT_EQ(send(plan(taken.claims[0], {post("a", 1)})).created, 1U);
+}
+
+TEST_F(StoreTest, StoresEntriesWithTheirIndexes) {
+  add();
+  const Claim claimed = claim_one();
+  Commit commit = plan(claimed, {post("new", 200, "New"), post("old", 100)});
+  commit.feed = {{"title", "Feed"}};
+  commit.state.etag = "\"x\"";
+  commit.signals = {{"feed_created", "created", R"({"title":"Feed"})", ""}};
+  const Committed done = send(commit);
+  EXPECT_EQ(done.created, 2U);
+  EXPECT_EQ(done.signals, 3U);
+
+  EXPECT_EQ(redis({"ZRANGE", feed_url + ":sort", "0", "-1", "WITHSCORES"}), "Entry:1 100 Entry:2 200");
+  EXPECT_EQ(redis({"HGET", feed_url + ":guidmap", "new"}), "Entry:2");
+  EXPECT_EQ(redis({"HGET", feed_url + ":digests", "new"}), "New");
+  EXPECT_EQ(redis({"HMGET", "Entry:2", "feed_url", "guid", "title", "timestamp", "rev", "digest"}),
+            feed_url + " new New 200 1 New");
+  EXPECT_EQ(redis({"HGET", "Feed:" + feed_url, "title"}), "Feed");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "etag"}), "\"x\"");
+  EXPECT_EQ(redis({"HGET", "stats:feeds:states", "healthy"}), "1");
+  EXPECT_EQ(redis({"HGET", "stats:feeds:states", "new"}), "0");
+  EXPECT_EQ(redis({"ZSCORE", "schedule", feed_url}), std::to_string(commit.next_due.count()));
+  EXPECT_EQ(redis({"EXISTS", "none"}), "0");
+
+  const auto found = store.get_by_guid(feed_url, "new");
+  ASSERT_TRUE(*found);
+  EXPECT_EQ((*found)->id, "Entry:2");
+  EXPECT_EQ((*found)->get("title"), "New");
+  EXPECT_FALSE(*store.get("Entry:99"));
+  EXPECT_FALSE(*store.get("schedule")) << "only entries can be asked for";
+}
+
+TEST_F(StoreTest, SendsOneSignalEachWithAnUnbrokenChain) {
+  add();
+  Commit commit = plan(claim_one(), {post("b", 200, "B \"quoted\""), post("a", 100)});
+  commit.signals = {{"feed_created", "created", "{}", ""}};
+  send(commit);
+  refresh({post("b", 200, "B edited"), post("a", 100)});
+  const auto all = signals();
+  ASSERT_EQ(all.size(), 4U);
+  std::string last = "0-0";
+  for (const json::object& signal : all) {
+    EXPECT_EQ(signal.at("prev").as_string(), last);
+    last = signal.at("seq").as_string();
+    EXPECT_EQ(signal.at("v").as_int64(), 1);
+    EXPECT_EQ(signal.at("feed_url").as_string(), feed_url);
+  }
+  EXPECT_EQ(all[0].at("type").as_string(), "post_created");
+  EXPECT_EQ(all[0].at("entity_id").as_string(), "Entry:1");
+  EXPECT_TRUE(all[0].at("initial").as_bool());
+  EXPECT_EQ(all[1].at("data").at("title").as_string(), "B \"quoted\"");
+  EXPECT_EQ(all[2].at("type").as_string(), "feed_created");
+  EXPECT_EQ(all[2].at("entity_id").as_string(), feed_url);
+  EXPECT_EQ(all[3].at("type").as_string(), "post_modified");
+  EXPECT_EQ(all[3].at("rev").as_int64(), 2);
+  EXPECT_EQ(json::serialize(all[3].at("changed")), R"({"title":["B \"quoted\"","B edited"]})");
+  EXPECT_EQ(all[3].at("data").at("link").as_string(), "https://example.org/b");
+  EXPECT_EQ(*store.last_signal(), last);
+}
+
+TEST_F(StoreTest, PublishesWhatStandsInTheStream) {
+  add();
+  Redis listener(*parse_redis_url(server.url()), Milliseconds(5000));
+  ASSERT_TRUE(listener.command({"SUBSCRIBE", "post_created"}));
+  refresh({post("a", 100)});
+  const auto message = listener.next();
+  ASSERT_TRUE(message);
+  EXPECT_EQ((*message)[1].text(), "post_created");
+  EXPECT_EQ((*message)[2].text(), store.read_signals("0", 1, Milliseconds(0))->front().json);
+}
+
+TEST_F(StoreTest, WritesAndSignalsNothingForTheSameDocument) {
+  add();
+  const std::vector<EntryRecord> posts{post("b", 200), post("a", 100)};
+  refresh(posts);
+  for (int i = 0; i < 5; ++i) {
+    const Committed done = refresh(posts);
+    EXPECT_EQ(done.created + done.modified + done.signals, 0U);
+  }
+  EXPECT_EQ(redis({"GET", "ids:Entry"}), "2");
+}
+
+TEST_F(StoreTest, AnswersDupWhenACommitIsSentAgain) {
+  add();
+  const Commit commit = plan(claim_one(), {post("a", 100)});
+  EXPECT_EQ(send(commit).result, Result::ok);
+  const Committed again = send(commit);
+  EXPECT_EQ(again.result, Result::dup);
+  EXPECT_EQ(again.created, 0U);
+  EXPECT_EQ(redis({"XLEN", "stream:signals"}), "1");
+}
+
+TEST_F(StoreTest, WritesNothingWhenAKeyHasTheWrongType) {
+  add();
+  const Commit commit = plan(claim_one(), {post("a", 100)});
+  redis({"SET", feed_url + ":guidmap", "spoilt"});
+  const auto done = store.commit(std::span(&commit, 1)).front();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, StoreError::Code::refused);
+  EXPECT_NE(done.error().detail.find(":guidmap"), std::string::npos);
+  EXPECT_EQ(redis({"EXISTS", "ids:Entry", feed_url + ":sort", "stream:signals"}), "0");
+}
+
+TEST_F(StoreTest, WritesABigDocumentInPartsAndAPartOnce) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 350; i > 0; --i) posts.push_back(post("g" + std::to_string(i), 1000 + i));
+  Commit commit = plan(claim_one(), posts, {.entries = 50, .listed = 0, .hard_cap = 2000});
+  EXPECT_EQ(send(commit).created, 350U);
+  EXPECT_EQ(send(commit).result, Result::dup);
+  EXPECT_EQ(redis({"ZCARD", feed_url + ":sort"}), "350") << "what the document lists is kept";
+  EXPECT_EQ(redis({"XLEN", "stream:signals"}), "350");
+  EXPECT_EQ(redis({"HGET", "Entry:1", "guid"}), "g1") << "oldest first";
+}
+
+TEST_F(StoreTest, TombstonesWhatTheHardCapWouldTrimAtOnce) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 250; i > 0; --i) posts.push_back(post("g" + std::to_string(i), 1000 + i));
+  const Committed done = refresh(posts, {.entries = 50, .listed = 0, .hard_cap = 120});
+  EXPECT_EQ(done.created, 120U);
+  EXPECT_EQ(done.tombstoned, 130U);
+  EXPECT_EQ(done.trimmed, 0U);
+  EXPECT_EQ(redis({"HEXISTS", feed_url + ":guidmap", "g131"}), "1");
+  EXPECT_EQ(redis({"ZSCORE", feed_url + ":tombs", "g130"}), "inf");
+  const Committed again = refresh(posts, {.entries = 50, .listed = 0, .hard_cap = 120});
+  EXPECT_EQ(again.created + again.tombstoned + again.trimmed + again.signals, 0U);
+}
+
+TEST_F(StoreTest, TrimsTheOldestAndNothingTrimmedComesBack) {
+  add();
+  const Retention strict{.entries = 3, .listed = 0, .hard_cap = 2000, .strict = true};
+  refresh({post("c", 300), post("b", 200), post("a", 100)}, strict);
+  const Committed done = refresh({post("d", 400), post("c", 300), post("b", 200), post("a", 100)}, strict);
+  EXPECT_EQ(done.created, 1U);
+  EXPECT_EQ(done.trimmed, 1U);
+  EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "0");
+  EXPECT_EQ(redis({"HEXISTS", feed_url + ":guidmap", "a"}), "0");
+  EXPECT_EQ(redis({"HEXISTS", feed_url + ":digests", "a"}), "0");
+  EXPECT_EQ(redis({"ZSCORE", feed_url + ":tombs", "a"}), "inf");
+  EXPECT_EQ(signals("post_trimmed").size(), 1U);
+  EXPECT_EQ(signals("post_trimmed")[0].at("guid").as_string(), "a");
+  EXPECT_TRUE(signals("post_deleted").empty());
+
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(refresh({post("d", 400), post("c", 300), post("b", 200), post("a", 100)}, strict).created, 0U);
+  }
+  // It leaves the document: the tombstone is dated; it returns: it stays away all the same.
+  refresh({post("d", 400), post("c", 300)}, strict);
+  EXPECT_NE(redis({"ZSCORE", feed_url + ":tombs", "a"}), "inf");
+  EXPECT_EQ(refresh({post("d", 400), post("a", 100)}, strict).created, 0U);
+  EXPECT_EQ(redis({"ZSCORE", feed_url + ":tombs", "a"}), "inf");
+}
+
+TEST_F(StoreTest, ForgetsATombstoneAfterItsGrace) {
+  add();
+  const Retention strict{.entries = 1, .listed = 0, .hard_cap = 2000, .strict = true, .grace = Milliseconds(0)};
+  refresh({post("b", 200), post("a", 100)}, strict);
+  EXPECT_EQ(redis({"ZCARD", feed_url + ":tombs"}), "1");
+  refresh({post("b", 200)}, strict);
+  EXPECT_EQ(redis({"ZCARD", feed_url + ":tombs"}), "0");
+}
+
+TEST_F(StoreTest, GivesClaimsBackAndForeignOnesNot) {
+  add();
+  const ClaimBatch batch = claim();
+  Claim foreign = batch.claims[0];
+  foreign.id = worker_b + ":1-1";
+  EXPECT_EQ(*store.release(std::vector{foreign}), 0U);
+  EXPECT_EQ(*store.release(batch.claims), 1U);
+  const ClaimBatch again = claim(worker_b);
+  ASSERT_EQ(again.claims.size(), 1U);
+  EXPECT_EQ(again.claims[0].due, batch.claims[0].due);
+}
+
+TEST_F(StoreTest, WakesAFeedButNotBeforeItsFloor) {
+  add();
+  const std::vector<std::string> urls{feed_url, "https://no.where/"};
+  refresh({});
+  auto answers = store.wake(urls, std::chrono::hours(1), false);
+  EXPECT_EQ((*answers)[0].result, Wake::Result::too_early);
+  EXPECT_EQ((*answers)[1].result, Wake::Result::unknown);
+  EXPECT_TRUE(claim().claims.empty());
+  answers = store.wake(urls, std::chrono::hours(1), true);
+  EXPECT_EQ((*answers)[0].result, Wake::Result::due);
+  const ClaimBatch batch = claim();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  answers = store.wake(urls, Milliseconds(0), true);
+  EXPECT_EQ((*answers)[0].result, Wake::Result::noted);
+  send(plan(batch.claims[0], {}));
+  EXPECT_EQ(claim().claims.size(), 1U) << "a wish during a refresh is granted right after it";
+}
+
+TEST_F(StoreTest, RemovesAFeedWithItsWholeFamily) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 250; i > 0; --i) posts.push_back(post("g" + std::to_string(i), 1000 + i));
+  refresh(posts);
+  EXPECT_TRUE(*store.remove_feed(feed_url));
+  EXPECT_FALSE(*store.remove_feed(feed_url));
+  EXPECT_EQ(redis({"KEYS", "*"}).find(feed_url), std::string::npos) << redis({"KEYS", "*"});
+  EXPECT_EQ(redis({"KEYS", "Entry:*"}), "");
+  EXPECT_EQ(redis({"ZCARD", "schedule"}), "0");
+  EXPECT_EQ(redis({"HGET", "stats:feeds:states", "healthy"}), "0");
+  EXPECT_EQ(signals("post_trimmed").size(), 250U);
+}
+
+TEST_F(StoreTest, FinishesAnInterruptedRemovalBeforeAddingTheFeedAgain) {
+  add();
+  refresh({post("a", 1)});
+  redis({"SREM", "feeds", feed_url});
+  redis({"HSET", "state:feed:" + feed_url, "removing", "1"});
+  EXPECT_EQ(*store.add_feeds(std::vector{NewFeed{feed_url, {}, "", ""}}), std::vector<bool>{true});
+  EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "0");
+}
+
+TEST_F(StoreTest, PagesByScoreAndMember) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 9; i > 0; --i) posts.push_back(post("g" + std::to_string(i), 1000));  // one second for all
+  posts.push_back(post("older", 1));
+  refresh(posts);
+  std::vector<std::string> seen;
+  std::optional<EntryCursor> cursor;
+  for (;;) {
+    const auto page = store.all_by_order(feed_url, 4, cursor);
+    if (page->empty()) break;
+    for (const StoredEntry& entry : *page) seen.push_back(entry.id);
+    cursor = EntryCursor{std::stoll(page->back().get("timestamp")), page->back().id};
+  }
+  ASSERT_EQ(seen.size(), 10U);
+  const auto whole = store.all_by_order(feed_url, 20);
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], (*whole)[i].id);
+}
+
+TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
+  Store prefixed(StoreOptions{.url = server.url(), .password = "", .key_prefix = "p:"});
+  ASSERT_TRUE(prefixed.open());
+  redis({"DEL", "meta:store"});
+  std::swap(store, prefixed);
+  add();
+  Redis listener(*parse_redis_url(server.url()), Milliseconds(5000));
+  ASSERT_TRUE(listener.command({"SUBSCRIBE", "p:post_created"}));
+  const Claim claimed = claim().claims.at(0);
+  send(plan(claimed, {post("a", 1)}));
+  const auto message = listener.next();
+  EXPECT_EQ((*message)[1].text(), "p:post_created");
+  EXPECT_EQ(signals()[0].at("entity_id").as_string(), "p:Entry:1");
+  ASSERT_TRUE(store.heartbeat(worker_a, {{"pid", "1"}}, Milliseconds(60'000)));
+  const std::string keys = " " + redis({"KEYS", "*"});
+  for (std::size_t at = keys.find(' '); at != std::string::npos; at = keys.find(' ', at + 1)) {
+    EXPECT_EQ(keys.substr(at + 1, 2), "p:") << keys;
+  }
+}
+
+TEST_F(StoreTest, CountsTheFleet) {
+  add();
+  add("https://example.org/2");
+  ASSERT_TRUE(store.heartbeat(worker_a, {{"in_flight", "3"}}, Milliseconds(60'000)));
+  auto figures = store.figures();
+  EXPECT_EQ(figures->feeds, 2U);
+  EXPECT_EQ(figures->due, 2U);
+  EXPECT_EQ(figures->workers, 1U);
+  EXPECT_EQ(figures->claimed, 3U);
+  ASSERT_TRUE(store.retire(worker_a));
+  EXPECT_EQ(store.figures()->workers, 0U);
+}
+
+TEST_F(StoreTest, LoadsItsScriptsAgainWhenTheServerForgotThem) {
+  add();
+  redis({"SCRIPT", "FLUSH"});
+  EXPECT_EQ(claim().claims.size(), 1U);
+}
+
+TEST_F(StoreTest, ComesBackAfterTheServerWasKilled) {
+  test::RedisServer durable({"--appendonly", "yes", "--appendfsync", "always"});
+  Store other(StoreOptions{.url = durable.url()});
+  ASSERT_TRUE(other.open());
+  ASSERT_TRUE(other.add_feeds(std::vector{NewFeed{feed_url, {}, "", ""}}));
+  durable.kill();
+  const auto lost = other.feeds();
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, StoreError::Code::unavailable);
+  durable.start();
+  EXPECT_EQ(*other.feeds(), std::vector<std::string>{feed_url});
+  EXPECT_EQ(other.reconnects(), 1U);
+}
+
+TEST(StoreOpening, RefusesAServerThatWouldEvict) {
+  test::RedisServer server({"--maxmemory-policy", "allkeys-lru"});
+  const auto refused = Store(StoreOptions{.url = server.url()}).open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, StoreError::Code::unsupported);
+  EXPECT_NE(refused.error().detail.find("noeviction"), std::string::npos);
+  StoreOptions options{.url = server.url()};
+  options.allow_eviction = true;
+  EXPECT_TRUE(Store(options).open());
+}
+
+TEST(StoreOpening, SaysThatItsUrlCannotBeRead) {
+  Store store(StoreOptions{.url = "http://localhost"});
+  const auto refused = store.open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, StoreError::Code::unsupported);
+  EXPECT_FALSE(store.feeds());
+}
+
+TEST(StoreOpening, RefusesAStoreOfANewerSchema) {
+  test::RedisServer server;
+  test::redis_command(server, {"HSET", "meta:store", "schema", "999"});
+  const auto refused = Store(StoreOptions{.url = server.url()}).open();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().detail.find("newer"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace feedmill

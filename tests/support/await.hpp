@@ -1,0 +1,29 @@
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+namespace feedmill::test {
+
+/// Runs a coroutine on `context`, which nobody else runs, until it is done; returns what it returned, throws what it
+/// threw.
+template <class Result>
+Result await(boost::asio::io_context& context, boost::asio::awaitable<Result> work) {
+  std::optional<Result> result;
+  std::exception_ptr thrown;
+  boost::asio::co_spawn(context, std::move(work), [&](std::exception_ptr error, Result value) {
+    thrown = error;
+    result = std::move(value);
+  });
+  context.restart();
+  while (!result) context.run_one();
+  if (thrown) std::rethrow_exception(thrown);
+  return std::move(*result);
+}
+
+}  // namespace feedmill::test

@@ -1,0 +1,106 @@
+// A small real HTTP/1.1 server on loopback, scripted per path. It writes what it is told, legal or not, and keeps what
+// it was sent.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace feedmill::test {
+
+struct ServedRequest {
+  std::string head;            ///< all bytes up to and including the empty line
+  std::string method, target;  ///< "GET", "/feed.xml?x=1"
+  std::string body;            ///< by Content-Length
+  std::size_t connection = 0;  ///< 1 for the first accepted, and so on
+
+  /// First value of that name, any case; "" when absent.
+  std::string header(std::string_view name) const;
+};
+
+struct Response {
+  enum class End {
+    keep_alive,
+    close,
+    hang,   ///< send no more, wait until the client goes
+    reset,  ///< RST instead of FIN
+  };
+
+  int status = 200;
+  std::vector<std::pair<std::string, std::string>> headers{};  ///< Content-Length is added unless one is given
+  std::string body{};
+  std::string etag{}, last_modified{};  ///< sent; a request that names either is answered by 304
+  std::chrono::milliseconds delay{0};   ///< before the answer
+  std::size_t hold_until = 0;           ///< answer only once the server has seen so many requests in all
+  std::string raw{};                    ///< sent instead of status, headers and body; then the connection is closed
+  std::string then_forever{};           ///< after that, again and again until the client goes
+  End end = End::keep_alive;
+};
+
+/// Serves from its own thread until destroyed. All members may be called from any thread.
+class HttpServer {
+ public:
+  using Handler = std::function<Response(const ServedRequest&)>;
+
+  /// Listens on 127.0.0.1; 0 takes a free port. Throws boost::system::system_error when the port is taken.
+  explicit HttpServer(std::uint16_t port = 0);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  /// "http://127.0.0.1:PORT" and the path.
+  std::string url(std::string_view path) const;
+
+  /// What is answered from now on at that path (without query). Everything else is 404.
+  void serve(const std::string& path, Response response);
+  /// Called on the server's thread.
+  void serve(const std::string& path, Handler handler);
+  /// For all paths that have no answer of their own.
+  void serve_rest(Handler handler);
+
+  std::vector<ServedRequest> requests() const;
+  /// How often a path was asked for.
+  std::size_t count(std::string_view path) const;
+  std::size_t connections() const;
+  /// Blocks until so many requests have come in all.
+  void wait_for_requests(std::size_t count) const;
+
+ private:
+  std::size_t seen() const;
+  boost::asio::awaitable<void> accept();
+  boost::asio::awaitable<void> session(boost::asio::ip::tcp::socket socket, std::size_t connection);
+  boost::asio::awaitable<bool> send(boost::asio::ip::tcp::socket& socket, const Response& response,
+                                    const ServedRequest& request);
+  Response answer(const ServedRequest& request);
+
+  mutable std::mutex mutex_;  ///< over the next four; the rest is the server thread's
+  mutable std::condition_variable arrived_;
+  std::map<std::string, Handler, std::less<>> handlers_;
+  Handler rest_;
+  std::vector<ServedRequest> requests_;
+  std::size_t connections_ = 0;
+
+  boost::asio::io_context context_{1};
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer held_;  ///< cancelled when a count is reached that someone holds for
+  std::set<std::size_t> held_for_;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace feedmill::test
