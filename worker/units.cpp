@@ -1,6 +1,8 @@
 #include "worker/units.hpp"
 
+#include <array>
 #include <charconv>
+#include <cstdio>
 #include <limits>
 #include <span>
 #include <utility>
@@ -55,6 +57,20 @@ std::string format_duration(std::chrono::milliseconds duration) {
 std::string format_size(std::uint64_t bytes) {
   if (bytes == 0) return "0B";
   return format_quantity(bytes, size_units);
+}
+
+std::string format_time(std::chrono::system_clock::time_point time) {
+  using namespace std::chrono;
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss clock(floor<milliseconds>(time - day));
+  std::array<char, 48> text;
+  const int size =
+      std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                    static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+                    static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return std::string(text.data(), static_cast<std::size_t>(size));
 }
 
 }  // namespace feedmill

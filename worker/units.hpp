@@ -1,4 +1,4 @@
-// Durations and sizes as people write them in configuration and read them in output.
+// Durations, sizes and times as people write them in configuration and read them in output.
 #pragma once
 
 #include <chrono>
@@ -20,5 +20,8 @@ std::string format_duration(std::chrono::milliseconds duration);
 
 /// In the largest unit that says it exactly: "64KiB". parse_size reads it back.
 std::string format_size(std::uint64_t bytes);
+
+/// RFC 3339 in UTC with milliseconds: "2026-03-01T12:00:00.123Z".
+std::string format_time(std::chrono::system_clock::time_point time);
 
 }  // namespace feedmill

@@ -42,5 +42,11 @@ TEST(Units, AreWrittenAsTheyAreRead) {
   EXPECT_EQ(format_duration(std::chrono::minutes(60)), "1h");
 }
 
+TEST(Units, TimesAreRfc3339) {
+  using namespace std::chrono;
+  EXPECT_EQ(format_time(sys_days{2026y / 3 / 1} + 12h + 5ms), "2026-03-01T12:00:00.005Z");
+  EXPECT_EQ(format_time(sys_days{1969y / 12 / 31} + 23h), "1969-12-31T23:00:00.000Z");
+}
+
 }  // namespace
 }  // namespace feedmill

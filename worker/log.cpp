@@ -1,0 +1,399 @@
+#include "worker/log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <sys/stat.h>
+#include <utility>
+#include <vector>
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+#include <poll.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "worker/report.hpp"
+#include "worker/units.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t longest_line = 8 << 10;  // SECURITY O1
+constexpr std::size_t longest_value = 2 << 10;
+constexpr std::size_t longest_queue = 1 << 20;  // RELIABILITY G4
+constexpr std::string_view redacted = "<redacted>";
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+// --- clean -----------------------------------------------------------------------------------------------------------
+
+/// The character that begins `text`, and how many bytes it has; no bytes when they are no UTF-8.
+std::pair<char32_t, std::size_t> first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {byte(0), 1};
+  const std::size_t size = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < size) return {0, 0};
+  char32_t character = byte(0) & (0xffu >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {0, 0};
+    character = (character << 6) | (byte(i) & 0x3fu);
+  }
+  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = character >= 0xd800 && character <= 0xdfff;
+  if (character < least[size] || character > 0x10ffff || surrogate) return {0, 0};
+  return {character, size};
+}
+
+/// Zero-width, direction-changing and other characters that hide or reorder what stands around them.
+bool is_deceptive(char32_t c) {
+  constexpr std::pair<char32_t, char32_t> ranges[] = {
+      {0x80, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
+      {0x180b, 0x180f}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
+      {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
+  return std::ranges::any_of(ranges, [c](const auto& range) { return c >= range.first && c <= range.second; });
+}
+
+std::string hex(std::uint64_t number, std::size_t width) {
+  std::array<char, 16> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  std::string text(digits.data(), end);
+  if (text.size() < width) text.insert(0, width - text.size(), '0');
+  return text;
+}
+
+// --- redact ----------------------------------------------------------------------------------------------------------
+
+constexpr std::string_view secret_parameters[] = {"token",    "key",          "apikey",    "api_key",
+                                                  "auth",     "secret",       "sig",       "signature",
+                                                  "password", "access_token", "hub.secret"};
+constexpr std::string_view secret_headers[] = {"authorization", "proxy-authorization", "cookie", "set-cookie"};
+
+constexpr std::string_view end_of_url = " \t\r\n\"'<>\\";
+
+/// "https://user:password@host" → "https://<redacted>@host"
+void redact_credentials(std::string& text) {
+  for (auto at = text.find("://"); at != std::string::npos; at = text.find("://", at)) {
+    at += 3;
+    const auto end = text.find_first_of(std::string("/?#").append(end_of_url), at);
+    const auto sign = std::string_view(text).substr(0, end).rfind('@');
+    if (sign == std::string_view::npos || sign < at) continue;
+    text.replace(at, sign - at, redacted);
+  }
+}
+
+/// "token=abc" → "token=<redacted>", "Cookie: abc" → "Cookie: <redacted>"
+void redact_named(std::string& text) {
+  for (auto at = text.find_first_of("=:"); at != std::string::npos; at = text.find_first_of("=:", at + 1)) {
+    const bool header = text[at] == ':';
+    auto start = at;
+    while (start > 0 && (is_word(text[start - 1]) || (!header && text[start - 1] == '.'))) --start;
+    const std::string_view name = std::string_view(text).substr(start, at - start);
+    const auto is_name = [name](std::string_view secret) { return equal_ignoring_case(name, secret); };
+    if (header ? std::ranges::none_of(secret_headers, is_name) : std::ranges::none_of(secret_parameters, is_name))
+      continue;
+    auto value = at + 1;
+    while (value < text.size() && text[value] == ' ') ++value;
+    if (!header) value = at + 1;
+    auto end =
+        header ? text.find_first_of("\r\n", value) : text.find_first_of(std::string("&;#,").append(end_of_url), value);
+    end = std::min(end, text.size());
+    if (end > value) text.replace(value, end - value, redacted);
+  }
+}
+
+/// "/w/<base32>" is a callback's path, which nobody but the hub may know.
+void redact_callbacks(std::string& text) {
+  for (auto at = text.find("/w/"); at != std::string::npos; at = text.find("/w/", at)) {
+    at += 3;
+    auto end = at;
+    while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) ++end;
+    if (end - at >= 20) text.replace(at, end - at, redacted);
+  }
+}
+
+// --- lines -----------------------------------------------------------------------------------------------------------
+
+/// Cut at a character, so that it stays UTF-8.
+std::string_view cut(std::string_view text, std::size_t size) {
+  if (text.size() <= size) return text;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
+  return text.substr(0, size);
+}
+
+std::string logfmt_text(const std::string& value) {
+  if (value.find_first_of(" \"=\\") == std::string::npos) return value;
+  std::string quoted = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string number_text(double number) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return std::string(digits.data(), end);
+}
+
+/// Puts the parts of a line together, in either format.
+class LineBuilder {
+ public:
+  explicit LineBuilder(bool json) : json_(json) {}
+
+  void add(std::string_view name, const std::string& value) {
+    if (json_)
+      append(name, boost::json::serialize(boost::json::string(value)));
+    else
+      append(name, logfmt_text(value));
+  }
+  void add(const LogField& field) {
+    if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+      if (!text->empty()) add(field.name, std::string(cut(clean(redact(cut(*text, longest_value))), longest_value)));
+    } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
+      append(field.name, std::to_string(*number));
+    } else if (const auto* fraction = std::get_if<double>(&field.value)) {
+      append(field.name, number_text(*fraction));
+    } else {
+      append(field.name, std::get<bool>(field.value) ? "true" : "false");
+    }
+  }
+  std::string finish() { return json_ ? (line_.empty() ? "{" : line_) + "}\n" : line_ + "\n"; }
+
+ private:
+  /// A field that would make the line too long is left out.
+  void append(std::string_view name, const std::string& encoded) {
+    if (line_.size() + name.size() + encoded.size() + 32 > longest_line) return;
+    if (json_)
+      line_.append(line_.empty() ? "{\"" : ",\"").append(name).append("\":").append(encoded);
+    else
+      line_.append(line_.empty() ? "" : " ").append(name).append("=").append(encoded);
+  }
+
+  const bool json_;
+  std::string line_;
+};
+
+/// stderr is the journal's, as systemd tells in $JOURNAL_STREAM.
+bool is_journal(int fd) {
+  const char* stream = std::getenv("JOURNAL_STREAM");
+  struct stat status {};
+  if (stream == nullptr || ::fstat(fd, &status) != 0) return false;
+  return stream == std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+}
+
+std::string_view journal_priority(LogLevel level) {
+  constexpr std::string_view priorities[] = {"<7>", "<6>", "<4>", "<3>"};
+  return priorities[static_cast<std::size_t>(level)];
+}
+
+}  // namespace
+
+std::string_view to_string(LogLevel level) {
+  constexpr std::string_view names[] = {"debug", "info", "warn", "error"};
+  return names[static_cast<std::size_t>(level)];
+}
+
+std::string clean(std::string_view text) {
+  std::string cleaned;
+  cleaned.reserve(text.size());
+  while (!text.empty()) {
+    const auto [character, size] = first_character(text);
+    const std::size_t taken = std::max<std::size_t>(size, 1);
+    if (size == 0 || character < 0x20 || character == 0x7f) {
+      cleaned.append("\\x").append(hex(static_cast<unsigned char>(text[0]), 2));
+    } else if (is_deceptive(character)) {
+      cleaned.append("\\u{").append(hex(character, 1)).append("}");
+    } else {
+      cleaned.append(text.substr(0, taken));
+    }
+    text.remove_prefix(taken);
+  }
+  return cleaned;
+}
+
+std::string redact(std::string_view text) {
+  std::string safe(text);
+  redact_credentials(safe);
+  redact_named(safe);
+  redact_callbacks(safe);
+  return safe;
+}
+
+std::string feed_id(std::string_view feed_url) {
+  return hex(XXH3_64bits(feed_url.data(), feed_url.size()), 16);
+}
+
+// --- LogRate ---------------------------------------------------------------------------------------------------------
+
+bool LogRate::take(Bucket& bucket, double burst, double per_second, Time now) {
+  const double passed = std::chrono::duration<double>(now - bucket.filled).count();
+  bucket.tokens = std::min(burst, bucket.tokens + passed * per_second);
+  bucket.filled = now;
+  if (bucket.tokens < 1) return false;
+  bucket.tokens -= 1;
+  return true;
+}
+
+std::optional<std::uint64_t> LogRate::admit(LogLevel level, std::string_view event, std::string_view reason, Time now) {
+  if (!total_) total_ = Bucket{50, now, 0};
+  std::string key(event);
+  key.append("/").append(reason);
+  // Events and reasons are words of ours, so there are few; what is not is bounded here.
+  if (buckets_.size() > 1000) buckets_.clear();
+  Bucket& own = buckets_.try_emplace(std::move(key), Bucket{20, now, 0}).first->second;
+  const bool may = (level == LogLevel::debug || take(own, 20, 0.1, now)) && take(*total_, 50, 50, now);
+  if (may) return std::exchange(own.suppressed, 0);
+  ++own.suppressed;
+  return std::nullopt;
+}
+
+// --- Log -------------------------------------------------------------------------------------------------------------
+
+Log::Log(Options options)
+    : options_([&] {
+        if (options.format == LogFormat::automatic)
+          options.format = ::isatty(options.fd) != 0 ? LogFormat::logfmt : LogFormat::json;
+        return std::move(options);
+      }()),
+      journal_(is_journal(options_.fd)),
+      writer_([this] { write_lines(); }) {}
+
+Log::~Log() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    deadline_ = Clock::now() + 1s;
+  }
+  changed_.notify_all();
+  writer_.join();
+}
+
+void Log::write(LogLevel level, std::string_view event, std::string_view message, std::span<const LogField> fields) {
+  if (!enabled(level)) return;
+  std::string_view reason;
+  for (const auto& field : fields)
+    if (const auto* text = std::get_if<std::string_view>(&field.value); text && field.name == "reason") reason = *text;
+  std::optional<std::uint64_t> suppressed;
+  {
+    const std::lock_guard lock(mutex_);
+    suppressed = rate_.admit(level, event, reason, Clock::now());
+  }
+  if (!suppressed) {
+    ++suppressed_;
+    return;
+  }
+  LineBuilder line(options_.format == LogFormat::json);
+  line.add("ts", format_time(std::chrono::system_clock::now()));
+  line.add("level", std::string(to_string(level)));
+  line.add("event", std::string(event));
+  line.add(LogField("msg", message));
+  line.add(LogField("worker", options_.worker));
+  if (*suppressed > 0) line.add(LogField("suppressed", *suppressed));
+  for (const auto& field : fields) line.add(field);
+  std::string text = line.finish();
+  if (journal_ && options_.format == LogFormat::logfmt) text.insert(0, journal_priority(level));
+  enqueue({level, std::move(text)});
+}
+
+void Log::enqueue(Line line) {
+  {
+    const std::lock_guard lock(mutex_);
+    while (queued_bytes_ + line.text.size() > longest_queue) {
+      const auto oldest = std::ranges::find(queue_, LogLevel::debug, &Line::level);
+      ++suppressed_;
+      if (oldest == queue_.end()) return;
+      queued_bytes_ -= oldest->text.size();
+      queue_.erase(oldest);
+    }
+    queued_bytes_ += line.text.size();
+    queue_.push_back(std::move(line));
+  }
+  changed_.notify_one();
+}
+
+void Log::write_lines() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const Line line = std::move(queue_.front());
+    queue_.pop_front();
+    queued_bytes_ -= line.text.size();
+    lock.unlock();
+    const bool written = write_out(line.text);
+    lock.lock();
+    if (!written) return;
+  }
+}
+
+/// False when the log is closing and nobody reads any more. A ready pipe takes 4 KiB without blocking.
+bool Log::write_out(std::string_view text) {
+  while (!text.empty()) {
+    pollfd output{options_.fd, POLLOUT, 0};
+    if (::poll(&output, 1, 100) == 0) {
+      const std::lock_guard lock(mutex_);
+      if (closing_ && Clock::now() > deadline_) return false;
+      continue;
+    }
+    const auto written = ::write(options_.fd, text.data(), std::min<std::size_t>(text.size(), 4096));
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (written <= 0) return true;  // nobody is there; nothing better to do with the line
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// --- log_refresh -----------------------------------------------------------------------------------------------------
+
+void log_refresh(Log& log, const Report& report) {
+  const bool changed = report.state_from != report.state_to;
+  if (!changed && !report.moved && !log.enabled(LogLevel::debug)) return;
+  const std::string feed = feed_id(report.feed_url);
+  const std::string next_due = format_time(std::chrono::system_clock::now() + report.next_in);
+  const auto milliseconds = [](std::chrono::duration<double> span) {
+    return static_cast<std::int64_t>(span.count() * 1000);
+  };
+  std::vector<LogField> fields{{"feed", feed},
+                               {"url", report.feed_url},
+                               {"outcome", to_string(report.outcome)},
+                               {"reason", to_string(report.reason)}};
+  if (!report.statuses.empty()) fields.emplace_back("status", report.statuses.back());
+  if (report.statuses.size() > 1) fields.emplace_back("hops", report.statuses.size());
+  fields.insert(fields.end(), {{"bytes", report.body_bytes},
+                               {"wire_bytes", report.wire_bytes},
+                               {"took_ms", milliseconds(report.took)},
+                               {"entries_new", report.created},
+                               {"entries_changed", report.modified},
+                               {"next_due", next_due},
+                               {"why", report.won},
+                               {"detail", report.detail}});
+  log.write(LogLevel::debug, "refresh", "", fields);
+  if (changed) {
+    const bool worse = report.state_to != "healthy";
+    std::vector<LogField> with_states = fields;
+    with_states.emplace_back("state_from", report.state_from);
+    with_states.emplace_back("state_to", report.state_to);
+    const std::string message = "feed is " + report.state_to;
+    log.write(worse && !report.state_from.empty() && report.state_from != "new" ? LogLevel::warn : LogLevel::info,
+              "feed_state", message, with_states);
+  }
+  if (report.moved) log.write(LogLevel::info, "feed_moved", "feed has moved for good", fields);
+}
+
+}  // namespace feedmill
