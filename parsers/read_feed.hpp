@@ -1,10 +1,11 @@
 // The one way into parsers/: bytes in, a Feed out.
 #pragma once
 
-#include <boost/system/result.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include <boost/system/result.hpp>
 
 #include "parsers/feed.hpp"
 
@@ -37,11 +38,9 @@ struct DocumentHints {
 /// Pure and reentrant; linear in body; throws only std::bad_alloc.
 boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints);
 
-}  // namespace feedmill
-
-// Lets result<Feed, ParseError>::value() throw something readable; ours look at error() instead.
-namespace boost::system {
-[[noreturn]] inline void throw_exception_from_error(const feedmill::ParseError& error, const boost::source_location&) {
+/// Lets result<Feed, ParseError>::value() throw something readable; ours look at error() instead. Found by ADL.
+[[noreturn]] inline void throw_exception_from_error(const ParseError& error, const boost::source_location&) {
   throw std::runtime_error("not a feed: " + error.detail);
 }
-}  // namespace boost::system
+
+}  // namespace feedmill
