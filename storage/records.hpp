@@ -63,7 +63,7 @@ struct FeedState {
   std::string won;            ///< code that fixed the due time (HTTP §11)
   std::string why;            ///< JSON array of its inputs: [{"code":…,"s":…,"from":…}]
   Milliseconds not_before{};  ///< a Retry-After in force, else 0 (HTTP P9, P22)
-  std::string hints;          ///< JSON object: what the newest document said about its schedule (HTTP F8)
+  std::string hints;          ///< what the newest document said about its schedule, as the worker writes it (HTTP F8)
   std::string settings;       ///< JSON object: what the operator set for this feed, "" when nothing
 
   bool operator==(const FeedState&) const = default;

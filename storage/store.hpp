@@ -73,7 +73,7 @@ class Store {
   /// Stores, reschedules and signals what each refresh found, all or nothing for each. `stale`, nothing written:
   /// another worker has claimed the feed since. `dup`: this very commit had gone through before. Several at once travel
   /// in one round trip (PERFORMANCE fact 4).
-  std::vector<StoreResult<Committed>> commit(std::span<const Commit> commits);
+  std::vector<StoreResult<Committed>> commit(std::span<const Commit* const> commits);
 
   /// Gives claims back: old due time, slot freed. Foreign claims are left alone. Returns how many were ours (L9).
   StoreResult<std::size_t> release(std::span<const Claim> claims);

@@ -208,12 +208,12 @@ std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {
   return known;
 }
 
-std::vector<StoreResult<Committed>> Store::commit(std::span<const Commit> commits) {
+std::vector<StoreResult<Committed>> Store::commit(std::span<const Commit* const> commits) {
   std::vector<Args> calls;
   std::vector<std::size_t> first_call;
-  for (const Commit& commit : commits) {
+  for (const Commit* commit : commits) {
     first_call.push_back(calls.size());
-    add_parts(calls, commit, impl_->options, impl_->keys);
+    add_parts(calls, *commit, impl_->options, impl_->keys);
   }
   first_call.push_back(calls.size());
   const auto replies = impl_->run_all(Script::commit, calls);

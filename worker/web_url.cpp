@@ -36,7 +36,12 @@ Url new_url() {
 /// Empty when the URL has no such part.
 std::optional<std::string> part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
-  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return std::nullopt;
+  const CURLUcode code = curl_url_get(url, part, &text, flags);
+  if (code != CURLUE_OK) {
+    // libcurl 7.88 leaves behind the host name that it could not turn into punycode.
+    if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080000) curl_free(text);
+    return std::nullopt;
+  }
   const std::unique_ptr<char, Free> owned(text);
   return std::string(text);
 }

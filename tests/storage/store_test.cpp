@@ -78,7 +78,8 @@ class StoreTest : public testing::Test {
   }
 
   Committed send(const Commit& commit) {
-    const auto done = store.commit(std::span(&commit, 1)).front();
+    const Commit* const one = &commit;
+  const auto done = store.commit(std::span(&one, 1)).front();
     EXPECT_TRUE(done) << done.error().detail;
     return done ? *done : Committed();
   }
@@ -294,7 +295,8 @@ TEST_F(StoreTest, WritesNothingWhenAKeyHasTheWrongType) {
   add();
   const Commit commit = plan(claim_one(), {post("a", 100)});
   redis({"SET", feed_url + ":guidmap", "spoilt"});
-  const auto done = store.commit(std::span(&commit, 1)).front();
+  const Commit* const one = &commit;
+  const auto done = store.commit(std::span(&one, 1)).front();
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, StoreError::Code::refused);
   EXPECT_NE(done.error().detail.find(":guidmap"), std::string::npos);

@@ -43,8 +43,10 @@ std::string path_of(std::string_view target) {
 
 std::string render(const Response& response, const ServedRequest& request) {
   if (!response.raw.empty()) return response.raw;
-  const bool known = (!response.etag.empty() && request.header("If-None-Match") == response.etag) ||
-                     (!response.last_modified.empty() && request.header("If-Modified-Since") == response.last_modified);
+  const std::string none_match = request.header("If-None-Match");  // where given, dates do not count: RFC 9110 §13.2.2
+  const bool known = none_match.empty() ? !response.last_modified.empty() &&
+                                              request.header("If-Modified-Since") == response.last_modified
+                                        : none_match == response.etag;
   const int status = known && response.status == 200 ? 304 : response.status;
   const bool has_body = status >= 200 && status != 204 && status != 304;
   std::string text = "HTTP/1.1 " + std::to_string(status) + " Scripted\r\n";
@@ -114,7 +116,12 @@ void HttpServer::serve_rest(Handler handler) {
 
 std::size_t HttpServer::seen() const {
   const std::lock_guard lock(mutex_);
-  return requests_.size();
+  return seen_;
+}
+
+void HttpServer::forget_requests() {
+  const std::lock_guard lock(mutex_);
+  forget_ = true;
 }
 
 std::vector<ServedRequest> HttpServer::requests() const {
@@ -135,7 +142,7 @@ std::size_t HttpServer::connections() const {
 
 void HttpServer::wait_for_requests(std::size_t count) const {
   std::unique_lock lock(mutex_);
-  arrived_.wait(lock, [&] { return requests_.size() >= count; });
+  arrived_.wait(lock, [&] { return seen_ >= count; });
 }
 
 asio::awaitable<void> HttpServer::accept() {
@@ -182,8 +189,8 @@ Response HttpServer::answer(const ServedRequest& request) {
   std::size_t seen = 0;
   {
     const std::lock_guard lock(mutex_);
-    requests_.push_back(request);
-    seen = requests_.size();
+    if (!forget_) requests_.push_back(request);
+    seen = ++seen_;
     const auto found = handlers_.find(path_of(request.target));
     handler = found != handlers_.end() ? found->second : rest_;
   }

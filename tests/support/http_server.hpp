@@ -74,6 +74,9 @@ class HttpServer {
   void serve_rest(Handler handler);
 
   std::vector<ServedRequest> requests() const;
+  /// Keeps no more requests from now on: for servers that run for long. Only wait_for_requests() and hold_until still
+  /// count.
+  void forget_requests();
   /// How often a path was asked for.
   std::size_t count(std::string_view path) const;
   std::size_t connections() const;
@@ -88,12 +91,13 @@ class HttpServer {
                                     const ServedRequest& request);
   Response answer(const ServedRequest& request);
 
-  mutable std::mutex mutex_;  ///< over the next four; the rest is the server thread's
+  mutable std::mutex mutex_;  ///< over the next seven; the rest is the server thread's
   mutable std::condition_variable arrived_;
   std::map<std::string, Handler, std::less<>> handlers_;
   Handler rest_;
   std::vector<ServedRequest> requests_;
-  std::size_t connections_ = 0;
+  std::size_t connections_ = 0, seen_ = 0;
+  bool forget_ = false;
 
   boost::asio::io_context context_{1};
   boost::asio::ip::tcp::acceptor acceptor_;

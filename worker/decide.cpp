@@ -1,0 +1,338 @@
+#include "worker/decide.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "storage/diff.hpp"
+#include "storage/feed_fields.hpp"
+
+namespace feedmill {
+namespace {
+
+using std::chrono::days;
+using std::chrono::hours;
+using std::chrono::minutes;
+
+/// A row of HTTP §4: how a kind of failure is waited out. `blocks_after` failures in a row the state is `blocked`.
+struct Failure {
+  Reason reason{};
+  Milliseconds base{}, cap{};
+  std::string_view code = "backoff";
+  int blocks_after = 0;
+};
+
+Failure failure_of_status(int status) {
+  switch (status) {
+    case 401:
+    case 407: return {Reason::status_auth, hours(4), days(7), "auth", 3};
+    case 403: return {Reason::status_forbidden, hours(4), days(7), "forbidden", 3};
+    case 404: return {Reason::status_not_found, minutes(60), days(7), "not_found"};
+    case 410: return {Reason::status_gone, hours(24), hours(24), "gone"};
+    case 408:
+    case 425: return {Reason::status_server, minutes(60), hours(24)};
+    case 429: return {Reason::status_rate_limited, hours(4), days(7), "rate_limited"};
+    case 431: return {Reason::status_client, hours(4), days(7)};
+    case 451: return {Reason::status_legal, hours(24), days(30), "legal", 1};
+    default: break;
+  }
+  if (status >= 500) return {Reason::status_server, minutes(60), hours(24)};
+  if (status >= 400) return {Reason::status_client, minutes(60), days(7)};
+  return {Reason::http_unexpected, minutes(60), hours(24)};
+}
+
+Failure failure_of_error(Reason reason) {
+  switch (reason) {
+    case Reason::dns_not_found:
+    case Reason::dns_timeout:
+    case Reason::dns_failed:
+    case Reason::connect_refused:
+    case Reason::connect_timeout:
+    case Reason::connect_failed:
+    case Reason::tls_verify:
+    case Reason::tls_handshake:
+      return {reason, minutes(15), hours(24)};  // no HTTP byte got out (HTTP P6)
+    case Reason::egress_blocked:
+    case Reason::egress_port:
+    case Reason::url_invalid:
+      return {reason, hours(4), days(7)};
+    default: return {reason, minutes(60), hours(24)};
+  }
+}
+
+/// Failures of one group count in a row; a failure of another kind starts again at 1.
+std::string_view group_of(Reason reason) {
+  const std::string_view name = to_string(reason);
+  const auto dot = name.find('.');
+  return name.starts_with("status.") ? name : name.substr(0, dot);
+}
+
+std::chrono::sys_seconds wall_clock(Milliseconds now) {
+  return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
+}
+
+class Decider {
+ public:
+  Decider(const Claim& claim, const Exchange& exchange, const Known& known, const PolicyOptions& options,
+          Milliseconds now)
+      : claim_(claim), exchange_(exchange), known_(known), options_(options), now_(now),
+        settings_(read_feed_settings(claim.state.settings)) {
+    Commit& commit = decision_.commit;
+    commit.feed_url = claim.feed_url;
+    commit.claim = claim.id;
+    commit.before = commit.state = claim.state;
+    commit.retention = options.retention;
+    if (settings_.keep) commit.retention.entries = *settings_.keep;
+    FeedState& state = commit.state;
+    state.last_at = now;
+    state.last_status = 0;
+    state.last_error.clear();
+    state.last_detail.clear();
+    state.not_before = Milliseconds(0);
+    ++state.polls;
+    state.total_wire_bytes += exchange.wire_bytes;
+    if (!exchange.sent_validators) ++state.polls_unconditional;
+    context_.feed_url = claim.feed_url;
+    context_.now = now;
+    context_.retry_after = retry_after(exchange.headers, wall_clock(now));
+    context_.fresh = freshness(exchange.headers, wall_clock(now));
+    context_.opened_by_allow = exchange.opened_by_allow;
+    context_.interval_min = settings_.interval_min;
+    if (context_.retry_after && context_.retry_after->wait.count() > 0) {
+      state.not_before = now + Milliseconds(context_.retry_after->wait);
+    }
+  }
+
+  void operator()(const Document& document) {
+    FeedState& state = decision_.commit.state;
+    state.last_status = 200;
+    const bool first = state.imported.count() == 0;
+    EntryDiff diff = diff_entries(document.entries, known_, now_);
+    const auto created = static_cast<std::uint32_t>(
+        std::count_if(diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
+    if (first) {
+      std::vector<std::int64_t> dates;
+      for (const EntryRecord& entry : document.entries) {
+        if (entry.timestamp) dates.push_back(*entry.timestamp);
+      }
+      state.new_per_week = imported_rate(dates, now_);
+      state.imported = now_;
+      const auto newest = std::max_element(dates.begin(), dates.end());
+      state.last_new = newest == dates.end() ? now_ : std::clamp(Milliseconds(*newest * 1000), Milliseconds(1), now_);
+    } else {
+      if (created > 0) state.last_new = now_;
+    }
+    if (created > 0) ++state.polls_with_new;
+    state.total_new += created;
+    state.hints = to_text(document.hints);
+    take_validators();
+    take_print(document.print);
+    state.total_body_bytes += document.print.body_bytes;
+
+    Commit& commit = decision_.commit;
+    commit.document = true;
+    commit.initial = first;
+    commit.entries = std::move(diff.writes);
+    commit.tombs_left = known_.left;
+    commit.tombs_back = known_.back;
+    commit.retention.listed = document.entries.size();
+    tell_feed(document, first);
+    decision_.unchanged = diff.unchanged;
+    succeed(commit.entries.empty() ? Outcome::unchanged : Outcome::updated, first ? 0 : created, first);
+  }
+
+  void operator()(const SameBody& same) {
+    FeedState& state = decision_.commit.state;
+    state.last_status = 200;
+    ++state.polls_same_body;
+    state.total_body_bytes += same.print.body_bytes;
+    take_validators();
+    take_print(same.print);
+    succeed(Outcome::unchanged, 0, false);
+  }
+
+  void operator()(const NotModified&) {
+    FeedState& state = decision_.commit.state;
+    state.last_status = 304;
+    ++state.polls_not_modified;
+    const Validators& renewed = exchange_.validators;  // HTTP P2: those it carries, the rest stays
+    if (!renewed.etag.empty()) state.etag = renewed.etag;
+    if (!renewed.last_modified.empty()) state.last_modified = renewed.last_modified;
+    succeed(Outcome::not_modified, 0, false);
+  }
+
+  void operator()(const HttpStatus& answer) {
+    decision_.commit.state.last_status = answer.status;
+    if (answer.status == 410 && is_confirmed_gone()) {
+      set_state("gone");
+      fail({Reason::status_gone, days(30), days(30), "gone"}, "the server says the feed is gone (410) for good");
+      return;
+    }
+    std::string detail = "the server answered " + std::to_string(answer.status);
+    if (answer.status == 304) detail += " to a request without validators";
+    fail(failure_of_status(answer.status), detail);
+  }
+
+  void operator()(const FetchError& error) {
+    decision_.commit.state.last_status = error.status;
+    fail(failure_of_error(error.reason), error.detail);
+  }
+
+  void operator()(const Unreadable& unreadable) {
+    decision_.commit.state.last_status = 200;
+    fail(failure_of_error(unreadable.reason), unreadable.detail);
+  }
+
+  Decision take() {
+    const FeedState& state = decision_.commit.state;
+    if (state.state != claim_.state.state) tell_transition();
+    decision_.retry_in_s = std::chrono::duration_cast<std::chrono::seconds>(decision_.commit.next_due - now_).count();
+    return std::move(decision_);
+  }
+
+ private:
+  /// HTTP P2: a stored or equal document replaces both validators.
+  void take_validators() {
+    FeedState& state = decision_.commit.state;
+    const Validators& sent = exchange_.validators;
+    state.etag = sent.etag;
+    state.last_modified = sent.last_modified;
+    const bool any = !sent.etag.empty() || !sent.last_modified.empty();
+    state.validators_url = any && sent.url != exchange_.requested_url ? sent.url : "";
+  }
+
+  void take_print(const BodyPrint& print) {
+    FeedState& state = decision_.commit.state;
+    state.wire_hash = print.wire_hash;
+    state.body_hash = print.body_hash;
+    state.wire_bytes = print.wire_bytes;
+    state.body_bytes = print.body_bytes;
+  }
+
+  void tell_feed(const Document& document, bool first) {
+    FeedChange change = change_of(known_.feed, document.feed);
+    Commit& commit = decision_.commit;
+    if (first) {
+      commit.signals.push_back({"feed_created", "created", feed_data_json(document.feed), ""});
+    } else if (!change.changed.empty()) {
+      commit.signals.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed)});
+    }
+    commit.feed = std::move(change.write);
+  }
+
+  void succeed(Outcome outcome, std::uint32_t new_entries, bool first) {
+    FeedState& state = decision_.commit.state;
+    decision_.outcome = outcome;
+    state.last_outcome = to_string(outcome);
+    state.last_success = now_;
+    state.failures = 0;
+    state.failure_group.clear();
+    state.failing_since = Milliseconds(0);
+    if (!first) {
+      state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, new_entries);
+    }
+    set_state("healthy");
+    plan(due_after_success(options_.schedule, context_, state.new_per_week, state.last_new,
+                           read_schedule_hints(state.hints)));
+  }
+
+  void fail(const Failure& failure, std::string detail) {
+    FeedState& state = decision_.commit.state;
+    decision_.outcome = Outcome::failed;
+    decision_.reason = failure.reason;
+    state.last_outcome = to_string(Outcome::failed);
+    state.last_error = to_string(failure.reason);
+    state.last_detail = detail.substr(0, 200);
+    decision_.detail = std::move(detail);
+    ++state.polls_failed;
+    const std::string_view group = group_of(failure.reason);
+    state.failures = state.failure_group == group ? state.failures + 1 : 1;
+    state.failure_group = group;
+    if (state.failing_since.count() == 0) state.failing_since = now_;
+    if (claim_.state.last_at.count() != 0) {
+      state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, 0);
+    }
+    if (state.state != "gone" || failure.reason != Reason::status_gone) set_state(failing_state(failure));
+    plan(due_after_failure(context_, failure.base, failure.cap, state.failures, failure.code));
+  }
+
+  std::string_view failing_state(const Failure& failure) const {
+    const FeedState& state = decision_.commit.state;
+    if (failure.blocks_after > 0 && state.failures >= failure.blocks_after) return "blocked";
+    if (now_ - state.failing_since >= days(7)) return "failing";
+    if (state.failures >= 3 && (state.state == "healthy" || state.state == "new")) return "degraded";
+    return state.state;
+  }
+
+  /// A second 410 at least 24 h after the first.
+  bool is_confirmed_gone() const {
+    const FeedState& before = claim_.state;
+    return before.state == "gone" || (before.failure_group == "status.gone" && now_ - before.failing_since >= hours(24));
+  }
+
+  void set_state(std::string_view name) {
+    FeedState& state = decision_.commit.state;
+    if (state.state == name) return;
+    state.state = name;
+    state.state_since = now_;
+  }
+
+  void plan(const NextDue& next) {
+    decision_.commit.next_due = next.due;
+    decision_.commit.state.won = next.won;
+    decision_.commit.state.why = why_json(next.inputs);
+  }
+
+  /// HTTP §4: to failing or blocked feed_failing, to gone feed_gone, from these back to healthy feed_recovered.
+  void tell_transition() {
+    const std::string& from = claim_.state.state;
+    const FeedState& state = decision_.commit.state;
+    const char* type = nullptr;
+    if (state.state == "failing" || state.state == "blocked") type = "feed_failing";
+    else if (state.state == "gone") type = "feed_gone";
+    else if (state.state == "healthy" && (from == "failing" || from == "blocked" || from == "gone")) type = "feed_recovered";
+    if (type == nullptr) return;
+    boost::json::object data{{"reason", state.last_error}, {"since", state.state_since.count() / 1000}};
+    if (state.last_error.empty()) data.erase("reason");
+    decision_.commit.signals.push_back({type, "updated", boost::json::serialize(data), ""});
+  }
+
+  const Claim& claim_;
+  const Exchange& exchange_;
+  const Known& known_;
+  const PolicyOptions& options_;
+  Milliseconds now_;
+  FeedSettings settings_;
+  DueContext context_;
+  Decision decision_;
+};
+
+}  // namespace
+
+FeedSettings read_feed_settings(const std::string& json) {
+  FeedSettings settings;
+  if (json.empty()) return settings;
+  boost::system::error_code bad;
+  const boost::json::value value = boost::json::parse(json, bad);
+  const auto* object = bad ? nullptr : value.if_object();
+  if (object == nullptr) return settings;
+  const auto number = [object](const char* name) -> std::optional<std::int64_t> {
+    const auto* member = object->if_contains(name);
+    if (member == nullptr || !member->is_number()) return std::nullopt;
+    boost::system::error_code no_integer;
+    const auto read = member->to_number<std::int64_t>(no_integer);
+    if (no_integer || read < 0) return std::nullopt;
+    return read;
+  };
+  if (const auto keep = number("keep")) settings.keep = static_cast<std::uint64_t>(*keep);
+  if (const auto least = number("interval_min")) settings.interval_min = std::chrono::seconds(*least);
+  return settings;
+}
+
+Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,
+                const PolicyOptions& options, Milliseconds now) {
+  Decider decider(claim, exchange, known, options, now);
+  std::visit(decider, reading);
+  return decider.take();
+}
+
+}  // namespace feedmill

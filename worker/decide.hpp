@@ -1,0 +1,50 @@
+// Pure policy: what was read → what to write, and when to come again (HTTP §3, §4; DESIGN §5).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "storage/records.hpp"
+#include "worker/reading.hpp"
+#include "worker/report.hpp"
+#include "worker/schedule.hpp"
+
+namespace feedmill {
+
+struct PolicyOptions {
+  ScheduleOptions schedule;
+  Retention retention;  ///< `listed` is the document's
+};
+
+/// What the operator set for one feed, from FeedState::settings (a JSON object).
+struct FeedSettings {
+  std::optional<std::uint64_t> keep;               ///< "keep": entries
+  std::optional<Milliseconds> interval_min;        ///< "interval_min": seconds
+};
+
+FeedSettings read_feed_settings(const std::string& json);
+
+/// The exchange as far as policy cares.
+struct Exchange {
+  std::string requested_url;
+  Validators validators;       ///< what the answer said of itself, empty without an answer
+  std::vector<Header> headers; ///< of the last answer
+  std::uint64_t wire_bytes = 0;
+  bool sent_validators = false;
+  bool opened_by_allow = false;
+};
+
+struct Decision {
+  Commit commit;
+  Outcome outcome = Outcome::failed;
+  Reason reason = Reason::none;
+  std::string detail;           ///< for people, "" on success
+  std::uint32_t unchanged = 0;  ///< entries of the document that are stored already
+  std::int64_t retry_in_s = 0;  ///< until the next due time
+};
+
+/// `known` is what the store knows of the document's guids: needed for a Document, ignored otherwise. `now` is Redis'.
+Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,
+                const PolicyOptions& options, Milliseconds now);
+
+}  // namespace feedmill

@@ -1,0 +1,68 @@
+// What an exchange with the origin brought: the closed set of ways an attempt ends. Pure; for the CPU threads.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "parsers/read_feed.hpp"
+#include "storage/records.hpp"
+#include "worker/fetch.hpp"
+#include "worker/schedule.hpp"
+
+namespace feedmill {
+
+/// Fingerprints of a body (XXH3-128, hex) and its sizes in bytes, as received and decoded (HTTP P5).
+struct BodyPrint {
+  std::string wire_hash, body_hash;
+  std::uint64_t wire_bytes = 0, body_bytes = 0;
+};
+
+/// A feed document, in the form the store takes.
+struct Document {
+  BodyPrint print;
+  std::vector<EntryRecord> entries;
+  Fields feed;
+  ScheduleHints hints;
+  std::vector<std::pair<Flaw, std::uint32_t>> flaws;
+};
+
+/// 200 with the body that is stored already.
+struct SameBody {
+  BodyPrint print;
+};
+
+/// 304.
+struct NotModified {};
+
+/// An answer whose status says that there is no document.
+struct HttpStatus {
+  int status = 0;
+};
+
+/// A 200 whose body is no feed, or cannot be decoded.
+struct Unreadable {
+  Reason reason{};
+  std::string detail;
+  BodyPrint print;
+};
+
+/// A new way of ending does not compile until decide() has an answer to it.
+using Reading = std::variant<Document, SameBody, NotModified, HttpStatus, FetchError, Unreadable>;
+
+struct ReadingOptions {
+  std::uint64_t max_body_bytes = 16u << 20;  ///< decoded
+  HtmlPolicy html = HtmlPolicy::strict;
+};
+
+/// True when read() has a body to look at: worth a CPU thread.
+bool has_document(const FetchResult& fetched);
+
+/// Fingerprint → decode → fingerprint → parse, stopping at the first fingerprint that is known. `fetched` gives up its
+/// body. Throws only std::bad_alloc.
+Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options);
+
+}  // namespace feedmill

@@ -1,0 +1,216 @@
+#include "worker/refresh.hpp"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <random>
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using Seconds = std::chrono::duration<double>;
+
+namespace {
+
+FetchRequest conditional_get(const Claim& claim) {
+  const FeedState& state = claim.state;
+  FetchRequest request;
+  request.feed_url = claim.feed_url;
+  request.url = state.fetch_url.empty() ? claim.feed_url : state.fetch_url;
+  request.validators = {state.etag, state.last_modified,
+                        state.validators_url.empty() ? request.url : state.validators_url};
+  return request;
+}
+
+Exchange exchange_of(const FetchRequest& request, const FetchResult& fetched) {
+  Exchange exchange;
+  exchange.requested_url = request.url;
+  if (const auto* response = std::get_if<FetchResponse>(&fetched)) {
+    exchange.validators = response->validators();
+    exchange.headers = response->headers;
+    exchange.wire_bytes = response->wire_bytes;
+    exchange.sent_validators = response->conditional;
+    exchange.opened_by_allow = response->opened_by_allow;
+  } else {
+    const auto& error = std::get<FetchError>(fetched);
+    exchange.headers = error.headers;
+    exchange.wire_bytes = error.wire_bytes;
+    exchange.sent_validators = true;  // nothing to count against us
+  }
+  return exchange;
+}
+
+template <class Answer>
+void note_exchange(Report& report, const Answer& answer) {
+  for (const Hop& hop : answer.hops) {
+    report.statuses.push_back(hop.status);
+    if (hop.status == 301 || hop.status == 308) ++report.permanent_redirects;
+    else if (hop.status >= 300 && hop.status < 400 && hop.status != 304) ++report.temporary_redirects;
+  }
+  report.wire_bytes = answer.wire_bytes;
+  report.connect = answer.timings.connect;
+  report.first_byte = answer.timings.first_byte;
+  report.connections_new = answer.connections_new;
+  report.connections_reused = answer.connections_reused;
+}
+
+void note_conditional(Report& report, const Claim& claim, const FetchResult& fetched) {
+  const auto* response = std::get_if<FetchResponse>(&fetched);
+  if (response == nullptr || response->conditional) return;
+  const FeedState& state = claim.state;
+  if (state.imported.count() == 0) report.unconditional = Unconditional::first;
+  else if (state.etag.empty() && state.last_modified.empty()) report.unconditional = Unconditional::no_validators;
+  else report.unconditional = Unconditional::target_changed;
+}
+
+void note_reading(Report& report, const Claim& claim, const Reading& reading) {
+  if (const auto* document = std::get_if<Document>(&reading)) {
+    report.body_bytes = document->print.body_bytes;
+    report.saved_compression = std::max(document->print.body_bytes, document->print.wire_bytes) - document->print.wire_bytes;
+    report.flaws = document->flaws;
+  } else if (const auto* same = std::get_if<SameBody>(&reading)) {
+    report.body_bytes = same->print.body_bytes;
+    report.saved_hash = same->print.body_bytes;
+  } else if (std::holds_alternative<NotModified>(reading)) {
+    report.saved_not_modified = claim.state.wire_bytes;
+  }
+}
+
+void note_decision(Report& report, const Claim& claim, const Decision& decision) {
+  report.outcome = decision.outcome;
+  report.reason = decision.reason;
+  report.detail = decision.detail;
+  report.unchanged = decision.unchanged;
+  report.next_in = std::chrono::seconds(decision.retry_in_s);
+  report.won = decision.commit.state.won;
+  report.state_from = claim.state.state;
+  report.state_to = decision.commit.state.state;
+}
+
+void note_committed(Report& report, const Decision& decision, const Committed& done) {
+  report.created = done.created;
+  report.modified = done.modified;
+  report.trimmed = done.trimmed;
+  const auto count = [&report](const char* type, std::uint32_t times) {
+    if (times > 0) report.signals.emplace_back(type, times);
+  };
+  count("post_created", done.created);
+  count("post_modified", done.modified);
+  count("post_trimmed", done.trimmed);
+  if (done.result != Committed::Result::ok) return;
+  for (const FeedSignal& signal : decision.commit.signals) count(signal.type.c_str(), 1);
+  if (decision.commit.initial) return;
+  const std::int64_t stored = decision.commit.state.last_at.count() / 1000;
+  for (const EntryWrite& write : decision.commit.entries) {
+    const bool dated = std::any_of(write.set.begin(), write.set.end(), [](const auto& field) {
+      return field.first == "date_published" || field.first == "date_updated";
+    });
+    if (write.id.empty() && dated) report.publish_delays.push_back(static_cast<double>(stored - write.timestamp));
+  }
+}
+
+/// The store took nothing: the feed keeps its claim until the lease ends.
+void note_store_error(Report& report, const StoreError& error) {
+  report.outcome = Outcome::failed;
+  report.reason = error.code == StoreError::Code::refused ? Reason::store_refused : Reason::store_unavailable;
+  report.detail = error.detail;
+}
+
+std::string_view label(const StoreResult<Committed>& done) {
+  if (!done) return done.error().code == StoreError::Code::refused ? "refused" : "error";
+  switch (done->result) {
+    case Committed::Result::ok: return "ok";
+    case Committed::Result::dup: return "dup";
+    case Committed::Result::stale: return "stale";
+  }
+  return "error";
+}
+
+}  // namespace
+
+asio::awaitable<Report> Refresher::refresh(Claim claim) {
+  const auto started = std::chrono::steady_clock::now();
+  const StoreClock clock(claim.now);
+  const Deadline deadline = started + options_.lease;
+  Report report;
+  report.feed_url = claim.feed_url;
+  report.lateness = std::max(Seconds(0), Seconds(claim.now - claim.due));
+
+  const FetchRequest request = conditional_get(claim);
+  FetchResult fetched = co_await fetcher_.fetch(request);
+  std::visit([&report](const auto& answer) { note_exchange(report, answer); }, fetched);
+  note_conditional(report, claim, fetched);
+  const Exchange exchange = exchange_of(request, fetched);
+
+  const auto read_from = std::chrono::steady_clock::now();
+  const auto work = [&] { return read(fetched, claim.state, options_.reading); };
+  const Reading reading = has_document(fetched) ? co_await run_on(cpu_, work) : work();
+  if (has_document(fetched)) report.parse = std::chrono::steady_clock::now() - read_from;
+  note_reading(report, claim, reading);
+
+  StoreResult<void> looked_up;
+  const Known known = co_await look_up(claim, reading, deadline, looked_up);
+  if (looked_up) {
+    const Decision decision = decide(claim, reading, exchange, known, options_.policy, clock.now());
+    note_decision(report, claim, decision);
+    const auto commit_from = std::chrono::steady_clock::now();
+    const StoreResult<Committed> done = co_await commit(decision.commit, deadline);
+    report.commit = std::chrono::steady_clock::now() - commit_from;
+    if (!done) {
+      note_store_error(report, done.error());
+    } else if (done->result == Committed::Result::stale) {
+      report.outcome = Outcome::failed;
+      report.reason = Reason::store_stale;
+      report.detail = "another worker has claimed the feed since; nothing was written";
+    } else {
+      note_committed(report, decision, *done);
+    }
+  } else {
+    note_store_error(report, looked_up.error());
+  }
+  report.took = std::chrono::steady_clock::now() - started;
+  co_return report;
+}
+
+asio::awaitable<Known> Refresher::look_up(const Claim& claim, const Reading& reading, Deadline deadline,
+                                          StoreResult<void>& failed) {
+  const auto* document = std::get_if<Document>(&reading);
+  if (document == nullptr) co_return Known();
+  const Store::LookUp wanted{claim.feed_url, document->entries};
+  for (int attempt = 0;; ++attempt) {
+    StoreResult<Known> known = co_await store_.look_up(wanted);
+    if (known) co_return std::move(*known);
+    const bool again = co_await worth_waiting(known.error(), attempt, deadline);
+    if (!again) {
+      failed = known.error();
+      co_return Known();
+    }
+  }
+}
+
+asio::awaitable<StoreResult<Committed>> Refresher::commit(const Commit& commit, Deadline deadline) {
+  for (int attempt = 0;; ++attempt) {
+    StoreResult<Committed> done = co_await store_.commit(commit);
+    observer_(label(done), done ? nullptr : &done.error());
+    if (done) co_return done;
+    const bool again = co_await worth_waiting(done.error(), attempt, deadline);
+    if (!again) co_return done;
+  }
+}
+
+/// Waits before the next try: 50 ms · 2^k, at most 5 s, with jitter; false when trying again is no use or the lease would
+/// end meanwhile (RELIABILITY §6, E1, E3).
+asio::awaitable<bool> Refresher::worth_waiting(const StoreError& error, int attempt, Deadline deadline) {
+  using Code = StoreError::Code;
+  if (error.code == Code::refused || error.code == Code::bug || error.code == Code::unsupported) co_return false;
+  static thread_local std::minstd_rand random{std::random_device()()};
+  const Milliseconds longest = std::min(Milliseconds(50) * (1 << std::min(attempt, 7)), Milliseconds(5000));
+  const Milliseconds wait(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random));
+  if (std::chrono::steady_clock::now() + wait >= deadline) co_return false;
+  asio::steady_timer timer(co_await asio::this_coro::executor, wait);
+  const auto [cancelled] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  co_return !cancelled;
+}
+
+}  // namespace feedmill

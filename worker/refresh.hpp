@@ -1,0 +1,64 @@
+// The hot path: one claimed feed, fetched, read, decided, committed.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <functional>
+
+#include "storage/records.hpp"
+#include "worker/decide.hpp"
+#include "worker/fetch.hpp"
+#include "worker/report.hpp"
+#include "worker/store_pool.hpp"
+
+namespace feedmill {
+
+struct RefreshOptions {
+  ReadingOptions reading;
+  PolicyOptions policy;
+  Milliseconds lease{90'000};  ///< a commit is tried again until it has ended (RELIABILITY E1)
+};
+
+/// What happened to one commit, each time it was sent; the words are metric labels.
+using CommitObserver = std::function<void(std::string_view result, const StoreError* error)>;
+
+/// Lives on one loop. What it is given must outlive every refresh() under way.
+class Refresher {
+ public:
+  Refresher(Fetcher& fetcher, boost::asio::thread_pool& cpu, StorePool& store, RefreshOptions options,
+            CommitObserver observer)
+      : fetcher_(fetcher), cpu_(cpu), store_(store), options_(std::move(options)), observer_(std::move(observer)) {}
+
+  /// Cancellation unwinds with operation_aborted while fetching; once a document is read it is also committed.
+  boost::asio::awaitable<Report> refresh(Claim claim);
+
+ private:
+  using Deadline = std::chrono::steady_clock::time_point;  ///< end of the lease
+
+  boost::asio::awaitable<Known> look_up(const Claim& claim, const Reading& reading, Deadline deadline,
+                                        StoreResult<void>& failed);
+  boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit, Deadline deadline);
+  static boost::asio::awaitable<bool> worth_waiting(const StoreError& error, int attempt, Deadline deadline);
+
+  Fetcher& fetcher_;
+  boost::asio::thread_pool& cpu_;
+  StorePool& store_;
+  RefreshOptions options_;
+  CommitObserver observer_;
+};
+
+/// Redis' clock now, by its reading at the claim and the steady clock since.
+class StoreClock {
+ public:
+  explicit StoreClock(Milliseconds at) : at_(at) {}
+  Milliseconds now() const {
+    return at_ + std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - since_);
+  }
+
+ private:
+  Milliseconds at_;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace feedmill
