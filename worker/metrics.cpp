@@ -17,6 +17,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace feedmill {
@@ -149,12 +150,14 @@ double number(const std::string& text) {
   return value;
 }
 
-/// When the machine was started, unix seconds.
+/// When the machine was started, unix seconds. From the clocks: /proc/stat is not there under ProcSubset=pid.
 double boot_time() {
-  std::ifstream file("/proc/stat");
-  for (std::string word; file >> word;)
-    if (word == "btime" && file >> word) return number(word);
-  return 0;
+  const auto seconds = [](clockid_t clock) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+  };
+  return seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME);
 }
 
 void add_process(std::vector<prometheus::MetricFamily>& families) {
