@@ -88,18 +88,21 @@ bool is_entry(const XmlName& name) {
   return name.ns == Ns::core && (iequals(name.local, "entry") || iequals(name.local, "item"));
 }
 
-// The feed's own page, which URLs resolve against when the document gives no base.
-std::string site_link(XmlDocument& xml, pugi::xml_node feed) {
+// Where the document says it lives: its own page, for paths without a base, and its own address (rel="self").
+void set_base(XmlDocument& xml, pugi::xml_node feed) {
+  std::string site, self;
   for (const pugi::xml_node node : ChildElements(feed)) {
+    if (!std::string_view(node.name()).ends_with("link")) continue;
     const XmlDocument::Scope scope(xml, node);
     const XmlName name = xml.name(node);
-    if (name.ns != Ns::core || !iequals(name.local, "link")) continue;
-    const std::string rel = xml.attribute(node, "rel");
-    if (!rel.empty() && !iequals(rel, "alternate")) continue;
     std::string url = xml.attribute(node, "href");
-    if (is_http_url(url)) return url;
+    if (name.ns != Ns::core || !iequals(name.local, "link") || !is_http_url(url)) continue;
+    const std::string rel = xml.attribute(node, "rel");
+    if (site.empty() && (rel.empty() || iequals(rel, "alternate"))) site = url;
+    if (self.empty() && iequals(rel, "self")) self = url;
   }
-  return {};
+  if (xml.document_base().empty()) xml.set_document_base(std::move(self));
+  xml.set_site(std::move(site));
 }
 
 void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed) {
@@ -132,7 +135,7 @@ void parse_atom(XmlDocument& xml, Feed& feed) {
     parse_entry(xml, root, feed);
     return;
   }
-  if (std::string site = site_link(xml, root); !site.empty()) xml.set_document_base(std::move(site));
+  set_base(xml, root);
   Target target(feed);
   if (!xml.language().empty() && target.take(Slot::language, 0)) feed.language = xml.language();
   for (const pugi::xml_node node : ChildElements(root)) {
@@ -143,8 +146,7 @@ void parse_atom(XmlDocument& xml, Feed& feed) {
       continue;
     }
     const ElementTable::Match match = feed_table(Ns::atom).find(name.ns, name.local);
-    if (match.read != nullptr && match.read({xml, target, node, name, match.rank})) continue;
-    add_extension(xml, node, name, feed.extensions);
+    read_element(match, {xml, target, node, name, match.rank});
   }
 }
 

@@ -29,7 +29,7 @@ Media::Attributes attributes_of(const Reading& in) {
     const std::string_view name = a.name();
     if (name.starts_with("xmlns") || name.find(':') != std::string_view::npos) continue;
     std::string value = in.xml.value(a);
-    if (iequals(name, "url") || iequals(name, "href")) value = resolve_safe_url(in.xml.effective_base(), value);
+    if (iequals(name, "url") || iequals(name, "href")) value = in.xml.url(value);
     if (!value.empty()) attributes.emplace_back(attribute_key(name), std::move(value));
   }
   return attributes;

@@ -76,7 +76,8 @@ Recognised recognise(XmlDocument& xml, std::string_view doctype) {
   if (iequals(name.local, "entry") && name.ns == Ns::atom) return {atom_version(xml, name.uri), parse_atom};
   if (iequals(name.local, "channel")) {
     if (istarts_with(name.uri, "http://purl.org/net/rss1.1")) return {Format::rss11, parse_rss};
-    if (xml.has_attribute(root, "href") || xml.has_attribute(root, "lastmod") || xml.has_attribute(root, "base")) {
+    if (name.local == "CHANNEL" || xml.has_attribute(root, "href") || xml.has_attribute(root, "lastmod") ||
+        xml.has_attribute(root, "base")) {
       return {Format::cdf, parse_cdf};
     }
     for (const pugi::xml_node child : ChildElements(root)) {

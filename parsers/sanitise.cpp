@@ -221,7 +221,7 @@ class Sanitiser {
       text = utf8_prefix(text, limit_ > out().size() ? limit_ - out().size() : 0);
       result_.truncated = true;
     }
-    if (classic_) {
+    if (classic_ && !options_.xhtml) {
       append_classic_text(out(), text);
     } else {
       append_text(out(), text);
