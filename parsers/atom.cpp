@@ -11,6 +11,7 @@ namespace {
 bool read_atom_link(const Reading& in) {
   Link link;
   link.href = in.url("href");
+  if (link.href.empty() && in.xml.has_attribute(in.node, "href")) link.href = in.xml.effective_base();  // RFC 3986 §4.4
   if (link.href.empty()) link.href = in.url();  // RSS's form, in another format
   link.rel = in.attribute("rel");
   link.type = in.attribute("type");
@@ -88,21 +89,19 @@ bool is_entry(const XmlName& name) {
   return name.ns == Ns::core && (iequals(name.local, "entry") || iequals(name.local, "item"));
 }
 
-// Where the document says it lives: its own page, for paths without a base, and its own address (rel="self").
+// The feed's own page is a better base than the address it came from (which may be a mirror's). Without that address
+// relative URLs stay as they are: the document does not say where it lives.
 void set_base(XmlDocument& xml, pugi::xml_node feed) {
-  std::string site, self;
+  if (xml.document_base().empty()) return;
   for (const pugi::xml_node node : ChildElements(feed)) {
     if (!std::string_view(node.name()).ends_with("link")) continue;
     const XmlDocument::Scope scope(xml, node);
     const XmlName name = xml.name(node);
-    std::string url = xml.attribute(node, "href");
-    if (name.ns != Ns::core || !iequals(name.local, "link") || !is_http_url(url)) continue;
+    if (name.ns != Ns::core || !iequals(name.local, "link")) continue;
     const std::string rel = xml.attribute(node, "rel");
-    if (site.empty() && (rel.empty() || iequals(rel, "alternate"))) site = url;
-    if (self.empty() && iequals(rel, "self")) self = url;
+    std::string url = xml.attribute(node, "href");
+    if (is_http_url(url) && (rel.empty() || iequals(rel, "alternate"))) return xml.set_document_base(std::move(url));
   }
-  if (xml.document_base().empty()) xml.set_document_base(std::move(self));
-  xml.set_site(std::move(site));
 }
 
 void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed) {

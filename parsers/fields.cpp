@@ -198,6 +198,8 @@ Person read_person(const Reading& in) {
     } else if ((iequals(name.local, "uri") || iequals(name.local, "url") || iequals(name.local, "homepage")) &&
                person.uri.empty()) {
       person.uri = in.xml.url(value);
+    } else if (name.ns != Ns::core) {
+      add_extension(in.xml, child, name, in.target.common.extensions);
     }
   }
   if (person == Person{}) person = parse_person(in.xml.deep_text(in.node));

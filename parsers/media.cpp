@@ -98,14 +98,14 @@ bool read_media_title(const Reading& in) {
   Media& media = media_of(in);
   if (media.title.empty()) media.title = in.text();
   read_title(in);
-  return true;
+  return !in.node.first_attribute();
 }
 
 bool read_media_description(const Reading& in) {
   Media& media = media_of(in);
   if (media.description.empty()) media.description = in.text();
   read_summary(in);
-  return true;
+  return !in.node.first_attribute();
 }
 
 bool read_media_category(const Reading& in) {
@@ -141,7 +141,7 @@ bool read_community(const Reading& in) {
     for (auto& [key, value] : attributes_of(part)) community.emplace_back(prefix + "_" + key, std::move(value));
     add_value(community, part.text(), prefix);
   }
-  return true;
+  return false;  // what lies deeper
 }
 
 constexpr ElementRow elements[] = {

@@ -158,7 +158,7 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
     feed.bozo_detail = hints.content_type.substr(0, 128);
   }
   count_flaw(feed, Flaw::encoding, decoded.replaced + decoded.dropped);
-  normalise(feed, {hints.html, base, hints.content_language});
+  normalise(feed, {hints.html, base, hints.content_language, hints.whole_values});
   return feed;
 }
 

@@ -31,7 +31,9 @@ bool read_enclosure(const Reading& in) {
   enclosure.type = in.attribute("type");
   enclosure.length = parse_length(in.attribute("length"));
   enclosure.title = in.attribute("title");
-  if (!enclosure.url.empty()) in.target.common.enclosures.push_back(std::move(enclosure));
+  if (enclosure.url.empty()) return true;
+  in.target.common.links.push_back({enclosure.url, "enclosure", enclosure.type, {}, enclosure.title, enclosure.length});
+  in.target.common.enclosures.push_back(std::move(enclosure));
   return true;
 }
 
@@ -262,8 +264,12 @@ class RssReader {
       if (is_channel(xml_.name(node))) channel = node;
     }
     OwnAddresses own = own_addresses(xml_, channel);
-    if (xml_.document_base().empty()) xml_.set_document_base(std::move(own.self));
-    xml_.set_site(std::move(own.site));
+    if (xml_.document_base().empty()) {
+      xml_.set_document_base(std::move(own.self));
+      xml_.set_site(std::move(own.site));
+    } else if (!own.site.empty()) {
+      xml_.set_document_base(std::move(own.site));
+    }
   }
 
   void read_channel(pugi::xml_node channel) {
