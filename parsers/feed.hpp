@@ -1,8 +1,8 @@
 // The values all else is about: what a feed document means, whatever format it came in.
 //
-// Every std::string is valid UTF-8 without NUL or C0 controls besides TAB and LF. "" means absent unless said otherwise.
-// URLs are absolute and http(s) unless said otherwise. The JSON that `feedmill parse` prints is a rendering of these
-// values (document_json.hpp); what goes into Redis is another (storage/entry_fields.hpp).
+// Every std::string is valid UTF-8 without NUL or C0 controls besides TAB and LF. "" means absent unless said
+// otherwise. URLs are absolute and http(s) unless said otherwise. The JSON that `feedmill parse` prints is a rendering
+// of these values (document_json.hpp); what goes into Redis is another (storage/entry_fields.hpp).
 #pragma once
 
 #include <chrono>
@@ -193,14 +193,37 @@ struct Entry : Common {
 };
 
 enum class Format {
-  rss090, rss091n, rss091u, rss092, rss093, rss094, rss10, rss11, rss20, rss,
-  atom01, atom02, atom03, atom10, atom, json1, json11, cdf
+  rss090,
+  rss091n,
+  rss091u,
+  rss092,
+  rss093,
+  rss094,
+  rss10,
+  rss11,
+  rss20,
+  rss,
+  atom01,
+  atom02,
+  atom03,
+  atom10,
+  atom,
+  json1,
+  json11,
+  cdf
 };
 
 /// What the document was repaired for or guessed at. `none`: a legal document.
 enum class Bozo {
-  none, malformed_xml, malformed_json, undefined_entity, undeclared_namespace, truncated,
-  encoding_override, encoding_undetermined, non_xml_content_type
+  none,
+  malformed_xml,
+  malformed_json,
+  undefined_entity,
+  undeclared_namespace,
+  truncated,
+  encoding_override,
+  encoding_undetermined,
+  non_xml_content_type
 };
 
 /// What a publisher got wrong and we repaired or dropped; the words are metric labels (OPERATIONS §3).

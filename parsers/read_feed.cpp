@@ -1,9 +1,165 @@
 #include "parsers/read_feed.hpp"
 
-namespace feedmill {
+#include "parsers/charset.hpp"
+#include "parsers/formats.hpp"
+#include "parsers/normalise.hpp"
+#include "parsers/salvage.hpp"
+#include "parsers/strings.hpp"
+#include "parsers/url.hpp"
+#include "parsers/well_formed.hpp"
 
-boost::system::result<Feed, ParseError> read_feed(std::string_view, const DocumentHints&) {
-  return ParseError{ParseError::Code::not_a_feed, "unread"};
+namespace feedmill {
+namespace {
+
+// RFC 7303 §4, RFC 4287 §7, and what servers call JSON Feed. Everything else is read all the same, and is bozo.
+bool is_feed_type(std::string_view content_type) {
+  const std::string type = lower(trim(content_type.substr(0, content_type.find(';'))));
+  if (type.empty()) return true;
+  constexpr std::string_view known[] = {"application/xml",
+                                        "text/xml",
+                                        "application/xml-dtd",
+                                        "text/xml-external-parsed-entity",
+                                        "application/xml-external-parsed-entity",
+                                        "application/json",
+                                        "text/json",
+                                        "application/x-json"};
+  return std::find(std::begin(known), std::end(known), type) != std::end(known) || type.ends_with("+xml") ||
+         type.ends_with("+json");
+}
+
+struct Recognised {
+  Format format{};
+  void (*parse)(XmlDocument&, Feed&) = nullptr;  // nullptr: no feed
+};
+
+Format rss_version(XmlDocument& xml, std::string_view doctype) {
+  const std::string version = xml.attribute(xml.root(), "version");
+  const std::string_view number = std::string_view(version).substr(0, version.find(' '));
+  if (number == "0.91") return ifind(doctype, "netscape") != std::string_view::npos ? Format::rss091n : Format::rss091u;
+  if (number == "0.90") return Format::rss090;
+  if (number == "0.92") return Format::rss092;
+  if (number == "0.93") return Format::rss093;
+  if (number == "0.94") return Format::rss094;
+  return number.starts_with("2") ? Format::rss20 : Format::rss;
+}
+
+Format rdf_version(XmlDocument& xml) {
+  // The vocabulary is the namespace of the channel or of an item: any declared one tells.
+  for (const auto& [_, uri] : xml.declarations()) {
+    if (istarts_with(uri, "http://my.netscape.com/rdf/simple/0.9") ||
+        istarts_with(uri, "http://channel.netscape.com/rdf/simple/0.9")) {
+      return Format::rss090;
+    }
+    if (istarts_with(uri, "http://purl.org/net/rss1.1")) return Format::rss11;
+  }
+  return Format::rss10;
+}
+
+Format atom_version(XmlDocument& xml, std::string_view uri) {
+  if (istarts_with(uri, "http://www.w3.org/2005/atom")) return Format::atom10;
+  const std::string version = xml.attribute(xml.root(), "version");
+  if (version == "0.1") return Format::atom01;
+  if (version == "0.2") return Format::atom02;
+  if (version == "0.3") return Format::atom03;
+  if (istarts_with(uri, "http://purl.org/atom/ns")) return Format::atom03;
+  return Format::atom;
+}
+
+// What the root element says. A channel alone is CDF when it has CDF's attribute, else an RSS without its root.
+Recognised recognise(XmlDocument& xml, std::string_view doctype) {
+  const pugi::xml_node root = xml.root();
+  const XmlDocument::Scope scope(xml, root);
+  const XmlName name = xml.name(root);
+  if (iequals(name.local, "rss")) return {rss_version(xml, doctype), parse_rss};
+  if (iequals(name.local, "rdf")) return {rdf_version(xml), parse_rss};
+  if (iequals(name.local, "feed")) return {atom_version(xml, name.uri), parse_atom};
+  if (iequals(name.local, "entry") && name.ns == Ns::atom) return {atom_version(xml, name.uri), parse_atom};
+  if (iequals(name.local, "channel")) {
+    if (istarts_with(name.uri, "http://purl.org/net/rss1.1")) return {Format::rss11, parse_rss};
+    if (name.local == "CHANNEL" || xml.has_attribute(root, "href") || xml.has_attribute(root, "lastmod") ||
+        xml.has_attribute(root, "base")) {
+      return {Format::cdf, parse_cdf};
+    }
+    for (const pugi::xml_node child : ChildElements(root)) {
+      if (iequals(child.name(), "abstract") || iequals(child.name(), "schedule")) return {Format::cdf, parse_cdf};
+    }
+    return {Format::rss, parse_rss};
+  }
+  return {};
+}
+
+ParseError not_a_feed(std::string detail) {
+  return {ParseError::Code::not_a_feed, std::move(detail)};
+}
+
+void count_flaw(Feed& feed, Flaw flaw, std::size_t count) {
+  if (count > 0) feed.flaws.emplace_back(flaw, static_cast<std::uint32_t>(std::min<std::size_t>(count, 0xFFFFFFFF)));
+}
+
+boost::system::result<Feed, ParseError> read_xml(const std::string& text, const std::string& base) {
+  WellFormedness check = check_well_formed(text);
+  std::string repaired;
+  if (!check.nested) {
+    repaired = salvage(text);
+    if (repaired.empty()) return not_a_feed("no feed's root element: " + check.detail);
+  }
+  XmlDocument xml(check.nested ? std::string_view(text) : std::string_view(repaired), std::move(check.entities));
+  if (!xml.loaded()) return not_a_feed("no element");
+  xml.set_document_base(base);
+  xml.collect_declarations();
+  const std::string root_name = xml.root().name();
+  Recognised recognised = recognise(xml, check.doctype);
+  if (recognised.parse == nullptr && check.nested) {
+    // A feed may be wrapped in something else, a page or a message.
+    repaired = salvage(text);
+    if (repaired.empty()) return not_a_feed("the root element is <" + root_name.substr(0, 64) + ">");
+  }
+  Feed feed;
+  if (recognised.parse != nullptr) {
+    feed.format = recognised.format;
+    feed.namespaces = xml.declarations();
+    recognised.parse(xml, feed);
+  } else {
+    return not_a_feed("the root element is <" + root_name.substr(0, 64) + ">");
+  }
+  feed.bozo = check.bozo;
+  feed.bozo_detail = std::move(check.detail);
+  return feed;
+}
+
+}  // namespace
+
+boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints) {
+  if (trim(body).empty()) return ParseError{ParseError::Code::empty, "the body is empty"};
+  Decoded decoded = decode_document(body, hints.content_type);
+  const std::string_view text = trim(decoded.text);
+  if (text.empty()) return ParseError{ParseError::Code::empty, "the body holds nothing but white space"};
+
+  std::string base(hints.url);
+  if (!hints.content_location.empty()) {
+    std::string location = resolve_safe_url(base, hints.content_location);
+    if (!url_scheme(location).empty()) base = std::move(location);
+  }
+  Feed feed;
+  if (text.front() == '{') {
+    if (!parse_json_feed(text, base, feed)) return not_a_feed("JSON that is no JSON Feed");
+  } else {
+    auto result = read_xml(decoded.text, base);
+    if (result.has_error()) return result.error();
+    feed = std::move(result.value());
+  }
+  feed.encoding = std::move(decoded.encoding);
+  if (decoded.bozo != Bozo::none && (feed.bozo == Bozo::none || decoded.bozo != Bozo::malformed_xml)) {
+    feed.bozo = decoded.bozo;
+    feed.bozo_detail = std::move(decoded.detail);
+  }
+  if (feed.bozo == Bozo::none && !is_feed_type(hints.content_type)) {
+    feed.bozo = Bozo::non_xml_content_type;
+    feed.bozo_detail = hints.content_type.substr(0, 128);
+  }
+  count_flaw(feed, Flaw::encoding, decoded.replaced + decoded.dropped);
+  normalise(feed, {hints.html, base, hints.content_language, hints.whole_values});
+  return feed;
 }
 
 }  // namespace feedmill

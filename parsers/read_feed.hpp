@@ -1,10 +1,11 @@
 // The one way into parsers/: bytes in, a Feed out.
 #pragma once
 
-#include <boost/system/result.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include <boost/system/result.hpp>
 
 #include "parsers/feed.hpp"
 
@@ -27,6 +28,8 @@ struct DocumentHints {
   std::string_view content_location;  ///< resolved against `url`; an unsafe scheme is ignored
   std::string_view content_language;
   HtmlPolicy html = HtmlPolicy::strict;
+  bool whole_values =
+      false;  ///< leave values as long as they are (SECURITY §3 caps them): for callers that store nothing
 };
 
 /// Reads one feed document: decodes to UTF-8, recognises the format from content, parses, normalises, sanitises.
@@ -37,11 +40,9 @@ struct DocumentHints {
 /// Pure and reentrant; linear in body; throws only std::bad_alloc.
 boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints);
 
-}  // namespace feedmill
-
-// Lets result<Feed, ParseError>::value() throw something readable; ours look at error() instead.
-namespace boost::system {
-[[noreturn]] inline void throw_exception_from_error(const feedmill::ParseError& error, const boost::source_location&) {
+/// Lets result<Feed, ParseError>::value() throw something readable; ours look at error() instead. Found by ADL.
+[[noreturn]] inline void throw_exception_from_error(const ParseError& error, const boost::source_location&) {
   throw std::runtime_error("not a feed: " + error.detail);
 }
-}  // namespace boost::system
+
+}  // namespace feedmill

@@ -1,0 +1,471 @@
+#include "parsers/charset.hpp"
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include <iconv.h>
+#include <simdjson.h>
+
+#include "parsers/charset_detect.hpp"
+#include "parsers/entities.hpp"
+#include "parsers/strings.hpp"
+
+namespace feedmill {
+namespace {
+
+struct Alias {
+  std::string_view label, iconv_name;
+};
+
+// Labels whose meaning on the web differs from their name (WHATWG Encoding), or which iconv spells differently.
+constexpr Alias aliases[] = {{"ascii", "CP1252"},
+                             {"us-ascii", "CP1252"},
+                             {"iso-8859-1", "CP1252"},
+                             {"iso8859-1", "CP1252"},
+                             {"iso_8859-1", "CP1252"},
+                             {"latin1", "CP1252"},
+                             {"latin-1", "CP1252"},
+                             {"l1", "CP1252"},
+                             {"cp1252", "CP1252"},
+                             {"windows-1252", "CP1252"},
+                             {"x-cp1252", "CP1252"},
+                             {"ansi_x3.4-1968", "CP1252"},
+                             {"gb2312", "GB18030"},
+                             {"gbk", "GB18030"},
+                             {"gb_2312-80", "GB18030"},
+                             {"euc-cn", "GB18030"},
+                             {"cp936", "GB18030"},
+                             {"x-gbk", "GB18030"},
+                             {"chinese", "GB18030"},
+                             {"big5", "BIG5-HKSCS"},
+                             {"big5-hkscs", "BIG5-HKSCS"},
+                             {"cn-big5", "BIG5-HKSCS"},
+                             {"x-x-big5", "BIG5-HKSCS"},
+                             {"euc-kr", "CP949"},
+                             {"ks_c_5601-1987", "CP949"},
+                             {"korean", "CP949"},
+                             {"ksc5601", "CP949"},
+                             {"windows-949", "CP949"},
+                             {"shift_jis", "CP932"},
+                             {"shift-jis", "CP932"},
+                             {"sjis", "CP932"},
+                             {"x-sjis", "CP932"},
+                             {"ms_kanji", "CP932"},
+                             {"windows-31j", "CP932"},
+                             {"iso-8859-9", "CP1254"},
+                             {"iso8859-9", "CP1254"},
+                             {"latin5", "CP1254"},
+                             {"tis-620", "CP874"},
+                             {"iso-8859-11", "CP874"},
+                             {"windows-874", "CP874"},
+                             {"mac-roman", "MACINTOSH"},
+                             {"macroman", "MACINTOSH"},
+                             {"x-mac-roman", "MACINTOSH"},
+                             {"mac", "MACINTOSH"},
+                             {"mac-cyrillic", "MAC-CYRILLIC"},
+                             {"maccyrillic", "MAC-CYRILLIC"},
+                             {"x-mac-cyrillic", "MAC-CYRILLIC"},
+                             {"maccentraleurope", "MAC-CENTRALEUROPE"},
+                             {"maclatin2", "MAC-CENTRALEUROPE"},
+                             {"cp-is", "IBM861"},
+                             {"utf8", "UTF-8"},
+                             {"utf-8", "UTF-8"},
+                             {"u8", "UTF-8"},
+                             {"utf", "UTF-8"},
+                             {"unicode-1-1-utf-8", "UTF-8"},
+                             {"u16", "UTF-16"},
+                             {"utf16", "UTF-16"},
+                             {"utf-16", "UTF-16"},
+                             {"utf-16le", "UTF-16LE"},
+                             {"utf-16be", "UTF-16BE"},
+                             {"ucs-2", "UTF-16"},
+                             {"iso-10646-ucs-2", "UTF-16"},
+                             {"u32", "UTF-32"},
+                             {"utf32", "UTF-32"},
+                             {"utf-32", "UTF-32"},
+                             {"utf-32le", "UTF-32LE"},
+                             {"utf-32be", "UTF-32BE"},
+                             {"iso-10646-ucs-4", "UTF-32"},
+                             {"ucs-4", "UTF-32"},
+                             {"koi8r", "KOI8-R"},
+                             {"cskoi8r", "KOI8-R"},
+                             {"koi", "KOI8-R"},
+                             {"dos-874", "CP874"}};
+
+// Latin letters of windows-1252 above 0x7F, as code points; 0x80–0x9F from the table of entities.cpp.
+std::uint32_t windows_1252_character(unsigned char byte) {
+  return byte < 0xA0 ? repaired_character(byte) : byte;
+}
+
+std::string decode_windows_1252(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size() + bytes.size() / 8);
+  for (const char c : bytes) {
+    if (is_ascii(c)) {
+      out += c;
+    } else if (const std::uint32_t code = windows_1252_character(static_cast<unsigned char>(c)); code != 0) {
+      append_utf8(out, code);
+    } else {
+      append_utf8(out, static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+// The label in the form our table and iconv know: lower case, "_" as "-" where that makes a known name.
+std::string normal_label(std::string_view label) {
+  label = trim(label);
+  while (!label.empty() && (label.front() == '"' || label.front() == '\'')) label.remove_prefix(1);
+  while (!label.empty() && (label.back() == '"' || label.back() == '\'')) label.remove_suffix(1);
+  return lower(trim(label).substr(0, 64));
+}
+
+std::string iconv_name(const std::string& label) {
+  std::string dashed = label;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  for (const Alias& alias : aliases) {
+    if (alias.label == label || alias.label == dashed) return std::string(alias.iconv_name);
+  }
+  if (istarts_with(dashed, "windows-")) return "CP" + dashed.substr(8);
+  // Only plain names: iconv gives "/", "," and the empty name a meaning of their own. UTF-7 hides markup.
+  if (dashed.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.:()") != std::string::npos) return {};
+  if (dashed.empty() || dashed.find("utf-7") != std::string::npos || dashed.find("utf7") != std::string::npos)
+    return {};
+  return label;
+}
+
+class Iconv {
+ public:
+  explicit Iconv(const std::string& from) : handle_(iconv_open("UTF-8", from.c_str())) {}
+  ~Iconv() {
+    if (valid()) iconv_close(handle_);
+  }
+  Iconv(const Iconv&) = delete;
+  Iconv& operator=(const Iconv&) = delete;
+
+  bool valid() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
+
+  // Everything that decodes; `bad` counts bytes that did not, each of which became U+FFFD.
+  std::string convert(std::string_view bytes, std::size_t& bad) {
+    std::string out;
+    std::array<char, 16384> buffer{};
+    char* in = const_cast<char*>(bytes.data());  // iconv's signature; it does not write there
+    std::size_t left = bytes.size();
+    while (left > 0) {
+      char* to = buffer.data();
+      std::size_t room = buffer.size();
+      const std::size_t result = iconv(handle_, &in, &left, &to, &room);
+      out.append(buffer.data(), buffer.size() - room);
+      if (result != static_cast<std::size_t>(-1) || errno == E2BIG) continue;
+      append_utf8(out, 0xFFFD);
+      ++bad;
+      ++in;
+      --left;
+    }
+    return out;
+  }
+
+ private:
+  iconv_t handle_;
+};
+
+// UTF-8 with every maximal part that is not, replaced by one U+FFFD (Unicode §3.9).
+std::string replace_invalid(std::string_view bytes, std::size_t& bad) {
+  std::string out;
+  out.reserve(bytes.size() + 64);
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const auto lead = static_cast<unsigned char>(bytes[at]);
+    std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+    std::size_t good = length == 0 ? 0 : 1;
+    while (good > 0 && good < length && at + good < bytes.size()) {
+      const auto next = static_cast<unsigned char>(bytes[at + good]);
+      const unsigned low = good > 1 ? 0x80 : lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+      const unsigned high = good > 1 ? 0xBF : lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+      if (next < low || next > high) break;
+      ++good;
+    }
+    if (length != 0 && good == length) {
+      out.append(bytes.substr(at, length));
+    } else {
+      append_utf8(out, 0xFFFD);
+      ++bad;
+    }
+    at += good == 0 ? 1 : good;
+  }
+  return out;
+}
+
+bool valid_utf8(std::string_view bytes) {
+  return simdjson::validate_utf8(bytes.data(), bytes.size());
+}
+
+// Decodes as `label` says; nothing when the label is unknown. `bad`: sequences that did not decode.
+std::optional<std::string> decode_as(std::string_view bytes, const std::string& label, std::size_t& bad) {
+  const std::string name = iconv_name(label);
+  if (name.empty()) return std::nullopt;
+  if (name == "UTF-8") {
+    if (valid_utf8(bytes)) return std::string(bytes);
+    return replace_invalid(bytes, bad);
+  }
+  if (name == "CP1252") return decode_windows_1252(bytes);
+  Iconv converter(name);
+  if (!converter.valid()) return std::nullopt;
+  return converter.convert(bytes, bad);
+}
+
+// The family that a document's first bytes show: label of its UTF-16 or UTF-32 form, "" for ASCII's relatives.
+std::string_view family(std::string_view body) {
+  using std::operator""sv;
+  if (body.starts_with("\0\0\0<"sv)) return "utf-32be";
+  if (body.starts_with("<\0\0\0"sv)) return "utf-32le";
+  if (body.starts_with("\0<"sv)) return "utf-16be";
+  if (body.starts_with("<\0"sv)) return "utf-16le";
+  return {};
+}
+
+struct Mark {
+  std::string_view bytes, label;
+};
+
+using std::operator""sv;
+constexpr Mark marks[] = {{"\xEF\xBB\xBF"sv, "utf-8"},
+                          {"\0\0\xFE\xFF"sv, "utf-32be"},
+                          {"\xFF\xFE\0\0"sv, "utf-32le"},
+                          {"\xFE\xFF"sv, "utf-16be"},
+                          {"\xFF\xFE"sv, "utf-16le"}};
+
+// The encoding that the XML declaration at the start of `head` (ASCII-compatible) names.
+std::string_view declared_encoding(std::string_view head) {
+  std::size_t start = 0;
+  while (start < head.size() && is_space(head[start])) ++start;
+  head.remove_prefix(start);
+  if (!head.starts_with("<?xml")) return {};
+  const std::size_t end = head.find('>');
+  head = head.substr(0, std::min<std::size_t>(end, 512));
+  const std::size_t at = head.find("encoding");
+  if (at == std::string_view::npos) return {};
+  head.remove_prefix(at + 8);
+  head = head.substr(std::min(head.size(), head.find_first_not_of(" \t\r\n=")));
+  if (head.empty() || (head.front() != '"' && head.front() != '\'')) return {};
+  const char quote = head.front();
+  head.remove_prefix(1);
+  return head.substr(0, head.find(quote));
+}
+
+// Every second or fourth byte of a document of a wider family, for reading its declaration.
+std::string narrow(std::string_view body, std::string_view label) {
+  const std::size_t width = label.starts_with("utf-32") ? 4 : 2;
+  const std::size_t offset = label.ends_with("be") ? width - 1 : 0;
+  std::string out;
+  for (std::size_t at = offset; at < body.size() && out.size() < 512; at += width) out += body[at];
+  return out;
+}
+
+// Bytes that our text may not hold: C0 besides TAB and LF, and DEL. The loop of fixed length lets it be vectorised.
+bool has_controls(std::string_view text) {
+  std::size_t at = 0;
+  for (; at + 64 <= text.size(); at += 64) {
+    unsigned bad = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      const auto c = static_cast<unsigned char>(text[at + i]);
+      bad |= static_cast<unsigned>((c < 0x20) & (c != '\t') & (c != '\n')) | static_cast<unsigned>(c == 0x7F);
+    }
+    if (bad != 0) return true;
+  }
+  for (; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7F) return true;
+  }
+  return false;
+}
+
+bool has_noncharacters(std::string_view text) {
+  const std::size_t at = text.find("\xEF\xBF");
+  for (std::size_t i = at; i != std::string_view::npos; i = text.find("\xEF\xBF", i + 2)) {
+    if (i + 2 < text.size() && static_cast<unsigned char>(text[i + 2]) >= 0xBE) return true;
+  }
+  return false;
+}
+
+// Line ends become LF, forbidden characters go (SECURITY X3). Legal but unwanted ones (DEL) go without being counted.
+void clean(std::string& text, std::size_t& dropped) {
+  if (!has_controls(text) && !has_noncharacters(text)) return;
+  std::size_t to = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (c == '\r') {
+      if (at + 1 < text.size() && text[at + 1] == '\n') continue;
+      text[to++] = '\n';
+    } else if (c < 0x20 && c != '\t' && c != '\n') {
+      ++dropped;
+    } else if (c == 0xEF && at + 2 < text.size() && static_cast<unsigned char>(text[at + 1]) == 0xBF &&
+               static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
+      ++dropped;
+      at += 2;
+    } else if (c != 0x7F) {
+      text[to++] = static_cast<char>(c);
+    }
+  }
+  text.resize(to);
+}
+
+struct Candidate {
+  std::string label;
+  std::string_view from;
+};
+
+}  // namespace
+
+std::string_view charset_parameter(std::string_view content_type) {
+  std::string_view rest = content_type;
+  take_until(rest, ';');
+  while (!rest.empty()) {
+    std::string_view value = take_until(rest, ';');
+    const std::string_view name = trim(take_until(value, '='));
+    if (!iequals(name, "charset")) continue;
+    value = trim(value);
+    while (!value.empty() && (value.front() == '"' || value.front() == '\'' || value.front() == ' ')) {
+      value.remove_prefix(1);
+    }
+    return value.substr(0, value.find_first_of("\"' "));
+  }
+  return {};
+}
+
+Decoded decode_document(std::string_view body, std::string_view content_type) {
+  Decoded result;
+  std::vector<Candidate> candidates;
+  std::string_view wide;
+  for (const Mark& mark : marks) {
+    if (body.starts_with(mark.bytes)) {
+      body.remove_prefix(mark.bytes.size());
+      candidates.push_back({std::string(mark.label), "the byte order mark"});
+      wide = mark.label == "utf-8" ? std::string_view{} : mark.label;
+      break;
+    }
+  }
+  if (wide.empty()) wide = family(body);
+  // A label of the UTF-16 or UTF-32 family must fit the width of the bytes, and its byte order is what they show.
+  const auto add = [&](std::string_view raw, std::string_view from) {
+    std::string label = normal_label(raw);
+    if (label.empty()) return;
+    const std::string name = iconv_name(label);
+    if (name.starts_with("UTF-16") || name.starts_with("UTF-32")) {
+      const bool same_width = !wide.empty() && istarts_with(wide, name.substr(0, 6));
+      if (same_width && (name.size() == 6 || iequals(name, wide))) label = wide;
+    }
+    candidates.push_back({std::move(label), from});
+  };
+  add(charset_parameter(content_type), "the Content-Type header");
+  const std::string narrowed = wide.empty() ? std::string{} : narrow(body, wide);
+  add(declared_encoding(wide.empty() ? body.substr(0, 1024) : narrowed), "the XML declaration");
+  const bool declared = !candidates.empty();
+  if (!wide.empty()) candidates.push_back({std::string(wide), "the first bytes"});
+  candidates.push_back({"utf-8", "the default"});
+
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    const std::string name = iconv_name(candidate.label);
+    const bool is_wide = name.starts_with("UTF-16") || name.starts_with("UTF-32");
+    if (is_wide == wide.empty()) continue;  // the bytes say otherwise
+    if (name == "UTF-8" && !valid_utf8(body)) continue;
+    std::size_t bad = 0;
+    std::optional<std::string> text = decode_as(body, candidate.label, bad);
+    if (!text || (bad > 0 && !(is_wide && i + 2 >= candidates.size()))) continue;
+    result.text = *std::move(text);
+    result.encoding = candidate.label;
+    result.replaced = bad;
+    if (i > 0 && declared && candidate.from != "the first bytes") {
+      const bool same = iconv_name(candidates.front().label) == name;
+      if (!same) result.bozo = Bozo::encoding_override;
+    }
+    if (bad > 0) result.bozo = Bozo::encoding_override;
+    const bool ascii = candidate.label == "us-ascii" || candidate.label == "ascii";
+    if (ascii && result.text.size() != body.size()) result.bozo = Bozo::encoding_override;
+    break;
+  }
+  if (result.encoding.empty()) {
+    // Nothing fits. Mostly valid UTF-8 with a few broken sequences stays UTF-8; else the bytes tell.
+    std::size_t bad = 0;
+    std::string repaired = replace_invalid(body, bad);
+    const auto multibyte = static_cast<std::size_t>(
+        std::count_if(body.begin(), body.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC2; }));
+    const bool utf8_promised = !declared || iconv_name(candidates.front().label) == "UTF-8";
+    if (utf8_promised && bad * 8 < multibyte) {
+      result.text = std::move(repaired);
+      result.encoding = "utf-8";
+      result.replaced = bad;
+    } else {
+      result.encoding = detect_charset(body);
+      bad = 0;
+      result.text = decode_as(body, result.encoding, bad).value_or(std::string{});
+      result.replaced = bad;
+    }
+    result.bozo = Bozo::encoding_override;
+  }
+  if (result.bozo != Bozo::none) {
+    result.detail = declared ? candidates.front().label + " was named by " + std::string(candidates.front().from) +
+                                   ", " + result.encoding + " was used"
+                             : "no encoding was named, " + result.encoding + " was used";
+  }
+  if (result.text.starts_with("\xEF\xBB\xBF")) result.text.erase(0, 3);
+  clean(result.text, result.dropped);
+  if (result.dropped > 0 && result.bozo == Bozo::none) {
+    result.bozo = Bozo::malformed_xml;
+    result.detail = std::to_string(result.dropped) + " forbidden characters";
+  }
+  return result;
+}
+
+void repair_mojibake(std::string& value) {
+  const auto first = std::find_if(value.begin(), value.end(), [](char c) { return !is_ascii(c); });
+  if (first == value.end()) return;
+  bool has_c1 = false;
+  bool latin = true;  // all characters below U+0100: their code points may be bytes of another UTF-8 text
+  for (auto it = first; it != value.end(); ++it) {
+    const auto c = static_cast<unsigned char>(*it);
+    if (c >= 0xC4) {
+      latin = false;
+    } else if (c == 0xC2 && it + 1 != value.end() && static_cast<unsigned char>(it[1]) < 0xA0) {
+      has_c1 = true;
+    }
+  }
+  if (!latin && !has_c1) return;
+  if (latin) {
+    std::string inner;
+    inner.reserve(value.size());
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const auto c = static_cast<unsigned char>(value[i]);
+      if (c < 0x80) {
+        inner += value[i];
+      } else {
+        ++i;
+        inner += static_cast<char>(((c & 3) << 6) | (static_cast<unsigned char>(value[i]) & 0x3F));
+      }
+    }
+    if (valid_utf8(inner)) {
+      std::size_t dropped = 0;
+      clean(inner, dropped);
+      value = std::move(inner);
+      return;
+    }
+  }
+  if (!has_c1) return;
+  std::string out;
+  out.reserve(value.size() + 16);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const auto c = static_cast<unsigned char>(value[i]);
+    if (c == 0xC2 && i + 1 < value.size() && static_cast<unsigned char>(value[i + 1]) < 0xA0) {
+      const std::uint32_t code = repaired_character(static_cast<unsigned char>(value[++i]));
+      if (code != 0) append_utf8(out, code);
+    } else {
+      out += value[i];
+    }
+  }
+  value = std::move(out);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,34 @@
+// Bytes and what is said about them → UTF-8.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "parsers/feed.hpp"
+
+namespace feedmill {
+
+/// A decoded document: valid UTF-8, line ends as LF, without NUL, C0 (besides TAB and LF), DEL and noncharacters.
+struct Decoded {
+  std::string text;
+  std::string encoding;      ///< label that was used, lower case
+  Bozo bozo = Bozo::none;    ///< encoding_override, encoding_undetermined, or malformed_xml (forbidden characters)
+  std::string detail;        ///< for people
+  std::size_t replaced = 0;  ///< sequences that did not decode and became U+FFFD
+  std::size_t dropped = 0;   ///< forbidden characters removed
+};
+
+/// Decodes a document. Order of RFC 7303 §3: byte-order mark, `charset` parameter of `content_type`, XML declaration
+/// (read in the family that the first bytes show), UTF-8. A label that is unknown or that the bytes contradict is
+/// overridden; undeclared bytes that are not UTF-8 are detected (charset_detect.hpp). Linear; knows all of iconv's
+/// encodings besides UTF-7; throws only std::bad_alloc.
+Decoded decode_document(std::string_view body, std::string_view content_type);
+
+/// The `charset` of a Content-Type header, quotes removed; "" if none.
+std::string_view charset_parameter(std::string_view content_type);
+
+/// Undoes in one value what publishers do to UTF-8: text that was encoded twice, and C1 controls that are
+/// windows-1252. Leaves everything else as it is.
+void repair_mojibake(std::string& value);
+
+}  // namespace feedmill

@@ -1,0 +1,44 @@
+// Character and entity references of XML and HTML.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// What the entity `name` (without & and ;) stands for, as UTF-8; "" when HTML knows none of that name.
+/// Where HTML 4 and HTML 5 differ (lang, rang) HTML 4 counts: feeds are older than the change.
+std::string_view named_entity(std::string_view name);
+
+/// Whether HTML also reads `name` without its semicolon (`&copy`, `&nbsp`): HTML §13.5, the legacy ones.
+bool is_legacy_entity(std::string_view name);
+
+/// A numeric reference's character: 0x80–0x9F by the windows-1252 table, what XML forbids as U+FFFD (0 for controls).
+std::uint32_t repaired_character(std::uint32_t code);
+
+/// One reference at the start of a text.
+struct Reference {
+  std::size_t length = 0;    ///< bytes of the text it takes, "&" included; 0: the "&" stands for itself
+  std::uint32_t code = 0;    ///< numeric: the character, repaired
+  std::string_view value{};  ///< named: what it stands for; "" and `numeric` false: undefined
+  std::string_view name{};   ///< the name, or the digits with their "#"
+  bool numeric = false;
+  bool repaired = false;  ///< numeric: `code` is not what was written
+  bool closed = false;    ///< ended by ";"
+};
+
+/// Reads the reference that `text` begins with (text[0] is '&').
+Reference read_reference(std::string_view text);
+
+/// Appends `text` with its references decoded once, the HTML way: legacy names also without ";" (not in front of an
+/// alphanumeric or "=" when `in_attribute`); what is no reference stays.
+void append_decoded(std::string& out, std::string_view text, bool in_attribute = false);
+
+inline std::string decode_references(std::string_view text) {
+  std::string out;
+  append_decoded(out, text);
+  return out;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,23 @@
+// The parse functions that read_feed.cpp chooses from. Internal to parsers/.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "parsers/feed.hpp"
+#include "parsers/xml.hpp"
+
+namespace feedmill {
+
+inline constexpr std::size_t max_entries = 10'000;  ///< read per document (SECURITY §3)
+
+/// RSS in every version, RDF's layout too: items in the channel or beside it.
+void parse_rss(XmlDocument& xml, Feed& feed);
+/// Atom 0.1 … 1.0 (RFC 4287), a feed or a single entry.
+void parse_atom(XmlDocument& xml, Feed& feed);
+/// Microsoft's Channel Definition Format.
+void parse_cdf(XmlDocument& xml, Feed& feed);
+/// JSON Feed 1.0 and 1.1. False when the text is no JSON Feed at all.
+bool parse_json_feed(std::string_view text, std::string_view document_base, Feed& feed);
+
+}  // namespace feedmill

@@ -1,0 +1,62 @@
+// The namespaces that feeds use, known by URI; never by prefix.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// `core` is the vocabulary of the document's own format: elements without namespace, in one of RSS's or Atom's own
+/// namespaces when the document is of that format, and in the namespace of the root element.
+enum class Ns : std::uint8_t {
+  core,
+  unknown,
+  rss,
+  atom,
+  rdf,
+  xml,
+  xhtml,
+  svg,
+  mathml,
+  dc,
+  dcterms,
+  content,
+  itunes,
+  media,
+  podcast,
+  googleplay,
+  georss,
+  geo,
+  gml,
+  slash,
+  thr,
+  wfw,
+  sy,
+  creative_commons,
+  cc,
+  feedburner,
+  psc,
+  prism,
+  yt,
+  admin,
+  spotify,
+  acast,
+  rawvoice,
+  xlink,
+  other
+};
+
+struct NamespaceRow {
+  std::string_view uri;  ///< lower case, without trailing "/" or "#"
+  Ns ns;
+  std::string_view prefix;  ///< the usual one: what `extensions` uses
+};
+
+/// The row of a namespace URI (compared without case, trailing slash or fragment mark); nullptr when unknown.
+const NamespaceRow* find_namespace(std::string_view uri);
+
+/// The row whose usual prefix this is, for documents that use a well-known prefix without declaring it.
+const NamespaceRow* find_usual_prefix(std::string_view prefix);
+
+}  // namespace feedmill

@@ -1,0 +1,21 @@
+// The last pass over what a format reader found: markup resolved and sanitised, fallbacks, identities, caps.
+#pragma once
+
+#include "parsers/feed.hpp"
+#include "parsers/read_feed.hpp"
+
+namespace feedmill {
+
+/// What the pass needs to know besides the feed.
+struct NormaliseOptions {
+  HtmlPolicy html = HtmlPolicy::strict;
+  std::string_view document_base;  ///< Content-Location or the feed's own address; "" if unknown
+  std::string_view content_language;
+  bool whole_values = false;  ///< no caps on the length of values
+};
+
+/// Resolves and sanitises all markup (base: xml:base, else the entry's own page, else the feed's, else the document's),
+/// fills author and guid, and applies the caps of SECURITY §3.
+void normalise(Feed& feed, const NormaliseOptions& options);
+
+}  // namespace feedmill

@@ -1,0 +1,18 @@
+// Broken XML → XML that is nested properly and says as much of the same as possible.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// Rewrites a document that is not well-formed: references and stray "<" and "&" become text, attributes get their
+/// quotes, elements that are open at the end or when an outer one ends are closed, end tags that close nothing and all
+/// declarations go. Starts at the root element of a feed wherever it is: behind junk, inside a page or a comment.
+/// Ends with that element. "" when there is no such element. At most 256 deep; linear; iterative.
+std::string salvage(std::string_view text);
+
+/// Where the root element of a feed begins; npos when nowhere.
+std::size_t find_feed_root(std::string_view text);
+
+}  // namespace feedmill

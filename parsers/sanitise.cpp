@@ -1,0 +1,499 @@
+#include "parsers/sanitise.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "parsers/entities.hpp"
+#include "parsers/html_policy.hpp"
+#include "parsers/html_tokenizer.hpp"
+#include "parsers/strings.hpp"
+#include "parsers/url.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t max_depth = 128;
+constexpr std::size_t max_tag_attributes = 64;
+constexpr std::size_t max_attribute_bytes = std::size_t{8} << 10;
+constexpr std::size_t npos = std::string_view::npos;
+
+using Kind = HtmlToken::Kind;
+
+// Text with its references decoded and the three characters of S6 escaped; everything else is itself.
+void append_text(std::string& out, std::string_view text) {
+  std::size_t start = 0;
+  for (std::size_t at = text.find_first_of("&<>"); at != npos; at = text.find_first_of("&<>", at)) {
+    out.append(text.substr(start, at - start));
+    std::size_t length = 1;
+    if (text[at] == '&') {
+      Reference reference = read_reference(text.substr(at));
+      if (reference.length != 0 && !reference.numeric && !reference.closed) {
+        reference.length = is_legacy_entity(reference.name) ? reference.length : 0;
+      }
+      if (reference.length == 0 || (!reference.numeric && reference.value.empty())) {
+        out += "&amp;";
+      } else if (reference.numeric && reference.code != '&' && reference.code != '<' && reference.code != '>') {
+        length = reference.length;
+        if (reference.code != 0) append_utf8(out, reference.code);
+      } else {
+        length = reference.length;
+        std::string character;
+        if (reference.numeric) {
+          append_utf8(character, reference.code);
+        } else {
+          character = reference.value;
+        }
+        if (character == "&") {
+          out += "&amp;";
+        } else if (character == "<") {
+          out += "&lt;";
+        } else {
+          out += character == ">" ? "&gt;" : character;
+        }
+      }
+    } else {
+      out += text[at] == '<' ? "&lt;" : "&gt;";
+    }
+    at += length;
+    start = at;
+  }
+  out.append(text.substr(start));
+}
+
+// A reference as policy classic keeps it: as written, save for what the windows-1252 table repairs.
+void append_kept_reference(std::string& out, std::string_view written, const Reference& reference) {
+  if (!reference.numeric) {
+    out += written;
+  } else if (written == "&#39;" || written == "&#34;") {
+    out += written == "&#39;" ? '\'' : '"';
+  } else if (reference.repaired) {
+    constexpr char digits[] = "0123456789abcdef";
+    if (reference.code == 0) return;
+    std::string hex;
+    for (std::uint32_t code = reference.code; code != 0; code >>= 4) hex.insert(hex.begin(), digits[code & 15]);
+    out.append("&#x").append(hex).append(";");
+  } else {
+    out += lower(written);
+  }
+}
+
+// As above, but references stay as written: what readers of feedparser's output expect.
+void append_classic_text(std::string& out, std::string_view text) {
+  std::size_t start = 0;
+  for (std::size_t at = text.find_first_of("&<"); at != npos; at = text.find_first_of("&<", at)) {
+    out.append(text.substr(start, at - start));
+    std::size_t length = 1;
+    const Reference reference = text[at] == '&' ? read_reference(text.substr(at)) : Reference{};
+    if (text[at] == '<') {
+      out += "&lt;";
+    } else if (reference.length == 0 || !reference.closed || (!reference.numeric && reference.value.empty())) {
+      out += "&amp;";
+    } else {
+      length = reference.length;
+      append_kept_reference(out, text.substr(at, length), reference);
+    }
+    at += length;
+    start = at;
+  }
+  out.append(text.substr(start));
+}
+
+// A decoded attribute value, escaped as S6 says.
+void append_attribute_value(std::string& out, std::string_view value, bool classic) {
+  for (const char c : value) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += classic ? "'" : "&#39;";
+        break;
+      case '`':
+        out += "&#96;";
+        break;
+      default:
+        out += c;
+    }
+  }
+}
+
+// A URL attribute made absolute and checked (S5); "" when it must go.
+std::string clean_url(std::string_view raw, std::string_view base, bool link, bool classic) {
+  std::string decoded;
+  for (const char c : raw) {
+    if (c != '\t' && c != '\n' && c != '\r') decoded += c;
+  }
+  while (!decoded.empty() && static_cast<unsigned char>(decoded.front()) <= 0x20) decoded.erase(0, 1);
+  while (!decoded.empty() && static_cast<unsigned char>(decoded.back()) <= 0x20) decoded.pop_back();
+  std::string url = resolve_url(base, decoded);
+  if (classic) return is_safe_url(url) ? url : std::string{};
+  const std::string scheme = lower(url_scheme(url));
+  const bool web = scheme == "http" || scheme == "https";
+  if (web && !is_http_url(url)) return {};
+  if (!web && !(link && (scheme == "mailto" || scheme == "tel"))) return {};
+  if (web) url = without_credentials(url);
+  return url;
+}
+
+// `srcset`: candidates "URL descriptor", each URL checked; those that fail go.
+std::string clean_srcset(std::string_view value, std::string_view base) {
+  std::string out;
+  while (!value.empty()) {
+    while (!value.empty() && (is_space(value.front()) || value.front() == ',')) value.remove_prefix(1);
+    std::string_view url = take_word(value);
+    bool ended = false;
+    while (!url.empty() && url.back() == ',') {
+      url.remove_suffix(1);
+      ended = true;
+    }
+    const std::string_view descriptor = ended ? std::string_view{} : trim(take_until(value, ','));
+    const std::string clean = url.empty() ? std::string{} : clean_url(url, base, false, false);
+    if (clean.empty() || clean.find(',') != std::string::npos) continue;
+    if (!std::all_of(descriptor.begin(), descriptor.end(), [](char c) { return is_alnum(c) || c == '.'; })) continue;
+    if (!out.empty()) out += ", ";
+    out += clean;
+    if (!descriptor.empty()) out.append(" ").append(descriptor);
+  }
+  return out;
+}
+
+bool listed(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    if (take_until(list, ' ') == word) return true;
+  }
+  return false;
+}
+
+constexpr std::string_view strict_urls[] = {"cite", "href", "poster", "src"};
+constexpr std::string_view classic_urls[] = {"action",     "background", "cite",   "data",     "dynsrc",
+                                             "formaction", "href",       "icon",   "longdesc", "lowsrc",
+                                             "poster",     "src",        "usemap", "vrml",     "ping"};
+
+class Sanitiser {
+ public:
+  Sanitiser(std::string_view markup, const SanitiseOptions& options)
+      : options_(options),
+        classic_(options.policy == HtmlPolicy::classic),
+        keep_(classic_ ? HtmlElement::classic : HtmlElement::strict),
+        drop_(classic_ ? HtmlElement::drop_classic : HtmlElement::drop),
+        limit_(std::min(options.max_bytes, 8 * markup.size() + 4096)),
+        tokens_(markup) {
+    result_.html.reserve(markup.size() + markup.size() / 16);
+  }
+
+  Sanitised run() {
+    for (HtmlToken token = tokens_.next(); token.kind != Kind::end; token = tokens_.next()) {
+      switch (token.kind) {
+        case Kind::text:
+          text(token.text);
+          break;
+        case Kind::cdata:
+          cdata(token);
+          break;
+        case Kind::start_tag:
+          if (token.closed) start_tag(token);
+          break;
+        case Kind::end_tag:
+          if (token.closed) end_tag(token);
+          break;
+        case Kind::declaration:
+          if (!token.closed) text(token.text);
+          break;
+        default:
+          break;
+      }
+      if (result_.truncated) break;
+    }
+    while (!open_.empty()) close_top();
+    trim_in_place(result_.html);
+    return std::move(result_);
+  }
+
+ private:
+  std::string& out() { return result_.html; }
+
+  void text(std::string_view text) {
+    if (out().size() + text.size() > limit_) {
+      text = utf8_prefix(text, limit_ > out().size() ? limit_ - out().size() : 0);
+      result_.truncated = true;
+    }
+    if (classic_ && !options_.xhtml) {
+      append_classic_text(out(), text);
+    } else {
+      append_text(out(), text);
+    }
+    if (out().size() > limit_) result_.truncated = true;
+  }
+
+  void cdata(const HtmlToken& token) {
+    if (!options_.xhtml) {
+      // In HTML it is a comment, but publishers who wrap twice mean its content.
+      if (classic_) out() += "&lt;![CDATA[";
+      text(token.text);
+      if (classic_) out() += "]]>";
+      return;
+    }
+    append_escaped(token.text);
+  }
+
+  void append_escaped(std::string_view plain) {
+    for (const char c : plain) {
+      if (c == '&') {
+        out() += "&amp;";
+      } else if (c == '<') {
+        out() += "&lt;";
+      } else if (c == '>') {
+        out() += "&gt;";
+      } else {
+        out() += c;
+      }
+    }
+    if (out().size() > limit_) result_.truncated = true;
+  }
+
+  std::string_view local_name(std::string_view name) const {
+    const std::size_t colon = options_.xhtml ? name.rfind(':') : npos;
+    return colon == npos ? name : name.substr(colon + 1);
+  }
+
+  void start_tag(const HtmlToken& token) {
+    const HtmlElement* element = find_html_element(local_name(token.name));
+    if (element == nullptr) return;
+    if (element->is(drop_)) return drop(*element, token);
+    if (!element->is(keep_)) return;
+    if (element->is(HtmlElement::block)) end_implied(*element);
+    if (open_.size() >= max_depth && !element->is(HtmlElement::empty)) {
+      ++too_deep_[html_element_index(*element)];
+      return;
+    }
+    const std::size_t before = out().size();
+    out() += '<';
+    out() += element->name;
+    attributes(*element, token);
+    if (element->is(HtmlElement::empty)) {
+      out() += " />";
+    } else {
+      out() += '>';
+      if (options_.xhtml && token.self_closing) {
+        out().append("</").append(element->name).append(">");
+      } else {
+        open_.push_back(element);
+        ++open_count_[html_element_index(*element)];
+      }
+    }
+    if (out().size() > limit_) {
+      if (!open_.empty() && !element->is(HtmlElement::empty)) {
+        --open_count_[html_element_index(*element)];
+        open_.pop_back();
+      }
+      out().resize(before);
+      result_.truncated = true;
+    }
+  }
+
+  // Elements whose end tag HTML lets authors leave out: a block ends an open paragraph, an item its elder sibling.
+  void end_implied(const HtmlElement& element) {
+    if (classic_) return;
+    for (std::size_t i = open_.size(); i > 0; --i) {
+      const HtmlElement& outer = *open_[i - 1];
+      const bool paragraph = outer.name == "p" && !element.is(HtmlElement::cell);
+      if (paragraph || (element.is(HtmlElement::item) && ends(element, outer))) {
+        while (open_.size() >= i) close_top();
+        return;
+      }
+      if (outer.is(HtmlElement::cell)) return;
+      if (element.is(HtmlElement::item) && (outer.name == "ul" || outer.name == "ol" || outer.name == "dl")) return;
+    }
+  }
+
+  static bool ends(const HtmlElement& element, const HtmlElement& outer) {
+    if (element.name == "dt" || element.name == "dd") return outer.name == "dt" || outer.name == "dd";
+    if (element.name == "td" || element.name == "th") return outer.name == "td" || outer.name == "th";
+    return element.name == outer.name;
+  }
+
+  void end_tag(const HtmlToken& token) {
+    const HtmlElement* element = find_html_element(local_name(token.name));
+    if (element == nullptr || !element->is(keep_) || element->is(HtmlElement::empty)) return;
+    const std::size_t index = html_element_index(*element);
+    if (too_deep_[index] > 0) {
+      --too_deep_[index];
+      return;
+    }
+    if (open_count_[index] == 0) return;
+    for (std::size_t i = open_.size(); i > 0; --i) {
+      if (open_[i - 1] == element) {
+        while (open_.size() >= i) close_top();
+        return;
+      }
+      // An end tag inside a cell does not end what was opened outside of the table.
+      if (open_[i - 1]->is(HtmlElement::cell) && !element->is(HtmlElement::cell) && !element->is(HtmlElement::item)) {
+        return;
+      }
+    }
+  }
+
+  void close_top() {
+    out().append("</").append(open_.back()->name).append(">");
+    --open_count_[html_element_index(*open_.back())];
+    open_.pop_back();
+  }
+
+  void attributes(const HtmlElement& element, const HtmlToken& token) {
+    if (token.attributes.empty()) return;
+    kept_.clear();
+    HtmlAttributes source(token.attributes);
+    for (std::size_t count = 0; source.next() && count < max_tag_attributes; ++count) {
+      std::string name = lower(source.name());
+      const bool known = classic_
+                             ? is_classic_attribute(name)
+                             : name == "title" || name == "lang" || name == "dir" || listed(element.attributes, name);
+      if (!known) continue;
+      const bool twice = std::any_of(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept.first == name; });
+      if (twice) continue;
+      std::string value;
+      append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
+      if (!attribute_value(name, value, source.has_value())) continue;
+      kept_.emplace_back(std::move(name), std::move(value));
+    }
+    if (classic_) std::sort(kept_.begin(), kept_.end());
+    for (const auto& [name, value] : kept_) {
+      out().append(" ").append(name).append("=\"");
+      append_attribute_value(out(), value, classic_);
+      out() += '"';
+    }
+  }
+
+  // Makes a value fit to be kept; false when the attribute must go.
+  bool attribute_value(const std::string& name, std::string& value, bool has_value) const {
+    if (classic_ && name == "style") {
+      value = sanitise_style(value);
+      return !value.empty();
+    }
+    const bool url = classic_
+                         ? std::find(std::begin(classic_urls), std::end(classic_urls), name) != std::end(classic_urls)
+                         : std::find(std::begin(strict_urls), std::end(strict_urls), name) != std::end(strict_urls);
+    if (url) {
+      if (trim(value).empty() && classic_) return true;
+      value = clean_url(value, options_.base, name == "href", classic_);
+      return !value.empty() || (classic_ && name == "href");
+    }
+    if (name == "srcset") {
+      value = clean_srcset(value, options_.base);
+      return !value.empty();
+    }
+    if (!has_value) value = classic_ ? name : "";
+    return true;
+  }
+
+  // Skips an element with all that is in it; what it embeds leaves a link (S2).
+  void drop(const HtmlElement& element, const HtmlToken& token) {
+    bool linked = embed_link(element, token);
+    if (element.is(HtmlElement::empty) ||
+        (token.self_closing && (options_.xhtml || !element.is(HtmlElement::raw_text)))) {
+      return;
+    }
+    if (element.is(HtmlElement::raw_text)) {
+      if (element.name != "plaintext") tokens_.skip_raw_text(element.name);
+      return;
+    }
+    std::size_t depth = 1;
+    for (HtmlToken inner = tokens_.next(); inner.kind != Kind::end; inner = tokens_.next()) {
+      if (inner.kind != Kind::start_tag && inner.kind != Kind::end_tag) continue;
+      const HtmlElement* found = find_html_element(local_name(inner.name));
+      if (found == nullptr) continue;
+      if (found == &element) {
+        if (inner.kind == Kind::end_tag) {
+          if (--depth == 0) return;
+        } else if (!inner.self_closing) {
+          ++depth;
+        }
+      }
+      if (inner.kind != Kind::start_tag) continue;
+      if (!linked && element.name == "object") linked = embed_link(*found, inner);
+      if (found->is(HtmlElement::raw_text) && !inner.self_closing) tokens_.skip_raw_text(found->name);
+    }
+  }
+
+  bool embed_link(const HtmlElement& element, const HtmlToken& token) {
+    if (classic_ || !element.is(HtmlElement::embeds)) return false;
+    HtmlAttributes source(token.attributes);
+    const std::string_view wanted = element.name == "object" ? "data" : "src";
+    for (std::size_t count = 0; source.next() && count < max_tag_attributes; ++count) {
+      if (!iequals(source.name(), wanted)) continue;
+      std::string value;
+      append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
+      const std::string url = clean_url(value, options_.base, false, false);
+      if (url.empty() || out().size() + 12 * url.size() > limit_) return false;
+      out() += "<a href=\"";
+      append_attribute_value(out(), url, false);
+      out() += "\">";
+      append_escaped(url);
+      out() += "</a>";
+      return true;
+    }
+    return false;
+  }
+
+  const SanitiseOptions& options_;
+  const bool classic_;
+  const HtmlElement::Flag keep_, drop_;
+  const std::size_t limit_;
+  HtmlTokenizer tokens_;
+  Sanitised result_;
+  std::vector<const HtmlElement*> open_;
+  std::vector<std::pair<std::string, std::string>> kept_;
+  std::array<std::uint32_t, max_html_elements> open_count_{}, too_deep_{};
+};
+
+}  // namespace
+
+Sanitised sanitise(std::string_view markup, const SanitiseOptions& options) {
+  if (markup.find_first_of("<&>") == npos) {
+    Sanitised plain;
+    const std::string_view text = trim(markup);
+    plain.html = utf8_prefix(text, options.max_bytes);
+    plain.truncated = plain.html.size() < text.size();
+    return plain;
+  }
+  return Sanitiser(markup, options).run();
+}
+
+bool is_html_element(std::string_view name) {
+  return find_html_element(name) != nullptr;
+}
+
+bool looks_like_html(std::string_view text) {
+  bool evidence = false;
+  for (std::size_t at = text.find_first_of("<&"); at != npos; at = text.find_first_of("<&", at + 1)) {
+    if (text[at] == '&') {
+      const Reference reference = read_reference(text.substr(at));
+      if (reference.length == 0 || !reference.closed) continue;
+      if (!reference.numeric && reference.value.empty()) return false;
+      evidence = true;
+      continue;
+    }
+    std::size_t name = at + 1;
+    const bool closing = name < text.size() && text[name] == '/';
+    if (closing) ++name;
+    std::size_t end = name;
+    while (end < text.size() && (is_alnum(text[end]) || text[end] == '_')) ++end;
+    if (end == name) continue;
+    const HtmlElement* element = find_html_element(text.substr(name, end - name));
+    if (element == nullptr || !(element->is(HtmlElement::strict) || element->is(HtmlElement::classic))) return false;
+    if (closing && end < text.size() && text[end] == '>') evidence = true;
+  }
+  return evidence;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,139 @@
+// Small operations on ASCII and UTF-8 text that every reader needs; none knows of a locale.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// White space of XML 1.0 §2.3, plus form feed as HTML has it.
+constexpr bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
+}
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+constexpr bool is_alpha(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+constexpr bool is_alnum(char c) {
+  return is_alpha(c) || is_digit(c);
+}
+constexpr bool is_ascii(char c) {
+  return static_cast<unsigned char>(c) < 0x80;
+}
+constexpr char to_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+
+/// The value of a hexadecimal digit, -1 for anything else.
+constexpr int hex_value(char c) {
+  if (is_digit(c)) return c - '0';
+  c = to_lower(c);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+constexpr std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+/// Trims in place, without a copy when there is nothing to trim.
+inline void trim_in_place(std::string& text) {
+  const std::string_view trimmed = trim(text);
+  if (trimmed.size() == text.size()) return;
+  const auto start = static_cast<std::size_t>(trimmed.data() - text.data());
+  text.erase(start + trimmed.size());
+  text.erase(0, start);
+}
+
+inline std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = to_lower(c);
+  return result;
+}
+
+constexpr bool iequals(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (to_lower(a[i]) != to_lower(b[i])) return false;
+  }
+  return true;
+}
+
+constexpr bool istarts_with(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() && iequals(text.substr(0, prefix.size()), prefix);
+}
+
+/// Where `needle` (lower case) first occurs in `text` whatever its case; npos when nowhere.
+inline std::size_t ifind(std::string_view text, std::string_view needle, std::size_t from = 0) {
+  for (std::size_t i = from; i + needle.size() <= text.size(); ++i) {
+    if (iequals(text.substr(i, needle.size()), needle)) return i;
+  }
+  return std::string_view::npos;
+}
+
+/// Appends a code point as UTF-8; surrogates and what is beyond U+10FFFF become U+FFFD.
+inline void append_utf8(std::string& out, std::uint32_t code) {
+  if (code >= 0xD800 && (code < 0xE000 || code > 0x10FFFF)) code = 0xFFFD;
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xC0 | (code >> 6));
+    out += static_cast<char>(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xE0 | (code >> 12));
+    out += static_cast<char>(0x80 | ((code >> 6) & 0x3F));
+    out += static_cast<char>(0x80 | (code & 0x3F));
+  } else {
+    out += static_cast<char>(0xF0 | (code >> 18));
+    out += static_cast<char>(0x80 | ((code >> 12) & 0x3F));
+    out += static_cast<char>(0x80 | ((code >> 6) & 0x3F));
+    out += static_cast<char>(0x80 | (code & 0x3F));
+  }
+}
+
+/// At most `max` bytes of valid UTF-8, cut before a code point that would not fit whole.
+inline std::string_view utf8_prefix(std::string_view text, std::size_t max) {
+  if (text.size() <= max) return text;
+  while (max > 0 && (static_cast<unsigned char>(text[max]) & 0xC0) == 0x80) --max;
+  return text.substr(0, max);
+}
+
+/// The next part of `rest` up to `separator`, which is removed from `rest` with it.
+inline std::string_view take_until(std::string_view& rest, char separator) {
+  const std::size_t at = rest.find(separator);
+  const std::string_view part = rest.substr(0, at);
+  rest = at == std::string_view::npos ? std::string_view{} : rest.substr(at + 1);
+  return part;
+}
+
+/// The next word of `rest` (white space separates), removed from it; "" when none is left.
+inline std::string_view take_word(std::string_view& rest) {
+  std::size_t start = 0;
+  while (start < rest.size() && is_space(rest[start])) ++start;
+  std::size_t end = start;
+  while (end < rest.size() && !is_space(rest[end])) ++end;
+  const std::string_view word = rest.substr(start, end - start);
+  rest.remove_prefix(end);
+  return word;
+}
+
+/// Every run of white space becomes one space, the ends none (SECURITY X4).
+inline std::string fold_space(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : trim(text)) {
+    if (!is_space(c)) {
+      out += c;
+    } else if (out.back() != ' ') {
+      out += ' ';
+    }
+  }
+  return out;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,43 @@
+#include "parsers/text.hpp"
+
+#include "parsers/entities.hpp"
+#include "parsers/html_policy.hpp"
+#include "parsers/html_tokenizer.hpp"
+#include "parsers/strings.hpp"
+
+namespace feedmill {
+
+std::string plain_text(std::string_view markup, std::size_t max_bytes) {
+  std::string out;
+  HtmlTokenizer tokens(markup);
+  for (HtmlToken token = tokens.next(); token.kind != HtmlToken::Kind::end; token = tokens.next()) {
+    if (out.size() > 2 * max_bytes) break;
+    switch (token.kind) {
+      case HtmlToken::Kind::text:
+        append_decoded(out, token.text);
+        break;
+      case HtmlToken::Kind::cdata:
+        out += token.text;
+        break;
+      case HtmlToken::Kind::start_tag:
+      case HtmlToken::Kind::end_tag: {
+        const HtmlElement* element = find_html_element(token.name);
+        if (element == nullptr) break;
+        if (element->is(HtmlElement::block) || element->name == "br" || element->name == "hr") out += ' ';
+        if (token.kind == HtmlToken::Kind::start_tag && element->is(HtmlElement::raw_text) &&
+            element->name != "plaintext") {
+          const std::string_view inside = tokens.skip_raw_text(element->name);
+          if (element->name == "textarea" || element->name == "title") append_decoded(out, inside);
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  out = fold_space(out);
+  out.resize(utf8_prefix(out, max_bytes).size());
+  return out;
+}
+
+}  // namespace feedmill

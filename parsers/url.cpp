@@ -1,0 +1,185 @@
+#include "parsers/url.hpp"
+
+#include <array>
+
+#include "parsers/strings.hpp"
+
+namespace feedmill {
+namespace {
+
+// Schemes that only name or fetch something, and never run it. Those of spec/SECURITY S5 are stricter (sanitise.cpp).
+constexpr std::array<std::string_view, 40> safe_schemes = {
+    "http", "https", "ftp",    "ftps",    "mailto", "tel",    "sms",  "news", "nntp",  "gopher",
+    "irc",  "ircs",  "magnet", "ed2k",    "aim",    "callto", "feed", "tag",  "urn",   "uuid",
+    "sftp", "ssh",   "svn",    "svn+ssh", "telnet", "webcal", "xmpp", "mms",  "rtsp",  "rtmp",
+    "sip",  "sips",  "geo",    "bitcoin", "itpc",   "pcast",  "afp",  "nfs",  "rsync", "gemini"};
+
+constexpr std::array<std::string_view, 14> tracking_parameters = {
+    "fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid",      "mc_cid",
+    "mc_eid", "cmpid", "ncid",  "_hsenc",  "_hsmi", "oly_anon_id", "oly_enc_id"};
+
+bool is_tracking(std::string_view parameter) {
+  const std::string_view name = parameter.substr(0, parameter.find('='));
+  if (istarts_with(name, "utm_")) return true;
+  return std::any_of(tracking_parameters.begin(), tracking_parameters.end(),
+                     [&](std::string_view known) { return iequals(name, known); });
+}
+
+// RFC 3986 §5.2.4, one pass from left to right.
+std::string remove_dot_segments(std::string_view path) {
+  std::string out;
+  out.reserve(path.size());
+  std::size_t at = 0;
+  while (at < path.size()) {
+    const std::size_t next = path.find('/', at + 1);
+    const std::string_view segment = path.substr(at, next == std::string_view::npos ? next : next - at);
+    const bool last = next == std::string_view::npos;
+    if (segment == "/." || segment == "/..") {
+      if (segment == "/..") out.erase(out.rfind('/') == std::string::npos ? 0 : out.rfind('/'));
+      if (last) out += '/';
+    } else {
+      out += segment;
+    }
+    at = last ? path.size() : next;
+  }
+  return out;
+}
+
+void append_clean(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    if (c == ' ') {
+      out += "%20";
+    } else if (c != '\n' && c != '\t' && c != '\r') {
+      out += c;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view url_scheme(std::string_view url) {
+  if (url.empty() || !is_alpha(url.front())) return {};
+  for (std::size_t i = 1; i < url.size(); ++i) {
+    const char c = url[i];
+    if (c == ':') return url.substr(0, i);
+    if (!is_alnum(c) && c != '+' && c != '-' && c != '.') return {};
+  }
+  return {};
+}
+
+UrlParts split_url(std::string_view url) {
+  UrlParts parts;
+  parts.scheme = url_scheme(url);
+  if (!parts.scheme.empty()) url.remove_prefix(parts.scheme.size() + 1);
+  if (const std::size_t hash = url.find('#'); hash != std::string_view::npos) {
+    parts.has_fragment = true;
+    parts.fragment = url.substr(hash + 1);
+    url = url.substr(0, hash);
+  }
+  if (const std::size_t mark = url.find('?'); mark != std::string_view::npos) {
+    parts.has_query = true;
+    parts.query = url.substr(mark + 1);
+    url = url.substr(0, mark);
+  }
+  if (url.starts_with("//")) {
+    parts.has_authority = true;
+    const std::size_t slash = url.find('/', 2);
+    parts.authority = url.substr(2, slash == std::string_view::npos ? slash : slash - 2);
+    url = slash == std::string_view::npos ? std::string_view{} : url.substr(slash);
+  }
+  parts.path = url;
+  return parts;
+}
+
+std::string resolve_url(std::string_view base, std::string_view reference) {
+  reference = trim(reference);
+  std::string cleaned;
+  if (reference.find_first_of(" \n\t\r") != std::string_view::npos) {
+    append_clean(cleaned, reference);
+    reference = cleaned;
+  }
+  const UrlParts ref = split_url(reference);
+  if (!ref.scheme.empty() || base.empty()) return std::string(reference);
+  const UrlParts from = split_url(base);
+  if (from.scheme.empty() || (!from.has_authority && !from.path.starts_with('/'))) return std::string(reference);
+
+  std::string out;
+  out.reserve(base.size() + reference.size());
+  out.append(from.scheme).append(":");
+  const std::string_view authority = ref.has_authority ? ref.authority : from.authority;
+  if (ref.has_authority || from.has_authority) out.append("//").append(authority);
+  std::string_view query = ref.query;
+  bool has_query = ref.has_query;
+  if (ref.has_authority || ref.path.starts_with('/')) {
+    out += remove_dot_segments(ref.path);
+  } else if (ref.path.empty()) {
+    out += from.path;
+    if (!ref.has_query && from.has_query) {
+      has_query = true;
+      query = from.query;
+    }
+  } else {
+    const std::size_t slash = from.path.rfind('/');
+    std::string merged = slash == std::string_view::npos ? "/" : std::string(from.path.substr(0, slash + 1));
+    merged += ref.path;
+    out += remove_dot_segments(merged);
+  }
+  if (has_query) out.append("?").append(query);
+  if (ref.has_fragment) out.append("#").append(ref.fragment);
+  return out;
+}
+
+bool is_safe_url(std::string_view url) {
+  // Browsers drop control characters and leading space before they look for a scheme, so do we.
+  std::string scheme;
+  for (const char c : url) {
+    if (static_cast<unsigned char>(c) <= 0x20) continue;
+    if (c == ':') {
+      return std::any_of(safe_schemes.begin(), safe_schemes.end(),
+                         [&](std::string_view known) { return known == scheme; });
+    }
+    if (!is_alnum(c) && c != '+' && c != '-' && c != '.') return true;  // no scheme: relative
+    scheme += to_lower(c);
+    if (scheme.size() > 64) return false;
+  }
+  return true;
+}
+
+std::string resolve_safe_url(std::string_view base, std::string_view reference) {
+  if (trim(reference).empty()) return {};
+  std::string url = resolve_url(base, reference);
+  if (!is_safe_url(url)) url.clear();
+  return url;
+}
+
+bool is_http_url(std::string_view url) {
+  if (istarts_with(url, "http://")) return url.size() > 7 && url[7] != '/';
+  if (istarts_with(url, "https://")) return url.size() > 8 && url[8] != '/';
+  return false;
+}
+
+std::string without_credentials(std::string_view url) {
+  const UrlParts parts = split_url(url);
+  const std::size_t at = parts.authority.rfind('@');
+  if (!parts.has_authority || at == std::string_view::npos) return std::string(url);
+  std::string out(url.substr(0, static_cast<std::size_t>(parts.authority.data() - url.data())));
+  out += url.substr(out.size() + at + 1);
+  return out;
+}
+
+std::string canonical_url(std::string_view url) {
+  const UrlParts parts = split_url(url);
+  std::string out(url.substr(0, url.find_first_of("?#")));
+  char separator = '?';
+  std::string_view rest = parts.query;
+  while (!rest.empty()) {
+    const std::string_view parameter = take_until(rest, '&');
+    if (parameter.empty() || is_tracking(parameter)) continue;
+    out += separator;
+    out += parameter;
+    separator = '&';
+  }
+  return out;
+}
+
+}  // namespace feedmill

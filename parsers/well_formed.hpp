@@ -1,0 +1,40 @@
+// Is this XML? A linear check of XML 1.0 well-formedness and of Namespaces in XML 1.0: what keeps `bozo` honest.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsers/feed.hpp"
+
+namespace feedmill {
+
+/// Caps of SECURITY §3 on one document.
+inline constexpr std::size_t max_element_depth = 256;
+inline constexpr std::size_t max_elements = 1'000'000;
+inline constexpr std::size_t max_attributes = 256;
+
+/// An entity that the document's internal subset declares, with its replacement text. Only harmless ones are listed:
+/// their text holds no reference and no markup.
+struct DeclaredEntity {
+  std::string_view name, value;
+};
+
+struct WellFormedness {
+  Bozo bozo = Bozo::none;    ///< none, malformed_xml, undefined_entity, undeclared_namespace, truncated
+  std::string detail;        ///< what is wrong, for people
+  std::size_t offset = 0;    ///< where, in bytes
+  bool limit = false;        ///< a cap was reached at `offset`; what comes before may be good
+  bool nested = true;        ///< a tree may be built from the text as it stands: what is wrong changes no nesting
+  std::string_view doctype;  ///< what stands between "<!DOCTYPE" and ">", "" if none
+  std::vector<DeclaredEntity> entities;
+
+  bool ok() const { return bozo == Bozo::none; }
+};
+
+/// Checks a whole document of valid UTF-8 with LF line ends. Views in the result point into `text`. Linear; memory in
+/// proportion to depth. Reads no external subset: with one, undefined entities are no error (XML §4.1).
+WellFormedness check_well_formed(std::string_view text);
+
+}  // namespace feedmill

@@ -1,0 +1,281 @@
+#include "parsers/xml.hpp"
+
+#include <cstring>
+
+#include "parsers/charset.hpp"
+#include "parsers/entities.hpp"
+#include "parsers/strings.hpp"
+#include "parsers/url.hpp"
+
+namespace feedmill {
+namespace {
+
+// References are decoded by us, line ends were made LF by the decoder.
+constexpr unsigned parse_options = pugi::parse_minimal | pugi::parse_cdata;
+
+// At the ">" of the tag that begins at `at`, quotes respected; npos when there is none.
+std::size_t tag_end(std::string_view text, std::size_t at) {
+  char quote = '\0';
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quote != '\0') {
+      if (c == quote) quote = '\0';
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '>') {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+XmlDocument::XmlDocument(std::string_view text, std::vector<DeclaredEntity> entities)
+    : text_(text), entities_(std::move(entities)), buffer_(text) {
+  if (!tree_.load_buffer_inplace(buffer_.data(), buffer_.size(), parse_options, pugi::encoding_utf8) &&
+      !tree_.first_child()) {
+    return;
+  }
+  for (pugi::xml_node node = tree_.first_child(); node && !root_; node = node.next_sibling()) {
+    if (node.type() == pugi::node_element) root_ = node;
+  }
+}
+
+void XmlDocument::set_core(Ns vocabulary) {
+  core_ = vocabulary;
+  const XmlName root = name(root_);
+  root_has_uri_ = !root.uri.empty();
+  root_uri_ = root.uri;
+}
+
+XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
+  XmlName result;
+  const std::size_t colon = qualified.find(':');
+  result.local = qualified;
+  if (colon != std::string_view::npos) {
+    result.prefix = qualified.substr(0, colon);
+    result.local = qualified.substr(colon + 1);
+  } else if (!element) {
+    return result;
+  }
+  for (std::size_t i = bindings_.size(); i > 0; --i) {
+    const Binding& binding = bindings_[i - 1];
+    if (binding.prefix != result.prefix) continue;
+    result.uri = binding.uri;
+    result.known = binding.known;
+    result.ns = binding.uri.empty() ? Ns::core : binding.known != nullptr ? binding.known->ns : Ns::unknown;
+    break;
+  }
+  if (result.uri.empty() && !result.prefix.empty()) {
+    result.known = find_usual_prefix(result.prefix);  // undeclared: bozo, and read all the same
+    result.ns = result.known != nullptr ? result.known->ns : Ns::unknown;
+    if (result.known != nullptr) result.uri = result.known->uri;
+  }
+  if (element && (result.ns == core_ || (root_has_uri_ && result.uri == root_uri_))) result.ns = Ns::core;
+  return result;
+}
+
+void XmlDocument::append_text(std::string& out, std::string_view raw) const {
+  std::size_t start = 0;
+  for (std::size_t at = raw.find('&'); at != std::string_view::npos; at = raw.find('&', at)) {
+    const Reference reference = read_reference(raw.substr(at));
+    std::string_view value = reference.value;
+    if (!reference.numeric && reference.closed) {
+      for (const DeclaredEntity& entity : entities_) {
+        if (entity.name == reference.name) value = entity.value;
+      }
+    }
+    if (!reference.closed || (!reference.numeric && value.empty())) {
+      ++at;
+      continue;
+    }
+    out.append(raw.substr(start, at - start));
+    if (!reference.numeric) {
+      if (value.data() != reference.value.data()) {
+        append_decoded(out, value);
+      } else {
+        out.append(value);
+      }
+    } else if (reference.code != 0) {
+      append_utf8(out, reference.code);
+    }
+    at += reference.length;
+    start = at;
+  }
+  out.append(raw.substr(start));
+}
+
+std::string XmlDocument::text(pugi::xml_node element) const {
+  for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
+    if (child.type() == pugi::node_element) return deep_text(element);
+  }
+  return own_text(element);
+}
+
+std::string XmlDocument::own_text(pugi::xml_node element) const {
+  std::string out;
+  for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
+    if (child.type() == pugi::node_pcdata) {
+      append_text(out, child.value());
+    } else if (child.type() == pugi::node_cdata) {
+      out += child.value();
+    }
+  }
+  trim_in_place(out);
+  repair_mojibake(out);
+  return out;
+}
+
+std::string XmlDocument::deep_text(pugi::xml_node element) const {
+  std::string out;
+  pugi::xml_node node = element;
+  do {
+    if (node.type() == pugi::node_pcdata) {
+      append_text(out, node.value());
+    } else if (node.type() == pugi::node_cdata) {
+      out += node.value();
+    }
+    if (node.first_child()) {
+      node = node.first_child();
+    } else {
+      while (node != element && !node.next_sibling()) node = node.parent();
+      if (node != element) node = node.next_sibling();
+    }
+  } while (node != element);
+  trim_in_place(out);
+  repair_mojibake(out);
+  return out;
+}
+
+std::string_view XmlDocument::inner(pugi::xml_node element) const {
+  const std::ptrdiff_t offset = element.offset_debug();
+  if (offset < 0) return {};
+  const std::size_t open = tag_end(text_, static_cast<std::size_t>(offset));
+  if (open == std::string_view::npos || text_[open - 1] == '/') return {};
+  const std::size_t start = open + 1;
+  std::size_t depth = 1;
+  std::size_t at = start;
+  while ((at = text_.find('<', at)) != std::string_view::npos) {
+    const std::string_view rest = text_.substr(at);
+    std::size_t next = std::string_view::npos;
+    if (rest.starts_with("</")) {
+      if (--depth == 0) return text_.substr(start, at - start);
+      next = text_.find('>', at);
+    } else if (rest.starts_with("<!--")) {
+      next = text_.find("-->", at + 4);
+    } else if (rest.starts_with("<![CDATA[")) {
+      next = text_.find("]]>", at + 9);
+    } else if (rest.starts_with("<?")) {
+      next = text_.find("?>", at + 2);
+    } else {
+      next = tag_end(text_, at);
+      if (next != std::string_view::npos && text_[next - 1] != '/') ++depth;
+    }
+    if (next == std::string_view::npos) break;
+    at = next + 1;
+  }
+  return text_.substr(start);
+}
+
+std::string XmlDocument::value(pugi::xml_attribute attribute) const {
+  std::string out;
+  append_text(out, attribute.value());
+  for (char& c : out) {
+    if (c == '\n' || c == '\t') c = ' ';  // XML §3.3.3
+  }
+  trim_in_place(out);
+  repair_mojibake(out);
+  return out;
+}
+
+std::string XmlDocument::attribute(pugi::xml_node element, std::string_view local) const {
+  for (pugi::xml_attribute a = element.first_attribute(); a; a = a.next_attribute()) {
+    if (iequals(a.name(), local)) return value(a);
+  }
+  return {};
+}
+
+bool XmlDocument::has_attribute(pugi::xml_node element, std::string_view local) const {
+  for (pugi::xml_attribute a = element.first_attribute(); a; a = a.next_attribute()) {
+    if (iequals(a.name(), local)) return true;
+  }
+  return false;
+}
+
+std::string XmlDocument::attribute(pugi::xml_node element, Ns ns, std::string_view local) const {
+  for (pugi::xml_attribute a = element.first_attribute(); a; a = a.next_attribute()) {
+    const std::string_view qualified = a.name();
+    if (qualified.size() <= local.size() || !iequals(qualified.substr(qualified.size() - local.size()), local))
+      continue;
+    const XmlName resolved = name(a);
+    if (resolved.ns == ns && iequals(resolved.local, local)) return value(a);
+  }
+  return {};
+}
+
+std::string XmlDocument::url(std::string_view reference) const {
+  reference = trim(reference);
+  const bool path = !reference.empty() && (reference[0] == '/' || reference[0] == '.' || reference[0] == '?');
+  return resolve_safe_url(effective_base().empty() && path ? site_ : effective_base(), reference);
+}
+
+void XmlDocument::declare(std::string_view prefix, std::string_view uri) {
+  const NamespaceRow* row = find_namespace(uri);
+  std::string key(row != nullptr ? row->prefix : prefix);
+  for (const auto& [known, _] : declarations_) {
+    if (known == key) return;
+  }
+  if (declarations_.size() < 256) declarations_.emplace_back(std::move(key), std::string(uri));
+}
+
+void XmlDocument::collect_declarations() {
+  for (pugi::xml_node node = root_; node;) {
+    for (pugi::xml_attribute a = node.first_attribute(); a; a = a.next_attribute()) {
+      const char* qualified = a.name();
+      if (std::strncmp(qualified, "xmlns", 5) != 0) continue;
+      if (qualified[5] == ':') {
+        declare(qualified + 6, trim(a.value()));
+      } else if (qualified[5] == '\0') {
+        declare("", trim(a.value()));
+      }
+    }
+    if (node.first_child()) {
+      node = node.first_child();
+    } else {
+      while (node && node != root_ && !node.next_sibling()) node = node.parent();
+      node = node == root_ ? pugi::xml_node{} : node.next_sibling();
+    }
+  }
+}
+
+XmlDocument::Scope::Scope(XmlDocument& document, pugi::xml_node element)
+    : document_(document), bindings_(document.bindings_.size()) {
+  for (pugi::xml_attribute a = element.first_attribute(); a; a = a.next_attribute()) {
+    const char* qualified = a.name();
+    if (qualified[0] != 'x' && qualified[0] != 'X') continue;
+    const std::string_view key = qualified;
+    if (key == "xmlns" || key.starts_with("xmlns:")) {
+      const std::string_view uri = trim(a.value());
+      document.bindings_.push_back({key.size() > 6 ? key.substr(6) : std::string_view{}, uri, find_namespace(uri)});
+    } else if (iequals(key, "xml:base")) {
+      std::string base = resolve_url(document.effective_base(), document.value(a));
+      if (url_scheme(base).empty() || !is_safe_url(base)) continue;
+      base_changed_ = true;
+      outer_base_ = std::exchange(document.base_, std::move(base));
+    } else if (iequals(key, "xml:lang")) {
+      std::string language = document.value(a);
+      std::replace(language.begin(), language.end(), '_', '-');
+      language_changed_ = true;
+      outer_language_ = std::exchange(document.language_, std::move(language));
+    }
+  }
+}
+
+XmlDocument::Scope::~Scope() {
+  document_.bindings_.resize(bindings_);
+  if (base_changed_) document_.base_ = std::move(outer_base_);
+  if (language_changed_) document_.language_ = std::move(outer_language_);
+}
+
+}  // namespace feedmill
