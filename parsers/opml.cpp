@@ -33,9 +33,33 @@ constexpr bool ends_name(char c) {
   return is_space(c) || c == '>' || c == '/' || c == '=' || c == '<' || c == '"' || c == '\'';
 }
 
-/// Whether `text`, which begins with '<', looks like the next tag rather than a stray character in a value.
+/// Whether `text`, which begins with '<', is the next tag of a list rather than markup inside a value.
 bool looks_like_tag(std::string_view text) {
-  return istarts_with(text, "<outline") || text.starts_with("</") || text.starts_with("<!--");
+  constexpr std::array<std::string_view, 5> tags = {"<outline", "</outline", "</body", "</opml", "<!--"};
+  return std::any_of(tags.begin(), tags.end(), [&](std::string_view tag) { return istarts_with(text, tag); });
+}
+
+/// Whether what follows a quote lets it be the one that closes a value: the tag's end, or another attribute. Exporters
+/// forget to escape quotes, and this tells those inside a description from the real ones. Looks at 256 bytes.
+bool may_follow_value(std::string_view text) {
+  text = text.substr(0, 256);
+  const auto skip_space = [&] {
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  };
+  skip_space();
+  if (text.empty() || text.front() == '>') return true;
+  if (text.front() == '/') {
+    text.remove_prefix(1);
+    skip_space();
+    return text.starts_with('>');
+  }
+  const auto in_name = [](char c) {
+    return is_alnum(c) || c == '_' || c == '-' || c == ':' || c == '.' || !is_ascii(c);
+  };
+  if (!in_name(text.front())) return false;
+  while (!text.empty() && in_name(text.front())) text.remove_prefix(1);
+  skip_space();
+  return text.starts_with('=');
 }
 
 /// A name as a message may quote it: a hostile one has megabytes.
@@ -260,23 +284,52 @@ class OpmlScanner {
       return true;
     }
     const std::size_t from = ++at_;
-    bool stray = false;
-    for (; at_ < text_.size() && text_[at_] != quote; ++at_) {
-      if (text_[at_] != '<') continue;
-      if (looks_like_tag(text_.substr(at_))) {
-        broken(begin, "attribute " + quoted(name) + " without its closing quote");
-        return false;
-      }
-      stray = true;
-    }
-    if (at_ >= text_.size()) {
-      broken(begin, "the file ends inside attribute " + quoted(name));
+    const Closing closing = closing_quote(from, quote);
+    at_ = closing.at;
+    if (!closing.found) {
+      broken(begin, at_ >= text_.size() ? "the file ends inside attribute " + quoted(name)
+                                        : "attribute " + quoted(name) + " without its closing quote");
       return false;
     }
-    if (stray) broken(begin, "an unescaped \"<\" in attribute " + quoted(name));
-    keep(tag, begin, name, decoded(begin, text_.substr(from, at_ - from)));
+    const std::string_view raw = text_.substr(from, at_ - from);
+    if (raw.find('<') != std::string_view::npos) {
+      broken(begin, "an unescaped \"<\" in attribute " + quoted(name));
+    } else if (raw.find(quote) != std::string_view::npos) {
+      broken(begin, "an unescaped quote in attribute " + quoted(name));
+    }
+    keep(tag, begin, name, decoded(begin, raw));
     ++at_;
     return true;
+  }
+
+  struct Closing {
+    std::size_t at;  ///< of the quote, else where the search ended: the next tag or the end of the file
+    bool found;
+  };
+
+  /// The quote that closes the value which begins at `from`: the first behind which something may follow, quotes of
+  /// markup inside the value apart; when there is none such, the first of all.
+  Closing closing_quote(std::size_t from, char quote) {
+    // No such quote stands before this place: told by an earlier search, which makes all of them together linear.
+    std::size_t& none_before = quote == '"' ? no_double_quote_before_ : no_single_quote_before_;
+    std::optional<std::size_t> first;
+    bool inside_markup = false;
+    std::size_t i = from;
+    for (; i < text_.size(); ++i) {
+      const char c = text_[i];
+      if (c == '<') {
+        if (looks_like_tag(text_.substr(i))) break;
+        inside_markup = i + 1 < text_.size() && (is_alpha(text_[i + 1]) || text_[i + 1] == '/');
+      } else if (c == '>') {
+        inside_markup = false;
+      } else if (c == quote) {
+        if (!first) first = i;
+        if (from < none_before) return {*first, true};
+        if (!inside_markup && may_follow_value(text_.substr(i + 1))) return {i, true};
+      }
+    }
+    none_before = std::max(none_before, i);
+    return first ? Closing{*first, true} : Closing{i, false};
   }
 
   void keep(Tag& tag, std::size_t begin, std::string_view name, std::string value) {
@@ -402,6 +455,7 @@ class OpmlScanner {
   std::size_t outlines_ = 0;                                      // open outlines
   std::size_t rows_ = 0, broken_ = 0;
   std::optional<std::size_t> last_comment_, last_cdata_, last_instruction_;
+  std::size_t no_double_quote_before_ = 0, no_single_quote_before_ = 0;
   bool endless_doctype_ = false;
   bool seen_root_ = false, seen_body_ = false, full_ = false;
   std::map<std::string, std::string, std::less<>> prefixes_;

@@ -89,6 +89,7 @@ class Tree {
     root_.require_subcommand(0, 1);
     root_.set_help_flag("-h,--help", "This help; of a verb after its name");
     root_.fallthrough();
+    root_.get_formatter()->label("SUBCOMMAND", "VERB");
     everywhere();
     configuration();
     feeds();
@@ -132,6 +133,7 @@ class Tree {
                                                    const char* example, Check check) {
     auto arguments = std::make_shared<Kind>();
     CLI::App* const app = parent.add_subcommand(name, about);
+    app->group("Verbs");
     app->fallthrough();
     app->footer(
         fmt::format("Example:\n  {}\n\nOptions of every verb (--json, -q, -v, --config …): feedmill -h", example));
@@ -352,6 +354,7 @@ class Tree {
     run->add_flag("--once", ran->once, "Try every feed that is due once, then exit");
 
     CLI::App* const config = root_.add_subcommand("config", "The configuration in force");
+    config->group("Verbs");
     config->fallthrough();
     config->require_subcommand(0, 1);
     auto [show, shown] = verb<ConfigShowVerb>(*config, "show", "Every option's value", "feedmill config show --changed",

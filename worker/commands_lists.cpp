@@ -118,8 +118,9 @@ void tell_summary(Terminal& terminal, const Counts& counts, const SubscriptionLi
     terminal.line(row);
     return;
   }
-  terminal.line(fmt::format("{} {}, present {}, repaired {}, refused {}, merged {}", dry_run ? "would add" : "added",
-                            counts.added, counts.present, counts.repaired, list.refused.size(), list.merged));
+  terminal.line(fmt::format("{} {}, present {}, repaired {}, refused {}, merged {}{}", dry_run ? "would add" : "added",
+                            counts.added, counts.present, counts.repaired, list.refused.size(), list.merged,
+                            list.broken.empty() ? "" : fmt::format(", broken places {}", list.broken.size())));
 }
 
 json::object export_json(const FeedRecord& record, const FeedSettings& settings) {

@@ -1,11 +1,16 @@
 #include "worker/commands_store.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "worker/cli.hpp"
+#include "worker/interrupt.hpp"
+#include "worker/web_url.hpp"
 
 namespace feedmill {
 

@@ -36,7 +36,7 @@ class Descriptor {
 boost::system::result<std::string, InputError> read_input(const std::string& name, std::size_t max_bytes) {
   const std::string shown = name == "-" ? "stdin" : visible(name);
   const auto failed = [&](int error) {
-    return InputError{fmt::format("cannot read {}: {}", shown, std::generic_category().message(error))};
+    return InputError{error, fmt::format("cannot read {}: {}", shown, std::generic_category().message(error))};
   };
   const Descriptor file(name == "-" ? STDIN_FILENO : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) return failed(errno);
@@ -55,7 +55,7 @@ boost::system::result<std::string, InputError> read_input(const std::string& nam
     if (got == 0) return content;
     content.append(block.data(), static_cast<std::size_t>(got));
     if (content.size() > max_bytes) {
-      return InputError{fmt::format("cannot read {}: larger than {} MiB", shown, max_bytes / (1024 * 1024))};
+      return InputError{EFBIG, fmt::format("cannot read {}: larger than {} MiB", shown, max_bytes / (1024 * 1024))};
     }
   }
 }

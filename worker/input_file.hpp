@@ -8,9 +8,10 @@
 
 namespace feedmill {
 
-/// Why an input could not be read, as one line for people: the file's name and the reason.
+/// Why an input could not be read.
 struct InputError {
-  std::string text;
+  int code = 0;      ///< errno
+  std::string text;  ///< one line for people: the file's name and the reason
 };
 
 /// All bytes of `name`, of stdin when it is "-". More than `max_bytes` is an error. Blocks; throws Interrupted.

@@ -260,10 +260,13 @@ std::string Columns::laid_out(const std::vector<std::string>& cells) const {
 }
 
 Progress::Progress(const Terminal& terminal, std::string label, std::size_t total)
-    : label_(std::move(label)), total_(total), shown_(terminal.err_is_terminal() && !terminal.quiet()) {}
+    : label_(std::move(label)),
+      total_(total),
+      err_(terminal.err()),
+      shown_(terminal.err_is_terminal() && !terminal.quiet()) {}
 
 Progress::~Progress() {
-  if (shown_ && drawn_ != std::chrono::steady_clock::time_point{}) write_all(STDERR_FILENO, "\r\x1B[K");
+  if (shown_ && drawn_ != std::chrono::steady_clock::time_point{}) write_all(err_, "\r\x1B[K");
 }
 
 void Progress::reached(std::size_t done) {
@@ -272,13 +275,13 @@ void Progress::reached(std::size_t done) {
   if (now - drawn_ < std::chrono::milliseconds(100)) return;
   drawn_ = now;
   if (total_ == 0) {
-    write_all(STDERR_FILENO, fmt::format("\r\x1B[K{} {}", label_, done));
+    write_all(err_, fmt::format("\r\x1B[K{} {}", label_, done));
     return;
   }
   constexpr std::size_t bar_columns = 30;
   const std::size_t filled = std::min(done, total_) * bar_columns / total_;
-  write_all(STDERR_FILENO, fmt::format("\r\x1B[K{} [{}{}] {}/{}", label_, std::string(filled, '#'),
-                                       std::string(bar_columns - filled, '.'), done, total_));
+  write_all(err_, fmt::format("\r\x1B[K{} [{}{}] {}/{}", label_, std::string(filled, '#'),
+                              std::string(bar_columns - filled, '.'), done, total_));
 }
 
 boost::json::object json_row() {

@@ -49,6 +49,7 @@ class Terminal {
   /// Columns to cut lines of data to; 0: the stream is no terminal, nothing is cut.
   std::size_t width() const { return out_width_; }
   bool err_is_terminal() const { return err_is_terminal_; }
+  int err() const { return options_.err; }
 
   /// A line of data as it stands; the caller has cleaned what came from outside.
   void line(std::string_view text);
@@ -120,6 +121,7 @@ class Progress {
  private:
   std::string label_;
   std::size_t total_;
+  int err_;
   bool shown_;
   std::chrono::steady_clock::time_point drawn_{};
 };

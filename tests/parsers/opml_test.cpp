@@ -113,6 +113,24 @@ INSTANTIATE_TEST_SUITE_P(
             "<opml><body>\n<outline xmlUrl=\"http://a.example/>\n<outline xmlUrl='http://b.example/'/></body></opml>",
             {"http://b.example/"},
             "broken 2: attribute xmlUrl without its closing quote"},
+        BrokenCase{
+            "QuotesInADescription",
+            "<opml><body>\n<outline description=\"In \"Hardcore\", he\" xmlUrl=\"http://a.example/\"/></body></opml>",
+            {"http://a.example/"},
+            "broken 2: an unescaped quote in attribute description"},
+        BrokenCase{"MarkupInADescription",
+                   "<opml><body>\n<outline description=\"<p>at <a href=\"https://b.example/\">b</a></p>\" "
+                   "xmlUrl=\"http://a.example/\"/></body></opml>",
+                   {"http://a.example/"},
+                   "broken 2: an unescaped \"<\" in attribute description"},
+        BrokenCase{"LessThanInAName",
+                   "<opml><body>\n<outline text=\"a < b\" xmlUrl=\"http://a.example/\"/></body></opml>",
+                   {"http://a.example/"},
+                   "broken 2: an unescaped \"<\" in attribute text"},
+        BrokenCase{"NoSpace",
+                   "<opml><body>\n<outline text=\"a\"xmlUrl=\"http://a.example/\"/></body></opml>",
+                   {"http://a.example/"},
+                   "broken 2: no space between attributes"},
         BrokenCase{"BareAmpersand",
                    "<opml><body>\n<outline xmlUrl=\"http://a.example/?x&y=1\"/></body></opml>",
                    {"http://a.example/?x&y=1"},
@@ -176,9 +194,9 @@ TEST(Opml, StopsAtTheRowLimit) {
 
 TEST(Opml, StaysLinearOnHostileInput) {  // each of these took minutes if a search began anew at every "<"
   const std::size_t times = 300'000;
-  for (const char* const part :
-       {"<!--", "<![CDATA[", "<?", "<!", "<outline ", "<a>", "</a>", "<a x='", "<a x=\"<", "&"}) {
-    std::string text = "<opml><body>";
+  for (const char* const part : {"<!--", "<![CDATA[", "<?", "<!", "<outline ", "<a>", "</a>", "<a x='", "<a x=\"<",
+                                 "a=\"\" z", "a='\" z", "<p x=\"", "&"}) {
+    std::string text = "<opml><body><outline ";
     for (std::size_t i = 0; i < times; ++i) text += part;
     EXPECT_EQ(read_opml(text).rows.size(), 0U) << part;
   }
