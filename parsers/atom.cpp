@@ -11,6 +11,7 @@ namespace {
 bool read_atom_link(const Reading& in) {
   Link link;
   link.href = in.url("href");
+  if (link.href.empty() && in.xml.has_attribute(in.node, "href")) link.href = in.xml.effective_base();  // RFC 3986 §4.4
   if (link.href.empty()) link.href = in.url();  // RSS's form, in another format
   link.rel = in.attribute("rel");
   link.type = in.attribute("type");
@@ -88,18 +89,19 @@ bool is_entry(const XmlName& name) {
   return name.ns == Ns::core && (iequals(name.local, "entry") || iequals(name.local, "item"));
 }
 
-// The feed's own page, which URLs resolve against when the document gives no base.
-std::string site_link(XmlDocument& xml, pugi::xml_node feed) {
+// The feed's own page is a better base than the address it came from (which may be a mirror's). Without that address
+// relative URLs stay as they are: the document does not say where it lives.
+void set_base(XmlDocument& xml, pugi::xml_node feed) {
+  if (xml.document_base().empty()) return;
   for (const pugi::xml_node node : ChildElements(feed)) {
+    if (!std::string_view(node.name()).ends_with("link")) continue;
     const XmlDocument::Scope scope(xml, node);
     const XmlName name = xml.name(node);
     if (name.ns != Ns::core || !iequals(name.local, "link")) continue;
     const std::string rel = xml.attribute(node, "rel");
-    if (!rel.empty() && !iequals(rel, "alternate")) continue;
     std::string url = xml.attribute(node, "href");
-    if (is_http_url(url)) return url;
+    if (is_http_url(url) && (rel.empty() || iequals(rel, "alternate"))) return xml.set_document_base(std::move(url));
   }
-  return {};
 }
 
 void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed) {
@@ -132,7 +134,7 @@ void parse_atom(XmlDocument& xml, Feed& feed) {
     parse_entry(xml, root, feed);
     return;
   }
-  if (std::string site = site_link(xml, root); !site.empty()) xml.set_document_base(std::move(site));
+  set_base(xml, root);
   Target target(feed);
   if (!xml.language().empty() && target.take(Slot::language, 0)) feed.language = xml.language();
   for (const pugi::xml_node node : ChildElements(root)) {
@@ -143,8 +145,7 @@ void parse_atom(XmlDocument& xml, Feed& feed) {
       continue;
     }
     const ElementTable::Match match = feed_table(Ns::atom).find(name.ns, name.local);
-    if (match.read != nullptr && match.read({xml, target, node, name, match.rank})) continue;
-    add_extension(xml, node, name, feed.extensions);
+    read_element(match, {xml, target, node, name, match.rank});
   }
 }
 

@@ -67,8 +67,7 @@ void parse_cdf(XmlDocument& xml, Feed& feed) {
       continue;
     }
     const ElementTable::Match match = cdf_table().find(name.ns, name.local);
-    if (match.read != nullptr && match.read({xml, target, node, name, match.rank})) continue;
-    add_extension(xml, node, name, feed.extensions);
+    read_element(match, {xml, target, node, name, match.rank});
   }
 }
 

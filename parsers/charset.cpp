@@ -383,6 +383,8 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
       if (!same) result.bozo = Bozo::encoding_override;
     }
     if (bad > 0) result.bozo = Bozo::encoding_override;
+    const bool ascii = candidate.label == "us-ascii" || candidate.label == "ascii";
+    if (ascii && result.text.size() != body.size()) result.bozo = Bozo::encoding_override;
     break;
   }
   if (result.encoding.empty()) {

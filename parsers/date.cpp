@@ -210,7 +210,7 @@ bool read_tail(Scanner& in, Parts& parts) {
       }
       in.skip(length);
     } else {
-      return is_digit(c) ? false : true;
+      return false;
     }
   }
   return true;

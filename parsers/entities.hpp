@@ -24,7 +24,8 @@ struct Reference {
   std::string_view value{};  ///< named: what it stands for; "" and `numeric` false: undefined
   std::string_view name{};   ///< the name, or the digits with their "#"
   bool numeric = false;
-  bool closed = false;  ///< ended by ";"
+  bool repaired = false;  ///< numeric: `code` is not what was written
+  bool closed = false;    ///< ended by ";"
 };
 
 /// Reads the reference that `text` begins with (text[0] is '&').

@@ -118,7 +118,7 @@ bool read_expired(const Reading& in) {
 bool read_language(const Reading& in) {
   std::string language = in.text();
   if (language.empty()) return true;
-  std::replace(language.begin(), language.end(), '_', '-');
+  if (language.size() <= 16) std::replace(language.begin(), language.end(), '_', '-');
   if (!in.target.take(Slot::language, in.rank)) return false;
   in.target.common.language = std::move(language);
   return true;
@@ -146,7 +146,7 @@ void add_link(const Reading& in, Link link) {
     } else if (rel == "license") {
       common.licenses.push_back(link.href);
     } else if (rel == "replies" && in.target.entry != nullptr) {
-      const bool page = link.type.empty() || link.type == "text/html";
+      const bool page = link.type == "text/html" || link.type == "application/xhtml+xml";
       if (page && in.target.take(Slot::comments, 5)) in.target.entry->comments = link.href;
       if (!page && in.target.take(Slot::comments_feed, 5)) in.target.entry->comments_feed = link.href;
     } else if (in.target.feed != nullptr) {
@@ -169,7 +169,7 @@ void add_link(const Reading& in, Link link) {
 bool read_link(const Reading& in) {
   std::string url = in.url();
   if (url.empty() && in.xml.has_attribute(in.node, "href")) url = in.url("href");  // Atom's form, in another format
-  if (url.empty()) url = resolve_safe_url(in.xml.effective_base(), in.xml.attribute(in.node, Ns::rdf, "resource"));
+  if (url.empty()) url = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
   if (url.empty()) return in.text().empty();
   Link link;
   link.href = std::move(url);
@@ -197,7 +197,9 @@ Person read_person(const Reading& in) {
       person.email = istarts_with(value, "mailto:") ? value.substr(7) : value;
     } else if ((iequals(name.local, "uri") || iequals(name.local, "url") || iequals(name.local, "homepage")) &&
                person.uri.empty()) {
-      person.uri = resolve_safe_url(in.xml.effective_base(), value);
+      person.uri = in.xml.url(value);
+    } else if (name.ns != Ns::core) {
+      add_extension(in.xml, child, name, in.target.common.extensions);
     }
   }
   if (person == Person{}) person = parse_person(in.xml.deep_text(in.node));
@@ -258,8 +260,10 @@ bool read_identifier(const Reading& in) {
 
 bool read_comments(const Reading& in) {
   if (in.target.entry == nullptr) return false;
-  std::string url = in.url();
-  if (url.empty()) return in.text().empty();
+  const std::string text = in.text();
+  if (text.find_first_of(" \n\t") != std::string::npos) return false;  // words, no address
+  std::string url = in.xml.url(text);
+  if (url.empty()) return text.empty();
   if (in.target.take(Slot::comments, in.rank)) in.target.entry->comments = std::move(url);
   return true;
 }

@@ -108,7 +108,7 @@ bool read_where(const Reading& in) {
   std::size_t dimension = 2;
   bool found = false;
   std::string corners;
-  for (pugi::xml_node node = in.node.first_child(); node && !found;) {
+  for (pugi::xml_node node = in.node; node && !found;) {
     if (node.type() == pugi::node_element) {
       const std::string_view qualified = node.name();
       const std::size_t colon = qualified.find(':');
@@ -149,7 +149,7 @@ bool read_where(const Reading& in) {
     if (node.first_child()) {
       node = node.first_child();
     } else {
-      while (node && node != in.node && !node.next_sibling()) node = node.parent();
+      while (node != in.node && !node.next_sibling()) node = node.parent();
       node = node == in.node ? pugi::xml_node{} : node.next_sibling();
     }
   }

@@ -32,8 +32,10 @@ HtmlToken HtmlTokenizer::next() {
       break;
     }
     const char c = open + 1 < input_.size() ? input_[open + 1] : ' ';
+    const char after = open + 2 < input_.size() ? input_[open + 2] : ' ';
+    const bool declaration = c == '!' && (is_alpha(after) || after == '-' || after == '[');
     const bool markup =
-        is_alpha(c) || c == '!' || c == '?' || c == '_' ||
+        is_alpha(c) || declaration || c == '?' || c == '_' ||
         (c == '/' && open + 2 < input_.size() && (is_alpha(input_[open + 2]) || input_[open + 2] == '_'));
     if (!markup) {
       at_ = open + 1;

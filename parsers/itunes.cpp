@@ -28,9 +28,15 @@ bool read_number(const Reading& in) {
   return value.has_value();
 }
 
+// Apple: any value other than the word itself has no effect. Written small or with a capital, nothing around it.
+bool says(const Reading& in, std::string_view word) {
+  const std::string_view value = in.node.child_value();
+  return value.size() == word.size() && to_lower(value[0]) == word[0] && value.substr(1) == word.substr(1);
+}
+
 template <std::optional<bool> Itunes::*field>
 bool read_yes(const Reading& in) {
-  itunes_of(in).*field = iequals(in.text(), "yes");
+  itunes_of(in).*field = says(in, "yes");
   return true;
 }
 
@@ -63,9 +69,8 @@ bool read_itunes_subtitle(const Reading& in) {
 }
 
 bool read_explicit(const Reading& in) {
-  const std::string value = in.text();
-  const bool yes = iequals(value, "yes") || iequals(value, "true") || iequals(value, "explicit");
-  const bool no = iequals(value, "no") || iequals(value, "false") || iequals(value, "clean");
+  const bool yes = says(in, "yes") || says(in, "true") || says(in, "explicit");
+  const bool no = says(in, "no") || says(in, "false") || says(in, "clean");
   itunes_of(in).explicit_ = yes ? Itunes::Explicit::yes : no ? Itunes::Explicit::no : Itunes::Explicit::other;
   return true;
 }
@@ -83,7 +88,7 @@ bool read_itunes_image(const Reading& in) {
   if (url.empty()) url = in.url();
   if (url.empty()) {
     for (const pugi::xml_node child : ChildElements(in.node)) {
-      if (url.empty()) url = resolve_safe_url(in.xml.effective_base(), in.xml.text(child));
+      if (url.empty()) url = in.xml.url(in.xml.text(child));
     }
   }
   if (url.empty()) return true;

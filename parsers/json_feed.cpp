@@ -48,9 +48,13 @@ class JsonFeedReader {
     for (const auto [key, value] : root) {
       if (key == "home_page_url") feed_.link = url(value);
     }
-    if (is_http_url(feed_.link)) base_ = feed_.link;
+    if (base_.empty() && is_http_url(feed_.link)) base_ = feed_.link;
     if (!feed_.link.empty()) feed_.links.push_back({feed_.link, "alternate", {}, {}, {}, {}});
     for (const auto [key, value] : root) field(key, value);
+    // JSON Feed 1.1, "authors": an item without any has those of the feed.
+    for (Entry& entry : feed_.entries) {
+      if (entry.authors.empty()) entry.authors = feed_.authors;
+    }
   }
 
  private:
@@ -246,7 +250,9 @@ class JsonFeedReader {
   }
 
   void finish(Entry& entry) const {
+    if (entry.link.empty()) entry.link = entry.external_url;
     if (entry.link.empty() && is_http_url(entry.id)) entry.link = entry.id;
+    if (!entry.image && !entry.banner_image.empty()) entry.image = Image{entry.banner_image, {}, {}, {}, {}, {}};
   }
 
   Feed& feed_;

@@ -29,7 +29,7 @@ Media::Attributes attributes_of(const Reading& in) {
     const std::string_view name = a.name();
     if (name.starts_with("xmlns") || name.find(':') != std::string_view::npos) continue;
     std::string value = in.xml.value(a);
-    if (iequals(name, "url") || iequals(name, "href")) value = resolve_safe_url(in.xml.effective_base(), value);
+    if (iequals(name, "url") || iequals(name, "href")) value = in.xml.url(value);
     if (!value.empty()) attributes.emplace_back(attribute_key(name), std::move(value));
   }
   return attributes;
@@ -98,14 +98,14 @@ bool read_media_title(const Reading& in) {
   Media& media = media_of(in);
   if (media.title.empty()) media.title = in.text();
   read_title(in);
-  return true;
+  return !in.node.first_attribute();
 }
 
 bool read_media_description(const Reading& in) {
   Media& media = media_of(in);
   if (media.description.empty()) media.description = in.text();
   read_summary(in);
-  return true;
+  return !in.node.first_attribute();
 }
 
 bool read_media_category(const Reading& in) {
@@ -141,7 +141,7 @@ bool read_community(const Reading& in) {
     for (auto& [key, value] : attributes_of(part)) community.emplace_back(prefix + "_" + key, std::move(value));
     add_value(community, part.text(), prefix);
   }
-  return true;
+  return false;  // what lies deeper
 }
 
 constexpr ElementRow elements[] = {

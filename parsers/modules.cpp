@@ -9,8 +9,25 @@
 namespace feedmill {
 namespace {
 
+// Dublin Core in RDF: the text, or a description with a value and the taxonomy it is from (RSS 1.0 module taxonomy).
 bool read_subject(const Reading& in) {
-  add_category(in.target.common.categories, in.text(), {}, {});
+  const ChildElements children(in.node);
+  if (children.empty()) {
+    add_category(in.target.common.categories, in.text(), {}, {});
+    return true;
+  }
+  for (const pugi::xml_node description : children) {
+    std::string term, scheme;
+    for (const pugi::xml_node part : ChildElements(description)) {
+      const std::string resource = in.xml.attribute(part, Ns::rdf, "resource");
+      if (!resource.empty()) {
+        scheme = resource;
+      } else {
+        term = in.xml.text(part);
+      }
+    }
+    add_category(in.target.common.categories, std::move(term), std::move(scheme), {});
+  }
   return true;
 }
 
@@ -51,7 +68,7 @@ bool and_extension(const Reading& in) {
 }
 
 bool read_license(const Reading& in) {
-  std::string url = resolve_safe_url(in.xml.effective_base(), in.xml.attribute(in.node, Ns::rdf, "resource"));
+  std::string url = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
   if (url.empty()) url = in.url();
   if (url.empty()) return false;
   auto& licenses = in.target.common.licenses;
@@ -97,7 +114,7 @@ bool read_syndication(const Reading& in) {
 
 bool read_generator_agent(const Reading& in) {
   Generator generator;
-  generator.uri = resolve_safe_url(in.xml.effective_base(), in.xml.attribute(in.node, Ns::rdf, "resource"));
+  generator.uri = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
   generator.name = generator.uri.empty() ? in.text() : generator.uri;
   if (generator == Generator{} || !in.target.take(Slot::generator, in.rank)) return false;
   in.target.common.generator = std::move(generator);
@@ -124,8 +141,8 @@ bool read_chapters(const Reading& in) {
     chapter.start_raw = in.xml.attribute(child, "start");
     chapter.start = parse_duration(chapter.start_raw);
     chapter.title = in.xml.attribute(child, "title");
-    chapter.href = resolve_safe_url(in.xml.effective_base(), in.xml.attribute(child, "href"));
-    chapter.image = resolve_safe_url(in.xml.effective_base(), in.xml.attribute(child, "image"));
+    chapter.href = in.xml.url(in.xml.attribute(child, "href"));
+    chapter.image = in.xml.url(in.xml.attribute(child, "image"));
     in.target.common.chapters.push_back(std::move(chapter));
   }
   return true;

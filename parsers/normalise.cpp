@@ -120,6 +120,7 @@ class Normaliser {
   }
 
   void clean(std::string& value, const std::string& type, const std::string& base, std::size_t max) {
+    if (options_.whole_values) max = value.size() * 8 + 4096;
     if (options_.html == HtmlPolicy::raw || !is_markup(type)) {
       if (value.size() > max) {
         value.resize(utf8_prefix(value, max).size());

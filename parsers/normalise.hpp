@@ -11,6 +11,7 @@ struct NormaliseOptions {
   HtmlPolicy html = HtmlPolicy::strict;
   std::string_view document_base;  ///< Content-Location or the feed's own address; "" if unknown
   std::string_view content_language;
+  bool whole_values = false;  ///< no caps on the length of values
 };
 
 /// Resolves and sanitises all markup (base: xml:base, else the entry's own page, else the feed's, else the document's),

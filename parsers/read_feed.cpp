@@ -76,7 +76,8 @@ Recognised recognise(XmlDocument& xml, std::string_view doctype) {
   if (iequals(name.local, "entry") && name.ns == Ns::atom) return {atom_version(xml, name.uri), parse_atom};
   if (iequals(name.local, "channel")) {
     if (istarts_with(name.uri, "http://purl.org/net/rss1.1")) return {Format::rss11, parse_rss};
-    if (xml.has_attribute(root, "href") || xml.has_attribute(root, "lastmod") || xml.has_attribute(root, "base")) {
+    if (name.local == "CHANNEL" || xml.has_attribute(root, "href") || xml.has_attribute(root, "lastmod") ||
+        xml.has_attribute(root, "base")) {
       return {Format::cdf, parse_cdf};
     }
     for (const pugi::xml_node child : ChildElements(root)) {
@@ -157,7 +158,7 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
     feed.bozo_detail = hints.content_type.substr(0, 128);
   }
   count_flaw(feed, Flaw::encoding, decoded.replaced + decoded.dropped);
-  normalise(feed, {hints.html, base, hints.content_language});
+  normalise(feed, {hints.html, base, hints.content_language, hints.whole_values});
   return feed;
 }
 

@@ -28,6 +28,8 @@ struct DocumentHints {
   std::string_view content_location;  ///< resolved against `url`; an unsafe scheme is ignored
   std::string_view content_language;
   HtmlPolicy html = HtmlPolicy::strict;
+  bool whole_values =
+      false;  ///< leave values as long as they are (SECURITY §3 caps them): for callers that store nothing
 };
 
 /// Reads one feed document: decodes to UTF-8, recognises the format from content, parses, normalises, sanitises.

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "parsers/charset.hpp"
 #include "parsers/date.hpp"
@@ -36,29 +37,50 @@ bool is_base64(std::string_view mode, std::string_view type) {
   return !type.starts_with("text/") && !type.ends_with("+xml") && !type.ends_with("/xml");
 }
 
-// The content of the one <div> that wraps all of `markup` (RFC 4287 §3.1.1.3), else `markup`.
-std::string_view without_wrapper(const XmlDocument& xml, pugi::xml_node node, std::string_view markup) {
+// The one <div> that wraps all of an XHTML construct (RFC 4287 §3.1.1.3); none when there is more beside it.
+pugi::xml_node wrapper(pugi::xml_node node) {
   pugi::xml_node only;
   for (pugi::xml_node child = node.first_child(); child; child = child.next_sibling()) {
-    if (only || child.type() != pugi::node_element) return markup;
+    if (only || child.type() != pugi::node_element) return {};
     only = child;
   }
-  if (!only) return markup;
+  if (!only) return {};
   const std::string_view name = only.name();
   const std::size_t colon = name.find(':');
-  if (!iequals(colon == std::string_view::npos ? name : name.substr(colon + 1), "div")) return markup;
-  return xml.inner(only);
+  return iequals(colon == std::string_view::npos ? name : name.substr(colon + 1), "div") ? only : pugi::xml_node{};
+}
+
+// CDATA sections mean something to XML only: as text they are escaped.
+std::string without_cdata(std::string_view markup) {
+  constexpr std::string_view open = "<![CDATA[";
+  std::string out;
+  for (std::size_t at = markup.find(open); at != std::string_view::npos; at = markup.find(open)) {
+    out.append(markup.substr(0, at));
+    markup.remove_prefix(at + open.size());
+    const std::size_t end = markup.find("]]>");
+    for (const char c : markup.substr(0, end)) {
+      if (c == '&') {
+        out += "&amp;";
+      } else if (c == '<') {
+        out += "&lt;";
+      } else {
+        out += c;
+      }
+    }
+    markup.remove_prefix(end == std::string_view::npos ? markup.size() : end + 3);
+  }
+  return out.append(markup);
 }
 
 }  // namespace
 
 std::string Reading::url() const {
-  return resolve_safe_url(xml.effective_base(), xml.text(node));
+  return xml.url(xml.text(node));
 }
 
 std::string Reading::url(std::string_view local) const {
   const std::string value = xml.attribute(node, local);
-  return value.empty() ? std::string{} : resolve_safe_url(xml.effective_base(), value);
+  return xml.url(value);
 }
 
 ElementTable::ElementTable(std::initializer_list<RowGroup> groups) {
@@ -95,8 +117,28 @@ void read_children(XmlDocument& xml, pugi::xml_node parent, Target& target, cons
     const XmlName name = xml.name(node);
     if (skip != nullptr && skip(name)) continue;
     const ElementTable::Match match = table.find(name.ns, name.local);
-    if (match.read != nullptr && match.read({xml, target, node, name, match.rank + rank})) continue;
-    add_extension(xml, node, name, target.common.extensions);
+    read_element(match, {xml, target, node, name, match.rank + rank});
+  }
+}
+
+void read_element(const ElementTable::Match& match, const Reading& in) {
+  if (match.read == nullptr || !match.read(in)) {
+    add_extension(in.xml, in.node, in.name, in.target.common.extensions);
+    return;
+  }
+  // Attributes of other vocabularies (thr:count on a link) are kept under theirs.
+  for (pugi::xml_attribute a = in.node.first_attribute(); a; a = a.next_attribute()) {
+    const char* key = a.name();
+    if (std::strchr(key, ':') == nullptr || std::strncmp(key, "xml", 3) == 0) continue;
+    const XmlName name = in.xml.name(a);
+    if (name.ns == Ns::core || name.ns == Ns::rdf || name.ns == in.name.ns || name.ns == Ns::xlink) continue;
+    auto& extensions = in.target.common.extensions;
+    std::string prefix = lower(name.known != nullptr ? name.known->prefix : name.prefix);
+    if (extensions.empty() || extensions.back().prefix != prefix || extensions.back().name != in.name.local ||
+        !extensions.back().value.empty()) {
+      extensions.push_back({std::move(prefix), std::string(in.name.local), {}, {}, {}});
+    }
+    extensions.back().attributes.emplace_back(key, in.xml.value(a));
   }
 }
 
@@ -107,7 +149,7 @@ void add_extension(const XmlDocument& xml, pugi::xml_node top, const XmlName& to
         name.ns == Ns::core ? std::string{} : lower(name.known != nullptr ? name.known->prefix : name.prefix);
     if (name.ns == Ns::atom) element.prefix = "atom";
     element.name = name.local;
-    element.value = xml.text(node);
+    element.value = xml.own_text(node);
     for (pugi::xml_attribute a = node.first_attribute(); a; a = a.next_attribute()) {
       const std::string_view key = a.name();
       if (key == "xmlns" || key.starts_with("xmlns:") || element.attributes.size() >= 64) continue;
@@ -134,7 +176,9 @@ void add_extension(const XmlDocument& xml, pugi::xml_node top, const XmlName& to
     Element* parent = &root;
     for (std::size_t i = 1; i < path.size(); ++i) parent = &parent->children[path[i].index];
     parent->children.emplace_back();
-    fill(parent->children.back(), node, xml.name(node));
+    const XmlName name = xml.name(node);
+    if (name.ns == Ns::core && iequals(name.local, "item")) xml.note_stray_item(node);
+    fill(parent->children.back(), node, name);
     --budget;
     if (path.size() < max_extension_depth) path.push_back({node.first_child(), parent->children.size() - 1});
   }
@@ -147,28 +191,28 @@ Text read_text(const Reading& in, TextKind kind) {
   text.base = in.xml.base();
   text.language = in.xml.language();
   const std::string type = in.attribute("type");
-  const bool typed = !type.empty();
-  text.type = typed ? media_type(type) : kind == TextKind::html ? "text/html" : "text/plain";
-  const ChildElements children(in.node);
-  if (!children.empty()) {
-    // Inline markup, whatever the type says: publishers forget to escape. A <div> alone under another type is a
-    // wrapper that some tools add.
-    if (!text.type.ends_with("xml")) text.type = "application/xhtml+xml";
-    text.value = trim(in.rank >= 0 && typed && media_type(type) == "application/xhtml+xml" &&
-                              in.attribute("mode").empty() && in.name.uri.find("2005") != std::string_view::npos
-                          ? without_wrapper(in.xml, in.node, in.xml.inner(in.node))
-                          : in.xml.inner(in.node));
-    repair_mojibake(text.value);
-    return text;
-  }
   const std::string mode = in.attribute("mode");
-  if (text.type == "application/xhtml+xml" && !iequals(mode, "escaped") && !iequals(mode, "base64")) {
-    text.value = trim(in.xml.inner(in.node));
+  text.type = !type.empty() ? media_type(type) : kind == TextKind::html ? "text/html" : "text/plain";
+  const bool escaped = iequals(mode, "escaped") || iequals(mode, "base64");
+  const bool inline_markup = !ChildElements(in.node).empty();
+  if (inline_markup || (text.type == "application/xhtml+xml" && !escaped)) {
+    const bool atom10 = istarts_with(in.name.uri, "http://www.w3.org/2005/");
+    const pugi::xml_node div = atom10 && text.type == "application/xhtml+xml" ? wrapper(in.node) : pugi::xml_node{};
+    // Inline markup, whatever the type says: publishers forget to escape.
+    if (!text.type.ends_with("xml")) text.type = "application/xhtml+xml";
+    if (div) {
+      const XmlDocument::Scope scope(in.xml, div);
+      text.base = in.xml.base();
+      text.language = in.xml.language();
+      text.value = without_cdata(trim(in.xml.inner(div)));
+    } else {
+      text.value = without_cdata(trim(in.xml.inner(in.node)));
+    }
     repair_mojibake(text.value);
     return text;
   }
   text.value = in.text();
-  if (typed && is_base64(mode, text.type)) text.value = decode_base64(text.value);
+  if (is_base64(mode, text.type)) text.value = decode_base64(text.value);
   return text;
 }
 

@@ -130,6 +130,9 @@ class ElementTable {
 void read_children(XmlDocument& xml, pugi::xml_node parent, Target& target, const ElementTable& table,
                    bool (*skip)(const XmlName&) = nullptr, int rank = 0);
 
+/// Reads one element by its row, or keeps it as an extension when there is none.
+void read_element(const ElementTable::Match& match, const Reading& in);
+
 /// Appends the element with all that is in it.
 void add_extension(const XmlDocument& xml, pugi::xml_node node, const XmlName& name, std::vector<Element>& to);
 

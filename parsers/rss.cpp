@@ -31,7 +31,9 @@ bool read_enclosure(const Reading& in) {
   enclosure.type = in.attribute("type");
   enclosure.length = parse_length(in.attribute("length"));
   enclosure.title = in.attribute("title");
-  if (!enclosure.url.empty()) in.target.common.enclosures.push_back(std::move(enclosure));
+  if (enclosure.url.empty()) return true;
+  in.target.common.links.push_back({enclosure.url, "enclosure", enclosure.type, {}, enclosure.title, enclosure.length});
+  in.target.common.enclosures.push_back(std::move(enclosure));
   return true;
 }
 
@@ -57,13 +59,12 @@ bool read_image(const Reading& in) {
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
     const std::string value = in.xml.text(child);
-    const std::string& base = in.xml.effective_base();
     if ((iequals(name.local, "url") || iequals(name.local, "href")) && image.url.empty()) {
-      image.url = resolve_safe_url(base, value);
+      image.url = in.xml.url(value);
     } else if (iequals(name.local, "title") && (image.title.empty() || name.ns == Ns::core)) {
       image.title = value;
     } else if (iequals(name.local, "link")) {
-      image.link = resolve_safe_url(base, value);
+      image.link = in.xml.url(value);
     } else if (iequals(name.local, "width")) {
       image.width = parse_integer(value);
     } else if (iequals(name.local, "height")) {
@@ -75,7 +76,7 @@ bool read_image(const Reading& in) {
   if (image.url.empty()) image.url = in.url("href");
   if (image.url.empty()) image.url = in.url("url");
   if (image.url.empty() && is_http_url(in.text())) image.url = in.url();
-  if (image == Image{}) return true;
+  if (image == Image{}) return in.xml.attribute(in.node, Ns::rdf, "resource").empty();
   if (!in.target.take(Slot::image, in.rank)) return false;
   in.target.common.image = std::move(image);
   return true;
@@ -91,7 +92,7 @@ bool read_text_input(const Reading& in) {
     if (iequals(name, "title")) input.title = value;
     if (iequals(name, "description")) input.description = value;
     if (iequals(name, "name")) input.name = value;
-    if (iequals(name, "link")) input.link = resolve_safe_url(in.xml.effective_base(), value);
+    if (iequals(name, "link")) input.link = in.xml.url(value);
   }
   if (input != TextInput{} && in.target.take(Slot::text_input, in.rank)) in.target.feed->text_input = std::move(input);
   return true;
@@ -209,21 +210,24 @@ bool is_channel(const XmlName& name) {
   return name.ns == Ns::core && iequals(name.local, "channel");
 }
 
-// The channel's own address, which relative URLs resolve against when the document gives no base.
-std::string site_link(XmlDocument& xml, pugi::xml_node channel) {
-  std::string found;
+// Where the document says it lives: its own page, for paths without a base, and its own address (rel="self").
+struct OwnAddresses {
+  std::string site, self;
+};
+
+OwnAddresses own_addresses(XmlDocument& xml, pugi::xml_node channel) {
+  OwnAddresses found;
   for (const pugi::xml_node node : ChildElements(channel)) {
+    if (!iequals(std::string_view(node.name()).substr(std::string_view(node.name()).rfind(':') + 1), "link")) continue;
     const XmlDocument::Scope scope(xml, node);
     const XmlName name = xml.name(node);
-    if (!iequals(name.local, "link") || (name.ns != Ns::core && name.ns != Ns::atom)) continue;
+    if (name.ns != Ns::core && name.ns != Ns::atom) continue;
     std::string url = xml.text(node);
-    if (url.empty()) {
-      const std::string rel = xml.attribute(node, "rel");
-      if (rel.empty() || iequals(rel, "alternate")) url = xml.attribute(node, "href");
-    }
+    if (url.empty()) url = xml.attribute(node, "href");
     if (!is_http_url(url)) continue;
-    if (name.ns == Ns::core) return url;
-    if (found.empty()) found = url;
+    const std::string rel = xml.attribute(node, "rel");
+    std::string& field = iequals(rel, "self") ? found.self : found.site;
+    if (field.empty() && (rel.empty() || iequals(rel, "self") || iequals(rel, "alternate"))) field = std::move(url);
   }
   return found;
 }
@@ -237,6 +241,7 @@ class RssReader {
     set_base(root);
     if (const XmlName name = xml_.name(root); is_channel(name)) {
       read_channel(root);
+      read_stray_items();
       return;
     }
     for (const pugi::xml_node node : ChildElements(root)) {
@@ -248,17 +253,23 @@ class RssReader {
         read_part(node, name, 20);
       }
     }
+    read_stray_items();
   }
 
  private:
   void set_base(pugi::xml_node root) {
-    std::string site;
-    if (is_channel(xml_.name(root))) site = site_link(xml_, root);
+    pugi::xml_node channel = root;
     for (const pugi::xml_node node : ChildElements(root)) {
       const XmlDocument::Scope scope(xml_, node);
-      if (site.empty() && is_channel(xml_.name(node))) site = site_link(xml_, node);
+      if (is_channel(xml_.name(node))) channel = node;
     }
-    if (!site.empty()) xml_.set_document_base(std::move(site));
+    OwnAddresses own = own_addresses(xml_, channel);
+    if (xml_.document_base().empty()) {
+      xml_.set_document_base(std::move(own.self));
+      xml_.set_site(std::move(own.site));
+    } else if (!own.site.empty()) {
+      xml_.set_document_base(std::move(own.site));
+    }
   }
 
   void read_channel(pugi::xml_node channel) {
@@ -285,8 +296,15 @@ class RssReader {
       return;
     }
     const ElementTable::Match match = feed_table(Ns::rss).find(name.ns, name.local);
-    if (match.read != nullptr && match.read({xml_, target_, node, name, match.rank + rank})) return;
-    add_extension(xml_, node, name, feed_.extensions);
+    read_element(match, {xml_, target_, node, name, match.rank + rank});
+  }
+
+  // Items inside of foreign elements (conflicts of FeedSync, wrappers of somebody's own) are items all the same.
+  void read_stray_items() {
+    for (const pugi::xml_node item : xml_.take_stray_items()) {
+      const XmlDocument::Scope scope(xml_, item);
+      read_item(item);
+    }
   }
 
   void read_item(pugi::xml_node item) {

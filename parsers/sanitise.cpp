@@ -61,6 +61,23 @@ void append_text(std::string& out, std::string_view text) {
   out.append(text.substr(start));
 }
 
+// A reference as policy classic keeps it: as written, save for what the windows-1252 table repairs.
+void append_kept_reference(std::string& out, std::string_view written, const Reference& reference) {
+  if (!reference.numeric) {
+    out += written;
+  } else if (written == "&#39;" || written == "&#34;") {
+    out += written == "&#39;" ? '\'' : '"';
+  } else if (reference.repaired) {
+    constexpr char digits[] = "0123456789abcdef";
+    if (reference.code == 0) return;
+    std::string hex;
+    for (std::uint32_t code = reference.code; code != 0; code >>= 4) hex.insert(hex.begin(), digits[code & 15]);
+    out.append("&#x").append(hex).append(";");
+  } else {
+    out += lower(written);
+  }
+}
+
 // As above, but references stay as written: what readers of feedparser's output expect.
 void append_classic_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
@@ -74,21 +91,7 @@ void append_classic_text(std::string& out, std::string_view text) {
       out += "&amp;";
     } else {
       length = reference.length;
-      std::string_view written = text.substr(at, length);
-      if (written == "&#39;" || written == "&#34;") {
-        out += written == "&#39;" ? '\'' : '"';
-      } else if (reference.numeric && reference.code == 0) {
-        // a control character: nothing
-      } else if (reference.numeric && reference.code >= 0x100 && written.size() <= 6) {
-        // Was it repaired by the windows-1252 table?
-        constexpr char digits[] = "0123456789abcdef";
-        std::string hex;
-        for (std::uint32_t code = reference.code; code != 0; code >>= 4) hex.insert(hex.begin(), digits[code & 15]);
-        const bool repaired = std::string_view("89").find(hex[0]) != npos ? false : written.size() == 6;
-        out += repaired && written[2] != 'x' && written[2] != 'X' ? "&#x" + hex + ";" : std::string(written);
-      } else {
-        out += written;
-      }
+      append_kept_reference(out, text.substr(at, length), reference);
     }
     at += length;
     start = at;
@@ -203,6 +206,9 @@ class Sanitiser {
         case Kind::end_tag:
           if (token.closed) end_tag(token);
           break;
+        case Kind::declaration:
+          if (!token.closed) text(token.text);
+          break;
         default:
           break;
       }
@@ -221,7 +227,7 @@ class Sanitiser {
       text = utf8_prefix(text, limit_ > out().size() ? limit_ - out().size() : 0);
       result_.truncated = true;
     }
-    if (classic_) {
+    if (classic_ && !options_.xhtml) {
       append_classic_text(out(), text);
     } else {
       append_text(out(), text);

@@ -146,6 +146,7 @@ bool is_safe_url(std::string_view url) {
 }
 
 std::string resolve_safe_url(std::string_view base, std::string_view reference) {
+  if (trim(reference).empty()) return {};
   std::string url = resolve_url(base, reference);
   if (!is_safe_url(url)) url.clear();
   return url;

@@ -25,7 +25,7 @@ std::string resolve_url(std::string_view base, std::string_view reference);
 /// mailto, tel, magnet …). `javascript:`, `data:`, `vbscript:`, `file:` and unknown ones are not.
 bool is_safe_url(std::string_view url);
 
-/// resolve_url when the result is safe, else "".
+/// resolve_url when the result is safe, else "". An empty reference is no URL.
 std::string resolve_safe_url(std::string_view base, std::string_view reference);
 
 /// An absolute http or https URL with a host.

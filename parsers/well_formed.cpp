@@ -424,6 +424,9 @@ class Checker {
     if (attribute_name.starts_with("xmlns:")) {
       prefixes_.push_back(attribute_name.substr(6));
       if (value.empty()) note(Bozo::undeclared_namespace, std::string(attribute_name) + " is bound to nothing");
+      if (value.find_first_of(" \n\t") != std::string_view::npos) {
+        note(Bozo::undeclared_namespace, std::string(attribute_name) + " is bound to no URI");
+      }
     }
     return true;
   }

@@ -107,6 +107,13 @@ void XmlDocument::append_text(std::string& out, std::string_view raw) const {
 }
 
 std::string XmlDocument::text(pugi::xml_node element) const {
+  for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
+    if (child.type() == pugi::node_element) return deep_text(element);
+  }
+  return own_text(element);
+}
+
+std::string XmlDocument::own_text(pugi::xml_node element) const {
   std::string out;
   for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
     if (child.type() == pugi::node_pcdata) {
@@ -205,6 +212,12 @@ std::string XmlDocument::attribute(pugi::xml_node element, Ns ns, std::string_vi
     if (resolved.ns == ns && iequals(resolved.local, local)) return value(a);
   }
   return {};
+}
+
+std::string XmlDocument::url(std::string_view reference) const {
+  reference = trim(reference);
+  const bool path = !reference.empty() && (reference[0] == '/' || reference[0] == '.' || reference[0] == '?');
+  return resolve_safe_url(effective_base().empty() && path ? site_ : effective_base(), reference);
 }
 
 void XmlDocument::declare(std::string_view prefix, std::string_view uri) {

@@ -39,6 +39,8 @@ class XmlDocument {
   XmlName name(pugi::xml_attribute attribute) const { return resolve(attribute.name(), false); }
 
   /// The text directly inside an element, references decoded, trimmed.
+  std::string own_text(pugi::xml_node element) const;
+  /// The same for an element that should hold text only; with elements inside, deep_text.
   std::string text(pugi::xml_node element) const;
   /// The text of the element and of all inside it, trimmed.
   std::string deep_text(pugi::xml_node element) const;
@@ -59,6 +61,17 @@ class XmlDocument {
   const std::string& document_base() const { return document_base_; }
   /// `base()`, or the document's own when there is none.
   const std::string& effective_base() const { return base_.empty() ? document_base_ : base_; }
+  /// The site's own page: what paths ("/a", "../a") resolve against when neither of the two is known.
+  void set_site(std::string site) { site_ = std::move(site); }
+  const std::string& site() const { return site_; }
+  /// `reference` as an absolute, safe URL as far as the bases above allow; "" when it is none.
+  std::string url(std::string_view reference) const;
+
+  /// Items that were met inside of foreign elements: noted while these are kept as extensions, read at the end.
+  void note_stray_item(pugi::xml_node item) const {
+    if (stray_items_.size() < 1024) stray_items_.push_back(item);
+  }
+  std::vector<pugi::xml_node> take_stray_items() { return std::exchange(stray_items_, {}); }
 
   /// Every namespace declaration seen, in order, the first of equal prefixes only. Prefixes of known namespaces are the
   /// usual ones.
@@ -100,8 +113,9 @@ class XmlDocument {
   std::string_view root_uri_;
   bool root_has_uri_ = false;
   std::vector<Binding> bindings_;
-  std::string base_, language_, document_base_;
+  std::string base_, language_, document_base_, site_;
   std::vector<std::pair<std::string, std::string>> declarations_;
+  mutable std::vector<pugi::xml_node> stray_items_;
 };
 
 /// The elements directly inside another, for range-for.

@@ -1,6 +1,7 @@
 #include "worker/decide.hpp"
 
 #include <algorithm>
+
 #include <boost/json.hpp>
 
 #include "storage/diff.hpp"
@@ -24,16 +25,25 @@ struct Failure {
 Failure failure_of_status(int status) {
   switch (status) {
     case 401:
-    case 407: return {Reason::status_auth, hours(4), days(7), "auth", 3};
-    case 403: return {Reason::status_forbidden, hours(4), days(7), "forbidden", 3};
-    case 404: return {Reason::status_not_found, minutes(60), days(7), "not_found"};
-    case 410: return {Reason::status_gone, hours(24), hours(24), "gone"};
+    case 407:
+      return {Reason::status_auth, hours(4), days(7), "auth", 3};
+    case 403:
+      return {Reason::status_forbidden, hours(4), days(7), "forbidden", 3};
+    case 404:
+      return {Reason::status_not_found, minutes(60), days(7), "not_found"};
+    case 410:
+      return {Reason::status_gone, hours(24), hours(24), "gone"};
     case 408:
-    case 425: return {Reason::status_server, minutes(60), hours(24)};
-    case 429: return {Reason::status_rate_limited, hours(4), days(7), "rate_limited"};
-    case 431: return {Reason::status_client, hours(4), days(7)};
-    case 451: return {Reason::status_legal, hours(24), days(30), "legal", 1};
-    default: break;
+    case 425:
+      return {Reason::status_server, minutes(60), hours(24)};
+    case 429:
+      return {Reason::status_rate_limited, hours(4), days(7), "rate_limited"};
+    case 431:
+      return {Reason::status_client, hours(4), days(7)};
+    case 451:
+      return {Reason::status_legal, hours(24), days(30), "legal", 1};
+    default:
+      break;
   }
   if (status >= 500) return {Reason::status_server, minutes(60), hours(24)};
   if (status >= 400) return {Reason::status_client, minutes(60), days(7)};
@@ -55,7 +65,8 @@ Failure failure_of_error(Reason reason) {
     case Reason::egress_port:
     case Reason::url_invalid:
       return {reason, hours(4), days(7)};
-    default: return {reason, minutes(60), hours(24)};
+    default:
+      return {reason, minutes(60), hours(24)};
   }
 }
 
@@ -74,7 +85,11 @@ class Decider {
  public:
   Decider(const Claim& claim, const Exchange& exchange, const Known& known, const PolicyOptions& options,
           Milliseconds now)
-      : claim_(claim), exchange_(exchange), known_(known), options_(options), now_(now),
+      : claim_(claim),
+        exchange_(exchange),
+        known_(known),
+        options_(options),
+        now_(now),
         settings_(read_feed_settings(claim.state.settings)) {
     Commit& commit = decision_.commit;
     commit.feed_url = claim.feed_url;
@@ -107,8 +122,8 @@ class Decider {
     state.last_status = 200;
     const bool first = state.imported.count() == 0;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
-    const auto created = static_cast<std::uint32_t>(
-        std::count_if(diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
+    const auto created = static_cast<std::uint32_t>(std::count_if(
+        diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
     if (first) {
       std::vector<std::int64_t> dates;
       for (const EntryRecord& entry : document.entries) {
@@ -266,7 +281,8 @@ class Decider {
   /// A second 410 at least 24 h after the first.
   bool is_confirmed_gone() const {
     const FeedState& before = claim_.state;
-    return before.state == "gone" || (before.failure_group == "status.gone" && now_ - before.failing_since >= hours(24));
+    return before.state == "gone" ||
+           (before.failure_group == "status.gone" && now_ - before.failing_since >= hours(24));
   }
 
   void set_state(std::string_view name) {
@@ -287,9 +303,12 @@ class Decider {
     const std::string& from = claim_.state.state;
     const FeedState& state = decision_.commit.state;
     const char* type = nullptr;
-    if (state.state == "failing" || state.state == "blocked") type = "feed_failing";
-    else if (state.state == "gone") type = "feed_gone";
-    else if (state.state == "healthy" && (from == "failing" || from == "blocked" || from == "gone")) type = "feed_recovered";
+    if (state.state == "failing" || state.state == "blocked")
+      type = "feed_failing";
+    else if (state.state == "gone")
+      type = "feed_gone";
+    else if (state.state == "healthy" && (from == "failing" || from == "blocked" || from == "gone"))
+      type = "feed_recovered";
     if (type == nullptr) return;
     boost::json::object data{{"reason", state.last_error}, {"since", state.state_since.count() / 1000}};
     if (state.last_error.empty()) data.erase("reason");

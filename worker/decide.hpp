@@ -18,8 +18,8 @@ struct PolicyOptions {
 
 /// What the operator set for one feed, from FeedState::settings (a JSON object).
 struct FeedSettings {
-  std::optional<std::uint64_t> keep;               ///< "keep": entries
-  std::optional<Milliseconds> interval_min;        ///< "interval_min": seconds
+  std::optional<std::uint64_t> keep;         ///< "keep": entries
+  std::optional<Milliseconds> interval_min;  ///< "interval_min": seconds
 };
 
 FeedSettings read_feed_settings(const std::string& json);
@@ -27,8 +27,8 @@ FeedSettings read_feed_settings(const std::string& json);
 /// The exchange as far as policy cares.
 struct Exchange {
   std::string requested_url;
-  Validators validators;       ///< what the answer said of itself, empty without an answer
-  std::vector<Header> headers; ///< of the last answer
+  Validators validators;        ///< what the answer said of itself, empty without an answer
+  std::vector<Header> headers;  ///< of the last answer
   std::uint64_t wire_bytes = 0;
   bool sent_validators = false;
   bool opened_by_allow = false;

@@ -249,9 +249,18 @@ std::string output_of(const fs::path& path, std::vector<std::string> arguments) 
   return text;
 }
 
+/// The user a directory belongs to; nothing when it is none, or a link.
+std::optional<uid_t> owner_of(const fs::path& directory) {
+  struct stat status {};
+  if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
+  return status.st_uid;
+}
+
+/// Ours, no link, and nobody else may put files there.
 bool is_own_private_directory(const fs::path& path) {
   struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 std::string hex_of(std::uint64_t number) {
@@ -402,17 +411,16 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
 
   fs::path& runtime = options_.runtime_dir;
   if (runtime.empty()) runtime = default_runtime_dir();
+  const std::string own = "feedmill-" + std::to_string(::geteuid());
+  // One that root owns and others may write to, as a volume of a container, is only good for one of ours inside.
+  if (owner_of(runtime) == 0 && !is_own_private_directory(runtime)) runtime /= own;
   const std::string name = "redis-" + hex_of(XXH3_64bits(data.native().data(), data.native().size())) + ".sock";
-  if ((runtime / name).native().size() > longest_socket_path)  // RELIABILITY R3
-    runtime = "/tmp/feedmill-" + std::to_string(::geteuid());
+  if ((runtime / name).native().size() > longest_socket_path) runtime = fs::path("/tmp") / own;  // RELIABILITY R3
   if (fs::create_directories(runtime, error)) fs::permissions(runtime, fs::perms::owner_all, error);
-  if (!error && (!is_own_private_directory(runtime) ||
-                 (runtime.parent_path() == "/tmp" && fs::status(runtime).permissions() != fs::perms::owner_all)))
-    error = std::make_error_code(std::errc::permission_denied);
+  if (!error && !is_own_private_directory(runtime)) error = std::make_error_code(std::errc::permission_denied);
   if (error)
-    return EmbeddedError{Code::directory,
-                         "runtime directory " + runtime.string() + ": " + error.message() +
-                             "; it must belong to this user with mode 700; $XDG_RUNTIME_DIR names another"};
+    return EmbeddedError{Code::directory, "runtime directory " + runtime.string() + ": " + error.message() +
+                                              "; it must belong to this user; $XDG_RUNTIME_DIR names another"};
 
   users_ = open_lock_file(in_data("users.lock"));
   if (!users_) return EmbeddedError{Code::directory, in_data("users.lock").string() + ": " + errno_text()};

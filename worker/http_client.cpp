@@ -9,10 +9,8 @@
 #include <string_view>
 #include <sys/socket.h>
 #include <system_error>
-#include <unordered_map>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -20,11 +18,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "worker/descriptor_watch.hpp"
+
 namespace feedmill {
 namespace {
 
 namespace asio = boost::asio;
-using asio::posix::stream_descriptor;
 using std::chrono::steady_clock;
 
 /// libcurl's global state: set up before the first handle, kept until the process ends.
@@ -87,6 +86,11 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+int events_of(Ready ready) {
+  return (ready.readable ? CURL_CSELECT_IN : 0) | (ready.writable ? CURL_CSELECT_OUT : 0) |
+         (ready.failed ? CURL_CSELECT_ERR : 0);
+}
+
 struct Refusal {
   Reason reason{};
   std::string detail;
@@ -94,7 +98,7 @@ struct Refusal {
 
 }  // namespace
 
-/// The multi handle and what it needs of the loop: one timer, and a watch on every socket libcurl waits for.
+/// The multi handle and what it needs of the loop: one timer, and watches on the sockets it waits for.
 class HttpClient::Engine {
  public:
   Engine(asio::any_io_executor executor, HttpClientOptions options);
@@ -113,30 +117,14 @@ class HttpClient::Engine {
   static int close_socket(void* engine, curl_socket_t socket);
 
  private:
-  /// Shared with the waits under way, which may be called back after libcurl has let go of the socket: `engine` is null
-  /// from then on.
-  struct Watch {
-    Watch(Engine* owner, curl_socket_t socket) : engine(owner), descriptor(owner->executor_) {
-      boost::system::error_code failed;  // then nothing is ever reported, and the transfer ends by its timeouts
-      descriptor.assign(socket, failed);
-    }
-
-    Engine* engine;
-    stream_descriptor descriptor;
-    int wanted = 0;                         ///< CURL_POLL_IN, _OUT, both or none
-    bool reading = false, writing = false;  ///< waits under way
-  };
-
   static int watch_socket(CURL*, curl_socket_t socket, int what, void* engine, void*);
   static int set_timer(CURLM*, long milliseconds, void* engine);
 
-  void wait(const std::shared_ptr<Watch>& watch);
-  void forget(curl_socket_t socket);
   void act(curl_socket_t socket, int events);
 
   asio::any_io_executor executor_;
   HttpClientOptions options_;
-  std::unordered_map<curl_socket_t, std::shared_ptr<Watch>> watches_;
+  DescriptorWatches watches_;
   std::vector<Easy> idle_;
   std::shared_ptr<Engine*> alive_;  ///< what timer callbacks hold; null inside once we are gone
   asio::steady_timer timer_;
@@ -194,6 +182,7 @@ class HttpClient::Transfer {
 HttpClient::Engine::Engine(asio::any_io_executor executor, HttpClientOptions options)
     : executor_(std::move(executor)),
       options_(std::move(options)),
+      watches_(executor_, [this](int socket, Ready ready) { act(socket, events_of(ready)); }),
       alive_(std::make_shared<Engine*>(this)),
       timer_(executor_) {
   need_libcurl();
@@ -213,7 +202,6 @@ HttpClient::Engine::~Engine() {
   timer_.cancel();
   idle_.clear();
   curl_multi_cleanup(multi_);  // closes the connections kept, through close_socket()
-  while (!watches_.empty()) forget(watches_.begin()->first);
 }
 
 Easy HttpClient::Engine::take_handle() {
@@ -243,55 +231,16 @@ void HttpClient::Engine::remove(CURL* easy) {
 int HttpClient::Engine::watch_socket(CURL*, curl_socket_t socket, int what, void* data, void*) {
   Engine& engine = *static_cast<Engine*>(data);
   if (what == CURL_POLL_REMOVE) {
-    engine.forget(socket);
-    return 0;
+    engine.watches_.forget(socket);
+  } else {
+    engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
   }
-  std::shared_ptr<Watch>& watch = engine.watches_[socket];
-  if (watch == nullptr) watch = std::make_shared<Watch>(&engine, socket);
-  watch->wanted = what;
-  engine.wait(watch);
   return 0;
-}
-
-/// Starts the waits that are wanted and not yet under way. One that is no longer wanted runs out by itself.
-void HttpClient::Engine::wait(const std::shared_ptr<Watch>& watch) {
-  if ((watch->wanted & CURL_POLL_IN) != 0 && !watch->reading) {
-    watch->reading = true;
-    watch->descriptor.async_wait(stream_descriptor::wait_read, [watch](boost::system::error_code error) {
-      watch->reading = false;
-      if (watch->engine == nullptr || error == asio::error::operation_aborted) return;
-      if ((watch->wanted & CURL_POLL_IN) == 0) return;
-      Engine& engine = *watch->engine;
-      engine.act(watch->descriptor.native_handle(), error ? CURL_CSELECT_ERR : CURL_CSELECT_IN);
-      if (watch->engine != nullptr) engine.wait(watch);
-    });
-  }
-  if ((watch->wanted & CURL_POLL_OUT) != 0 && !watch->writing) {
-    watch->writing = true;
-    watch->descriptor.async_wait(stream_descriptor::wait_write, [watch](boost::system::error_code error) {
-      watch->writing = false;
-      if (watch->engine == nullptr || error == asio::error::operation_aborted) return;
-      if ((watch->wanted & CURL_POLL_OUT) == 0) return;
-      Engine& engine = *watch->engine;
-      engine.act(watch->descriptor.native_handle(), error ? CURL_CSELECT_ERR : CURL_CSELECT_OUT);
-      if (watch->engine != nullptr) engine.wait(watch);
-    });
-  }
-}
-
-/// The socket stays open: it is libcurl's until close_socket().
-void HttpClient::Engine::forget(curl_socket_t socket) {
-  const auto found = watches_.find(socket);
-  if (found == watches_.end()) return;
-  const std::shared_ptr<Watch> watch = std::move(found->second);
-  watches_.erase(found);
-  watch->engine = nullptr;
-  watch->descriptor.release();
 }
 
 /// libcurl may close a socket without having said CURL_POLL_REMOVE: the watch goes first.
 int HttpClient::Engine::close_socket(void* data, curl_socket_t socket) {
-  static_cast<Engine*>(data)->forget(socket);
+  static_cast<Engine*>(data)->watches_.forget(socket);
   return ::close(socket);
 }
 

@@ -24,11 +24,16 @@ std::string fingerprint(std::string_view bytes) {
 
 Reason reason_of(ParseError::Code code) {
   switch (code) {
-    case ParseError::Code::empty: return Reason::parse_empty;
-    case ParseError::Code::not_a_feed: return Reason::parse_not_a_feed;
-    case ParseError::Code::malformed: return Reason::parse_malformed;
-    case ParseError::Code::charset: return Reason::parse_charset;
-    case ParseError::Code::limit: return Reason::parse_limit;
+    case ParseError::Code::empty:
+      return Reason::parse_empty;
+    case ParseError::Code::not_a_feed:
+      return Reason::parse_not_a_feed;
+    case ParseError::Code::malformed:
+      return Reason::parse_malformed;
+    case ParseError::Code::charset:
+      return Reason::parse_charset;
+    case ParseError::Code::limit:
+      return Reason::parse_limit;
   }
   return Reason::parse_malformed;
 }

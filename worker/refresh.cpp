@@ -1,10 +1,11 @@
 #include "worker/refresh.hpp"
 
 #include <algorithm>
+#include <random>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <random>
 
 namespace feedmill {
 
@@ -45,8 +46,10 @@ template <class Answer>
 void note_exchange(Report& report, const Answer& answer) {
   for (const Hop& hop : answer.hops) {
     report.statuses.push_back(hop.status);
-    if (hop.status == 301 || hop.status == 308) ++report.permanent_redirects;
-    else if (hop.status >= 300 && hop.status < 400 && hop.status != 304) ++report.temporary_redirects;
+    if (hop.status == 301 || hop.status == 308)
+      ++report.permanent_redirects;
+    else if (hop.status >= 300 && hop.status < 400 && hop.status != 304)
+      ++report.temporary_redirects;
   }
   report.wire_bytes = answer.wire_bytes;
   report.connect = answer.timings.connect;
@@ -59,15 +62,19 @@ void note_conditional(Report& report, const Claim& claim, const FetchResult& fet
   const auto* response = std::get_if<FetchResponse>(&fetched);
   if (response == nullptr || response->conditional) return;
   const FeedState& state = claim.state;
-  if (state.imported.count() == 0) report.unconditional = Unconditional::first;
-  else if (state.etag.empty() && state.last_modified.empty()) report.unconditional = Unconditional::no_validators;
-  else report.unconditional = Unconditional::target_changed;
+  if (state.imported.count() == 0)
+    report.unconditional = Unconditional::first;
+  else if (state.etag.empty() && state.last_modified.empty())
+    report.unconditional = Unconditional::no_validators;
+  else
+    report.unconditional = Unconditional::target_changed;
 }
 
 void note_reading(Report& report, const Claim& claim, const Reading& reading) {
   if (const auto* document = std::get_if<Document>(&reading)) {
     report.body_bytes = document->print.body_bytes;
-    report.saved_compression = std::max(document->print.body_bytes, document->print.wire_bytes) - document->print.wire_bytes;
+    report.saved_compression =
+        std::max(document->print.body_bytes, document->print.wire_bytes) - document->print.wire_bytes;
     report.flaws = document->flaws;
   } else if (const auto* same = std::get_if<SameBody>(&reading)) {
     report.body_bytes = same->print.body_bytes;
@@ -115,16 +122,6 @@ void note_store_error(Report& report, const StoreError& error) {
   report.outcome = Outcome::failed;
   report.reason = error.code == StoreError::Code::refused ? Reason::store_refused : Reason::store_unavailable;
   report.detail = error.detail;
-}
-
-std::string_view label(const StoreResult<Committed>& done) {
-  if (!done) return done.error().code == StoreError::Code::refused ? "refused" : "error";
-  switch (done->result) {
-    case Committed::Result::ok: return "ok";
-    case Committed::Result::dup: return "dup";
-    case Committed::Result::stale: return "stale";
-  }
-  return "error";
 }
 
 }  // namespace
@@ -192,15 +189,15 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, const Reading& rea
 asio::awaitable<StoreResult<Committed>> Refresher::commit(const Commit& commit, Deadline deadline) {
   for (int attempt = 0;; ++attempt) {
     StoreResult<Committed> done = co_await store_.commit(commit);
-    observer_(label(done), done ? nullptr : &done.error());
+    observer_(done);
     if (done) co_return done;
     const bool again = co_await worth_waiting(done.error(), attempt, deadline);
     if (!again) co_return done;
   }
 }
 
-/// Waits before the next try: 50 ms · 2^k, at most 5 s, with jitter; false when trying again is no use or the lease would
-/// end meanwhile (RELIABILITY §6, E1, E3).
+/// Waits before the next try: 50 ms · 2^k, at most 5 s, with jitter; false when trying again is no use or the lease
+/// would end meanwhile (RELIABILITY §6, E1, E3).
 asio::awaitable<bool> Refresher::worth_waiting(const StoreError& error, int attempt, Deadline deadline) {
   using Code = StoreError::Code;
   if (error.code == Code::refused || error.code == Code::bug || error.code == Code::unsupported) co_return false;

@@ -1,10 +1,11 @@
 // The hot path: one claimed feed, fetched, read, decided, committed.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <functional>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include "storage/records.hpp"
 #include "worker/decide.hpp"
@@ -20,8 +21,8 @@ struct RefreshOptions {
   Milliseconds lease{90'000};  ///< a commit is tried again until it has ended (RELIABILITY E1)
 };
 
-/// What happened to one commit, each time it was sent; the words are metric labels.
-using CommitObserver = std::function<void(std::string_view result, const StoreError* error)>;
+/// Told what became of a commit each time it was sent.
+using CommitObserver = std::function<void(const StoreResult<Committed>&)>;
 
 /// Lives on one loop. What it is given must outlive every refresh() under way.
 class Refresher {

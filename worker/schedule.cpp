@@ -1,13 +1,13 @@
 #include "worker/schedule.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
-#include <boost/json.hpp>
 #include <charconv>
 #include <cmath>
 #include <ctime>
+
+#include <boost/json.hpp>
+#include <xxhash.h>
 
 namespace feedmill {
 namespace {
@@ -22,7 +22,9 @@ constexpr Milliseconds furthest = days(30);
 constexpr Milliseconds dormant_after = days(30);
 constexpr double week_s = 7.0 * 24 * 3600;
 
-std::int64_t in_seconds(Milliseconds duration) { return std::chrono::duration_cast<seconds>(duration).count(); }
+std::int64_t in_seconds(Milliseconds duration) {
+  return std::chrono::duration_cast<seconds>(duration).count();
+}
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\n");
@@ -45,10 +47,14 @@ std::int64_t sy_seconds(const Syndication& sy) {
   if (sy.update_period.empty() && sy.update_frequency.empty()) return 0;
   const std::string_view period = trimmed(sy.update_period);
   std::int64_t base = 24 * 3600;  // daily is the module's default
-  if (period == "hourly") base = 3600;
-  else if (period == "weekly") base *= 7;
-  else if (period == "monthly") base *= 30;
-  else if (period == "yearly") base *= 365;
+  if (period == "hourly")
+    base = 3600;
+  else if (period == "weekly")
+    base *= 7;
+  else if (period == "monthly")
+    base *= 30;
+  else if (period == "yearly")
+    base *= 365;
   std::int64_t frequency = 1;
   const std::string_view text = trimmed(sy.update_frequency);
   std::from_chars(text.data(), text.data() + text.size(), frequency);
@@ -57,7 +63,8 @@ std::int64_t sy_seconds(const Syndication& sy) {
 
 /// HTTP P8.
 Milliseconds clamped(std::int64_t hint_s, bool dormant) {
-  return std::min<Milliseconds>(seconds(std::max<std::int64_t>(hint_s, 0)), dormant ? Milliseconds(days(7)) : Milliseconds(hours(24)));
+  return std::min<Milliseconds>(seconds(std::max<std::int64_t>(hint_s, 0)),
+                                dormant ? Milliseconds(days(7)) : Milliseconds(hours(24)));
 }
 
 /// HTTP §3 step 7: the same for a feed every time, so that due times are spread, and never early.
@@ -72,7 +79,8 @@ Milliseconds with_phase(Milliseconds due, std::string_view feed_url, Millisecond
 }
 
 /// HTTP F7: past skipped hours and days.
-Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::string_view feed_url, std::string_view& code) {
+Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::string_view feed_url,
+                          std::string_view& code) {
   constexpr std::uint32_t every_hour = (1U << 24U) - 1, every_day = (1U << 7U) - 1;
   if ((hints.skip_hours & every_hour) == every_hour || (hints.skip_days & every_day) == every_day) return due;
   if (hints.skip_hours == 0 && hints.skip_days == 0) return due;
@@ -121,7 +129,8 @@ ScheduleHints schedule_hints(const Feed& feed) {
 
 std::string to_text(const ScheduleHints& hints) {
   if (hints == ScheduleHints()) return "";
-  return std::to_string(hints.ttl_s) + ' ' + std::to_string(hints.sy_s) + ' ' + std::to_string(hints.skip_hours) + ' ' + std::to_string(hints.skip_days);
+  return std::to_string(hints.ttl_s) + ' ' + std::to_string(hints.sy_s) + ' ' + std::to_string(hints.skip_hours) + ' ' +
+         std::to_string(hints.skip_days);
 }
 
 ScheduleHints read_schedule_hints(std::string_view text) {
@@ -170,7 +179,8 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
   const bool dormant = idle > dormant_after;
   Milliseconds ceiling = options.ceiling;
   if (dormant) {
-    ceiling = std::min<Milliseconds>(days(7), Milliseconds(options.ceiling.count() * (idle.count() / 60'000) / (dormant_after.count() / 60'000)));
+    ceiling = std::min<Milliseconds>(
+        days(7), Milliseconds(options.ceiling.count() * (idle.count() / 60'000) / (dormant_after.count() / 60'000)));
   }
   if (context.interval_min) floor = std::max(*context.interval_min, least);
   if (context.interval_max) ceiling = std::max(*context.interval_max, least);
@@ -191,7 +201,8 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
     interval = asked;
     next.won = asked < Milliseconds(seconds(hint_s)) ? std::string("fresh_clamped") : std::string(code);
   };
-  at_least(context.fresh.code.empty() ? "max_age" : context.fresh.code, context.fresh.fresh.count(), context.fresh.from);
+  at_least(context.fresh.code.empty() ? "max_age" : context.fresh.code, context.fresh.fresh.count(),
+           context.fresh.from);
   at_least("ttl", hints.ttl_s, "");
   at_least("sy", hints.sy_s, "");
 

@@ -1,8 +1,9 @@
 #include "worker/store_pool.hpp"
 
+#include <variant>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
-#include <variant>
 
 namespace feedmill {
 

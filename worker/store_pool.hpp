@@ -1,16 +1,17 @@
 // The store as coroutines see it: blocking Store calls on threads of their own, whatever waits pipelined together.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include "storage/store.hpp"
 #include "worker/run_on.hpp"

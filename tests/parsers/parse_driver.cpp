@@ -43,7 +43,7 @@ Answer parse(const std::vector<std::string>& arguments) {
   }
   std::ifstream in(file, std::ios::binary);
   const std::string body{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const auto feed = feedmill::read_feed(body, {url, content_type, location, language, html});
+  const auto feed = feedmill::read_feed(body, {url, content_type, location, language, html, true});
   if (feed.has_error()) return {1, {}, feed.error().detail};
   return {0, feedmill::document_json(feed.value()), {}};
 }

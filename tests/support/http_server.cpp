@@ -42,6 +42,7 @@ std::string path_of(std::string_view target) {
 }
 
 std::string render(const Response& response, const ServedRequest& request) {
+  if (response.silent) return "";
   if (!response.raw.empty()) return response.raw;
   const std::string none_match = request.header("If-None-Match");  // where given, dates do not count: RFC 9110 §13.2.2
   const bool known = none_match.empty() ? !response.last_modified.empty() &&

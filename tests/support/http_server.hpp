@@ -47,6 +47,7 @@ struct Response {
   std::chrono::milliseconds delay{0};   ///< before the answer
   std::size_t hold_until = 0;           ///< answer only once the server has seen so many requests in all
   std::string raw{};                    ///< sent instead of status, headers and body; then the connection is closed
+  bool silent = false;                  ///< send nothing at all
   std::string then_forever{};           ///< after that, again and again until the client goes
   End end = End::keep_alive;
 };

@@ -269,6 +269,16 @@ TEST_F(EmbeddedRedisTest, CopesWithALongPath) {
   EXPECT_EQ(ask(*server, "PING"), "+PONG");
 }
 
+TEST_F(EmbeddedRedisTest, MakesADirectoryOfItsOwnWhereOthersMayWrite) {
+  fs::create_directories(options.runtime_dir);
+  fs::permissions(options.runtime_dir, fs::perms::all);  // as a volume of a container
+  const auto server = open();
+  ASSERT_TRUE(server);
+  const fs::path directory = fs::path(server->url().substr(7)).parent_path();
+  EXPECT_EQ(directory.parent_path(), options.runtime_dir);
+  EXPECT_EQ(fs::status(directory).permissions(), fs::perms::owner_all);
+}
+
 TEST_F(EmbeddedRedisTest, CopesWithOddCharactersInPaths) {
   options.data_dir = home / "a \"b\\\tc'\n{d}";
   const auto server = open();

@@ -235,16 +235,26 @@ TEST_F(HttpClientTest, NamesAServerThatSpeaksNoTls) {
 
 // HTTP X4: libcurl asks again by itself when a kept connection turns out to be dead.
 TEST_F(HttpClientTest, AsksAgainWhenAKeptConnectionHasDied) {
-  server.serve("/", Response{.body = "x"});
-  server.serve("/once", [this](const ServedRequest& asked) {
-    return server.count("/once") == 1 ? Response{.raw = "\r", .end = End::reset}
-                                      : Response{.body = std::to_string(asked.connection)};
+  server.serve("/", [](const ServedRequest& asked) {
+    return asked.connection == 1 ? Response{.silent = true, .end = End::close} : Response{.body = "x"};
   });
-  answer("/");
-  const HttpResult result = get(request("/once"));
-  if (const auto* response = std::get_if<HttpResponse>(&result)) {
-    EXPECT_EQ(response->body, "2");
-  }
+  server.serve("/first", Response{.body = "y"});
+  EXPECT_EQ(answer("/first").body, "y");
+  EXPECT_EQ(answer("/").body, "x");
+  EXPECT_EQ(server.connections(), 2u);
+  EXPECT_EQ(server.count("/"), 2u);
+}
+
+TEST_F(HttpClientTest, DoesNotAskAgainOnAFreshConnection) {
+  const HttpFailure silent = failure_of({.silent = true, .end = End::close});
+  EXPECT_EQ(silent.reason, Reason::http_truncated);
+  EXPECT_EQ(silent.status, 0);
+  EXPECT_EQ(server.count("/bad"), 1u);
+}
+
+TEST_F(HttpClientTest, ReplacesConnectionsTheServerHasClosed) {
+  server.serve("/", Response{.raw = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"});
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(answer("/").body, "x");
 }
 
 TEST_F(HttpClientTest, OpensAFreshConnectionWhenTold) {

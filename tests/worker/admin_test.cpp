@@ -1,0 +1,206 @@
+#include "worker/admin.hpp"
+
+#include <future>
+#include <optional>
+#include <thread>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/streambuf.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/asio/write.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using tcp = asio::ip::tcp;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+tcp::endpoint loopback(std::uint16_t port = 0) {
+  return {asio::ip::address_v4::loopback(), port};
+}
+
+/// A listener whose loop runs in a thread of its own; clients are plain blocking sockets.
+class AdminTest : public testing::Test {
+ protected:
+  ~AdminTest() override { stop(); }
+
+  void start() {
+    admin = Admin::open(io.get_executor(), options,
+                        {[this] { return live; }, [this] { return ready; }, [] { return std::string("metric 1\n"); }})
+                .value();
+    asio::co_spawn(io, admin->serve(),
+                   asio::bind_cancellation_slot(cancel.slot(), [this](std::exception_ptr error) { ended = error; }));
+    loop = std::thread([this] { io.run(); });
+  }
+  void stop() {
+    if (!loop.joinable()) return;
+    asio::post(io, [this] { cancel.emit(asio::cancellation_type::all); });
+    loop.join();
+  }
+  tcp::socket connect() {
+    tcp::socket socket(client);
+    socket.connect(admin->endpoint());
+    return socket;
+  }
+  /// Everything the listener sends until it closes the connection.
+  std::string exchange(const std::string& request) {
+    tcp::socket socket = connect();
+    boost::system::error_code ignored;
+    asio::write(socket, asio::buffer(request), ignored);
+    std::string reply;
+    asio::read(socket, asio::dynamic_buffer(reply), ignored);
+    return reply;
+  }
+  std::string get(const std::string& target, const std::string& method = "GET") {
+    return exchange(method + " " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  }
+
+  Admin::Options options{.listen = loopback()};
+  std::vector<Check> live{{"loop", true, "ticked 1 ms ago"}};
+  std::vector<Check> ready{{"redis", true, "redis 7.0.15"}, {"draining", true, ""}};
+  asio::io_context io{1}, client;
+  asio::cancellation_signal cancel;
+  std::unique_ptr<Admin> admin;
+  std::optional<std::exception_ptr> ended;
+  std::thread loop;
+};
+
+TEST_F(AdminTest, AnswersProbesAndMetrics) {
+  start();
+  EXPECT_NE(admin->endpoint().port(), 0);
+  EXPECT_THAT(get("/livez"), testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("Cache-Control: no-store\r\n"),
+                                            HasSubstr("X-Content-Type-Options: nosniff\r\n"),
+                                            HasSubstr(R"({"status":"ok","checks":[{"name":"loop","ok":true}]})")));
+  EXPECT_THAT(get("/livez?verbose"), HasSubstr("ticked 1 ms ago"));
+  EXPECT_THAT(get("/readyz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(get("/metrics"), testing::AllOf(HasSubstr("Content-Type: text/plain; version=0.0.4"),
+                                              testing::EndsWith("\r\n\r\nmetric 1\n")));
+}
+
+TEST_F(AdminTest, IsNotReadyWhenACheckFails) {
+  ready[0] = {"redis", false, "Connection refused"};
+  start();
+  EXPECT_THAT(get("/readyz?a=b&verbose=1"), testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Connection refused"),
+                                                           HasSubstr(R"("status":"failing")")));
+  EXPECT_THAT(get("/livez"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(AdminTest, StaysStartedOnceItWasReady) {
+  ready[0].passed = false;
+  start();
+  EXPECT_THAT(get("/startupz"), StartsWith("HTTP/1.1 503"));
+  asio::post(io, asio::use_future([this] { ready[0].passed = true; })).get();
+  EXPECT_THAT(get("/startupz"), StartsWith("HTTP/1.1 200"));
+  asio::post(io, asio::use_future([this] { ready[0].passed = false; })).get();
+  EXPECT_THAT(get("/startupz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(get("/readyz"), StartsWith("HTTP/1.1 503"));
+}
+
+struct TargetCase {
+  const char* target;
+  int status;
+};
+TEST_F(AdminTest, MatchesTargetsExactly) {
+  start();
+  for (const auto& [target, status] :
+       {TargetCase{"/livez", 200}, TargetCase{"/%6civez", 200}, TargetCase{"/livez?", 200}, TargetCase{"/livez/", 404},
+        TargetCase{"//livez", 404}, TargetCase{"/", 404}, TargetCase{"/Livez", 404}, TargetCase{"/x/../livez", 404},
+        TargetCase{"/%2e%2e/livez", 404}, TargetCase{"/%256civez", 404}, TargetCase{"/livez%00", 404},
+        TargetCase{"/%6", 404}, TargetCase{"/%zz", 404}, TargetCase{"/../../etc/passwd", 404},
+        TargetCase{"http://x/livez", 404}})
+    EXPECT_THAT(get(target), StartsWith("HTTP/1.1 " + std::to_string(status))) << target;
+}
+
+TEST_F(AdminTest, TakesOnlyGetAndHead) {
+  start();
+  const std::string head = get("/metrics", "HEAD");
+  EXPECT_THAT(head, testing::AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("Content-Length: 9\r\n"),
+                                   testing::EndsWith("\r\n\r\n")));
+  EXPECT_THAT(get("/livez", "POST"), testing::AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: GET, HEAD\r\n")));
+  EXPECT_THAT(get("/livez", "BREW"), StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(get("/nothing", "POST"), StartsWith("HTTP/1.1 404"));
+}
+
+TEST_F(AdminTest, KeepsAConnectionForSeveralRequests) {
+  start();
+  tcp::socket socket = connect();
+  asio::streambuf buffer;
+  for (int i = 0; i < 3; ++i) {
+    asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")));
+    const auto size = asio::read_until(socket, buffer, "metric 1\n");
+    buffer.consume(size);
+  }
+}
+
+TEST_F(AdminTest, NeverReadsABody) {
+  start();
+  const std::string reply =
+      exchange("POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\nGET /metrics HTTP/1.1\r\n");
+  EXPECT_THAT(reply, StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(reply, testing::Not(HasSubstr("metric 1")));
+}
+
+TEST_F(AdminTest, RefusesWhatIsNoRequest) {
+  start();
+  EXPECT_THAT(exchange("\x16\x03\x01 nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(exchange("GET /livez HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 431"));
+}
+
+TEST_F(AdminTest, ClosesAConnectionThatSaysNothing) {
+  options.timeout = 20ms;
+  start();
+  EXPECT_EQ(exchange("GET /livez HT"), "");
+}
+
+TEST_F(AdminTest, ServesNoMoreAtOnceThanItMay) {
+  options.connections = 2;
+  start();
+  tcp::socket first = connect(), second = connect(), third = connect();
+  const std::string request = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n";
+  char byte;
+  for (tcp::socket* socket : {&first, &second}) {
+    asio::write(*socket, asio::buffer(request));
+    asio::read(*socket, asio::buffer(&byte, 1));
+  }
+  asio::write(third, asio::buffer(request));  // waits in the kernel's queue …
+  first.close();                              // … until a lane is free
+  asio::read(third, asio::buffer(&byte, 1));
+  EXPECT_EQ(byte, 'H');
+}
+
+TEST_F(AdminTest, EndsWhenCancelledAndLeavesNoConnection) {
+  start();
+  tcp::socket idle = connect();
+  asio::write(idle, asio::buffer(std::string("GET /")));
+  EXPECT_THAT(get("/livez"), StartsWith("HTTP/1.1 200"));
+  stop();
+  ASSERT_TRUE(ended);
+  char byte;
+  boost::system::error_code error;
+  asio::read(idle, asio::buffer(&byte, 1), error);
+  EXPECT_TRUE(error);
+}
+
+TEST_F(AdminTest, SaysWhichFlagMovesAListenerThatIsInTheWay) {
+  start();
+  Admin::Options same{.listen = admin->endpoint()};
+  const auto second = Admin::open(io.get_executor(), same, {});
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().detail, testing::AllOf(HasSubstr("127.0.0.1:" + std::to_string(admin->endpoint().port())),
+                                                    HasSubstr("--listen")));
+}
+
+}  // namespace
+}  // namespace feedmill

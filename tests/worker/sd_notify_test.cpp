@@ -1,0 +1,107 @@
+#include "worker/sd_notify.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "worker/unique_fd.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+/// The other end of $NOTIFY_SOCKET.
+class Manager {
+ public:
+  explicit Manager(const std::string& name) : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, name.data(), name.size());
+    if (name[0] == '@') address.sun_path[0] = '\0';
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  }
+  /// The next datagram, "" when there is none.
+  std::string heard() {
+    char text[4096];
+    const auto size = ::recv(fd_.get(), text, sizeof text, MSG_DONTWAIT);
+    return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "";
+  }
+
+ private:
+  UniqueFd fd_;
+};
+
+class SdNotifyTest : public testing::TestWithParam<bool> {
+ protected:
+  SdNotifyTest() {
+    std::string pattern = (fs::temp_directory_path() / "feedmill-notify-XXXXXX").string();
+    home = mkdtemp(pattern.data());
+    name = GetParam() ? "@feedmill-test-" + std::to_string(getpid()) : (home / "notify").string();
+  }
+  ~SdNotifyTest() override { fs::remove_all(home); }
+
+  fs::path home;
+  std::string name;
+};
+
+TEST_P(SdNotifyTest, SendsOneDatagramEach) {
+  Manager manager(name);
+  const SdNotify notify(name);
+  EXPECT_TRUE(notify.enabled());
+  notify.ready("ingesting\nREADY=0");
+  EXPECT_EQ(manager.heard(), "READY=1\nSTATUS=ingesting\\x0aREADY=0");
+  notify.status("Redis is away");
+  EXPECT_EQ(manager.heard(), "STATUS=Redis is away");
+  notify.watchdog();
+  EXPECT_EQ(manager.heard(), "WATCHDOG=1");
+  notify.reloading();
+  EXPECT_THAT(manager.heard(), testing::MatchesRegex("RELOADING=1\nMONOTONIC_USEC=[0-9]+"));
+  notify.extend_timeout(20s);
+  EXPECT_EQ(manager.heard(), "EXTEND_TIMEOUT_USEC=20000000");
+  notify.stopping("draining");
+  EXPECT_EQ(manager.heard(), "STOPPING=1\nSTATUS=draining");
+  EXPECT_EQ(manager.heard(), "");
+}
+
+TEST_P(SdNotifyTest, DoesNotMindThatNobodyListens) {
+  SdNotify(name).ready("");
+}
+
+INSTANTIATE_TEST_SUITE_P(Sockets, SdNotifyTest, testing::Bool(),
+                         [](const auto& test) { return test.param ? "Abstract" : "Path"; });
+
+TEST(SdNotify, IsSilentWithoutASocket) {
+  const SdNotify notify("", 30s);
+  EXPECT_FALSE(notify.enabled());
+  EXPECT_FALSE(notify.watchdog_interval());
+  notify.ready("x");
+}
+
+TEST(SdNotify, TakesItsSettingsFromTheEnvironment) {
+  setenv("NOTIFY_SOCKET", "@nobody", 1);
+  setenv("WATCHDOG_USEC", "30000000", 1);
+  unsetenv("WATCHDOG_PID");
+  EXPECT_EQ(SdNotify::from_environment().watchdog_interval(), 15s);
+  setenv("WATCHDOG_PID", std::to_string(getpid()).c_str(), 1);
+  EXPECT_EQ(SdNotify::from_environment().watchdog_interval(), 15s);
+  setenv("WATCHDOG_PID", "1", 1);  // meant for another process
+  EXPECT_FALSE(SdNotify::from_environment().watchdog_interval());
+  unsetenv("WATCHDOG_PID");
+  setenv("WATCHDOG_USEC", "soon", 1);
+  EXPECT_FALSE(SdNotify::from_environment().watchdog_interval());
+  unsetenv("WATCHDOG_USEC");
+  unsetenv("NOTIFY_SOCKET");
+  EXPECT_FALSE(SdNotify::from_environment().enabled());
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,65 @@
+// What Prometheus sees (OPERATIONS §3). Every series exists from the start, at 0, and is looked up once; label values
+// come from enums and fixed lists, never from feeds, hosts or messages (SECURITY O3).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "storage/store.hpp"
+#include "worker/report.hpp"
+
+namespace feedmill {
+
+/// Counting is thread-safe and takes no lock but the histograms' own; text() may run beside it.
+class Metrics {
+ public:
+  /// Labels of build_info; `store` is not known before the store answered, see set_store.
+  struct Build {
+    std::string version, libcurl, store;
+  };
+
+  explicit Metrics(Build build);
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // --- counted as it happens ----------------------------------------------------------------------------------------
+
+  /// All that a refresh did; once per refresh.
+  void record(const Report& report);
+  /// A claim call that the store answered, after `took`.
+  void claimed(const ClaimBatch& batch, std::chrono::duration<double> took);
+  /// What became of one commit; a failed one is not a store_error besides.
+  void committed(const StoreResult<Committed>& result);
+  /// Any other store call that failed.
+  void store_error(const StoreError& error);
+  void reconnected(std::uint64_t times);
+  /// A poll before the floor (HTTP P6); must not happen.
+  void early_poll();
+  /// An exception that reached a lane.
+  void bug();
+
+  // --- set when it is known -----------------------------------------------------------------------------------------
+
+  void set_fleet(const FleetFigures& figures);
+  void set_lanes(std::size_t busy, std::size_t free);
+  void set_inflight_bytes(std::uint64_t bytes);
+  void set_ready(bool ready);
+  void set_draining(bool draining);
+  void set_redis_up(bool up);
+  void set_log_suppressed(std::uint64_t total);
+  /// "redis 7.0.15"
+  void set_store(const std::string& server);
+
+  /// Everything as Prometheus text 0.0.4; figures of the process are read now. Never talks to Redis.
+  std::string text() const;
+
+ private:
+  struct Series;
+  Build build_;
+  std::unique_ptr<Series> series_;
+};
+
+}  // namespace feedmill

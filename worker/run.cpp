@@ -1,0 +1,399 @@
+#include "worker/run.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <random>
+#include <sys/resource.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <curl/curl.h>
+#include <unistd.h>
+
+#include "worker/admin.hpp"
+#include "worker/cli.hpp"
+#include "worker/commands_store.hpp"
+#include "worker/embedded_redis.hpp"
+#include "worker/log.hpp"
+#include "worker/metrics.hpp"
+#include "worker/sd_notify.hpp"
+#include "worker/worker.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+
+namespace {
+
+constexpr Milliseconds heartbeat_every{5'000}, heartbeat_ttl{20'000}, figures_every{15'000};
+constexpr std::size_t contact_needed_above = 1000;  // HTTP P19
+
+std::string random_id() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; ++i) {
+    char hex[9];
+    std::snprintf(hex, sizeof hex, "%08x", random());
+    id += hex;
+  }
+  return id;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// As many descriptors as we may have; how many that is.
+std::size_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? 1'000'000 : limit.rlim_cur;
+}
+
+RefreshOptions refresh_options(const Config& config) {
+  RefreshOptions options;
+  options.reading.max_body_bytes = config.fetch.max_body;
+  options.reading.html = config.html.policy;
+  options.policy.schedule = {config.schedule.min_floor, config.schedule.floor, config.schedule.ceiling};
+  options.policy.retention.entries = config.retention.entries;
+  options.policy.retention.hard_cap = config.retention.hard_cap;
+  options.policy.retention.strict = config.retention.strict;
+  options.policy.retention.grace = config.retention.grace;
+  options.lease = config.schedule.lease;
+  return options;
+}
+
+WorkerOptions worker_options(const Config& config, std::size_t lanes) {
+  WorkerOptions options;
+  options.id = random_id();
+  options.lanes = lanes;
+  options.lease = config.schedule.lease;
+  options.poll = config.schedule.poll;
+  options.host = {config.host.concurrency, config.host.spacing};
+  options.catch_up_rate = config.schedule.catch_up_rate;
+  options.drain = config.drain.timeout;
+  return options;
+}
+
+FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes) {
+  FetchOptions options;
+  options.wall = config.fetch.wall;
+  options.connect = config.fetch.connect;
+  options.max_body_bytes = config.fetch.max_body;
+  options.http2 = config.fetch.http2;
+  options.allow_downgrade = config.fetch.allow_downgrade;
+  options.contact = config.fetch.contact;
+  options.max_connections = lanes + 16;
+  options.egress = std::move(egress);
+  return options;
+}
+
+/// The parts of a running worker, in the order they are built; destroyed in the reverse (RELIABILITY D3).
+class Process {
+ public:
+  enum class Mode { daemon, once, selected };
+
+  Process(const Config& config, EgressPolicy egress, std::string redis_url, EmbeddedRedis* server, Log& log, Mode mode,
+          WorkerScope scope, std::function<void(const Report&)> tell)
+      : config_(config),
+        mode_(mode),
+        log_(log),
+        server_(server),
+        lanes_(std::min<std::size_t>(config.worker.lanes, std::max<std::size_t>(descriptors_, 128) - 64)),
+        cpu_(config.worker.cpu_threads),
+        store_(loop_.get_executor(), store_options(config, std::move(redis_url)), config.store.connections),
+        fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_)),
+        refresher_(fetcher_, cpu_, store_, refresh_options(config),
+                   [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
+        options_(worker_options(config, lanes_)),
+        worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)) {}
+
+  ~Process() { cpu_.join(); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Until the work is done or a signal stops it; the exit code.
+  int run() {
+    if (mode_ == Mode::daemon && config_.admin.listen) {
+      Admin::Options options;
+      options.listen = *config_.admin.listen;
+      auto opened = Admin::open(loop_.get_executor(), options, health());
+      if (!opened) {
+        log_.write(LogLevel::error, "config_error", opened.error().detail);
+        return exits::configuration;
+      }
+      admin_ = std::move(*opened);
+    }
+    asio::co_spawn(loop_, run_until_done(), [this](const std::exception_ptr& error, int code) {
+      if (error) std::rethrow_exception(error);
+      exit_code_ = code;
+    });
+    loop_.run();
+    return exit_code_;
+  }
+
+ private:
+  asio::awaitable<int> run_until_done() {
+    // What goes on beside the work ends by cancellation when the work has ended.
+    const auto result = co_await (work() || beside());
+    co_return result.index() == 0 ? std::get<0>(result) : exits::bug;
+  }
+
+  asio::awaitable<void> beside() {
+    co_await (guarded("signals", obey_signals()) && guarded("heartbeat", beat()) && guarded("figures", watch_fleet()) &&
+              guarded("listener", serve_admin()) && guarded("private server", supervise()) &&
+              guarded("watchdog", feed_watchdog()));
+  }
+
+  /// One part's bug must not take the others along.
+  asio::awaitable<void> guarded(const char* part, asio::awaitable<void> work) {
+    try {
+      co_await std::move(work);
+    } catch (const boost::system::system_error& error) {
+      if (error.code() != asio::error::operation_aborted) report_bug(part, error.what());
+    } catch (const std::exception& error) {
+      report_bug(part, error.what());
+    }
+  }
+
+  void report_bug(const char* part, const char* what) {
+    metrics_.bug();
+    log_.write(LogLevel::error, "bug", "an unexpected error; please report it", {{"part", part}, {"detail", what}});
+  }
+
+  /// Does not throw: run_until_done() would wait for ever.
+  asio::awaitable<int> work() {
+    try {
+      co_return co_await serve_feeds();
+    } catch (const std::exception& error) {
+      report_bug("worker", error.what());
+      co_return exits::bug;
+    }
+  }
+
+  asio::awaitable<int> serve_feeds() {
+    if (const int code = co_await open_store(); code != exits::done) co_return code;
+    opened_ = true;
+    metrics_.set_redis_up(true);
+    metrics_.set_ready(true);
+    std::string where = "ready";
+    if (admin_) where += ", http://" + address();
+    if (mode_ == Mode::daemon) {
+      log_.write(LogLevel::info, "ready", where, {{"lanes", lanes_}});
+    }
+    notify_.ready(where);
+    const Worker::End end = co_await worker_.run();
+    co_return end == Worker::End::clean ? exits::done : exits::unfinished;
+  }
+
+  /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
+  asio::awaitable<int> open_store() {
+    Milliseconds wait(50);
+    for (bool told = false; !worker_.stopping();) {
+      const StoreResult<void> opened = co_await store_.call([](Store& store) { return store.open(); });
+      if (opened) co_return co_await check_contact();
+      const StoreError& error = opened.error();
+      const VerbFailure failure = failure_of(error);
+      const bool hopeless = error.code == StoreError::Code::unsupported || error.code == StoreError::Code::auth;
+      if (hopeless || mode_ != Mode::daemon) {
+        log_.write(LogLevel::error, hopeless ? "config_error" : "redis_down", failure.text);
+        co_return failure.exit;
+      }
+      metrics_.store_error(error);
+      if (!told) log_.write(LogLevel::error, "redis_down", "waiting for Redis", {{"detail", error.detail}});
+      told = true;
+      asio::steady_timer timer(loop_, wait);
+      wait = std::min(wait * 2, Milliseconds(5000));
+      co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+    co_return exits::done;
+  }
+
+  /// HTTP P19: whoever fetches much says whom to write to.
+  asio::awaitable<int> check_contact() {
+    const StoreResult<FleetFigures> figures = co_await store_.call([](Store& store) { return store.figures(); });
+    if (!figures) co_return exits::done;  // the worker finds out by itself
+    metrics_.set_fleet(*figures);
+    if (figures->feeds <= contact_needed_above || !config_.fetch.contact.empty()) co_return exits::done;
+    log_.write(LogLevel::error, "config_error",
+               "fetch.contact is required above 1000 feeds: set it (--contact, FEEDMILL_CONTACT) to a URL where "
+               "publishers can learn who fetches their feeds",
+               {{"feeds", figures->feeds}});
+    co_return exits::configuration;
+  }
+
+  /// The first SIGTERM or SIGINT drains, the second cancels (RELIABILITY D1, D2).
+  asio::awaitable<void> obey_signals() {
+    asio::signal_set signals(loop_, SIGTERM, SIGINT);
+    for (;;) {
+      co_await signals.async_wait(asio::use_awaitable);
+      const bool first = !worker_.stopping();
+      worker_.stop();
+      metrics_.set_draining(true);
+      metrics_.set_ready(false);
+      notify_.stopping(first ? "draining" : "stopping");
+      if (mode_ != Mode::daemon) continue;
+      log_.write(LogLevel::info, first ? "drain" : "stop",
+                 first ? "told to stop: refreshes in flight may finish; a second signal cancels them"
+                       : "told to stop now: refreshes in flight are cancelled and given back",
+                 {{"in_flight", worker_.in_flight()}});
+    }
+  }
+
+  asio::awaitable<void> beat() {
+    asio::steady_timer timer(loop_);
+    for (;;) {
+      if (opened_ && !worker_.stopping()) {
+        const Fields fields{{"host", host_name()},
+                            {"pid", std::to_string(getpid())},
+                            {"version", FEEDMILL_VERSION},
+                            {"in_flight", std::to_string(worker_.in_flight())}};
+        const auto work = [&](Store& store) { return store.heartbeat(options_.id, fields, heartbeat_ttl); };
+        const StoreResult<void> done = co_await store_.call(work);
+        if (!done) metrics_.store_error(done.error());
+      }
+      timer.expires_after(opened_ ? heartbeat_every : Milliseconds(100));
+      co_await timer.async_wait(asio::use_awaitable);
+    }
+  }
+
+  asio::awaitable<void> watch_fleet() {
+    asio::steady_timer timer(loop_);
+    std::uint64_t reconnects = 0;
+    for (;;) {
+      timer.expires_after(opened_ ? figures_every : Milliseconds(100));
+      co_await timer.async_wait(asio::use_awaitable);
+      if (!opened_) continue;
+      const StoreResult<FleetFigures> figures = co_await store_.call([](Store& store) { return store.figures(); });
+      if (figures) metrics_.set_fleet(*figures);
+      metrics_.set_log_suppressed(log_.suppressed());
+      metrics_.set_ready(is_ready());
+      metrics_.reconnected(store_.reconnects() - reconnects);
+      reconnects = store_.reconnects();
+    }
+  }
+
+  asio::awaitable<void> serve_admin() {
+    if (admin_) co_await admin_->serve();
+  }
+
+  asio::awaitable<void> supervise() {
+    if (server_ == nullptr || mode_ != Mode::daemon) co_return;
+    const auto tell = [this](const EmbeddedEvent& event) { log_.write(event.level, "redis", event.detail); };
+    co_await server_->supervise(side_, tell);
+  }
+
+  /// The loop's own tick is what the watchdog is fed by (RELIABILITY N1).
+  asio::awaitable<void> feed_watchdog() {
+    const auto every = notify_.watchdog_interval();
+    if (!every) co_return;
+    asio::steady_timer timer(loop_);
+    for (;;) {
+      notify_.watchdog();
+      timer.expires_after(*every);
+      co_await timer.async_wait(asio::use_awaitable);
+    }
+  }
+
+  bool is_ready() const { return opened_ && !worker_.stopping() && worker_.store_is_usable(); }
+
+  Health health() {
+    Health health;
+    health.live = [] { return std::vector<Check>{{"loop", true, ""}}; };  // that it answers is the proof
+    health.ready = [this] {
+      const std::string trouble = opened_ ? worker_.store_trouble() : "not connected yet";
+      return std::vector<Check>{{"redis", opened_ && worker_.store_is_usable(), trouble},
+                                {"not_draining", !worker_.stopping(), ""}};
+    };
+    health.metrics = [this] { return metrics_.text(); };
+    return health;
+  }
+
+  std::string address() const {
+    const auto endpoint = admin_->endpoint();
+    const std::string host = endpoint.address().to_string();
+    return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
+  }
+
+  const Config& config_;
+  const Mode mode_;
+  Log& log_;
+  EmbeddedRedis* server_;  // null: a Redis of the operator's own; outlives us
+  std::size_t descriptors_ = raise_descriptor_limit();
+  std::size_t lanes_;
+  Metrics metrics_{{FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}};
+  SdNotify notify_ = SdNotify::from_environment();
+  asio::io_context loop_{1};
+  asio::thread_pool side_{1};  // blocking odds and ends of the private server
+  asio::thread_pool cpu_;
+  StorePool store_;
+  Fetcher fetcher_;
+  Refresher refresher_;
+  WorkerOptions options_;
+  Worker worker_;
+  std::unique_ptr<Admin> admin_;
+  bool opened_ = false;
+  int exit_code_ = exits::bug;
+};
+
+int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std::function<void(const Report&)> tell) {
+  std::signal(SIGPIPE, SIG_IGN);  // RELIABILITY D6
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);  // SECURITY K4
+  Log::Options log_options;
+  log_options.level = mode == Process::Mode::selected ? LogLevel::error : config.log.level;
+  log_options.format = config.log.format;
+  Log log(std::move(log_options));
+
+  auto egress = EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports);
+  if (!egress) {
+    log.write(LogLevel::error, "config_error", egress.error());
+    return exits::configuration;
+  }
+
+  std::unique_ptr<EmbeddedRedis> server;
+  std::string url = config.redis.url;
+  if (config.embedded()) {
+    EmbeddedRedis::Options options;
+    options.data_dir = config.store.data_dir;
+    auto opened = EmbeddedRedis::open(std::move(options));
+    if (!opened) {
+      log.write(LogLevel::error, "redis_down", opened.error().detail);
+      return exit_code(opened.error().code);
+    }
+    server = std::move(*opened);
+    url = server->url();
+    if (mode == Process::Mode::daemon) {
+      log.write(LogLevel::info, "start",
+                (server->adopted() ? "uses the running private " : "started a private ") + server->server(),
+                {{"pid", server->pid()}, {"url", url}});
+    }
+  }
+  return Process(config, std::move(*egress), std::move(url), server.get(), log, mode, std::move(scope), std::move(tell))
+      .run();
+}
+
+}  // namespace
+
+int run(const Config& config, bool once) {
+  return run_process(config, once ? Process::Mode::once : Process::Mode::daemon, WorkerScope{once, {}}, {});
+}
+
+int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
+                       std::function<void(const Report&)> tell) {
+  return run_process(config, Process::Mode::selected, WorkerScope{false, feed_urls}, std::move(tell));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,42 @@
+// Tells systemd how the service is (RELIABILITY N1–N2; sd_notify(3)), without libsystemd.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// Silent when the service manager gave no socket. Each call sends at most one datagram and never blocks.
+class SdNotify {
+ public:
+  /// `socket`: $NOTIFY_SOCKET, a path or an abstract name that starts with '@'; "" = nobody listens.
+  /// `watchdog`: how often the manager wants to hear watchdog(), from $WATCHDOG_USEC.
+  explicit SdNotify(std::string socket, std::optional<std::chrono::microseconds> watchdog = {});
+
+  /// From $NOTIFY_SOCKET, $WATCHDOG_USEC and $WATCHDOG_PID of this process.
+  static SdNotify from_environment();
+
+  bool enabled() const { return !socket_.empty(); }
+
+  /// When to call watchdog(): half of what was asked for; nothing when nobody asked.
+  std::optional<std::chrono::microseconds> watchdog_interval() const;
+
+  void ready(std::string_view status) const;
+  void status(std::string_view status) const;
+  void stopping(std::string_view status) const;
+  /// Configuration is read again; ready() ends it.
+  void reloading() const;
+  void watchdog() const;
+  /// Starting or stopping goes on; the manager waits this long from now on.
+  void extend_timeout(std::chrono::microseconds more) const;
+
+ private:
+  void send(const std::string& message) const;
+
+  std::string socket_;
+  std::optional<std::chrono::microseconds> watchdog_;
+};
+
+}  // namespace feedmill

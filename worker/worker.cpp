@@ -1,0 +1,299 @@
+#include "worker/worker.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using SteadyClock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr Milliseconds overdue_after{2'000};      // later than this a feed counts against the catch-up rate
+constexpr std::size_t max_claims_per_call = 100;  // RELIABILITY L1
+constexpr std::size_t max_selected = 500;         // feeds named in one claim call
+constexpr Milliseconds gather{10};                // how long free lanes are gathered before one claim takes them all
+
+bool is_cancellation(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const boost::system::system_error& system) {
+    return system.code() == asio::error::operation_aborted;
+  } catch (...) {
+    return false;
+  }
+}
+
+std::string what(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "unknown exception";
+  }
+}
+
+}  // namespace
+
+Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
+               WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell)
+    : executor_(std::move(executor)),
+      refresher_(refresher),
+      store_(store),
+      metrics_(metrics),
+      log_(log),
+      options_(std::move(options)),
+      scope_(std::move(scope)),
+      selected_(!scope_.only.empty()),
+      tell_(std::move(tell)),
+      lanes_(options_.lanes),
+      changed_(executor_),
+      tokens_(options_.catch_up_rate),
+      tokens_at_(SteadyClock::now()) {
+  for (Lane& lane : lanes_) free_.push_back(&lane);
+  metrics_.set_lanes(0, lanes_.size());
+}
+
+asio::awaitable<Worker::End> Worker::run() {
+  co_await claim_until_stopped();
+  co_await drain();
+  co_return co_await give_back();
+}
+
+void Worker::stop() {
+  ++stops_;
+  if (stops_ == 1) {
+    stop_at_ = SteadyClock::now() + options_.drain;
+  } else {
+    for (Lane& lane : lanes_) lane.cancel.emit(asio::cancellation_type::terminal);
+  }
+  tell_changed();
+}
+
+asio::awaitable<void> Worker::claim_until_stopped() {
+  while (!stopping() && !scope_is_done()) {
+    if (free_.empty()) {
+      co_await wait_for_lanes();
+      continue;
+    }
+    const std::size_t max = allowed_now();
+    if (max == 0) {
+      co_await pause(Milliseconds(100));
+      continue;
+    }
+    const StoreResult<ClaimBatch> batch = co_await claim(max);
+    if (!batch) {
+      store_went(batch.error());
+      static thread_local std::minstd_rand random{std::random_device()()};
+      const Milliseconds longest = std::min(Milliseconds(50) * (1 << std::min(store_attempts_, 7)), Milliseconds(5000));
+      ++store_attempts_;
+      co_await pause(
+          Milliseconds(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random)));
+      continue;
+    }
+    store_came();
+    note_batch(*batch);
+    for (const Claim& claim : batch->claims) start(claim);
+    if (!batch->exhausted || stopping() || scope_is_done()) continue;
+    Milliseconds nap = options_.poll;
+    if (batch->next_due) nap = std::clamp(*batch->next_due - batch->now, Milliseconds(1), options_.poll);
+    co_await pause(nap);
+  }
+}
+
+asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
+  Store::ClaimRequest request;
+  request.worker = options_.id;
+  if (!repeat_request_) ++request_;
+  request.request = request_;
+  request.max = max;
+  request.lease = options_.lease;
+  request.host = options_.host;
+  if (scope_.once && !once_start_) {
+    const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return store.now(); });
+    if (!now) co_return now.error();
+    once_start_ = *now;
+  }
+  request.due_by = once_start_;
+  if (selected_) {
+    const auto some = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));
+    request.only.assign(scope_.only.begin(), scope_.only.begin() + some);
+  }
+  const auto from = SteadyClock::now();
+  StoreResult<ClaimBatch> batch = co_await store_.call([&](Store& store) { return store.claim(request); });
+  repeat_request_ = !batch;  // RELIABILITY L3: the same number brings the same batch
+  if (batch) metrics_.claimed(*batch, SteadyClock::now() - from);
+  co_return batch;
+}
+
+/// Until a good part of the lanes is free, so that one claim takes many feeds; a short while at most, once one is free.
+asio::awaitable<void> Worker::wait_for_lanes() {
+  while (free_.empty() && !stopping()) co_await pause(options_.poll);
+  const auto until = SteadyClock::now() + gather;
+  const std::size_t enough = std::max<std::size_t>(lanes_.size() / 4, 1);
+  while (free_.size() < enough && !stopping() && SteadyClock::now() < until) co_await pause(gather);
+}
+
+/// Until something changed, `longest` at most.
+asio::awaitable<void> Worker::pause(Milliseconds longest) {
+  changed_.expires_after(longest);
+  co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+void Worker::tell_changed() {
+  changed_.cancel();
+}
+
+/// HTTP P12: how many feeds the next claim may take.
+std::size_t Worker::allowed_now() {
+  const std::size_t most = std::min(free_.size(), max_claims_per_call);
+  if (options_.catch_up_rate == 0 || scope_.once || selected_) return most;
+  const auto now = SteadyClock::now();
+  const double rate = options_.catch_up_rate;
+  tokens_ = std::min(rate, tokens_ + rate * std::chrono::duration<double>(now - tokens_at_).count());
+  tokens_at_ = now;
+  return tokens_ < 1 ? 0 : std::min(most, static_cast<std::size_t>(tokens_));
+}
+
+/// Feeds on time and those an operator asked for are not paced.
+void Worker::charge(const ClaimBatch& batch) {
+  for (const Claim& claim : batch.claims) {
+    if (claim.now - claim.due > overdue_after && claim.state.won != "manual") tokens_ -= 1;
+  }
+}
+
+void Worker::note_batch(const ClaimBatch& batch) {
+  charge(batch);
+  exhausted_ = batch.exhausted;
+  if (selected_) {
+    // All were looked at: what is neither claimed nor put off is another worker's, or gone. Else the rest comes again.
+    const auto looked_at = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));
+    std::vector<std::string> left;
+    if (batch.exhausted) {
+      for (const auto& deferred : batch.deferred) left.push_back(deferred.feed_url);
+    } else {
+      std::set<std::string_view> claimed;
+      for (const Claim& claim : batch.claims) claimed.insert(claim.feed_url);
+      std::copy_if(scope_.only.begin(), scope_.only.begin() + looked_at, std::back_inserter(left),
+                   [&](const std::string& url) { return !claimed.contains(url); });
+    }
+    left.insert(left.end(), scope_.only.begin() + looked_at, scope_.only.end());
+    scope_.only = std::move(left);
+  }
+  if (scope_.once) {
+    for (const Claim& claim : batch.claims) deferred_.erase(claim.feed_url);
+    if (batch.exhausted) {
+      // One whose time has come and that is not there has been taken by another worker.
+      std::erase_if(deferred_, [&](const auto& entry) { return entry.second <= batch.now; });
+    }
+    for (const auto& deferred : batch.deferred) deferred_[deferred.feed_url] = deferred.due;
+  }
+}
+
+bool Worker::scope_is_done() const {
+  if (scope_.once) return exhausted_ && deferred_.empty();
+  return selected_ && scope_.only.empty();
+}
+
+void Worker::start(Claim claim) {
+  Lane& lane = *free_.back();
+  free_.pop_back();
+  lane.claim = std::move(claim);
+  if (stopping()) return;  // it came too late, and is given back
+  ++in_flight_;
+  metrics_.set_lanes(in_flight_, free_.size());
+  asio::co_spawn(
+      executor_, refresh_in(lane),
+      asio::bind_cancellation_slot(lane.cancel.slot(), [this, &lane](const std::exception_ptr& error, Report report) {
+        finished(lane, error, std::move(report));
+      }));
+}
+
+asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
+  co_return co_await refresher_.refresh(*lane.claim);
+}
+
+void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report) {
+  const bool cancelled = error && is_cancellation(error);
+  if (error) {
+    report.feed_url = lane.claim->feed_url;
+    report.state_from = report.state_to = lane.claim->state.state;
+    report.outcome = cancelled ? Outcome::aborted : Outcome::failed;
+    report.reason = cancelled ? Reason::worker_cancelled : Reason::worker_bug;
+    report.detail = cancelled ? "the worker was stopped" : what(error);
+    if (!cancelled) metrics_.bug();
+  }
+  metrics_.record(report);
+  log_refresh(log_, report);
+  if (tell_) tell_(report);
+  --in_flight_;
+  if (!cancelled) lane.claim.reset();  // else it is given back at the end
+  free_.push_back(&lane);
+  metrics_.set_lanes(in_flight_, free_.size());
+  tell_changed();
+}
+
+/// RELIABILITY D1: what is in flight may finish; what does not in time is cancelled.
+asio::awaitable<void> Worker::drain() {
+  bool hurried = false;
+  while (in_flight_ > 0) {
+    Milliseconds left(1000);
+    if (stopping() && !hurried) {
+      left = std::chrono::duration_cast<Milliseconds>(stop_at_ - SteadyClock::now());
+      if (left.count() <= 0) {
+        hurried = true;
+        for (Lane& lane : lanes_) lane.cancel.emit(asio::cancellation_type::terminal);
+        continue;
+      }
+    }
+    co_await pause(left);
+  }
+}
+
+/// RELIABILITY L9, D2.
+asio::awaitable<Worker::End> Worker::give_back() {
+  std::vector<Claim> left;
+  for (Lane& lane : lanes_) {
+    if (lane.claim) left.push_back(std::move(*lane.claim));
+  }
+  const StoreResult<void> gone = co_await store_.call([&](Store& store) -> StoreResult<void> {
+    if (!left.empty()) {
+      if (auto released = store.release(left); !released) return released.error();
+    }
+    return store.retire(options_.id);
+  });
+  co_return gone || left.empty() ? End::clean : End::claims_left;
+}
+
+void Worker::store_went(const StoreError& error) {
+  metrics_.store_error(error);
+  ++store_errors_;
+  store_trouble_ = error.detail;
+  if (store_down_since_) return;
+  store_down_since_ = SteadyClock::now();
+  metrics_.set_redis_up(false);
+  log_.write(LogLevel::error, "redis_down", "Redis does not serve; claims wait and are tried again",
+             {{"detail", error.detail}});
+}
+
+void Worker::store_came() {
+  store_attempts_ = 0;
+  if (!store_down_since_) return;
+  const std::chrono::duration<double> down = SteadyClock::now() - *store_down_since_;
+  log_.write(LogLevel::info, "redis_up", "Redis serves again", {{"down_s", down.count()}, {"errors", store_errors_}});
+  store_down_since_.reset();
+  store_trouble_.clear();
+  store_errors_ = 0;
+  metrics_.set_redis_up(true);
+}
+
+}  // namespace feedmill

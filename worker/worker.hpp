@@ -1,0 +1,119 @@
+// The life cycle: claim, lanes, drain. One Worker is one event loop that shares nothing (DESIGN §6).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "storage/store.hpp"
+#include "worker/log.hpp"
+#include "worker/metrics.hpp"
+#include "worker/refresh.hpp"
+#include "worker/store_pool.hpp"
+
+namespace feedmill {
+
+struct WorkerOptions {
+  std::string id;  ///< 32 hex digits, random for each process (RELIABILITY L2)
+  std::size_t lanes = 256;
+  Milliseconds lease{90'000};
+  Milliseconds poll{500};  ///< a feed that becomes due is noticed within it
+  HostLimits host;
+  std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second, 0 = unpaced (HTTP P12)
+  Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
+  Milliseconds release{2'000};        ///< for giving claims back
+};
+
+/// Which feeds a worker takes.
+struct WorkerScope {
+  bool once = false;              ///< every feed that is due at the start once, unpaced, then end
+  std::vector<std::string> only;  ///< just these, due or not, then end; empty = by schedule
+};
+
+/// Must outlive its run(). Everything on the executor's one thread.
+class Worker {
+ public:
+  /// `tell`: called after each refresh, besides metrics and log.
+  Worker(boost::asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
+         WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell = {});
+
+  /// How it ended: all claims given back or finished, or not.
+  enum class End { clean, claims_left };
+
+  /// Claims and refreshes until stop(), or until the scope is done. Not cancellable: call stop().
+  boost::asio::awaitable<End> run();
+
+  /// First call: no new claim, refreshes in flight may finish within `drain`. Second: they are cancelled now.
+  void stop();
+  bool stopping() const { return stops_ > 0; }
+
+  /// The store answered lately, and this worker has claimed without error.
+  bool store_is_usable() const { return !store_down_since_; }
+  std::string store_trouble() const { return store_trouble_; }
+  std::size_t in_flight() const { return in_flight_; }
+
+ private:
+  /// A place for one refresh under way.
+  struct Lane {
+    boost::asio::cancellation_signal cancel;
+    std::optional<Claim> claim;
+  };
+
+  boost::asio::awaitable<void> claim_until_stopped();
+  boost::asio::awaitable<StoreResult<ClaimBatch>> claim(std::size_t max);
+  boost::asio::awaitable<void> wait_for_lanes();
+  boost::asio::awaitable<void> pause(Milliseconds longest);
+  boost::asio::awaitable<void> drain();
+  boost::asio::awaitable<End> give_back();
+  boost::asio::awaitable<Report> refresh_in(Lane& lane);
+  void start(Claim claim);
+  void finished(Lane& lane, const std::exception_ptr& error, Report report);
+  std::size_t allowed_now();
+  void charge(const ClaimBatch& batch);
+  void store_went(const StoreError& error);
+  void store_came();
+  void note_batch(const ClaimBatch& batch);
+  bool scope_is_done() const;
+  void tell_changed();
+
+  boost::asio::any_io_executor executor_;
+  Refresher& refresher_;
+  StorePool& store_;
+  Metrics& metrics_;
+  Log& log_;
+  WorkerOptions options_;
+  WorkerScope scope_;
+  const bool selected_;  // the scope names feeds
+  std::function<void(const Report&)> tell_;
+
+  std::vector<Lane> lanes_;  // never grows: refreshes refer into it
+  std::vector<Lane*> free_;
+  std::size_t in_flight_ = 0;
+  boost::asio::steady_timer changed_;  // cancelled when a lane got free or stop() was called
+
+  int stops_ = 0;
+  std::chrono::steady_clock::time_point stop_at_;  // end of the drain, once stopping
+  std::uint64_t request_ = 0;
+  bool repeat_request_ = false;  // the answer to the last claim was lost
+  std::optional<Milliseconds> once_start_;
+  std::map<std::string, Milliseconds> deferred_;  // of `once`: put off by their host's gate
+  bool exhausted_ = false;
+
+  double tokens_ = 0;  // of overdue feeds
+  std::chrono::steady_clock::time_point tokens_at_;
+
+  std::optional<std::chrono::steady_clock::time_point> store_down_since_;
+  std::string store_trouble_;
+  std::uint64_t store_errors_ = 0;  // since it went down
+  int store_attempts_ = 0;
+};
+
+}  // namespace feedmill
