@@ -9,6 +9,7 @@
 #include <simdjson.h>
 
 #include "parsers/charset_detect.hpp"
+#include "parsers/charset_tables.hpp"
 #include "parsers/entities.hpp"
 #include "parsers/strings.hpp"
 
@@ -70,6 +71,92 @@ constexpr Alias aliases[] = {{"ascii", "CP1252"},
                              {"maccentraleurope", "MAC-CENTRALEUROPE"},
                              {"maclatin2", "MAC-CENTRALEUROPE"},
                              {"cp-is", "IBM861"},
+                             {"csibm861", "IBM861"},
+                             {"cp-gr", "CP869"},
+                             {"macgreek", "mac-greek"},
+                             {"maciceland", "mac-iceland"},
+                             {"macturkish", "mac-turkish"},
+                             {"mac-latin2", "MAC-CENTRALEUROPE"},
+                             {"mac-centeuro", "MAC-CENTRALEUROPE"},
+                             {"cp866u", "CP1125"},
+                             {"ibm1125", "CP1125"},
+                             {"kz-1048", "RK1048"},
+                             {"kz1048", "RK1048"},
+                             {"strk1048-2002", "RK1048"},
+                             {"rk1048", "RK1048"},
+                             {"cp154", "PT154"},
+                             {"ptcp154", "PT154"},
+                             {"csptcp154", "PT154"},
+                             {"cyrillic-asian", "PT154"},
+                             {"ibm1051", "HP-ROMAN8"},
+                             {"cp1051", "HP-ROMAN8"},
+                             {"hp-roman8", "HP-ROMAN8"},
+                             {"ms1361", "JOHAB"},
+                             {"shiftjis", "CP932"},
+                             {"s-jis", "CP932"},
+                             {"mskanji", "CP932"},
+                             {"csshiftjis", "CP932"},
+                             {"932", "CP932"},
+                             {"x-mac-japanese", "CP932"},
+                             {"ms932", "CP932"},
+                             {"ks-c-5601", "CP949"},
+                             {"ksx1001", "CP949"},
+                             {"ks-x-1001", "CP949"},
+                             {"ms949", "CP949"},
+                             {"949", "CP949"},
+                             {"x-mac-korean", "CP949"},
+                             {"euckr", "CP949"},
+                             {"big5-tw", "BIG5-HKSCS"},
+                             {"csbig5", "BIG5-HKSCS"},
+                             {"hkscs", "BIG5-HKSCS"},
+                             {"950", "CP950"},
+                             {"ms950", "CP950"},
+                             {"x-mac-trad-chinese", "BIG5-HKSCS"},
+                             {"gb2312-1980", "GB18030"},
+                             {"gb2312-80", "GB18030"},
+                             {"gb18030-2000", "GB18030"},
+                             {"csiso58gb231280", "GB18030"},
+                             {"936", "GB18030"},
+                             {"iso-ir-58", "GB18030"},
+                             {"eucgb2312-cn", "GB18030"},
+                             {"x-mac-simp-chinese", "GB18030"},
+                             {"ms936", "GB18030"},
+                             {"ujis", "EUC-JP"},
+                             {"u-jis", "EUC-JP"},
+                             {"eucjp", "EUC-JP"},
+                             {"eucjis2004", "EUC-JISX0213"},
+                             {"euc-jis-2004", "EUC-JISX0213"},
+                             {"eucjisx0213", "EUC-JISX0213"},
+                             {"jisx0213", "EUC-JISX0213"},
+                             {"sjis-2004", "SHIFT_JISX0213"},
+                             {"s-jis-2004", "SHIFT_JISX0213"},
+                             {"shift-jis-2004", "SHIFT_JISX0213"},
+                             {"shiftjis2004", "SHIFT_JISX0213"},
+                             {"sjisx0213", "SHIFT_JISX0213"},
+                             {"s-jisx0213", "SHIFT_JISX0213"},
+                             {"shift-jisx0213", "SHIFT_JISX0213"},
+                             {"iso-2022-jp-1", "ISO-2022-JP-2"},
+                             {"iso2022jp-1", "ISO-2022-JP-2"},
+                             {"iso2022-jp-1", "ISO-2022-JP-2"},
+                             {"iso2022jp-2", "ISO-2022-JP-2"},
+                             {"iso2022jp-3", "ISO-2022-JP-3"},
+                             {"iso-2022-jp-2004", "ISO-2022-JP-3"},
+                             {"iso2022jp-2004", "ISO-2022-JP-3"},
+                             {"iso2022-jp-2004", "ISO-2022-JP-3"},
+                             {"iso-2022-jp-ext", "ISO-2022-JP-3"},
+                             {"iso2022jp-ext", "ISO-2022-JP-2"},
+                             {"iso2022-jp-ext", "ISO-2022-JP-2"},
+                             {"iso2022-jp", "ISO-2022-JP"},
+                             {"iso2022-jp-2", "ISO-2022-JP-2"},
+                             {"iso2022-jp-3", "ISO-2022-JP-3"},
+                             {"iso2022-kr", "ISO-2022-KR"},
+                             {"l9", "ISO-8859-15"},
+                             {"iso-celtic", "ISO-8859-14"},
+                             {"koi8-ru", "KOI8-U"},
+                             {"csibm858", "CP858"},
+                             {"elot-928", "ISO-8859-7"},
+                             {"ks-c-5601-1987", "CP949"},
+                             {"johab", "JOHAB"},
                              {"utf8", "UTF-8"},
                              {"utf-8", "UTF-8"},
                              {"u8", "UTF-8"},
@@ -114,6 +201,19 @@ std::string decode_windows_1252(std::string_view bytes) {
   return out;
 }
 
+std::string decode_bytes(std::string_view bytes, const ByteTable& table) {
+  std::string out;
+  out.reserve(bytes.size() + bytes.size() / 8);
+  for (const char c : bytes) {
+    if (is_ascii(c)) {
+      out += c;
+    } else {
+      append_utf8(out, table.upper[static_cast<unsigned char>(c) - 0x80U]);
+    }
+  }
+  return out;
+}
+
 // The label in the form our table and iconv know: lower case, "_" as "-" where that makes a known name.
 std::string normal_label(std::string_view label) {
   label = trim(label);
@@ -122,18 +222,33 @@ std::string normal_label(std::string_view label) {
   return lower(trim(label).substr(0, 64));
 }
 
+// Labels that name a number or a year besides the encoding: iso_8859_2_1987, 1251, iso-ir-101 stays as it is.
+std::string spelled_for_iconv(std::string dashed) {
+  if (dashed.find_first_not_of("0123456789") == std::string::npos) return "cp" + dashed;
+  if (istarts_with(dashed, "windows-")) return "cp" + dashed.substr(8);
+  if (istarts_with(dashed, "iso8859-")) dashed.insert(3, "-");
+  if (istarts_with(dashed, "iso-8859-")) return dashed.substr(0, dashed.find('-', 9));
+  return dashed;
+}
+
+const ByteTable* find_byte_table(std::string_view name) {
+  const auto* table = std::find_if(std::begin(byte_tables), std::end(byte_tables),
+                                   [&](const ByteTable& candidate) { return candidate.label == name; });
+  return table == std::end(byte_tables) ? nullptr : table;
+}
+
 std::string iconv_name(const std::string& label) {
   std::string dashed = label;
   std::replace(dashed.begin(), dashed.end(), '_', '-');
   for (const Alias& alias : aliases) {
     if (alias.label == label || alias.label == dashed) return std::string(alias.iconv_name);
   }
-  if (istarts_with(dashed, "windows-")) return "CP" + dashed.substr(8);
   // Only plain names: iconv gives "/", "," and the empty name a meaning of their own. UTF-7 hides markup.
   if (dashed.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.:()") != std::string::npos) return {};
-  if (dashed.empty() || dashed.find("utf-7") != std::string::npos || dashed.find("utf7") != std::string::npos)
+  if (dashed.empty() || dashed.find("utf-7") != std::string::npos || dashed.find("utf7") != std::string::npos) {
     return {};
-  return label;
+  }
+  return spelled_for_iconv(dashed);
 }
 
 class Iconv {
@@ -211,6 +326,7 @@ std::optional<std::string> decode_as(std::string_view bytes, const std::string& 
     return replace_invalid(bytes, bad);
   }
   if (name == "CP1252") return decode_windows_1252(bytes);
+  if (const ByteTable* table = find_byte_table(name)) return decode_bytes(bytes, *table);
   Iconv converter(name);
   if (!converter.valid()) return std::nullopt;
   return converter.convert(bytes, bad);

@@ -2,6 +2,7 @@
 #include <simdjson.h>
 
 #include "parsers/formats.hpp"
+#include "parsers/json_salvage.hpp"
 #include "parsers/reading.hpp"
 #include "parsers/strings.hpp"
 #include "parsers/url.hpp"
@@ -16,11 +17,19 @@ using simdjson::dom::object;
 
 constexpr std::size_t max_json_depth = 64;  // SECURITY §3
 
+// Trimmed, and without the control characters that escapes may bring in (SECURITY X3).
+std::string clean(std::string_view text) {
+  std::string out(trim(text));
+  std::erase_if(out,
+                [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F; });
+  return out;
+}
+
 // A scalar as text: identity may be a number. "" for anything else.
 std::string scalar(const element& value) {
   switch (value.type()) {
     case element_type::STRING:
-      return std::string(trim(std::string_view(value.get_string().value_unsafe())));
+      return clean(value.get_string().value_unsafe());
     case element_type::BOOL:
       return value.get_bool().value_unsafe() ? "true" : "false";
     case element_type::INT64:
@@ -263,10 +272,16 @@ class JsonFeedReader {
 
 bool parse_json_feed(std::string_view text, std::string_view document_base, Feed& feed) {
   simdjson::dom::parser parser;
-  if (parser.allocate(text.size(), max_json_depth) != simdjson::SUCCESS) return false;
   element document;
   object root;
-  if (parser.parse(text.data(), text.size()).get(document) != simdjson::SUCCESS) return false;
+  if (parser.allocate(text.size(), max_json_depth) != simdjson::SUCCESS) return false;
+  if (const auto error = parser.parse(text.data(), text.size()).get(document); error != simdjson::SUCCESS) {
+    const std::string repaired = salvage_json(text, max_json_depth - 1);
+    if (parser.allocate(repaired.size(), max_json_depth) != simdjson::SUCCESS) return false;
+    if (parser.parse(repaired.data(), repaired.size()).get(document) != simdjson::SUCCESS) return false;
+    feed.bozo = Bozo::malformed_json;
+    feed.bozo_detail = simdjson::error_message(error);
+  }
   if (document.get(root) != simdjson::SUCCESS) return false;
   std::string version;
   bool items = false;

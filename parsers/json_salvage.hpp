@@ -1,0 +1,15 @@
+// Broken JSON → JSON that says as much of the same as possible.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// Rewrites text that is meant to be JSON: comments and trailing commas go, missing commas and colons come, single
+/// quotes and bare names become strings, raw control characters and bad escapes are repaired, what is open at the end
+/// is closed, what follows the first value is left out. Values nested deeper than `max_depth` become null. Linear.
+std::string salvage_json(std::string_view text, std::size_t max_depth);
+
+}  // namespace feedmill
