@@ -86,7 +86,7 @@ std::string read_value(std::string_view text, std::uint32_t& into) {
 }
 
 std::string read_value(std::string_view text, std::chrono::milliseconds& into) {
-  const auto duration = parse_duration(text);
+  const auto duration = read_duration(text);
   if (!duration) return "write a duration with its unit: 500ms 90s 15min 24h 7d";
   into = *duration;
   return {};

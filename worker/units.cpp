@@ -39,7 +39,7 @@ std::string format_quantity(std::uint64_t quantity, std::span<const Unit> units)
 
 }  // namespace
 
-std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
+std::optional<std::chrono::milliseconds> read_duration(std::string_view text) {
   const auto quantity = parse_quantity(text, duration_units);
   if (!quantity) return std::nullopt;
   return std::chrono::milliseconds(static_cast<std::int64_t>(*quantity));

@@ -10,12 +10,12 @@
 namespace feedmill {
 
 /// "500ms" "90s" "15min" "24h" "7d", or "0". Nothing for anything else: no unit, a sign, a fraction, overflow.
-std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+std::optional<std::chrono::milliseconds> read_duration(std::string_view text);
 
 /// "0" "512B" "64KiB" "16MiB" "2GiB", in bytes. Nothing for anything else.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-/// In the largest unit that says it exactly: "90s", "15min". parse_duration reads it back.
+/// In the largest unit that says it exactly: "90s", "15min". read_duration reads it back.
 std::string format_duration(std::chrono::milliseconds duration);
 
 /// In the largest unit that says it exactly: "64KiB". parse_size reads it back.

@@ -12,7 +12,7 @@ struct UnitCase {
 
 class Durations : public testing::TestWithParam<UnitCase> {};
 TEST_P(Durations, AreRead) {
-  const auto duration = parse_duration(GetParam().text);
+  const auto duration = read_duration(GetParam().text);
   EXPECT_EQ(duration ? duration->count() : -1, GetParam().expected) << GetParam().text;
 }
 INSTANTIATE_TEST_SUITE_P(All, Durations,
@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(All, Sizes,
 
 TEST(Units, AreWrittenAsTheyAreRead) {
   for (const char* text : {"1ms", "1500ms", "90s", "15min", "36h", "7d", "0s"})
-    EXPECT_EQ(format_duration(*parse_duration(text)), text);
+    EXPECT_EQ(format_duration(*read_duration(text)), text);
   for (const char* text : {"1B", "1KiB", "1536KiB", "16MiB", "3GiB", "0B"})
     EXPECT_EQ(format_size(*parse_size(text)), text);
   EXPECT_EQ(format_duration(std::chrono::minutes(60)), "1h");
