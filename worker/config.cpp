@@ -93,7 +93,7 @@ std::string read_value(std::string_view text, std::chrono::milliseconds& into) {
 }
 
 std::string read_value(std::string_view text, std::uint64_t& into) {
-  const auto size = parse_size(text);
+  const auto size = read_size(text);
   if (!size) return "write a size with its unit: 64KiB 16MiB";
   into = *size;
   return {};

@@ -362,7 +362,9 @@ bool Log::write_out(std::string_view text) {
 // --- log_refresh -----------------------------------------------------------------------------------------------------
 
 void log_refresh(Log& log, const Report& report) {
-  const bool changed = report.state_from != report.state_to;
+  // A first success is what everybody expects, and an import would bring thousands of such lines (HTTP §4).
+  const bool expected = report.state_from == "new" && report.state_to == "healthy";
+  const bool changed = report.state_from != report.state_to && !expected;
   if (!changed && !report.moved && !log.enabled(LogLevel::debug)) return;
   const std::string feed = feed_id(report.feed_url);
   const std::string next_due = format_time(std::chrono::system_clock::now() + report.next_in);

@@ -140,10 +140,14 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   note_conditional(report, claim, fetched);
   const Exchange exchange = exchange_of(request, fetched);
 
-  const auto read_from = std::chrono::steady_clock::now();
-  const auto work = [&] { return read(fetched, claim.state, options_.reading); };
-  const Reading reading = has_document(fetched) ? co_await run_on(cpu_, work) : work();
-  if (has_document(fetched)) report.parse = std::chrono::steady_clock::now() - read_from;
+  Reading reading;
+  if (has_document(fetched)) {
+    const auto read_from = std::chrono::steady_clock::now();
+    co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, options_.reading); });
+    report.parse = std::chrono::steady_clock::now() - read_from;
+  } else {
+    reading = read(fetched, claim.state, options_.reading);
+  }
   note_reading(report, claim, reading);
 
   StoreResult<void> looked_up;

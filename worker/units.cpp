@@ -45,7 +45,7 @@ std::optional<std::chrono::milliseconds> read_duration(std::string_view text) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(*quantity));
 }
 
-std::optional<std::uint64_t> parse_size(std::string_view text) {
+std::optional<std::uint64_t> read_size(std::string_view text) {
   return parse_quantity(text, size_units);
 }
 

@@ -13,12 +13,12 @@ namespace feedmill {
 std::optional<std::chrono::milliseconds> read_duration(std::string_view text);
 
 /// "0" "512B" "64KiB" "16MiB" "2GiB", in bytes. Nothing for anything else.
-std::optional<std::uint64_t> parse_size(std::string_view text);
+std::optional<std::uint64_t> read_size(std::string_view text);
 
 /// In the largest unit that says it exactly: "90s", "15min". read_duration reads it back.
 std::string format_duration(std::chrono::milliseconds duration);
 
-/// In the largest unit that says it exactly: "64KiB". parse_size reads it back.
+/// In the largest unit that says it exactly: "64KiB". read_size reads it back.
 std::string format_size(std::uint64_t bytes);
 
 /// RFC 3339 in UTC with milliseconds: "2026-03-01T12:00:00.123Z".

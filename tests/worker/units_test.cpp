@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(All, Durations,
 
 class Sizes : public testing::TestWithParam<UnitCase> {};
 TEST_P(Sizes, AreRead) {
-  const auto size = parse_size(GetParam().text);
+  const auto size = read_size(GetParam().text);
   EXPECT_EQ(size ? static_cast<std::int64_t>(*size) : -1, GetParam().expected) << GetParam().text;
 }
 INSTANTIATE_TEST_SUITE_P(All, Sizes,
@@ -38,7 +38,7 @@ TEST(Units, AreWrittenAsTheyAreRead) {
   for (const char* text : {"1ms", "1500ms", "90s", "15min", "36h", "7d", "0s"})
     EXPECT_EQ(format_duration(*read_duration(text)), text);
   for (const char* text : {"1B", "1KiB", "1536KiB", "16MiB", "3GiB", "0B"})
-    EXPECT_EQ(format_size(*parse_size(text)), text);
+    EXPECT_EQ(format_size(*read_size(text)), text);
   EXPECT_EQ(format_duration(std::chrono::minutes(60)), "1h");
 }
 
