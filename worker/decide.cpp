@@ -246,12 +246,13 @@ class Decider {
       state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, new_entries);
     }
     set_state("healthy");
-    plan(due_after_success(options_.schedule, context_, state.new_per_week, state.last_new,
-                           read_schedule_hints(state.hints)));
+    context_.last_new = state.last_new;
+    plan(due_after_success(options_.schedule, context_, state.new_per_week, read_schedule_hints(state.hints)));
   }
 
   void fail(const Failure& failure, std::string detail) {
     FeedState& state = decision_.commit.state;
+    context_.last_new = state.last_new;
     decision_.outcome = Outcome::failed;
     decision_.reason = failure.reason;
     state.last_outcome = to_string(Outcome::failed);
