@@ -215,7 +215,10 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
   // Step 4.
   Milliseconds interval = std::clamp(want, floor, ceiling);
   if (want < floor) next.won = context.interval_min ? "override" : "floor";
-  if (want > ceiling) next.won = context.interval_max ? "override" : is_dormant(context) ? "dormant" : "ceiling";
+  if (want > ceiling) {
+    const bool told = context.interval_max || (context.interval_min && ceiling == floor);
+    next.won = told ? "override" : is_dormant(context) ? "dormant" : "ceiling";
+  }
 
   // Step 5.
   at_least(next, interval, context, {context.fresh.code, context.fresh.fresh.count(), context.fresh.from});
