@@ -27,6 +27,9 @@ struct StoreOptions {
   bool signals_deleted = false;  ///< publish post_deleted for trims (OPERATIONS signals.deleted)
 };
 
+/// How `feed_url` ends when that is how our own keys end (":sort" …): such a feed cannot be stored. "" when it can.
+std::string_view forbidden_ending(std::string_view feed_url);
+
 /// One blocking connection to the store. Not thread-safe: the worker gives each its own thread.
 /// A call lasts at most `timeout`; it connects, loads the scripts and authenticates when needed, and never retries:
 /// after an error the caller decides (RELIABILITY E3). Texts in errors never hold the password.
