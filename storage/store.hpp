@@ -18,7 +18,7 @@ template <class T>
 using StoreResult = boost::system::result<T, StoreError>;
 
 struct StoreOptions {
-  std::string url{};      ///< redis://[user[:password]@]host[:port][/db], unix:///path[?db=N] or unix:/path
+  std::string url{};       ///< redis://[user[:password]@]host[:port][/db], unix:///path[?db=N] or unix:/path
   std::string password{};  ///< wins over the one in the URL
   std::string key_prefix{};
   Milliseconds timeout{5000};  ///< of one command, of connecting
