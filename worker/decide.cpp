@@ -173,7 +173,7 @@ class Decider {
     commit.retention.listed = document.entries.size();
     tell_feed(document, first);
     decision_.unchanged = diff.unchanged;
-    succeed(commit.entries.empty() ? Outcome::unchanged : Outcome::updated, first ? 0 : created, first);
+    succeed(commit.entries.empty() ? Outcome::unchanged : Outcome::updated, created, first);
   }
 
   void operator()(const SameBody& same) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,6 +134,10 @@ struct Row {
   const char* state = "healthy";
   int last_status = 0;
 };
+
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.name << ", " << to_string(row.reason);
+}
 
 class Rows : public testing::TestWithParam<Row> {};
 
@@ -282,11 +287,8 @@ TEST_P(Rows, SayWhatFollows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Rows, testing::ValuesIn(all_rows()), [](const auto& test) {
-  std::string name = std::string(test.param.name) + "_" + std::to_string(test.param.last_status) + "_" +
-                     std::string(to_string(test.param.reason)) + "_" + std::to_string(test.index);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '.' || c == '_'; }, 'I');
-  return name;
+  const int status = test.param.last_status;
+  return std::to_string(test.index) + test.param.name + (status == 0 ? "" : std::to_string(status));
 });
 
 TEST(Decide, BacksOffFurtherAfterEachFailureOfAKind) {

@@ -353,6 +353,19 @@ TEST(Schedule, StepsOverSkippedHoursAndDays) {
   }
 }
 
+TEST(Schedule, SpreadsFeedsThatSkippedTheSameHour) {
+  std::array<int, 30> by_minute{};
+  for (int i = 0; i < 3000; ++i) {
+    const std::string url = feed_url + std::to_string(i);
+    DueContext context = a_context();
+    context.feed_url = url;
+    const Milliseconds due = due_after_success({}, context, 1000, {0, 0, 1U << 13U, 0}).due;
+    ++by_minute.at(static_cast<std::size_t>((due - now - hours(2)) / minutes(1)));
+  }
+  EXPECT_LE(*std::max_element(by_minute.begin(), by_minute.end()), 150);
+  EXPECT_GE(*std::min_element(by_minute.begin(), by_minute.end()), 60);
+}
+
 TEST(Schedule, NeverPlansFurtherThanAMonth) {
   DueContext context = a_context();
   context.interval_min = days(30);
