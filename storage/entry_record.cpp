@@ -16,8 +16,8 @@ namespace {
 namespace json = boost::json;
 
 // SECURITY §3.
-constexpr std::size_t max_title = 8 * 1024, max_author = 1024, max_summary = 64 * 1024, max_content = 1024 * 1024;
-constexpr std::size_t max_url = 2048, max_extensions = 256 * 1024;
+constexpr std::size_t max_title = 8U << 10U, max_author = 1U << 10U, max_summary = 64U << 10U, max_content = 1U << 20U;
+constexpr std::size_t max_url = 2048, max_extensions = 256U << 10U;
 
 /// The longest start of `text` that ends with a whole character within `cap`, and outside a tag if it is markup.
 std::string_view cut(std::string_view text, std::size_t cap, bool markup) {

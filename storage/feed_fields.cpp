@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_text = 8 * 1024, max_url = 2048;
+constexpr std::size_t max_text = 8U << 10U, max_url = 2048;
 constexpr std::array noticed{"description", "image", "language", "link", "title"};
 
 const std::string* find(const Fields& fields, std::string_view name) {

@@ -15,7 +15,7 @@ inline constexpr std::array<std::string_view, 4> feed_key_endings{":sort", ":gui
 /// Redis Cluster the partition prefix is "{pNNN}:", which puts all keys of a feed into one slot.
 class Keys {
  public:
-  explicit Keys(std::string key_prefix, std::string partition_prefix = "")
+  explicit Keys(std::string key_prefix, const std::string& partition_prefix = "")
       : key_prefix_(std::move(key_prefix)), prefix_(key_prefix_ + partition_prefix) {}
 
   /// What stands before every key.

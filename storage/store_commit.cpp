@@ -9,7 +9,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t max_posts_per_part = 100;  // RELIABILITY L6: bounds how long Redis is busy
-constexpr std::size_t max_bytes_per_part = 4 * 1024 * 1024;
+constexpr std::size_t max_bytes_per_part = 4U << 20U;
 
 Milliseconds read_ms(ReplyView reply) {
   return Milliseconds(reply.integer());

@@ -196,6 +196,7 @@ StoreResult<FleetFigures> Store::figures() {
   std::vector<std::string> names;
   names.reserve(alive.size());
   std::vector<Words> heartbeats;
+  heartbeats.reserve(alive.size());
   for (const std::string& worker : alive) {
     heartbeats.push_back({"HGET", names.emplace_back(keys.worker(worker)), "in_flight"});
   }

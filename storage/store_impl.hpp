@@ -37,7 +37,7 @@ class Args {
     }
   }
   /// The same, keeping copies.
-  void own_all(Fields fields) {
+  void own_all(Fields&& fields) {
     add(fields.size());
     for (auto& [name, value] : fields) {
       own(std::move(name));

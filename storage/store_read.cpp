@@ -57,6 +57,7 @@ StoreResult<std::vector<StoredEntry>> Store::all_by_order(const std::string& fee
   }
   if (ids.size() > limit) ids.resize(limit);
   std::vector<Words> commands;
+  commands.reserve(ids.size());
   for (const std::string& id : ids) commands.push_back({"HGETALL", id});
   const auto replies = impl_->pipeline(commands);
   if (!replies) return replies.error();

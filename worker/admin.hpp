@@ -64,7 +64,7 @@ class Admin {
 
  private:
   Admin(boost::asio::ip::tcp::acceptor acceptor, Options options, Health health)
-      : acceptor_(std::move(acceptor)), options_(options), health_(std::move(health)) {}
+      : acceptor_(std::move(acceptor)), options_(std::move(options)), health_(std::move(health)) {}
 
   boost::asio::awaitable<void> lane();
   boost::asio::awaitable<void> converse(boost::asio::ip::tcp::socket socket);

@@ -203,7 +203,9 @@ class Process {
     Milliseconds wait(50);
     for (bool told = false; !worker_.stopping();) {
       const StoreResult<void> opened = co_await store_.call([](Store& store) { return store.open(); });
-      if (opened) co_return co_await check_contact();
+      if (opened) {
+        co_return co_await check_contact();
+      }
       const StoreError& error = opened.error();
       const VerbFailure failure = failure_of(error);
       const bool hopeless = error.code == StoreError::Code::unsupported || error.code == StoreError::Code::auth;
@@ -286,7 +288,9 @@ class Process {
   }
 
   asio::awaitable<void> serve_admin() {
-    if (admin_) co_await admin_->serve();
+    if (admin_) {
+      co_await admin_->serve();
+    }
   }
 
   asio::awaitable<void> supervise() {

@@ -19,6 +19,7 @@ using std::chrono::seconds;
 constexpr Milliseconds least_floor = minutes(10);  // HTTP P6: for every address that egress.allow does not open
 constexpr Milliseconds furthest = days(30);
 constexpr Milliseconds dormant_after = days(30);
+constexpr std::int64_t day_s = 24 * 3600L;
 constexpr double week_s = 7.0 * 24 * 3600;
 
 std::int64_t in_seconds(Milliseconds duration) {
@@ -50,11 +51,11 @@ std::optional<unsigned> weekday(std::string_view name) {
 /// 0 when the period is none of the module's words; daily is its default.
 std::int64_t period_seconds(std::string_view word) {
   const std::string period = lower(trimmed(word));
-  if (period.empty() || period == "daily") return 24 * 3600;
   if (period == "hourly") return 3600;
-  if (period == "weekly") return 7 * 24 * 3600;
-  if (period == "monthly") return 30 * 24 * 3600;
-  if (period == "yearly") return 365 * 24 * 3600;
+  if (period.empty() || period == "daily") return day_s;
+  if (period == "weekly") return 7 * day_s;
+  if (period == "monthly") return 30 * day_s;
+  if (period == "yearly") return 365 * day_s;
   return 0;
 }
 
@@ -261,10 +262,11 @@ double decayed_rate(double new_per_week, Milliseconds elapsed, std::uint32_t new
 }
 
 double imported_rate(std::span<const std::int64_t> timestamps, Milliseconds now) {
+  const std::int64_t now_s = in_seconds(now);
   double rate = 0;
   for (const std::int64_t timestamp : timestamps) {
-    const double age = std::max<double>(static_cast<double>(now.count() / 1000 - timestamp), 0);
-    rate += std::exp2(-age / week_s);
+    const std::int64_t age = std::max<std::int64_t>(now_s - timestamp, 0);
+    rate += std::exp2(static_cast<double>(-age) / week_s);
   }
   return std::min(rate, 40.0);
 }

@@ -137,10 +137,14 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
 
 /// Until a good part of the lanes is free, so that one claim takes many feeds; a short while at most, once one is free.
 asio::awaitable<void> Worker::wait_for_lanes() {
-  while (free_.empty() && !stopping()) co_await pause(options_.poll);
+  while (free_.empty() && !stopping()) {
+    co_await pause(options_.poll);
+  }
   const auto until = SteadyClock::now() + gather;
   const std::size_t enough = std::max<std::size_t>(lanes_.size() / 4, 1);
-  while (free_.size() < enough && !stopping() && SteadyClock::now() < until) co_await pause(gather);
+  while (free_.size() < enough && !stopping() && SteadyClock::now() < until) {
+    co_await pause(gather);
+  }
 }
 
 /// Until something changed, `longest` at most.
