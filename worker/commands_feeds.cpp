@@ -51,8 +51,10 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
   }
   const auto added = context.store.add_feeds(feeds);
   if (added.has_error()) return fail(terminal, "add", added.error());
+  std::vector<std::string> just_added;
   for (std::size_t i = 0; i < urls->size(); ++i) {
     const bool is_new = (*added)[i];
+    if (is_new) just_added.push_back((*urls)[i]);
     tell(terminal, is_new ? "added" : "present", (*urls)[i]);
     if (!is_new && (verb.keep || verb.interval_min)) {
       terminal.note(fmt::format("{} was there already and keeps its settings", visible((*urls)[i])));
@@ -60,9 +62,7 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
   }
   if (!verb.now) return exits::done;
   terminal.flush();
-  RefreshVerb refresh;
-  refresh.urls = *urls;
-  return carry_out(refresh, context);
+  return refresh_added(*urls, just_added, context);
 }
 
 int carry_out(const RemoveVerb& verb, const VerbContext& context) {
