@@ -14,6 +14,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/streambuf.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -58,7 +59,7 @@ class EmbeddedRedisTest : public testing::Test {
     return opened.error();
   }
 
-  /// The first line of the server's answer to an inline command.
+  /// The server's answer to an inline command.
   static std::string ask(const EmbeddedRedis& server, const std::string& command) {
     asio::io_context io;
     asio::local::stream_protocol::socket socket(io);
@@ -70,11 +71,20 @@ class EmbeddedRedisTest : public testing::Test {
     std::string line;
     std::getline(in, line);
     if (line.starts_with("$") && line != "$-1\r") {
-      asio::read_until(socket, buffer, "\r\n");
-      std::getline(in, line);
+      const auto size = std::stoul(line.substr(1));
+      if (buffer.size() < size + 2) asio::read(socket, buffer, asio::transfer_exactly(size + 2 - buffer.size()));
+      line.resize(size);
+      in.read(line.data(), static_cast<std::streamsize>(size));
     }
     if (line.ends_with('\r')) line.pop_back();
     return line;
+  }
+
+  /// With everysec the server answers before it has written when an fsync is going on; then SIGKILL takes the answer
+  /// back.
+  static void await_written(const EmbeddedRedis& server) {
+    while (ask(server, "INFO persistence").find("aof_buffer_length:0\r") == std::string::npos)
+      std::this_thread::sleep_for(1ms);
   }
 
   /// Runs `work` in a process of its own that is then killed with SIGKILL, without any clean-up.
@@ -130,14 +140,16 @@ TEST_F(EmbeddedRedisTest, StartsAPrivateServerAndStopsIt) {
 }
 
 TEST_F(EmbeddedRedisTest, IsConfiguredForDurability) {
+  options.max_memory = 64 << 20;
   const auto server = open();
   ASSERT_TRUE(server);
   std::ifstream file(fs::path(server->url().substr(7)).replace_extension(".conf"));
   std::stringstream text;
   text << file.rdbuf();
-  for (const char* line : {"port 0\n", "unixsocketperm 700\n", "appendonly yes\n", "appendfsync everysec\n",
-                           "save \"\"\n", "maxmemory-policy noeviction\n", "daemonize no\n", "protected-mode yes\n",
-                           "enable-debug-command no\n", "enable-module-command no\n", "aof-load-truncated yes\n"})
+  for (const char* line :
+       {"port 0\n", "unixsocketperm 700\n", "appendonly yes\n", "appendfsync everysec\n", "save \"\"\n",
+        "maxmemory-policy noeviction\n", "daemonize no\n", "protected-mode yes\n", "enable-debug-command no\n",
+        "enable-module-command no\n", "aof-load-truncated yes\n", "maxmemory 67108864\n"})
     EXPECT_THAT(text.str(), HasSubstr(line));
 }
 
@@ -212,6 +224,7 @@ TEST_F(EmbeddedRedisTest, LosesNothingHoweverItIsKilled) {
     in_killed_process([&] {
       auto server = EmbeddedRedis::open(options).value();
       ask(*server, "INCR count");
+      await_written(*server);
       if (round % 3 == 0) kill(server->pid(), SIGKILL);  // both at once
       kill(getpid(), SIGKILL);
     });
@@ -440,6 +453,7 @@ TEST_F(EmbeddedRedisTest, RestartsAServerThatDied) {
   ASSERT_TRUE(server);
   const std::string url = server->url();
   ask(*server, "SET a b");
+  await_written(*server);
   const int pid = server->pid();
   kill(pid, SIGKILL);
   std::vector<EmbeddedEvent::Kind> seen;
@@ -474,6 +488,28 @@ TEST_F(EmbeddedRedisTest, TellsWhatTheServerLogs) {
   supervise(*server, [](const EmbeddedEvent& event) {
     return event.kind == EmbeddedEvent::Kind::log_line && event.detail.find("eady to accept") != std::string::npos;
   });
+}
+
+TEST_F(EmbeddedRedisTest, WaitsWhileALargeFileLoads) {
+  constexpr int keys = 200'000;
+  {
+    const auto server = open();
+    ASSERT_TRUE(server);
+    asio::io_context io;
+    asio::local::stream_protocol::socket socket(io);
+    socket.connect(asio::local::stream_protocol::endpoint(server->url().substr(7)));
+    std::string commands;
+    for (int i = 0; i < keys; ++i)
+      commands += "SADD set:" + std::to_string(i % 1000) + " " + std::to_string(i) + "\r\n";
+    std::thread writer([&] { asio::write(socket, asio::buffer(commands)); });
+    std::string replies(std::size_t{keys} * 4, '\0');
+    asio::read(socket, asio::buffer(replies));  // ":1\r\n" each
+    writer.join();
+  }
+  const auto server = open();
+  ASSERT_TRUE(server);
+  EXPECT_EQ(server->state(), EmbeddedRedis::State::ready);
+  EXPECT_EQ(ask(*server, "SCARD set:999"), ":200");
 }
 
 TEST_F(EmbeddedRedisTest, WaitsForALoadInTheBackground) {
