@@ -33,6 +33,9 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 class EmbeddedRedisTest : public testing::Test {
+ public:
+  ~EmbeddedRedisTest() override { fs::remove_all(home); }
+
  protected:
   EmbeddedRedisTest() {
     std::string pattern = (fs::temp_directory_path() / "feedmill-redis-XXXXXX").string();
@@ -40,7 +43,6 @@ class EmbeddedRedisTest : public testing::Test {
     options.data_dir = home / "data";
     options.runtime_dir = home / "run";
   }
-  ~EmbeddedRedisTest() override { fs::remove_all(home); }
 
   std::unique_ptr<EmbeddedRedis> open() {
     auto opened = EmbeddedRedis::open(options);
@@ -301,10 +303,12 @@ TEST_F(EmbeddedRedisTest, CopesWithOddCharactersInPaths) {
 
 TEST_F(EmbeddedRedisTest, RunsTheCheckToolUnderTheServersName) {
   fs::create_directories(home / "bin");
-  for (const char* directory : {"/usr/bin", "/usr/local/bin"})
-    for (const char* tool : {"redis-check-rdb", "valkey-check-rdb"})
+  for (const char* directory : {"/usr/bin", "/usr/local/bin"}) {
+    for (const char* tool : {"redis-check-rdb", "valkey-check-rdb"}) {
       if (fs::exists(fs::path(directory) / tool) && !fs::exists(home / "bin" / tool))
         fs::create_symlink(fs::canonical(fs::path(directory) / tool), home / "bin" / tool);
+    }
+  }
   options.search_path = (home / "bin").string();
   const auto server = open();
   ASSERT_TRUE(server);
@@ -410,12 +414,13 @@ TEST_F(EmbeddedRedisTest, RefusesDataThatIsNotItsOwn) {
 
 TEST_F(EmbeddedRedisTest, RepairsNothingByItself) {
   { ASSERT_EQ(ask(*open(), "SET a b"), "+OK"); }
-  for (const auto& file : fs::directory_iterator(options.data_dir / "appendonlydir"))
+  for (const auto& file : fs::directory_iterator(options.data_dir / "appendonlydir")) {
     if (file.path().string().ends_with(".incr.aof")) {
       std::fstream aof(file.path(), std::ios::in | std::ios::out | std::ios::binary);
       aof.seekp(4);
       aof << "#garbage#";
     }
+  }
   const auto error = open_refused();
   EXPECT_EQ(error.code, EmbeddedError::Code::damaged) << error.detail;
   EXPECT_THAT(error.detail, testing::AllOf(HasSubstr("-check-aof --fix"), HasSubstr(".backup")));
