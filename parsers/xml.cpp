@@ -31,8 +31,8 @@ std::size_t tag_end(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-XmlDocument::XmlDocument(std::string_view text, std::vector<DeclaredEntity> entities)
-    : text_(text), entities_(std::move(entities)), buffer_(text) {
+XmlDocument::XmlDocument(std::string_view text, std::vector<DeclaredEntity> entities, bool mojibake)
+    : text_(text), entities_(std::move(entities)), buffer_(text), mojibake_(mojibake) {
   if (!tree_.load_buffer_inplace(buffer_.data(), buffer_.size(), parse_options, pugi::encoding_utf8) &&
       !tree_.first_child()) {
     return;
@@ -76,7 +76,8 @@ XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
   return result;
 }
 
-void XmlDocument::append_text(std::string& out, std::string_view raw) const {
+bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
+  bool latin = false;
   std::size_t start = 0;
   for (std::size_t at = raw.find('&'); at != std::string_view::npos; at = raw.find('&', at)) {
     const Reference reference = read_reference(raw.substr(at));
@@ -99,11 +100,17 @@ void XmlDocument::append_text(std::string& out, std::string_view raw) const {
       }
     } else if (reference.code != 0) {
       append_utf8(out, reference.code);
+      latin = latin || (reference.code >= 0x80 && reference.code < 0x100);
     }
     at += reference.length;
     start = at;
   }
   out.append(raw.substr(start));
+  return latin;
+}
+
+void XmlDocument::repair(std::string& value) const {
+  if (mojibake_) repair_mojibake(value);
 }
 
 std::string XmlDocument::text(pugi::xml_node element) const {
@@ -115,24 +122,26 @@ std::string XmlDocument::text(pugi::xml_node element) const {
 
 std::string XmlDocument::own_text(pugi::xml_node element) const {
   std::string out;
+  bool latin = mojibake_;
   for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
     if (child.type() == pugi::node_pcdata) {
-      append_text(out, child.value());
+      latin |= append_text(out, child.value());
     } else if (child.type() == pugi::node_cdata) {
       out += child.value();
     }
   }
   trim_in_place(out);
-  repair_mojibake(out);
+  if (latin) repair_mojibake(out);
   return out;
 }
 
 std::string XmlDocument::deep_text(pugi::xml_node element) const {
   std::string out;
+  bool latin = mojibake_;
   pugi::xml_node node = element;
   do {
     if (node.type() == pugi::node_pcdata) {
-      append_text(out, node.value());
+      latin |= append_text(out, node.value());
     } else if (node.type() == pugi::node_cdata) {
       out += node.value();
     }
@@ -144,7 +153,7 @@ std::string XmlDocument::deep_text(pugi::xml_node element) const {
     }
   } while (node != element);
   trim_in_place(out);
-  repair_mojibake(out);
+  if (latin) repair_mojibake(out);
   return out;
 }
 
@@ -180,12 +189,12 @@ std::string_view XmlDocument::inner(pugi::xml_node element) const {
 
 std::string XmlDocument::value(pugi::xml_attribute attribute) const {
   std::string out;
-  append_text(out, attribute.value());
+  const bool latin = append_text(out, attribute.value()) || mojibake_;
   for (char& c : out) {
     if (c == '\n' || c == '\t') c = ' ';  // XML §3.3.3
   }
   trim_in_place(out);
-  repair_mojibake(out);
+  if (latin) repair_mojibake(out);
   return out;
 }
 
