@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "parsers/entity_table.hpp"
 #include "parsers/strings.hpp"
@@ -38,33 +37,6 @@ const EntityRow* find(std::string_view name) {
   const EntityRow* row = std::lower_bound(entity_table + first_of_letter[letter], end, name,
                                           [](const EntityRow& a, std::string_view b) { return a.name < b; });
   return row != end && row->name == name ? row : nullptr;
-}
-
-// The five of XML, which are nearly all that feeds contain. `text` begins with "&" and a letter.
-bool read_predefined(std::string_view text, Reference& reference) {
-  const auto is = [&](std::string_view name) {
-    return text.size() > name.size() + 1 && text[name.size() + 1] == ';' &&
-           std::memcmp(text.data() + 1, name.data(), name.size()) == 0;
-  };
-  const auto found = [&](std::size_t length, std::string_view value) {
-    reference.length = length;
-    reference.name = text.substr(1, length - 2);
-    reference.value = value;
-    reference.closed = true;
-    return true;
-  };
-  switch (text[1]) {
-    case 'l':
-      return is("lt") && found(4, "<");
-    case 'g':
-      return is("gt") && found(4, ">");
-    case 'a':
-      return (is("amp") && found(5, "&")) || (is("apos") && found(6, "'"));
-    case 'q':
-      return is("quot") && found(6, "\"");
-    default:
-      return false;
-  }
 }
 
 Reference read_numeric(std::string_view text) {
@@ -124,7 +96,6 @@ Reference read_reference(std::string_view text) {
   if (text.size() < 2) return {};
   if (text[1] == '#') return read_numeric(text);
   Reference reference;
-  if (read_predefined(text, reference)) return reference;
   std::size_t end = 1;
   while (end < text.size() && end < 40 && is_alnum(text[end])) ++end;
   if (end == 1) return {};

@@ -76,28 +76,36 @@ XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
   return result;
 }
 
+const DeclaredEntity* XmlDocument::find_entity(std::string_view name) const {
+  const auto found =
+      std::find_if(entities_.begin(), entities_.end(), [&](const auto& entity) { return entity.name == name; });
+  return found == entities_.end() ? nullptr : &*found;
+}
+
 bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
   bool latin = false;
   std::size_t start = 0;
   for (std::size_t at = raw.find('&'); at != std::string_view::npos; at = raw.find('&', at)) {
-    const Reference reference = read_reference(raw.substr(at));
-    std::string_view value = reference.value;
-    if (!reference.numeric && reference.closed) {
-      for (const DeclaredEntity& entity : entities_) {
-        if (entity.name == reference.name) value = entity.value;
-      }
+    const std::string_view rest = raw.substr(at);
+    if (const char c = predefined_entity(rest); c != '\0') {  // nearly all of them
+      out.append(raw.data() + start, at - start);
+      out += c;
+      at += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
+      start = at;
+      continue;
     }
-    if (!reference.closed || (!reference.numeric && value.empty())) {
+    const Reference reference = read_reference(rest);
+    const DeclaredEntity* declared = reference.numeric || entities_.empty() ? nullptr : find_entity(reference.name);
+    const bool known = reference.numeric || declared != nullptr || !reference.value.empty();
+    if (!reference.closed || !known) {
       ++at;
       continue;
     }
     out.append(raw.substr(start, at - start));
-    if (!reference.numeric) {
-      if (value.data() != reference.value.data()) {
-        append_decoded(out, value);
-      } else {
-        out.append(value);
-      }
+    if (declared != nullptr) {
+      append_decoded(out, declared->value);
+    } else if (!reference.numeric) {
+      out.append(reference.value);
     } else if (reference.code != 0) {
       append_utf8(out, reference.code);
       latin = latin || (reference.code >= 0x80 && reference.code < 0x100);
@@ -125,7 +133,9 @@ std::string XmlDocument::own_text(pugi::xml_node element) const {
   bool latin = mojibake_;
   for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
     if (child.type() == pugi::node_pcdata) {
-      latin |= append_text(out, child.value());
+      const std::string_view raw = child.value();
+      out.reserve(out.size() + raw.size());
+      latin |= append_text(out, raw);
     } else if (child.type() == pugi::node_cdata) {
       out += child.value();
     }

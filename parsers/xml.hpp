@@ -105,6 +105,7 @@ class XmlDocument {
   };
 
   XmlName resolve(std::string_view qualified, bool element) const;
+  const DeclaredEntity* find_entity(std::string_view name) const;
   // True when a reference brought in a character between U+0080 and U+00FF.
   bool append_text(std::string& out, std::string_view raw) const;
   void declare(std::string_view prefix, std::string_view uri);
