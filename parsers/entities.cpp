@@ -96,9 +96,9 @@ Reference read_reference(std::string_view text) {
   if (text.size() < 2) return {};
   if (text[1] == '#') return read_numeric(text);
   Reference reference;
-  std::size_t end = 1;
+  if (!is_alpha(text[1])) return {};
+  std::size_t end = 2;
   while (end < text.size() && end < 40 && is_alnum(text[end])) ++end;
-  if (end == 1) return {};
   reference.name = text.substr(1, end - 1);
   reference.closed = end < text.size() && text[end] == ';';
   reference.length = end + (reference.closed ? 1 : 0);

@@ -61,6 +61,10 @@ void append_text(std::string& out, std::string_view text) {
     } else {
       const Reference reference = read_reference(text.substr(at));
       out += reference.length != 0 && reference.closed ? "&" : "&amp;";
+      if (reference.closed && reference.name.starts_with("#X")) {  // XML knows the small x only
+        out += "#x";
+        start += 2;
+      }
     }
   }
   out.append(text.substr(start));
