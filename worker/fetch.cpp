@@ -30,6 +30,7 @@ bool is_redirect(int status) {
 HttpClientOptions client_options(const FetchOptions& options) {
   HttpClientOptions result;
   result.egress = options.egress;
+  result.resolver = options.resolver;
   result.connect_timeout = options.connect;
   result.max_body_bytes = options.max_body_bytes;
   result.max_connections = options.max_connections;

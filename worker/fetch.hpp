@@ -91,6 +91,7 @@ struct FetchOptions {
   bool http2 = true;
   bool allow_downgrade = false;  ///< follow redirects from https to http
   EgressPolicy egress;
+  ResolverOptions resolver;
   std::string contact;  ///< URL for the User-Agent, "" for none
   std::size_t max_connections = 256 + 16;
 };

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "worker/descriptor_watch.hpp"
+#include "worker/web_url.hpp"
 
 namespace feedmill {
 namespace {
@@ -96,6 +97,39 @@ struct Refusal {
   std::string detail;
 };
 
+/// Of anything but Egress::allowed.
+Refusal refusal_of(Egress verdict, std::string_view address, unsigned port) {
+  if (verdict == Egress::blocked_port) {
+    return {Reason::egress_port, "port " + std::to_string(port) + " is not open for requests"};
+  }
+  return {Reason::egress_blocked, std::string(address) + " is no public address"};
+}
+
+/// What the egress policy leaves of a host's addresses, at most 8, joined by commas (HTTP D5); if none, why.
+struct Usable {
+  std::string list;
+  Reason reason{};
+  std::string detail;
+};
+
+Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigned port) {
+  constexpr std::size_t most = 8;
+  Usable usable;
+  std::size_t count = 0;
+  for (const std::string& address : addresses) {
+    const Egress verdict = egress.check(address, static_cast<std::uint16_t>(port));
+    if (verdict != Egress::allowed) {
+      Refusal refusal = refusal_of(verdict, address, port);
+      usable.reason = refusal.reason;
+      usable.detail = std::move(refusal.detail);
+    } else if (count++ < most) {
+      if (!usable.list.empty()) usable.list += ',';
+      usable.list += address.find(':') != address.npos ? "[" + address + "]" : address;
+    }
+  }
+  return usable;
+}
+
 }  // namespace
 
 /// The multi handle and what it needs of the loop: one timer, and watches on the sockets it waits for.
@@ -111,6 +145,7 @@ class HttpClient::Engine {
 
   Easy take_handle();
   void give_back(Easy easy);
+  std::vector<std::string> resolve_lines(const std::string& line);
   void add(CURL* easy);
   void remove(CURL* easy);
 
@@ -126,6 +161,7 @@ class HttpClient::Engine {
   HttpClientOptions options_;
   DescriptorWatches watches_;
   std::vector<Easy> idle_;
+  std::string forget_line_;         ///< takes the addresses of the last transfer out of libcurl's cache
   std::shared_ptr<Engine*> alive_;  ///< what timer callbacks hold; null inside once we are gone
   asio::steady_timer timer_;
   CURLM* multi_;
@@ -134,7 +170,8 @@ class HttpClient::Engine {
 /// A request in flight: joins the multi handle when made, leaves it when destroyed.
 class HttpClient::Transfer {
  public:
-  Transfer(Engine& engine, const HttpRequest& request);
+  /// `resolve_line`: the addresses to use, as CURLOPT_RESOLVE has it; "" when the URL holds one.
+  Transfer(Engine& engine, const HttpRequest& request, const std::string& resolve_line);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -166,7 +203,7 @@ class HttpClient::Transfer {
 
   Engine& engine_;
   Easy easy_;
-  List header_list_;
+  List header_list_, resolve_list_;
   char error_text_[CURL_ERROR_SIZE]{};
   CURLcode code_ = CURLE_OK;
   steady_clock::time_point deadline_;
@@ -220,6 +257,18 @@ void HttpClient::Engine::give_back(Easy easy) {
   idle_.push_back(std::move(easy));
 }
 
+/// libcurl walks through its cache of addresses after every transfer. Ours is the one that counts: each transfer takes
+/// out what the one before it has put in and looked up.
+std::vector<std::string> HttpClient::Engine::resolve_lines(const std::string& line) {
+  std::vector<std::string> lines;
+  if (line.empty()) return lines;
+  if (!forget_line_.empty()) lines.push_back(std::move(forget_line_));
+  const std::size_t port = line.find(':') + 1;
+  forget_line_ = "-" + line.substr(1, line.find(':', port) - 1);
+  lines.push_back(line);
+  return lines;
+}
+
 void HttpClient::Engine::add(CURL* easy) {
   if (curl_multi_add_handle(multi_, easy) != CURLM_OK) throw std::bad_alloc();
 }
@@ -270,11 +319,12 @@ void HttpClient::Engine::act(curl_socket_t socket, int events) {
   }
 }
 
-HttpClient::Transfer::Transfer(Engine& engine, const HttpRequest& request)
+HttpClient::Transfer::Transfer(Engine& engine, const HttpRequest& request, const std::string& resolve_line)
     : done(engine.executor()),
       engine_(engine),
       easy_(engine.take_handle()),
       header_list_(list_of(request.header_lines)),
+      resolve_list_(list_of(engine.resolve_lines(resolve_line))),
       deadline_(request.deadline) {
   configure(request);
   engine_.add(easy_.get());
@@ -317,6 +367,7 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
 
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_HTTPHEADER, header_list_.get());
+  set(easy, CURLOPT_RESOLVE, resolve_list_.get());
   set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
 
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
@@ -349,15 +400,8 @@ bool HttpClient::Transfer::refuse(Reason reason, std::string detail) {
 }
 
 bool HttpClient::Transfer::egress_allows(Egress verdict, std::string_view address, unsigned port) {
-  switch (verdict) {
-    case Egress::allowed:
-      return true;
-    case Egress::blocked_port:
-      return refuse(Reason::egress_port, "port " + std::to_string(port) + " is not open for requests");
-    case Egress::blocked_address:
-      break;
-  }
-  return refuse(Reason::egress_blocked, std::string(address) + " is no public address");
+  if (verdict != Egress::allowed) refusal_ = refusal_of(verdict, address, port);
+  return verdict == Egress::allowed;
 }
 
 /// Every connection begins here (SECURITY E1). After a refusal libcurl tries the next address.
@@ -542,12 +586,42 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
 }
 
 HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
-    : engine_(std::make_unique<Engine>(std::move(executor), std::move(options))) {}
+    : resolver_(executor, options.resolver), engine_(std::make_unique<Engine>(executor, std::move(options))) {}
 
 HttpClient::~HttpClient() = default;
 
 asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
-  Transfer transfer(*engine_, request);
+  const Origin origin = origin_of(request.url);
+  if (is_address(origin.host)) co_return co_await exchange(request, "");
+
+  const steady_clock::time_point start = steady_clock::now();
+  std::string host = origin.host;
+  if (host.ends_with('.')) host.pop_back();  // the same name: resolving never searches
+  const auto addresses = co_await resolver_.resolve(host, request.deadline);
+  const std::chrono::duration<double> lookup = steady_clock::now() - start;
+  HttpFailure failure;
+  failure.trace.total = lookup;
+  if (!addresses) {
+    failure.reason = addresses.error().reason;
+    failure.detail = host + ": " + addresses.error().detail;
+    co_return failure;
+  }
+  const Usable usable = usable_of(*addresses, engine_->options().egress, origin.port);
+  if (usable.list.empty()) {
+    failure.reason = usable.reason;
+    failure.detail = host + ": " + usable.detail;
+    co_return failure;
+  }
+  HttpResult result =
+      co_await exchange(request, "+" + origin.host + ":" + std::to_string(origin.port) + ":" + usable.list);
+  HttpTrace& trace = std::visit([](auto& ending) -> HttpTrace& { return ending.trace; }, result);
+  trace.total += lookup;
+  trace.first_byte += lookup;
+  co_return result;
+}
+
+asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, std::string resolve_line) {
+  Transfer transfer(*engine_, request, resolve_line);
   transfer.done.expires_at(request.deadline);
   const auto [interrupted] = co_await transfer.done.async_wait(asio::as_tuple(asio::use_awaitable));
   if (transfer.finished) co_return transfer.result();               // libcurl was done and cancelled the timer
