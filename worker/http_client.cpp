@@ -15,10 +15,11 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <curl/curl.h>
-#include <fcntl.h>
+#include <openssl/ssl.h>
 #include <unistd.h>
 
 #include "worker/descriptor_watch.hpp"
+#include "worker/tls_sessions.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -151,6 +152,9 @@ class HttpClient::Engine {
 
   static int close_socket(void* engine, curl_socket_t socket);
 
+  TlsSessions sessions;  ///< outlives the connections
+  const bool resumes;    ///< libcurl's TLS library is the one that `sessions` speaks to
+
  private:
   static int watch_socket(CURL*, curl_socket_t socket, int what, void* engine, void*);
   static int set_timer(CURLM*, long milliseconds, void* engine);
@@ -190,6 +194,7 @@ class HttpClient::Transfer {
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer);
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer);
   static curl_socket_t on_open(void* transfer, curlsocktype, curl_sockaddr* address);
+  static CURLcode on_tls(CURL*, void* context, void* transfer);
   static int on_request(void* transfer, char* peer, char*, int port, int);
 
   void configure(const HttpRequest& request);
@@ -207,6 +212,8 @@ class HttpClient::Transfer {
   char error_text_[CURL_ERROR_SIZE]{};
   CURLcode code_ = CURLE_OK;
   steady_clock::time_point deadline_;
+  std::string session_key_;
+  bool resumed_ = false;
   std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
   int status_ = 0;
   bool headers_done_ = false;  ///< of the final answer; what follows are trailers
@@ -217,7 +224,8 @@ class HttpClient::Transfer {
 };
 
 HttpClient::Engine::Engine(asio::any_io_executor executor, HttpClientOptions options)
-    : executor_(std::move(executor)),
+    : resumes(std::string_view(curl_version_info(CURLVERSION_NOW)->ssl_version).starts_with("OpenSSL")),
+      executor_(std::move(executor)),
       options_(std::move(options)),
       watches_(executor_, [this](int socket, Ready ready) { act(socket, events_of(ready)); }),
       alive_(std::make_shared<Engine*>(this)),
@@ -326,6 +334,8 @@ HttpClient::Transfer::Transfer(Engine& engine, const HttpRequest& request, const
       header_list_(list_of(request.header_lines)),
       resolve_list_(list_of(engine.resolve_lines(resolve_line))),
       deadline_(request.deadline) {
+  const Origin origin = origin_of(request.url);
+  session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + engine_.options().ca_bundle;
   configure(request);
   engine_.add(easy_.get());
 }
@@ -381,6 +391,11 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // with one, libcurl parses all roots for every connection
   set(easy, CURLOPT_CAINFO, options.ca_bundle.c_str());
+  if (engine_.resumes) {
+    set(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+    set(easy, CURLOPT_SSL_CTX_FUNCTION, &Transfer::on_tls);
+    set(easy, CURLOPT_SSL_CTX_DATA, this);
+  }
 
   set(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
   set(easy, CURLOPT_HEADERDATA, this);
@@ -425,6 +440,13 @@ curl_socket_t HttpClient::Transfer::on_open(void* data, curlsocktype, curl_socka
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+/// A TLS connection is about to be made. What is attached goes with the connection, which outlives this transfer.
+CURLcode HttpClient::Transfer::on_tls(CURL*, void* context, void* transfer) {
+  const Transfer& self = *static_cast<Transfer*>(transfer);
+  self.engine_.sessions.attach(static_cast<SSL_CTX*>(context), self.session_key_);
+  return CURLE_OK;
+}
+
 /// Called before each request, on reused connections too.
 int HttpClient::Transfer::on_request(void* data, char* peer, char*, int port, int) {
   Transfer& self = *static_cast<Transfer*>(data);
@@ -432,6 +454,12 @@ int HttpClient::Transfer::on_request(void* data, char* peer, char*, int port, in
   if (!self.egress_allows(self.engine_.options().egress.check(peer, number), peer, number))
     return CURL_PREREQFUNC_ABORT;
   self.refusal_.reset();  // an address before this one may have been refused
+  if (self.engine_.resumes) {
+    curl_tlssessioninfo* tls = nullptr;
+    curl_easy_getinfo(self.easy_.get(), CURLINFO_TLS_SSL_PTR, &tls);
+    self.resumed_ =
+        tls != nullptr && tls->internals != nullptr && SSL_session_reused(static_cast<SSL*>(tls->internals)) != 0;
+  }
   return CURL_PREREQFUNC_OK;
 }
 
@@ -498,6 +526,7 @@ HttpTrace HttpClient::Transfer::trace() const {
   trace.wire_bytes = header_bytes_ + body_.size();
   trace.sent = long_of(easy, CURLINFO_REQUEST_SIZE) > 0;
   trace.connections_new = static_cast<std::uint32_t>(long_of(easy, CURLINFO_NUM_CONNECTS));
+  trace.connections_resumed = resumed_ ? trace.connections_new : 0;
   char* peer = nullptr;
   curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &peer);
   if (peer != nullptr) trace.peer = peer;

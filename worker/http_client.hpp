@@ -53,6 +53,7 @@ struct HttpTrace {
   std::uint64_t wire_bytes = 0;                                    ///< received: headers and body
   bool sent = false;                                               ///< an HTTP byte got out (HTTP P6)
   std::uint32_t connections_new = 0;                               ///< opened for it
+  std::uint32_t connections_resumed = 0;                           ///< of these: TLS sessions resumed
   std::string peer;                                                ///< address connected to, "" when none was
   std::uint16_t peer_port = 0;
 };
