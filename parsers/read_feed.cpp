@@ -96,14 +96,15 @@ void count_flaw(Feed& feed, Flaw flaw, std::size_t count) {
   if (count > 0) feed.flaws.emplace_back(flaw, static_cast<std::uint32_t>(std::min<std::size_t>(count, 0xFFFFFFFF)));
 }
 
-boost::system::result<Feed, ParseError> read_xml(const std::string& text, const std::string& base) {
+boost::system::result<Feed, ParseError> read_xml(const std::string& text, const std::string& base, bool mojibake) {
   WellFormedness check = check_well_formed(text);
   std::string repaired;
   if (!check.nested) {
     repaired = salvage(text);
     if (repaired.empty()) return not_a_feed("no feed's root element: " + check.detail);
   }
-  XmlDocument xml(check.nested ? std::string_view(text) : std::string_view(repaired), std::move(check.entities));
+  XmlDocument xml(check.nested ? std::string_view(text) : std::string_view(repaired), std::move(check.entities),
+                  mojibake);
   if (!xml.loaded()) return not_a_feed("no element");
   xml.set_document_base(base);
   xml.collect_declarations();
@@ -144,7 +145,7 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
   if (text.front() == '{') {
     if (!parse_json_feed(text, base, feed)) return not_a_feed("JSON that is no JSON Feed");
   } else {
-    auto result = read_xml(decoded.text, base);
+    auto result = read_xml(decoded.text, base, decoded.mojibake);
     if (result.has_error()) return result.error();
     feed = std::move(result.value());
   }

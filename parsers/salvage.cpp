@@ -14,6 +14,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
+constexpr ByteSet special("&<>");
 using Kind = HtmlToken::Kind;
 
 std::string_view local_name(std::string_view name) {
@@ -50,7 +51,7 @@ bool is_xml_name(std::string_view name) {
 // Text whose references stay and whose other "&" and "<" are escaped.
 void append_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
-  for (std::size_t at = text.find_first_of("&<>"); at != npos; at = text.find_first_of("&<>", at + 1)) {
+  for (std::size_t at = special.find_in(text); at != npos; at = special.find_in(text, at + 1)) {
     out.append(text.substr(start, at - start));
     start = at + 1;
     if (text[at] == '<') {
@@ -60,6 +61,10 @@ void append_text(std::string& out, std::string_view text) {
     } else {
       const Reference reference = read_reference(text.substr(at));
       out += reference.length != 0 && reference.closed ? "&" : "&amp;";
+      if (reference.closed && reference.name.starts_with("#X")) {  // XML knows the small x only
+        out += "#x";
+        start += 2;
+      }
     }
   }
   out.append(text.substr(start));
