@@ -105,8 +105,7 @@ class Gatherer {
     const auto [known, is_new] = places_.emplace(*canonical, list_.feeds.size());
     if (is_new) {
       const bool changed = repair.url != text;
-      list_.feeds.push_back(
-          {*canonical, line, changed ? std::string(text) : std::string(), std::move(settings)});
+      list_.feeds.push_back({*canonical, line, changed ? std::string(text) : std::string(), std::move(settings)});
       return;
     }
     ++list_.merged;

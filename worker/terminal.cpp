@@ -12,6 +12,7 @@
 
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace feedmill {
@@ -198,7 +199,9 @@ void Terminal::raw(std::string_view text) {
 void Terminal::flush() {
   const std::string text = std::exchange(buffer_, {});
   const int error = write_all(options_.out, text);
-  if (error == EPIPE) throw OutputClosed{};
+  pollfd reader{options_.out, 0, 0};
+  const bool gone = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;  // a pipe nobody reads any more
+  if (error == EPIPE || gone) throw OutputClosed{};
   if (error != 0) throw std::system_error(error, std::generic_category(), "writing to standard output");
 }
 
