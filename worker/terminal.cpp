@@ -15,6 +15,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "worker/log.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -211,7 +213,7 @@ void Terminal::note(std::string_view text) {
 }
 
 void Terminal::error(std::string_view text) {
-  write_all(options_.err, fmt::format("feedmill: {}\n", text));
+  write_all(options_.err, fmt::format("feedmill: {}\n", redact(text)));  // SECURITY K1
 }
 
 bool Terminal::can_ask() const {

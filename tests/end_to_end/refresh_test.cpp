@@ -155,6 +155,8 @@ struct Failure {
   const char* name;
   Response response;
   const char* reason;
+
+  friend void PrintTo(const Failure& failure, std::ostream* out) { *out << failure.reason; }
 };
 
 class Failures : public Refreshing, public testing::WithParamInterface<Failure> {};
