@@ -2,10 +2,14 @@
 // themselves.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
 namespace feedmill {
+
+/// How the names of keys end that begin with a feed's URL: no URL may end so itself.
+inline constexpr std::array<std::string_view, 4> feed_key_endings{":sort", ":guidmap", ":digests", ":tombs"};
 
 /// Key names of one partition: <key_prefix><partition prefix><name>. Standalone has one partition without a prefix; in
 /// Redis Cluster the partition prefix is "{pNNN}:", which puts all keys of a feed into one slot.
@@ -29,6 +33,8 @@ class Keys {
   /// Never exists; declared by every script so that a migrating slot refuses it up front (RELIABILITY L4).
   std::string none() const { return prefix_ + "none"; }
 
+  /// What the ids of entries begin with.
+  std::string entries() const { return prefix_ + "Entry:"; }
   std::string worker(std::string_view id) const { return join("state:worker:", id); }
   std::string feed(std::string_view feed_url) const { return join("Feed:", feed_url); }
   std::string feed_state(std::string_view feed_url) const { return join("state:feed:", feed_url); }

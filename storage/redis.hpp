@@ -65,7 +65,8 @@ using Words = std::vector<std::string_view>;
 /// The error an error reply means (RELIABILITY §6).
 StoreError redis_error(std::string_view text);
 
-/// Not thread-safe. SIGPIPE must be ignored by the process. Connects on first use and after a lost connection; every call may block up to the timeout.
+/// Not thread-safe. SIGPIPE must be ignored by the process. Connects on first use and after a lost connection; every
+/// call may block up to the timeout.
 class Redis {
  public:
   template <class T>

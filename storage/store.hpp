@@ -18,7 +18,7 @@ template <class T>
 using StoreResult = boost::system::result<T, StoreError>;
 
 struct StoreOptions {
-  std::string url{};      ///< redis://[user[:password]@]host[:port][/db], unix:///path[?db=N] or unix:/path
+  std::string url{};       ///< redis://[user[:password]@]host[:port][/db], unix:///path[?db=N] or unix:/path
   std::string password{};  ///< wins over the one in the URL
   std::string key_prefix{};
   Milliseconds timeout{5000};  ///< of one command, of connecting
@@ -26,6 +26,9 @@ struct StoreOptions {
   std::uint64_t signals_max_len = 100'000;
   bool signals_deleted = false;  ///< publish post_deleted for trims (OPERATIONS signals.deleted)
 };
+
+/// How `feed_url` ends when that is how our own keys end (":sort" …): such a feed cannot be stored. "" when it can.
+std::string_view forbidden_ending(std::string_view feed_url);
 
 /// One blocking connection to the store. Not thread-safe: the worker gives each its own thread.
 /// A call lasts at most `timeout`; it connects, loads the scripts and authenticates when needed, and never retries:

@@ -23,6 +23,13 @@ Wake::Result wake_result(std::string_view word) {
 
 }  // namespace
 
+std::string_view forbidden_ending(std::string_view feed_url) {
+  for (const std::string_view ending : feed_key_endings) {
+    if (feed_url.ends_with(ending)) return ending;
+  }
+  return {};
+}
+
 StoreResult<std::vector<bool>> Store::add_feeds(std::span<const NewFeed> feeds) {
   std::vector<bool> added;
   added.reserve(feeds.size());

@@ -14,7 +14,7 @@ const std::string& StoredEntry::get(const std::string& field) const {
 StoreResult<std::optional<StoredEntry>> Store::get(const std::string& id) {
   if (auto connected = impl_->ready(); !connected) return connected.error();
   // An id is a full key: only those of entries are looked at, whatever is asked for.
-  if (!id.starts_with(impl_->keys.prefix() + "Entry:")) return std::optional<StoredEntry>();
+  if (!id.starts_with(impl_->keys.entries())) return std::optional<StoredEntry>();
   const auto reply = impl_->redis.command({"HGETALL", id});
   if (!reply) return reply.error();
   if (reply->size() == 0) return std::optional<StoredEntry>();

@@ -14,6 +14,8 @@ using std::chrono::days;
 using std::chrono::hours;
 using std::chrono::minutes;
 
+constexpr std::int64_t furthest_s = std::int64_t{30} * 24 * 3600;  // no due time is further away
+
 /// A row of HTTP §4: how a kind of failure is waited out. `blocks_after` failures in a row the state is `blocked`.
 struct Failure {
   Reason reason{};
@@ -50,7 +52,7 @@ Failure failure_of_status(int status) {
   return {Reason::http_unexpected, minutes(60), hours(24)};
 }
 
-Failure failure_of_error(Reason reason) {
+Failure failure_of_error(Reason reason, bool sent) {
   switch (reason) {
     case Reason::dns_not_found:
     case Reason::dns_timeout:
@@ -60,7 +62,8 @@ Failure failure_of_error(Reason reason) {
     case Reason::connect_failed:
     case Reason::tls_verify:
     case Reason::tls_handshake:
-      return {reason, minutes(15), hours(24)};  // no HTTP byte got out (HTTP P6)
+      // The 60 min floor is for attempts of which an HTTP byte got out: on a hop before this one (HTTP P6).
+      return {reason, sent ? minutes(60) : minutes(15), hours(24)};
     case Reason::egress_blocked:
     case Reason::egress_port:
     case Reason::url_invalid:
@@ -77,6 +80,23 @@ std::string_view group_of(Reason reason) {
   return name.starts_with("status.") ? name : name.substr(0, dot);
 }
 
+/// HTTP P7: the answers whose freshness counts.
+bool states_freshness(int status) {
+  return status == 200 || status == 304 || status == 404 || status == 410 || status == 429 || status >= 500;
+}
+
+/// A protection page instead of the feed (HTTP §4).
+bool is_challenge(int status, const std::vector<Header>& headers) {
+  return (status == 403 || status == 503) && field(headers, "cf-mitigated") == "challenge";
+}
+
+/// At most `most` bytes, cut between characters.
+std::string_view cut(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return text.substr(0, most);
+}
+
 std::chrono::sys_seconds wall_clock(Milliseconds now) {
   return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
 }
@@ -90,7 +110,7 @@ class Decider {
         known_(known),
         options_(options),
         now_(now),
-        settings_(read_feed_settings(claim.state.settings)) {
+        settings_(read_policy_settings(claim.state.settings)) {
     Commit& commit = decision_.commit;
     commit.feed_url = claim.feed_url;
     commit.claim = claim.id;
@@ -102,7 +122,7 @@ class Decider {
     state.last_status = 0;
     state.last_error.clear();
     state.last_detail.clear();
-    state.not_before = Milliseconds(0);
+    if (state.not_before <= now) state.not_before = Milliseconds(0);
     ++state.polls;
     state.total_wire_bytes += exchange.wire_bytes;
     if (!exchange.sent_validators) ++state.polls_unconditional;
@@ -112,8 +132,9 @@ class Decider {
     context_.fresh = freshness(exchange.headers, wall_clock(now));
     context_.opened_by_allow = exchange.opened_by_allow;
     context_.interval_min = settings_.interval_min;
+    context_.not_before = state.not_before;
     if (context_.retry_after && context_.retry_after->wait.count() > 0) {
-      state.not_before = now + Milliseconds(context_.retry_after->wait);
+      state.not_before = std::max(state.not_before, now + Milliseconds(context_.retry_after->wait));
     }
   }
 
@@ -182,19 +203,28 @@ class Decider {
       fail({Reason::status_gone, days(30), days(30), "gone"}, "the server says the feed is gone (410) for good");
       return;
     }
+    if (is_challenge(answer.status, exchange_.headers)) {
+      fail({Reason::status_challenge, hours(4), days(7), "challenge", 3},
+           "the server wants to see a browser (" + std::to_string(answer.status) + ", cf-mitigated)");
+      return;
+    }
     std::string detail = "the server answered " + std::to_string(answer.status);
+    if (answer.status == 429 && context_.retry_after) {  // HTTP P10: what it says takes the place of our back-off
+      fail({Reason::status_rate_limited, minutes(60), minutes(60), "rate_limited"}, detail);
+      return;
+    }
     if (answer.status == 304) detail += " to a request without validators";
     fail(failure_of_status(answer.status), detail);
   }
 
   void operator()(const FetchError& error) {
     decision_.commit.state.last_status = error.status;
-    fail(failure_of_error(error.reason), error.detail);
+    fail(failure_of_error(error.reason, error.sent), error.detail);
   }
 
   void operator()(const Unreadable& unreadable) {
     decision_.commit.state.last_status = 200;
-    fail(failure_of_error(unreadable.reason), unreadable.detail);
+    fail(failure_of_error(unreadable.reason, true), unreadable.detail);
   }
 
   Decision take() {
@@ -246,17 +276,18 @@ class Decider {
       state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, new_entries);
     }
     set_state("healthy");
-    plan(due_after_success(options_.schedule, context_, state.new_per_week, state.last_new,
-                           read_schedule_hints(state.hints)));
+    context_.last_new = state.last_new;
+    plan(due_after_success(options_.schedule, context_, state.new_per_week, read_schedule_hints(state.hints)));
   }
 
   void fail(const Failure& failure, std::string detail) {
     FeedState& state = decision_.commit.state;
+    context_.last_new = state.last_new;
     decision_.outcome = Outcome::failed;
     decision_.reason = failure.reason;
     state.last_outcome = to_string(Outcome::failed);
     state.last_error = to_string(failure.reason);
-    state.last_detail = detail.substr(0, 200);
+    state.last_detail = cut(detail, 200);
     decision_.detail = std::move(detail);
     ++state.polls_failed;
     const std::string_view group = group_of(failure.reason);
@@ -266,23 +297,24 @@ class Decider {
     if (claim_.state.last_at.count() != 0) {
       state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, 0);
     }
-    if (state.state != "gone" || failure.reason != Reason::status_gone) set_state(failing_state(failure));
+    set_state(failing_state(failure));
+    if (!states_freshness(state.last_status)) context_.fresh = Freshness();
     plan(due_after_failure(context_, failure.base, failure.cap, state.failures, failure.code));
   }
 
   std::string_view failing_state(const Failure& failure) const {
     const FeedState& state = decision_.commit.state;
+    if (state.state == "gone") return state.state;  // only a success ends that
     if (failure.blocks_after > 0 && state.failures >= failure.blocks_after) return "blocked";
     if (now_ - state.failing_since >= days(7)) return "failing";
     if (state.failures >= 3 && (state.state == "healthy" || state.state == "new")) return "degraded";
     return state.state;
   }
 
-  /// A second 410 at least 24 h after the first.
+  /// A second 410 at least 24 h after the last. (`failing_since` may be that of other failures.)
   bool is_confirmed_gone() const {
     const FeedState& before = claim_.state;
-    return before.state == "gone" ||
-           (before.failure_group == "status.gone" && now_ - before.failing_since >= hours(24));
+    return before.state == "gone" || (before.failure_group == "status.gone" && now_ - before.last_at >= hours(24));
   }
 
   void set_state(std::string_view name) {
@@ -320,15 +352,15 @@ class Decider {
   const Known& known_;
   const PolicyOptions& options_;
   Milliseconds now_;
-  FeedSettings settings_;
+  PolicySettings settings_;
   DueContext context_;
   Decision decision_;
 };
 
 }  // namespace
 
-FeedSettings read_feed_settings(const std::string& json) {
-  FeedSettings settings;
+PolicySettings read_policy_settings(const std::string& json) {
+  PolicySettings settings;
   if (json.empty()) return settings;
   boost::system::error_code bad;
   const boost::json::value value = boost::json::parse(json, bad);
@@ -343,7 +375,8 @@ FeedSettings read_feed_settings(const std::string& json) {
     return read;
   };
   if (const auto keep = number("keep")) settings.keep = static_cast<std::uint64_t>(*keep);
-  if (const auto least = number("interval_min")) settings.interval_min = std::chrono::seconds(*least);
+  if (const auto least = number("interval_min"))
+    settings.interval_min = std::chrono::seconds(std::min(*least, furthest_s));
   return settings;
 }
 

@@ -16,13 +16,13 @@ struct PolicyOptions {
   Retention retention;  ///< `listed` is the document's
 };
 
-/// What the operator set for one feed, from FeedState::settings (a JSON object).
-struct FeedSettings {
+/// What the operator set for one feed and policy goes by, from FeedState::settings (a JSON object).
+struct PolicySettings {
   std::optional<std::uint64_t> keep;         ///< "keep": entries
-  std::optional<Milliseconds> interval_min;  ///< "interval_min": seconds
+  std::optional<Milliseconds> interval_min;  ///< "interval_min": seconds; at most 30 days count
 };
 
-FeedSettings read_feed_settings(const std::string& json);
+PolicySettings read_policy_settings(const std::string& json);
 
 /// The exchange as far as policy cares.
 struct Exchange {

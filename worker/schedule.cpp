@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <ctime>
 
 #include <boost/json.hpp>
 #include <xxhash.h>
@@ -32,39 +31,57 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
 }
 
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
 /// "Monday" → 1; any case.
 std::optional<unsigned> weekday(std::string_view name) {
   static constexpr std::array names{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
-  std::string lower(trimmed(name));
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  const auto found = std::find(names.begin(), names.end(), lower);
+  const auto found = std::find(names.begin(), names.end(), lower(trimmed(name)));
   if (found == names.end()) return std::nullopt;
   return static_cast<unsigned>(found - names.begin());
 }
 
-std::int64_t sy_seconds(const Syndication& sy) {
-  if (sy.update_period.empty() && sy.update_frequency.empty()) return 0;
-  const std::string_view period = trimmed(sy.update_period);
-  std::int64_t base = 24 * 3600;  // daily is the module's default
-  if (period == "hourly")
-    base = 3600;
-  else if (period == "weekly")
-    base *= 7;
-  else if (period == "monthly")
-    base *= 30;
-  else if (period == "yearly")
-    base *= 365;
-  std::int64_t frequency = 1;
-  const std::string_view text = trimmed(sy.update_frequency);
-  std::from_chars(text.data(), text.data() + text.size(), frequency);
-  return base / std::max<std::int64_t>(frequency, 1);
+/// 0 when the period is none of the module's words; daily is its default.
+std::int64_t period_seconds(std::string_view word) {
+  const std::string period = lower(trimmed(word));
+  if (period.empty() || period == "daily") return 24 * 3600;
+  if (period == "hourly") return 3600;
+  if (period == "weekly") return 7 * 24 * 3600;
+  if (period == "monthly") return 30 * 24 * 3600;
+  if (period == "yearly") return 365 * 24 * 3600;
+  return 0;
 }
 
-/// HTTP P8.
-Milliseconds clamped(std::int64_t hint_s, bool dormant) {
-  return std::min<Milliseconds>(seconds(std::max<std::int64_t>(hint_s, 0)),
-                                dormant ? Milliseconds(days(7)) : Milliseconds(hours(24)));
+std::int64_t sy_seconds(const Syndication& sy) {
+  if (sy.update_period.empty() && sy.update_frequency.empty()) return 0;
+  const std::string_view text = trimmed(sy.update_frequency);
+  std::int64_t frequency = 1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), frequency);
+  if (error != std::errc() || end != text.data() + text.size() || frequency < 1) frequency = 1;
+  return period_seconds(sy.update_period) / frequency;
+}
+
+bool is_dormant(const DueContext& context) {
+  return context.last_new.count() != 0 && context.now - context.last_new > dormant_after;
+}
+
+/// What the server or the document asks for counts as a minimum, within bounds (HTTP P8).
+void at_least(NextDue& next, Milliseconds& interval, const DueContext& context, DueInput hint) {
+  if (hint.seconds <= 0) return;
+  seconds most = is_dormant(context) ? seconds(days(7)) : seconds(hours(24));
+  if (context.interval_max) most = std::min(most, std::chrono::floor<seconds>(*context.interval_max));
+  const seconds asked = std::min(seconds(hint.seconds), most);
+  if (asked > interval) {
+    interval = asked;
+    next.won = asked.count() < hint.seconds ? std::string_view("fresh_clamped") : hint.code;
+  }
+  next.inputs.push_back(std::move(hint));
 }
 
 /// HTTP §3 step 7: the same for a feed every time, so that due times are spread, and never early.
@@ -78,17 +95,17 @@ Milliseconds with_phase(Milliseconds due, std::string_view feed_url, Millisecond
   return due + ahead;
 }
 
-/// HTTP F7: past skipped hours and days.
+/// HTTP F7: past skipped hours and days; of either a set that leaves nothing over is ignored.
 Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::string_view feed_url,
                           std::string_view& code) {
   constexpr std::uint32_t every_hour = (1U << 24U) - 1, every_day = (1U << 7U) - 1;
-  if ((hints.skip_hours & every_hour) == every_hour || (hints.skip_days & every_day) == every_day) return due;
-  if (hints.skip_hours == 0 && hints.skip_days == 0) return due;
+  const std::uint32_t hours_out = (hints.skip_hours & every_hour) == every_hour ? 0 : hints.skip_hours;
+  const std::uint32_t days_out = (hints.skip_days & every_day) == every_day ? 0 : hints.skip_days;
   Milliseconds at = due;
   for (int step = 0; step < 8 * 24; ++step) {
     const std::int64_t hour = at.count() / 3'600'000;
-    const bool day_skipped = (hints.skip_days >> static_cast<unsigned>((hour / 24 + 4) % 7) & 1U) != 0;
-    const bool hour_skipped = (hints.skip_hours >> static_cast<unsigned>(hour % 24) & 1U) != 0;
+    const bool day_skipped = (days_out >> static_cast<unsigned>((hour / 24 + 4) % 7) & 1U) != 0;
+    const bool hour_skipped = (hours_out >> static_cast<unsigned>(hour % 24) & 1U) != 0;
     if (!day_skipped && !hour_skipped) break;
     code = day_skipped ? "skip_days" : "skip_hours";
     at = Milliseconds((hour + 1) * 3'600'000);
@@ -106,6 +123,11 @@ void finish(NextDue& next, const DueContext& context, Milliseconds interval) {
       next.due = allowed;
       next.won = context.retry_after->clamped ? "retry_after_clamped" : "retry_after";
     }
+  }
+  if (context.not_before > next.due) {
+    next.inputs.push_back({"retry_after", in_seconds(context.not_before - context.now), "said before"});
+    next.due = context.not_before;
+    next.won = "retry_after";
   }
   const Milliseconds before = next.due;
   next.due = with_phase(next.due, context.feed_url, interval);
@@ -159,52 +181,49 @@ std::string why_json(std::span<const DueInput> inputs) {
 }
 
 NextDue due_after_success(const ScheduleOptions& options, const DueContext& context, double new_per_week,
-                          Milliseconds last_new, const ScheduleHints& hints) {
+                          const ScheduleHints& hints) {
   NextDue next;
-  // Step 2: aims at 0.2 new entries a poll.
-  const Milliseconds want = seconds(static_cast<std::int64_t>(174'500.0 / std::max(new_per_week, 0.01)));
-  char rate[32];
-  const auto rate_end = std::to_chars(rate, rate + sizeof rate, new_per_week, std::chars_format::fixed, 2).ptr;
-  next.inputs.push_back({"adaptive", in_seconds(want), "S=" + std::string(rate, rate_end)});
+  // Step 2: aims at 0.2 new entries a poll. Whatever number was stored, the next line has one it can divide by.
+  const double rate = new_per_week > 0 ? std::min(new_per_week, 1e6) : 0;
+  const Milliseconds want = seconds(static_cast<std::int64_t>(174'500.0 / std::max(rate, 0.01)));
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, rate, std::chars_format::fixed, 2).ptr;
+  next.inputs.push_back({"adaptive", in_seconds(want), "S=" + std::string(digits, end)});
   next.won = "adaptive";
 
   // Step 3.
   const Milliseconds least = context.opened_by_allow ? Milliseconds(seconds(1)) : least_floor;
-  const Milliseconds plain_floor = std::max(options.floor, least);
-  Milliseconds floor = plain_floor;
-  if (context.fresh.fresh.count() > 0) {
-    floor = std::clamp<Milliseconds>(context.fresh.fresh, std::max(options.min_floor, least), plain_floor);
-  }
-  const Milliseconds idle = last_new.count() == 0 ? Milliseconds(0) : context.now - last_new;
-  const bool dormant = idle > dormant_after;
+  const Milliseconds least_fresh = std::max(options.min_floor, least);
+  Milliseconds floor = std::max(options.floor, least_fresh);
+  if (context.fresh.fresh.count() > 0) floor = std::clamp<Milliseconds>(context.fresh.fresh, least_fresh, floor);
   Milliseconds ceiling = options.ceiling;
-  if (dormant) {
-    ceiling = std::min<Milliseconds>(
-        days(7), Milliseconds(options.ceiling.count() * (idle.count() / 60'000) / (dormant_after.count() / 60'000)));
+  if (is_dormant(context)) {
+    const double months =
+        static_cast<double>((context.now - context.last_new).count()) / static_cast<double>(dormant_after.count());
+    const double grown =
+        std::min(static_cast<double>(ceiling.count()) * months, static_cast<double>(Milliseconds(days(7)).count()));
+    ceiling = std::max(ceiling, Milliseconds(static_cast<std::int64_t>(grown)));
+  }
+  if (context.interval_max) {
+    ceiling = std::max(*context.interval_max, least);
+    floor = std::min(floor, ceiling);
   }
   if (context.interval_min) floor = std::max(*context.interval_min, least);
-  if (context.interval_max) ceiling = std::max(*context.interval_max, least);
   ceiling = std::max(ceiling, floor);
   next.inputs.push_back({"floor", in_seconds(floor), ""});
 
   // Step 4.
   Milliseconds interval = std::clamp(want, floor, ceiling);
   if (want < floor) next.won = context.interval_min ? "override" : "floor";
-  if (want > ceiling) next.won = context.interval_max ? "override" : dormant ? "dormant" : "ceiling";
+  if (want > ceiling) {
+    const bool told = context.interval_max || (context.interval_min && ceiling == floor);
+    next.won = told ? "override" : is_dormant(context) ? "dormant" : "ceiling";
+  }
 
-  // Step 5: what the server and the document ask for counts as a minimum.
-  const auto at_least = [&](std::string_view code, std::int64_t hint_s, std::string from) {
-    if (hint_s <= 0) return;
-    next.inputs.push_back({code, hint_s, std::move(from)});
-    const Milliseconds asked = clamped(hint_s, dormant);
-    if (asked <= interval || context.interval_max) return;
-    interval = asked;
-    next.won = asked < Milliseconds(seconds(hint_s)) ? std::string("fresh_clamped") : std::string(code);
-  };
-  at_least(context.fresh.code.empty() ? "max_age" : context.fresh.code, context.fresh.fresh.count(),
-           context.fresh.from);
-  at_least("ttl", hints.ttl_s, "");
-  at_least("sy", hints.sy_s, "");
+  // Step 5.
+  at_least(next, interval, context, {context.fresh.code, context.fresh.fresh.count(), context.fresh.from});
+  at_least(next, interval, context, {"ttl", hints.ttl_s, ""});
+  at_least(next, interval, context, {"sy", hints.sy_s, ""});
 
   finish(next, context, interval);
   std::string_view skipped;
@@ -225,14 +244,12 @@ NextDue due_after_failure(const DueContext& context, Milliseconds base, Millisec
   if (failures < 32) interval = std::min(cap, base * (std::int64_t{1} << std::max(failures - 1, 0)));
   next.inputs.push_back({code, in_seconds(interval), "n=" + std::to_string(failures)});
   next.won = code;
-  if (context.fresh.fresh.count() > 0) {
-    const Milliseconds asked = clamped(context.fresh.fresh.count(), false);
-    next.inputs.push_back({context.fresh.code, context.fresh.fresh.count(), context.fresh.from});
-    if (asked > interval) {
-      interval = asked;
-      next.won = context.fresh.code;
-    }
+  if (context.interval_min && *context.interval_min > interval) {
+    interval = *context.interval_min;
+    next.inputs.push_back({"override", in_seconds(interval), ""});
+    next.won = "override";
   }
+  at_least(next, interval, context, {context.fresh.code, context.fresh.fresh.count(), context.fresh.from});
   finish(next, context, interval);
   next.due = std::min(next.due, context.now + furthest);
   return next;

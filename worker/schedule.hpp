@@ -59,17 +59,20 @@ std::string why_json(std::span<const DueInput> inputs);
 struct DueContext {
   std::string_view feed_url;
   Milliseconds now{};
+  Milliseconds last_new{};  ///< when an entry was last created, 0 when never
   std::optional<RetryAfter> retry_after;
+  Milliseconds not_before{};  ///< an earlier Retry-After that still holds: "not before" never shrinks (HTTP §3)
   Freshness fresh;
   bool opened_by_allow = false;  ///< an own or test server: floors down to 1 s are legal (HTTP P6)
   std::optional<Milliseconds> interval_min, interval_max;  ///< the operator's for this feed (HTTP F8)
 };
 
-/// After an answer that counts as success (HTTP §3). `new_per_week` and `last_new` are those after this poll.
+/// After an answer that counts as success (HTTP §3). `new_per_week` and `context.last_new` are those after this poll.
 NextDue due_after_success(const ScheduleOptions& options, const DueContext& context, double new_per_week,
-                          Milliseconds last_new, const ScheduleHints& hints);
+                          const ScheduleHints& hints);
 
-/// After a failure: back(base, cap, n) = min(cap, base · 2^(n−1)); `code` says which row of HTTP §4.
+/// After a failure: back(base, cap, n) = min(cap, base · 2^(n−1)); `code` says which row of HTTP §4. The operator's
+/// least interval counts here too (HTTP F8).
 NextDue due_after_failure(const DueContext& context, Milliseconds base, Milliseconds cap, int failures,
                           std::string_view code);
 

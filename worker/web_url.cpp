@@ -9,6 +9,8 @@
 #include <curl/curl.h>
 #include <locale.h>
 
+#include "storage/store.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -149,9 +151,8 @@ Result canonical_feed_url(std::string_view text) {
   if (code != CURLUE_OK) return refuse(lower(curl_url_strerror(code)));
   Result result = canonical(url.get());
   if (!result) return result;
-  for (const std::string_view key : {":sort", ":guidmap", ":digests", ":tombs"}) {
-    if (result->ends_with(key)) return refuse("it ends in " + std::string(key) + ", which is how our own keys end");
-  }
+  const std::string_view ending = forbidden_ending(*result);
+  if (!ending.empty()) return refuse("it ends in " + std::string(ending) + ", which is how our own keys end");
   return result;
 }
 

@@ -1,0 +1,230 @@
+#include "worker/reading.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <libdeflate.h>
+#include <zstd.h>
+
+#include "worker/decide.hpp"
+
+namespace feedmill {
+namespace {
+
+const std::string feed_text =
+    "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>Mill</title><link>https://example.org/</link>"
+    "<ttl>90</ttl><item><guid>b</guid><title>Second</title><pubDate>Sun, 01 Mar 2026 10:00:00 GMT</pubDate></item>"
+    "<item><guid>a</guid><title>First</title><link>/a</link></item></channel></rss>";
+
+std::string gzip(const std::string& text, int level = 6) {
+  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> coder(
+      libdeflate_alloc_compressor(level), libdeflate_free_compressor);
+  std::string coded(libdeflate_gzip_compress_bound(coder.get(), text.size()), '\0');
+  coded.resize(libdeflate_gzip_compress(coder.get(), text.data(), text.size(), coded.data(), coded.size()));
+  return coded;
+}
+
+std::string zstd(const std::string& text) {
+  std::string coded(ZSTD_compressBound(text.size()), '\0');
+  coded.resize(ZSTD_compress(coded.data(), coded.size(), text.data(), text.size(), 3));
+  return coded;
+}
+
+FetchResult answer(std::string body, std::vector<Header> headers = {}, int status = 200) {
+  FetchResponse response;
+  response.status = status;
+  response.url = "https://example.org/feed.xml";
+  response.headers = std::move(headers);
+  response.body = std::move(body);
+  return response;
+}
+
+Reading read_one(FetchResult fetched, const FeedState& state = {}, const ReadingOptions& options = {}) {
+  return read(fetched, state, options);
+}
+
+const Header gzipped{"content-encoding", "gzip"};
+
+/// The state after `reading` was stored.
+FeedState state_after(const BodyPrint& print) {
+  FeedState state;
+  state.wire_hash = print.wire_hash;
+  state.body_hash = print.body_hash;
+  state.wire_bytes = print.wire_bytes;
+  state.body_bytes = print.body_bytes;
+  return state;
+}
+
+TEST(Reading, TurnsAFeedIntoWhatTheStoreTakes) {
+  const std::string body = gzip(feed_text);
+  const Reading reading = read_one(answer(body, {gzipped, {"content-type", "application/rss+xml"}}));
+  const auto* document = std::get_if<Document>(&reading);
+  ASSERT_NE(document, nullptr);
+  EXPECT_EQ(document->print.wire_bytes, body.size());
+  EXPECT_EQ(document->print.body_bytes, feed_text.size());
+  EXPECT_EQ(document->print.wire_hash.size(), 32U);
+  EXPECT_EQ(document->print.body_hash.size(), 32U);
+  EXPECT_NE(document->print.wire_hash, document->print.body_hash);
+  ASSERT_EQ(document->entries.size(), 2U);
+  EXPECT_EQ(document->entries[0].guid, "b");
+  EXPECT_EQ(document->entries[0].timestamp, 1'772'359'200);
+  EXPECT_EQ(document->entries[1].timestamp, std::nullopt);
+  const Fields& first = document->entries[1].fields;
+  EXPECT_NE(std::find(first.begin(), first.end(), std::pair<std::string, std::string>("link", "https://example.org/a")),
+            first.end())
+      << "resolved against where the bytes came from";
+  EXPECT_NE(
+      std::find(document->feed.begin(), document->feed.end(), std::pair<std::string, std::string>("title", "Mill")),
+      document->feed.end());
+  EXPECT_EQ(document->hints.ttl_s, 90 * 60);
+}
+
+TEST(Reading, FingerprintsAreXxh3Of128BitsInHex) {
+  const Reading reading = read_one(answer(""));
+  const auto* empty = std::get_if<Unreadable>(&reading);
+  ASSERT_NE(empty, nullptr);
+  EXPECT_EQ(empty->print.wire_hash, "99aa06d3014798d86001c324468d497f");  // of no bytes
+  EXPECT_EQ(empty->print.body_hash, empty->print.wire_hash);
+}
+
+// HTTP P5: bytes that no decoder takes show that none was asked.
+TEST(Reading, DoesNotDecodeTheBytesItHas) {
+  const std::string undecodable = "these bytes were never compressed";
+  const Reading first = read_one(answer(undecodable, {gzipped}));
+  const auto* refused = std::get_if<Unreadable>(&first);
+  ASSERT_NE(refused, nullptr);
+  FeedState state = state_after(refused->print);
+  state.body_hash = std::string(32, 'b');
+  state.body_bytes = 4711;
+  const Reading again = read_one(answer(undecodable, {gzipped}), state);
+  const auto* same = std::get_if<SameBody>(&again);
+  ASSERT_NE(same, nullptr);
+  EXPECT_EQ(same->print.wire_hash, state.wire_hash);
+  EXPECT_EQ(same->print.wire_bytes, undecodable.size());
+  EXPECT_EQ(same->print.body_hash, state.body_hash) << "taken from the state, since nothing was decoded";
+  EXPECT_EQ(same->print.body_bytes, 4711U);
+}
+
+// HTTP P5: a text that is no feed shows that no parser was asked.
+TEST(Reading, DoesNotParseTheTextItHas) {
+  const std::string no_feed = "<html><body>Hello</body></html>";
+  const Reading first = read_one(answer(no_feed));
+  const auto* refused = std::get_if<Unreadable>(&first);
+  ASSERT_NE(refused, nullptr);
+  const FeedState state = state_after(refused->print);
+  const std::string coded = gzip(no_feed);
+  const Reading again = read_one(answer(coded, {gzipped}), state);
+  const auto* same = std::get_if<SameBody>(&again);
+  ASSERT_NE(same, nullptr);
+  EXPECT_EQ(same->print.body_hash, state.body_hash);
+  EXPECT_NE(same->print.wire_hash, state.wire_hash);
+  EXPECT_EQ(same->print.wire_bytes, coded.size());
+  EXPECT_EQ(same->print.body_bytes, no_feed.size());
+}
+
+TEST(Reading, KnowsAFeedHoweverItIsCompressed) {
+  const Reading first = read_one(answer(gzip(feed_text, 1), {gzipped}));
+  const auto* document = std::get_if<Document>(&first);
+  ASSERT_NE(document, nullptr);
+  const FeedState state = state_after(document->print);
+  const std::pair<std::string, std::vector<Header>> ways[] = {
+      {gzip(feed_text, 1), {gzipped}},
+      {gzip(feed_text, 0), {gzipped}},
+      {zstd(feed_text), {{"content-encoding", "zstd"}}},
+      {feed_text, {}},
+      {feed_text, {{"content-encoding", "identity"}}},
+  };
+  for (const auto& [body, headers] : ways) {
+    EXPECT_TRUE(std::holds_alternative<SameBody>(read_one(answer(body, headers), state))) << body.size();
+  }
+  EXPECT_TRUE(std::holds_alternative<Document>(read_one(answer(feed_text + "\n"), state))) << "a byte more";
+}
+
+TEST(Reading, RefusesWhatItCannotDecodeOrRead) {
+  struct Case {
+    const char* name;
+    std::string body;
+    std::vector<Header> headers;
+    Reason reason;
+  };
+  std::string broken = gzip(feed_text), bomb = gzip(std::string(4 << 20, ' '));
+  broken[broken.size() / 2] = static_cast<char>(broken[broken.size() / 2] ^ 0x55);
+  const Case cases[] = {
+      {"broken gzip", broken, {gzipped}, Reason::http_truncated},
+      {"half a gzip", gzip(feed_text).substr(0, 60), {gzipped}, Reason::http_truncated},
+      {"no gzip at all", feed_text, {gzipped}, Reason::http_truncated},
+      {"two codings", gzip(gzip(feed_text)), {{"content-encoding", "gzip, gzip"}}, Reason::limit_coding},
+      {"a bomb", bomb, {gzipped}, Reason::limit_ratio},
+      {"too long", std::string(3000, ' '), {}, Reason::limit_body},
+      {"too long decoded", gzip(feed_text + std::string(3000, '\n')), {gzipped}, Reason::limit_body},
+      {"nothing", "", {}, Reason::parse_empty},
+      {"nothing, compressed", gzip(""), {gzipped}, Reason::parse_empty},
+      {"white space", " \n\t ", {}, Reason::parse_empty},
+      {"a page",
+       "<!doctype html><html><head><title>x</title></head><body></body></html>",
+       {},
+       Reason::parse_not_a_feed},
+      {"JSON that is no feed", "{\"a\":1}", {{"content-type", "application/json"}}, Reason::parse_not_a_feed},
+      {"plain text", "Not found", {{"content-type", "text/plain"}}, Reason::parse_not_a_feed},
+  };
+  for (const Case& c : cases) {
+    ReadingOptions options;
+    if (c.reason == Reason::limit_body) options.max_body_bytes = 2000;
+    const Reading reading = read_one(answer(c.body, c.headers), {}, options);
+    const auto* refused = std::get_if<Unreadable>(&reading);
+    ASSERT_NE(refused, nullptr) << c.name;
+    EXPECT_EQ(refused->reason, c.reason) << c.name << ": " << to_string(refused->reason);
+    EXPECT_FALSE(refused->detail.empty()) << c.name;
+    EXPECT_EQ(refused->print.wire_bytes, c.body.size()) << c.name;
+    EXPECT_EQ(refused->print.wire_hash.size(), 32U) << c.name;
+  }
+}
+
+TEST(Reading, NeedsABodyOnlyOf200) {
+  for (const int status : {201, 204, 206, 226, 304, 401, 404, 410, 429, 500, 503}) {
+    FetchResult fetched = answer(feed_text, {}, status);
+    EXPECT_FALSE(has_document(fetched)) << status;
+    const Reading reading = read(fetched, {}, {});
+    const auto* other = std::get_if<HttpStatus>(&reading);
+    ASSERT_NE(other, nullptr) << status;
+    EXPECT_EQ(other->status, status);
+  }
+  EXPECT_TRUE(has_document(answer(feed_text)));
+  FetchError error;
+  error.reason = Reason::http_timeout;
+  error.detail = "no answer";
+  error.sent = true;
+  const FetchResult failed = error;
+  EXPECT_FALSE(has_document(failed));
+  const Reading reading = read_one(failed);
+  const auto* kept = std::get_if<FetchError>(&reading);
+  ASSERT_NE(kept, nullptr);
+  EXPECT_EQ(kept->reason, Reason::http_timeout);
+  EXPECT_EQ(kept->detail, "no answer");
+  EXPECT_TRUE(kept->sent);
+}
+
+TEST(Reading, Takes304OnlyAsAnAnswerToValidators) {
+  FetchResponse response = std::get<FetchResponse>(answer("", {}, 304));
+  response.conditional = true;
+  EXPECT_TRUE(std::holds_alternative<NotModified>(read_one(response)));
+  response.conditional = false;
+  const Reading reading = read_one(response);
+  ASSERT_TRUE(std::holds_alternative<HttpStatus>(reading));
+
+  Claim claim;
+  claim.feed_url = "https://example.org/feed.xml";
+  const Milliseconds now(1'772'366'400'000);
+  const Decision decision = decide(claim, reading, {}, {}, {}, now);
+  EXPECT_EQ(decision.reason, Reason::http_unexpected);
+  EXPECT_EQ(decision.detail, "the server answered 304 to a request without validators");
+  EXPECT_EQ(decision.commit.state.polls_not_modified, 0U);
+  EXPECT_GE(decision.commit.next_due, now + std::chrono::minutes(60));
+}
+
+}  // namespace
+}  // namespace feedmill
