@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -305,6 +306,12 @@ int HttpClient::Engine::set_timer(CURLM*, long milliseconds, void* data) {
   Engine& engine = *static_cast<Engine*>(data);
   if (milliseconds < 0) {
     engine.timer_.cancel();
+    return 0;
+  }
+  if (milliseconds == 0) {  // most often; an early call does no harm, and is cheaper than a timer
+    asio::post(engine.executor_, [alive = engine.alive_] {
+      if (*alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
+    });
     return 0;
   }
   engine.timer_.expires_after(std::chrono::milliseconds(milliseconds));  // cancels the wait before
@@ -615,13 +622,17 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
 }
 
 HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
-    : resolver_(executor, options.resolver), engine_(std::make_unique<Engine>(executor, std::move(options))) {}
+    : resolver_(executor, options.resolver),
+      engine_(std::make_unique<Engine>(std::move(executor), std::move(options))) {}
 
 HttpClient::~HttpClient() = default;
 
 asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
   const Origin origin = origin_of(request.url);
-  if (is_address(origin.host)) co_return co_await exchange(request, "");
+  if (is_address(origin.host)) {
+    HttpResult direct = co_await exchange(request, std::string());
+    co_return direct;
+  }
 
   const steady_clock::time_point start = steady_clock::now();
   std::string host = origin.host;
