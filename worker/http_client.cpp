@@ -364,7 +364,9 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_NOSIGNAL, 1L);
   set(easy, CURLOPT_QUICK_EXIT, 1L);
   set(easy, CURLOPT_TCP_NODELAY, 1L);
-  set(easy, CURLOPT_BUFFERSIZE, 32L << 10);
+  // Refused where a stream of a connection still in use has left its buffer with the handle; then that one serves
+  // again.
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 32L << 10);
 
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
