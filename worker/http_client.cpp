@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -307,6 +308,12 @@ int HttpClient::Engine::set_timer(CURLM*, long milliseconds, void* data) {
     engine.timer_.cancel();
     return 0;
   }
+  if (milliseconds == 0) {  // most often; an early call does no harm, and is cheaper than a timer
+    asio::post(engine.executor_, [alive = engine.alive_] {
+      if (*alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
+    });
+    return 0;
+  }
   engine.timer_.expires_after(std::chrono::milliseconds(milliseconds));  // cancels the wait before
   engine.timer_.async_wait([alive = engine.alive_](boost::system::error_code error) {
     if (!error && *alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
@@ -357,7 +364,9 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_NOSIGNAL, 1L);
   set(easy, CURLOPT_QUICK_EXIT, 1L);
   set(easy, CURLOPT_TCP_NODELAY, 1L);
-  set(easy, CURLOPT_BUFFERSIZE, 32L << 10);
+  // Refused where a stream of a connection still in use has left its buffer with the handle; then that one serves
+  // again.
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 32L << 10);
 
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
@@ -615,13 +624,17 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
 }
 
 HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
-    : resolver_(executor, options.resolver), engine_(std::make_unique<Engine>(executor, std::move(options))) {}
+    : resolver_(executor, options.resolver),
+      engine_(std::make_unique<Engine>(std::move(executor), std::move(options))) {}
 
 HttpClient::~HttpClient() = default;
 
 asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
   const Origin origin = origin_of(request.url);
-  if (is_address(origin.host)) co_return co_await exchange(request, "");
+  if (is_address(origin.host)) {
+    HttpResult direct = co_await exchange(request, std::string());
+    co_return direct;
+  }
 
   const steady_clock::time_point start = steady_clock::now();
   std::string host = origin.host;

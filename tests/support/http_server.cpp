@@ -54,7 +54,7 @@ std::string render(const Response& response, const ServedRequest& request) {
   std::string text = "HTTP/1.1 " + std::to_string(status) + " Scripted\r\n";
   bool length_given = false;
   for (const auto& [name, value] : response.headers) {
-    text += name + ": " + value + "\r\n";
+    text.append(name).append(": ").append(value).append("\r\n");
     length_given = length_given || same_name(name, "Content-Length") || same_name(name, "Transfer-Encoding");
   }
   if (!response.etag.empty()) text += "ETag: " + response.etag + "\r\n";
