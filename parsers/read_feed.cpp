@@ -1,5 +1,7 @@
 #include "parsers/read_feed.hpp"
 
+#include <algorithm>
+
 #include "parsers/charset.hpp"
 #include "parsers/formats.hpp"
 #include "parsers/normalise.hpp"
@@ -88,6 +90,13 @@ Recognised recognise(XmlDocument& xml, std::string_view doctype) {
   return {};
 }
 
+// Headers come from outside too: what is no plain text of printable characters is as good as absent.
+std::string_view plain_header(std::string_view value) {
+  const bool plain =
+      value.size() <= 4096 && std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  return plain ? trim(value) : std::string_view{};
+}
+
 ParseError not_a_feed(std::string detail) {
   return {ParseError::Code::not_a_feed, std::move(detail)};
 }
@@ -132,15 +141,14 @@ boost::system::result<Feed, ParseError> read_xml(const std::string& text, const 
 
 boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints) {
   if (trim(body).empty()) return ParseError{ParseError::Code::empty, "the body is empty"};
-  Decoded decoded = decode_document(body, hints.content_type);
+  const std::string_view content_type = plain_header(hints.content_type);
+  Decoded decoded = decode_document(body, content_type);
   const std::string_view text = trim(decoded.text);
   if (text.empty()) return ParseError{ParseError::Code::empty, "the body holds nothing but white space"};
 
   std::string base(hints.url);
-  if (!hints.content_location.empty()) {
-    std::string location = resolve_safe_url(base, hints.content_location);
-    if (!url_scheme(location).empty()) base = std::move(location);
-  }
+  std::string location = resolve_safe_url(base, plain_header(hints.content_location));
+  if (!url_scheme(location).empty()) base = std::move(location);
   Feed feed;
   if (text.front() == '{') {
     if (!parse_json_feed(text, base, feed)) return not_a_feed("JSON that is no JSON Feed");
@@ -154,12 +162,12 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
     feed.bozo = decoded.bozo;
     feed.bozo_detail = std::move(decoded.detail);
   }
-  if (feed.bozo == Bozo::none && !is_feed_type(hints.content_type)) {
+  if (feed.bozo == Bozo::none && !is_feed_type(content_type)) {
     feed.bozo = Bozo::non_xml_content_type;
-    feed.bozo_detail = hints.content_type.substr(0, 128);
+    feed.bozo_detail = content_type.substr(0, 128);
   }
   count_flaw(feed, Flaw::encoding, decoded.replaced + decoded.dropped);
-  normalise(feed, {hints.html, base, hints.content_language, hints.whole_values});
+  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values});
   return feed;
 }
 
