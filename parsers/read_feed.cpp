@@ -196,6 +196,10 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
     feed.bozo_detail = content_type.substr(0, 128);
   }
   count_flaw(feed, Flaw::encoding, decoded.replaced + decoded.dropped);
+  count_flaw(feed, Flaw::entity, feed.bozo == Bozo::undefined_entity ? 1 : 0);
+  count_flaw(feed, Flaw::namespace_, feed.bozo == Bozo::undeclared_namespace ? 1 : 0);
+  count_flaw(feed, Flaw::structure, feed.bozo == Bozo::malformed_xml || feed.bozo == Bozo::malformed_json ? 1 : 0);
+  count_flaw(feed, Flaw::truncated, feed.bozo == Bozo::truncated ? 1 : 0);
   normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values});
   return feed;
 }
