@@ -219,7 +219,11 @@ std::string normal_label(std::string_view label) {
   label = trim(label);
   while (!label.empty() && (label.front() == '"' || label.front() == '\'')) label.remove_prefix(1);
   while (!label.empty() && (label.back() == '"' || label.back() == '\'')) label.remove_suffix(1);
-  return lower(trim(label).substr(0, 64));
+  std::string result = lower(trim(label).substr(0, 64));
+  for (char& c : result) {
+    if (c <= ' ' || c > '~') c = '?';  // it may be shown, as what it was not
+  }
+  return result;
 }
 
 // Labels that name a number or a year besides the encoding: iso_8859_2_1987, 1251, iso-ir-101 stays as it is.

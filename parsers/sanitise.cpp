@@ -321,24 +321,38 @@ class Sanitiser {
     }
   }
 
-  // Elements whose end tag HTML lets authors leave out: a block ends an open paragraph, an item its elder sibling.
+  // Elements whose end tag HTML lets authors leave out (HTML §13.1.2.4): a block ends an open paragraph, an item its
+  // elder sibling, and a row or a section of a table the cells and rows before it.
   void end_implied(const HtmlElement& element) {
     if (classic_) return;
+    const int level = table_level(element);
+    std::size_t ended = open_.size();
     for (std::size_t i = open_.size(); i > 0; --i) {
       const HtmlElement& outer = *open_[i - 1];
-      const bool paragraph = outer.name == "p" && !element.is(HtmlElement::cell);
-      if (paragraph || (element.is(HtmlElement::item) && ends(element, outer))) {
-        while (open_.size() >= i) close_top();
-        return;
+      if (level > 0) {
+        if (outer.name == "table") break;
+        const int outer_level = table_level(outer);
+        if (outer_level > 0 && outer_level <= level) ended = i - 1;
+        continue;
       }
-      if (outer.is(HtmlElement::cell)) return;
-      if (element.is(HtmlElement::item) && (outer.name == "ul" || outer.name == "ol" || outer.name == "dl")) return;
+      if (outer.is(HtmlElement::cell)) break;
+      if (outer.name == "p" || (element.is(HtmlElement::item) && ends(element, outer))) {
+        ended = i - 1;
+        break;
+      }
+      if (element.is(HtmlElement::item) && (outer.name == "ul" || outer.name == "ol" || outer.name == "dl")) break;
     }
+    while (open_.size() > ended) close_top();
+  }
+
+  static int table_level(const HtmlElement& element) {
+    if (element.name == "td" || element.name == "th") return 1;
+    if (element.name == "tr") return 2;
+    return element.name == "tbody" || element.name == "thead" || element.name == "tfoot" ? 3 : 0;
   }
 
   static bool ends(const HtmlElement& element, const HtmlElement& outer) {
     if (element.name == "dt" || element.name == "dd") return outer.name == "dt" || outer.name == "dd";
-    if (element.name == "td" || element.name == "th") return outer.name == "td" || outer.name == "th";
     return element.name == outer.name;
   }
 

@@ -240,12 +240,10 @@ std::string XmlDocument::url(std::string_view reference) const {
 }
 
 void XmlDocument::declare(std::string_view prefix, std::string_view uri) {
-  const NamespaceRow* row = find_namespace(uri);
-  std::string key(row != nullptr ? row->prefix : prefix);
   for (const auto& [known, _] : declarations_) {
-    if (known == key) return;
+    if (known == prefix) return;
   }
-  if (declarations_.size() < 256) declarations_.emplace_back(std::move(key), std::string(uri));
+  if (declarations_.size() < 256) declarations_.emplace_back(std::string(prefix), std::string(uri));
 }
 
 void XmlDocument::collect_declarations() {

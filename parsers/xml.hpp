@@ -77,8 +77,7 @@ class XmlDocument {
   }
   std::vector<pugi::xml_node> take_stray_items() { return std::exchange(stray_items_, {}); }
 
-  /// Every namespace declaration seen, in order, the first of equal prefixes only. Prefixes of known namespaces are the
-  /// usual ones.
+  /// Every namespace declaration seen, in order, the first of equal prefixes only.
   const std::vector<std::pair<std::string, std::string>>& declarations() const { return declarations_; }
   /// Reads the namespace declarations of the whole tree into declarations().
   void collect_declarations();
