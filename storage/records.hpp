@@ -170,15 +170,9 @@ struct Committed {
 /// A feed to register.
 struct NewFeed {
   std::string feed_url{};  ///< canonical
-<<<<<<< HEAD
-  Milliseconds after{};  ///< first due this long from now
+  Milliseconds after{};    ///< first due this long from now
   std::string settings{};  ///< JSON object, "" for none
   std::string title{};     ///< until the feed has been read; "" for none
-=======
-  Milliseconds after{};    ///< first due this long from now
-  std::string settings;    ///< JSON object, "" for none
-  std::string title;       ///< until the feed has been read; "" for none
->>>>>>> refs/heads/policy
 };
 
 /// What is known of a registered feed.

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <exception>
+
 #include <boost/asio/error.hpp>
 #include <boost/asio/multiple_exceptions.hpp>
 #include <boost/system/system_error.hpp>
-#include <exception>
 
 namespace feedmill {
 

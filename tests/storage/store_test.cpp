@@ -79,7 +79,7 @@ class StoreTest : public testing::Test {
 
   Committed send(const Commit& commit) {
     const Commit* const one = &commit;
-  const auto done = store.commit(std::span(&one, 1)).front();
+    const auto done = store.commit(std::span(&one, 1)).front();
     EXPECT_TRUE(done) << done.error().detail;
     return done ? *done : Committed();
   }
