@@ -189,7 +189,7 @@ Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
-StoreResult<void> Store::open() {
+StoreResult<std::string> Store::open() {
   return impl_->open();
 }
 
