@@ -219,7 +219,11 @@ std::string normal_label(std::string_view label) {
   label = trim(label);
   while (!label.empty() && (label.front() == '"' || label.front() == '\'')) label.remove_prefix(1);
   while (!label.empty() && (label.back() == '"' || label.back() == '\'')) label.remove_suffix(1);
-  return lower(trim(label).substr(0, 64));
+  std::string result = lower(trim(label).substr(0, 64));
+  for (char& c : result) {
+    if (c <= ' ' || c > '~') c = '?';  // it may be shown, as what it was not
+  }
+  return result;
 }
 
 // Labels that name a number or a year besides the encoding: iso_8859_2_1987, 1251, iso-ir-101 stays as it is.
@@ -380,22 +384,39 @@ std::string narrow(std::string_view body, std::string_view label) {
   return out;
 }
 
-// Bytes that our text may not hold: C0 besides TAB and LF, and DEL. The loop of fixed length lets it be vectorised.
+// Bytes that our text may not hold: C0 besides TAB, LF and CR, and DEL. The loop of fixed length lets it be vectorised.
 bool has_controls(std::string_view text) {
+  const auto is_bad = [](unsigned char c) {
+    return static_cast<unsigned>((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) |
+           static_cast<unsigned>(c == 0x7F);
+  };
   std::size_t at = 0;
   for (; at + 64 <= text.size(); at += 64) {
     unsigned bad = 0;
-    for (std::size_t i = 0; i < 64; ++i) {
-      const auto c = static_cast<unsigned char>(text[at + i]);
-      bad |= static_cast<unsigned>((c < 0x20) & (c != '\t') & (c != '\n')) | static_cast<unsigned>(c == 0x7F);
-    }
+    for (std::size_t i = 0; i < 64; ++i) bad |= is_bad(static_cast<unsigned char>(text[at + i]));
     if (bad != 0) return true;
   }
-  for (; at < text.size(); ++at) {
-    const auto c = static_cast<unsigned char>(text[at]);
-    if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7F) return true;
+  unsigned bad = 0;
+  for (; at < text.size(); ++at) bad |= is_bad(static_cast<unsigned char>(text[at]));
+  return bad != 0;
+}
+
+// CR LF and CR become LF.
+void unify_line_ends(std::string& text) {
+  char* to = text.data();
+  const char* from = text.data();
+  const char* const end = from + text.size();
+  while (from < end) {
+    const void* found = std::memchr(from, '\r', static_cast<std::size_t>(end - from));
+    const char* stop = found == nullptr ? end : static_cast<const char*>(found);
+    std::memmove(to, from, static_cast<std::size_t>(stop - from));
+    to += stop - from;
+    from = stop;
+    if (from == end) break;
+    ++from;
+    if (from == end || *from != '\n') *to++ = '\n';
   }
-  return false;
+  text.resize(static_cast<std::size_t>(to - text.data()));
 }
 
 bool has_noncharacters(std::string_view text) {
@@ -408,14 +429,12 @@ bool has_noncharacters(std::string_view text) {
 
 // Line ends become LF, forbidden characters go (SECURITY X3). Legal but unwanted ones (DEL) go without being counted.
 void clean(std::string& text, std::size_t& dropped) {
+  if (text.find('\r') != std::string::npos) unify_line_ends(text);
   if (!has_controls(text) && !has_noncharacters(text)) return;
   std::size_t to = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const auto c = static_cast<unsigned char>(text[at]);
-    if (c == '\r') {
-      if (at + 1 < text.size() && text[at + 1] == '\n') continue;
-      text[to++] = '\n';
-    } else if (c < 0x20 && c != '\t' && c != '\n') {
+    if (c < 0x20 && c != '\t' && c != '\n') {
       ++dropped;
     } else if (c == 0xEF && at + 2 < text.size() && static_cast<unsigned char>(text[at + 1]) == 0xBF &&
                static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
@@ -426,6 +445,16 @@ void clean(std::string& text, std::size_t& dropped) {
     }
   }
   text.resize(to);
+}
+
+// Whether values of the text may need repair_mojibake: a C1 control, or a Latin letter in front of a character between
+// U+0080 and U+00BF, which is what UTF-8 read as Latin-1 consists of.
+bool may_hold_mojibake(std::string_view text) {
+  for (std::size_t at = text.find('\xC2'); at != std::string_view::npos; at = text.find('\xC2', at + 2)) {
+    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
+    if (at >= 2 && (text[at - 2] == '\xC3' || text[at - 2] == '\xC2')) return true;
+  }
+  return false;
 }
 
 struct Candidate {
@@ -529,6 +558,7 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
   }
   if (result.text.starts_with("\xEF\xBB\xBF")) result.text.erase(0, 3);
   clean(result.text, result.dropped);
+  result.mojibake = may_hold_mojibake(result.text);
   if (result.dropped > 0 && result.bozo == Bozo::none) {
     result.bozo = Bozo::malformed_xml;
     result.detail = std::to_string(result.dropped) + " forbidden characters";

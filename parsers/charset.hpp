@@ -16,6 +16,7 @@ struct Decoded {
   std::string detail;        ///< for people
   std::size_t replaced = 0;  ///< sequences that did not decode and became U+FFFD
   std::size_t dropped = 0;   ///< forbidden characters removed
+  bool mojibake = false;     ///< values may need repair_mojibake
 };
 
 /// Decodes a document. Order of RFC 7303 §3: byte-order mark, `charset` parameter of `content_type`, XML declaration

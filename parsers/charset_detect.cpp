@@ -1,5 +1,6 @@
 #include "parsers/charset_detect.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -152,6 +153,15 @@ constexpr ByteEncoding byte_encodings[] = {
      "\xD2\xB9\xC3\xE0\xCD\xA1\xE8\xC7\xE9\xC1\xA7\xC2\xB5\xCA\xB7\xD5\xD1"},
 };
 
+// Capitals, accents or one of the letters from 0xFB on: Russian and Greek of more than a few words have them, Hebrew
+// never.
+bool has_capitals(std::string_view bytes) {
+  return std::any_of(bytes.begin(), bytes.end(), [](char c) {
+    const auto byte = static_cast<Byte>(c);
+    return in(byte, 0xC0, 0xDF) || byte >= 0xFB;
+  });
+}
+
 double score(const ByteEncoding& encoding, std::string_view bytes) {
   double points = 0;
   std::size_t high = 0;
@@ -174,6 +184,8 @@ double score(const ByteEncoding& encoding, std::string_view bytes) {
     }
     before = kind;
   }
+  const bool capitals = encoding.label == "windows-1251" || encoding.label == "windows-1253";
+  if (capitals && !has_capitals(bytes)) points -= 0.4 * static_cast<double>(high);
   return high == 0 ? 0 : points / static_cast<double>(high);
 }
 

@@ -15,10 +15,28 @@ constexpr std::array<std::uint16_t, 32> windows_1252 = {0x20AC, 0,      0x201A, 
                                                         0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
                                                         0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
 
+// Where the names of each first letter begin: "A" … "Z", then "a" … "z".
+constexpr std::size_t letter_index(char c) {
+  return static_cast<std::size_t>(c >= 'a' ? c - 'a' + 26 : c - 'A');
+}
+
+constexpr std::array<std::uint16_t, 53> first_of_letter = [] {
+  std::array<std::uint16_t, 53> result{};
+  std::size_t row = 0;
+  for (std::size_t letter = 0; letter <= 52; ++letter) {
+    while (row < std::size(entity_table) && letter_index(entity_table[row].name[0]) < letter) ++row;
+    result[letter] = static_cast<std::uint16_t>(row);
+  }
+  return result;
+}();
+
 const EntityRow* find(std::string_view name) {
-  const auto* row = std::lower_bound(std::begin(entity_table), std::end(entity_table), name,
-                                     [](const EntityRow& a, std::string_view b) { return a.name < b; });
-  return row != std::end(entity_table) && row->name == name ? row : nullptr;
+  if (name.empty() || !is_alpha(name[0])) return nullptr;
+  const std::size_t letter = letter_index(name[0]);
+  const EntityRow* end = entity_table + first_of_letter[letter + 1];
+  const EntityRow* row = std::lower_bound(entity_table + first_of_letter[letter], end, name,
+                                          [](const EntityRow& a, std::string_view b) { return a.name < b; });
+  return row != end && row->name == name ? row : nullptr;
 }
 
 Reference read_numeric(std::string_view text) {
@@ -77,10 +95,10 @@ std::uint32_t repaired_character(std::uint32_t code) {
 Reference read_reference(std::string_view text) {
   if (text.size() < 2) return {};
   if (text[1] == '#') return read_numeric(text);
-  std::size_t end = 1;
-  while (end < text.size() && end < 40 && is_alnum(text[end])) ++end;
-  if (end == 1) return {};
   Reference reference;
+  if (!is_alpha(text[1])) return {};
+  std::size_t end = 2;
+  while (end < text.size() && end < 40 && is_alnum(text[end])) ++end;
   reference.name = text.substr(1, end - 1);
   reference.closed = end < text.size() && text[end] == ';';
   reference.length = end + (reference.closed ? 1 : 0);

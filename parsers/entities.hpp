@@ -28,6 +28,25 @@ struct Reference {
   bool closed = false;    ///< ended by ";"
 };
 
+/// The character of one of XML's five own entities when `text` ("&" first) begins with one, closed; else NUL.
+/// "&lt;" and "&gt;" take 4 bytes, "&amp;" 5, "&quot;" and "&apos;" 6.
+inline char predefined_entity(std::string_view text) {
+  const auto is = [&](std::string_view name) { return text.substr(1, name.size()) == name; };
+  if (text.size() < 4) return '\0';
+  switch (text[1]) {
+    case 'l':
+      return is("lt;") ? '<' : '\0';
+    case 'g':
+      return is("gt;") ? '>' : '\0';
+    case 'q':
+      return is("quot;") ? '"' : '\0';
+    case 'a':
+      return is("amp;") ? '&' : is("apos;") ? '\'' : '\0';
+    default:
+      return '\0';
+  }
+}
+
 /// Reads the reference that `text` begins with (text[0] is '&').
 Reference read_reference(std::string_view text);
 

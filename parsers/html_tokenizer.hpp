@@ -38,7 +38,7 @@ class HtmlTokenizer {
   std::string_view input_;
   std::size_t at_ = 0;
   // Nothing of the kind from here on: keeps a search that fails from being repeated at every later opener.
-  bool no_comment_end_ = false, no_cdata_end_ = false, no_instruction_end_ = false;
+  bool no_comment_end_ = false, no_cdata_end_ = false;
 };
 
 /// The attributes of a start tag, one at a time. Names as written; values as written between their quotes.

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "parsers/strings.hpp"
+
 namespace feedmill {
 
 class JsonWriter {
@@ -55,6 +57,12 @@ class JsonWriter {
   std::string take() { return std::move(out_); }
 
  private:
+  // RFC 8259 §7: what strings may not hold as it is.
+  static constexpr ByteSet escaped{
+      std::string_view("\"\\\x00\x01\x02\x03\x04\x05\x06\x07\b\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18"
+                       "\x19\x1a\x1b\x1c\x1d\x1e\x1f",
+                       34)};
+
   void comma() {
     if (more_) out_ += ',';
     more_ = true;
@@ -93,9 +101,8 @@ class JsonWriter {
   void quoted(std::string_view text) {
     out_ += '"';
     std::size_t start = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
+    for (std::size_t i = escaped.find_in(text); i != std::string_view::npos; i = escaped.find_in(text, i + 1)) {
       const char c = text[i];
-      if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
       out_.append(text.substr(start, i - start));
       start = i + 1;
       switch (c) {

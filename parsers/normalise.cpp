@@ -19,6 +19,12 @@ constexpr std::size_t max_guid = std::size_t{1} << 10;
 constexpr std::size_t max_title = std::size_t{8} << 10;
 constexpr std::size_t max_summary = std::size_t{64} << 10;
 constexpr std::size_t max_content = std::size_t{1} << 20;
+constexpr std::size_t max_url = 2048;
+constexpr std::size_t max_author = std::size_t{1} << 10;
+constexpr std::size_t max_category = 256;
+constexpr std::size_t max_categories = 64;
+constexpr std::size_t max_enclosures = 32;
+constexpr std::size_t max_links = 32;
 
 std::string sha256_hex(std::string_view text) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
@@ -60,7 +66,9 @@ class Normaliser {
         common(source, base);
         markup(source.subtitle, base, max_summary);
       }
-      if (!seen.insert(entry.guid).second && !entry.link.empty() && entry.link != entry.guid) {
+      if (seen.insert(entry.guid).second) continue;
+      flaw(Flaw::duplicate_guid);
+      if (!entry.link.empty() && entry.link != entry.guid) {
         entry.guid += ' ';
         entry.guid += entry.link;  // two items under one guid are told apart by their links (DESIGN §5)
         seen.insert(entry.guid);
@@ -82,6 +90,47 @@ class Normaliser {
     if (common.geo && common.geo->type.empty()) common.geo->coordinates.clear();
     original_enclosure(common);
     enclosures(common);
+    for (const Date* date : {&common.published, &common.updated, &common.created, &common.expired}) {
+      if (date->present() && !date->time) flaw(Flaw::date);
+    }
+    if (!options_.whole_values) cap(common);
+  }
+
+  void cap(Common& common) {
+    drop_long_url(common.link);
+    for (std::string* url : {&common.icon, &common.logo, &common.favicon, &common.banner_image}) drop_long_url(*url);
+    std::erase_if(common.links, [](const Link& link) { return link.href.size() > max_url; });
+    std::erase_if(common.enclosures, [](const Enclosure& enclosure) { return enclosure.url.size() > max_url; });
+    shorten(common.author, max_author);
+    for (std::vector<Person>* people : {&common.authors, &common.contributors}) {
+      for (Person& person : *people) shorten(person.name, max_author);
+    }
+    for (Category& category : common.categories) {
+      shorten(category.term, max_category);
+      shorten(category.label, max_category);
+    }
+    keep_first(common.categories, max_categories);
+    keep_first(common.enclosures, max_enclosures);
+    keep_first(common.links, max_links);
+  }
+
+  void drop_long_url(std::string& url) {
+    if (url.size() <= max_url) return;
+    url.clear();
+    flaw(Flaw::url);
+  }
+
+  void shorten(std::string& value, std::size_t max) {
+    if (value.size() <= max) return;
+    value.resize(utf8_prefix(value, max).size());
+    flaw(Flaw::truncated);
+  }
+
+  template <class Value>
+  void keep_first(std::vector<Value>& values, std::size_t max) {
+    if (values.size() <= max) return;
+    values.erase(values.begin() + static_cast<std::ptrdiff_t>(max), values.end());
+    flaw(Flaw::truncated);
   }
 
   // feedburner:origEnclosureLink is the address of the file that feedburner's enclosure redirects to.
@@ -124,7 +173,7 @@ class Normaliser {
     if (options_.html == HtmlPolicy::raw || !is_markup(type)) {
       if (value.size() > max) {
         value.resize(utf8_prefix(value, max).size());
-        truncated();
+        flaw(Flaw::truncated);
       }
       return;
     }
@@ -135,21 +184,22 @@ class Normaliser {
     options.max_bytes = max;
     Sanitised result = sanitise(value, options);
     value = std::move(result.html);
-    if (result.truncated) truncated();
+    if (result.truncated) flaw(Flaw::truncated);
   }
 
-  void truncated() {
-    for (auto& [flaw, count] : feed_.flaws) {
-      if (flaw == Flaw::truncated) {
+  void flaw(Flaw kind) {
+    for (auto& [known, count] : feed_.flaws) {
+      if (known == kind) {
         ++count;
         return;
       }
     }
-    feed_.flaws.emplace_back(Flaw::truncated, 1);
+    feed_.flaws.emplace_back(kind, 1);
   }
 
   // DESIGN §5: id, else link, else a digest of what the entry says. Before sanitising, so that no policy changes it.
-  static void identity(Entry& entry) {
+  void identity(Entry& entry) {
+    if (entry.id.empty()) flaw(Flaw::missing_guid);
     entry.guid = !entry.id.empty() ? entry.id : entry.link;
     if (entry.guid.empty()) {
       std::string basis =

@@ -1,5 +1,9 @@
 #include "parsers/read_feed.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+
 #include "parsers/charset.hpp"
 #include "parsers/formats.hpp"
 #include "parsers/normalise.hpp"
@@ -65,13 +69,35 @@ Format atom_version(XmlDocument& xml, std::string_view uri) {
   return Format::atom;
 }
 
+bool has_child(const XmlDocument& xml, std::initializer_list<std::string_view> names) {
+  for (const pugi::xml_node child : ChildElements(xml.root())) {
+    const std::string_view local = xml.name(child).local;
+    if (std::any_of(names.begin(), names.end(), [&](std::string_view name) { return iequals(local, name); }))
+      return true;
+  }
+  return false;
+}
+
+// RDF says many things; a feed has a channel or items, or at least declares the vocabulary.
+bool is_rss_in_rdf(const XmlDocument& xml) {
+  const auto& declared = xml.declarations();
+  return has_child(xml, {"channel", "item"}) ||
+         std::any_of(declared.begin(), declared.end(), [](const auto& declaration) {
+           const NamespaceRow* row = find_namespace(declaration.second);
+           return row != nullptr && row->ns == Ns::rss;
+         });
+}
+
 // What the root element says. A channel alone is CDF when it has CDF's attribute, else an RSS without its root.
 Recognised recognise(XmlDocument& xml, std::string_view doctype) {
   const pugi::xml_node root = xml.root();
   const XmlDocument::Scope scope(xml, root);
   const XmlName name = xml.name(root);
   if (iequals(name.local, "rss")) return {rss_version(xml, doctype), parse_rss};
-  if (iequals(name.local, "rdf")) return {rdf_version(xml), parse_rss};
+  if (iequals(name.local, "rdf")) {
+    if (!is_rss_in_rdf(xml)) return {};
+    return {rdf_version(xml), parse_rss};
+  }
   if (iequals(name.local, "feed")) return {atom_version(xml, name.uri), parse_atom};
   if (iequals(name.local, "entry") && name.ns == Ns::atom) return {atom_version(xml, name.uri), parse_atom};
   if (iequals(name.local, "channel")) {
@@ -83,9 +109,16 @@ Recognised recognise(XmlDocument& xml, std::string_view doctype) {
     for (const pugi::xml_node child : ChildElements(root)) {
       if (iequals(child.name(), "abstract") || iequals(child.name(), "schedule")) return {Format::cdf, parse_cdf};
     }
-    return {Format::rss, parse_rss};
+    if (has_child(xml, {"title", "link", "description", "item"})) return {Format::rss, parse_rss};
   }
   return {};
+}
+
+// Headers come from outside too: what is no plain text of printable characters is as good as absent.
+std::string_view plain_header(std::string_view value) {
+  const bool plain =
+      value.size() <= 4096 && std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  return plain ? trim(value) : std::string_view{};
 }
 
 ParseError not_a_feed(std::string detail) {
@@ -96,55 +129,60 @@ void count_flaw(Feed& feed, Flaw flaw, std::size_t count) {
   if (count > 0) feed.flaws.emplace_back(flaw, static_cast<std::uint32_t>(std::min<std::size_t>(count, 0xFFFFFFFF)));
 }
 
-boost::system::result<Feed, ParseError> read_xml(const std::string& text, const std::string& base) {
-  WellFormedness check = check_well_formed(text);
-  std::string repaired;
-  if (!check.nested) {
-    repaired = salvage(text);
-    if (repaired.empty()) return not_a_feed("no feed's root element: " + check.detail);
-  }
-  XmlDocument xml(check.nested ? std::string_view(text) : std::string_view(repaired), std::move(check.entities));
-  if (!xml.loaded()) return not_a_feed("no element");
+// Reads a document that is nested properly; nothing when it is no feed.
+std::optional<Feed> read_tree(std::string_view text, WellFormedness& check, const std::string& base, bool mojibake) {
+  XmlDocument xml(text, std::move(check.entities), mojibake);
+  if (!xml.loaded()) return std::nullopt;
   xml.set_document_base(base);
   xml.collect_declarations();
-  const std::string root_name = xml.root().name();
-  Recognised recognised = recognise(xml, check.doctype);
-  if (recognised.parse == nullptr && check.nested) {
-    // A feed may be wrapped in something else, a page or a message.
-    repaired = salvage(text);
-    if (repaired.empty()) return not_a_feed("the root element is <" + root_name.substr(0, 64) + ">");
-  }
+  const Recognised recognised = recognise(xml, check.doctype);
+  if (recognised.parse == nullptr) return std::nullopt;
   Feed feed;
-  if (recognised.parse != nullptr) {
-    feed.format = recognised.format;
-    feed.namespaces = xml.declarations();
-    recognised.parse(xml, feed);
-  } else {
-    return not_a_feed("the root element is <" + root_name.substr(0, 64) + ">");
-  }
-  feed.bozo = check.bozo;
-  feed.bozo_detail = std::move(check.detail);
+  feed.format = recognised.format;
+  feed.namespaces = xml.declarations();
+  recognised.parse(xml, feed);
   return feed;
+}
+
+boost::system::result<Feed, ParseError> read_xml(const std::string& text, const std::string& base, bool mojibake) {
+  WellFormedness check = check_well_formed(text);
+  std::optional<Feed> feed;
+  if (check.nested) feed = read_tree(text, check, base, mojibake);
+  if (!feed) {
+    const std::string repaired = salvage(text);
+    if (!repaired.empty()) feed = read_tree(repaired, check, base, mojibake);
+    // What lies inside of something else (a page, a message, a comment) must look like a feed to be taken for one:
+    // pages carry RDF of their own.
+    const bool wrapped = check.nested;
+    if (feed && wrapped && feed->entries.empty() && !feed->title.present) feed.reset();
+    if (!feed) return not_a_feed(check.ok() ? "XML that is no feed" : "no feed's root element: " + check.detail);
+    if (wrapped) {
+      check.bozo = Bozo::malformed_xml;
+      check.detail = "the feed lies inside of something else";
+    }
+  }
+  feed->bozo = check.bozo;
+  feed->bozo_detail = std::move(check.detail);
+  return std::move(*feed);
 }
 
 }  // namespace
 
 boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints) {
   if (trim(body).empty()) return ParseError{ParseError::Code::empty, "the body is empty"};
-  Decoded decoded = decode_document(body, hints.content_type);
+  const std::string_view content_type = plain_header(hints.content_type);
+  Decoded decoded = decode_document(body, content_type);
   const std::string_view text = trim(decoded.text);
   if (text.empty()) return ParseError{ParseError::Code::empty, "the body holds nothing but white space"};
 
   std::string base(hints.url);
-  if (!hints.content_location.empty()) {
-    std::string location = resolve_safe_url(base, hints.content_location);
-    if (!url_scheme(location).empty()) base = std::move(location);
-  }
+  std::string location = resolve_safe_url(base, plain_header(hints.content_location));
+  if (!url_scheme(location).empty()) base = std::move(location);
   Feed feed;
   if (text.front() == '{') {
     if (!parse_json_feed(text, base, feed)) return not_a_feed("JSON that is no JSON Feed");
   } else {
-    auto result = read_xml(decoded.text, base);
+    auto result = read_xml(decoded.text, base, decoded.mojibake);
     if (result.has_error()) return result.error();
     feed = std::move(result.value());
   }
@@ -153,12 +191,16 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
     feed.bozo = decoded.bozo;
     feed.bozo_detail = std::move(decoded.detail);
   }
-  if (feed.bozo == Bozo::none && !is_feed_type(hints.content_type)) {
+  if (feed.bozo == Bozo::none && !is_feed_type(content_type)) {
     feed.bozo = Bozo::non_xml_content_type;
-    feed.bozo_detail = hints.content_type.substr(0, 128);
+    feed.bozo_detail = content_type.substr(0, 128);
   }
   count_flaw(feed, Flaw::encoding, decoded.replaced + decoded.dropped);
-  normalise(feed, {hints.html, base, hints.content_language, hints.whole_values});
+  count_flaw(feed, Flaw::entity, feed.bozo == Bozo::undefined_entity ? 1 : 0);
+  count_flaw(feed, Flaw::namespace_, feed.bozo == Bozo::undeclared_namespace ? 1 : 0);
+  count_flaw(feed, Flaw::structure, feed.bozo == Bozo::malformed_xml || feed.bozo == Bozo::malformed_json ? 1 : 0);
+  count_flaw(feed, Flaw::truncated, feed.bozo == Bozo::truncated ? 1 : 0);
+  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values});
   return feed;
 }
 

@@ -208,7 +208,7 @@ Text read_text(const Reading& in, TextKind kind) {
     } else {
       text.value = without_cdata(trim(in.xml.inner(in.node)));
     }
-    repair_mojibake(text.value);
+    in.xml.repair(text.value);
     return text;
   }
   text.value = in.text();

@@ -1,6 +1,7 @@
 #include "parsers/salvage.hpp"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
+constexpr ByteSet special("&<>");
 using Kind = HtmlToken::Kind;
 
 std::string_view local_name(std::string_view name) {
@@ -26,12 +28,38 @@ bool is_feed_root(std::string_view name) {
   return std::any_of(std::begin(roots), std::end(roots), [&](std::string_view root) { return iequals(name, root); });
 }
 
-// Elements of feeds: their end tags are believed even when markup inside of them is left open.
-bool is_structure(std::string_view qualified) {
+bool is_one_of(std::string_view qualified, std::span<const std::string_view> names) {
+  const std::string_view name = local_name(qualified);
+  return std::any_of(names.begin(), names.end(), [&](std::string_view known) { return iequals(name, known); });
+}
+
+// Elements of feeds that hold others: their end tags are believed even when markup inside of them is left open.
+bool is_structure(std::string_view name) {
   constexpr std::string_view names[] = {"item", "entry", "channel",   "rss",   "feed",
                                         "rdf",  "image", "textinput", "source"};
-  const std::string_view name = local_name(qualified);
-  return std::any_of(std::begin(names), std::end(names), [&](std::string_view known) { return iequals(name, known); });
+  return is_one_of(name, names);
+}
+
+// What items lie in.
+bool is_container(std::string_view name) {
+  constexpr std::string_view names[] = {"channel", "rss", "feed", "rdf", "items"};
+  return is_one_of(name, names);
+}
+
+// Elements of feeds that hold words and no markup …
+bool is_leaf(std::string_view name) {
+  constexpr std::string_view names[] = {"title",          "link",      "guid",      "id",       "pubdate",
+                                        "lastbuilddate",  "updated",   "published", "language", "category",
+                                        "managingeditor", "webmaster", "docs",      "comments", "creator",
+                                        "date",           "copyright", "generator"};
+  return is_one_of(name, names);
+}
+
+// … and those that begin where one of them was not closed.
+bool ends_leaf(std::string_view name) {
+  constexpr std::string_view names[] = {"item",    "entry",   "channel", "image",     "description",
+                                        "summary", "content", "encoded", "enclosure", "author"};
+  return is_leaf(name) || is_one_of(name, names);
 }
 
 // HTML elements without end tag that have no namesake in a feed.
@@ -50,7 +78,7 @@ bool is_xml_name(std::string_view name) {
 // Text whose references stay and whose other "&" and "<" are escaped.
 void append_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
-  for (std::size_t at = text.find_first_of("&<>"); at != npos; at = text.find_first_of("&<>", at + 1)) {
+  for (std::size_t at = special.find_in(text); at != npos; at = special.find_in(text, at + 1)) {
     out.append(text.substr(start, at - start));
     start = at + 1;
     if (text[at] == '<') {
@@ -60,6 +88,10 @@ void append_text(std::string& out, std::string_view text) {
     } else {
       const Reference reference = read_reference(text.substr(at));
       out += reference.length != 0 && reference.closed ? "&" : "&amp;";
+      if (reference.closed && reference.name.starts_with("#X")) {  // XML knows the small x only
+        out += "#x";
+        start += 2;
+      }
     }
   }
   out.append(text.substr(start));
@@ -109,8 +141,7 @@ class Salvager {
       return;
     }
     ++elements_;
-    // An item inside an item: the first was not closed.
-    if (iequals(token.name, "item") || iequals(token.name, "entry")) close_open(token.name);
+    close_unclosed(token.name);
     const bool empty = token.self_closing || is_void_html(token.name);
     if (!empty && open_.size() >= max_element_depth) {
       ++too_deep_;
@@ -159,15 +190,15 @@ class Salvager {
     }
   }
 
-  // Closes the innermost open element of that name with all inside of it, if it has siblings of its kind only.
-  void close_open(std::string_view name) {
-    const auto found = count_.find(name);
-    if (found == count_.end() || found->second == 0) return;
-    for (std::size_t i = open_.size(); i > 0; --i) {
-      if (open_[i - 1] != name) continue;
-      while (open_.size() >= i) close_top();
-      return;
-    }
+  // Closes what must have ended where `name` begins: a leaf in front of the next element of the feed, and everything
+  // inside of the container in front of an item.
+  void close_unclosed(std::string_view name) {
+    if (open_.empty()) return;
+    if (is_leaf(open_.back()) && ends_leaf(name)) close_top();
+    if (!iequals(name, "item") && !iequals(name, "entry")) return;
+    std::size_t container = open_.size();
+    while (container > 0 && !is_container(open_[container - 1])) --container;
+    while (container > 0 && open_.size() > container) close_top();
   }
 
   void close_top() {

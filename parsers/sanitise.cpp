@@ -18,44 +18,76 @@ constexpr std::size_t max_tag_attributes = 64;
 constexpr std::size_t max_attribute_bytes = std::size_t{8} << 10;
 constexpr std::size_t npos = std::string_view::npos;
 
+constexpr ByteSet special("&<>");
+constexpr ByteSet opener("&<");
+constexpr ByteSet special_in_value("&<>\"'`");
+
 using Kind = HtmlToken::Kind;
+
+// Appends a decoded character or entity with the three characters of S6 escaped.
+void append_escaped(std::string& out, std::string_view plain) {
+  for (const char c : plain) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else {
+      out += c;
+    }
+  }
+}
+
+// Appends one reference as the character it stands for, and says how many bytes it took; a "&" alone is itself.
+std::size_t append_reference(std::string& out, std::string_view text) {
+  switch (predefined_entity(text)) {
+    case '<':
+      out += "&lt;";
+      return 4;
+    case '>':
+      out += "&gt;";
+      return 4;
+    case '&':
+      out += "&amp;";
+      return 5;
+    case '"':
+      out += '"';
+      return 6;
+    case '\'':
+      out += '\'';
+      return 6;
+    default:
+      break;
+  }
+  const Reference reference = read_reference(text);
+  const bool known =
+      reference.numeric || (!reference.value.empty() && (reference.closed || is_legacy_entity(reference.name)));
+  if (reference.length == 0 || !known) {
+    out += "&amp;";
+    return 1;
+  }
+  if (!reference.numeric) {
+    append_escaped(out, reference.value);
+  } else if (reference.code == '&' || reference.code == '<' || reference.code == '>') {
+    append_escaped(out, std::string_view(reference.code == '&' ? "&" : reference.code == '<' ? "<" : ">"));
+  } else if (reference.code != 0) {
+    append_utf8(out, reference.code);
+  }
+  return reference.length;
+}
 
 // Text with its references decoded and the three characters of S6 escaped; everything else is itself.
 void append_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
-  for (std::size_t at = text.find_first_of("&<>"); at != npos; at = text.find_first_of("&<>", at)) {
+  for (std::size_t at = special.find_in(text); at != npos; at = special.find_in(text, at)) {
     out.append(text.substr(start, at - start));
-    std::size_t length = 1;
     if (text[at] == '&') {
-      Reference reference = read_reference(text.substr(at));
-      if (reference.length != 0 && !reference.numeric && !reference.closed) {
-        reference.length = is_legacy_entity(reference.name) ? reference.length : 0;
-      }
-      if (reference.length == 0 || (!reference.numeric && reference.value.empty())) {
-        out += "&amp;";
-      } else if (reference.numeric && reference.code != '&' && reference.code != '<' && reference.code != '>') {
-        length = reference.length;
-        if (reference.code != 0) append_utf8(out, reference.code);
-      } else {
-        length = reference.length;
-        std::string character;
-        if (reference.numeric) {
-          append_utf8(character, reference.code);
-        } else {
-          character = reference.value;
-        }
-        if (character == "&") {
-          out += "&amp;";
-        } else if (character == "<") {
-          out += "&lt;";
-        } else {
-          out += character == ">" ? "&gt;" : character;
-        }
-      }
+      at += append_reference(out, text.substr(at));
     } else {
       out += text[at] == '<' ? "&lt;" : "&gt;";
+      ++at;
     }
-    at += length;
     start = at;
   }
   out.append(text.substr(start));
@@ -81,7 +113,7 @@ void append_kept_reference(std::string& out, std::string_view written, const Ref
 // As above, but references stay as written: what readers of feedparser's output expect.
 void append_classic_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
-  for (std::size_t at = text.find_first_of("&<"); at != npos; at = text.find_first_of("&<", at)) {
+  for (std::size_t at = opener.find_in(text); at != npos; at = opener.find_in(text, at)) {
     out.append(text.substr(start, at - start));
     std::size_t length = 1;
     const Reference reference = text[at] == '&' ? read_reference(text.substr(at)) : Reference{};
@@ -101,8 +133,11 @@ void append_classic_text(std::string& out, std::string_view text) {
 
 // A decoded attribute value, escaped as S6 says.
 void append_attribute_value(std::string& out, std::string_view value, bool classic) {
-  for (const char c : value) {
-    switch (c) {
+  std::size_t start = 0;
+  for (std::size_t at = special_in_value.find_in(value); at != npos; at = special_in_value.find_in(value, at + 1)) {
+    out.append(value.substr(start, at - start));
+    start = at + 1;
+    switch (value[at]) {
       case '&':
         out += "&amp;";
         break;
@@ -118,24 +153,19 @@ void append_attribute_value(std::string& out, std::string_view value, bool class
       case '\'':
         out += classic ? "'" : "&#39;";
         break;
-      case '`':
+      default:
         out += "&#96;";
         break;
-      default:
-        out += c;
     }
   }
+  out.append(value.substr(start));
 }
 
 // A URL attribute made absolute and checked (S5); "" when it must go.
 std::string clean_url(std::string_view raw, std::string_view base, bool link, bool classic) {
-  std::string decoded;
-  for (const char c : raw) {
-    if (c != '\t' && c != '\n' && c != '\r') decoded += c;
-  }
-  while (!decoded.empty() && static_cast<unsigned char>(decoded.front()) <= 0x20) decoded.erase(0, 1);
-  while (!decoded.empty() && static_cast<unsigned char>(decoded.back()) <= 0x20) decoded.pop_back();
-  std::string url = resolve_url(base, decoded);
+  while (!raw.empty() && static_cast<unsigned char>(raw.front()) <= 0x20) raw.remove_prefix(1);
+  while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= 0x20) raw.remove_suffix(1);
+  std::string url = resolve_url(base, raw);  // drops tabs and line ends inside
   if (classic) return is_safe_url(url) ? url : std::string{};
   const std::string scheme = lower(url_scheme(url));
   const bool web = scheme == "http" || scheme == "https";
@@ -243,21 +273,11 @@ class Sanitiser {
       if (classic_) out() += "]]>";
       return;
     }
-    append_escaped(token.text);
+    plain_text(token.text);
   }
 
-  void append_escaped(std::string_view plain) {
-    for (const char c : plain) {
-      if (c == '&') {
-        out() += "&amp;";
-      } else if (c == '<') {
-        out() += "&lt;";
-      } else if (c == '>') {
-        out() += "&gt;";
-      } else {
-        out() += c;
-      }
-    }
+  void plain_text(std::string_view plain) {
+    append_escaped(out(), plain);
     if (out().size() > limit_) result_.truncated = true;
   }
 
@@ -301,24 +321,38 @@ class Sanitiser {
     }
   }
 
-  // Elements whose end tag HTML lets authors leave out: a block ends an open paragraph, an item its elder sibling.
+  // Elements whose end tag HTML lets authors leave out (HTML §13.1.2.4): a block ends an open paragraph, an item its
+  // elder sibling, and a row or a section of a table the cells and rows before it.
   void end_implied(const HtmlElement& element) {
     if (classic_) return;
+    const int level = table_level(element);
+    std::size_t ended = open_.size();
     for (std::size_t i = open_.size(); i > 0; --i) {
       const HtmlElement& outer = *open_[i - 1];
-      const bool paragraph = outer.name == "p" && !element.is(HtmlElement::cell);
-      if (paragraph || (element.is(HtmlElement::item) && ends(element, outer))) {
-        while (open_.size() >= i) close_top();
-        return;
+      if (level > 0) {
+        if (outer.name == "table") break;
+        const int outer_level = table_level(outer);
+        if (outer_level > 0 && outer_level <= level) ended = i - 1;
+        continue;
       }
-      if (outer.is(HtmlElement::cell)) return;
-      if (element.is(HtmlElement::item) && (outer.name == "ul" || outer.name == "ol" || outer.name == "dl")) return;
+      if (outer.is(HtmlElement::cell)) break;
+      if (outer.name == "p" || (element.is(HtmlElement::item) && ends(element, outer))) {
+        ended = i - 1;
+        break;
+      }
+      if (element.is(HtmlElement::item) && (outer.name == "ul" || outer.name == "ol" || outer.name == "dl")) break;
     }
+    while (open_.size() > ended) close_top();
+  }
+
+  static int table_level(const HtmlElement& element) {
+    if (element.name == "td" || element.name == "th") return 1;
+    if (element.name == "tr") return 2;
+    return element.name == "tbody" || element.name == "thead" || element.name == "tfoot" ? 3 : 0;
   }
 
   static bool ends(const HtmlElement& element, const HtmlElement& outer) {
     if (element.name == "dt" || element.name == "dd") return outer.name == "dt" || outer.name == "dd";
-    if (element.name == "td" || element.name == "th") return outer.name == "td" || outer.name == "th";
     return element.name == outer.name;
   }
 
@@ -354,7 +388,7 @@ class Sanitiser {
     kept_.clear();
     HtmlAttributes source(token.attributes);
     for (std::size_t count = 0; source.next() && count < max_tag_attributes; ++count) {
-      std::string name = lower(source.name());
+      std::string name = lower(source.name().substr(0, 64));
       const bool known = classic_
                              ? is_classic_attribute(name)
                              : name == "title" || name == "lang" || name == "dir" || listed(element.attributes, name);
@@ -438,7 +472,7 @@ class Sanitiser {
       out() += "<a href=\"";
       append_attribute_value(out(), url, false);
       out() += "\">";
-      append_escaped(url);
+      plain_text(url);
       out() += "</a>";
       return true;
     }
@@ -459,7 +493,7 @@ class Sanitiser {
 }  // namespace
 
 Sanitised sanitise(std::string_view markup, const SanitiseOptions& options) {
-  if (markup.find_first_of("<&>") == npos) {
+  if (special.find_in(markup) == npos) {
     Sanitised plain;
     const std::string_view text = trim(markup);
     plain.html = utf8_prefix(text, options.max_bytes);
@@ -475,7 +509,7 @@ bool is_html_element(std::string_view name) {
 
 bool looks_like_html(std::string_view text) {
   bool evidence = false;
-  for (std::size_t at = text.find_first_of("<&"); at != npos; at = text.find_first_of("<&", at + 1)) {
+  for (std::size_t at = opener.find_in(text); at != npos; at = opener.find_in(text, at + 1)) {
     if (text[at] == '&') {
       const Reference reference = read_reference(text.substr(at));
       if (reference.length == 0 || !reference.closed) continue;

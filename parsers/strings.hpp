@@ -103,6 +103,26 @@ inline std::string_view utf8_prefix(std::string_view text, std::size_t max) {
   return text.substr(0, max);
 }
 
+/// A set of bytes to look for: a table look-up a byte, where std::string_view::find_first_of searches the set each
+/// time.
+class ByteSet {
+ public:
+  constexpr explicit ByteSet(std::string_view bytes) {
+    for (const char c : bytes) member_[static_cast<unsigned char>(c)] = true;
+  }
+  constexpr bool has(char c) const { return member_[static_cast<unsigned char>(c)]; }
+  /// Where the first member is at or behind `from`; npos when nowhere.
+  std::size_t find_in(std::string_view text, std::size_t from = 0) const {
+    for (std::size_t i = from; i < text.size(); ++i) {
+      if (has(text[i])) return i;
+    }
+    return std::string_view::npos;
+  }
+
+ private:
+  bool member_[256] = {};
+};
+
 /// The next part of `rest` up to `separator`, which is removed from `rest` with it.
 inline std::string_view take_until(std::string_view& rest, char separator) {
   const std::size_t at = rest.find(separator);

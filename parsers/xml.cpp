@@ -31,8 +31,8 @@ std::size_t tag_end(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-XmlDocument::XmlDocument(std::string_view text, std::vector<DeclaredEntity> entities)
-    : text_(text), entities_(std::move(entities)), buffer_(text) {
+XmlDocument::XmlDocument(std::string_view text, std::vector<DeclaredEntity> entities, bool mojibake)
+    : text_(text), entities_(std::move(entities)), buffer_(text), mojibake_(mojibake) {
   if (!tree_.load_buffer_inplace(buffer_.data(), buffer_.size(), parse_options, pugi::encoding_utf8) &&
       !tree_.first_child()) {
     return;
@@ -76,34 +76,49 @@ XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
   return result;
 }
 
-void XmlDocument::append_text(std::string& out, std::string_view raw) const {
+const DeclaredEntity* XmlDocument::find_entity(std::string_view name) const {
+  const auto found =
+      std::find_if(entities_.begin(), entities_.end(), [&](const auto& entity) { return entity.name == name; });
+  return found == entities_.end() ? nullptr : &*found;
+}
+
+bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
+  bool latin = false;
   std::size_t start = 0;
   for (std::size_t at = raw.find('&'); at != std::string_view::npos; at = raw.find('&', at)) {
-    const Reference reference = read_reference(raw.substr(at));
-    std::string_view value = reference.value;
-    if (!reference.numeric && reference.closed) {
-      for (const DeclaredEntity& entity : entities_) {
-        if (entity.name == reference.name) value = entity.value;
-      }
+    const std::string_view rest = raw.substr(at);
+    if (const char c = predefined_entity(rest); c != '\0') {  // nearly all of them
+      out.append(raw.data() + start, at - start);
+      out += c;
+      at += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
+      start = at;
+      continue;
     }
-    if (!reference.closed || (!reference.numeric && value.empty())) {
+    const Reference reference = read_reference(rest);
+    const DeclaredEntity* declared = reference.numeric || entities_.empty() ? nullptr : find_entity(reference.name);
+    const bool known = reference.numeric || declared != nullptr || !reference.value.empty();
+    if (!reference.closed || !known) {
       ++at;
       continue;
     }
     out.append(raw.substr(start, at - start));
-    if (!reference.numeric) {
-      if (value.data() != reference.value.data()) {
-        append_decoded(out, value);
-      } else {
-        out.append(value);
-      }
+    if (declared != nullptr) {
+      append_decoded(out, declared->value);
+    } else if (!reference.numeric) {
+      out.append(reference.value);
     } else if (reference.code != 0) {
       append_utf8(out, reference.code);
+      latin = latin || (reference.code >= 0x80 && reference.code < 0x100);
     }
     at += reference.length;
     start = at;
   }
   out.append(raw.substr(start));
+  return latin;
+}
+
+void XmlDocument::repair(std::string& value) const {
+  if (mojibake_) repair_mojibake(value);
 }
 
 std::string XmlDocument::text(pugi::xml_node element) const {
@@ -115,24 +130,28 @@ std::string XmlDocument::text(pugi::xml_node element) const {
 
 std::string XmlDocument::own_text(pugi::xml_node element) const {
   std::string out;
+  bool latin = mojibake_;
   for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
     if (child.type() == pugi::node_pcdata) {
-      append_text(out, child.value());
+      const std::string_view raw = child.value();
+      out.reserve(out.size() + raw.size());
+      latin |= append_text(out, raw);
     } else if (child.type() == pugi::node_cdata) {
       out += child.value();
     }
   }
   trim_in_place(out);
-  repair_mojibake(out);
+  if (latin) repair_mojibake(out);
   return out;
 }
 
 std::string XmlDocument::deep_text(pugi::xml_node element) const {
   std::string out;
+  bool latin = mojibake_;
   pugi::xml_node node = element;
   do {
     if (node.type() == pugi::node_pcdata) {
-      append_text(out, node.value());
+      latin |= append_text(out, node.value());
     } else if (node.type() == pugi::node_cdata) {
       out += node.value();
     }
@@ -144,7 +163,7 @@ std::string XmlDocument::deep_text(pugi::xml_node element) const {
     }
   } while (node != element);
   trim_in_place(out);
-  repair_mojibake(out);
+  if (latin) repair_mojibake(out);
   return out;
 }
 
@@ -180,12 +199,12 @@ std::string_view XmlDocument::inner(pugi::xml_node element) const {
 
 std::string XmlDocument::value(pugi::xml_attribute attribute) const {
   std::string out;
-  append_text(out, attribute.value());
+  const bool latin = append_text(out, attribute.value()) || mojibake_;
   for (char& c : out) {
     if (c == '\n' || c == '\t') c = ' ';  // XML §3.3.3
   }
   trim_in_place(out);
-  repair_mojibake(out);
+  if (latin) repair_mojibake(out);
   return out;
 }
 
@@ -221,12 +240,10 @@ std::string XmlDocument::url(std::string_view reference) const {
 }
 
 void XmlDocument::declare(std::string_view prefix, std::string_view uri) {
-  const NamespaceRow* row = find_namespace(uri);
-  std::string key(row != nullptr ? row->prefix : prefix);
   for (const auto& [known, _] : declarations_) {
-    if (known == key) return;
+    if (known == prefix) return;
   }
-  if (declarations_.size() < 256) declarations_.emplace_back(std::move(key), std::string(uri));
+  if (declarations_.size() < 256) declarations_.emplace_back(std::string(prefix), std::string(uri));
 }
 
 void XmlDocument::collect_declarations() {

@@ -27,7 +27,8 @@ class XmlDocument {
  public:
   /// Builds the tree from a copy of `text`, which is nested properly (well_formed.hpp, salvage.hpp) and must outlive
   /// this. `entities`: replacement texts of declared entities.
-  XmlDocument(std::string_view text, std::vector<DeclaredEntity> entities);
+  /// `mojibake`: values may hold text that was encoded twice, and are repaired (charset.hpp).
+  XmlDocument(std::string_view text, std::vector<DeclaredEntity> entities, bool mojibake);
 
   bool loaded() const { return static_cast<bool>(root_); }
   pugi::xml_node root() const { return root_; }
@@ -53,6 +54,9 @@ class XmlDocument {
   bool has_attribute(pugi::xml_node element, std::string_view local) const;
   std::string value(pugi::xml_attribute attribute) const;
 
+  /// Undoes double encoding in a value taken from inner().
+  void repair(std::string& value) const;
+
   /// xml:base in force, absolute and safe; "" if none. xml:lang in force with "-" for "_"; "" if none.
   const std::string& base() const { return base_; }
   const std::string& language() const { return language_; }
@@ -73,8 +77,7 @@ class XmlDocument {
   }
   std::vector<pugi::xml_node> take_stray_items() { return std::exchange(stray_items_, {}); }
 
-  /// Every namespace declaration seen, in order, the first of equal prefixes only. Prefixes of known namespaces are the
-  /// usual ones.
+  /// Every namespace declaration seen, in order, the first of equal prefixes only.
   const std::vector<std::pair<std::string, std::string>>& declarations() const { return declarations_; }
   /// Reads the namespace declarations of the whole tree into declarations().
   void collect_declarations();
@@ -101,12 +104,15 @@ class XmlDocument {
   };
 
   XmlName resolve(std::string_view qualified, bool element) const;
-  void append_text(std::string& out, std::string_view raw) const;
+  const DeclaredEntity* find_entity(std::string_view name) const;
+  // True when a reference brought in a character between U+0080 and U+00FF.
+  bool append_text(std::string& out, std::string_view raw) const;
   void declare(std::string_view prefix, std::string_view uri);
 
   std::string_view text_;
   std::vector<DeclaredEntity> entities_;
   std::string buffer_;
+  bool mojibake_;
   pugi::xml_document tree_;
   pugi::xml_node root_;
   Ns core_ = Ns::core;

@@ -171,8 +171,8 @@ struct Committed {
 struct NewFeed {
   std::string feed_url{};  ///< canonical
   Milliseconds after{};    ///< first due this long from now
-  std::string settings;    ///< JSON object, "" for none
-  std::string title;       ///< until the feed has been read; "" for none
+  std::string settings{};  ///< JSON object, "" for none
+  std::string title{};     ///< until the feed has been read; "" for none
 };
 
 /// What is known of a registered feed.

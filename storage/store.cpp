@@ -71,13 +71,15 @@ StoreResult<void> Store::Impl::load_scripts() {
   return *first;
 }
 
-StoreResult<void> Store::Impl::open() {
+StoreResult<std::string> Store::Impl::open() {
   if (bad_address) return *bad_address;
   const auto connected = redis.connect();
   if (!connected) return connected.error();
   const auto info = redis.command({"INFO", "server"});
   if (!info) return info.error();
   const std::string_view version = info_value(info->text(), "redis_version");
+  const std::string_view valkey = info_value(info->text(), "valkey_version");
+  std::string server = valkey.empty() ? "redis " + std::string(version) : "valkey " + std::string(valkey);
   int major = 0;
   std::from_chars(version.data(), version.data() + version.size(), major);
   if (major < 7) {
@@ -104,7 +106,7 @@ StoreResult<void> Store::Impl::open() {
     auto written = redis.command(
         {"HSET", keys.store(), "schema", std::to_string(schema_version), "partitions", "1", "created", *created});
     if (!written) return written.error();
-    return {};
+    return server;
   }
   const auto schema = redis.command({"HGET", keys.store(), "schema"});
   if (!schema) return schema.error();
@@ -112,7 +114,7 @@ StoreResult<void> Store::Impl::open() {
     return StoreError{StoreError::Code::unsupported, "the store was written by a newer feedmill (schema " +
                                                          std::string(schema->text()) + "); upgrade this one"};
   }
-  return {};
+  return server;
 }
 
 StoreResult<std::string> Store::Impl::now_text() {
@@ -187,7 +189,7 @@ Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
-StoreResult<void> Store::open() {
+StoreResult<std::string> Store::open() {
   return impl_->open();
 }
 

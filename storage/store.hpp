@@ -41,8 +41,8 @@ class Store {
   Store& operator=(Store&&) noexcept;
 
   /// Connects now and checks what must hold: server version, maxmemory-policy, schema version; creates meta:store in an
-  /// empty store. `unsupported` says what the operator must change.
-  StoreResult<void> open();
+  /// empty store. Returns what serves it, as in "redis 7.0.15"; `unsupported` says what the operator must change.
+  StoreResult<std::string> open();
 
   /// Drops the connection; the next call connects anew.
   void disconnect();

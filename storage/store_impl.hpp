@@ -61,7 +61,7 @@ class Store::Impl {
 
   /// Connected, with the scripts loaded.
   StoreResult<void> ready();
-  StoreResult<void> open();
+  StoreResult<std::string> open();
 
   /// Redis' clock, unix milliseconds in decimal. Needs a connection.
   StoreResult<std::string> now_text();

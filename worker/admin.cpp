@@ -103,8 +103,8 @@ void throw_exception_from_error(const AdminError& error, const boost::source_loc
   throw std::runtime_error(error.detail);
 }
 
-boost::system::result<std::unique_ptr<Admin>, AdminError> Admin::open(asio::any_io_executor executor, Options options,
-                                                                      Health health) {
+boost::system::result<std::unique_ptr<Admin>, AdminError> Admin::open(const asio::any_io_executor& executor,
+                                                                      const Options& options, Health health) {
   boost::system::error_code error;
   tcp::acceptor acceptor(executor);
   acceptor.open(options.listen.protocol(), error);

@@ -48,8 +48,8 @@ class Admin {
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
   /// Binds and listens; connections are answered once serve() runs. All on `executor`, which has one thread.
-  static boost::system::result<std::unique_ptr<Admin>, AdminError> open(boost::asio::any_io_executor executor,
-                                                                        Options options, Health health);
+  static boost::system::result<std::unique_ptr<Admin>, AdminError> open(const boost::asio::any_io_executor& executor,
+                                                                        const Options& options, Health health);
   Admin(const Admin&) = delete;
   Admin& operator=(const Admin&) = delete;
 
@@ -63,8 +63,8 @@ class Admin {
   Response answer(boost::beast::http::verb method, std::string_view target);
 
  private:
-  Admin(boost::asio::ip::tcp::acceptor acceptor, Options options, Health health)
-      : acceptor_(std::move(acceptor)), options_(std::move(options)), health_(std::move(health)) {}
+  Admin(boost::asio::ip::tcp::acceptor acceptor, const Options& options, Health health)
+      : acceptor_(std::move(acceptor)), options_(options), health_(std::move(health)) {}
 
   boost::asio::awaitable<void> lane();
   boost::asio::awaitable<void> converse(boost::asio::ip::tcp::socket socket);

@@ -1,8 +1,10 @@
 #include "worker/commands_entries.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,11 +45,24 @@ std::string visible_lines(std::string_view text) {
   return out;
 }
 
+/// Where a field stands when people read an entry: what it is about first, long texts last.
+std::size_t rank(std::string_view name) {
+  constexpr std::array<std::string_view, 5> first = {"title", "link", "author", "date_published", "date_updated"};
+  constexpr std::array<std::string_view, 2> last = {"summary", "content"};
+  const auto place = [&](const auto& names) {
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  const bool is_last = place(last) < last.size();
+  return is_last ? first.size() + 1 + place(last) : place(first);
+}
+
 void tell(Terminal& terminal, const StoredEntry& entry) {
   if (terminal.json()) return terminal.line(entry_json(entry));
   terminal.line(terminal.bold(visible(entry.id)));
-  for (const auto& [name, value] : entry.fields)
-    terminal.line(fmt::format("{}: {}", visible(name), visible_lines(value)));
+  Fields fields = entry.fields;
+  std::sort(fields.begin(), fields.end(),
+            [](const auto& a, const auto& b) { return std::pair(rank(a.first), a) < std::pair(rank(b.first), b); });
+  for (const auto& [name, value] : fields) terminal.line(fmt::format("{}: {}", visible(name), visible_lines(value)));
 }
 
 }  // namespace

@@ -51,8 +51,10 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
   }
   const auto added = context.store.add_feeds(feeds);
   if (added.has_error()) return fail(terminal, "add", added.error());
+  std::vector<std::string> just_added;
   for (std::size_t i = 0; i < urls->size(); ++i) {
     const bool is_new = (*added)[i];
+    if (is_new) just_added.push_back((*urls)[i]);
     tell(terminal, is_new ? "added" : "present", (*urls)[i]);
     if (!is_new && (verb.keep || verb.interval_min)) {
       terminal.note(fmt::format("{} was there already and keeps its settings", visible((*urls)[i])));
@@ -60,9 +62,7 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
   }
   if (!verb.now) return exits::done;
   terminal.flush();
-  RefreshVerb refresh;
-  refresh.urls = *urls;
-  return carry_out(refresh, context);
+  return refresh_added(*urls, just_added, context);
 }
 
 int carry_out(const RemoveVerb& verb, const VerbContext& context) {
@@ -116,7 +116,13 @@ int carry_out(const ListVerb& verb, const VerbContext& context) {
   if (urls.has_error()) return fail(terminal, "list", urls.error());
   if (urls->empty()) terminal.note("no feeds yet: feedmill add URL, or feedmill import FILE");
 
-  Columns table(terminal, {{"STATE", 11}, {"ENTRIES", 7, true}, {"NEXT", 10}, {"LAST", 19}, {"TITLE", 28}, {"URL", 0}});
+  // On a narrow terminal the address is worth more than the title.
+  const bool titles = terminal.width() == 0 || terminal.width() >= 110;
+  std::vector<Columns::Column> columns = {
+      {"STATE", 11}, {"ENTRIES", 7, true}, {"NEXT", 9}, {"LAST", titles ? 19U : 12U}};
+  if (titles) columns.push_back({"TITLE", 28});
+  columns.push_back({"URL", 0});
+  Columns table(terminal, std::move(columns));
   if (!terminal.json()) table.heading();
   constexpr std::size_t step = 500;
   for (std::size_t begin = 0; begin < urls->size(); begin += step) {
@@ -136,8 +142,11 @@ int carry_out(const ListVerb& verb, const VerbContext& context) {
                                  : !record->due          ? "-"
                                  : is_due(*record, *now) ? "due"
                                                          : from_now(*record->due, *now);
-        table.row({record->state.state, std::to_string(record->entries), next, last_result(record->state),
-                   std::string(field_of(record->feed, "title")), record->feed_url});
+        std::vector<std::string> cells = {record->state.state, std::to_string(record->entries), next,
+                                          last_result(record->state)};
+        if (titles) cells.emplace_back(field_of(record->feed, "title"));
+        cells.push_back(record->feed_url);
+        table.row(cells);
       }
     }
   }

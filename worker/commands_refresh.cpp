@@ -29,6 +29,7 @@ struct Awaited {
   std::string url;
   Milliseconds last_at{};
   std::uint64_t total_new = 0;
+  bool just_added = false;  ///< was due from the start: its first result is the one that is awaited
 };
 
 /// How one refresh ended, whoever did it.
@@ -163,13 +164,46 @@ StoreResult<std::vector<Awaited>> registered(const std::vector<std::string>& url
   std::vector<Awaited> known;
   for (std::size_t i = 0; i < urls.size(); ++i) {
     if (const std::optional<FeedRecord>& record = (*records)[i]) {
-      known.push_back({urls[i], record->state.last_at, record->state.total_new});
+      known.push_back({urls[i], record->state.last_at, record->state.total_new, false});
     } else {
       context.terminal.error(
           fmt::format("refresh: no such feed: {}; nothing was refreshed (see feedmill list)", visible(urls[i])));
     }
   }
   return known;
+}
+
+/// Makes feeds due and shows their results as they come, from a worker or from here.
+int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto now = context.store.now();
+  if (now.has_error()) return fail(terminal, "refresh", now.error());
+  std::vector<Awaited> awaited;
+  for (std::size_t begin = 0; begin < feeds.size(); begin += batch_size) {
+    stop_if_interrupted();
+    const std::size_t count = std::min(batch_size, feeds.size() - begin);
+    std::vector<std::string> batch;
+    for (std::size_t i = 0; i < count; ++i) batch.push_back(feeds[begin + i].url);
+    const auto woken = context.store.wake(batch, context.config.schedule.manual_floor, verb.ignore_floor);
+    if (woken.has_error()) return fail(terminal, "refresh", woken.error());
+    for (std::size_t i = 0; i < count; ++i) {
+      const Wake& wake = (*woken)[i];
+      const bool comes =
+          wake.result == Wake::Result::due || wake.result == Wake::Result::noted || feeds[begin + i].just_added;
+      if (verb.defer || !comes) tell_wake(terminal, batch[i], wake, *now);
+      if (comes) awaited.push_back(feeds[begin + i]);
+    }
+  }
+  terminal.flush();
+  if (verb.defer || awaited.empty()) return exits::done;
+
+  const auto figures = context.store.figures();
+  if (figures.has_error()) return fail(terminal, "refresh", figures.error());
+  if (figures->workers > 0) return wait_for_worker(std::move(awaited), context);
+  std::vector<std::string> here;
+  for (const Awaited& feed : awaited) here.push_back(feed.url);
+  return refresh_in_process(context.config, here,
+                            [&](const Report& report) { tell(terminal, result_of(report, *now)); });
 }
 
 }  // namespace
@@ -186,37 +220,20 @@ int carry_out(const RefreshVerb& verb, const VerbContext& context) {
     if (!given) return exits::bad_input;
     urls = std::move(*given);
   }
-  const auto known = registered(urls, context);
+  auto known = registered(urls, context);
   if (known.has_error()) return fail(terminal, "refresh", known.error());
   if (!verb.all && known->size() < urls.size()) return exits::no;
+  return refresh(std::move(*known), verb, context);
+}
 
-  const auto now = context.store.now();
-  if (now.has_error()) return fail(terminal, "refresh", now.error());
-  std::vector<Awaited> awaited;
-  for (std::size_t begin = 0; begin < known->size(); begin += batch_size) {
-    stop_if_interrupted();
-    const std::size_t count = std::min(batch_size, known->size() - begin);
-    std::vector<std::string> batch;
-    for (std::size_t i = 0; i < count; ++i) batch.push_back((*known)[begin + i].url);
-    const auto woken = context.store.wake(batch, context.config.schedule.manual_floor, verb.ignore_floor);
-    if (woken.has_error()) return fail(terminal, "refresh", woken.error());
-    for (std::size_t i = 0; i < count; ++i) {
-      const Wake& wake = (*woken)[i];
-      const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted;
-      if (verb.defer || !comes) tell_wake(terminal, batch[i], wake, *now);
-      if (comes) awaited.push_back((*known)[begin + i]);
-    }
+int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
+                  const VerbContext& context) {
+  auto known = registered(feed_urls, context);
+  if (known.has_error()) return fail(context.terminal, "add", known.error());
+  for (Awaited& feed : *known) {
+    if (std::find(just_added.begin(), just_added.end(), feed.url) != just_added.end()) feed = {feed.url, {}, 0, true};
   }
-  terminal.flush();
-  if (verb.defer || awaited.empty()) return exits::done;
-
-  const auto figures = context.store.figures();
-  if (figures.has_error()) return fail(terminal, "refresh", figures.error());
-  if (figures->workers > 0) return wait_for_worker(std::move(awaited), context);
-  std::vector<std::string> here;
-  for (const Awaited& feed : awaited) here.push_back(feed.url);
-  return refresh_in_process(context.config, here,
-                            [&](const Report& report) { tell(terminal, result_of(report, *now)); });
+  return refresh(std::move(*known), {}, context);
 }
 
 }  // namespace feedmill

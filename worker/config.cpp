@@ -113,7 +113,7 @@ std::string read_value(std::string_view text, std::vector<std::string>& into) {
 std::string read_value(std::string_view text, ListenAddress& into) {
   into.reset();
   if (text == "off") return {};
-  const std::string remedy = "write address:port, as 127.0.0.1:9810 or [::1]:9810, or off";
+  std::string remedy = "write address:port, as 127.0.0.1:9810 or [::1]:9810, or off";
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return remedy;
   std::string_view host = text.substr(0, colon);
@@ -256,9 +256,10 @@ bool is_egress_rule(std::string_view text) {
 }
 
 std::string check_rules(const std::vector<std::string>& rules) {
-  for (const auto& rule : rules)
+  for (const auto& rule : rules) {
     if (!is_egress_rule(rule))
       return "\"" + rule + "\" is not CIDR[:port[-port]], as 10.20.0.0/16:443, 192.168.1.10 or [fd00:1::]/64:8000-8999";
+  }
   return {};
 }
 
@@ -476,7 +477,7 @@ std::string_view variable(const ConfigSources& sources, std::string_view name) {
 
 /// $XDG_<which>_HOME, else ~/<usual>; "" when there is no home.
 fs::path user_directory(const ConfigSources& sources, std::string_view variable_name, std::string_view usual) {
-  const fs::path own = variable(sources, variable_name);
+  fs::path own = variable(sources, variable_name);
   if (own.is_absolute()) return own;
   const fs::path home = variable(sources, "HOME");
   return home.empty() ? fs::path() : home / usual;
@@ -573,10 +574,11 @@ class Reader {
       const Option* option = find_option(key);
       if (option != nullptr) {
         const auto text = as_text(node);
-        if (text)
+        if (text) {
           set(*option, *text, where);
-        else
+        } else {
           problems_.push_back({key, "", where, "write " + std::string(option->unit)});
+        }
       } else if (node.is_table() && std::ranges::any_of(table, [&](const Option& candidate) {
                    return candidate.key.starts_with(key + ".");
                  })) {

@@ -223,6 +223,7 @@ int spawn(const fs::path& path, std::vector<std::string> arguments, int output, 
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::vector<char*> words;
+  words.reserve(arguments.size() + 1);
   for (auto& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
   pid_t pid = 0;
@@ -247,6 +248,16 @@ std::string output_of(const fs::path& path, std::vector<std::string> arguments) 
     text.append(chunk.data(), static_cast<std::size_t>(size));
   if (pid > 0) ::waitpid(pid, nullptr, 0);
   return text;
+}
+
+/// The first program of that name in a search path.
+std::optional<fs::path> find_executable(const std::string& search_path, std::string_view file) {
+  std::istringstream directories(search_path);
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    fs::path program = fs::path(directory) / file;
+    if (!directory.empty() && ::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return std::nullopt;
 }
 
 /// The user a directory belongs to; nothing when it is none, or a link.
@@ -282,10 +293,11 @@ std::string config_word(std::string_view text) {
   std::string word = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte > 0x20 && byte < 0x7f && c != '"' && c != '\\')
+    if (byte > 0x20 && byte < 0x7f && c != '"' && c != '\\') {
       word += c;
-    else
+    } else {
       word.append("\\x").append(hex_of(byte), 14, 2);
+    }
   }
   return word + "\"";
 }
@@ -405,9 +417,10 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
   if (!error) data = fs::canonical(data, error);
   if (!error && (!fs::is_directory(data) || ::access(data.c_str(), R_OK | W_OK | X_OK) != 0))
     error.assign(errno, std::system_category());
-  if (error)
+  if (error) {
     return EmbeddedError{Code::directory, "data directory " + data.string() + ": " + error.message() +
                                               "; choose another with --data-dir"};
+  }
 
   fs::path& runtime = options_.runtime_dir;
   if (runtime.empty()) runtime = default_runtime_dir();
@@ -418,9 +431,10 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
   if ((runtime / name).native().size() > longest_socket_path) runtime = fs::path("/tmp") / own;  // RELIABILITY R3
   if (fs::create_directories(runtime, error)) fs::permissions(runtime, fs::perms::owner_all, error);
   if (!error && !is_own_private_directory(runtime)) error = std::make_error_code(std::errc::permission_denied);
-  if (error)
+  if (error) {
     return EmbeddedError{Code::directory, "runtime directory " + runtime.string() + ": " + error.message() +
                                               "; it must belong to this user; $XDG_RUNTIME_DIR names another"};
+  }
 
   users_ = open_lock_file(in_data("users.lock"));
   if (!users_) return EmbeddedError{Code::directory, in_data("users.lock").string() + ": " + errno_text()};
@@ -435,9 +449,10 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
 
 EmbeddedRedis::Status EmbeddedRedis::attach() {
   const UniqueFd starting = open_lock_file(in_data("start.lock"));
-  if (!starting || !lock_patiently(starting, LOCK_EX, options_.patience))
+  if (!starting || !lock_patiently(starting, LOCK_EX, options_.patience)) {
     return EmbeddedError{Code::occupied, "another process has been starting or stopping the server in " +
                                              options_.data_dir.string() + " for too long; is it stopped?"};
+  }
   std::string reason;
   for (Patience patience(options_.patience); !patience.ended(); patience.wait()) {
     if (interrupted_) return EmbeddedError{Code::interrupted, "interrupted"};
@@ -485,10 +500,12 @@ boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(Record& record) 
 }
 
 EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, Record record) {
-  for (const auto& socket : {record.socket, socket_})
-    if (Talk::connect(socket))
+  for (const auto& socket : {record.socket, socket_}) {
+    if (Talk::connect(socket)) {
       return EmbeddedError{Code::occupied, "a server that does not hold " + in_data("server.lock").string() +
                                                " listens at " + socket.string() + "; stop it first"};
+    }
+  }
   auto chosen = choose_program(record);
   if (!chosen) return std::move(chosen).error();
   const Program& program = *chosen;
@@ -532,37 +549,36 @@ boost::system::result<EmbeddedRedis::Program, EmbeddedError> EmbeddedRedis::choo
                                                                      {"redis-check-rdb", "redis-server"},
                                                                      {"valkey-check-rdb", "redis-server"}};
   const char* inherited_path = std::getenv("PATH");
-  std::string path = options_.search_path;
-  if (path.empty()) path = inherited_path != nullptr ? inherited_path : "/usr/local/bin:/usr/bin:/bin";
+  std::string search_path = options_.search_path;
+  if (search_path.empty()) search_path = inherited_path != nullptr ? inherited_path : "/usr/local/bin:/usr/bin:/bin";
   std::string refused;
   for (const auto& [file, called] : candidates) {
-    std::istringstream directories(path);
-    for (std::string directory; std::getline(directories, directory, ':');) {
-      const fs::path program = fs::path(directory) / file;
-      if (directory.empty() || ::access(program.c_str(), X_OK) != 0) continue;
-      // "Redis server v=7.0.15 sha=…"
-      std::istringstream words(output_of(program, {called, "--version"}));
-      std::string name, server, version;
-      words >> name >> server >> version;
-      if (server != "server" || !version.starts_with("v=")) continue;
-      std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(c | 0x20); });
-      version.erase(0, 2);
-      if (version_of(version) < Version{7, 0}) {
-        refused = program.string() + " is " + name + " " + version + "; version 7.0 or later is needed";
-      } else if (!reads_files_of(name, version_of(version), record.name, version_of(record.version))) {
-        refused = "the data in " + options_.data_dir.string() + " was written by " + record.name + " " +
-                  record.version + ", which " + program.string() + " (" + name + " " + version +
-                  ") cannot read; install the former, or move the data with `store export` and `store import`";
-      } else {
-        return Program{program, called, name, version};
-      }
-      break;
-    }
+    const auto path = find_executable(search_path, file);
+    if (!path) continue;
+    // "Redis server v=7.0.15 sha=…"
+    std::istringstream words(output_of(*path, {called, "--version"}));
+    Program program{*path, called, {}, {}};
+    std::string server;
+    words >> program.name >> server >> program.version;
+    if (server != "server" || !program.version.starts_with("v=")) continue;
+    program.version.erase(0, 2);
+    program.name.front() |= 0x20;
+    refused = objection_to(program, record);
+    if (refused.empty()) return program;
   }
   if (!refused.empty()) return EmbeddedError{Code::version, refused};
   return EmbeddedError{Code::no_program,
                        "no Redis server program found: install the package valkey-server or redis-server (redis-tools "
                        "suffices), or name a running server with --redis"};
+}
+
+/// Why a program must not run on the data directory, "" when it may (RELIABILITY R10).
+std::string EmbeddedRedis::objection_to(const Program& program, const Record& record) const {
+  const std::string what = program.path.string() + " (" + program.name + " " + program.version + ")";
+  if (version_of(program.version) < Version{7, 0}) return what + " is too old; version 7.0 or later is needed";
+  if (reads_files_of(program.name, version_of(program.version), record.name, version_of(record.version))) return {};
+  return what + " cannot read the data in " + options_.data_dir.string() + ", which " + record.name + " " +
+         record.version + " wrote; install that, or move the data with `store export` and `store import`";
 }
 
 /// RELIABILITY R2, SECURITY A5.

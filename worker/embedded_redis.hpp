@@ -118,6 +118,7 @@ class EmbeddedRedis {
   Status await_loaded();
   Status check_marker();
   boost::system::result<Program, EmbeddedError> choose_program(const Record& record) const;
+  std::string objection_to(const Program& program, const Record& record) const;
   EmbeddedError died_at_start() const;
   void write_configuration() const;
   void stop_server();

@@ -30,11 +30,13 @@ bool is_redirect(int status) {
 HttpClientOptions client_options(const FetchOptions& options) {
   HttpClientOptions result;
   result.egress = options.egress;
+  result.resolver = options.resolver;
   result.connect_timeout = options.connect;
   result.max_body_bytes = options.max_body_bytes;
   result.max_connections = options.max_connections;
   result.keep_alive = std::max(result.keep_alive, options.max_connections);
   result.http2 = options.http2;
+  result.ca_bundle = options.ca_bundle;
   return result;
 }
 
@@ -104,7 +106,7 @@ bool add_validators(const Validators& validators, const std::string& url, std::v
 struct Chain {
   std::vector<Hop> hops;
   FetchTimings timings;
-  std::uint32_t connections_new = 0, connections_reused = 0;
+  std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
   bool sent = false;
   steady_clock::time_point start = steady_clock::now();
@@ -115,6 +117,7 @@ struct Chain {
     timings.first_byte = before + trace.first_byte;
     timings.total = steady_clock::now() - start;
     connections_new += trace.connections_new;
+    connections_resumed += trace.connections_resumed;
     if (trace.connections_new == 0 && trace.sent) ++connections_reused;
     wire_bytes += trace.wire_bytes;
     sent = sent || trace.sent;
@@ -129,6 +132,7 @@ struct Chain {
     result.sent = sent;
     result.connections_new = connections_new;
     result.connections_reused = connections_reused;
+    result.connections_resumed = connections_resumed;
     result.wire_bytes = wire_bytes;
     return result;
   }
@@ -150,6 +154,7 @@ struct Chain {
     result.timings = timings;
     result.connections_new = connections_new;
     result.connections_reused = connections_reused;
+    result.connections_resumed = connections_resumed;
     result.wire_bytes = wire_bytes;
     result.conditional = conditional;
     return result;

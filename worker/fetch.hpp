@@ -57,7 +57,7 @@ struct FetchResponse {
   std::string body;
   std::vector<Hop> hops;  ///< all, the last included
   FetchTimings timings;
-  std::uint32_t connections_new = 0, connections_reused = 0;
+  std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;  ///< received on all hops: headers and bodies
   bool conditional = false;      ///< the last hop carried validators
   bool opened_by_allow = false;  ///< the last hop's server is one that `egress.allow` opens (HTTP P6)
@@ -78,7 +78,7 @@ struct FetchError {
   bool sent = false;  ///< an HTTP byte got out, on any hop (HTTP P6)
   int status = 0;     ///< 0 when there was none
   std::vector<Header> headers;
-  std::uint32_t connections_new = 0, connections_reused = 0;
+  std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
 };
 
@@ -91,8 +91,10 @@ struct FetchOptions {
   bool http2 = true;
   bool allow_downgrade = false;  ///< follow redirects from https to http
   EgressPolicy egress;
+  ResolverOptions resolver;
   std::string contact;  ///< URL for the User-Agent, "" for none
   std::size_t max_connections = 256 + 16;
+  std::string ca_bundle = HttpClientOptions{}.ca_bundle;  ///< PEM file of the authorities trusted
 };
 
 /// Fetches feeds, thousands at a time. Lives on one loop thread and must outlive every fetch() under way.

@@ -11,14 +11,17 @@
 #include <system_error>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <curl/curl.h>
-#include <fcntl.h>
+#include <openssl/ssl.h>
 #include <unistd.h>
 
 #include "worker/descriptor_watch.hpp"
+#include "worker/tls_sessions.hpp"
+#include "worker/web_url.hpp"
 
 namespace feedmill {
 namespace {
@@ -96,6 +99,39 @@ struct Refusal {
   std::string detail;
 };
 
+/// Of anything but Egress::allowed.
+Refusal refusal_of(Egress verdict, std::string_view address, unsigned port) {
+  if (verdict == Egress::blocked_port) {
+    return {Reason::egress_port, "port " + std::to_string(port) + " is not open for requests"};
+  }
+  return {Reason::egress_blocked, std::string(address) + " is no public address"};
+}
+
+/// What the egress policy leaves of a host's addresses, at most 8, joined by commas (HTTP D5); if none, why.
+struct Usable {
+  std::string list;
+  Reason reason{};
+  std::string detail;
+};
+
+Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigned port) {
+  constexpr std::size_t most = 8;
+  Usable usable;
+  std::size_t count = 0;
+  for (const std::string& address : addresses) {
+    const Egress verdict = egress.check(address, static_cast<std::uint16_t>(port));
+    if (verdict != Egress::allowed) {
+      Refusal refusal = refusal_of(verdict, address, port);
+      usable.reason = refusal.reason;
+      usable.detail = std::move(refusal.detail);
+    } else if (count++ < most) {
+      if (!usable.list.empty()) usable.list += ',';
+      usable.list += address.find(':') != address.npos ? "[" + address + "]" : address;
+    }
+  }
+  return usable;
+}
+
 }  // namespace
 
 /// The multi handle and what it needs of the loop: one timer, and watches on the sockets it waits for.
@@ -111,10 +147,14 @@ class HttpClient::Engine {
 
   Easy take_handle();
   void give_back(Easy easy);
+  std::vector<std::string> resolve_lines(const std::string& line);
   void add(CURL* easy);
   void remove(CURL* easy);
 
   static int close_socket(void* engine, curl_socket_t socket);
+
+  TlsSessions sessions;  ///< outlives the connections
+  const bool resumes;    ///< libcurl's TLS library is the one that `sessions` speaks to
 
  private:
   static int watch_socket(CURL*, curl_socket_t socket, int what, void* engine, void*);
@@ -126,6 +166,7 @@ class HttpClient::Engine {
   HttpClientOptions options_;
   DescriptorWatches watches_;
   std::vector<Easy> idle_;
+  std::string forget_line_;         ///< takes the addresses of the last transfer out of libcurl's cache
   std::shared_ptr<Engine*> alive_;  ///< what timer callbacks hold; null inside once we are gone
   asio::steady_timer timer_;
   CURLM* multi_;
@@ -134,7 +175,8 @@ class HttpClient::Engine {
 /// A request in flight: joins the multi handle when made, leaves it when destroyed.
 class HttpClient::Transfer {
  public:
-  Transfer(Engine& engine, const HttpRequest& request);
+  /// `resolve_line`: the addresses to use, as CURLOPT_RESOLVE has it; "" when the URL holds one.
+  Transfer(Engine& engine, const HttpRequest& request, const std::string& resolve_line);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -153,6 +195,7 @@ class HttpClient::Transfer {
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer);
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer);
   static curl_socket_t on_open(void* transfer, curlsocktype, curl_sockaddr* address);
+  static CURLcode on_tls(CURL*, void* context, void* transfer);
   static int on_request(void* transfer, char* peer, char*, int port, int);
 
   void configure(const HttpRequest& request);
@@ -166,10 +209,12 @@ class HttpClient::Transfer {
 
   Engine& engine_;
   Easy easy_;
-  List header_list_;
+  List header_list_, resolve_list_;
   char error_text_[CURL_ERROR_SIZE]{};
   CURLcode code_ = CURLE_OK;
   steady_clock::time_point deadline_;
+  std::string session_key_;
+  bool resumed_ = false;
   std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
   int status_ = 0;
   bool headers_done_ = false;  ///< of the final answer; what follows are trailers
@@ -180,7 +225,8 @@ class HttpClient::Transfer {
 };
 
 HttpClient::Engine::Engine(asio::any_io_executor executor, HttpClientOptions options)
-    : executor_(std::move(executor)),
+    : resumes(std::string_view(curl_version_info(CURLVERSION_NOW)->ssl_version).starts_with("OpenSSL")),
+      executor_(std::move(executor)),
       options_(std::move(options)),
       watches_(executor_, [this](int socket, Ready ready) { act(socket, events_of(ready)); }),
       alive_(std::make_shared<Engine*>(this)),
@@ -220,6 +266,18 @@ void HttpClient::Engine::give_back(Easy easy) {
   idle_.push_back(std::move(easy));
 }
 
+/// libcurl walks through its cache of addresses after every transfer. Ours is the one that counts: each transfer takes
+/// out what the one before it has put in and looked up.
+std::vector<std::string> HttpClient::Engine::resolve_lines(const std::string& line) {
+  std::vector<std::string> lines;
+  if (line.empty()) return lines;
+  if (!forget_line_.empty()) lines.push_back(std::move(forget_line_));
+  const std::size_t port = line.find(':') + 1;
+  forget_line_ = "-" + line.substr(1, line.find(':', port) - 1);
+  lines.push_back(line);
+  return lines;
+}
+
 void HttpClient::Engine::add(CURL* easy) {
   if (curl_multi_add_handle(multi_, easy) != CURLM_OK) throw std::bad_alloc();
 }
@@ -250,6 +308,12 @@ int HttpClient::Engine::set_timer(CURLM*, long milliseconds, void* data) {
     engine.timer_.cancel();
     return 0;
   }
+  if (milliseconds == 0) {  // most often; an early call does no harm, and is cheaper than a timer
+    asio::post(engine.executor_, [alive = engine.alive_] {
+      if (*alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
+    });
+    return 0;
+  }
   engine.timer_.expires_after(std::chrono::milliseconds(milliseconds));  // cancels the wait before
   engine.timer_.async_wait([alive = engine.alive_](boost::system::error_code error) {
     if (!error && *alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
@@ -270,12 +334,15 @@ void HttpClient::Engine::act(curl_socket_t socket, int events) {
   }
 }
 
-HttpClient::Transfer::Transfer(Engine& engine, const HttpRequest& request)
+HttpClient::Transfer::Transfer(Engine& engine, const HttpRequest& request, const std::string& resolve_line)
     : done(engine.executor()),
       engine_(engine),
       easy_(engine.take_handle()),
       header_list_(list_of(request.header_lines)),
+      resolve_list_(list_of(engine.resolve_lines(resolve_line))),
       deadline_(request.deadline) {
+  const Origin origin = origin_of(request.url);
+  session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + engine_.options().ca_bundle;
   configure(request);
   engine_.add(easy_.get());
 }
@@ -297,7 +364,9 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_NOSIGNAL, 1L);
   set(easy, CURLOPT_QUICK_EXIT, 1L);
   set(easy, CURLOPT_TCP_NODELAY, 1L);
-  set(easy, CURLOPT_BUFFERSIZE, 32L << 10);
+  // Refused where a stream of a connection still in use has left its buffer with the handle; then that one serves
+  // again.
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 32L << 10);
 
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
@@ -317,6 +386,7 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
 
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_HTTPHEADER, header_list_.get());
+  set(easy, CURLOPT_RESOLVE, resolve_list_.get());
   set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
 
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
@@ -330,6 +400,11 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // with one, libcurl parses all roots for every connection
   set(easy, CURLOPT_CAINFO, options.ca_bundle.c_str());
+  if (engine_.resumes) {
+    set(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+    set(easy, CURLOPT_SSL_CTX_FUNCTION, &Transfer::on_tls);
+    set(easy, CURLOPT_SSL_CTX_DATA, this);
+  }
 
   set(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
   set(easy, CURLOPT_HEADERDATA, this);
@@ -349,15 +424,8 @@ bool HttpClient::Transfer::refuse(Reason reason, std::string detail) {
 }
 
 bool HttpClient::Transfer::egress_allows(Egress verdict, std::string_view address, unsigned port) {
-  switch (verdict) {
-    case Egress::allowed:
-      return true;
-    case Egress::blocked_port:
-      return refuse(Reason::egress_port, "port " + std::to_string(port) + " is not open for requests");
-    case Egress::blocked_address:
-      break;
-  }
-  return refuse(Reason::egress_blocked, std::string(address) + " is no public address");
+  if (verdict != Egress::allowed) refusal_ = refusal_of(verdict, address, port);
+  return verdict == Egress::allowed;
 }
 
 /// Every connection begins here (SECURITY E1). After a refusal libcurl tries the next address.
@@ -381,6 +449,13 @@ curl_socket_t HttpClient::Transfer::on_open(void* data, curlsocktype, curl_socka
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+/// A TLS connection is about to be made. What is attached goes with the connection, which outlives this transfer.
+CURLcode HttpClient::Transfer::on_tls(CURL*, void* context, void* transfer) {
+  const Transfer& self = *static_cast<Transfer*>(transfer);
+  self.engine_.sessions.attach(static_cast<SSL_CTX*>(context), self.session_key_);
+  return CURLE_OK;
+}
+
 /// Called before each request, on reused connections too.
 int HttpClient::Transfer::on_request(void* data, char* peer, char*, int port, int) {
   Transfer& self = *static_cast<Transfer*>(data);
@@ -388,6 +463,12 @@ int HttpClient::Transfer::on_request(void* data, char* peer, char*, int port, in
   if (!self.egress_allows(self.engine_.options().egress.check(peer, number), peer, number))
     return CURL_PREREQFUNC_ABORT;
   self.refusal_.reset();  // an address before this one may have been refused
+  if (self.engine_.resumes) {
+    curl_tlssessioninfo* tls = nullptr;
+    curl_easy_getinfo(self.easy_.get(), CURLINFO_TLS_SSL_PTR, &tls);
+    self.resumed_ =
+        tls != nullptr && tls->internals != nullptr && SSL_session_reused(static_cast<SSL*>(tls->internals)) != 0;
+  }
   return CURL_PREREQFUNC_OK;
 }
 
@@ -454,6 +535,7 @@ HttpTrace HttpClient::Transfer::trace() const {
   trace.wire_bytes = header_bytes_ + body_.size();
   trace.sent = long_of(easy, CURLINFO_REQUEST_SIZE) > 0;
   trace.connections_new = static_cast<std::uint32_t>(long_of(easy, CURLINFO_NUM_CONNECTS));
+  trace.connections_resumed = resumed_ ? trace.connections_new : 0;
   char* peer = nullptr;
   curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &peer);
   if (peer != nullptr) trace.peer = peer;
@@ -542,12 +624,46 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
 }
 
 HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
-    : engine_(std::make_unique<Engine>(std::move(executor), std::move(options))) {}
+    : resolver_(executor, options.resolver),
+      engine_(std::make_unique<Engine>(std::move(executor), std::move(options))) {}
 
 HttpClient::~HttpClient() = default;
 
 asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
-  Transfer transfer(*engine_, request);
+  const Origin origin = origin_of(request.url);
+  if (is_address(origin.host)) {
+    HttpResult direct = co_await exchange(request, std::string());
+    co_return direct;
+  }
+
+  const steady_clock::time_point start = steady_clock::now();
+  std::string host = origin.host;
+  if (host.ends_with('.')) host.pop_back();  // the same name: resolving never searches
+  const auto addresses = co_await resolver_.resolve(host, request.deadline);
+  const std::chrono::duration<double> lookup = steady_clock::now() - start;
+  HttpFailure failure;
+  failure.trace.total = lookup;
+  if (!addresses) {
+    failure.reason = addresses.error().reason;
+    failure.detail = host + ": " + addresses.error().detail;
+    co_return failure;
+  }
+  const Usable usable = usable_of(*addresses, engine_->options().egress, origin.port);
+  if (usable.list.empty()) {
+    failure.reason = usable.reason;
+    failure.detail = host + ": " + usable.detail;
+    co_return failure;
+  }
+  HttpResult result =
+      co_await exchange(request, "+" + origin.host + ":" + std::to_string(origin.port) + ":" + usable.list);
+  HttpTrace& trace = std::visit([](auto& ending) -> HttpTrace& { return ending.trace; }, result);
+  trace.total += lookup;
+  trace.first_byte += lookup;
+  co_return result;
+}
+
+asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, std::string resolve_line) {
+  Transfer transfer(*engine_, request, resolve_line);
   transfer.done.expires_at(request.deadline);
   const auto [interrupted] = co_await transfer.done.async_wait(asio::as_tuple(asio::use_awaitable));
   if (transfer.finished) co_return transfer.result();               // libcurl was done and cancelled the timer

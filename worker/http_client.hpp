@@ -18,11 +18,13 @@
 #include "worker/address_guard.hpp"
 #include "worker/http_fields.hpp"
 #include "worker/report.hpp"
+#include "worker/resolver.hpp"
 
 namespace feedmill {
 
 struct HttpClientOptions {
   EgressPolicy egress;
+  ResolverOptions resolver;
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);  ///< TCP and TLS
   std::chrono::seconds stall_time{15};  ///< with less than `stall_bytes_per_second` for that long it ends
   std::uint32_t stall_bytes_per_second = 200;
@@ -47,11 +49,12 @@ struct HttpRequest {
 
 /// What is known of an exchange however it ended.
 struct HttpTrace {
-  std::chrono::duration<double> total{}, connect{}, first_byte{};
-  std::uint64_t wire_bytes = 0;       ///< received: headers and body
-  bool sent = false;                  ///< an HTTP byte got out (HTTP P6)
-  std::uint32_t connections_new = 0;  ///< opened for it
-  std::string peer;                   ///< address connected to, "" when none was
+  std::chrono::duration<double> total{}, connect{}, first_byte{};  ///< `connect` is TCP and TLS alone
+  std::uint64_t wire_bytes = 0;                                    ///< received: headers and body
+  bool sent = false;                                               ///< an HTTP byte got out (HTTP P6)
+  std::uint32_t connections_new = 0;                               ///< opened for it
+  std::uint32_t connections_resumed = 0;                           ///< of these: TLS sessions resumed
+  std::string peer;                                                ///< address connected to, "" when none was
   std::uint16_t peer_port = 0;
 };
 
@@ -88,6 +91,9 @@ class HttpClient {
   class Engine;
   class Transfer;
 
+  boost::asio::awaitable<HttpResult> exchange(const HttpRequest& request, std::string resolve_line);
+
+  Resolver resolver_;
   std::unique_ptr<Engine> engine_;
 };
 

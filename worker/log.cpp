@@ -157,10 +157,11 @@ class LineBuilder {
   explicit LineBuilder(bool json) : json_(json) {}
 
   void add(std::string_view name, const std::string& value) {
-    if (json_)
+    if (json_) {
       append(name, boost::json::serialize(boost::json::string(value)));
-    else
+    } else {
       append(name, logfmt_text(value));
+    }
   }
   void add(const LogField& field) {
     if (const auto* text = std::get_if<std::string_view>(&field.value)) {
@@ -179,10 +180,11 @@ class LineBuilder {
   /// A field that would make the line too long is left out.
   void append(std::string_view name, const std::string& encoded) {
     if (line_.size() + name.size() + encoded.size() + 32 > longest_line) return;
-    if (json_)
+    if (json_) {
       line_.append(line_.empty() ? "{\"" : ",\"").append(name).append("\":").append(encoded);
-    else
+    } else {
       line_.append(line_.empty() ? "" : " ").append(name).append("=").append(encoded);
+    }
   }
 
   const bool json_;

@@ -128,10 +128,11 @@ prometheus::MetricFamily process_metric(const std::string& name, const std::stri
   family.help = help;
   family.type = counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
   family.metric.emplace_back();
-  if (counter)
+  if (counter) {
     family.metric.back().counter.value = value;
-  else
+  } else {
     family.metric.back().gauge.value = value;
+  }
   return family;
 }
 

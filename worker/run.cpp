@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "worker/admin.hpp"
+#include "worker/cancellation.hpp"
 #include "worker/cli.hpp"
 #include "worker/commands_store.hpp"
 #include "worker/embedded_redis.hpp"
@@ -161,10 +162,8 @@ class Process {
   asio::awaitable<void> guarded(const char* part, asio::awaitable<void> work) {
     try {
       co_await std::move(work);
-    } catch (const boost::system::system_error& error) {
-      if (error.code() != asio::error::operation_aborted) report_bug(part, error.what());
     } catch (const std::exception& error) {
-      report_bug(part, error.what());
+      if (!is_cancellation(std::current_exception())) report_bug(part, error.what());
     }
   }
 
@@ -195,6 +194,7 @@ class Process {
     }
     notify_.ready(where);
     const Worker::End end = co_await worker_.run();
+    if (server_ != nullptr) server_->interrupt();
     co_return end == Worker::End::clean ? exits::done : exits::unfinished;
   }
 
@@ -202,11 +202,12 @@ class Process {
   asio::awaitable<int> open_store() {
     Milliseconds wait(50);
     for (bool told = false; !worker_.stopping();) {
-      const StoreResult<void> opened = co_await store_.call([](Store& store) { return store.open(); });
-      if (opened) {
+      const StoreResult<std::string> server = co_await store_.call([](Store& store) { return store.open(); });
+      if (server) {
+        metrics_.set_store(*server);
         co_return co_await check_contact();
       }
-      const StoreError& error = opened.error();
+      const StoreError& error = server.error();
       const VerbFailure failure = failure_of(error);
       const bool hopeless = error.code == StoreError::Code::unsupported || error.code == StoreError::Code::auth;
       if (hopeless || mode_ != Mode::daemon) {
@@ -372,6 +373,7 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
   if (config.embedded()) {
     EmbeddedRedis::Options options;
     options.data_dir = config.store.data_dir;
+    options.wait_until_loaded = mode != Process::Mode::daemon;  // a daemon is not ready meanwhile (RELIABILITY R7)
     auto opened = EmbeddedRedis::open(std::move(options));
     if (!opened) {
       log.write(LogLevel::error, "redis_down", opened.error().detail);

@@ -12,7 +12,10 @@
 
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
+
+#include "worker/log.hpp"
 
 namespace feedmill {
 namespace {
@@ -198,7 +201,9 @@ void Terminal::raw(std::string_view text) {
 void Terminal::flush() {
   const std::string text = std::exchange(buffer_, {});
   const int error = write_all(options_.out, text);
-  if (error == EPIPE) throw OutputClosed{};
+  pollfd reader{options_.out, 0, 0};
+  const bool gone = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;  // a pipe nobody reads any more
+  if (error == EPIPE || gone) throw OutputClosed{};
   if (error != 0) throw std::system_error(error, std::generic_category(), "writing to standard output");
 }
 
@@ -208,7 +213,7 @@ void Terminal::note(std::string_view text) {
 }
 
 void Terminal::error(std::string_view text) {
-  write_all(options_.err, fmt::format("feedmill: {}\n", text));
+  write_all(options_.err, fmt::format("feedmill: {}\n", redact(text)));  // SECURITY K1
 }
 
 bool Terminal::can_ask() const {

@@ -57,7 +57,8 @@ class Terminal {
   void line(const boost::json::object& object);
   /// Data that is no line: a document.
   void raw(std::string_view text);
-  /// Hands on what is buffered. Throws OutputClosed when the reader has gone, std::system_error when the device failed.
+  /// Hands on what is buffered. Throws OutputClosed when the reader has gone (noticed even with nothing to write),
+  /// std::system_error when the device failed.
   void flush();
 
   /// Talk, unless quiet: one line on stderr.

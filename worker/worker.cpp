@@ -8,7 +8,8 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
+
+#include "worker/cancellation.hpp"
 
 namespace feedmill {
 
@@ -21,16 +22,6 @@ constexpr Milliseconds overdue_after{2'000};      // later than this a feed coun
 constexpr std::size_t max_claims_per_call = 100;  // RELIABILITY L1
 constexpr std::size_t max_selected = 500;         // feeds named in one claim call
 constexpr Milliseconds gather{10};                // how long free lanes are gathered before one claim takes them all
-
-bool is_cancellation(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const boost::system::system_error& system) {
-    return system.code() == asio::error::operation_aborted;
-  } catch (...) {
-    return false;
-  }
-}
 
 std::string what(const std::exception_ptr& error) {
   try {

@@ -9,6 +9,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
@@ -53,7 +54,7 @@ std::string render(const Response& response, const ServedRequest& request) {
   std::string text = "HTTP/1.1 " + std::to_string(status) + " Scripted\r\n";
   bool length_given = false;
   for (const auto& [name, value] : response.headers) {
-    text += name + ": " + value + "\r\n";
+    text.append(name).append(": ").append(value).append("\r\n");
     length_given = length_given || same_name(name, "Content-Length") || same_name(name, "Transfer-Encoding");
   }
   if (!response.etag.empty()) text += "ETag: " + response.etag + "\r\n";
@@ -92,13 +93,30 @@ HttpServer::HttpServer(std::uint16_t port)
   thread_ = std::thread([this] { context_.run(); });
 }
 
+HttpServer::HttpServer(const Identity& identity, const std::function<void(SSL_CTX*)>& configure)
+    : tls_(asio::ssl::context::tls_server),
+      acceptor_(context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
+      held_(context_),
+      port_(acceptor_.local_endpoint().port()) {
+  tls_->use_certificate_chain(asio::buffer(identity.certificate));
+  tls_->use_private_key(asio::buffer(identity.key), asio::ssl::context::pem);
+  if (configure) configure(tls_->native_handle());
+  acceptor_.listen(4096);
+  asio::co_spawn(context_, accept(), asio::detached);
+  thread_ = std::thread([this] { context_.run(); });
+}
+
 HttpServer::~HttpServer() {
   context_.stop();
   thread_.join();
 }
 
 std::string HttpServer::url(std::string_view path) const {
-  return "http://127.0.0.1:" + std::to_string(port_) + std::string(path);
+  return url("127.0.0.1", path);
+}
+
+std::string HttpServer::url(std::string_view host, std::string_view path) const {
+  return std::string(tls_ ? "https://" : "http://").append(host) + ":" + std::to_string(port_) + std::string(path);
 }
 
 void HttpServer::serve(const std::string& path, Response response) {
@@ -141,6 +159,11 @@ std::size_t HttpServer::connections() const {
   return connections_;
 }
 
+std::size_t HttpServer::resumptions() const {
+  const std::lock_guard lock(mutex_);
+  return resumptions_;
+}
+
 void HttpServer::wait_for_requests(std::size_t count) const {
   std::unique_lock lock(mutex_);
   arrived_.wait(lock, [&] { return seen_ >= count; });
@@ -155,23 +178,39 @@ asio::awaitable<void> HttpServer::accept() {
       const std::lock_guard lock(mutex_);
       connection = ++connections_;
     }
-    asio::co_spawn(context_, session(std::move(socket), connection), asio::detached);
+    boost::system::error_code ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    if (tls_) {
+      asio::co_spawn(context_, secure_session(std::move(socket), connection), asio::detached);
+    } else {
+      asio::co_spawn(context_, session(std::move(socket), connection), asio::detached);
+    }
   }
 }
 
-asio::awaitable<void> HttpServer::session(tcp::socket socket, std::size_t connection) {
-  boost::system::error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
+asio::awaitable<void> HttpServer::secure_session(tcp::socket socket, std::size_t connection) {
+  asio::ssl::stream<tcp::socket> stream(std::move(socket), *tls_);
+  const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, as_result);
+  if (error) co_return;
+  if (SSL_session_reused(stream.native_handle()) != 0) {
+    const std::lock_guard lock(mutex_);
+    ++resumptions_;
+  }
+  co_await session(std::move(stream), connection);
+}
+
+template <class Stream>
+asio::awaitable<void> HttpServer::session(Stream stream, std::size_t connection) {
   std::string buffer;
   for (;;) {
     auto [error, size] =
-        co_await asio::async_read_until(socket, asio::dynamic_buffer(buffer, 1 << 20), "\r\n\r\n", as_result);
+        co_await asio::async_read_until(stream, asio::dynamic_buffer(buffer, 1 << 20), "\r\n\r\n", as_result);
     if (error) co_return;
     ServedRequest request = parse(buffer.substr(0, size), connection);
     buffer.erase(0, size);
     const std::size_t length = std::strtoul(request.header("Content-Length").c_str(), nullptr, 10);
     if (buffer.size() < length) {
-      auto [cut, more] = co_await asio::async_read(socket, asio::dynamic_buffer(buffer),
+      auto [cut, more] = co_await asio::async_read(stream, asio::dynamic_buffer(buffer),
                                                    asio::transfer_at_least(length - buffer.size()), as_result);
       if (cut) co_return;
     }
@@ -179,7 +218,7 @@ asio::awaitable<void> HttpServer::session(tcp::socket socket, std::size_t connec
     buffer.erase(0, length);
 
     const Response response = answer(request);
-    const bool keep = co_await send(socket, response, request);
+    const bool keep = co_await send(stream, response, request);
     if (!keep) co_return;
   }
 }
@@ -201,7 +240,8 @@ Response HttpServer::answer(const ServedRequest& request) {
 }
 
 /// False when the connection is to be closed.
-asio::awaitable<bool> HttpServer::send(tcp::socket& socket, const Response& response, const ServedRequest& request) {
+template <class Stream>
+asio::awaitable<bool> HttpServer::send(Stream& stream, const Response& response, const ServedRequest& request) {
   while (response.hold_until > 0 && seen() < response.hold_until) {
     held_for_.insert(response.hold_until);
     held_.expires_at(asio::steady_timer::time_point::max());
@@ -212,19 +252,19 @@ asio::awaitable<bool> HttpServer::send(tcp::socket& socket, const Response& resp
     co_await timer.async_wait(as_result);
   }
   const std::string text = render(response, request);
-  auto [error, written] = co_await asio::async_write(socket, asio::buffer(text), as_result);
+  auto [error, written] = co_await asio::async_write(stream, asio::buffer(text), as_result);
   if (error) co_return false;
   while (!response.then_forever.empty()) {
-    auto [gone, more] = co_await asio::async_write(socket, asio::buffer(response.then_forever), as_result);
+    auto [gone, more] = co_await asio::async_write(stream, asio::buffer(response.then_forever), as_result);
     if (gone) co_return false;
   }
   if (response.end == Response::End::hang) {
     char byte = 0;
-    co_await asio::async_read(socket, asio::buffer(&byte, 1), as_result);
+    co_await asio::async_read(stream, asio::buffer(&byte, 1), as_result);
   }
   if (response.end == Response::End::reset) {
     boost::system::error_code ignored;
-    socket.set_option(asio::socket_base::linger(true, 0), ignored);
+    stream.lowest_layer().set_option(asio::socket_base::linger(true, 0), ignored);
   }
   co_return response.end == Response::End::keep_alive&& response.raw.empty();
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 namespace feedmill::test {
@@ -52,6 +54,11 @@ struct Response {
   End end = End::keep_alive;
 };
 
+/// A certificate and its key, PEM.
+struct Identity {
+  std::string certificate, key;
+};
+
 /// Serves from its own thread until destroyed. All members may be called from any thread.
 class HttpServer {
  public:
@@ -59,13 +66,17 @@ class HttpServer {
 
   /// Listens on 127.0.0.1; 0 takes a free port. Throws boost::system::system_error when the port is taken.
   explicit HttpServer(std::uint16_t port = 0);
+  /// HTTPS on a free port; `configure` may set more on the native context: versions, ALPN.
+  explicit HttpServer(const Identity& identity, const std::function<void(SSL_CTX*)>& configure = {});
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// "http://127.0.0.1:PORT" and the path.
+  /// "http://127.0.0.1:PORT" (or https) and the path.
   std::string url(std::string_view path) const;
+  /// The same by name.
+  std::string url(std::string_view host, std::string_view path) const;
 
   /// What is answered from now on at that path (without query). Everything else is 404.
   void serve(const std::string& path, Response response);
@@ -81,26 +92,31 @@ class HttpServer {
   /// How often a path was asked for.
   std::size_t count(std::string_view path) const;
   std::size_t connections() const;
+  /// How many TLS handshakes resumed a session.
+  std::size_t resumptions() const;
   /// Blocks until so many requests have come in all.
   void wait_for_requests(std::size_t count) const;
 
  private:
   std::size_t seen() const;
   boost::asio::awaitable<void> accept();
-  boost::asio::awaitable<void> session(boost::asio::ip::tcp::socket socket, std::size_t connection);
-  boost::asio::awaitable<bool> send(boost::asio::ip::tcp::socket& socket, const Response& response,
-                                    const ServedRequest& request);
+  boost::asio::awaitable<void> secure_session(boost::asio::ip::tcp::socket socket, std::size_t connection);
+  template <class Stream>
+  boost::asio::awaitable<void> session(Stream stream, std::size_t connection);
+  template <class Stream>
+  boost::asio::awaitable<bool> send(Stream& stream, const Response& response, const ServedRequest& request);
   Response answer(const ServedRequest& request);
 
-  mutable std::mutex mutex_;  ///< over the next seven; the rest is the server thread's
+  mutable std::mutex mutex_;  ///< over the next eight; the rest is the server thread's
   mutable std::condition_variable arrived_;
   std::map<std::string, Handler, std::less<>> handlers_;
   Handler rest_;
   std::vector<ServedRequest> requests_;
-  std::size_t connections_ = 0, seen_ = 0;
+  std::size_t connections_ = 0, resumptions_ = 0, seen_ = 0;
   bool forget_ = false;
 
   boost::asio::io_context context_{1};
+  std::optional<boost::asio::ssl::context> tls_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer held_;  ///< cancelled when a count is reached that someone holds for
   std::set<std::size_t> held_for_;

@@ -201,8 +201,9 @@ std::string write_rss20(const Blog& blog, const std::string& base, const std::ve
       "\" type=\"application/rss+xml\"/>\n";
   for (const Post& post : posts) {
     const std::string link = link_of(blog, base, post);
-    text += "<item>\n<title>" + escaped(post.title) + "</title>\n<link>" + link + "</link>\n<guid>" + link +
-            "</guid>\n<pubDate>" + rfc822(post.published) + "</pubDate>\n<dc:creator>" + escaped(post.author) +
+    text += "<item>\n<title>" + escaped(post.title) + "</title>\n<link>";
+    text.append(link).append("</link>\n<guid>").append(link);
+    text += "</guid>\n<pubDate>" + rfc822(post.published) + "</pubDate>\n<dc:creator>" + escaped(post.author) +
             "</dc:creator>\n<category>" + post.category + "</category>\n<description>" + escaped(post.text) +
             "</description>\n<content:encoded><![CDATA[" + html_of(post) + "]]></content:encoded>\n";
     if (post.number % 5 == 0) {
@@ -237,8 +238,9 @@ std::string write_rss10(const Blog& blog, const std::string& base, const std::ve
   text += "</rdf:Seq></items>\n</channel>\n";
   for (const Post& post : posts) {
     const std::string link = link_of(blog, base, post);
-    text += "<item rdf:about=\"" + link + "\">\n<title>" + escaped(post.title) + "</title>\n<link>" + link +
-            "</link>\n<description>" + escaped(post.text) + "</description>\n<dc:date>" + rfc3339(post.published) +
+    text.append("<item rdf:about=\"").append(link).append("\">\n<title>").append(escaped(post.title));
+    text.append("</title>\n<link>").append(link);
+    text += "</link>\n<description>" + escaped(post.text) + "</description>\n<dc:date>" + rfc3339(post.published) +
             "</dc:date>\n<dc:creator>" + escaped(post.author) + "</dc:creator>\n<dc:subject>" + post.category +
             "</dc:subject>\n</item>\n";
   }

@@ -21,7 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -32,15 +31,17 @@ tcp::endpoint loopback(std::uint16_t port = 0) {
 
 /// A listener whose loop runs in a thread of its own; clients are plain blocking sockets.
 class AdminTest : public testing::Test {
- protected:
+ public:
   ~AdminTest() override { stop(); }
 
+ protected:
   void start() {
     admin = Admin::open(io.get_executor(), options,
                         {[this] { return live; }, [this] { return ready; }, [] { return std::string("metric 1\n"); }})
                 .value();
-    asio::co_spawn(io, admin->serve(),
-                   asio::bind_cancellation_slot(cancel.slot(), [this](std::exception_ptr error) { ended = error; }));
+    asio::co_spawn(
+        io, admin->serve(),
+        asio::bind_cancellation_slot(cancel.slot(), [this](const std::exception_ptr& error) { ended = error; }));
     loop = std::thread([this] { io.run(); });
   }
   void stop() {

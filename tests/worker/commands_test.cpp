@@ -353,6 +353,21 @@ TEST_F(Commands, RefreshThroughALivingWorkerShowsItsResults) {
             "due");
 }
 
+TEST_F(Commands, AddNowShowsTheFirstResult) {
+  ASSERT_TRUE(store_.heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::seconds(20)).has_value());
+  std::thread worker([this] {
+    Store store({.url = server_.url()});
+    while (store.feeds()->empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    publish(store, feed_a, {"one"});
+  });
+  const Outcome outcome = feedmill({"add", feed_a, "--now", "--json"});
+  worker.join();
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  ASSERT_EQ(rows(outcome.out).size(), 2U) << outcome.out;
+  EXPECT_EQ(text_of(rows(outcome.out)[1], "result"), "refreshed");
+  EXPECT_EQ(text_of(rows(outcome.out)[1], "created"), "1");
+}
+
 TEST_F(Commands, RefreshSaysWhenTheWorkerIsGone) {
   feedmill({"add", feed_a});
   ASSERT_TRUE(store_.heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::milliseconds(700)).has_value());
@@ -474,7 +489,6 @@ TEST_F(Tail, EndsQuietlyWhenItsReaderGoes) {
   feedmill({"add", feed_a});
   start({"--from", "0", "--json"});
   close_reader();
-  publish(feed_a, {"one"});
   EXPECT_EQ(exit_code_of_it(), 0);
 }
 

@@ -19,6 +19,9 @@ namespace fs = std::filesystem;
 
 /// A home of its own, so that no file of the machine is found.
 class ConfigTest : public testing::Test {
+ public:
+  ~ConfigTest() override { fs::remove_all(home); }
+
  protected:
   ConfigTest() {
     std::string pattern = (fs::temp_directory_path() / "feedmill-config-XXXXXX").string();
@@ -26,10 +29,9 @@ class ConfigTest : public testing::Test {
     sources.environment["HOME"] = home.string();
     sources.environment["XDG_CONFIG_HOME"] = (home / "config").string();
   }
-  ~ConfigTest() override { fs::remove_all(home); }
 
   fs::path write(const fs::path& path, const std::string& text) {
-    const fs::path file = home / path;
+    fs::path file = home / path;
     fs::create_directories(file.parent_path());
     std::ofstream(file) << text;
     fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);

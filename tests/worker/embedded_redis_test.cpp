@@ -14,6 +14,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/streambuf.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -32,6 +33,9 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 class EmbeddedRedisTest : public testing::Test {
+ public:
+  ~EmbeddedRedisTest() override { fs::remove_all(home); }
+
  protected:
   EmbeddedRedisTest() {
     std::string pattern = (fs::temp_directory_path() / "feedmill-redis-XXXXXX").string();
@@ -39,7 +43,6 @@ class EmbeddedRedisTest : public testing::Test {
     options.data_dir = home / "data";
     options.runtime_dir = home / "run";
   }
-  ~EmbeddedRedisTest() override { fs::remove_all(home); }
 
   std::unique_ptr<EmbeddedRedis> open() {
     auto opened = EmbeddedRedis::open(options);
@@ -58,7 +61,7 @@ class EmbeddedRedisTest : public testing::Test {
     return opened.error();
   }
 
-  /// The first line of the server's answer to an inline command.
+  /// The server's answer to an inline command.
   static std::string ask(const EmbeddedRedis& server, const std::string& command) {
     asio::io_context io;
     asio::local::stream_protocol::socket socket(io);
@@ -70,11 +73,20 @@ class EmbeddedRedisTest : public testing::Test {
     std::string line;
     std::getline(in, line);
     if (line.starts_with("$") && line != "$-1\r") {
-      asio::read_until(socket, buffer, "\r\n");
-      std::getline(in, line);
+      const auto size = std::stoul(line.substr(1));
+      if (buffer.size() < size + 2) asio::read(socket, buffer, asio::transfer_exactly(size + 2 - buffer.size()));
+      line.resize(size);
+      in.read(line.data(), static_cast<std::streamsize>(size));
     }
     if (line.ends_with('\r')) line.pop_back();
     return line;
+  }
+
+  /// With everysec the server answers before it has written when an fsync is going on; then SIGKILL takes the answer
+  /// back.
+  static void await_written(const EmbeddedRedis& server) {
+    while (ask(server, "INFO persistence").find("aof_buffer_length:0\r") == std::string::npos)
+      std::this_thread::sleep_for(1ms);
   }
 
   /// Runs `work` in a process of its own that is then killed with SIGKILL, without any clean-up.
@@ -130,14 +142,16 @@ TEST_F(EmbeddedRedisTest, StartsAPrivateServerAndStopsIt) {
 }
 
 TEST_F(EmbeddedRedisTest, IsConfiguredForDurability) {
+  options.max_memory = 64 << 20;
   const auto server = open();
   ASSERT_TRUE(server);
   std::ifstream file(fs::path(server->url().substr(7)).replace_extension(".conf"));
   std::stringstream text;
   text << file.rdbuf();
-  for (const char* line : {"port 0\n", "unixsocketperm 700\n", "appendonly yes\n", "appendfsync everysec\n",
-                           "save \"\"\n", "maxmemory-policy noeviction\n", "daemonize no\n", "protected-mode yes\n",
-                           "enable-debug-command no\n", "enable-module-command no\n", "aof-load-truncated yes\n"})
+  for (const char* line :
+       {"port 0\n", "unixsocketperm 700\n", "appendonly yes\n", "appendfsync everysec\n", "save \"\"\n",
+        "maxmemory-policy noeviction\n", "daemonize no\n", "protected-mode yes\n", "enable-debug-command no\n",
+        "enable-module-command no\n", "aof-load-truncated yes\n", "maxmemory 67108864\n"})
     EXPECT_THAT(text.str(), HasSubstr(line));
 }
 
@@ -212,6 +226,7 @@ TEST_F(EmbeddedRedisTest, LosesNothingHoweverItIsKilled) {
     in_killed_process([&] {
       auto server = EmbeddedRedis::open(options).value();
       ask(*server, "INCR count");
+      await_written(*server);
       if (round % 3 == 0) kill(server->pid(), SIGKILL);  // both at once
       kill(getpid(), SIGKILL);
     });
@@ -288,10 +303,12 @@ TEST_F(EmbeddedRedisTest, CopesWithOddCharactersInPaths) {
 
 TEST_F(EmbeddedRedisTest, RunsTheCheckToolUnderTheServersName) {
   fs::create_directories(home / "bin");
-  for (const char* directory : {"/usr/bin", "/usr/local/bin"})
-    for (const char* tool : {"redis-check-rdb", "valkey-check-rdb"})
+  for (const char* directory : {"/usr/bin", "/usr/local/bin"}) {
+    for (const char* tool : {"redis-check-rdb", "valkey-check-rdb"}) {
       if (fs::exists(fs::path(directory) / tool) && !fs::exists(home / "bin" / tool))
         fs::create_symlink(fs::canonical(fs::path(directory) / tool), home / "bin" / tool);
+    }
+  }
   options.search_path = (home / "bin").string();
   const auto server = open();
   ASSERT_TRUE(server);
@@ -397,12 +414,13 @@ TEST_F(EmbeddedRedisTest, RefusesDataThatIsNotItsOwn) {
 
 TEST_F(EmbeddedRedisTest, RepairsNothingByItself) {
   { ASSERT_EQ(ask(*open(), "SET a b"), "+OK"); }
-  for (const auto& file : fs::directory_iterator(options.data_dir / "appendonlydir"))
+  for (const auto& file : fs::directory_iterator(options.data_dir / "appendonlydir")) {
     if (file.path().string().ends_with(".incr.aof")) {
       std::fstream aof(file.path(), std::ios::in | std::ios::out | std::ios::binary);
       aof.seekp(4);
       aof << "#garbage#";
     }
+  }
   const auto error = open_refused();
   EXPECT_EQ(error.code, EmbeddedError::Code::damaged) << error.detail;
   EXPECT_THAT(error.detail, testing::AllOf(HasSubstr("-check-aof --fix"), HasSubstr(".backup")));
@@ -440,6 +458,7 @@ TEST_F(EmbeddedRedisTest, RestartsAServerThatDied) {
   ASSERT_TRUE(server);
   const std::string url = server->url();
   ask(*server, "SET a b");
+  await_written(*server);
   const int pid = server->pid();
   kill(pid, SIGKILL);
   std::vector<EmbeddedEvent::Kind> seen;
@@ -474,6 +493,28 @@ TEST_F(EmbeddedRedisTest, TellsWhatTheServerLogs) {
   supervise(*server, [](const EmbeddedEvent& event) {
     return event.kind == EmbeddedEvent::Kind::log_line && event.detail.find("eady to accept") != std::string::npos;
   });
+}
+
+TEST_F(EmbeddedRedisTest, WaitsWhileALargeFileLoads) {
+  constexpr int keys = 200'000;
+  {
+    const auto server = open();
+    ASSERT_TRUE(server);
+    asio::io_context io;
+    asio::local::stream_protocol::socket socket(io);
+    socket.connect(asio::local::stream_protocol::endpoint(server->url().substr(7)));
+    std::string commands;
+    for (int i = 0; i < keys; ++i)
+      commands += "SADD set:" + std::to_string(i % 1000) + " " + std::to_string(i) + "\r\n";
+    std::thread writer([&] { asio::write(socket, asio::buffer(commands)); });
+    std::string replies(std::size_t{keys} * 4, '\0');
+    asio::read(socket, asio::buffer(replies));  // ":1\r\n" each
+    writer.join();
+  }
+  const auto server = open();
+  ASSERT_TRUE(server);
+  EXPECT_EQ(server->state(), EmbeddedRedis::State::ready);
+  EXPECT_EQ(ask(*server, "SCARD set:999"), ":200");
 }
 
 TEST_F(EmbeddedRedisTest, WaitsForALoadInTheBackground) {

@@ -1,5 +1,7 @@
 #include "worker/fetch.hpp"
 
+#include <algorithm>
+#include <sys/resource.h>
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
@@ -369,6 +371,11 @@ TEST_F(FetchTest, OneClockRunsOverAllHops) {
 // Concurrency is real: the server answers nobody before everybody has asked.
 TEST_F(FetchTest, AThousandFetchesAreInFlightAtOnce) {
   constexpr std::size_t many = 1000;
+  rlimit descriptors{};
+  getrlimit(RLIMIT_NOFILE, &descriptors);
+  descriptors.rlim_cur = std::min<rlim_t>(descriptors.rlim_max, 4096);
+  setrlimit(RLIMIT_NOFILE, &descriptors);
+  if (descriptors.rlim_cur < 2 * many + 100) GTEST_SKIP() << "needs " << 2 * many + 100 << " file descriptors";
   FetchOptions options = on_loopback();
   options.max_connections = many + 16;
   Fetcher wide(context.get_executor(), options);

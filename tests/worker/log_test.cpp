@@ -192,10 +192,12 @@ TEST_F(LogTest, NeverBlocksItsCallers) {
 TEST_F(LogTest, IsThreadSafe) {
   const auto lines = lines_of([](Log& log) {
     std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
+    threads.reserve(4);
+    for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&log, t] {
         for (int i = 0; i < 10; ++i) log.write(LogLevel::info, "event" + std::to_string(t), "", {{"i", i}});
       });
+    }
     for (auto& thread : threads) thread.join();
   });
   EXPECT_EQ(lines.size(), 40u);

@@ -21,9 +21,10 @@ using testing::HasSubstr;
 std::map<std::string, double> samples(const Metrics& metrics) {
   std::map<std::string, double> found;
   std::istringstream lines(metrics.text());
-  for (std::string line; std::getline(lines, line);)
+  for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("#") && !line.empty())
       found[line.substr(0, line.rfind(' '))] = std::stod(line.substr(line.rfind(' ')));
+  }
   return found;
 }
 

@@ -41,13 +41,15 @@ class Manager {
 };
 
 class SdNotifyTest : public testing::TestWithParam<bool> {
+ public:
+  ~SdNotifyTest() override { fs::remove_all(home); }
+
  protected:
   SdNotifyTest() {
     std::string pattern = (fs::temp_directory_path() / "feedmill-notify-XXXXXX").string();
     home = mkdtemp(pattern.data());
     name = GetParam() ? "@feedmill-test-" + std::to_string(getpid()) : (home / "notify").string();
   }
-  ~SdNotifyTest() override { fs::remove_all(home); }
 
   fs::path home;
   std::string name;

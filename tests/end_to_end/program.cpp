@@ -1,0 +1,156 @@
+#include "tests/end_to_end/program.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <thread>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace feedmill::test {
+namespace {
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+std::filesystem::path make_directory() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "feedmill-run-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
+  return pattern;
+}
+
+}  // namespace
+
+Program::Program(const std::vector<std::string>& arguments, const Environment& environment)
+    : directory_(make_directory()) {
+  std::vector<std::string> words{FEEDMILL_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
+  std::vector<char*> argv, envp;
+  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& setting : settings) envp.push_back(setting.data());
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  const std::string out = directory_ / "out", err = directory_ / "err";
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
+  posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
+  const int failed = posix_spawn(&pid_, FEEDMILL_PROGRAM, &files, nullptr, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&files);
+  if (failed != 0) throw std::runtime_error("cannot start " FEEDMILL_PROGRAM);
+}
+
+Program::~Program() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+void Program::signal(int number) const {
+  ::kill(pid_, number);
+}
+
+Finished Program::wait() {
+  Finished finished;
+  int status = 0;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  pid_t ended = 0;
+  while ((ended = waitpid(pid_, &status, WNOHANG)) == 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // there is no waitpid with a time limit
+  }
+  if (ended == 0) {
+    ::kill(pid_, SIGKILL);
+    waitpid(pid_, &status, 0);
+  }
+  pid_ = -1;
+  finished.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  finished.out = out();
+  finished.err = err();
+  return finished;
+}
+
+std::string Program::out() const {
+  return read_file(directory_ / "out");
+}
+std::string Program::err() const {
+  return read_file(directory_ / "err");
+}
+
+bool eventually(const std::function<bool()>& done) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // between looks at another process
+  }
+  return true;
+}
+
+World::World() : store(StoreOptions{.url = redis.url()}) {
+  environment = {{"FEEDMILL_REDIS_URL", redis.url()},
+                 {"FEEDMILL_EGRESS_ALLOW", "127.0.0.0/8:1024-65535"},
+                 {"FEEDMILL_ADMIN_LISTEN", "off"},
+                 {"FEEDMILL_HOST_SPACING", "0ms"},
+                 {"FEEDMILL_HOST_CONCURRENCY", "64"},
+                 {"FEEDMILL_MIN_FLOOR", "1s"},
+                 {"FEEDMILL_FLOOR", "1s"},
+                 {"FEEDMILL_CEILING", "1s"},
+                 {"FEEDMILL_LOG_FORMAT", "logfmt"},
+                 {"HOME", redis.directory().string()},
+                 {"PATH", std::getenv("PATH")}};
+  if (const char* options = std::getenv("ASAN_OPTIONS")) environment["ASAN_OPTIONS"] = options;
+  if (const char* options = std::getenv("TSAN_OPTIONS")) environment["TSAN_OPTIONS"] = options;
+}
+
+Environment World::with(const Environment& more) const {
+  Environment all = more;
+  all.insert(environment.begin(), environment.end());
+  return all;
+}
+
+Finished World::run(const std::vector<std::string>& arguments, const Environment& more) const {
+  return Program(arguments, with(more)).wait();
+}
+
+std::vector<SignalRecord> World::signals() {
+  auto records = store.read_signals("0", 1'000'000, Milliseconds(0));
+  if (!records) throw std::runtime_error(records.error().detail);
+  return *records;
+}
+
+std::size_t World::count(const std::string& type) {
+  std::size_t found = 0;
+  for (const SignalRecord& record : signals()) found += record.type == type ? 1 : 0;
+  return found;
+}
+
+std::string rss(const std::vector<std::pair<std::string, std::string>>& posts, const std::string& title) {
+  std::string text = "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>" + title +
+                     "</title><link>https://example.org/</link><description>d</description>";
+  int minute = 59;
+  for (const auto& [guid, name] : posts) {
+    const std::string digits = std::to_string(minute > 0 ? minute-- : 0);
+    text += "<item><guid isPermaLink=\"false\">" + guid + "</guid><title>" + name +
+            "</title><pubDate>Sat, 01 Nov 2025 10:" + (digits.size() < 2 ? "0" : "") + digits +
+            ":00 GMT</pubDate></item>";
+  }
+  return text + "</channel></rss>";
+}
+
+}  // namespace feedmill::test

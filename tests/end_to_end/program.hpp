@@ -1,0 +1,71 @@
+// The feedmill program as a person or a service manager runs it.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "storage/store.hpp"
+#include "tests/support/http_server.hpp"
+#include "tests/support/redis_server.hpp"
+
+namespace feedmill::test {
+
+using Environment = std::map<std::string, std::string>;
+
+struct Finished {
+  int exit = -1;  ///< exit code, or -signal
+  std::string out, err;
+};
+
+/// A process of the program; killed with the object.
+class Program {
+ public:
+  /// Its output goes to files, so that it never waits for us.
+  Program(const std::vector<std::string>& arguments, const Environment& environment);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void signal(int number) const;
+  /// Waits for its end, for a minute at most.
+  Finished wait();
+  /// What it has printed so far.
+  std::string out() const;
+  std::string err() const;
+
+ private:
+  std::filesystem::path directory_;
+  pid_t pid_ = -1;
+};
+
+/// Polls until `done` says true, for half a minute at most; the last answer.
+bool eventually(const std::function<bool()>& done);
+
+/// A real Redis, a real origin, and an environment in which feedmill may talk to both.
+class World {
+ public:
+  World();
+
+  Finished run(const std::vector<std::string>& arguments, const Environment& more = {}) const;
+  Environment with(const Environment& more) const;
+  std::string redis_text(const std::vector<std::string>& words) const { return redis_command(redis, words); }
+  std::vector<SignalRecord> signals();
+  /// How many signals of a type stand in the stream.
+  std::size_t count(const std::string& type);
+
+  RedisServer redis;
+  HttpServer http;
+  Store store;
+  Environment environment;
+};
+
+/// An RSS document with these posts, newest first: guid and title.
+std::string rss(const std::vector<std::pair<std::string, std::string>>& posts, const std::string& title = "Feed");
+
+}  // namespace feedmill::test

@@ -1,0 +1,229 @@
+// What a refresh leaves in Redis, whatever the origin does.
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/end_to_end/program.hpp"
+
+namespace feedmill::test {
+namespace {
+
+namespace json = boost::json;
+
+class Refreshing : public testing::Test {
+ protected:
+  void add(const std::string& path) {
+    const Finished done = world.run({"add", world.http.url(path)});
+    ASSERT_EQ(done.exit, 0) << done.err;
+  }
+  /// Everything is due again, and one pass over it.
+  void pass() {
+    const Finished due = world.run({"refresh", "--all", "--defer", "--ignore-floor"});
+    ASSERT_EQ(due.exit, 0) << due.err;
+    const Finished done = world.run({"run", "--once"});
+    ASSERT_EQ(done.exit, 0) << done.err;
+  }
+  json::object shown(const std::string& path) {
+    const Finished done = world.run({"show", world.http.url(path), "--json"});
+    EXPECT_EQ(done.exit, 0) << done.err;
+    return json::parse(done.out).as_object();
+  }
+  std::string state(const std::string& path, const std::string& field) {
+    return world.redis_text({"HGET", "state:feed:" + world.http.url(path), field});
+  }
+
+  World world;
+};
+
+TEST_F(Refreshing, ImportsAFeed) {
+  world.http.serve("/feed.xml", {.body = rss({{"b", "Second"}, {"a", "First"}})});
+  add("/feed.xml");
+  pass();
+  const std::string url = world.http.url("/feed.xml");
+  EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "2");
+  EXPECT_EQ(world.redis_text({"HGET", "Entry:2", "title"}), "Second");
+  EXPECT_EQ(world.redis_text({"HGET", "Feed:" + url, "title"}), "Feed");
+  EXPECT_EQ(world.count("post_created"), 2U);
+  EXPECT_EQ(world.count("feed_created"), 1U);
+}
+
+TEST_F(Refreshing, AsksConditionallyAndTakesA304ForNoChange) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}}), .etag = "W/\"odd  one\"", .last_modified = "some day"});
+  add("/feed.xml");
+  pass();
+  pass();
+  const auto requests = world.http.requests();
+  ASSERT_EQ(requests.size(), 2U);
+  EXPECT_EQ(requests[0].header("If-None-Match"), "");
+  EXPECT_EQ(requests[1].header("If-None-Match"), "W/\"odd  one\"");
+  EXPECT_EQ(requests[1].header("If-Modified-Since"), "some day");
+  EXPECT_EQ(state("/feed.xml", "last"), "304 not_modified -");
+  EXPECT_EQ(world.signals().size(), 2U);
+}
+
+TEST_F(Refreshing, KnowsTheSameBodyAndKeepsTheNewValidators) {
+  const std::string body = rss({{"a", "First"}});
+  world.http.serve("/feed.xml", {.headers = {{"ETag", "\"1\""}}, .body = body});
+  add("/feed.xml");
+  pass();
+  world.http.serve("/feed.xml", {.headers = {{"ETag", "\"2\""}}, .body = body});
+  pass();
+  EXPECT_EQ(state("/feed.xml", "last"), "200 unchanged -");
+  EXPECT_EQ(state("/feed.xml", "etag"), "\"2\"");
+  EXPECT_EQ(world.signals().size(), 2U);
+}
+
+TEST_F(Refreshing, CreatesANewPostAndModifiesAnEditedOne) {
+  world.http.serve("/feed.xml", {.body = rss({{"b", "Second"}, {"a", "First"}})});
+  add("/feed.xml");
+  pass();
+  world.http.serve("/feed.xml", {.body = rss({{"c", "Third"}, {"b", "Second"}, {"a", "First, edited"}})});
+  pass();
+  EXPECT_EQ(world.count("post_created"), 3U);
+  EXPECT_EQ(world.count("post_modified"), 1U);
+  const auto signals = world.signals();
+  const json::object edited = json::parse(signals.back().json).as_object();
+  const json::object& modified =
+      edited.at("type") == "post_modified" ? edited : json::parse(signals[signals.size() - 2].json).as_object();
+  EXPECT_EQ(json::serialize(modified.at("changed").at("title")), R"(["First","First, edited"])");
+  EXPECT_EQ(world.redis_text({"HMGET", "Entry:1", "title", "rev"}), "First, edited 2");
+  EXPECT_EQ(world.redis_text({"GET", "ids:Entry"}), "3");
+}
+
+TEST_F(Refreshing, WritesAndSignalsNothingForADocumentThatOnlyLooksDifferent) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  add("/feed.xml");
+  pass();
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}}) + "<!-- built again -->"});
+  pass();
+  EXPECT_EQ(state("/feed.xml", "last"), "200 unchanged -");
+  EXPECT_EQ(world.signals().size(), 2U);
+}
+
+TEST_F(Refreshing, TrimsAndNothingTrimmedComesBack) {
+  const Environment strict{{"FEEDMILL_RETENTION_ENTRIES", "2"}, {"FEEDMILL_RETENTION_STRICT", "true"}};
+  for (const auto& [name, value] : strict) world.environment[name] = value;
+  world.http.serve("/feed.xml", {.body = rss({{"c", "3"}, {"b", "2"}, {"a", "1"}})});
+  add("/feed.xml");
+  pass();
+  world.http.serve("/feed.xml", {.body = rss({{"d", "4"}, {"c", "3"}, {"b", "2"}, {"a", "1"}})});
+  for (int i = 0; i < 3; ++i) pass();
+  EXPECT_EQ(world.count("post_created"), 3U);
+  EXPECT_EQ(world.count("post_trimmed"), 1U);
+  EXPECT_EQ(world.redis_text({"ZCARD", world.http.url("/feed.xml") + ":sort"}), "2");
+}
+
+TEST_F(Refreshing, FollowsARedirectAndStaysSubscribedToTheOldAddress) {
+  world.http.serve("/old.xml", {.status = 302, .headers = {{"Location", "/new.xml"}}});
+  world.http.serve("/new.xml", {.body = rss({{"a", "First"}}), .etag = "\"n\""});
+  add("/old.xml");
+  pass();
+  pass();
+  EXPECT_EQ(world.redis_text({"ZCARD", world.http.url("/old.xml") + ":sort"}), "1");
+  const auto requests = world.http.requests();
+  ASSERT_EQ(requests.size(), 4U);
+  EXPECT_EQ(requests[2].target, "/old.xml");
+  EXPECT_EQ(requests[2].header("If-None-Match"), "") << "validators belong to the URL that sent them";
+  EXPECT_EQ(requests[3].header("If-None-Match"), "\"n\"");
+  EXPECT_EQ(state("/old.xml", "last"), "304 not_modified -");
+}
+
+TEST_F(Refreshing, ReadsGzip) {
+  // `printf … | gzip -n`: an empty channel named "Zipped", stored without compression.
+  const std::string xml = "<rss version=\"2.0\"><channel><title>Zipped</title></channel></rss>";
+  std::string zipped("\x1F\x8B\x08\x00\x00\x00\x00\x00\x00\x03", 10);
+  const auto size = static_cast<unsigned>(xml.size());
+  zipped += std::string("\x01", 1) + static_cast<char>(size & 0xFF) + static_cast<char>(size >> 8);
+  zipped += static_cast<char>(~size & 0xFF);
+  zipped += static_cast<char>(~size >> 8 & 0xFF);
+  zipped += xml;
+  unsigned crc = ~0U;
+  for (const unsigned char byte : xml) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (0xEDB88320U & (0U - (crc & 1U)));
+  }
+  crc = ~crc;
+  for (const unsigned value : {crc, size}) {
+    for (unsigned shift = 0; shift < 32; shift += 8) zipped += static_cast<char>(value >> shift & 0xFF);
+  }
+  world.http.serve("/feed.xml", {.headers = {{"Content-Encoding", "gzip"}}, .body = zipped});
+  add("/feed.xml");
+  pass();
+  EXPECT_EQ(world.redis_text({"HGET", "Feed:" + world.http.url("/feed.xml"), "title"}), "Zipped");
+}
+
+struct Failure {
+  const char* name;
+  Response response;
+  const char* reason;
+
+  friend void PrintTo(const Failure& failure, std::ostream* out) { *out << failure.reason; }
+};
+
+class Failures : public Refreshing, public testing::WithParamInterface<Failure> {};
+
+TEST_P(Failures, AreRecordedAndStopNothing) {
+  world.environment["FEEDMILL_FETCH_WALL"] = "2s";
+  world.http.serve("/good.xml", {.body = rss({{"a", "First"}})});
+  world.http.serve("/bad.xml", GetParam().response);
+  add("/bad.xml");
+  add("/good.xml");
+  pass();
+  const json::object bad = shown("/bad.xml");
+  EXPECT_EQ(bad.at("last_error").as_string(), GetParam().reason) << json::serialize(bad);
+  EXPECT_EQ(world.redis_text({"ZCARD", world.http.url("/bad.xml") + ":sort"}), "0");
+  EXPECT_EQ(world.redis_text({"ZCARD", world.http.url("/good.xml") + ":sort"}), "1");
+  EXPECT_NE(world.redis_text({"ZSCORE", "schedule", world.http.url("/bad.xml")}), "(nil)") << "it is tried again";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Failures,
+    testing::Values(Failure{"NotFound", {.status = 404}, "status.not_found"},
+                    Failure{"ServerError", {.status = 503}, "status.server"},
+                    Failure{"RateLimited", {.status = 429}, "status.rate_limited"},
+                    Failure{"Hangs",
+                            {.raw = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n<rss", .end = Response::End::hang},
+                            "http.timeout"},
+                    Failure{"CutShort",
+                            {.headers = {{"Content-Length", "5000"}}, .body = "<rss>", .end = Response::End::close},
+                            "http.truncated"},
+                    Failure{"NoHttp", {.raw = "SSH-2.0-OpenSSH_9.2\r\n"}, "http.malformed"},
+                    Failure{"Garbage", {.body = std::string("\x00\x01\xFF\xFEgarbage", 11)}, "parse.not_a_feed"},
+                    Failure{"Html",
+                            {.headers = {{"Content-Type", "text/html"}},
+                             .body = "<!doctype html><html><body>Hello</body></html>"},
+                            "parse.not_a_feed"},
+                    Failure{"Empty", {.body = ""}, "parse.empty"},
+                    Failure{"RedirectLoop", {.status = 301, .headers = {{"Location", "/bad.xml"}}}, "redirect.loop"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(Refreshing, NeverConnectsToAnAddressThatIsNotOpened) {
+  world.environment.erase("FEEDMILL_EGRESS_ALLOW");
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  add("/feed.xml");
+  pass();
+  EXPECT_EQ(world.http.connections(), 0U);
+  EXPECT_EQ(shown("/feed.xml").at("last_error").as_string(), "egress.blocked");
+}
+
+TEST_F(Refreshing, TakesThousandsOfSlowFeedsAtOnce) {
+  constexpr std::size_t feeds = 300;
+  world.environment["FEEDMILL_LANES"] = "400";
+  world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1000";
+  std::string list;
+  for (std::size_t i = 0; i < feeds; ++i) {
+    const std::string path = "/slow/" + std::to_string(i);
+    // Answered only when all have asked: fewer at once would wait for ever.
+    world.http.serve(path, {.body = rss({{"a", "First"}}), .hold_until = feeds});
+    list += world.http.url(path) + "\n";
+  }
+  const auto file = world.redis.directory() / "list.txt";
+  FILE* out = std::fopen(file.c_str(), "w");
+  std::fwrite(list.data(), 1, list.size(), out);
+  std::fclose(out);
+  ASSERT_EQ(world.run({"import", file.string()}).exit, 0);
+  pass();
+  EXPECT_EQ(world.redis_text({"GET", "ids:Entry"}), std::to_string(feeds));
+}
+
+}  // namespace
+}  // namespace feedmill::test

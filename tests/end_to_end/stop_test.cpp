@@ -1,0 +1,144 @@
+// Stopping (RELIABILITY §8) and the admin listener.
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/end_to_end/program.hpp"
+
+namespace feedmill::test {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Head and body of the answer to a GET.
+std::string get(const std::string& host_and_port, const std::string& target) {
+  asio::io_context loop;
+  asio::ip::tcp::socket socket(loop);
+  const auto colon = host_and_port.rfind(':');
+  asio::ip::tcp::resolver resolver(loop);
+  asio::connect(socket, resolver.resolve(host_and_port.substr(0, colon), host_and_port.substr(colon + 1)));
+  asio::write(socket, asio::buffer("GET " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+  std::string answer;
+  boost::system::error_code end;
+  asio::read(socket, asio::dynamic_buffer(answer), end);
+  return answer;
+}
+
+/// host:port of a worker's listener, from its log.
+std::string listening_at(const Program& worker) {
+  std::string address;
+  eventually([&] {
+    const std::string log = worker.err();
+    const auto at = log.find("http://127.0.0.1:");
+    if (at == std::string::npos || log.find('\n', at) == std::string::npos) return false;
+    address = log.substr(at + 7, log.find_first_of(" \"\n", at) - at - 7);
+    return true;
+  });
+  return address;
+}
+
+class Stopping : public testing::Test {
+ protected:
+  World world;
+};
+
+TEST_F(Stopping, AnIdleWorkerGoesAtOnce) {
+  Program worker({"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+TEST_F(Stopping, WhatIsInFlightIsFinished) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
+  world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
+  Program worker({"run"}, world.environment);
+  world.http.wait_for_requests(1);
+  worker.signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=drain") != std::string::npos; }));
+  asio::io_context loop;
+  asio::ip::tcp::socket second(loop);  // a second request lets the feed's answer go
+  second.connect({asio::ip::make_address("127.0.0.1"), world.http.port()});
+  asio::write(second, asio::buffer(std::string("GET /other HTTP/1.1\r\nHost: x\r\n\r\n")));
+  EXPECT_EQ(worker.wait().exit, 0);
+  EXPECT_EQ(world.count("post_created"), 1U);
+}
+
+TEST_F(Stopping, ASecondSignalGivesTheClaimsBack) {
+  world.http.serve("/feed.xml", {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
+  const std::string url = world.http.url("/feed.xml");
+  world.store.add_feeds(std::vector{NewFeed{.feed_url = url}});
+  Program worker({"run"}, world.environment);
+  world.http.wait_for_requests(1);
+  worker.signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=drain") != std::string::npos; }));
+  worker.signal(SIGINT);
+  EXPECT_EQ(worker.wait().exit, 0);
+  const auto record = world.store.feed_records(std::vector{url});
+  EXPECT_EQ((*record)[0]->claim, "");
+  EXPECT_LE(*(*record)[0]->due, *world.store.now()) << "due as before";
+}
+
+TEST_F(Stopping, ADrainHasAnEnd) {
+  world.environment["FEEDMILL_DRAIN_TIMEOUT"] = "100ms";
+  world.http.serve("/feed.xml", {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
+  const std::string url = world.http.url("/feed.xml");
+  world.store.add_feeds(std::vector{NewFeed{.feed_url = url}});
+  Program worker({"run"}, world.environment);
+  world.http.wait_for_requests(1);
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+  EXPECT_EQ((*world.store.feed_records(std::vector{url}))[0]->claim, "");
+}
+
+TEST_F(Stopping, ARunningWorkerNoticesANewFeed) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  Program worker({"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
+  world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
+  EXPECT_TRUE(eventually([&] { return world.count("post_created") == 1; }));
+}
+
+TEST_F(Stopping, TheListenerTellsWhatIsGoingOn) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  ASSERT_NE(address, "") << worker.err();
+  EXPECT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); }));
+  EXPECT_TRUE(get(address, "/livez").starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(eventually([&] {
+    return get(address, "/metrics").find("feedmill_entries_total{action=\"created\"} 1\n") != std::string::npos;
+  })) << get(address, "/metrics");
+  EXPECT_NE(get(address, "/metrics").find("feedmill_refreshes_total{outcome=\"updated\"} 1"), std::string::npos);
+  EXPECT_TRUE(get(address, "/etc/passwd").starts_with("HTTP/1.1 404"));
+}
+
+TEST_F(Stopping, TwoListenersOnOnePortAreRefused) {
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  ASSERT_NE(address, "") << worker.err();
+  const Finished second = world.run({"run", "--listen", address});
+  EXPECT_EQ(second.exit, 78);
+  EXPECT_NE(second.err.find("--listen"), std::string::npos);
+}
+
+TEST_F(Stopping, ReadinessFollowsRedisAndLivenessDoesNot) {
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  ASSERT_NE(address, "") << worker.err();
+  ASSERT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); }));
+  world.redis.kill();
+  EXPECT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 503"); }));
+  EXPECT_TRUE(get(address, "/livez").starts_with("HTTP/1.1 200"));
+  world.redis.start();
+  EXPECT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); }));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+}  // namespace
+}  // namespace feedmill::test

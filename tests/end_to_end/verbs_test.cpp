@@ -1,0 +1,188 @@
+// Verbs from the outside: bad input gives one clear line and the documented exit code, and leaves nothing half-done.
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/end_to_end/program.hpp"
+
+namespace feedmill::test {
+namespace {
+
+namespace json = boost::json;
+
+std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+class Verbs : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& content) {
+    const auto path = world.redis.directory() / name;
+    std::ofstream(path, std::ios::binary) << content;
+    return path.string();
+  }
+  World world;
+};
+
+TEST_F(Verbs, RefuseWhatIsNoAddressAndAddNothing) {
+  const Finished done = world.run({"add", "https://example.org/feed", "ftp://example.org/feed"});
+  EXPECT_EQ(done.exit, 65);
+  EXPECT_EQ(lines(done.err), 1U) << done.err;
+  EXPECT_NE(done.err.find("ftp://example.org/feed"), std::string::npos);
+  EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "0");
+}
+
+TEST_F(Verbs, RefuseCredentialsInAnAddressWithoutRepeatingThem) {
+  const Finished done = world.run({"add", "https://me:s3cret@example.org/feed"});
+  EXPECT_EQ(done.exit, 65);
+  EXPECT_EQ(done.err.find("s3cret"), std::string::npos) << done.err;
+}
+
+TEST_F(Verbs, SayThatRedisRefuses) {
+  const Finished done = world.run({"list", "--redis", "unix:/nowhere/redis.sock"});
+  EXPECT_EQ(done.exit, 69);
+  EXPECT_EQ(lines(done.err), 1U) << done.err;
+  EXPECT_NE(done.err.find("/nowhere/redis.sock"), std::string::npos);
+  EXPECT_EQ(world.run({"run", "--once", "--redis", "unix:/nowhere/redis.sock"}).exit, 69);
+}
+
+TEST_F(Verbs, RefuseAConfigurationKeyThatDoesNotExist) {
+  const Finished done = world.run({"list", "--config", file("feedmill.toml", "[schedule]\nflor = \"2h\"\n")});
+  EXPECT_EQ(done.exit, 78);
+  EXPECT_NE(done.err.find("schedule.flor"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("schedule.floor"), std::string::npos) << done.err;
+}
+
+TEST_F(Verbs, NameTheNearestVerb) {
+  const Finished done = world.run({"lits"});
+  EXPECT_EQ(done.exit, 64);
+  EXPECT_NE(done.err.find("list"), std::string::npos);
+}
+
+TEST_F(Verbs, ParseAFeedToJsonAndRefuseWhatIsNone) {
+  const Finished good = world.run({"parse", file("feed.xml", rss({{"a", "First"}}))});
+  ASSERT_EQ(good.exit, 0) << good.err;
+  const json::object document = json::parse(good.out).as_object();
+  EXPECT_EQ(document.at("format").as_string(), "rss20");
+  EXPECT_EQ(document.at("entries").at(0).at("title").as_string(), "First");
+  const Finished bad = world.run({"parse", file("page.html", "<html><p>hello</html>")});
+  EXPECT_EQ(bad.exit, 65);
+  EXPECT_EQ(bad.out, "");
+  EXPECT_EQ(lines(bad.err), 1U) << bad.err;
+}
+
+TEST_F(Verbs, ImportWhatCanBeReadAndNameTheRest) {
+  const std::string opml =
+      file("subs.opml",
+           R"(<opml version="2.0"><body><outline text="Folder"><outline xmlUrl="https://a.example/feed" text="A"/>
+<outline xmlUrl="gopher://b.example/" text="B"/></outline><outline text="no url"/></body></opml>)");
+  const Finished done = world.run({"import", opml});
+  EXPECT_EQ(done.exit, 65) << done.out << done.err;
+  EXPECT_NE((done.out + done.err).find("gopher://b.example/"), std::string::npos) << done.out << done.err;
+  EXPECT_EQ(world.redis_text({"SMEMBERS", "feeds"}), "https://a.example/feed");
+  const Finished again = world.run({"import", opml});
+  EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "1");
+  const Finished exported = world.run({"export"});
+  EXPECT_EQ(exported.exit, 0);
+  EXPECT_NE(exported.out.find("xmlUrl=\"https://a.example/feed\""), std::string::npos) << exported.out;
+}
+
+TEST_F(Verbs, ListShowEntriesAgreeWithTheStore) {
+  world.http.serve("/feed.xml", {.body = rss({{"b", "Second"}, {"a", "First"}})});
+  const std::string url = world.http.url("/feed.xml");
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  const json::object row = json::parse(world.run({"list", "--json"}).out).as_object();
+  EXPECT_EQ(row.at("url").as_string(), url);
+  EXPECT_EQ(row.at("title").as_string(), "Feed");
+  EXPECT_EQ(row.at("state").as_string(), "healthy");
+  EXPECT_EQ(row.at("entries").to_number<int>(), 2);
+  const Finished entries = world.run({"entries", url, "--json"});
+  EXPECT_EQ(lines(entries.out), 2U);
+  EXPECT_EQ(json::parse(entries.out.substr(0, entries.out.find('\n'))).at("title").as_string(), "Second");
+  EXPECT_EQ(json::parse(world.run({"entry", "Entry:1", "--json"}).out).at("guid").as_string(), "a");
+  EXPECT_EQ(json::parse(world.run({"entry", "--feed", url, "--guid", "b", "--json"}).out).at("title").as_string(),
+            "Second");
+  EXPECT_EQ(world.run({"entry", "Entry:77"}).exit, 1);
+  EXPECT_EQ(world.run({"remove", url, "--yes"}).exit, 0);
+  EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "0");
+  EXPECT_EQ(world.redis_text({"EXISTS", "Entry:1"}), "0");
+}
+
+TEST_F(Verbs, RefreshWithoutAWorkerDoesTheWorkAndKeepsTheFloor) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  const std::string url = world.http.url("/feed.xml");
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  const Finished first = world.run({"refresh", url});
+  EXPECT_EQ(first.exit, 0) << first.err;
+  EXPECT_EQ(world.count("post_created"), 1U);
+  const Finished second = world.run({"refresh", url});
+  EXPECT_EQ(second.exit, 0) << second.err;
+  EXPECT_NE(second.out.find("too early"), std::string::npos) << second.out;
+  EXPECT_EQ(world.http.requests().size(), 1U);
+  EXPECT_EQ(world.run({"refresh", url, "--ignore-floor"}).exit, 0);
+  EXPECT_EQ(world.http.requests().size(), 2U);
+}
+
+TEST_F(Verbs, RefreshAsksTheRunningWorker) {
+  world.environment["FEEDMILL_FLOOR"] = "1h";
+  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  const std::string url = world.http.url("/feed.xml");
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  Program worker({"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return world.count("post_created") == 1; }));
+  ASSERT_TRUE(eventually([&] { return world.store.figures()->workers == 1; }));
+  world.http.serve("/feed.xml", {.body = rss({{"b", "Second"}, {"a", "First"}})});
+  const Finished done = world.run({"refresh", url, "--ignore-floor"});
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(world.count("post_created"), 2U);
+}
+
+TEST_F(Verbs, TailShowsSignalsAndHasNoHoleAfterRedisWasAway) {
+  RedisServer durable({"--appendonly", "yes", "--appendfsync", "always"});
+  world.environment["FEEDMILL_REDIS_URL"] = durable.url();
+  world.http.serve("/one.xml", {.body = rss({{"a", "First"}})});
+  world.http.serve("/two.xml", {.body = rss({{"b", "Second"}})});
+  Program tail({"tail", "--from", "0", "--json"}, world.environment);
+  ASSERT_EQ(world.run({"add", world.http.url("/one.xml")}).exit, 0);
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  ASSERT_TRUE(eventually([&] { return lines(tail.out()) == 2; })) << tail.out() << tail.err();
+  durable.kill();
+  durable.start();
+  ASSERT_EQ(world.run({"add", world.http.url("/two.xml")}).exit, 0);
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  ASSERT_TRUE(eventually([&] { return lines(tail.out()) == 4; })) << tail.out() << tail.err();
+  std::string last = "0-0";
+  std::istringstream rows(tail.out());
+  for (std::string row; std::getline(rows, row);) {
+    const json::object signal = json::parse(row).as_object();
+    EXPECT_EQ(signal.at("prev").as_string(), last);
+    last = signal.at("seq").as_string();
+  }
+  tail.signal(SIGINT);
+  EXPECT_EQ(tail.wait().exit, 130);
+}
+
+TEST_F(Verbs, RunOnceTriesWhatIsDueOnceHostLimitsOrNot) {
+  world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
+  world.environment["FEEDMILL_HOST_SPACING"] = "20ms";
+  std::vector<std::string> urls;
+  for (int i = 0; i < 10; ++i) {
+    const std::string path = "/feed/" + std::to_string(i);
+    world.http.serve(path, {.body = rss({{"a", "First"}})});
+    urls.push_back(world.http.url(path));
+    ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = urls.back()}}));
+  }
+  const Finished done = world.run({"run", "--once"});
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(world.http.requests().size(), urls.size());
+  EXPECT_EQ(world.count("feed_created"), urls.size());
+}
+
+}  // namespace
+}  // namespace feedmill::test

@@ -1,0 +1,19 @@
+// Any text → JSON that a strict reader takes, or nothing.
+#include <boost/json.hpp>
+
+#include "parsers/charset.hpp"
+#include "parsers/json_salvage.hpp"
+#include "tests/fuzz/invariants.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace feedmill;
+  const std::string text = decode_document(fuzz::view(data, size), "application/json;charset=utf-8").text;
+  const std::string repaired = salvage_json(text, 63);
+  if (repaired.empty()) return 0;
+  boost::json::error_code error;
+  boost::json::parse_options options;
+  options.max_depth = 64;
+  boost::json::parse(repaired, error, {}, options);
+  fuzz::require(!error);
+  return 0;
+}

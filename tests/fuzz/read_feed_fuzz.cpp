@@ -1,0 +1,22 @@
+// Any bytes → a feed or an error; what comes out is clean text, in JSON too.
+#include "parsers/document_json.hpp"
+#include "parsers/read_feed.hpp"
+#include "tests/fuzz/invariants.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace feedmill;
+  if (size == 0) return 0;
+  DocumentHints hints;
+  hints.url = data[0] % 2 == 0 ? "http://example.org/feed" : "";
+  hints.html = data[0] % 3 == 0 ? HtmlPolicy::raw : data[0] % 3 == 1 ? HtmlPolicy::strict : HtmlPolicy::classic;
+  const auto feed = read_feed(fuzz::view(data + 1, size - 1), hints);
+  if (feed.has_error()) return 0;
+  for (const Entry& entry : feed.value().entries) {
+    fuzz::require(!entry.guid.empty());
+    fuzz::require_clean(entry.guid);
+    fuzz::require_clean(entry.link);
+    fuzz::require_clean(entry.summary.value);
+  }
+  fuzz::require_clean(document_json(feed.value()));
+  return 0;
+}

@@ -1,0 +1,17 @@
+// Any text → nothing, or a document that is nested properly.
+#include "parsers/charset.hpp"
+#include "parsers/salvage.hpp"
+#include "parsers/well_formed.hpp"
+#include "tests/fuzz/invariants.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace feedmill;
+  const std::string text = decode_document(fuzz::view(data, size), "text/xml;charset=utf-8").text;
+  check_well_formed(text);
+  const std::string repaired = salvage(text);
+  if (repaired.empty()) return 0;
+  fuzz::require_clean(repaired);
+  fuzz::require(check_well_formed(repaired).nested);
+  fuzz::require(repaired.size() <= 8 * text.size() + 65536);
+  return 0;
+}

@@ -1,0 +1,16 @@
+// Any base and reference → a URL; what passes as safe names no scheme that runs.
+#include "parsers/url.hpp"
+#include "tests/fuzz/invariants.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace feedmill;
+  const std::string_view text = fuzz::view(data, size);
+  const std::size_t split = text.find('\n');
+  const std::string_view base = text.substr(0, split);
+  const std::string_view reference = split == std::string_view::npos ? text : text.substr(split + 1);
+  const std::string url = resolve_safe_url(base, reference);
+  fuzz::require(!url.starts_with("javascript:") && !url.starts_with("data:") && !url.starts_with("vbscript:"));
+  canonical_url(url);
+  without_credentials(url);
+  return 0;
+}

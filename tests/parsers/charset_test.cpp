@@ -1,0 +1,121 @@
+#include "parsers/charset.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+using std::operator""sv;
+
+struct CharsetCase {
+  const char* name;
+  std::string_view body;
+  const char* content_type;
+  const char* text;
+  const char* encoding;
+  Bozo bozo;
+};
+
+class Charsets : public testing::TestWithParam<CharsetCase> {};
+
+TEST_P(Charsets, AreDecoded) {
+  const Decoded decoded = decode_document(GetParam().body, GetParam().content_type);
+  EXPECT_EQ(decoded.text, GetParam().text);
+  EXPECT_EQ(decoded.encoding, GetParam().encoding);
+  EXPECT_EQ(decoded.bozo, GetParam().bozo);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Order, Charsets,
+    testing::Values(CharsetCase{"MarkBeforeHeader", "\xEF\xBB\xBF<a>\xC3\xA9</a>", "text/xml; charset=iso-8859-1",
+                                "<a>é</a>", "utf-8", Bozo::none},
+                    CharsetCase{"HeaderBeforeDeclaration", "<?xml version='1.0' encoding='utf-8'?>\xE9",
+                                "text/xml; charset=iso-8859-1", "<?xml version='1.0' encoding='utf-8'?>é", "iso-8859-1",
+                                Bozo::none},
+                    CharsetCase{"Declaration", "<?xml version='1.0' encoding='koi8-r'?>\xC1", "text/xml",
+                                "<?xml version='1.0' encoding='koi8-r'?>а", "koi8-r", Bozo::none},
+                    CharsetCase{"Default", "<a>\xC3\xA9</a>", "", "<a>é</a>", "utf-8", Bozo::none},
+                    CharsetCase{"Utf16WithoutMark", "\0<\0a\0/\0>"sv, "", "<a/>", "utf-16be", Bozo::none},
+                    CharsetCase{"Utf16LittleEndian", "\xFF\xFE<\0a\0/\0>\0"sv, "", "<a/>", "utf-16le", Bozo::none},
+                    CharsetCase{"Utf32", "\0\0\0<\0\0\0a\0\0\0/\0\0\0>"sv, "", "<a/>", "utf-32be", Bozo::none},
+                    CharsetCase{"QuotedParameter", "\xE9", "text/xml; charset=\"windows-1252\"", "é", "windows-1252",
+                                Bozo::none}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Overrides, Charsets,
+    testing::Values(
+        CharsetCase{"UnknownLabel", "<a>\xC3\xA9</a>", "text/xml; charset=nonsense", "<a>é</a>", "utf-8",
+                    Bozo::encoding_override},
+        CharsetCase{"Utf7IsRefused", "<a>+ADw-</a>", "text/xml; charset=utf-7", "<a>+ADw-</a>", "utf-8",
+                    Bozo::encoding_override},
+        CharsetCase{"DeclaredUtf8ButIsNot", "<?xml version='1.0' encoding='utf-8'?><t>caf\xE9 \xE9t\xE9</t>", "",
+                    "<?xml version='1.0' encoding='utf-8'?><t>café été</t>", "windows-1252", Bozo::encoding_override},
+        CharsetCase{"DeclaredWideButIsNot", "<?xml version='1.0' encoding='utf-16'?><a/>", "",
+                    "<?xml version='1.0' encoding='utf-16'?><a/>", "utf-8", Bozo::encoding_override},
+        CharsetCase{"AsciiThatIsNot", "<?xml version='1.0' encoding='us-ascii'?><a>\xE9</a>", "",
+                    "<?xml version='1.0' encoding='us-ascii'?><a>é</a>", "us-ascii", Bozo::encoding_override},
+        CharsetCase{"ControlCharacters", "<a>x\x01\x0By</a>", "", "<a>xy</a>", "utf-8", Bozo::malformed_xml},
+        CharsetCase{"LineEnds", "a\r\nb\rc", "", "a\nb\nc", "utf-8", Bozo::none}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Charset, KeepsUtf8WithAFewBrokenSequences) {
+  const Decoded decoded = decode_document("Ünïcödé tèxt wïth ä brökén ßýté: \xFF, and mörê", "");
+  EXPECT_EQ(decoded.encoding, "utf-8");
+  EXPECT_EQ(decoded.replaced, 1U);
+  EXPECT_NE(decoded.text.find("\xEF\xBF\xBD"), std::string::npos);
+}
+
+struct DetectCase {
+  const char* name;
+  const char* bytes;
+  const char* encoding;
+};
+
+class Detection : public testing::TestWithParam<DetectCase> {};
+
+TEST_P(Detection, NamesTheEncoding) {
+  EXPECT_EQ(decode_document(GetParam().bytes, "").encoding, GetParam().encoding);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Detection,
+    testing::Values(
+        DetectCase{"Russian1251", "<t>\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0! \xCA\xE0\xEA \xE4\xE5\xEB\xE0?</t>",
+                   "windows-1251"},
+        DetectCase{"RussianKoi8", "<t>\xF0\xD2\xC9\xD7\xC5\xD4, \xCD\xC9\xD2! \xEB\xC1\xCB \xC4\xC5\xCC\xC1?</t>",
+                   "koi8-r"},
+        DetectCase{"Hebrew", "<t>\xF9\xEC\xE5\xED \xF2\xE5\xEC\xED, \xE6\xE4 \xE8\xF7\xF1\xE8</t>", "windows-1255"},
+        DetectCase{"Korean", "<t>\xBE\xC8\xB3\xE7\xC7\xCF\xBC\xBC\xBF\xE4 \xC7\xD1\xB1\xB9\xBE\xEE</t>", "euc-kr"},
+        DetectCase{"JapaneseSjis", "<t>\x82\xB1\x82\xEA\x82\xCD\x93\xFA\x96\x7B\x8C\xEA\x82\xC5\x82\xB7</t>",
+                   "shift_jis"},
+        DetectCase{"JapaneseEuc", "<t>\xA4\xB3\xA4\xEC\xA4\xCF\xC6\xFC\xCB\xDC\xB8\xEC\xA4\xC7\xA4\xB9</t>", "euc-jp"},
+        DetectCase{"ChineseSimplified",
+                   "<t>\xD5\xE2\xCA\xC7\xBC\xF2\xCC\xE5\xD6\xD0\xCE\xC4\xB5\xC4\xCE\xC4\xD5\xC2</t>", "gb18030"},
+        DetectCase{"ChineseTraditional",
+                   "<t>\xB3\x6F\xAC\x4F\xC1\x63\xC5\xE9\xA4\xA4\xA4\xE5\xAA\xBA\xA4\xE5\xB3\xB9</t>", "big5"},
+        DetectCase{"French", "<t>\xC0 la f\xEAte, les \xE9l\xE8ves chantent</t>", "windows-1252"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Charset, UndoesDoubleEncoding) {
+  std::string value = "caf\xC3\x83\xC2\xA9";
+  repair_mojibake(value);
+  EXPECT_EQ(value, "café");
+}
+
+TEST(Charset, ReadsC1AsWindows1252) {
+  std::string value = "\xC2\x93quoted\xC2\x94 漢";
+  repair_mojibake(value);
+  EXPECT_EQ(value, "“quoted” 漢");
+}
+
+TEST(Charset, LeavesProperTextAlone) {
+  for (const std::string text : {"plain", "naïve café", "Ã la carte", "日本語"}) {
+    std::string value = text;
+    repair_mojibake(value);
+    EXPECT_EQ(value, text);
+  }
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,37 @@
+#include "parsers/json_salvage.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+struct JsonCase {
+  const char* name;
+  const char* text;
+  const char* repaired;
+};
+
+class JsonSalvage : public testing::TestWithParam<JsonCase> {};
+
+TEST_P(JsonSalvage, Repairs) {
+  EXPECT_EQ(salvage_json(GetParam().text, 4), GetParam().repaired);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, JsonSalvage,
+                         testing::Values(JsonCase{"TrailingComma", "{\"a\":[1,2,],}", "{\"a\":[1,2]}"},
+                                         JsonCase{"MissingComma", "{\"a\":1 \"b\":2}", "{\"a\":1,\"b\":2}"},
+                                         JsonCase{"Comments", "{/* x */\"a\":1 // y\n}", "{\"a\":1}"},
+                                         JsonCase{"SingleQuotes", "{'a':'b\"c'}", "{\"a\":\"b\\\"c\"}"},
+                                         JsonCase{"BareNames", "{a:b}", "{\"a\":\"b\"}"},
+                                         JsonCase{"Truncated", "{\"a\":[{\"b\":\"c", "{\"a\":[{\"b\":\"c\"}]}"},
+                                         JsonCase{"TruncatedAtKey", "{\"a\"", "{\"a\":null}"},
+                                         JsonCase{"RawControls", "{\"a\":\"x\ty\nz\"}", "{\"a\":\"x\\ty\\nz\"}"},
+                                         JsonCase{"LoneSurrogate", "{\"a\":\"\\ud83d x\"}", "{\"a\":\"\\ufffd x\"}"},
+                                         JsonCase{"BadEscape", "{\"a\":\"\\q\"}", "{\"a\":\"\\\\q\"}"},
+                                         JsonCase{"LeadingZero", "{\"a\":012}", "{\"a\":\"012\"}"},
+                                         JsonCase{"JunkBehind", "{\"a\":1} trailing", "{\"a\":1}"},
+                                         JsonCase{"TooDeep", "[[[[[1]]],2]]", "[[[[null]],2]]"}),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,114 @@
+// Hostile sizes (SECURITY §3, L1): what is deep, wide or long costs no more than it weighs and ends in an answer.
+#include <chrono>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "parsers/document_json.hpp"
+#include "parsers/read_feed.hpp"
+#include "parsers/sanitise.hpp"
+#include "parsers/text.hpp"
+
+namespace feedmill {
+namespace {
+
+std::string repeat(std::string_view part, std::size_t times) {
+  std::string out;
+  out.reserve(part.size() * times);
+  for (std::size_t i = 0; i < times; ++i) out += part;
+  return out;
+}
+
+const std::string head = "<rss version='2.0'><channel><item><title>first</title></item>";
+
+TEST(Limits, AMillionNestedElementsKeepTheEntriesBefore) {
+  const auto feed = read_feed(head + repeat("<a>", 1'000'000), {});
+  ASSERT_TRUE(feed.has_value());
+  EXPECT_EQ(feed.value().entries.size(), 1U);
+  EXPECT_EQ(feed.value().bozo, Bozo::truncated);
+}
+
+TEST(Limits, AMillionSiblingsAreRead) {
+  const auto feed = read_feed(head + repeat("<a/>", 900'000) + "</channel></rss>", {});
+  ASSERT_TRUE(feed.has_value());
+  EXPECT_EQ(feed.value().entries.size(), 1U);
+}
+
+TEST(Limits, TenThousandEntriesAreKept) {
+  const auto feed = read_feed("<rss version='2.0'><channel>" + repeat("<item><title>x</title></item>", 12'000), {});
+  EXPECT_EQ(feed.value().entries.size(), 10'000U);
+}
+
+TEST(Limits, DeepJsonKeepsWhatIsBesideIt) {
+  const std::string deep = repeat("[", 100'000) + repeat("]", 100'000);
+  const auto feed =
+      read_feed("{\"version\":\"https://jsonfeed.org/version/1\",\"x\":" + deep + ",\"items\":[{\"id\":\"1\"}]}", {});
+  ASSERT_TRUE(feed.has_value());
+  EXPECT_EQ(feed.value().entries.size(), 1U);
+}
+
+struct ShapeCase {
+  const char* name;
+  std::string (*make)(std::size_t);
+};
+
+// Shapes that make careless readers quadratic. Ten times the size must cost about ten times as much; the bound is wide,
+// for clocks on shared machines are no instruments, and a quadratic reader would miss it by far.
+class Shapes : public testing::TestWithParam<ShapeCase> {};
+
+double cost(const std::string& document) {
+  double best = 1e9;
+  for (int round = 0; round < 2; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto feed = read_feed(document, {});
+    if (feed.has_value()) document_json(feed.value());
+    sanitise(document, {});
+    plain_text(document);
+    looks_like_html(document);
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+TEST_P(Shapes, CostInProportionToTheirSize) {
+  const double small = cost(GetParam().make(20'000));
+  const double large = cost(GetParam().make(200'000));
+  EXPECT_LT(large, 60 * std::max(small, 0.0005));
+}
+
+std::string in_item(const std::string& content) {
+  return head + "<item><description>" + content;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Shapes,
+    testing::Values(
+        ShapeCase{"OpenTags", [](std::size_t n) { return in_item(repeat("<b>", n)); }},
+        ShapeCase{"CloseTags", [](std::size_t n) { return in_item(repeat("</b>", n)); }},
+        ShapeCase{"OpenComments", [](std::size_t n) { return in_item(repeat("<!--", n)); }},
+        ShapeCase{"OpenCdata", [](std::size_t n) { return in_item(repeat("<![CDATA[", n)); }},
+        ShapeCase{"OpenInstructions", [](std::size_t n) { return in_item(repeat("<?x ", n)); }},
+        ShapeCase{"OpenDeclarations", [](std::size_t n) { return in_item(repeat("<!x ", n)); }},
+        ShapeCase{"OpenQuotes", [](std::size_t n) { return in_item(repeat("<a b='", n)); }},
+        ShapeCase{"OpenScripts", [](std::size_t n) { return in_item(repeat("<script>", n)); }},
+        ShapeCase{"OpenSvg", [](std::size_t n) { return in_item(repeat("<svg>", n)); }},
+        ShapeCase{"LessThan", [](std::size_t n) { return in_item(repeat("<", n)); }},
+        ShapeCase{"Ampersands", [](std::size_t n) { return in_item(repeat("&", n)); }},
+        ShapeCase{"Entities", [](std::size_t n) { return in_item(repeat("&unknown;", n)); }},
+        ShapeCase{"Attributes", [](std::size_t n) { return in_item("<a " + repeat("b=c ", n)); }},
+        ShapeCase{"Namespaces", [](std::size_t n) { return in_item(repeat("<x:y/>", n)); }},
+        ShapeCase{"Declarations", [](std::size_t n) { return in_item(repeat("<a xmlns:x='u'>", n)); }},
+        ShapeCase{"Categories", [](std::size_t n) { return head + "<item>" + repeat("<category>x</category>", n); }},
+        ShapeCase{"Links", [](std::size_t n) { return head + "<item>" + repeat("<link>http://a/</link>", n); }},
+        ShapeCase{"Extensions", [](std::size_t n) { return head + repeat("<z:a b='c'/>", n); }},
+        ShapeCase{"Enclosures", [](std::size_t n) { return head + "<item>" + repeat("<enclosure url='/a'/>", n); }},
+        ShapeCase{"Items", [](std::size_t n) { return head + repeat("<item>", n); }},
+        ShapeCase{"Roots", [](std::size_t n) { return repeat("<rss>", n); }},
+        ShapeCase{"Paragraphs", [](std::size_t n) { return in_item(repeat("&lt;p&gt;", n)); }},
+        ShapeCase{"Brackets", [](std::size_t n) { return "{\"items\":[" + repeat("[", n); }},
+        ShapeCase{"JsonKeys", [](std::size_t n) { return "{\"items\":[{" + repeat("\"a\":1,", n); }},
+        ShapeCase{"Backslashes", [](std::size_t n) { return "{\"items\":[\"" + repeat("\\", n); }}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace feedmill

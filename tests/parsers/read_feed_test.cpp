@@ -1,0 +1,117 @@
+#include "parsers/read_feed.hpp"
+
+#include <gtest/gtest.h>
+
+#include "parsers/document_json.hpp"
+
+namespace feedmill {
+namespace {
+
+struct FormatCase {
+  const char* name;
+  const char* document;
+  const char* format;
+};
+
+class Formats : public testing::TestWithParam<FormatCase> {};
+
+TEST_P(Formats, AreRecognisedFromContent) {
+  const auto feed = read_feed(GetParam().document, {});
+  ASSERT_TRUE(feed.has_value()) << feed.error().detail;
+  EXPECT_EQ(format_name(feed.value().format), GetParam().format);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Formats,
+    testing::Values(
+        FormatCase{"Rss20", "<rss version='2.0'><channel/></rss>", "rss20"},
+        FormatCase{"Rss201", "<rss version='2.0.1'/>", "rss20"},
+        FormatCase{"Rss091Userland", "<rss version='0.91'/>", "rss091u"},
+        FormatCase{"Rss091Netscape",
+                   "<!DOCTYPE rss PUBLIC '-//Netscape Communications//DTD RSS 0.91//EN' 'x'><rss version='0.91'/>",
+                   "rss091n"},
+        FormatCase{"Rss092", "<rss version='0.92'/>", "rss092"}, FormatCase{"RssUnknown", "<rss/>", "rss"},
+        FormatCase{"Rss090",
+                   "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' "
+                   "xmlns='http://my.netscape.com/rdf/simple/0.9/'/>",
+                   "rss090"},
+        FormatCase{
+            "Rss10",
+            "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'/>",
+            "rss10"},
+        FormatCase{"Rss11", "<Channel xmlns='http://purl.org/net/rss1.1#'/>", "rss11"},
+        FormatCase{"Atom10", "<feed xmlns='http://www.w3.org/2005/Atom'/>", "atom10"},
+        FormatCase{"Atom10Prefixed", "<x:feed xmlns:x='http://www.w3.org/2005/Atom'/>", "atom10"},
+        FormatCase{"Atom03", "<feed version='0.3' xmlns='http://purl.org/atom/ns#'/>", "atom03"},
+        FormatCase{"AtomUnknown", "<feed/>", "atom"},
+        FormatCase{"Cdf", "<CHANNEL HREF='http://a/'><ITEM/></CHANNEL>", "cdf"},
+        FormatCase{"Json1", "{\"version\":\"https://jsonfeed.org/version/1\",\"items\":[]}", "json1"},
+        FormatCase{"Json11", "{\"version\":\"https://jsonfeed.org/version/1.1\",\"items\":[]}", "json11"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(ReadFeed, RefusesWhatIsNoFeed) {
+  for (const char* document :
+       {"", "   ", "hello", "<html><body>x</body></html>", "<opml version='1.0'/>", "{}", "[1]", "{\"a\":1}",
+        "<?xml version='1.0'?>", "\x89PNG\r\n\x1a\n", "<svg xmlns='http://www.w3.org/2000/svg'/>"}) {
+    EXPECT_TRUE(read_feed(document, {}).has_error()) << document;
+  }
+  EXPECT_EQ(read_feed(" \n", {}).error().code, ParseError::Code::empty);
+  EXPECT_EQ(read_feed("<html/>", {}).error().code, ParseError::Code::not_a_feed);
+}
+
+Bozo bozo_of(const char* document, const char* type = "") {
+  DocumentHints hints;
+  hints.content_type = type;
+  return read_feed(document, hints).value().bozo;
+}
+
+TEST(ReadFeed, SaysWhatItRepaired) {
+  EXPECT_EQ(bozo_of("<rss version='2.0'><channel><title>&amp;</title></channel></rss>"), Bozo::none);
+  EXPECT_EQ(bozo_of("<rss version='2.0'><channel><title>&nbsp;</title></channel></rss>"), Bozo::undefined_entity);
+  EXPECT_EQ(bozo_of("<rss version='2.0'><channel><dc:title>x</dc:title></channel></rss>"), Bozo::undeclared_namespace);
+  EXPECT_EQ(bozo_of("<rss version='2.0'><channel><title>x"), Bozo::truncated);
+  EXPECT_EQ(bozo_of("<rss version='2.0'><channel><b></channel></rss>"), Bozo::malformed_xml);
+  EXPECT_EQ(bozo_of("<rss version='2.0'/>", "text/plain"), Bozo::non_xml_content_type);
+  EXPECT_EQ(bozo_of("<rss version='2.0'/>", "application/rss+xml; charset=utf-8"), Bozo::none);
+  EXPECT_EQ(bozo_of("{\"version\":\"https://jsonfeed.org/version/1\",\"items\":[],}"), Bozo::malformed_json);
+}
+
+TEST(ReadFeed, ReadsUndeclaredButUsualPrefixes) {
+  const auto feed =
+      read_feed("<rss version='2.0'><channel><item><dc:creator>Jo</dc:creator></item></channel></rss>", {});
+  EXPECT_EQ(feed.value().entries[0].author, "Jo");
+}
+
+TEST(ReadFeed, KnowsNamespacesByUriNotByPrefix) {
+  const auto feed = read_feed(
+      "<rss version='2.0' xmlns:dc='http://search.yahoo.com/mrss/' xmlns:media='http://purl.org/dc/elements/1.1/'>"
+      "<channel><item><media:creator>Jo</media:creator><dc:thumbnail url='http://t/'/></item></channel></rss>",
+      {});
+  EXPECT_EQ(feed.value().entries[0].author, "Jo");
+  EXPECT_EQ(feed.value().entries[0].media->thumbnails.size(), 1U);
+}
+
+TEST(ReadFeed, ExpandsNoBombAndOpensNoFile) {
+  std::string bomb = "<!DOCTYPE rss [<!ENTITY a 'ha'>";
+  for (char c = 'b'; c <= 'z'; ++c) {
+    bomb += std::string("<!ENTITY ") + c + " '&" + static_cast<char>(c - 1) + ";&" + static_cast<char>(c - 1) + ";'>";
+  }
+  bomb +=
+      "<!ENTITY file SYSTEM 'file:///etc/passwd'>]><rss "
+      "version='2.0'><channel><title>&z;&file;</title></channel></rss>";
+  EXPECT_EQ(read_feed(bomb, {}).value().title.value, "&z;&file;");
+}
+
+TEST(ReadFeed, TakesHeadersThatHoldNonsenseAsAbsent) {
+  DocumentHints hints;
+  hints.url = "http://a/";
+  hints.content_type = "text/xml; charset=\xFF\xFE";
+  hints.content_location = "javascript:alert(1)";
+  hints.content_language = "e\xFFn";
+  const Feed feed = read_feed("<rss version='2.0'><channel><docs>x</docs></channel></rss>", hints).value();
+  EXPECT_EQ(feed.docs, "http://a/x");
+  EXPECT_EQ(feed.language, "");
+}
+
+}  // namespace
+}  // namespace feedmill

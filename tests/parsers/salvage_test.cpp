@@ -1,0 +1,42 @@
+#include "parsers/salvage.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+struct SalvageCase {
+  const char* name;
+  const char* text;
+  const char* repaired;
+};
+
+class Salvage : public testing::TestWithParam<SalvageCase> {};
+
+TEST_P(Salvage, RepairsTheNesting) {
+  EXPECT_EQ(salvage(GetParam().text), GetParam().repaired);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Salvage,
+    testing::Values(SalvageCase{"Unclosed", "<rss><channel><title>x", "<rss><channel><title>x</title></channel></rss>"},
+                    SalvageCase{"Ampersand", "<rss>a & b &amp; &nbsp; &x</rss>",
+                                "<rss>a &amp; b &amp; &nbsp; &amp;x</rss>"},
+                    SalvageCase{"LessThan", "<rss>1 < 2</rss>", "<rss>1 &lt; 2</rss>"},
+                    SalvageCase{"Quotes", "<rss a=b c='\"' d c=2>x</rss>", "<rss a=\"b\" c=\"&quot;\" d=\"\">x</rss>"},
+                    SalvageCase{"StrayEndTag", "<rss></b>x</rss>", "<rss>x</rss>"},
+                    SalvageCase{"Crossed", "<rss><b><i>x</b></i></rss>", "<rss><b><i>x</i></b></rss>"},
+                    SalvageCase{"OpenHtmlInDescription", "<rss><item><description><p>a<br>b</description></item></rss>",
+                                "<rss><item><description><p>a<br/>b</p></description></item></rss>"},
+                    SalvageCase{"ItemInItem", "<rss><item><title>a</title><item><title>b</title></item></rss>",
+                                "<rss><item><title>a</title></item><item><title>b</title></item></rss>"},
+                    SalvageCase{"JunkInFront", "<br />Warning: x<rss>y</rss>", "<rss>y</rss>"},
+                    SalvageCase{"JunkBehind", "<rss>y</rss><script>z</script>", "<rss>y</rss>"},
+                    SalvageCase{"InsideAPage", "<html><body><pre><rss>y</rss></pre></body></html>", "<rss>y</rss>"},
+                    SalvageCase{"InsideAComment", "<html><!-- <rss>y</rss> --></html>", "<rss>y</rss>"},
+                    SalvageCase{"OpenCdata", "<rss><![CDATA[x & y", "<rss><![CDATA[x & y]]></rss>"},
+                    SalvageCase{"NoFeed", "<html><p>x</p></html>", ""}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace feedmill

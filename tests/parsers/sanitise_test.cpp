@@ -1,0 +1,180 @@
+#include "parsers/sanitise.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+std::string strict(std::string_view markup, std::string_view base = "http://h/d/") {
+  SanitiseOptions options;
+  options.base = base;
+  return sanitise(markup, options).html;
+}
+
+std::string classic(std::string_view markup) {
+  SanitiseOptions options;
+  options.policy = HtmlPolicy::classic;
+  return sanitise(markup, options).html;
+}
+
+struct MarkupCase {
+  const char* name;
+  const char* markup;
+  const char* clean;
+};
+
+class Strict : public testing::TestWithParam<MarkupCase> {};
+
+TEST_P(Strict, KeepsOnlyWhatIsAllowed) {
+  EXPECT_EQ(strict(GetParam().markup), GetParam().clean);
+  EXPECT_EQ(strict(GetParam().clean), GetParam().clean);  // SECURITY S8
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Elements, Strict,
+    testing::Values(MarkupCase{"Kept", "<P>a <B>b</B></P>", "<p>a <b>b</b></p>"},
+                    MarkupCase{"Unknown", "<blink>a</blink><o:p>b</o:p>", "ab"},
+                    MarkupCase{"Script", "a<script>alert('<b>')</script>b", "ab"},
+                    MarkupCase{"ScriptUnclosed", "a<script>alert(1)", "a"},
+                    MarkupCase{"ScriptSpaced", "a<script\n>x</script\n>b", "ab"},
+                    MarkupCase{"Style", "<style>*{}</style>a", "a"},
+                    MarkupCase{"Textarea", "<textarea><b>x</b></textarea>a", "a"},
+                    MarkupCase{"Svg", "<svg><g><a href='javascript:x'>y</a></g></svg>a", "a"},
+                    MarkupCase{"NestedSvg", "<svg><svg></svg>x</svg>a", "a"},
+                    MarkupCase{"Math", "<math><mi//xlink:href=\"data:x\">y</math>a", "a"},
+                    MarkupCase{"Comment", "a<!-- <b> -->c", "ac"},
+                    MarkupCase{"ConditionalComment", "a<!--[if IE]><script>x</script><![endif]-->b", "ab"},
+                    MarkupCase{"Doctype", "<!DOCTYPE html>a", "a"},
+                    MarkupCase{"Form", "<form action=x><input><button>go</button></form>", "go"},
+                    MarkupCase{"Iframe", "<iframe src='http://v.example/1?a=1&b=2'></iframe>",
+                               "<a href=\"http://v.example/1?a=1&amp;b=2\">http://v.example/1?a=1&amp;b=2</a>"},
+                    MarkupCase{"IframeWithScript", "a<iframe src='javascript:x'></iframe>b", "ab"},
+                    MarkupCase{"ObjectAroundEmbed", "<object><param name=x><embed src='//v.example/f'></object>",
+                               "<a href=\"http://v.example/f\">http://v.example/f</a>"},
+                    MarkupCase{"Void", "a<br>b<br/>c<hr></br>", "a<br />b<br />c<hr />"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Nesting, Strict,
+                         testing::Values(MarkupCase{"Unclosed", "<div><b>a", "<div><b>a</b></div>"},
+                                         MarkupCase{"StrayEnd", "a</b></p></div>b", "ab"},
+                                         MarkupCase{"Crossed", "<b><i>x</b>y</i>", "<b><i>x</i></b>y"},
+                                         MarkupCase{"ImpliedParagraph", "<p>a<p>b", "<p>a</p><p>b</p>"},
+                                         MarkupCase{"ImpliedItem", "<ul><li>a<li>b</ul>",
+                                                    "<ul><li>a</li><li>b</li></ul>"},
+                                         MarkupCase{"InnerList", "<ul><li>a<ul><li>b</ul><li>c</ul>",
+                                                    "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>"},
+                                         MarkupCase{"Cells", "<table><tr><td>a<td>b<tr><td>c</table>",
+                                                    "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"},
+                                         MarkupCase{"EndTagInCell", "<b><table><tr><td>a</b>b</table></b>",
+                                                    "<b><table><tr><td>ab</td></tr></table></b>"}),
+                         [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Attributes, Strict,
+    testing::Values(MarkupCase{"Handlers", "<p onclick=x ONLOAD='y' title=z>a", "<p title=\"z\">a</p>"},
+                    MarkupCase{"Style", "<p style='x:y' id=a class=b name=c>a", "<p>a</p>"},
+                    MarkupCase{"Namespaced", "<a xlink:href='http://x' xml:base='javascript:'>a", "<a>a</a>"},
+                    MarkupCase{"Escapes", "<p title='&quot;><script>`&#39;&amp;'>a",
+                               "<p title=\"&quot;&gt;&lt;script&gt;&#96;&#39;&amp;\">a</p>"},
+                    MarkupCase{"WithoutValue", "<video controls src=v.mp4></video>",
+                               "<video controls=\"\" src=\"http://h/d/v.mp4\"></video>"},
+                    MarkupCase{"Twice", "<a href='http://a' href='javascript:b'>x", "<a href=\"http://a\">x</a>"},
+                    MarkupCase{"NoSpace", "<img/src='a.png'/alt=b onerror=x/alt=c>",
+                               "<img src=\"http://h/d/a.png\" alt=\"b\" />"},
+                    MarkupCase{"OtherElements", "<p href='http://a' src='b'>x", "<p>x</p>"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Urls, Strict,
+    testing::Values(MarkupCase{"Relative", "<a href='../x?a=1'>y", "<a href=\"http://h/x?a=1\">y</a>"},
+                    MarkupCase{"Javascript", "<a href='javascript:alert(1)'>y", "<a>y</a>"},
+                    MarkupCase{"Disguised", "<a href=' jav&#x09;ascript:alert(1)'>y", "<a>y</a>"},
+                    MarkupCase{"References", "<a href='&#106;&#97;vascript&colon;x'>y", "<a>y</a>"},
+                    MarkupCase{"ControlsInFront", "<a href='&#1;javascript:x'>y", "<a>y</a>"},
+                    MarkupCase{"Data", "<img src='data:image/png;base64,x'>", "<img />"},
+                    MarkupCase{"Mailto", "<a href='mailto:a@b.example'>y", "<a href=\"mailto:a@b.example\">y</a>"},
+                    MarkupCase{"MailtoImage", "<img src='mailto:a@b.example'>", "<img />"},
+                    MarkupCase{"Credentials", "<a href='http://u:p@h/'>y", "<a href=\"http://h/\">y</a>"},
+                    MarkupCase{"Srcset", "<img srcset='a.png 1x, javascript:x 2x, b.png 3x'>",
+                               "<img srcset=\"http://h/d/a.png 1x, http://h/d/b.png 3x\" />"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Text, Strict,
+    testing::Values(MarkupCase{"References", "&eacute;&nbsp;&#8364;&lt;b&gt;&amp;amp;", "é\xC2\xA0€&lt;b&gt;&amp;amp;"},
+                    MarkupCase{"Bare", "a & b < c > d &unknown; &", "a &amp; b &lt; c &gt; d &amp;unknown; &amp;"},
+                    MarkupCase{"Legacy", "&copy 2020", "© 2020"},
+                    MarkupCase{"NoTag", "a <3 b <= c", "a &lt;3 b &lt;= c"},
+                    MarkupCase{"Windows1252", "&#147;x&#148;", "“x”"}, MarkupCase{"Control", "a&#0;b&#7;c", "abc"}),
+    [](const auto& test) { return test.param.name; });
+
+class Classic : public testing::TestWithParam<MarkupCase> {};
+
+TEST_P(Classic, KeepsWhatFeedparserKept) {
+  EXPECT_EQ(classic(GetParam().markup), GetParam().clean);
+  EXPECT_EQ(classic(GetParam().clean), GetParam().clean);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Classic,
+    testing::Values(MarkupCase{"ReferencesStay", "&eacute;&#38;&lt;", "&eacute;&#38;&lt;"},
+                    MarkupCase{"SortedAttributes", "<a title=x href='http://a' class=c onclick=y>b</a>",
+                               "<a class=\"c\" href=\"http://a\" title=\"x\">b</a>"},
+                    MarkupCase{"Style", "<p style='color: red; position: absolute; margin: 5px'>a</p>",
+                               "<p style=\"color: red; margin: 5px;\">a</p>"},
+                    MarkupCase{"Frames", "<iframe src=x></iframe><svg><b>y</b></svg>a", "a"},
+                    MarkupCase{"UnsafeUrl", "<a href='javascript:x'>a</a>", "<a href=\"\">a</a>"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Style, IsDroppedWholeWhenItLooksHostile) {
+  for (const char* style : {"width: expression(alert(1))", "background: url(javascript:x)", "color: red; x", "a: b: c",
+                            "color: re\\64", "behavior: url(x.htc)", "color: red /* x */"}) {
+    EXPECT_EQ(sanitise_style(style).find("expression"), std::string::npos) << style;
+    EXPECT_EQ(sanitise_style(style).find("url"), std::string::npos) << style;
+  }
+  EXPECT_EQ(sanitise_style("width: expression(alert(1))"), "");
+  EXPECT_EQ(sanitise_style("margin: 99999em"), "");
+  EXPECT_EQ(sanitise_style("font-family: 'Comic Sans'"), "font-family: 'Comic Sans';");
+}
+
+TEST(Sanitise, KeepsTheTextOfWhatIsTooDeep) {
+  std::string markup;
+  for (int i = 0; i < 200; ++i) markup += "<i>";
+  markup += "x";
+  for (int i = 0; i < 200; ++i) markup += "</i>";
+  const std::string clean = strict(markup + "y");
+  EXPECT_EQ(clean.find("x"), 3U * 128U);
+  EXPECT_TRUE(clean.ends_with("</i>y"));
+}
+
+TEST(Sanitise, IsBounded) {  // SECURITY S10
+  std::string markup;
+  for (int i = 0; i < 10000; ++i) markup += "<img src=a>";
+  const std::string base = "http://h/" + std::string(2048, 'x') + "/";
+  SanitiseOptions options;
+  options.base = base;
+  const Sanitised result = sanitise(markup, options);
+  EXPECT_TRUE(result.truncated);
+  EXPECT_LE(result.html.size(), 8 * markup.size() + 4096 + 2048);
+  options.max_bytes = 100;
+  EXPECT_LE(sanitise(std::string(1000, 'x') + "<b>", options).html.size(), 100U);
+}
+
+TEST(Sanitise, ReadsXhtmlAsXml) {
+  SanitiseOptions options;
+  options.xhtml = true;
+  EXPECT_EQ(sanitise("<x:p>a<x:br/><x:b/>c</x:p>", options).html, "<p>a<br /><b></b>c</p>");
+  EXPECT_EQ(sanitise("<![CDATA[<b>]]>", options).html, "&lt;b&gt;");
+}
+
+TEST(Html, IsRecognisedByItsTagsAndReferences) {
+  for (const char* text : {"a <b>bold</b>", "AT&amp;T", "&#8364;", "<p>x</p>"})
+    EXPECT_TRUE(looks_like_html(text)) << text;
+  for (const char* text :
+       {"plain", "a < b", "AT&T", "vector<int> x</int>", "<blink>x</blink>", "a <br> b", "&unknown;"}) {
+    EXPECT_FALSE(looks_like_html(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,34 @@
+// Certificates for tests: an authority of their own, and what it signs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/http_server.hpp"
+
+namespace feedmill::test {
+
+struct CertificateWish {
+  std::vector<std::string> names{};  ///< as OpenSSL has them: "DNS:a.example", "IP:127.0.0.1"
+  int valid_from_days = -1, valid_until_days = 30;
+};
+
+/// Signs with a key made when it is; trusted by whoever is given its file.
+class Authority {
+ public:
+  Authority();
+  ~Authority();
+  Authority(const Authority&) = delete;
+  Authority& operator=(const Authority&) = delete;
+
+  Identity issue(const CertificateWish& wish) const;
+  /// PEM; gone with this object.
+  std::string file() const { return file_.string(); }
+
+ private:
+  Identity own_;
+  std::filesystem::path file_;
+};
+
+}  // namespace feedmill::test

@@ -1,0 +1,64 @@
+// TLS sessions to resume, for all connections of one egress policy (HTTP X3). libcurl keeps five per easy handle: over
+// many hosts nothing would ever be resumed, and a full handshake costs more than the answer it carries.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+using SSL_CTX = struct ssl_ctx_st;
+using SSL_SESSION = struct ssl_session_st;
+
+namespace feedmill {
+
+/// Sessions by key, which names all that two connections must have in common: host, port, trust. Kept serialised, which
+/// is a tenth of what they weigh in memory, and nowhere but in memory. Lives on one loop thread and must outlive the
+/// SSL_CTXs it was attached to.
+class TlsSessions {
+ public:
+  struct Options {
+    std::size_t max_sessions = 50'000;  ///< least recently used out first
+    std::size_t max_per_key = 2;
+    std::chrono::seconds max_age = std::chrono::hours(24);
+  };
+
+  TlsSessions() : TlsSessions(Options{}) {}
+  explicit TlsSessions(Options options) : options_(options) {}
+  TlsSessions(const TlsSessions&) = delete;
+  TlsSessions& operator=(const TlsSessions&) = delete;
+
+  /// Connections made from `context` offer a session of that key and hand in those the server gives. A session is
+  /// offered once; one that TLS 1.2 resumed comes back, one that was refused does not.
+  void attach(SSL_CTX* context, std::string key);
+
+  std::size_t size() const { return sessions_.size(); }
+
+ private:
+  struct Binding;
+  struct Hooks;
+  struct Free {
+    void operator()(SSL_SESSION* session) const;
+  };
+  using Session = std::unique_ptr<SSL_SESSION, Free>;
+  struct Kept {
+    std::string key;
+    std::string bytes;
+    std::chrono::steady_clock::time_point until;
+  };
+  using Place = std::list<Kept>::iterator;
+
+  void put(const std::string& key, SSL_SESSION* session);
+  /// Null when there is none.
+  Session take(const std::string& key);
+  void erase(Place place);
+
+  Options options_;
+  std::list<Kept> sessions_;  ///< newest first
+  std::unordered_multimap<std::string_view, Place> by_key_;
+};
+
+}  // namespace feedmill
