@@ -428,9 +428,11 @@ bool has_noncharacters(std::string_view text) {
 }
 
 // Line ends become LF, forbidden characters go (SECURITY X3). Legal but unwanted ones (DEL) go without being counted.
-void clean(std::string& text, std::size_t& dropped) {
-  if (text.find('\r') != std::string::npos) unify_line_ends(text);
-  if (!has_controls(text) && !has_noncharacters(text)) return;
+// True when something was changed.
+bool clean(std::string& text, std::size_t& dropped) {
+  const bool line_ends = text.find('\r') != std::string::npos;
+  if (line_ends) unify_line_ends(text);
+  if (!has_controls(text) && !has_noncharacters(text)) return line_ends;
   std::size_t to = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const auto c = static_cast<unsigned char>(text[at]);
@@ -445,6 +447,7 @@ void clean(std::string& text, std::size_t& dropped) {
     }
   }
   text.resize(to);
+  return true;
 }
 
 // Whether values of the text may need repair_mojibake: a C1 control, or a Latin letter in front of a character between
@@ -452,7 +455,7 @@ void clean(std::string& text, std::size_t& dropped) {
 bool may_hold_mojibake(std::string_view text) {
   for (std::size_t at = text.find('\xC2'); at != std::string_view::npos; at = text.find('\xC2', at + 2)) {
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
-    if (at >= 2 && (text[at - 2] == '\xC3' || text[at - 2] == '\xC2')) return true;
+    if (at >= 2 && text[at - 2] == '\xC3' && static_cast<unsigned char>(text[at - 1]) <= 0xB4) return true;
   }
   return false;
 }
@@ -557,7 +560,9 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
                              : "no encoding was named, " + result.encoding + " was used";
   }
   if (result.text.starts_with("\xEF\xBB\xBF")) result.text.erase(0, 3);
-  clean(result.text, result.dropped);
+  const bool changed = clean(result.text, result.dropped);
+  result.verbatim =
+      !changed && result.text.size() == body.size() && iconv_name(result.encoding) == "UTF-8" && result.replaced == 0;
   result.mojibake = may_hold_mojibake(result.text);
   if (result.dropped > 0 && result.bozo == Bozo::none) {
     result.bozo = Bozo::malformed_xml;

@@ -21,6 +21,10 @@ struct DeclaredEntity {
   std::string_view name, value;
 };
 
+struct NamespaceDeclaration {
+  std::string_view prefix, uri;  ///< prefix "" for xmlns itself; uri as written
+};
+
 struct WellFormedness {
   Bozo bozo = Bozo::none;    ///< none, malformed_xml, undefined_entity, undeclared_namespace, truncated
   std::string detail;        ///< what is wrong, for people
@@ -29,6 +33,7 @@ struct WellFormedness {
   bool nested = true;        ///< a tree may be built from the text as it stands: what is wrong changes no nesting
   std::string_view doctype;  ///< what stands between "<!DOCTYPE" and ">", "" if none
   std::vector<DeclaredEntity> entities;
+  std::vector<NamespaceDeclaration> namespaces;  ///< in order; at most 256
 
   bool ok() const { return bozo == Bozo::none; }
 };
