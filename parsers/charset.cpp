@@ -574,15 +574,11 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
 void repair_mojibake(std::string& value) {
   const auto first = std::find_if(value.begin(), value.end(), [](char c) { return !is_ascii(c); });
   if (first == value.end()) return;
+  // All characters below U+0100: their code points may be the bytes of another UTF-8 text.
+  const bool latin = std::none_of(first, value.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC4; });
   bool has_c1 = false;
-  bool latin = true;  // all characters below U+0100: their code points may be bytes of another UTF-8 text
-  for (auto it = first; it != value.end(); ++it) {
-    const auto c = static_cast<unsigned char>(*it);
-    if (c >= 0xC4) {
-      latin = false;
-    } else if (c == 0xC2 && it + 1 != value.end() && static_cast<unsigned char>(it[1]) < 0xA0) {
-      has_c1 = true;
-    }
+  for (std::size_t at = value.find('\xC2'); at != std::string::npos && !has_c1; at = value.find('\xC2', at + 2)) {
+    has_c1 = at + 1 < value.size() && static_cast<unsigned char>(value[at + 1]) < 0xA0;
   }
   if (!latin && !has_c1) return;
   if (latin) {

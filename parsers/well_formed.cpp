@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "parsers/entities.hpp"
 #include "parsers/strings.hpp"
 
 namespace feedmill {
@@ -236,18 +237,11 @@ class Checker {
     if (reference == std::string_view::npos || numeric) result_.entities.push_back({entity_name, value});
   }
 
-  // One of XML's own five entities, behind the "&".
-  bool skip_predefined() {
-    for (const std::string_view known : {"lt;", "gt;", "amp;", "quot;", "apos;"}) {
-      if (left() >= known.size() && *at_ == known[0] && std::memcmp(at_, known.data(), known.size()) == 0) {
-        at_ += known.size();
-        return true;
-      }
-    }
-    return false;
-  }
-
   bool reference() {  // at "&"
+    if (const char c = predefined_entity(rest()); c != '\0') {
+      at_ += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
+      return true;
+    }
     ++at_;
     if (at_ < end_ && *at_ == '#') {
       ++at_;
@@ -268,7 +262,6 @@ class Checker {
       if (!allowed) note(Bozo::malformed_xml, "a reference to a character that XML forbids");
       return true;
     }
-    if (skip_predefined()) return true;
     const std::string_view entity_name = name();
     if (entity_name.empty() || at_ == end_ || *at_ != ';') return malformed("\"&\" that begins no reference");
     ++at_;
