@@ -105,9 +105,7 @@ void set_base(XmlDocument& xml, pugi::xml_node feed) {
 }
 
 void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed) {
-  if (feed.entries.size() >= max_entries) return;
-  feed.entries.emplace_back();
-  Entry& entry = feed.entries.back();
+  Entry& entry = new_entry(feed);
   Target target(entry);
   const std::string own = xml.attribute(node, Ns::xml, "lang");
   if (!own.empty() && target.take(Slot::language, 0)) entry.language = xml.language();

@@ -189,10 +189,10 @@ class JsonFeedReader {
     if (value.get(list) != simdjson::SUCCESS) return;
     for (const element item : list) {
       object fields;
-      if (item.get(fields) != simdjson::SUCCESS || feed_.entries.size() >= max_entries) continue;
-      feed_.entries.emplace_back();
-      for (const auto [key, inner] : fields) item_field(feed_.entries.back(), key, inner);
-      finish(feed_.entries.back());
+      if (item.get(fields) != simdjson::SUCCESS) continue;
+      Entry& entry = new_entry(feed_);
+      for (const auto [key, inner] : fields) item_field(entry, key, inner);
+      finish(entry);
     }
   }
 

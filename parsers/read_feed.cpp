@@ -205,6 +205,8 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
   count_flaw(feed, Flaw::namespace_, feed.bozo == Bozo::undeclared_namespace ? 1 : 0);
   count_flaw(feed, Flaw::structure, feed.bozo == Bozo::malformed_xml || feed.bozo == Bozo::malformed_json ? 1 : 0);
   count_flaw(feed, Flaw::truncated, feed.bozo == Bozo::truncated ? 1 : 0);
+  if (feed.entries.size() > max_entries) count_flaw(feed, Flaw::truncated, feed.entries.size() - max_entries);
+  keep_newest(feed.entries);
   normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values});
   return feed;
 }

@@ -308,9 +308,7 @@ class RssReader {
   }
 
   void read_item(pugi::xml_node item) {
-    if (feed_.entries.size() >= max_entries) return;
-    feed_.entries.emplace_back();
-    Entry& entry = feed_.entries.back();
+    Entry& entry = new_entry(feed_);
     Target target(entry);
     std::string about = xml_.attribute(item, Ns::rdf, "about");
     if (!about.empty() && target.take(Slot::id, 5)) entry.id = std::move(about);

@@ -39,6 +39,18 @@ TEST(Limits, TenThousandEntriesAreKept) {
   EXPECT_EQ(feed.value().entries.size(), 10'000U);
 }
 
+TEST(Limits, TheNewestEntriesAreKept) {
+  std::string document = "<rss version='2.0'><channel>";
+  for (int i = 0; i < 13'000; ++i) {
+    document += "<item><guid>" + std::to_string(i) + "</guid><pubDate>" + std::to_string(1'500'000'000 + i) +
+                "</pubDate></item>";
+  }
+  const auto feed = read_feed(document + "</channel></rss>", {});
+  ASSERT_EQ(feed.value().entries.size(), 10'000U);
+  EXPECT_EQ(feed.value().entries.front().id, "3000");
+  EXPECT_EQ(feed.value().entries.back().id, "12999");
+}
+
 TEST(Limits, DeepJsonKeepsWhatIsBesideIt) {
   const std::string deep = repeat("[", 100'000) + repeat("]", 100'000);
   const auto feed =
