@@ -386,19 +386,20 @@ std::string narrow(std::string_view body, std::string_view label) {
 
 // Bytes that our text may not hold: C0 besides TAB, LF and CR, and DEL. The loop of fixed length lets it be vectorised.
 bool has_controls(std::string_view text) {
-  const auto is_bad = [](unsigned char c) {
-    return static_cast<unsigned>((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) |
-           static_cast<unsigned>(c == 0x7F);
+  using Byte = std::uint8_t;  // one byte of result a byte of text: sixteen at a time
+  const auto is_bad = [](Byte c) {
+    return static_cast<Byte>((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) | static_cast<Byte>(c == 0x7F);
   };
   std::size_t at = 0;
   for (; at + 64 <= text.size(); at += 64) {
-    unsigned bad = 0;
-    for (std::size_t i = 0; i < 64; ++i) bad |= is_bad(static_cast<unsigned char>(text[at + i]));
+    Byte bad = 0;
+    for (std::size_t i = 0; i < 64; ++i) bad = static_cast<Byte>(bad | is_bad(static_cast<Byte>(text[at + i])));
     if (bad != 0) return true;
   }
-  unsigned bad = 0;
-  for (; at < text.size(); ++at) bad |= is_bad(static_cast<unsigned char>(text[at]));
-  return bad != 0;
+  for (; at < text.size(); ++at) {
+    if (is_bad(static_cast<Byte>(text[at])) != 0) return true;
+  }
+  return false;
 }
 
 // CR LF and CR become LF.
