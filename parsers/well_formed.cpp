@@ -386,6 +386,7 @@ class Checker {
       if (at_ == before) return malformed("attributes without space between them");
       if (!attribute()) return false;
     }
+    if (prefixes_.size() - bound > max_prefixes) return limit("an element with more than 64 prefixes");
     check_prefix(element);
     if (!attributes_.empty()) {
       for (const std::string_view attribute : attributes_) {

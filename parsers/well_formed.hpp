@@ -14,6 +14,7 @@ namespace feedmill {
 inline constexpr std::size_t max_element_depth = 256;
 inline constexpr std::size_t max_elements = 1'000'000;
 inline constexpr std::size_t max_attributes = 256;
+inline constexpr std::size_t max_prefixes = 64;  ///< bound by one element
 
 /// An entity that the document's internal subset declares, with its replacement text. Only harmless ones are listed:
 /// their text holds no reference and no markup.
