@@ -105,9 +105,7 @@ void set_base(XmlDocument& xml, pugi::xml_node feed) {
 }
 
 void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed) {
-  if (feed.entries.size() >= max_entries) return;
-  feed.entries.emplace_back();
-  Entry& entry = feed.entries.back();
+  Entry& entry = new_entry(feed);
   Target target(entry);
   const std::string own = xml.attribute(node, Ns::xml, "lang");
   if (!own.empty() && target.take(Slot::language, 0)) entry.language = xml.language();
@@ -135,6 +133,9 @@ void parse_atom(XmlDocument& xml, Feed& feed) {
     return;
   }
   set_base(xml, root);
+  std::size_t children = 0;
+  for (const pugi::xml_node node : ChildElements(root)) children += node ? 1 : 0;
+  feed.entries.reserve(std::min<std::size_t>(children, 256));  // so that none has to be moved
   Target target(feed);
   if (!xml.language().empty() && target.take(Slot::language, 0)) feed.language = xml.language();
   for (const pugi::xml_node node : ChildElements(root)) {

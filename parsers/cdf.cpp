@@ -59,9 +59,8 @@ void parse_cdf(XmlDocument& xml, Feed& feed) {
   for (const pugi::xml_node node : ChildElements(root)) {
     const XmlDocument::Scope inner(xml, node);
     const XmlName name = xml.name(node);
-    if (iequals(name.local, "item") && feed.entries.size() < max_entries) {
-      feed.entries.emplace_back();
-      Target entry(feed.entries.back());
+    if (iequals(name.local, "item")) {
+      Target entry(new_entry(feed));
       read_attributes(xml, node, entry);
       read_children(xml, node, entry, cdf_table());
       continue;

@@ -386,19 +386,20 @@ std::string narrow(std::string_view body, std::string_view label) {
 
 // Bytes that our text may not hold: C0 besides TAB, LF and CR, and DEL. The loop of fixed length lets it be vectorised.
 bool has_controls(std::string_view text) {
-  const auto is_bad = [](unsigned char c) {
-    return static_cast<unsigned>((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) |
-           static_cast<unsigned>(c == 0x7F);
+  using Byte = std::uint8_t;  // one byte of result a byte of text: sixteen at a time
+  const auto is_bad = [](Byte c) {
+    return static_cast<Byte>((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) | static_cast<Byte>(c == 0x7F);
   };
   std::size_t at = 0;
   for (; at + 64 <= text.size(); at += 64) {
-    unsigned bad = 0;
-    for (std::size_t i = 0; i < 64; ++i) bad |= is_bad(static_cast<unsigned char>(text[at + i]));
+    Byte bad = 0;
+    for (std::size_t i = 0; i < 64; ++i) bad = static_cast<Byte>(bad | is_bad(static_cast<Byte>(text[at + i])));
     if (bad != 0) return true;
   }
-  unsigned bad = 0;
-  for (; at < text.size(); ++at) bad |= is_bad(static_cast<unsigned char>(text[at]));
-  return bad != 0;
+  for (; at < text.size(); ++at) {
+    if (is_bad(static_cast<Byte>(text[at])) != 0) return true;
+  }
+  return false;
 }
 
 // CR LF and CR become LF.
@@ -428,9 +429,11 @@ bool has_noncharacters(std::string_view text) {
 }
 
 // Line ends become LF, forbidden characters go (SECURITY X3). Legal but unwanted ones (DEL) go without being counted.
-void clean(std::string& text, std::size_t& dropped) {
-  if (text.find('\r') != std::string::npos) unify_line_ends(text);
-  if (!has_controls(text) && !has_noncharacters(text)) return;
+// True when something was changed.
+bool clean(std::string& text, std::size_t& dropped) {
+  const bool line_ends = text.find('\r') != std::string::npos;
+  if (line_ends) unify_line_ends(text);
+  if (!has_controls(text) && !has_noncharacters(text)) return line_ends;
   std::size_t to = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const auto c = static_cast<unsigned char>(text[at]);
@@ -445,6 +448,7 @@ void clean(std::string& text, std::size_t& dropped) {
     }
   }
   text.resize(to);
+  return true;
 }
 
 // Whether values of the text may need repair_mojibake: a C1 control, or a Latin letter in front of a character between
@@ -452,7 +456,7 @@ void clean(std::string& text, std::size_t& dropped) {
 bool may_hold_mojibake(std::string_view text) {
   for (std::size_t at = text.find('\xC2'); at != std::string_view::npos; at = text.find('\xC2', at + 2)) {
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
-    if (at >= 2 && (text[at - 2] == '\xC3' || text[at - 2] == '\xC2')) return true;
+    if (at >= 2 && text[at - 2] == '\xC3' && static_cast<unsigned char>(text[at - 1]) <= 0xB4) return true;
   }
   return false;
 }
@@ -557,7 +561,9 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
                              : "no encoding was named, " + result.encoding + " was used";
   }
   if (result.text.starts_with("\xEF\xBB\xBF")) result.text.erase(0, 3);
-  clean(result.text, result.dropped);
+  const bool changed = clean(result.text, result.dropped);
+  result.verbatim =
+      !changed && result.text.size() == body.size() && iconv_name(result.encoding) == "UTF-8" && result.replaced == 0;
   result.mojibake = may_hold_mojibake(result.text);
   if (result.dropped > 0 && result.bozo == Bozo::none) {
     result.bozo = Bozo::malformed_xml;
@@ -569,15 +575,11 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
 void repair_mojibake(std::string& value) {
   const auto first = std::find_if(value.begin(), value.end(), [](char c) { return !is_ascii(c); });
   if (first == value.end()) return;
+  // All characters below U+0100: their code points may be the bytes of another UTF-8 text.
+  const bool latin = std::none_of(first, value.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC4; });
   bool has_c1 = false;
-  bool latin = true;  // all characters below U+0100: their code points may be bytes of another UTF-8 text
-  for (auto it = first; it != value.end(); ++it) {
-    const auto c = static_cast<unsigned char>(*it);
-    if (c >= 0xC4) {
-      latin = false;
-    } else if (c == 0xC2 && it + 1 != value.end() && static_cast<unsigned char>(it[1]) < 0xA0) {
-      has_c1 = true;
-    }
+  for (std::size_t at = value.find('\xC2'); at != std::string::npos && !has_c1; at = value.find('\xC2', at + 2)) {
+    has_c1 = at + 1 < value.size() && static_cast<unsigned char>(value[at + 1]) < 0xA0;
   }
   if (!latin && !has_c1) return;
   if (latin) {

@@ -17,6 +17,7 @@ struct Decoded {
   std::size_t replaced = 0;  ///< sequences that did not decode and became U+FFFD
   std::size_t dropped = 0;   ///< forbidden characters removed
   bool mojibake = false;     ///< values may need repair_mojibake
+  bool verbatim = false;     ///< `text` is the same as the bytes at the end of the body
 };
 
 /// Decodes a document. Order of RFC 7303 §3: byte-order mark, `charset` parameter of `content_type`, XML declaration

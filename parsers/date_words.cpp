@@ -116,6 +116,15 @@ constexpr std::string_view weekdays[] = {
     "пн",  "вт",  "ср",  "чт",  "пт",  "сб",  "вс",  "пон", "вто", "сре", "чет", "пят",  "суб", "вос",
     "κυρ", "δευ", "τρι", "τετ", "πεμ", "παρ", "σαβ", "mit", "seg", "ter", "qua", "qui",  "sex"};
 
+// The place of an English abbreviation, three letters each, that `word` begins with; -1 when it begins with none.
+int english(std::string_view word, std::string_view abbreviations) {
+  if (word.size() < 3 || word.size() > 9) return -1;
+  for (std::size_t at = 0; at < abbreviations.size(); at += 3) {
+    if (iequals(word.substr(0, 3), abbreviations.substr(at, 3))) return static_cast<int>(at / 3);
+  }
+  return -1;
+}
+
 // Lower case for the letters that names above may begin with in capitals: Latin-1, Greek, Cyrillic.
 std::string lower_word(std::string_view word) {
   std::string out;
@@ -145,6 +154,10 @@ std::string lower_word(std::string_view word) {
 }  // namespace
 
 int month_of(std::string_view word) {
+  // By far the most frequent; "mar" and others begin names in other languages too, with the same meaning.
+  if (word.size() == 3) {
+    if (const int place = english(word, "janfebmaraprmayjunjulaugsepoctnovdec"); place >= 0) return place + 1;
+  }
   const std::string name = lower_word(word);
   int number = 0;
   std::size_t longest = 0;
@@ -172,6 +185,7 @@ std::optional<int> zone_of(std::string_view word) {
 }
 
 bool is_weekday(std::string_view word) {
+  if (english(word, "montuewedthufrisatsun") >= 0) return true;
   const std::string name = lower_word(word);
   return std::any_of(std::begin(weekdays), std::end(weekdays),
                      [&](std::string_view day) { return name.starts_with(day) && (day.size() > 2 || name == day); });

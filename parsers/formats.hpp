@@ -3,13 +3,22 @@
 
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include "parsers/feed.hpp"
 #include "parsers/xml.hpp"
 
 namespace feedmill {
 
-inline constexpr std::size_t max_entries = 10'000;  ///< read per document (SECURITY §3)
+inline constexpr std::size_t max_entries = 10'000;  ///< kept of one document (SECURITY §3)
+
+/// A new entry at the end of the feed's. Where there are far more than may be kept, older ones go: the reference lives
+/// until the next call.
+Entry& new_entry(Feed& feed);
+
+/// Leaves the newest `max_entries` by date, in document order; entries without date count as the oldest, and of equally
+/// old ones the first in the document stay. Linear.
+void keep_newest(std::vector<Entry>& entries);
 
 /// RSS in every version, RDF's layout too: items in the channel or beside it.
 void parse_rss(XmlDocument& xml, Feed& feed);

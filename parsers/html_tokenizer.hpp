@@ -29,6 +29,8 @@ class HtmlTokenizer {
   std::string_view skip_raw_text(std::string_view name);
 
   std::size_t offset() const { return at_; }
+  /// Goes back to an offset inside of the token just read, when the caller knows better where that ends.
+  void rewind(std::size_t offset) { at_ = offset; }
 
  private:
   HtmlToken text_token(std::size_t from);

@@ -60,6 +60,11 @@ class JsonFeedReader {
     if (base_.empty() && is_http_url(feed_.link)) base_ = feed_.link;
     if (!feed_.link.empty()) feed_.links.push_back({feed_.link, "alternate", {}, {}, {}, {}});
     for (const auto [key, value] : root) field(key, value);
+    // The format has no date for the feed: the newest of its items' stand in.
+    for (const Entry& entry : feed_.entries) {
+      if (entry.published.time > feed_.published.time) feed_.published = entry.published;
+      if (entry.updated.time > feed_.updated.time) feed_.updated = entry.updated;
+    }
     // JSON Feed 1.1, "authors": an item without any has those of the feed.
     for (Entry& entry : feed_.entries) {
       if (entry.authors.empty()) entry.authors = feed_.authors;
@@ -189,10 +194,10 @@ class JsonFeedReader {
     if (value.get(list) != simdjson::SUCCESS) return;
     for (const element item : list) {
       object fields;
-      if (item.get(fields) != simdjson::SUCCESS || feed_.entries.size() >= max_entries) continue;
-      feed_.entries.emplace_back();
-      for (const auto [key, inner] : fields) item_field(feed_.entries.back(), key, inner);
-      finish(feed_.entries.back());
+      if (item.get(fields) != simdjson::SUCCESS) continue;
+      Entry& entry = new_entry(feed_);
+      for (const auto [key, inner] : fields) item_field(entry, key, inner);
+      finish(entry);
     }
   }
 

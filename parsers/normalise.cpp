@@ -78,9 +78,13 @@ class Normaliser {
 
  private:
   void common(Common& common, const std::string& base) {
-    if (common.title.present && common.title.value.empty() && common.title.type.empty())
-      common.title.type = "text/plain";
     markup(common.title, base, max_title);
+    if (!is_markup(common.title.type)) fold_lines(common.title.value);
+    fold_lines(common.id);
+    for (Category& category : common.categories) {
+      fold_lines(category.term);
+      fold_lines(category.label);
+    }
     markup(common.rights, base, max_summary);
     markup(common.info, base, max_summary);
     if (!common.authors.empty()) {
@@ -199,6 +203,7 @@ class Normaliser {
 
   // DESIGN §5: id, else link, else a digest of what the entry says. Before sanitising, so that no policy changes it.
   void identity(Entry& entry) {
+    fold_lines(entry.id);
     if (entry.id.empty()) flaw(Flaw::missing_guid);
     entry.guid = !entry.id.empty() ? entry.id : entry.link;
     if (entry.guid.empty()) {

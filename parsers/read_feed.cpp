@@ -129,12 +129,13 @@ void count_flaw(Feed& feed, Flaw flaw, std::size_t count) {
   if (count > 0) feed.flaws.emplace_back(flaw, static_cast<std::uint32_t>(std::min<std::size_t>(count, 0xFFFFFFFF)));
 }
 
-// Reads a document that is nested properly; nothing when it is no feed.
-std::optional<Feed> read_tree(std::string_view text, WellFormedness& check, const std::string& base, bool mojibake) {
-  XmlDocument xml(text, std::move(check.entities), mojibake);
+// Reads a document that is nested properly; nothing when it is no feed. `buffer` is a copy of `text`.
+std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFormedness& check, const std::string& base,
+                              bool mojibake) {
+  XmlDocument xml(text, std::move(buffer), std::move(check.entities), mojibake);
   if (!xml.loaded()) return std::nullopt;
   xml.set_document_base(base);
-  xml.collect_declarations();
+  xml.set_declarations(check.namespaces);
   const Recognised recognised = recognise(xml, check.doctype);
   if (recognised.parse == nullptr) return std::nullopt;
   Feed feed;
@@ -144,13 +145,17 @@ std::optional<Feed> read_tree(std::string_view text, WellFormedness& check, cons
   return feed;
 }
 
-boost::system::result<Feed, ParseError> read_xml(const std::string& text, const std::string& base, bool mojibake) {
+boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded& decoded, const std::string& base) {
+  // The tree is built in a copy, and what it is built from is needed for inline markup: the body itself may serve.
+  const std::string source = decoded.verbatim ? std::string{} : decoded.text;
+  const std::string_view text = decoded.verbatim ? body.substr(body.size() - decoded.text.size()) : source;
   WellFormedness check = check_well_formed(text);
   std::optional<Feed> feed;
-  if (check.nested) feed = read_tree(text, check, base, mojibake);
+  if (check.nested) feed = read_tree(text, std::move(decoded.text), check, base, decoded.mojibake);
   if (!feed) {
     const std::string repaired = salvage(text);
-    if (!repaired.empty()) feed = read_tree(repaired, check, base, mojibake);
+    check.namespaces = check_well_formed(repaired).namespaces;
+    if (!repaired.empty()) feed = read_tree(repaired, repaired, check, base, decoded.mojibake);
     // What lies inside of something else (a page, a message, a comment) must look like a feed to be taken for one:
     // pages carry RDF of their own.
     const bool wrapped = check.nested;
@@ -182,7 +187,7 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
   if (text.front() == '{') {
     if (!parse_json_feed(text, base, feed)) return not_a_feed("JSON that is no JSON Feed");
   } else {
-    auto result = read_xml(decoded.text, base, decoded.mojibake);
+    auto result = read_xml(body, decoded, base);
     if (result.has_error()) return result.error();
     feed = std::move(result.value());
   }
@@ -200,6 +205,8 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
   count_flaw(feed, Flaw::namespace_, feed.bozo == Bozo::undeclared_namespace ? 1 : 0);
   count_flaw(feed, Flaw::structure, feed.bozo == Bozo::malformed_xml || feed.bozo == Bozo::malformed_json ? 1 : 0);
   count_flaw(feed, Flaw::truncated, feed.bozo == Bozo::truncated ? 1 : 0);
+  if (feed.entries.size() > max_entries) count_flaw(feed, Flaw::truncated, feed.entries.size() - max_entries);
+  keep_newest(feed.entries);
   normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values});
   return feed;
 }

@@ -34,10 +34,13 @@ struct DocumentHints {
 
 /// Reads one feed document: decodes to UTF-8, recognises the format from content, parses, normalises, sanitises.
 ///
-/// RSS 0.9x/2.0, RSS 1.0, Atom 0.3/1.0 (RFC 4287), JSON Feed 1.0/1.1. Charset, first that is given: byte-order mark,
-/// Content-Type, XML declaration, else UTF-8 (RFC 7303 §3).
-/// `body` is what the server sent, content-encoding removed; it is not kept.
-/// Pure and reentrant; linear in body; throws only std::bad_alloc.
+/// RSS 0.90 … 2.0, RSS 1.0 and 1.1 (RDF), Atom 0.1 … 1.0 (RFC 4287), JSON Feed 1.0 and 1.1, CDF. Charset, first that is
+/// given: byte-order mark, Content-Type, XML declaration, else UTF-8 (RFC 7303 §3); what cannot be right is detected.
+/// What is not well-formed is repaired and read, and says so in `Feed::bozo`; an error means that it is no feed at all.
+/// Relative URLs resolve against xml:base, else the site's own page, Content-Location, `hints.url`.
+/// `body` is what the server sent, content-encoding removed; it is not kept, and must not be changed meanwhile.
+/// At most 10 000 entries, the newest; values capped as SECURITY §3 says. Pure and reentrant; linear in body; throws
+/// only std::bad_alloc.
 boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints);
 
 /// Lets result<Feed, ParseError>::value() throw something readable; ours look at error() instead. Found by ADL.

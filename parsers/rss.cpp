@@ -263,6 +263,12 @@ class RssReader {
       const XmlDocument::Scope scope(xml_, node);
       if (is_channel(xml_.name(node))) channel = node;
     }
+    // Room for the items, so that none has to be moved: what else is in a channel is little.
+    std::size_t children = 0;
+    for (const pugi::xml_node list : {channel, root}) {
+      for (const pugi::xml_node node : ChildElements(list)) children += node ? 1 : 0;
+    }
+    feed_.entries.reserve(std::min<std::size_t>(children, 256));
     OwnAddresses own = own_addresses(xml_, channel);
     if (xml_.document_base().empty()) {
       xml_.set_document_base(std::move(own.self));
@@ -308,9 +314,7 @@ class RssReader {
   }
 
   void read_item(pugi::xml_node item) {
-    if (feed_.entries.size() >= max_entries) return;
-    feed_.entries.emplace_back();
-    Entry& entry = feed_.entries.back();
+    Entry& entry = new_entry(feed_);
     Target target(entry);
     std::string about = xml_.attribute(item, Ns::rdf, "about");
     if (!about.empty() && target.take(Slot::id, 5)) entry.id = std::move(about);

@@ -99,7 +99,9 @@ void append_text(std::string& out, std::string_view text) {
 
 class Salvager {
  public:
-  explicit Salvager(std::string_view text) : tokens_(text) { out_.reserve(text.size() + text.size() / 8); }
+  explicit Salvager(std::string_view text) : tokens_(text), rewinds_left_(4 * text.size()) {
+    out_.reserve(text.size() + text.size() / 8);
+  }
 
   std::string run() {
     bool begun = false;
@@ -112,6 +114,7 @@ class Salvager {
           if (!open_.empty()) append_cdata(token.text);
           break;
         case Kind::start_tag:
+          end_at_lost_quote(token);
           if (!open_.empty() || !begun) start_tag(token);
           begun = true;
           break;
@@ -133,6 +136,21 @@ class Salvager {
 
  private:
   void append_cdata(std::string_view text) { out_.append("<![CDATA[").append(text).append("]]>"); }
+
+  // A value without its closing quote runs into the tags behind it. XML allows no "<" in values, so the tag ended at
+  // the last ">" in front of the first one. What is read twice is budgeted, to stay linear.
+  void end_at_lost_quote(HtmlToken& token) {
+    const std::size_t next = token.attributes.find('<');
+    if (next == npos || token.text.size() > rewinds_left_) return;
+    const std::size_t end = token.attributes.substr(0, next).find('>');
+    if (end == npos) return;
+    rewinds_left_ -= token.text.size();
+    const auto before = static_cast<std::size_t>(token.attributes.data() - token.text.data());
+    token.attributes = token.attributes.substr(0, end);
+    token.self_closing = false;  // a "/" at the end is the value's: most values that end a tag are URLs
+    token.closed = true;
+    tokens_.rewind(token.offset + before + end + 1);
+  }
 
   void start_tag(const HtmlToken& token) {
     if (!token.closed && !token.attributes.empty()) return;
@@ -208,6 +226,7 @@ class Salvager {
   }
 
   HtmlTokenizer tokens_;
+  std::size_t rewinds_left_;
   std::string out_;
   std::vector<std::string_view> open_, names_;
   std::unordered_map<std::string_view, std::size_t> count_;

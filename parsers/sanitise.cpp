@@ -297,29 +297,45 @@ class Sanitiser {
       return;
     }
     const std::size_t before = out().size();
+    const bool opens = !element->is(HtmlElement::empty) && !(options_.xhtml && token.self_closing);
+    if (options_.xhtml) enter_base(token);
     out() += '<';
     out() += element->name;
     attributes(*element, token);
-    if (element->is(HtmlElement::empty)) {
-      out() += " />";
-    } else {
-      out() += '>';
-      if (options_.xhtml && token.self_closing) {
-        out().append("</").append(element->name).append(">");
-      } else {
-        open_.push_back(element);
-        ++open_count_[html_element_index(*element)];
-      }
+    out() += element->is(HtmlElement::empty) ? " />" : ">";
+    if (!opens) {
+      leave_base();
+      if (!element->is(HtmlElement::empty)) out().append("</").append(element->name).append(">");
     }
     if (out().size() > limit_) {
-      if (!open_.empty() && !element->is(HtmlElement::empty)) {
-        --open_count_[html_element_index(*element)];
-        open_.pop_back();
-      }
       out().resize(before);
       result_.truncated = true;
+    } else if (opens) {
+      open_.push_back(element);
+      ++open_count_[html_element_index(*element)];
     }
   }
+
+  // xml:base inside of inline markup (XML Base §3): in force for the element and for all in it.
+  void enter_base(const HtmlToken& token) {
+    if (token.attributes.find("xml:base") == npos) return;
+    HtmlAttributes source(token.attributes);
+    for (std::size_t count = 0; source.next() && count < max_tag_attributes; ++count) {
+      if (source.name() != "xml:base") continue;
+      std::string value;
+      append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
+      std::string base = resolve_safe_url(this->base(), value);
+      if (!url_scheme(base).empty()) bases_.emplace_back(open_.size(), std::move(base));
+      return;
+    }
+  }
+
+  // Ends the base of the element whose parent is now the innermost open one.
+  void leave_base() {
+    while (!bases_.empty() && bases_.back().first >= open_.size()) bases_.pop_back();
+  }
+
+  std::string_view base() const { return bases_.empty() ? options_.base : std::string_view(bases_.back().second); }
 
   // Elements whose end tag HTML lets authors leave out (HTML §13.1.2.4): a block ends an open paragraph, an item its
   // elder sibling, and a row or a section of a table the cells and rows before it.
@@ -381,6 +397,7 @@ class Sanitiser {
     out().append("</").append(open_.back()->name).append(">");
     --open_count_[html_element_index(*open_.back())];
     open_.pop_back();
+    leave_base();
   }
 
   void attributes(const HtmlElement& element, const HtmlToken& token) {
@@ -419,11 +436,11 @@ class Sanitiser {
                          : std::find(std::begin(strict_urls), std::end(strict_urls), name) != std::end(strict_urls);
     if (url) {
       if (trim(value).empty() && classic_) return true;
-      value = clean_url(value, options_.base, name == "href", classic_);
+      value = clean_url(value, base(), name == "href", classic_);
       return !value.empty() || (classic_ && name == "href");
     }
     if (name == "srcset") {
-      value = clean_srcset(value, options_.base);
+      value = clean_srcset(value, base());
       return !value.empty();
     }
     if (!has_value) value = classic_ ? name : "";
@@ -467,7 +484,7 @@ class Sanitiser {
       if (!iequals(source.name(), wanted)) continue;
       std::string value;
       append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
-      const std::string url = clean_url(value, options_.base, false, false);
+      const std::string url = clean_url(value, base(), false, false);
       if (url.empty() || out().size() + 12 * url.size() > limit_) return false;
       out() += "<a href=\"";
       append_attribute_value(out(), url, false);
@@ -487,6 +504,7 @@ class Sanitiser {
   Sanitised result_;
   std::vector<const HtmlElement*> open_;
   std::vector<std::pair<std::string, std::string>> kept_;
+  std::vector<std::pair<std::size_t, std::string>> bases_;  // how many elements were open outside, and the base
   std::array<std::uint32_t, max_html_elements> open_count_{}, too_deep_{};
 };
 

@@ -156,4 +156,25 @@ inline std::string fold_space(std::string_view text) {
   return out;
 }
 
+/// Line ends and tabs, with the spaces around them, become one space (SECURITY X4); other space stays.
+inline void fold_lines(std::string& text) {
+  if (text.find_first_of("\n\t\r") == std::string::npos) return;
+  std::string out;
+  out.reserve(text.size());
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t end = at;
+    bool line = false;
+    while (end < text.size() && is_space(text[end])) line |= text[end++] != ' ';
+    if (line) {
+      out += ' ';
+    } else {
+      out.append(text, at, end - at);
+    }
+    at = end;
+    while (at < text.size() && !is_space(text[at])) out += text[at++];
+  }
+  text = std::move(out);
+}
+
 }  // namespace feedmill

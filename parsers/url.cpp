@@ -98,8 +98,8 @@ std::string resolve_url(std::string_view base, std::string_view reference) {
     append_clean(cleaned, reference);
     reference = cleaned;
   }
+  if (base.empty() || !url_scheme(reference).empty()) return std::string(reference);
   const UrlParts ref = split_url(reference);
-  if (!ref.scheme.empty() || base.empty()) return std::string(reference);
   const UrlParts from = split_url(base);
   if (from.scheme.empty() || (!from.has_authority && !from.path.starts_with('/'))) return std::string(reference);
 
@@ -131,6 +131,7 @@ std::string resolve_url(std::string_view base, std::string_view reference) {
 
 bool is_safe_url(std::string_view url) {
   // Browsers drop control characters and leading space before they look for a scheme, so do we.
+  if (url.starts_with("http://") || url.starts_with("https://")) return true;
   std::string scheme;
   for (const char c : url) {
     if (static_cast<unsigned char>(c) <= 0x20) continue;

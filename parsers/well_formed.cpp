@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "parsers/entities.hpp"
 #include "parsers/strings.hpp"
 
 namespace feedmill {
@@ -236,18 +237,11 @@ class Checker {
     if (reference == std::string_view::npos || numeric) result_.entities.push_back({entity_name, value});
   }
 
-  // One of XML's own five entities, behind the "&".
-  bool skip_predefined() {
-    for (const std::string_view known : {"lt;", "gt;", "amp;", "quot;", "apos;"}) {
-      if (left() >= known.size() && *at_ == known[0] && std::memcmp(at_, known.data(), known.size()) == 0) {
-        at_ += known.size();
-        return true;
-      }
-    }
-    return false;
-  }
-
   bool reference() {  // at "&"
+    if (const char c = predefined_entity(rest()); c != '\0') {
+      at_ += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
+      return true;
+    }
     ++at_;
     if (at_ < end_ && *at_ == '#') {
       ++at_;
@@ -268,7 +262,6 @@ class Checker {
       if (!allowed) note(Bozo::malformed_xml, "a reference to a character that XML forbids");
       return true;
     }
-    if (skip_predefined()) return true;
     const std::string_view entity_name = name();
     if (entity_name.empty() || at_ == end_ || *at_ != ';') return malformed("\"&\" that begins no reference");
     ++at_;
@@ -339,7 +332,8 @@ class Checker {
   bool end_tag() {
     at_ += 2;
     const std::string_view closing = name();
-    if (open_.empty() || open_.back().name != closing) {
+    if (open_.empty() || open_.back().name.size() != closing.size() ||
+        std::memcmp(open_.back().name.data(), closing.data(), closing.size()) != 0) {
       at_ -= 2 + closing.size();
       return malformed("</" + std::string(utf8_prefix(closing, 64)) + "> closes no open element");
     }
@@ -352,13 +346,23 @@ class Checker {
     return true;
   }
 
-  bool known_prefix(std::string_view prefix) const {
-    return prefix == "xml" || std::find(prefixes_.begin(), prefixes_.end(), prefix) != prefixes_.end();
+  bool known_prefix(std::string_view prefix) {
+    if (prefix == "xml") return true;
+    // The same few prefixes come again and again: begin with the one found last.
+    if (last_found_ < prefixes_.size() && prefixes_[last_found_] == prefix) return true;
+    for (std::size_t i = prefixes_.size(); i > 0; --i) {
+      if (prefixes_[i - 1].size() == prefix.size() && prefixes_[i - 1] == prefix) {
+        last_found_ = i - 1;
+        return true;
+      }
+    }
+    return false;
   }
 
   void check_prefix(std::string_view qualified) {
-    const std::size_t colon = qualified.find(':');
-    if (colon == std::string_view::npos) return;
+    std::size_t colon = 0;
+    while (colon < qualified.size() && qualified[colon] != ':') ++colon;
+    if (colon == qualified.size()) return;
     const std::string_view prefix = qualified.substr(0, colon);
     if (prefix.empty() || colon + 1 == qualified.size() || qualified.find(':', colon + 1) != std::string_view::npos) {
       note(Bozo::undeclared_namespace, std::string(utf8_prefix(qualified, 64)) + " is no qualified name");
@@ -382,10 +386,11 @@ class Checker {
       if (at_ == before) return malformed("attributes without space between them");
       if (!attribute()) return false;
     }
+    if (prefixes_.size() - bound > max_prefixes) return limit("an element with more than 64 prefixes");
     check_prefix(element);
     if (!attributes_.empty()) {
       for (const std::string_view attribute : attributes_) {
-        if (attribute.find(':') != std::string_view::npos && !attribute.starts_with("xmlns:")) check_prefix(attribute);
+        if (!attribute.starts_with("xmlns:")) check_prefix(attribute);
       }
       if (!unique_attributes()) return malformed("an attribute given twice");
     }
@@ -429,7 +434,11 @@ class Checker {
     at_ = close + 1;
     if (attributes_.size() >= max_attributes) return limit("an element with more than 256 attributes");
     attributes_.push_back(attribute_name);
-    if (attribute_name.starts_with("xmlns:")) {
+    if (attribute_name.size() < 5 || attribute_name[0] != 'x' || attribute_name[1] != 'm') return true;
+    if (attribute_name == "xmlns") {
+      remember_namespace({}, value);
+    } else if (attribute_name.starts_with("xmlns:")) {
+      remember_namespace(attribute_name.substr(6), value);
       prefixes_.push_back(attribute_name.substr(6));
       if (value.empty()) note(Bozo::undeclared_namespace, std::string(attribute_name) + " is bound to nothing");
       if (value.find_first_of(" \n\t") != std::string_view::npos) {
@@ -437,6 +446,12 @@ class Checker {
       }
     }
     return true;
+  }
+
+  void remember_namespace(std::string_view prefix, std::string_view uri) {
+    auto& known = result_.namespaces;
+    const bool seen = std::any_of(known.begin(), known.end(), [&](const auto& held) { return held.prefix == prefix; });
+    if (!seen && known.size() < 256) known.push_back({prefix, uri});
   }
 
   bool unique_attributes() {
@@ -458,7 +473,7 @@ class Checker {
   const char* at_;
   WellFormedness result_;
   bool external_ = false, standalone_ = false;
-  std::size_t elements_ = 0;
+  std::size_t elements_ = 0, last_found_ = 0;
   std::vector<OpenElement> open_;
   std::vector<std::string_view> prefixes_, attributes_;
   std::unordered_set<std::string_view> declared_;

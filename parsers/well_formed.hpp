@@ -14,11 +14,16 @@ namespace feedmill {
 inline constexpr std::size_t max_element_depth = 256;
 inline constexpr std::size_t max_elements = 1'000'000;
 inline constexpr std::size_t max_attributes = 256;
+inline constexpr std::size_t max_prefixes = 64;  ///< bound by one element
 
 /// An entity that the document's internal subset declares, with its replacement text. Only harmless ones are listed:
 /// their text holds no reference and no markup.
 struct DeclaredEntity {
   std::string_view name, value;
+};
+
+struct NamespaceDeclaration {
+  std::string_view prefix, uri;  ///< prefix "" for xmlns itself; uri as written
 };
 
 struct WellFormedness {
@@ -29,6 +34,7 @@ struct WellFormedness {
   bool nested = true;        ///< a tree may be built from the text as it stands: what is wrong changes no nesting
   std::string_view doctype;  ///< what stands between "<!DOCTYPE" and ">", "" if none
   std::vector<DeclaredEntity> entities;
+  std::vector<NamespaceDeclaration> namespaces;  ///< in order; at most 256
 
   bool ok() const { return bozo == Bozo::none; }
 };

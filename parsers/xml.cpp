@@ -1,5 +1,6 @@
 #include "parsers/xml.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "parsers/charset.hpp"
@@ -31,8 +32,8 @@ std::size_t tag_end(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-XmlDocument::XmlDocument(std::string_view text, std::vector<DeclaredEntity> entities, bool mojibake)
-    : text_(text), entities_(std::move(entities)), buffer_(text), mojibake_(mojibake) {
+XmlDocument::XmlDocument(std::string_view text, std::string buffer, std::vector<DeclaredEntity> entities, bool mojibake)
+    : text_(text), entities_(std::move(entities)), buffer_(std::move(buffer)), mojibake_(mojibake) {
   if (!tree_.load_buffer_inplace(buffer_.data(), buffer_.size(), parse_options, pugi::encoding_utf8) &&
       !tree_.first_child()) {
     return;
@@ -83,38 +84,66 @@ const DeclaredEntity* XmlDocument::find_entity(std::string_view name) const {
 }
 
 bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
-  bool latin = false;
-  std::size_t start = 0;
-  for (std::size_t at = raw.find('&'); at != std::string_view::npos; at = raw.find('&', at)) {
-    const std::string_view rest = raw.substr(at);
-    if (const char c = predefined_entity(rest); c != '\0') {  // nearly all of them
-      out.append(raw.data() + start, at - start);
-      out += c;
-      at += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
-      start = at;
-      continue;
-    }
-    const Reference reference = read_reference(rest);
-    const DeclaredEntity* declared = reference.numeric || entities_.empty() ? nullptr : find_entity(reference.name);
-    const bool known = reference.numeric || declared != nullptr || !reference.value.empty();
-    if (!reference.closed || !known) {
-      ++at;
-      continue;
-    }
-    out.append(raw.substr(start, at - start));
-    if (declared != nullptr) {
-      append_decoded(out, declared->value);
-    } else if (!reference.numeric) {
-      out.append(reference.value);
-    } else if (reference.code != 0) {
-      append_utf8(out, reference.code);
-      latin = latin || (reference.code >= 0x80 && reference.code < 0x100);
-    }
-    at += reference.length;
-    start = at;
+  std::size_t at = raw.find('&');
+  if (at == std::string_view::npos) {
+    out.append(raw);
+    return false;
   }
-  out.append(raw.substr(start));
+  // Written through a pointer: markup that was escaped is a reference every few bytes. Only names grow when they are
+  // decoded, and none to more than 6/5 of its length; declared entities go a way of their own.
+  bool latin = false;
+  const std::size_t old_size = out.size();
+  out.resize(old_size + raw.size() + raw.size() / 4 + 8);
+  char* to = out.data() + old_size;
+  std::size_t start = 0;
+  std::string decoded;
+  while (at != std::string_view::npos) {
+    const std::string_view rest = raw.substr(at);
+    const char c = predefined_entity(rest);
+    std::size_t length = c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
+    if (c == '\0') {
+      decoded.clear();
+      length = decode_other(decoded, rest, latin);
+      if (length == 0) {
+        at = raw.find('&', at + 1);
+        continue;
+      }
+    }
+    std::memcpy(to, raw.data() + start, at - start);
+    to += at - start;
+    if (c != '\0') {
+      *to++ = c;
+    } else {
+      const auto used = static_cast<std::size_t>(to - out.data());
+      const std::size_t left = raw.size() - at - length;
+      const std::size_t wanted = used + decoded.size() + left + left / 4 + 8;
+      if (wanted > out.size()) out.resize(wanted + decoded.size());
+      to = out.data() + used;
+      std::memcpy(to, decoded.data(), decoded.size());
+      to += decoded.size();
+    }
+    start = at + length;
+    at = raw.find('&', start);
+  }
+  std::memcpy(to, raw.data() + start, raw.size() - start);
+  out.resize(static_cast<std::size_t>(to - out.data()) + raw.size() - start);
   return latin;
+}
+
+std::size_t XmlDocument::decode_other(std::string& out, std::string_view text, bool& latin) const {
+  const Reference reference = read_reference(text);
+  if (!reference.closed) return 0;
+  if (reference.numeric) {
+    if (reference.code != 0) append_utf8(out, reference.code);
+    latin = latin || (reference.code >= 0x80 && reference.code < 0x100);
+  } else if (const DeclaredEntity* declared = entities_.empty() ? nullptr : find_entity(reference.name)) {
+    append_decoded(out, declared->value);
+  } else if (!reference.value.empty()) {
+    out = reference.value;
+  } else {
+    return 0;
+  }
+  return reference.length;
 }
 
 void XmlDocument::repair(std::string& value) const {
@@ -239,30 +268,11 @@ std::string XmlDocument::url(std::string_view reference) const {
   return resolve_safe_url(effective_base().empty() && path ? site_ : effective_base(), reference);
 }
 
-void XmlDocument::declare(std::string_view prefix, std::string_view uri) {
-  for (const auto& [known, _] : declarations_) {
-    if (known == prefix) return;
-  }
-  if (declarations_.size() < 256) declarations_.emplace_back(std::string(prefix), std::string(uri));
-}
-
-void XmlDocument::collect_declarations() {
-  for (pugi::xml_node node = root_; node;) {
-    for (pugi::xml_attribute a = node.first_attribute(); a; a = a.next_attribute()) {
-      const char* qualified = a.name();
-      if (std::strncmp(qualified, "xmlns", 5) != 0) continue;
-      if (qualified[5] == ':') {
-        declare(qualified + 6, trim(a.value()));
-      } else if (qualified[5] == '\0') {
-        declare("", trim(a.value()));
-      }
-    }
-    if (node.first_child()) {
-      node = node.first_child();
-    } else {
-      while (node && node != root_ && !node.next_sibling()) node = node.parent();
-      node = node == root_ ? pugi::xml_node{} : node.next_sibling();
-    }
+void XmlDocument::set_declarations(const std::vector<NamespaceDeclaration>& found) {
+  for (const NamespaceDeclaration& declaration : found) {
+    const bool known = std::any_of(declarations_.begin(), declarations_.end(),
+                                   [&](const auto& held) { return held.first == declaration.prefix; });
+    if (!known) declarations_.emplace_back(declaration.prefix, trim(declaration.uri));
   }
 }
 

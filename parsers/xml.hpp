@@ -25,10 +25,10 @@ struct XmlName {
 
 class XmlDocument {
  public:
-  /// Builds the tree from a copy of `text`, which is nested properly (well_formed.hpp, salvage.hpp) and must outlive
-  /// this. `entities`: replacement texts of declared entities.
+  /// Builds the tree from `buffer`, a copy of `text`, which is nested properly (well_formed.hpp, salvage.hpp) and must
+  /// outlive this. `entities`: replacement texts of declared entities.
   /// `mojibake`: values may hold text that was encoded twice, and are repaired (charset.hpp).
-  XmlDocument(std::string_view text, std::vector<DeclaredEntity> entities, bool mojibake);
+  XmlDocument(std::string_view text, std::string buffer, std::vector<DeclaredEntity> entities, bool mojibake);
 
   bool loaded() const { return static_cast<bool>(root_); }
   pugi::xml_node root() const { return root_; }
@@ -77,10 +77,9 @@ class XmlDocument {
   }
   std::vector<pugi::xml_node> take_stray_items() { return std::exchange(stray_items_, {}); }
 
-  /// Every namespace declaration seen, in order, the first of equal prefixes only.
+  /// Every namespace declaration of the document, in order, the first of equal prefixes only.
   const std::vector<std::pair<std::string, std::string>>& declarations() const { return declarations_; }
-  /// Reads the namespace declarations of the whole tree into declarations().
-  void collect_declarations();
+  void set_declarations(const std::vector<NamespaceDeclaration>& found);
 
   /// While it lives, the element's xmlns, xml:base and xml:lang are in force. Scopes nest like elements.
   class Scope {
@@ -107,7 +106,8 @@ class XmlDocument {
   const DeclaredEntity* find_entity(std::string_view name) const;
   // True when a reference brought in a character between U+0080 and U+00FF.
   bool append_text(std::string& out, std::string_view raw) const;
-  void declare(std::string_view prefix, std::string_view uri);
+  // Decodes a reference that is none of XML's own five; 0 when it stays as it is.
+  std::size_t decode_other(std::string& out, std::string_view text, bool& latin) const;
 
   std::string_view text_;
   std::vector<DeclaredEntity> entities_;

@@ -24,6 +24,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 "<rss>a &amp; b &amp; &nbsp; &amp;x</rss>"},
                     SalvageCase{"LessThan", "<rss>1 < 2</rss>", "<rss>1 &lt; 2</rss>"},
                     SalvageCase{"Quotes", "<rss a=b c='\"' d c=2>x</rss>", "<rss a=\"b\" c=\"&quot;\" d=\"\">x</rss>"},
+                    SalvageCase{"LostQuote", "<rss a=\"b><c d='e\"/>x</c><f g=\"h\"/></rss>",
+                                "<rss a=\"b\"><c d=\"e&quot;/\">x</c><f g=\"h\"/></rss>"},
                     SalvageCase{"StrayEndTag", "<rss></b>x</rss>", "<rss>x</rss>"},
                     SalvageCase{"Crossed", "<rss><b><i>x</b></i></rss>", "<rss><b><i>x</i></b></rss>"},
                     SalvageCase{"OpenHtmlInDescription", "<rss><item><description><p>a<br>b</description></item></rss>",

@@ -167,6 +167,19 @@ TEST(Sanitise, ReadsXhtmlAsXml) {
   EXPECT_EQ(sanitise("<![CDATA[<b>]]>", options).html, "&lt;b&gt;");
 }
 
+TEST(Sanitise, FollowsXmlBaseInsideOfXhtml) {
+  SanitiseOptions options;
+  options.xhtml = true;
+  options.base = "http://h/";
+  EXPECT_EQ(
+      sanitise("<div xml:base='a/'><p xml:base='b/'><a href='x'>1</a></p><a href='y'>2</a></div><a href='z'>3</a>",
+               options)
+          .html,
+      "<div><p><a href=\"http://h/a/b/x\">1</a></p><a href=\"http://h/a/y\">2</a></div><a href=\"http://h/z\">3</a>");
+  EXPECT_EQ(sanitise("<p xml:base='javascript:x'><a href='y'>2</a></p>", options).html,
+            "<p><a href=\"http://h/y\">2</a></p>");
+}
+
 TEST(Html, IsRecognisedByItsTagsAndReferences) {
   for (const char* text : {"a <b>bold</b>", "AT&amp;T", "&#8364;", "<p>x</p>"})
     EXPECT_TRUE(looks_like_html(text)) << text;
