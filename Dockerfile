@@ -17,10 +17,9 @@ RUN scripts/test
 
 FROM debian:13-slim
 COPY --from=test /src/build/runtime-packages /tmp/runtime-packages
-# libc-gconv-modules-extra: the charsets of East Asia.
 RUN apt-get update \
     && xargs -a /tmp/runtime-packages apt-get install -y --no-install-recommends \
-       ca-certificates libc-gconv-modules-extra valkey-server \
+       ca-certificates valkey-server \
     && rm -rf /var/lib/apt/lists/* /tmp/runtime-packages \
     && install -d -o 65532 -g 65532 -m 700 /var/lib/feedmill /run/feedmill
 COPY --from=test /src/build/release/feedmill /usr/bin/feedmill

@@ -243,19 +243,19 @@ std::string reader_digest(const Fields& fields) {
   std::string folded;
   for (const auto& [name, value] : fields) {
     if (std::find(noticed.begin(), noticed.end(), name) == noticed.end()) continue;
-    folded.assign(name).append(1, '\0');
-    bool gap = false;
-    for (const char c : value) {
-      if (is_space(c)) {
-        gap = true;
-        continue;
-      }
-      if (gap && folded.back() != '\0') folded += ' ';
-      gap = false;
-      folded += c;
+    folded.resize(value.size());
+    char* out = folded.data();
+    bool gap = true;  // drops what stands before the first character
+    for (const char c : value) {  // without a branch: this reads every byte of every post
+      const bool space = is_space(c);
+      *out = space ? ' ' : c;
+      out += static_cast<std::ptrdiff_t>(!(space && gap));
+      gap = space;
     }
-    folded += '\0';
-    XXH3_64bits_update(state.get(), folded.data(), folded.size());
+    if (gap && out != folded.data()) --out;
+    XXH3_64bits_update(state.get(), name.data(), name.size() + 1);
+    XXH3_64bits_update(state.get(), folded.data(), static_cast<std::size_t>(out - folded.data()));
+    XXH3_64bits_update(state.get(), "", 1);
   }
   char hex[17];
   std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(state.get())));
