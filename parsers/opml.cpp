@@ -63,7 +63,7 @@ bool may_follow_value(std::string_view text) {
 }
 
 /// A name as a message may quote it: a hostile one has megabytes.
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   return std::string(utf8_prefix(name, 64));
 }
 
@@ -181,11 +181,11 @@ class OpmlScanner {
     }
     const auto open = open_names_.find(name);
     if (open == open_names_.end() || open->second == 0) {
-      broken(begin, "</" + quoted(name) + "> closes nothing");
+      broken(begin, "</" + in_quotes(name) + "> closes nothing");
       return;
     }
     if (open_.back().name != name) {
-      broken(begin, "</" + quoted(name) + "> while <" + quoted(open_.back().name) + "> of line " +
+      broken(begin, "</" + in_quotes(name) + "> while <" + in_quotes(open_.back().name) + "> of line " +
                         std::to_string(open_.back().line) + " is open");
       while (open_.back().name != name) pop();
     }
@@ -210,7 +210,7 @@ class OpmlScanner {
     if (open_.empty() && !seen_root_) {
       seen_root_ = true;
       if (!iequals(tag.name, "opml")) {
-        broken(begin, "the root element is <" + quoted(tag.name) + ">, not <opml>");
+        broken(begin, "the root element is <" + in_quotes(tag.name) + ">, not <opml>");
       }
     }
     if (iequals(tag.name, "body") || outline) seen_body_ = true;
@@ -235,7 +235,7 @@ class OpmlScanner {
       const std::size_t before = at_;
       while (at_ < text_.size() && is_space(text_[at_])) ++at_;
       if (at_ >= text_.size()) {
-        broken(begin, "the file ends inside <" + quoted(tag.name) + ">");
+        broken(begin, "the file ends inside <" + in_quotes(tag.name) + ">");
         return tag;
       }
       if (text_[at_] == '>') {
@@ -248,7 +248,7 @@ class OpmlScanner {
         return tag;
       }
       if (text_[at_] == '<') {
-        broken(begin, "<" + quoted(tag.name) + "> without \">\"");
+        broken(begin, "<" + in_quotes(tag.name) + "> without \">\"");
         return tag;
       }
       if (before == at_) broken(line(), "no space between attributes");
@@ -261,7 +261,7 @@ class OpmlScanner {
     const std::size_t begin = line();
     const std::string_view name = name_at(at_);
     if (name.empty()) {
-      broken(begin, std::string("a stray ") + text_[at_] + " in <" + quoted(tag.name) + ">");
+      broken(begin, std::string("a stray ") + text_[at_] + " in <" + in_quotes(tag.name) + ">");
       ++at_;
       return true;
     }
@@ -269,7 +269,7 @@ class OpmlScanner {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
     if (at_ >= text_.size()) return true;
     if (text_[at_] != '=') {
-      broken(begin, "attribute " + quoted(name) + " without a value");
+      broken(begin, "attribute " + in_quotes(name) + " without a value");
       return true;
     }
     ++at_;
@@ -277,7 +277,7 @@ class OpmlScanner {
     if (at_ >= text_.size()) return true;
     const char quote = text_[at_];
     if (quote != '"' && quote != '\'') {
-      broken(begin, "attribute " + quoted(name) + " without quotes");
+      broken(begin, "attribute " + in_quotes(name) + " without quotes");
       const std::size_t from = at_;
       while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != '>' && text_[at_] != '<') ++at_;
       keep(tag, begin, name, decoded(begin, text_.substr(from, at_ - from)));
@@ -287,15 +287,15 @@ class OpmlScanner {
     const Closing closing = closing_quote(from, quote);
     at_ = closing.at;
     if (!closing.found) {
-      broken(begin, at_ >= text_.size() ? "the file ends inside attribute " + quoted(name)
-                                        : "attribute " + quoted(name) + " without its closing quote");
+      broken(begin, at_ >= text_.size() ? "the file ends inside attribute " + in_quotes(name)
+                                        : "attribute " + in_quotes(name) + " without its closing quote");
       return false;
     }
     const std::string_view raw = text_.substr(from, at_ - from);
     if (raw.find('<') != std::string_view::npos) {
-      broken(begin, "an unescaped \"<\" in attribute " + quoted(name));
+      broken(begin, "an unescaped \"<\" in attribute " + in_quotes(name));
     } else if (raw.find(quote) != std::string_view::npos) {
-      broken(begin, "an unescaped quote in attribute " + quoted(name));
+      broken(begin, "an unescaped quote in attribute " + in_quotes(name));
     }
     keep(tag, begin, name, decoded(begin, raw));
     ++at_;
@@ -342,7 +342,7 @@ class OpmlScanner {
     std::string known = spelled(name);
     const auto same = [&](const auto& attribute) { return attribute.first == known; };
     if (std::any_of(tag.attributes.begin(), tag.attributes.end(), same)) {
-      broken(begin, "attribute " + quoted(known) + " twice");
+      broken(begin, "attribute " + in_quotes(known) + " twice");
       return;
     }
     // Beyond SECURITY §3 nothing is kept; that also bounds the search above.
@@ -384,7 +384,7 @@ class OpmlScanner {
       const std::size_t colon = name.find(':');
       if (colon == std::string::npos || name.starts_with("xml:")) continue;
       if (!prefixes_.contains(name.substr(0, colon))) {
-        broken(begin, "prefix " + quoted(name.substr(0, colon)) + " is not declared");
+        broken(begin, "prefix " + in_quotes(name.substr(0, colon)) + " is not declared");
         return;
       }
     }
@@ -439,7 +439,7 @@ class OpmlScanner {
     if (!seen_root_) {
       broken(line_of(text_.size()), "no element in it");
     } else if (!open_.empty()) {
-      broken(line_of(text_.size()), "the file ends while <" + quoted(open_.back().name) + "> of line " +
+      broken(line_of(text_.size()), "the file ends while <" + in_quotes(open_.back().name) + "> of line " +
                                         std::to_string(open_.back().line) + " is open");
     } else if (!seen_body_) {
       broken(line_of(text_.size()), "there is no <body>");

@@ -1,5 +1,5 @@
 // Hostile sizes (SECURITY §3, L1): what is deep, wide or long costs no more than it weighs and ends in an answer.
-#include <chrono>
+#include <ctime>
 #include <cstdint>
 #include <sys/syscall.h>
 
@@ -67,7 +67,8 @@ struct ShapeCase {
   std::string (*make)(std::size_t);
 };
 
-// Counts the instructions that this thread runs in user space; where the kernel does not allow that, microseconds.
+// Counts the instructions that this thread runs in user space; where the kernel does not allow that, its CPU time in
+// microseconds, which the neighbours on a machine hardly touch.
 class Effort {
  public:
   Effort() {
@@ -89,12 +90,13 @@ class Effort {
   double spent() const {
     std::uint64_t count = 0;
     if (exact() && ::read(counter_, &count, sizeof(count)) == sizeof(count)) return static_cast<double>(count);
-    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_).count();
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) / 1e3;
   }
 
  private:
   int counter_ = -1;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 // Shapes that make careless readers quadratic: ten times the size may cost at most twelve times as much (and three
@@ -103,13 +105,18 @@ class Shapes : public testing::TestWithParam<ShapeCase> {};
 
 double cost(const std::string& document) {
   const Effort effort;
-  const double before = effort.spent();
-  const auto feed = read_feed(document, {});
-  if (feed.has_value()) document_json(feed.value());
-  sanitise(document, {});
-  plain_text(document);
-  looks_like_html(document);
-  return effort.spent() - before;
+  double least = 0;
+  for (int round = 0; round < (effort.exact() ? 1 : 5); ++round) {
+    const double before = effort.spent();
+    const auto feed = read_feed(document, {});
+    if (feed.has_value()) document_json(feed.value());
+    sanitise(document, {});
+    plain_text(document);
+    looks_like_html(document);
+    const double spent = effort.spent() - before;
+    if (round == 0 || spent < least) least = spent;
+  }
+  return least;
 }
 
 TEST_P(Shapes, CostInProportionToTheirSize) {
