@@ -5,19 +5,16 @@
 #include <charconv>
 #include <string_view>
 
+#include "storage/fields.hpp"
+
 namespace feedmill {
 namespace {
 
 // Fields of Entry:<n> that the document does not decide.
 constexpr std::array own_fields{"digest", "feed_url", "first_seen", "guid", "last_changed", "rev", "timestamp"};
 
-const std::string* find(const Fields& fields, std::string_view name) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& pair) { return pair.first == name; });
-  return found == fields.end() ? nullptr : &found->second;
-}
-
 std::int64_t number(const Fields& fields, std::string_view name, std::int64_t otherwise) {
-  const std::string* text = find(fields, name);
+  const std::string* text = find_field(fields, name);
   if (text == nullptr) return otherwise;
   std::int64_t value = otherwise;
   std::from_chars(text->data(), text->data() + text->size(), value);
@@ -47,13 +44,13 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   write.timestamp = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now ? *record.timestamp : stored;
 
   for (const auto& field : record.fields) {
-    const std::string* before = find(known.fields, field.first);
+    const std::string* before = find_field(known.fields, field.first);
     if (before != nullptr && *before == field.second) continue;
     write.set.push_back(field);
     if (before != nullptr) write.old.emplace_back(field.first, *before);
   }
   for (const auto& [name, before] : known.fields) {
-    if (find(record.fields, name) != nullptr) continue;
+    if (find_field(record.fields, name) != nullptr) continue;
     if (std::find(own_fields.begin(), own_fields.end(), name) != own_fields.end()) continue;
     write.unset.push_back(name);
     write.old.emplace_back(name, before);
@@ -65,7 +62,7 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   write.set.emplace_back("rev", std::to_string(write.rev));
   write.set.emplace_back("last_changed", std::to_string(now));
   for (const char* name : {"title", "link", "author"}) {
-    if (const std::string* value = find(record.fields, name)) write.shown.emplace_back(name, *value);
+    if (const std::string* value = find_field(record.fields, name)) write.shown.emplace_back(name, *value);
   }
   return write;
 }

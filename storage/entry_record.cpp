@@ -10,6 +10,8 @@
 #include <boost/json.hpp>
 #include <xxhash.h>
 
+#include "storage/fields.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -22,8 +24,7 @@ constexpr std::size_t max_url = 2048, max_extensions = 256U << 10U;
 /// The longest start of `text` that ends with a whole character within `cap`, and outside a tag if it is markup.
 std::string_view cut(std::string_view text, std::size_t cap, bool markup) {
   if (text.size() <= cap) return text;
-  std::size_t end = cap;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  std::size_t end = cut_text(text, cap).size();
   if (markup) {
     const std::string_view head = text.substr(0, end);
     const auto open = head.rfind('<'), close = head.rfind('>');
@@ -245,7 +246,7 @@ std::string reader_digest(const Fields& fields) {
     if (std::find(noticed.begin(), noticed.end(), name) == noticed.end()) continue;
     folded.resize(value.size());
     char* out = folded.data();
-    bool gap = true;  // drops what stands before the first character
+    bool gap = true;              // drops what stands before the first character
     for (const char c : value) {  // without a branch: this reads every byte of every post
       const bool space = is_space(c);
       *out = space ? ' ' : c;

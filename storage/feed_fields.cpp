@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "storage/fields.hpp"
 #include "storage/signals.hpp"
 
 namespace feedmill {
@@ -11,17 +12,6 @@ namespace {
 
 constexpr std::size_t max_text = 8U << 10U, max_url = 2048;
 constexpr std::array noticed{"description", "image", "language", "link", "title"};
-
-const std::string* find(const Fields& fields, std::string_view name) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& pair) { return pair.first == name; });
-  return found == fields.end() ? nullptr : &found->second;
-}
-
-std::string_view cut(std::string_view text, std::size_t cap) {
-  if (text.size() <= cap) return text;
-  while (cap > 0 && (static_cast<unsigned char>(text[cap]) & 0xC0U) == 0x80U) --cap;
-  return text.substr(0, cap);
-}
 
 const char* format_name(Format format) {
   static constexpr std::array names{"rss090", "rss091n", "rss091u", "rss092", "rss093", "rss094",
@@ -35,7 +25,7 @@ const char* format_name(Format format) {
 Fields feed_fields(const Feed& feed) {
   Fields fields;
   const auto add = [&fields](const char* name, std::string_view value, std::size_t cap) {
-    if (!value.empty()) fields.emplace_back(name, cut(value, cap));
+    if (!value.empty()) fields.emplace_back(name, cut_text(value, cap));
   };
   const auto add_url = [&add](const char* name, std::string_view url) {
     if (url.size() <= max_url) add(name, url, max_url);
@@ -62,14 +52,14 @@ FeedChange change_of(const Fields& stored, const Fields& read) {
   FeedChange change;
   Fields old, now;
   for (const auto& field : read) {
-    const std::string* before = find(stored, field.first);
+    const std::string* before = find_field(stored, field.first);
     if (before != nullptr && *before == field.second) continue;
     change.write.push_back(field);
     if (before != nullptr) old.emplace_back(field.first, *before);
     now.push_back(field);
   }
   for (const auto& [name, before] : stored) {
-    if (find(read, name) != nullptr) continue;
+    if (find_field(read, name) != nullptr) continue;
     change.write.emplace_back(name, "");
     old.emplace_back(name, before);
   }
@@ -85,7 +75,7 @@ FeedChange change_of(const Fields& stored, const Fields& read) {
 std::string feed_data_json(const Fields& fields) {
   std::string json = "{";
   for (const char* name : {"title", "link", "format"}) {
-    if (const std::string* value = find(fields, name)) {
+    if (const std::string* value = find_field(fields, name)) {
       if (json.size() > 1) json += ',';
       json.append("\"").append(name).append("\":").append(json_string(*value));
     }

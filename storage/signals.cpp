@@ -6,17 +6,14 @@
 
 #include <boost/json.hpp>
 
+#include "storage/fields.hpp"
+
 namespace feedmill {
 namespace {
 
 namespace json = boost::json;
 
 constexpr std::size_t long_value = 512;  // longer ones go into a signal as their sizes
-
-const std::string* find(const Fields& fields, std::string_view name) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == name; });
-  return found == fields.end() ? nullptr : &found->second;
-}
 
 void append_member(std::string& out, std::string_view name, std::string_view json_text) {
   out.append("\"").append(name).append("\":").append(json_text).append(",");
@@ -45,11 +42,11 @@ std::string changes_json(const Fields& old, const Fields& now) {
     }
   };
   for (const auto& [name, after] : now) {
-    const std::string* before = find(old, name);
+    const std::string* before = find_field(old, name);
     add(name, before == nullptr ? "" : *before, after);
   }
   for (const auto& [name, before] : old) {
-    if (find(now, name) == nullptr) add(name, before, "");
+    if (find_field(now, name) == nullptr) add(name, before, "");
   }
   close_object(out);
   return out;
@@ -66,8 +63,8 @@ std::string post_signal(const Commit& commit, const EntryWrite& write, std::int6
   if (created && commit.initial) append_member(out, "initial", "true");
   std::string data = "{";
   for (const char* name : {"title", "link", "author"}) {
-    const std::string* value = find(write.set, name);
-    if (value == nullptr) value = find(write.shown, name);
+    const std::string* value = find_field(write.set, name);
+    if (value == nullptr) value = find_field(write.shown, name);
     if (value != nullptr && !value->empty()) append_member(data, name, json_string(*value));
   }
   append_member(data, "timestamp", std::to_string(write.timestamp));

@@ -1,6 +1,7 @@
 // Feeds: registering, removing, looking at, waking; workers and the figures of the fleet.
 #include <algorithm>
 
+#include "storage/fields.hpp"
 #include "storage/signals.hpp"
 #include "storage/state_fields.hpp"
 #include "storage/store_impl.hpp"
@@ -9,11 +10,6 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t batch_size = 500;  // feeds per script call
-
-std::string_view field(const Fields& fields, std::string_view name) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& pair) { return pair.first == name; });
-  return found == fields.end() ? std::string_view() : std::string_view(found->second);
-}
 
 Wake::Result wake_result(std::string_view word) {
   if (word == "due") return Wake::Result::due;
@@ -111,7 +107,7 @@ StoreResult<std::vector<std::optional<FeedRecord>>> Store::feed_records(std::spa
       FeedRecord& record = records.emplace_back(FeedRecord()).value();
       record.feed_url = batch[i];
       record.state = read_state(state);
-      record.claim = field(state, "claim");
+      if (const std::string* claim = find_field(state, "claim")) record.claim = *claim;
       record.feed = row[2].pairs();
       if (!row[3].is_nil()) record.due = Milliseconds(row[3].integer());
       record.entries = static_cast<std::uint64_t>(row[4].integer());

@@ -1,14 +1,15 @@
 // What readers read: entries and signals (DESIGN §3.2, §4).
 #include <algorithm>
 
+#include "storage/fields.hpp"
 #include "storage/store_impl.hpp"
 
 namespace feedmill {
 
 const std::string& StoredEntry::get(const std::string& field) const {
   static const std::string absent;
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& pair) { return pair.first == field; });
-  return found == fields.end() ? absent : found->second;
+  const std::string* value = find_field(fields, field);
+  return value == nullptr ? absent : *value;
 }
 
 StoreResult<std::optional<StoredEntry>> Store::get(const std::string& id) {

@@ -1,0 +1,26 @@
+// Small readings of Fields and text that the parts of storage/ share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "storage/records.hpp"
+
+namespace feedmill {
+
+/// The value of that name, null when there is none; lives as long as `fields`. Linear: records have a dozen fields.
+inline const std::string* find_field(const Fields& fields, std::string_view name) {
+  for (const auto& [field, value] : fields) {
+    if (field == name) return &value;
+  }
+  return nullptr;
+}
+
+/// The longest start of `text` (UTF-8) within `cap` bytes that ends with a whole character.
+inline std::string_view cut_text(std::string_view text, std::size_t cap) {
+  if (text.size() <= cap) return text;
+  while (cap > 0 && (static_cast<unsigned char>(text[cap]) & 0xC0U) == 0x80U) --cap;
+  return text.substr(0, cap);
+}
+
+}  // namespace feedmill
