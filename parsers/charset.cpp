@@ -384,22 +384,23 @@ std::string narrow(std::string_view body, std::string_view label) {
   return out;
 }
 
-// Bytes that our text may not hold: C0 besides TAB, LF and CR, and DEL. The loop of fixed length lets it be vectorised.
+// Bytes that our text may not hold: C0 besides TAB, LF and CR, and DEL. Sixteen at a time.
 bool has_controls(std::string_view text) {
-  using Byte = std::uint8_t;  // one byte of result a byte of text: sixteen at a time
-  const auto is_bad = [](Byte c) {
-    return static_cast<Byte>((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) | static_cast<Byte>(c == 0x7F);
-  };
+  using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
+  Bytes bad{};
   std::size_t at = 0;
-  for (; at + 64 <= text.size(); at += 64) {
-    Byte bad = 0;
-    for (std::size_t i = 0; i < 64; ++i) bad = static_cast<Byte>(bad | is_bad(static_cast<Byte>(text[at + i])));
-    if (bad != 0) return true;
+  for (; at + sizeof(Bytes) <= text.size(); at += sizeof(Bytes)) {
+    Bytes c;
+    std::memcpy(&c, text.data() + at, sizeof(Bytes));
+    bad |= reinterpret_cast<Bytes>(((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) | (c == 0x7F));
   }
+  std::uint8_t any = 0;
+  for (std::size_t i = 0; i < sizeof(Bytes); ++i) any = static_cast<std::uint8_t>(any | bad[i]);
   for (; at < text.size(); ++at) {
-    if (is_bad(static_cast<Byte>(text[at])) != 0) return true;
+    const auto c = static_cast<unsigned char>(text[at]);
+    if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F) any = 1;
   }
-  return false;
+  return any != 0;
 }
 
 // CR LF and CR become LF.
