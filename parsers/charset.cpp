@@ -435,17 +435,26 @@ bool clean(std::string& text, std::size_t& dropped) {
   const bool line_ends = text.find('\r') != std::string::npos;
   if (line_ends) unify_line_ends(text);
   if (!has_controls(text) && !has_noncharacters(text)) return line_ends;
+  static constexpr ByteSet suspects(
+      std::string_view("\x00\x01\x02\x03\x04\x05\x06\x07\b\v\f\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"
+                       "\x1c\x1d\x1e\x1f\x7f\xEF",
+                       31));
   std::size_t to = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = std::min(suspects.find_in(text, at), text.size());
+    std::memmove(text.data() + to, text.data() + at, next - at);
+    to += next - at;
+    at = next;
+    if (at == text.size()) break;
     const auto c = static_cast<unsigned char>(text[at]);
-    if (c < 0x20 && c != '\t' && c != '\n') {
+    if (c != 0xEF) {
+      dropped += c == 0x7F ? 0 : 1;
+      ++at;
+    } else if (at + 2 < text.size() && text[at + 1] == '\xBF' && static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
       ++dropped;
-    } else if (c == 0xEF && at + 2 < text.size() && static_cast<unsigned char>(text[at + 1]) == 0xBF &&
-               static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
-      ++dropped;
-      at += 2;
-    } else if (c != 0x7F) {
-      text[to++] = static_cast<char>(c);
+      at += 3;
+    } else {
+      text[to++] = text[at++];
     }
   }
   text.resize(to);
