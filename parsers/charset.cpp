@@ -384,22 +384,23 @@ std::string narrow(std::string_view body, std::string_view label) {
   return out;
 }
 
-// Bytes that our text may not hold: C0 besides TAB, LF and CR, and DEL. The loop of fixed length lets it be vectorised.
+// Bytes that our text may not hold: C0 besides TAB, LF and CR, and DEL. Sixteen at a time.
 bool has_controls(std::string_view text) {
-  using Byte = std::uint8_t;  // one byte of result a byte of text: sixteen at a time
-  const auto is_bad = [](Byte c) {
-    return static_cast<Byte>((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) | static_cast<Byte>(c == 0x7F);
-  };
+  using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
+  Bytes bad{};
   std::size_t at = 0;
-  for (; at + 64 <= text.size(); at += 64) {
-    Byte bad = 0;
-    for (std::size_t i = 0; i < 64; ++i) bad = static_cast<Byte>(bad | is_bad(static_cast<Byte>(text[at + i])));
-    if (bad != 0) return true;
+  for (; at + sizeof(Bytes) <= text.size(); at += sizeof(Bytes)) {
+    Bytes c;
+    std::memcpy(&c, text.data() + at, sizeof(Bytes));
+    bad |= reinterpret_cast<Bytes>(((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) | (c == 0x7F));
   }
+  std::uint8_t any = 0;
+  for (std::size_t i = 0; i < sizeof(Bytes); ++i) any = static_cast<std::uint8_t>(any | bad[i]);
   for (; at < text.size(); ++at) {
-    if (is_bad(static_cast<Byte>(text[at])) != 0) return true;
+    const auto c = static_cast<unsigned char>(text[at]);
+    if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F) any = 1;
   }
-  return false;
+  return any != 0;
 }
 
 // CR LF and CR become LF.
@@ -434,17 +435,26 @@ bool clean(std::string& text, std::size_t& dropped) {
   const bool line_ends = text.find('\r') != std::string::npos;
   if (line_ends) unify_line_ends(text);
   if (!has_controls(text) && !has_noncharacters(text)) return line_ends;
+  static constexpr ByteSet suspects(
+      std::string_view("\x00\x01\x02\x03\x04\x05\x06\x07\b\v\f\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"
+                       "\x1c\x1d\x1e\x1f\x7f\xEF",
+                       31));
   std::size_t to = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = std::min(suspects.find_in(text, at), text.size());
+    std::memmove(text.data() + to, text.data() + at, next - at);
+    to += next - at;
+    at = next;
+    if (at == text.size()) break;
     const auto c = static_cast<unsigned char>(text[at]);
-    if (c < 0x20 && c != '\t' && c != '\n') {
+    if (c != 0xEF) {
+      dropped += c == 0x7F ? 0 : 1;
+      ++at;
+    } else if (at + 2 < text.size() && text[at + 1] == '\xBF' && static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
       ++dropped;
-    } else if (c == 0xEF && at + 2 < text.size() && static_cast<unsigned char>(text[at + 1]) == 0xBF &&
-               static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
-      ++dropped;
-      at += 2;
-    } else if (c != 0x7F) {
-      text[to++] = static_cast<char>(c);
+      at += 3;
+    } else {
+      text[to++] = text[at++];
     }
   }
   text.resize(to);

@@ -64,8 +64,13 @@ PairScore score(const PairEncoding& encoding, std::string_view bytes) {
   return result;
 }
 
-// The best double-byte encoding, "" when none is likely.
-std::string_view detect_pairs(std::string_view bytes, std::size_t high) {
+struct Likely {
+  std::string_view label;  ///< "" when none is likely
+  double share = 0;        ///< of its everyday characters
+};
+
+// The best double-byte encoding.
+Likely detect_pairs(std::string_view bytes, std::size_t high) {
   std::string_view best;
   double best_share = 0;
   for (const PairEncoding& encoding : pair_encodings) {
@@ -79,7 +84,7 @@ std::string_view detect_pairs(std::string_view bytes, std::size_t high) {
       best = encoding.label;
     }
   }
-  return best_share > 0.6 ? best : std::string_view{};
+  return best_share > 0.6 ? Likely{best, best_share} : Likely{};
 }
 
 // What a single-byte encoding's upper half means, as classes: l(ower) u(pper) letter, '.' rare or unassigned,
@@ -200,10 +205,14 @@ std::string_view detect_latin(std::string_view bytes) {
   };
   const std::size_t central = sum("\xB9\x9C\x9F\xBF\xB3\xEA\xE6\xF1\x9A\x9E\xE8\xF8\xEC\xF9\xEF\x9D\xF2\xF5\xFB");
   const std::size_t western = sum("\xE9\xE8\xE0\xEA\xE7\xE4\xF6\xFC\xDF\xF1\xE5\xE6\xF8\xE3\xF5\xF4\xEE\xEF\xFB\xF9");
-  const std::size_t only_central = sum("\xB9\x9C\x9F\xBF\xB3\x9D");
+  // Polish, Czech, Slovak, Croatian: letters where windows-1252 has signs, and s and z with caron, which few others
+  // use.
+  const std::size_t only_central = sum("\xB9\x9C\x9F\xB3\x9D\x9A\x9E\x8A\x8E");
   const std::size_t turkish = sum("\xFD\xFE\xF0\xDD\xDE\xD0");
+  // Hungarian: long umlauts beside acutes, and none of the letters that Portuguese or French have with them.
+  const bool hungarian = sum("\xF5\xFB") > 0 && sum("\xE1") > 0 && sum("\xE3\xE7\xEA\xE0\xE8") == 0;
   if (turkish * 3 > western && turkish > only_central) return "windows-1254";
-  if (only_central * 4 > western && central > western / 2) return "windows-1250";
+  if ((only_central * 6 > western && central * 2 > western) || hungarian) return "windows-1250";
   return "windows-1252";
 }
 
@@ -226,7 +235,10 @@ std::string_view detect_charset(std::string_view bytes) {
   std::size_t high = 0;
   for (const char c : text) high += is_ascii(c) ? 0 : 1;
   if (high == 0) return "windows-1252";
-  if (const std::string_view found = detect_pairs(text, high); !found.empty()) return found;
+  const Likely pairs = detect_pairs(text, high);
+  // Thai in runs of even length passes for Chinese of rare characters.
+  const ByteEncoding& thai = byte_encodings[std::size(byte_encodings) - 1];
+  if (!pairs.label.empty() && (pairs.share > 0.85 || score(thai, text) < 0.65)) return pairs.label;
   std::string_view best;
   double best_score = 0.45;
   for (const ByteEncoding& encoding : byte_encodings) {

@@ -414,6 +414,13 @@ class LooseDate {
         !parts_.has_time) {
       return true;
     }
+    if (parts_.has_time && !parts_.has_zone) {
+      if (const std::optional<int> zone = zone_of(letters)) {
+        parts_.zone = *zone;
+        parts_.has_zone = true;
+        return true;
+      }
+    }
     const bool weekday = is_weekday(letters);
     if (parts_.month < 0 && !(weekday && in_.peek() == ',' && first)) {
       if (const int month = month_of(letters); month != 0 && !(first && weekday && month_follows())) {
@@ -423,13 +430,7 @@ class LooseDate {
       }
     }
     if (weekday || iequals(letters, "thur") || iequals(letters, "thurs")) return true;
-    if (parts_.has_time) {
-      if (const std::optional<int> zone = zone_of(letters); zone && !parts_.has_zone) {
-        parts_.zone = *zone;
-        parts_.has_zone = true;
-      }
-      return true;  // an unknown zone is UTC
-    }
+    if (parts_.has_time) return true;  // an unknown zone is UTC
     if (zone_of(letters) && count_ + (parts_.month > 0 ? 1 : 0) >= 3) {
       parts_.zone = *zone_of(letters);
       return true;

@@ -186,6 +186,7 @@ std::optional<int> zone_of(std::string_view word) {
 
 bool is_weekday(std::string_view word) {
   if (english(word, "montuewedthufrisatsun") >= 0) return true;
+  if (word.size() == 3 && english(word, "janfebaprmayjunjulaugsepoctnovdec") >= 0) return false;
   const std::string name = lower_word(word);
   return std::any_of(std::begin(weekdays), std::end(weekdays),
                      [&](std::string_view day) { return name.starts_with(day) && (day.size() > 2 || name == day); });

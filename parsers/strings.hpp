@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -156,9 +158,30 @@ inline std::string fold_space(std::string_view text) {
   return out;
 }
 
+/// Copies from `from` until `stop` or the end and returns how much that was. `to` has room for 8 bytes more. Eight
+/// bytes at a time: where `stop` is near, as references are in escaped markup, this beats memchr and memcpy.
+inline std::size_t copy_until(char* to, std::string_view from, char stop) {
+  std::size_t at = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    constexpr std::uint64_t ones = 0x0101010101010101;
+    const std::uint64_t pattern = ones * static_cast<unsigned char>(stop);
+    for (; at + 8 <= from.size(); at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, from.data() + at, 8);
+      std::memcpy(to + at, &word, 8);
+      const std::uint64_t differs = word ^ pattern;
+      const std::uint64_t found = (differs - ones) & ~differs & (ones << 7);
+      if (found != 0) return at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
+    }
+  }
+  for (; at < from.size() && from[at] != stop; ++at) to[at] = from[at];
+  return at;
+}
+
 /// Line ends and tabs, with the spaces around them, become one space (SECURITY X4); other space stays.
 inline void fold_lines(std::string& text) {
-  if (text.find_first_of("\n\t\r") == std::string::npos) return;
+  constexpr ByteSet line_ends("\n\t\r");
+  if (line_ends.find_in(text) == std::string_view::npos) return;
   std::string out;
   out.reserve(text.size());
   std::size_t at = 0;

@@ -94,7 +94,8 @@ UrlParts split_url(std::string_view url) {
 std::string resolve_url(std::string_view base, std::string_view reference) {
   reference = trim(reference);
   std::string cleaned;
-  if (reference.find_first_of(" \n\t\r") != std::string_view::npos) {
+  constexpr ByteSet blanks(" \n\t\r");
+  if (blanks.find_in(reference) != std::string_view::npos) {
     append_clean(cleaned, reference);
     reference = cleaned;
   }

@@ -90,43 +90,36 @@ bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
     return false;
   }
   // Written through a pointer: markup that was escaped is a reference every few bytes. Only names grow when they are
-  // decoded, and none to more than 6/5 of its length; declared entities go a way of their own.
+  // decoded, and none to more than 6/5 of its length; declared entities make room of their own.
   bool latin = false;
-  const std::size_t old_size = out.size();
-  out.resize(old_size + raw.size() + raw.size() / 4 + 8);
-  char* to = out.data() + old_size;
-  std::size_t start = 0;
+  std::size_t used = out.size();
+  out.resize(used + raw.size() + raw.size() / 4 + 16);
   std::string decoded;
-  while (at != std::string_view::npos) {
+  for (at = 0; at < raw.size();) {
+    const std::size_t copied = copy_until(out.data() + used, raw.substr(at), '&');
+    used += copied;
+    at += copied;
+    if (at == raw.size()) break;
     const std::string_view rest = raw.substr(at);
-    const char c = predefined_entity(rest);
-    std::size_t length = c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
-    if (c == '\0') {
-      decoded.clear();
-      length = decode_other(decoded, rest, latin);
-      if (length == 0) {
-        at = raw.find('&', at + 1);
-        continue;
-      }
+    if (const char c = predefined_entity(rest); c != '\0') {  // nearly all of them
+      out[used++] = c;
+      at += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
+      continue;
     }
-    std::memcpy(to, raw.data() + start, at - start);
-    to += at - start;
-    if (c != '\0') {
-      *to++ = c;
-    } else {
-      const auto used = static_cast<std::size_t>(to - out.data());
-      const std::size_t left = raw.size() - at - length;
-      const std::size_t wanted = used + decoded.size() + left + left / 4 + 8;
-      if (wanted > out.size()) out.resize(wanted + decoded.size());
-      to = out.data() + used;
-      std::memcpy(to, decoded.data(), decoded.size());
-      to += decoded.size();
+    decoded.clear();
+    std::size_t length = decode_other(decoded, rest, latin);
+    if (length == 0) {
+      decoded = '&';
+      length = 1;
     }
-    start = at + length;
-    at = raw.find('&', start);
+    at += length;
+    const std::size_t left = raw.size() - at;
+    const std::size_t wanted = used + decoded.size() + left + left / 4 + 16;
+    if (wanted > out.size()) out.resize(wanted + decoded.size());
+    std::memcpy(out.data() + used, decoded.data(), decoded.size());
+    used += decoded.size();
   }
-  std::memcpy(to, raw.data() + start, raw.size() - start);
-  out.resize(static_cast<std::size_t>(to - out.data()) + raw.size() - start);
+  out.resize(used);
   return latin;
 }
 

@@ -79,6 +79,10 @@ class Effort {
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
     counter_ = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0));
+    if (counter_ >= 0 && spent() == 0) {  // virtual machines may have a counter that never counts
+      close(counter_);
+      counter_ = -1;
+    }
   }
   ~Effort() {
     if (counter_ >= 0) close(counter_);
