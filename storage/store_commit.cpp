@@ -224,11 +224,13 @@ std::vector<StoreResult<Committed>> Store::commit(std::span<const Commit* const>
   return done;
 }
 
-StoreResult<std::size_t> Store::release(std::span<const Claim> claims) {
+StoreResult<std::size_t> Store::release(std::span<const Claim> claims, std::optional<Milliseconds> due) {
   Args args;
   for (const Claim& claim : claims) {
     args.add(std::string_view(claim.feed_url));
     args.add(std::string_view(claim.id));
+    if (due) args.add(*due);
+    else args.add(std::string_view());
   }
   const auto reply = impl_->run(Script::release, args);
   if (!reply) return reply.error();

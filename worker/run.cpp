@@ -184,6 +184,7 @@ class Process {
 
   asio::awaitable<int> serve_feeds() {
     if (const int code = co_await open_store(); code != exits::done) co_return code;
+    if (worker_.stopping()) co_return exits::done;
     opened_ = true;
     metrics_.set_redis_up(true);
     metrics_.set_ready(true);
@@ -195,7 +196,12 @@ class Process {
     notify_.ready(where);
     const Worker::End end = co_await worker_.run();
     if (server_ != nullptr) server_->interrupt();
-    co_return end == Worker::End::clean ? exits::done : exits::unfinished;
+    switch (end) {
+      case Worker::End::clean: co_return exits::done;
+      case Worker::End::claims_left: co_return exits::unfinished;
+      case Worker::End::store_away: co_return exits::unavailable;
+    }
+    co_return exits::bug;
   }
 
   /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
@@ -217,9 +223,9 @@ class Process {
       metrics_.store_error(error);
       if (!told) log_.write(LogLevel::error, "redis_down", "waiting for Redis", {{"detail", error.detail}});
       told = true;
-      asio::steady_timer timer(loop_, wait);
+      reopen_.expires_after(wait);
       wait = std::min(wait * 2, Milliseconds(5000));
-      co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+      co_await reopen_.async_wait(asio::as_tuple(asio::use_awaitable));
     }
     co_return exits::done;
   }
@@ -244,6 +250,7 @@ class Process {
       co_await signals.async_wait(asio::use_awaitable);
       const bool first = !worker_.stopping();
       worker_.stop();
+      reopen_.cancel();
       metrics_.set_draining(true);
       metrics_.set_ready(false);
       notify_.stopping(first ? "draining" : "stopping");
@@ -341,6 +348,7 @@ class Process {
   Metrics metrics_{{FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}};
   SdNotify notify_ = SdNotify::from_environment();
   asio::io_context loop_{1};
+  asio::steady_timer reopen_{loop_};
   asio::thread_pool side_{1};  // blocking odds and ends of the private server
   asio::thread_pool cpu_;
   StorePool store_;

@@ -20,6 +20,9 @@ namespace {
 
 constexpr Milliseconds overdue_after{2'000};      // later than this a feed counts against the catch-up rate
 constexpr std::size_t max_claims_per_call = 100;  // RELIABILITY L1
+constexpr Milliseconds after_refusal = std::chrono::hours(24);  // RELIABILITY §6
+constexpr Milliseconds after_bug = std::chrono::hours(1);       // SECURITY Q4
+constexpr Milliseconds patience{30'000};  // of a worker with a scope, for a store that is away
 constexpr std::size_t max_selected = 500;         // feeds named in one claim call
 constexpr Milliseconds gather{10};                // how long free lanes are gathered before one claim takes them all
 
@@ -84,6 +87,10 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     const StoreResult<ClaimBatch> batch = co_await claim(max);
     if (!batch) {
       store_went(batch.error());
+      if ((scope_.once || selected_) && SteadyClock::now() - *store_down_since_ > patience) {
+        gave_up_ = true;
+        co_return;
+      }
       static thread_local std::minstd_rand random{std::random_device()()};
       const Milliseconds longest = std::min(Milliseconds(50) * (1 << std::min(store_attempts_, 7)), Milliseconds(5000));
       ++store_attempts_;
@@ -213,8 +220,24 @@ void Worker::start(Claim claim) {
       }));
 }
 
+/// A feed that cannot be committed must not come back as soon as its lease ends: that would be impolite for ever.
 asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
-  co_return co_await refresher_.refresh(*lane.claim);
+  std::exception_ptr error;
+  try {
+    Report report = co_await refresher_.refresh(*lane.claim);
+    if (report.reason == Reason::store_refused) co_await postpone(*lane.claim, after_refusal);
+    co_return report;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!is_cancellation(error)) co_await postpone(*lane.claim, after_bug);
+  std::rethrow_exception(error);
+}
+
+asio::awaitable<void> Worker::postpone(const Claim& claim, Milliseconds wait) {
+  const auto work = [&](Store& store) { return store.release(std::span(&claim, 1), claim.now + wait); };
+  const StoreResult<std::size_t> done = co_await store_.call(work);
+  if (!done) metrics_.store_error(done.error());
 }
 
 void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report) {
@@ -266,6 +289,7 @@ asio::awaitable<Worker::End> Worker::give_back() {
     }
     return store.retire(options_.id);
   });
+  if (gave_up_) co_return End::store_away;
   co_return gone || left.empty() ? End::clean : End::claims_left;
 }
 

@@ -45,8 +45,11 @@ class Worker {
   Worker(boost::asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
          WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell = {});
 
-  /// How it ended: all claims given back or finished, or not.
-  enum class End { clean, claims_left };
+  enum class End {
+    clean,        ///< all claims are finished or given back
+    claims_left,  ///< some could not be given back; their leases end by themselves
+    store_away,   ///< the scope could not be finished, because the store went away; a daemon waits instead
+  };
 
   /// Claims and refreshes until stop(), or until the scope is done. Not cancellable: call stop().
   boost::asio::awaitable<End> run();
@@ -74,6 +77,7 @@ class Worker {
   boost::asio::awaitable<void> drain();
   boost::asio::awaitable<End> give_back();
   boost::asio::awaitable<Report> refresh_in(Lane& lane);
+  boost::asio::awaitable<void> postpone(const Claim& claim, Milliseconds wait);
   void start(Claim claim);
   void finished(Lane& lane, const std::exception_ptr& error, Report report);
   std::size_t allowed_now();
@@ -106,6 +110,7 @@ class Worker {
   std::optional<Milliseconds> once_start_;
   std::map<std::string, Milliseconds> deferred_;  // of `once`: put off by their host's gate
   bool exhausted_ = false;
+  bool gave_up_ = false;
 
   double tokens_ = 0;  // of overdue feeds
   std::chrono::steady_clock::time_point tokens_at_;
