@@ -71,7 +71,7 @@ std::optional<Number> parse_number(std::string_view text, Number most) {
   return value;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "\"" + std::string(text) + "\"";
 }
 
@@ -96,7 +96,7 @@ boost::system::result<EgressPolicy, std::string> EgressPolicy::parse(std::span<c
   if (!ports.empty()) policy.ports_.clear();
   for (const std::string& text : ports) {
     const auto range = parse_ports(text);
-    if (!range) return "egress.ports: " + quoted(text) + ": " + range.error();
+    if (!range) return "egress.ports: " + in_quotes(text) + ": " + range.error();
     policy.ports_.push_back(*range);
   }
   return policy;
@@ -152,7 +152,7 @@ boost::system::result<EgressPolicy::Ports, std::string> EgressPolicy::parse_port
 }
 
 boost::system::result<EgressPolicy::Entry, std::string> EgressPolicy::parse_entry(std::string_view text) {
-  const auto refuse = [text](std::string_view why) { return quoted(text) + ": " + std::string(why); };
+  const auto refuse = [text](std::string_view why) { return in_quotes(text) + ": " + std::string(why); };
   std::string_view host, rest;
   if (text.starts_with('[')) {
     const std::size_t close = text.find(']');
@@ -184,7 +184,7 @@ boost::system::result<EgressPolicy::Entry, std::string> EgressPolicy::parse_entr
     if (!ports) return refuse(ports.error());
     entry.ports.push_back(*ports);
   } else if (!rest.empty()) {
-    return refuse("not understood from " + quoted(rest) + " on");
+    return refuse("not understood from " + in_quotes(rest) + " on");
   }
   return entry;
 }

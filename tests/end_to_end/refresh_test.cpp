@@ -196,6 +196,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Failure{"RedirectLoop", {.status = 301, .headers = {{"Location", "/bad.xml"}}}, "redirect.loop"}),
     [](const auto& test) { return test.param.name; });
 
+TEST_F(Refreshing, PutsOffAFeedWhoseKeysAreSpoilt) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  add("/feed.xml");
+  world.redis_text({"SET", world.http.url("/feed.xml") + ":guidmap", "spoilt"});
+  pass();
+  EXPECT_EQ(world.redis_text({"EXISTS", "ids:Entry", "stream:signals"}), "0") << "nothing was written";
+  const auto record = world.store.feed_records(std::vector{world.http.url("/feed.xml")});
+  EXPECT_GT(*(*record)[0]->due, *world.store.now() + std::chrono::hours(23)) << "and it is not asked for every minute";
+  EXPECT_EQ((*record)[0]->claim, "");
+}
+
 TEST_F(Refreshing, NeverConnectsToAnAddressThatIsNotOpened) {
   world.environment.erase("FEEDMILL_EGRESS_ALLOW");
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});

@@ -153,7 +153,7 @@ std::string escaped(std::string_view text) {
 }
 
 /// For JSON: our texts hold no control characters.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -287,18 +287,18 @@ std::string write_atom03(const Blog& blog, const std::string& base, const std::v
 
 std::string write_json(const Blog& blog, const std::string& base, const std::vector<Post>& posts, bool newer) {
   std::string text = "{\n  \"version\": \"https://jsonfeed.org/version/1" + std::string(newer ? ".1" : "") +
-                     "\",\n  \"title\": " + quoted(blog.title) + ",\n  \"description\": " + quoted(blog.description) +
-                     ",\n  \"home_page_url\": " + quoted(base + "/") +
-                     ",\n  \"feed_url\": " + quoted(self_of(blog, base)) + ",\n  \"items\": [";
+                     "\",\n  \"title\": " + in_quotes(blog.title) + ",\n  \"description\": " + in_quotes(blog.description) +
+                     ",\n  \"home_page_url\": " + in_quotes(base + "/") +
+                     ",\n  \"feed_url\": " + in_quotes(self_of(blog, base)) + ",\n  \"items\": [";
   for (std::size_t i = 0; i < posts.size(); ++i) {
     const Post& post = posts[i];
     const std::string link = link_of(blog, base, post);
-    const std::string author = "{\"name\": " + quoted(post.author) + "}";
-    text += std::string(i == 0 ? "" : ",") + "\n    {\"id\": " + quoted(link) + ", \"url\": " + quoted(link) +
-            ", \"title\": " + quoted(post.title) + ",\n     \"date_published\": " + quoted(rfc3339(post.published)) +
-            ", \"date_modified\": " + quoted(rfc3339(post.updated)) +
+    const std::string author = "{\"name\": " + in_quotes(post.author) + "}";
+    text += std::string(i == 0 ? "" : ",") + "\n    {\"id\": " + in_quotes(link) + ", \"url\": " + in_quotes(link) +
+            ", \"title\": " + in_quotes(post.title) + ",\n     \"date_published\": " + in_quotes(rfc3339(post.published)) +
+            ", \"date_modified\": " + in_quotes(rfc3339(post.updated)) +
             (newer ? ", \"authors\": [" + author + "]" : ", \"author\": " + author) + ", \"tags\": [" +
-            quoted(post.category) + "],\n     \"content_html\": " + quoted(html_of(post)) + "}";
+            in_quotes(post.category) + "],\n     \"content_html\": " + in_quotes(html_of(post)) + "}";
   }
   return text + "\n  ]\n}\n";
 }
