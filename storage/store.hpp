@@ -65,6 +65,10 @@ class Store {
   };
   StoreResult<ClaimBatch> claim(const ClaimRequest& request);
 
+  /// Makes feeds due whose first fetches an import has spread (run --once, HTTP P12). Returns the time that
+  /// all of them are due at.
+  StoreResult<Milliseconds> unspread();
+
   /// Read-only: what is known of a document's guids, with the old values of what differs (RELIABILITY L5).
   struct LookUp {
     std::string feed_url;

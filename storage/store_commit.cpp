@@ -195,6 +195,21 @@ StoreResult<ClaimBatch> Store::claim(const ClaimRequest& request) {
 }
 
 std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {
+StoreResult<Milliseconds> Store::unspread() {
+  std::string since;
+  for (std::int64_t skip = 0;;) {
+    Args args;
+    args.add(std::string_view(since));
+    args.add(skip);
+    const auto reply = impl_->run(Script::unspread, args);
+    if (!reply) return reply.error();
+    since = (*reply)[0].text();
+    const std::int64_t looked_at = (*reply)[1].integer();
+    if (looked_at == 0) return read_ms((*reply)[0]);
+    skip += looked_at - (*reply)[2].integer();  // those that were made due stand before the rest now
+  }
+}
+
   std::vector<Args> calls(wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     calls[i].add(std::string_view(wanted[i].feed_url));

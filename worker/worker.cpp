@@ -110,7 +110,7 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
   request.lease = options_.lease;
   request.host = options_.host;
   if (scope_.once && !once_start_) {
-    const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return store.now(); });
+    const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return store.unspread(); });
     if (!now) co_return now.error();
     once_start_ = *now;
   }
