@@ -82,8 +82,9 @@ class Store {
   /// in one round trip (PERFORMANCE fact 4).
   std::vector<StoreResult<Committed>> commit(std::span<const Commit* const> commits);
 
-  /// Gives claims back: old due time, slot freed. Foreign claims are left alone. Returns how many were ours (L9).
-  StoreResult<std::size_t> release(std::span<const Claim> claims);
+  /// Gives claims back: old due time, or `due`, slot freed. Foreign claims are left alone. Returns how many were ours
+  /// (L9).
+  StoreResult<std::size_t> release(std::span<const Claim> claims, std::optional<Milliseconds> due = {});
 
   /// Tells that this worker lives, for `ttl`; `fields`: host, pid, version, in flight.
   StoreResult<void> heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl);

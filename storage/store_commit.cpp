@@ -191,10 +191,10 @@ StoreResult<ClaimBatch> Store::claim(const ClaimRequest& request) {
   for (std::size_t i = 0; i < deferred.size(); ++i) {
     batch.deferred.push_back({std::string(deferred[i][0].text()), read_ms(deferred[i][1])});
   }
+  batch.refused = (*reply)[5].texts();
   return batch;
 }
 
-std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {
 StoreResult<Milliseconds> Store::unspread() {
   std::string since;
   for (std::int64_t skip = 0;;) {
@@ -210,6 +210,7 @@ StoreResult<Milliseconds> Store::unspread() {
   }
 }
 
+std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {
   std::vector<Args> calls(wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     calls[i].add(std::string_view(wanted[i].feed_url));
@@ -239,8 +240,12 @@ std::vector<StoreResult<Committed>> Store::commit(std::span<const Commit* const>
   return done;
 }
 
-StoreResult<std::size_t> Store::release(std::span<const Claim> claims) {
+StoreResult<std::size_t> Store::release(std::span<const Claim> claims, std::optional<Milliseconds> due) {
   Args args;
+  if (due)
+    args.add(*due);
+  else
+    args.add(std::string_view());
   for (const Claim& claim : claims) {
     args.add(std::string_view(claim.feed_url));
     args.add(std::string_view(claim.id));

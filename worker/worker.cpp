@@ -168,6 +168,18 @@ void Worker::charge(const ClaimBatch& batch) {
 
 void Worker::note_batch(const ClaimBatch& batch) {
   charge(batch);
+  for (const std::string& url : batch.refused) {
+    Report report;
+    report.feed_url = url;
+    report.outcome = Outcome::failed;
+    report.reason = Reason::store_refused;
+    report.detail = "the key of its state is no hash; the feed is put off for a day";
+    report.next_in = std::chrono::hours(24);
+    metrics_.record(report);
+    log_.write(LogLevel::error, "refresh", "the store refuses a feed: the key of its state is no hash",
+               {{"feed", feed_id(url)}, {"url", url}, {"reason", to_string(report.reason)}});
+    if (tell_) tell_(report);
+  }
   exhausted_ = batch.exhausted;
   if (selected_) {
     // All were looked at: what is neither claimed nor put off is another worker's, or gone. Else the rest comes again.
