@@ -96,7 +96,7 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     for (const Claim& claim : batch->claims) start(claim);
     if (!batch->exhausted || stopping() || scope_is_done()) continue;
     Milliseconds nap = options_.poll;
-    if (batch->next_due) nap = std::clamp(*batch->next_due - batch->now, Milliseconds(1), options_.poll);
+    if (const auto next = next_wanted(*batch)) nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
     co_await pause(nap);
   }
 }
@@ -206,6 +206,16 @@ void Worker::note_batch(const ClaimBatch& batch) {
   }
 }
 
+/// When a feed of the scope comes next, as far as is known. Others may be overdue: they are not waited for.
+std::optional<Milliseconds> Worker::next_wanted(const ClaimBatch& batch) const {
+  if (!selected_ && !scope_.once) return batch.next_due;
+  std::optional<Milliseconds> next;
+  const auto take = [&next](Milliseconds due) { next = std::min(next.value_or(due), due); };
+  for (const auto& deferred : batch.deferred) take(deferred.due);
+  for (const auto& [url, due] : deferred_) take(due);
+  return next;
+}
+
 bool Worker::scope_is_done() const {
   if (scope_.once) return exhausted_ && deferred_.empty();
   return selected_ && scope_.only.empty();
@@ -246,7 +256,8 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
   if (!cancelled) lane.claim.reset();  // else it is given back at the end
   free_.push_back(&lane);
   metrics_.set_lanes(in_flight_, free_.size());
-  tell_changed();
+  // A free lane among others is no reason to look for due feeds sooner.
+  if (free_.size() == 1 || in_flight_ == 0 || stopping()) tell_changed();
 }
 
 /// RELIABILITY D1: what is in flight may finish; what does not in time is cancelled.
