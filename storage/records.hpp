@@ -86,6 +86,7 @@ struct ClaimBatch {
     Milliseconds due{};
   };
   std::vector<Deferred> deferred;        ///< put off by the host's gate (HTTP H1)
+  std::vector<std::string> refused;      ///< put off for a day: the key of their state is no hash (RELIABILITY §6)
   Milliseconds now{};                    ///< Redis' time
   std::optional<Milliseconds> next_due;  ///< earliest due time left in the schedule
   bool exhausted = false;                ///< every feed that was due was looked at

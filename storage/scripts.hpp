@@ -9,6 +9,7 @@ extern const char* const commit;
 extern const char* const look_up;
 extern const char* const release;
 extern const char* const remove;
+extern const char* const unspread;
 extern const char* const wake;
 
 }  // namespace feedmill::scripts

@@ -65,6 +65,10 @@ class Store {
   };
   StoreResult<ClaimBatch> claim(const ClaimRequest& request);
 
+  /// Makes feeds due whose first fetches an import has spread (run --once, HTTP P12). Returns the time that
+  /// all of them are due at.
+  StoreResult<Milliseconds> unspread();
+
   /// Read-only: what is known of a document's guids, with the old values of what differs (RELIABILITY L5).
   struct LookUp {
     std::string feed_url;
@@ -78,8 +82,8 @@ class Store {
   /// in one round trip (PERFORMANCE fact 4).
   std::vector<StoreResult<Committed>> commit(std::span<const Commit* const> commits);
 
-  /// Gives claims back: old due time, or `due` when given; slot freed. Foreign claims are left alone. Returns how many
-  /// were ours (L9).
+  /// Gives claims back: old due time, or `due`, slot freed. Foreign claims are left alone. Returns how many were ours
+  /// (L9).
   StoreResult<std::size_t> release(std::span<const Claim> claims, std::optional<Milliseconds> due = {});
 
   /// Tells that this worker lives, for `ttl`; `fields`: host, pid, version, in flight.

@@ -191,7 +191,23 @@ StoreResult<ClaimBatch> Store::claim(const ClaimRequest& request) {
   for (std::size_t i = 0; i < deferred.size(); ++i) {
     batch.deferred.push_back({std::string(deferred[i][0].text()), read_ms(deferred[i][1])});
   }
+  batch.refused = (*reply)[5].texts();
   return batch;
+}
+
+StoreResult<Milliseconds> Store::unspread() {
+  std::string since;
+  for (std::int64_t skip = 0;;) {
+    Args args;
+    args.add(std::string_view(since));
+    args.add(skip);
+    const auto reply = impl_->run(Script::unspread, args);
+    if (!reply) return reply.error();
+    since = (*reply)[0].text();
+    const std::int64_t looked_at = (*reply)[1].integer();
+    if (looked_at == 0) return read_ms((*reply)[0]);
+    skip += looked_at - (*reply)[2].integer();  // those that were made due stand before the rest now
+  }
 }
 
 std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {
@@ -226,11 +242,13 @@ std::vector<StoreResult<Committed>> Store::commit(std::span<const Commit* const>
 
 StoreResult<std::size_t> Store::release(std::span<const Claim> claims, std::optional<Milliseconds> due) {
   Args args;
+  if (due)
+    args.add(*due);
+  else
+    args.add(std::string_view());
   for (const Claim& claim : claims) {
     args.add(std::string_view(claim.feed_url));
     args.add(std::string_view(claim.id));
-    if (due) args.add(*due);
-    else args.add(std::string_view());
   }
   const auto reply = impl_->run(Script::release, args);
   if (!reply) return reply.error();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -129,8 +130,9 @@ StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context
   return {};
 }
 
-/// Waits for the running worker. Gives up when it is gone, or nothing has come for longer than a fetch may take.
-int wait_for_worker(std::vector<Awaited> awaited, const VerbContext& context) {
+/// Waits for the running worker; leaves in `awaited` what it has not done. Gives up when nothing has come for longer
+/// than a fetch may take, and ends with exits::done when the worker is gone.
+int wait_for_worker(std::vector<Awaited>& awaited, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const std::size_t total = awaited.size();
   const auto patience = context.config.fetch.wall + context.config.schedule.lease;
@@ -147,9 +149,11 @@ int wait_for_worker(std::vector<Awaited> awaited, const VerbContext& context) {
     if (awaited.size() < before) last_news = Clock::now();
     const auto figures = context.store.figures();
     if (figures.has_error()) return fail(terminal, "refresh", figures.error());
-    if (figures->workers == 0 || Clock::now() - last_news > patience) {
-      terminal.error(fmt::format("refresh: {} of {} feeds are still waiting: {}; they stay due", awaited.size(), total,
-                                 figures->workers == 0 ? "the worker has stopped" : "no result has come for long"));
+    if (figures->workers == 0) break;
+    if (Clock::now() - last_news > patience) {
+      terminal.error(
+          fmt::format("refresh: {} of {} feeds are still waiting: no result has come for long; they stay due",
+                      awaited.size(), total));
       return exits::unfinished;
     }
     std::this_thread::sleep_for(look_interval);
@@ -199,11 +203,23 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
 
   const auto figures = context.store.figures();
   if (figures.has_error()) return fail(terminal, "refresh", figures.error());
-  if (figures->workers > 0) return wait_for_worker(std::move(awaited), context);
-  std::vector<std::string> here;
-  for (const Awaited& feed : awaited) here.push_back(feed.url);
-  return refresh_in_process(context.config, here,
-                            [&](const Report& report) { tell(terminal, result_of(report, *now)); });
+  if (figures->workers > 0) {
+    const int waited = wait_for_worker(awaited, context);
+    if (waited != exits::done || awaited.empty()) return waited;
+  }
+  // No worker lives, or it has gone meanwhile: what is left is done here.
+  std::set<std::string> here;
+  for (const Awaited& feed : awaited) here.insert(feed.url);
+  const int code = refresh_in_process(context.config, {here.begin(), here.end()}, [&](const Report& report) {
+    here.erase(report.feed_url);
+    tell(terminal, result_of(report, *now));
+  });
+  if (code != exits::done) return code;
+  for (const std::string& url : here) {  // another process works on it
+    tell_wake(terminal, url, {Wake::Result::noted, *now}, *now);
+  }
+  terminal.flush();
+  return code;
 }
 
 }  // namespace

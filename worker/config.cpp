@@ -755,7 +755,10 @@ fs::path config_file(const ConfigSources& sources) {
 
 std::string to_string(const ConfigProblem& problem) {
   std::string line = problem.key;
-  if (!problem.key.empty() && !problem.value.empty()) line += " = \"" + problem.value + "\"";
+  // What is no URL may hold a password all the same.
+  const bool may_be_secret = problem.key == "redis.url" && problem.value.find('@') != std::string::npos;
+  const std::string& value = may_be_secret ? "<redacted>" : problem.value;
+  if (!problem.key.empty() && !value.empty()) line += " = \"" + value + "\"";
   if (!line.empty()) line += " ";
   return line + "(" + problem.origin + "): " + problem.remedy;
 }

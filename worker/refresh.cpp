@@ -1,7 +1,9 @@
 #include "worker/refresh.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <random>
+#include <span>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -117,9 +119,23 @@ void note_committed(Report& report, const Decision& decision, const Committed& d
   }
 }
 
-/// The store took nothing: the feed keeps its claim until the lease ends.
-void note_store_error(Report& report, const StoreError& error) {
+/// How long a feed waits whose result the store will not take however often it is offered (RELIABILITY §6): not until
+/// the lease ends, which would poll it every 90 s for ever.
+std::optional<Milliseconds> put_off_for(const StoreError& error) {
+  if (error.code == StoreError::Code::refused) return std::chrono::hours(24);
+  if (error.code == StoreError::Code::bug) return std::chrono::hours(1);
+  return std::nullopt;
+}
+
+/// Nothing was written: what was decided has not come to pass.
+void note_nothing_written(Report& report) {
   report.outcome = Outcome::failed;
+  report.state_to = report.state_from;
+  report.unchanged = 0;
+}
+
+void note_store_error(Report& report, const StoreError& error) {
+  note_nothing_written(report);
   report.reason = error.code == StoreError::Code::refused ? Reason::store_refused : Reason::store_unavailable;
   report.detail = error.detail;
 }
@@ -159,19 +175,29 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
     const StoreResult<Committed> done = co_await commit(decision.commit, deadline);
     report.commit = std::chrono::steady_clock::now() - commit_from;
     if (!done) {
-      note_store_error(report, done.error());
+      co_await not_stored(claim, done.error(), clock.now(), report);
     } else if (done->result == Committed::Result::stale) {
-      report.outcome = Outcome::failed;
+      note_nothing_written(report);
       report.reason = Reason::store_stale;
       report.detail = "another worker has claimed the feed since; nothing was written";
     } else {
       note_committed(report, decision, *done);
     }
   } else {
-    note_store_error(report, looked_up.error());
+    co_await not_stored(claim, looked_up.error(), clock.now(), report);
   }
   report.took = std::chrono::steady_clock::now() - started;
   co_return report;
+}
+
+asio::awaitable<void> Refresher::not_stored(const Claim& claim, const StoreError& error, Milliseconds now,
+                                            Report& report) {
+  note_store_error(report, error);
+  const std::optional<Milliseconds> wait = put_off_for(error);
+  report.next_in = wait.value_or(options_.lease);
+  if (!wait) co_return;  // the claim ends with its lease
+  const auto give_back = [&](Store& store) { return store.release(std::span(&claim, 1), now + *wait); };
+  co_await store_.call(give_back);
 }
 
 asio::awaitable<Known> Refresher::look_up(const Claim& claim, const Reading& reading, Deadline deadline,

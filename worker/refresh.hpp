@@ -40,6 +40,9 @@ class Refresher {
   boost::asio::awaitable<Known> look_up(const Claim& claim, const Reading& reading, Deadline deadline,
                                         StoreResult<void>& failed);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit, Deadline deadline);
+  /// Notes that nothing was written, and puts the feed off when trying again is no use.
+  boost::asio::awaitable<void> not_stored(const Claim& claim, const StoreError& error, Milliseconds now,
+                                          Report& report);
   static boost::asio::awaitable<bool> worth_waiting(const StoreError& error, int attempt, Deadline deadline);
 
   Fetcher& fetcher_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <sys/resource.h>
+#include <utility>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -34,6 +36,7 @@ using namespace asio::experimental::awaitable_operators;
 namespace {
 
 constexpr Milliseconds heartbeat_every{5'000}, heartbeat_ttl{20'000}, figures_every{15'000};
+constexpr Milliseconds leave_within{1'800};         // RELIABILITY D2 allows 2 s
 constexpr std::size_t contact_needed_above = 1000;  // HTTP P19
 
 std::string random_id() {
@@ -61,6 +64,13 @@ std::size_t raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
   return limit.rlim_cur == RLIM_INFINITY ? 1'000'000 : limit.rlim_cur;
+}
+
+/// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
+/// those to publishers, nothing fetched could be stored.
+std::size_t lanes_within(std::size_t descriptors) {
+  constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept
+  return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
 }
 
 RefreshOptions refresh_options(const Config& config) {
@@ -96,7 +106,7 @@ FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_
   options.http2 = config.fetch.http2;
   options.allow_downgrade = config.fetch.allow_downgrade;
   options.contact = config.fetch.contact;
-  options.max_connections = lanes + 16;
+  options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
   options.egress = std::move(egress);
   return options;
 }
@@ -112,7 +122,7 @@ class Process {
         mode_(mode),
         log_(log),
         server_(server),
-        lanes_(std::min<std::size_t>(config.worker.lanes, std::max<std::size_t>(descriptors_, 128) - 64)),
+        lanes_(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors_))),
         cpu_(config.worker.cpu_threads),
         store_(loop_.get_executor(), store_options(config, std::move(redis_url)), config.store.connections),
         fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_)),
@@ -140,6 +150,7 @@ class Process {
     asio::co_spawn(loop_, run_until_done(), [this](const std::exception_ptr& error, int code) {
       if (error) std::rethrow_exception(error);
       exit_code_ = code;
+      last_resort_.cancel();
     });
     loop_.run();
     return exit_code_;
@@ -183,8 +194,7 @@ class Process {
   }
 
   asio::awaitable<int> serve_feeds() {
-    if (const int code = co_await open_store(); code != exits::done) co_return code;
-    if (worker_.stopping()) co_return exits::done;
+    if (const int code = co_await open_store(); code != exits::done || worker_.stopping()) co_return code;
     opened_ = true;
     metrics_.set_redis_up(true);
     metrics_.set_ready(true);
@@ -196,6 +206,7 @@ class Process {
     notify_.ready(where);
     const Worker::End end = co_await worker_.run();
     if (server_ != nullptr) server_->interrupt();
+    if (interrupted_) co_return exits::interrupted;
     switch (end) {
       case Worker::End::clean: co_return exits::done;
       case Worker::End::claims_left: co_return exits::unfinished;
@@ -223,9 +234,9 @@ class Process {
       metrics_.store_error(error);
       if (!told) log_.write(LogLevel::error, "redis_down", "waiting for Redis", {{"detail", error.detail}});
       told = true;
-      reopen_.expires_after(wait);
+      store_wait_.expires_after(wait);
       wait = std::min(wait * 2, Milliseconds(5000));
-      co_await reopen_.async_wait(asio::as_tuple(asio::use_awaitable));
+      if (!worker_.stopping()) co_await store_wait_.async_wait(asio::as_tuple(asio::use_awaitable));
     }
     co_return exits::done;
   }
@@ -250,7 +261,12 @@ class Process {
       co_await signals.async_wait(asio::use_awaitable);
       const bool first = !worker_.stopping();
       worker_.stop();
-      reopen_.cancel();
+      store_wait_.cancel();
+      if (mode_ == Mode::selected) {  // a verb does not drain: it gives back what it has and ends with 130
+        interrupted_ = true;
+        worker_.stop();
+      }
+      if (!first || mode_ == Mode::selected) leave_soon();
       metrics_.set_draining(true);
       metrics_.set_ready(false);
       notify_.stopping(first ? "draining" : "stopping");
@@ -262,7 +278,21 @@ class Process {
     }
   }
 
+  /// RELIABILITY D2: a store that does not answer must not keep us; the leases run out by themselves.
+  void leave_soon() {
+    if (std::exchange(leaving_, true)) return;
+    last_resort_.expires_after(leave_within);
+    last_resort_.async_wait([this](const boost::system::error_code& cancelled) {
+      if (cancelled) return;
+      constexpr char text[] = "feedmill: Redis does not answer; claims stay until their lease ends\n";
+      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, sizeof text - 1);
+      std::_Exit(interrupted_ ? exits::interrupted : exits::unfinished);
+    });
+  }
+
+  /// Only a daemon counts as a worker: the others take what they were told to and nothing else.
   asio::awaitable<void> beat() {
+    if (mode_ != Mode::daemon) co_return;
     asio::steady_timer timer(loop_);
     for (;;) {
       if (opened_ && !worker_.stopping()) {
@@ -348,7 +378,9 @@ class Process {
   Metrics metrics_{{FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}};
   SdNotify notify_ = SdNotify::from_environment();
   asio::io_context loop_{1};
-  asio::steady_timer reopen_{loop_};
+  asio::steady_timer store_wait_{loop_};   // between two attempts to reach the store at the start
+  asio::steady_timer last_resort_{loop_};  // after the second signal
+  bool leaving_ = false, interrupted_ = false;
   asio::thread_pool side_{1};  // blocking odds and ends of the private server
   asio::thread_pool cpu_;
   StorePool store_;

@@ -20,7 +20,6 @@ namespace {
 
 constexpr Milliseconds overdue_after{2'000};      // later than this a feed counts against the catch-up rate
 constexpr std::size_t max_claims_per_call = 100;  // RELIABILITY L1
-constexpr Milliseconds after_refusal = std::chrono::hours(24);  // RELIABILITY §6
 constexpr Milliseconds after_bug = std::chrono::hours(1);       // SECURITY Q4
 constexpr Milliseconds patience{30'000};  // of a worker with a scope, for a store that is away
 constexpr std::size_t max_selected = 500;         // feeds named in one claim call
@@ -103,7 +102,7 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     for (const Claim& claim : batch->claims) start(claim);
     if (!batch->exhausted || stopping() || scope_is_done()) continue;
     Milliseconds nap = options_.poll;
-    if (batch->next_due) nap = std::clamp(*batch->next_due - batch->now, Milliseconds(1), options_.poll);
+    if (const auto next = next_wanted(*batch)) nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
     co_await pause(nap);
   }
 }
@@ -117,7 +116,7 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
   request.lease = options_.lease;
   request.host = options_.host;
   if (scope_.once && !once_start_) {
-    const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return store.now(); });
+    const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return store.unspread(); });
     if (!now) co_return now.error();
     once_start_ = *now;
   }
@@ -175,6 +174,18 @@ void Worker::charge(const ClaimBatch& batch) {
 
 void Worker::note_batch(const ClaimBatch& batch) {
   charge(batch);
+  for (const std::string& url : batch.refused) {
+    Report report;
+    report.feed_url = url;
+    report.outcome = Outcome::failed;
+    report.reason = Reason::store_refused;
+    report.detail = "the key of its state is no hash; the feed is put off for a day";
+    report.next_in = std::chrono::hours(24);
+    metrics_.record(report);
+    log_.write(LogLevel::error, "refresh", "the store refuses a feed: the key of its state is no hash",
+               {{"feed", feed_id(url)}, {"url", url}, {"reason", to_string(report.reason)}});
+    if (tell_) tell_(report);
+  }
   exhausted_ = batch.exhausted;
   if (selected_) {
     // All were looked at: what is neither claimed nor put off is another worker's, or gone. Else the rest comes again.
@@ -201,6 +212,16 @@ void Worker::note_batch(const ClaimBatch& batch) {
   }
 }
 
+/// When a feed of the scope comes next, as far as is known. Others may be overdue: they are not waited for.
+std::optional<Milliseconds> Worker::next_wanted(const ClaimBatch& batch) const {
+  if (!selected_ && !scope_.once) return batch.next_due;
+  std::optional<Milliseconds> next;
+  const auto take = [&next](Milliseconds due) { next = std::min(next.value_or(due), due); };
+  for (const auto& deferred : batch.deferred) take(deferred.due);
+  for (const auto& [url, due] : deferred_) take(due);
+  return next;
+}
+
 bool Worker::scope_is_done() const {
   if (scope_.once) return exhausted_ && deferred_.empty();
   return selected_ && scope_.only.empty();
@@ -220,13 +241,11 @@ void Worker::start(Claim claim) {
       }));
 }
 
-/// A feed that cannot be committed must not come back as soon as its lease ends: that would be impolite for ever.
+/// A feed that meets a bug must not come back as soon as its lease ends: that would be impolite for ever.
 asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
   std::exception_ptr error;
   try {
-    Report report = co_await refresher_.refresh(*lane.claim);
-    if (report.reason == Reason::store_refused) co_await postpone(*lane.claim, after_refusal);
-    co_return report;
+    co_return co_await refresher_.refresh(*lane.claim);
   } catch (...) {
     error = std::current_exception();
   }
@@ -257,7 +276,8 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
   if (!cancelled) lane.claim.reset();  // else it is given back at the end
   free_.push_back(&lane);
   metrics_.set_lanes(in_flight_, free_.size());
-  tell_changed();
+  // A free lane among others is no reason to look for due feeds sooner.
+  if (free_.size() == 1 || in_flight_ == 0 || stopping()) tell_changed();
 }
 
 /// RELIABILITY D1: what is in flight may finish; what does not in time is cancelled.

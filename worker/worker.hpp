@@ -29,7 +29,6 @@ struct WorkerOptions {
   HostLimits host;
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second, 0 = unpaced (HTTP P12)
   Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
-  Milliseconds release{2'000};        ///< for giving claims back
 };
 
 /// Which feeds a worker takes.
@@ -85,6 +84,7 @@ class Worker {
   void store_went(const StoreError& error);
   void store_came();
   void note_batch(const ClaimBatch& batch);
+  std::optional<Milliseconds> next_wanted(const ClaimBatch& batch) const;
   bool scope_is_done() const;
   void tell_changed();
 

@@ -1,7 +1,7 @@
 #!lua
 -- Hands out feeds (RELIABILITY L1–L3, HTTP H1, H2).
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', then URLs: only these.
--- Returns {now, next due or '', exhausted, {url, claim, due, {state…}}…, …, {url, due}…} as {now, next, exhausted, claims, deferred}.
+-- Returns {now, next due or '', exhausted, claims as {url, claim, due, {state…}}, deferred as {url, due}, refused URLs}.
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 local concurrency, spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -21,7 +21,7 @@ if repeated[1] == request then
     local state = redis.call('HGETALL', state_key(claim[1]))
     claims[#claims + 1] = {claim[1], claim[2], claim[3], state}
   end
-  return {text(now), next_due(), 0, claims, {}}
+  return {text(now), next_due(), 0, claims, {}, {}}
 end
 
 -- Feeds to look at, with their due times: {url, due, url, due, …}
@@ -30,8 +30,8 @@ local candidates = {}
 if #ARGV > 8 then
   for i = 9, #ARGV do
     local due = redis.call('ZSCORE', schedule_key, ARGV[i])
-    local owner = redis.call('HGET', state_key(ARGV[i]), 'claim')
-    if due and not (owner and tonumber(due) > now) then
+    local owner = redis.pcall('HGET', state_key(ARGV[i]), 'claim')  -- a key that is no hash is dealt with below
+    if due and not (owner and not owner.err and tonumber(due) > now) then
       candidates[#candidates + 1] = ARGV[i]
       candidates[#candidates + 1] = due
     end
@@ -42,7 +42,11 @@ end
 
 local function read_host(host)
   local gate = {last_start = 0, tail = 0, not_before = 0, in_flight = 0}
-  local fields = redis.call('HGETALL', host_key(host))
+  local fields = redis.pcall('HGETALL', host_key(host))
+  if fields.err then  -- no hash: it is of the moment only, and must not stop the claims
+    redis.call('DEL', host_key(host))
+    fields = {}
+  end
   for i = 1, #fields, 2 do
     local name, value = fields[i], tonumber(fields[i + 1])
     if string.sub(name, 1, 2) == 's:' then  -- a slot: claim id → end of its lease
@@ -54,15 +58,18 @@ local function read_host(host)
   return gate
 end
 
-local claims, deferred, batch, hosts = {}, {}, {}, {}
+local claims, deferred, refused, batch, hosts = {}, {}, {}, {}, {}
 local looked_at = 0
 for i = 1, #candidates, 2 do
   if #claims >= max then break end
   looked_at = looked_at + 1
   local url, due = candidates[i], tonumber(candidates[i + 1])
-  local mine = redis.call('HMGET', state_key(url), 'fetch_url', 'held')
+  local mine = redis.pcall('HMGET', state_key(url), 'fetch_url', 'held')
   local held = tonumber(mine[2])
-  if not due_by or (held or due) <= due_by then
+  if mine.err then  -- no hash: one feed's broken key must not stop the others
+    redis.call('ZADD', schedule_key, 'XX', text(now + 24 * 3600 * 1000), url)
+    refused[#refused + 1] = url
+  elseif not due_by or (held or due) <= due_by then
     local host = host_of(mine[1] or url)
     local gate = hosts[host]
     if not gate then
@@ -101,4 +108,4 @@ if #batch > 0 then
   redis.call('PEXPIRE', worker_key, text(lease))
 end
 local exhausted = looked_at * 2 == #candidates and (#ARGV > 8 or looked_at < scan)
-return {text(now), next_due(), exhausted and 1 or 0, claims, deferred}
+return {text(now), next_due(), exhausted and 1 or 0, claims, deferred, refused}

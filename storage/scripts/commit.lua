@@ -30,14 +30,17 @@ if part <= written then return {'dup'} end
 if part > written + 1 then return {'part ' .. part .. ' came before part ' .. (written + 1)} end
 
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
+local host = host_key(host_of(mine[5] or url))
+local wanted = {{schedule_key, 'zset'}, {states_key, 'hash'}, {host, 'hash'}, {signals_key, 'stream'}, {meta_key, 'hash'}}
 if keep then
-  local wanted = {{sort, 'zset'}, {map, 'hash'}, {digests, 'hash'}, {tombs, 'zset'},
-                  {feed_key(url), 'hash'}, {signals_key, 'stream'}, {schedule_key, 'zset'}, {counter_key, 'string'},
-                  {meta_key, 'hash'}, {states_key, 'hash'}}
-  for _, pair in ipairs(wanted) do
-    local found = redis.call('TYPE', pair[1])['ok']
-    if found ~= 'none' and found ~= pair[2] then return {'type ' .. pair[1] .. ' is a ' .. found} end
+  for _, pair in ipairs({{sort, 'zset'}, {map, 'hash'}, {digests, 'hash'}, {tombs, 'zset'}, {feed_key(url), 'hash'},
+                         {counter_key, 'string'}}) do
+    wanted[#wanted + 1] = pair
   end
+end
+for _, pair in ipairs(wanted) do
+  local found = redis.call('TYPE', pair[1])['ok']
+  if found ~= 'none' and found ~= pair[2] then return {'type ' .. pair[1] .. ' is a ' .. found} end
 end
 
 local now = clock()
@@ -152,7 +155,7 @@ if part == parts then
   end
   if mine[6] then next_due = math.min(next_due, now) end
   redis.call('ZADD', schedule_key, 'XX', text(next_due), url)
-  redis.call('HDEL', host_key(host_of(mine[5] or url)), 's:' .. claim)
+  redis.call('HDEL', host, 's:' .. claim)
 else
   redis.call('HSET', feed_state, 'claim_part', part)
 end

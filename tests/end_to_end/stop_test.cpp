@@ -1,4 +1,7 @@
 // Stopping (RELIABILITY §8) and the admin listener.
+#include <chrono>
+#include <thread>
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -80,6 +83,31 @@ TEST_F(Stopping, ASecondSignalGivesTheClaimsBack) {
   const auto record = world.store.feed_records(std::vector{url});
   EXPECT_EQ((*record)[0]->claim, "");
   EXPECT_LE(*(*record)[0]->due, *world.store.now()) << "due as before";
+}
+
+TEST_F(Stopping, ASecondSignalDoesNotWaitForAHungRedis) {
+  Program worker({"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
+  ::kill(world.redis.pid(), SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // until the next claim waits for an answer
+  worker.signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=drain") != std::string::npos; }));
+  const auto from = std::chrono::steady_clock::now();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 75);
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(4));
+  ::kill(world.redis.pid(), SIGCONT);
+}
+
+TEST_F(Stopping, AnInterruptedRefreshGivesItsFeedBack) {
+  world.http.serve("/feed.xml", {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
+  const std::string url = world.http.url("/feed.xml");
+  world.store.add_feeds(std::vector{NewFeed{.feed_url = url}});
+  Program verb({"refresh", url}, world.environment);
+  world.http.wait_for_requests(1);
+  verb.signal(SIGINT);
+  EXPECT_EQ(verb.wait().exit, 130);
+  EXPECT_EQ((*world.store.feed_records(std::vector{url}))[0]->claim, "");
 }
 
 TEST_F(Stopping, ADrainHasAnEnd) {

@@ -168,6 +168,28 @@ TEST_F(Verbs, TailShowsSignalsAndHasNoHoleAfterRedisWasAway) {
   EXPECT_EQ(tail.wait().exit, 130);
 }
 
+TEST_F(Verbs, RunOnceDoesNotWaitForThePaceOfAnImport) {
+  for (const char* path : {"/1", "/2", "/3"}) world.http.serve(path, {.body = rss({{"a", "First"}})});
+  const Finished imported = world.run({"import", file("list.txt", world.http.url("/1") + "\n" + world.http.url("/2") +
+                                                                      "\n" + world.http.url("/3") + "\n")},
+                                      {{"FEEDMILL_IMPORT_RATE", "1"}});
+  ASSERT_EQ(imported.exit, 0) << imported.err;
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  EXPECT_EQ(world.count("feed_created"), 3U);
+}
+
+TEST_F(Verbs, TwoRefreshesAtOnceDoNotWaitForEachOther) {
+  world.http.serve("/slow.xml", {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
+  world.http.serve("/quick.xml", {.body = rss({{"a", "First"}})});
+  ASSERT_EQ(world.run({"add", world.http.url("/slow.xml"), world.http.url("/quick.xml")}).exit, 0);
+  world.environment["FEEDMILL_HOST_CONCURRENCY"] = "2";
+  Program slow({"refresh", world.http.url("/slow.xml")}, world.environment);
+  world.http.wait_for_requests(1);
+  const Finished quick = world.run({"refresh", world.http.url("/quick.xml")});
+  EXPECT_EQ(quick.exit, 0) << quick.err;
+  EXPECT_NE(quick.out.find("new=1"), std::string::npos) << quick.out;
+}
+
 TEST_F(Verbs, RunOnceTriesWhatIsDueOnceHostLimitsOrNot) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
   world.environment["FEEDMILL_HOST_SPACING"] = "20ms";

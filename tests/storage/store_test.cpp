@@ -375,6 +375,72 @@ TEST_F(StoreTest, GivesClaimsBackAndForeignOnesNot) {
   EXPECT_EQ(again.claims[0].due, batch.claims[0].due);
 }
 
+TEST_F(StoreTest, GivesClaimsBackForALaterTime) {
+  add();
+  const ClaimBatch batch = claim();
+  const Milliseconds later = batch.now + std::chrono::hours(24);
+  EXPECT_EQ(*store.release(batch.claims, later), 1U);
+  EXPECT_EQ(redis({"ZSCORE", "schedule", feed_url}), std::to_string(later.count()));
+  EXPECT_EQ(redis({"HEXISTS", "state:feed:" + feed_url, "claim"}), "0");
+}
+
+TEST_F(StoreTest, ABrokenKeyOfOneFeedDoesNotStopTheOthers) {
+  const std::string broken = "https://broken.org/";
+  add(broken);
+  add();
+  redis({"DEL", "state:feed:" + broken});
+  redis({"SET", "state:feed:" + broken, "x"});
+  redis({"SET", "state:host:example.org", "x"});
+  const ClaimBatch batch = claim();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  EXPECT_EQ(batch.claims[0].feed_url, feed_url);
+  EXPECT_EQ(batch.refused, std::vector{broken});
+  EXPECT_GE(std::stoll(redis({"ZSCORE", "schedule", broken})), (batch.now + std::chrono::hours(23)).count());
+}
+
+TEST_F(StoreTest, WritesNothingOfAFailureEitherWhenAKeyIsBroken) {
+  add();
+  Commit failure = plan(claim_one(), {});
+  failure.document = false;
+  failure.state.state = "failing";
+  for (const std::string key : {"state:host:example.org", "stats:feeds:states", "meta:store"}) {
+    const std::string kept = key + ":kept";
+    redis({"RENAME", key, kept});
+    redis({"SET", key, "x"});
+    const Commit* const one = &failure;
+    const auto done = store.commit(std::span(&one, 1)).front();
+    ASSERT_FALSE(done) << key;
+    EXPECT_EQ(done.error().code, StoreError::Code::refused) << key;
+    EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "state"}), "new") << key;
+    EXPECT_EQ(redis({"HEXISTS", "state:feed:" + feed_url, "claim"}), "1") << key;
+    redis({"RENAME", kept, key});
+  }
+  EXPECT_EQ(send(failure).result, Result::ok);
+}
+
+TEST_F(StoreTest, RemovingAFeedUnderWorkFreesItsHost) {
+  add();
+  ASSERT_EQ(claim().claims.size(), 1U);
+  EXPECT_EQ(redis({"HLEN", "state:host:example.org"}), "2");
+  EXPECT_TRUE(*store.remove_feed(feed_url));
+  EXPECT_EQ(redis({"HKEYS", "state:host:example.org"}), "last_start");
+}
+
+TEST_F(StoreTest, MakesSpreadFirstFetchesDueAndNothingElse) {
+  std::vector<NewFeed> feeds;
+  for (int i = 0; i < 2500; ++i) {
+    feeds.push_back({"https://a.org/" + std::to_string(i), std::chrono::hours(1) + Milliseconds(i), "", ""});
+  }
+  add();
+  refresh({});  // due in an hour as well, but not for the first time
+  ASSERT_TRUE(store.add_feeds(feeds));
+  const auto start = store.unspread();
+  ASSERT_TRUE(start);
+  EXPECT_EQ(redis({"ZCOUNT", "schedule", "-inf", std::to_string(start->count())}), "2500");
+  EXPECT_EQ(redis({"ZCARD", "schedule"}), "2501");
+  EXPECT_GE(*store.unspread(), *start);
+}
+
 TEST_F(StoreTest, WakesAFeedButNotBeforeItsFloor) {
   add();
   const std::vector<std::string> urls{feed_url, "https://no.where/"};
