@@ -26,6 +26,12 @@ struct Parts {
   bool has_time = false, has_zone = false;
 };
 
+// What four digits of a year can say.
+bool in_range(Time time) {
+  const std::chrono::year year = std::chrono::year_month_day{std::chrono::floor<days>(time)}.year();
+  return year >= std::chrono::year{1} && year <= std::chrono::year{9999};
+}
+
 std::optional<Time> to_time(Parts parts) {
   namespace chrono = std::chrono;
   if (parts.year < 1 || parts.year > 9999) return std::nullopt;
@@ -53,9 +59,7 @@ std::optional<Time> to_time(Parts parts) {
   }
   const Time time = chrono::time_point_cast<microseconds>(date) + chrono::hours{parts.hour} +
                     minutes{parts.minute - parts.zone} + chrono::seconds{parts.second} + microseconds{parts.fraction};
-  const chrono::year_month_day result{chrono::floor<days>(time)};
-  if (result.year() < chrono::year{1} || result.year() > chrono::year{9999}) return std::nullopt;
-  return time;
+  return in_range(time) ? std::optional<Time>(time) : std::nullopt;
 }
 
 // A cursor over the text; every reader either takes what it understands or leaves the cursor where it was.
@@ -338,9 +342,10 @@ std::optional<Time> parse_epoch(std::string_view text) {
     return to_time(parts);
   }
   if (negative) value = -value;
-  if (digits.size() >= 16) return Time{microseconds{value}};
-  if (digits.size() >= 12) return Time{std::chrono::milliseconds{value}};
-  return Time{std::chrono::seconds{value}};
+  const Time time = digits.size() >= 16   ? Time{microseconds{value}}
+                    : digits.size() >= 12 ? Time{std::chrono::milliseconds{value}}
+                                          : Time{std::chrono::seconds{value}};
+  return in_range(time) ? std::optional<Time>(time) : std::nullopt;
 }
 
 // Everything else: words and numbers in any order, told apart by what they look like.

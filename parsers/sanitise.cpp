@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "parsers/entities.hpp"
@@ -239,6 +240,9 @@ class Sanitiser {
         case Kind::declaration:
           if (!token.closed) text(token.text);
           break;
+        case Kind::comment:
+          if (classic_ && token.closed) comment(token.text);
+          break;
         default:
           break;
       }
@@ -274,6 +278,16 @@ class Sanitiser {
       return;
     }
     plain_text(token.text);
+  }
+
+  // Policy classic keeps comments, as feedparser does: those that every reader ends at the same place and that no old
+  // browser takes for a condition.
+  void comment(std::string_view whole) {
+    const std::string_view inside = whole.substr(4, whole.size() < 7 ? 0 : whole.size() - 7);
+    const bool odd = whole.size() < 7 || inside.starts_with('>') || inside.starts_with("->") ||
+                     inside.find("--") != npos || inside.ends_with('-') || inside.find("[if") != npos ||
+                     inside.find("[endif") != npos;
+    if (!odd && out().size() + whole.size() <= limit_) out() += whole;
   }
 
   void plain_text(std::string_view plain) {
@@ -352,10 +366,9 @@ class Sanitiser {
         continue;
       }
       if (outer.is(HtmlElement::cell)) break;
-      if (outer.name == "p" || (element.is(HtmlElement::item) && ends(element, outer))) {
-        ended = i - 1;
-        break;
-      }
+      const bool sibling = element.is(HtmlElement::item) && ends(element, outer);
+      if (outer.name == "p" || sibling) ended = i - 1;
+      if (sibling || (outer.name == "p" && !element.is(HtmlElement::item))) break;
       if (element.is(HtmlElement::item) && (outer.name == "ul" || outer.name == "ol" || outer.name == "dl")) break;
     }
     while (open_.size() > ended) close_top();
@@ -374,6 +387,8 @@ class Sanitiser {
 
   void end_tag(const HtmlToken& token) {
     const HtmlElement* element = find_html_element(local_name(token.name));
+    if (classic_ && element != nullptr && element->is(drop_) && element->is(HtmlElement::raw_text))
+      stray_end_ = out().size();
     if (element == nullptr || !element->is(keep_) || element->is(HtmlElement::empty)) return;
     const std::size_t index = html_element_index(*element);
     if (too_deep_[index] > 0) {
@@ -449,13 +464,21 @@ class Sanitiser {
 
   // Skips an element with all that is in it; what it embeds leaves a link (S2).
   void drop(const HtmlElement& element, const HtmlToken& token) {
+    if (stray_end_ && element.is(HtmlElement::raw_text)) {
+      // feedparser counts: an end tag too many lets the next element's content through, as text.
+      if (trim(std::string_view(out()).substr(*stray_end_)).empty()) out().resize(*stray_end_);
+      stray_end_.reset();
+      return;
+    }
     bool linked = embed_link(element, token);
     if (element.is(HtmlElement::empty) ||
         (token.self_closing && (options_.xhtml || !element.is(HtmlElement::raw_text)))) {
       return;
     }
     if (element.is(HtmlElement::raw_text)) {
-      if (element.name != "plaintext") tokens_.skip_raw_text(element.name);
+      if (element.name == "plaintext") return;
+      tokens_.skip_raw_text(element.name);
+      tokens_.next();  // its end tag
       return;
     }
     std::size_t depth = 1;
@@ -502,6 +525,7 @@ class Sanitiser {
   const std::size_t limit_;
   HtmlTokenizer tokens_;
   Sanitised result_;
+  std::optional<std::size_t> stray_end_;  // classic: where a script's or style's end tag came without its start tag
   std::vector<const HtmlElement*> open_;
   std::vector<std::pair<std::string, std::string>> kept_;
   std::vector<std::pair<std::size_t, std::string>> bases_;  // how many elements were open outside, and the base

@@ -86,8 +86,9 @@ INSTANTIATE_TEST_SUITE_P(
                     DateCase{"MonthOnly", "Nov. 2020", "2020-11-01T00:00:00Z"},
                     DateCase{"Seconds", "1500000000", "2017-07-14T02:40:00Z"},
                     DateCase{"Milliseconds", "1500000000500", "2017-07-14T02:40:00.5Z"},
-                    DateCase{"Words", "yesterday", ""}, DateCase{"Relative", "3 days ago", ""},
-                    DateCase{"Empty", "", ""}, DateCase{"TooFar", "Fri, 31 Dec 9999 23:59:59 -1200", ""}),
+                    DateCase{"EpochTooFar", "520555550060700", ""}, DateCase{"Words", "yesterday", ""},
+                    DateCase{"Relative", "3 days ago", ""}, DateCase{"Empty", "", ""},
+                    DateCase{"TooFar", "Fri, 31 Dec 9999 23:59:59 -1200", ""}),
     [](const auto& test) { return test.param.name; });
 
 struct DurationCase {

@@ -54,20 +54,21 @@ INSTANTIATE_TEST_SUITE_P(
                     MarkupCase{"Void", "a<br>b<br/>c<hr></br>", "a<br />b<br />c<hr />"}),
     [](const auto& test) { return test.param.name; });
 
-INSTANTIATE_TEST_SUITE_P(Nesting, Strict,
-                         testing::Values(MarkupCase{"Unclosed", "<div><b>a", "<div><b>a</b></div>"},
-                                         MarkupCase{"StrayEnd", "a</b></p></div>b", "ab"},
-                                         MarkupCase{"Crossed", "<b><i>x</b>y</i>", "<b><i>x</i></b>y"},
-                                         MarkupCase{"ImpliedParagraph", "<p>a<p>b", "<p>a</p><p>b</p>"},
-                                         MarkupCase{"ImpliedItem", "<ul><li>a<li>b</ul>",
-                                                    "<ul><li>a</li><li>b</li></ul>"},
-                                         MarkupCase{"InnerList", "<ul><li>a<ul><li>b</ul><li>c</ul>",
-                                                    "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>"},
-                                         MarkupCase{"Cells", "<table><tr><td>a<td>b<tr><td>c</table>",
-                                                    "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"},
-                                         MarkupCase{"EndTagInCell", "<b><table><tr><td>a</b>b</table></b>",
-                                                    "<b><table><tr><td>ab</td></tr></table></b>"}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Nesting, Strict,
+    testing::Values(MarkupCase{"Unclosed", "<div><b>a", "<div><b>a</b></div>"},
+                    MarkupCase{"StrayEnd", "a</b></p></div>b", "ab"},
+                    MarkupCase{"Crossed", "<b><i>x</b>y</i>", "<b><i>x</i></b>y"},
+                    MarkupCase{"ImpliedParagraph", "<p>a<p>b", "<p>a</p><p>b</p>"},
+                    MarkupCase{"ImpliedItem", "<ul><li>a<li>b</ul>", "<ul><li>a</li><li>b</li></ul>"},
+                    MarkupCase{"ParagraphInItem", "<dl><dt><p>a<dt>b</dl>", "<dl><dt><p>a</p></dt><dt>b</dt></dl>"},
+                    MarkupCase{"InnerList", "<ul><li>a<ul><li>b</ul><li>c</ul>",
+                               "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>"},
+                    MarkupCase{"Cells", "<table><tr><td>a<td>b<tr><td>c</table>",
+                               "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"},
+                    MarkupCase{"EndTagInCell", "<b><table><tr><td>a</b>b</table></b>",
+                               "<b><table><tr><td>ab</td></tr></table></b>"}),
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Attributes, Strict,
@@ -122,6 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "<a class=\"c\" href=\"http://a\" title=\"x\">b</a>"},
                     MarkupCase{"Style", "<p style='color: red; position: absolute; margin: 5px'>a</p>",
                                "<p style=\"color: red; margin: 5px;\">a</p>"},
+                    MarkupCase{"Comments", "a<!-- <b> -->c<!--[if IE]>d<![endif]--><!-->e", "a<!-- <b> -->ce"},
                     MarkupCase{"Frames", "<iframe src=x></iframe><svg><b>y</b></svg>a", "a"},
                     MarkupCase{"UnsafeUrl", "<a href='javascript:x'>a</a>", "<a href=\"\">a</a>"}),
     [](const auto& test) { return test.param.name; });
