@@ -88,7 +88,10 @@ StoreResult<std::string> Store::Impl::open() {
   }
   if (*connected) {
     ++connections;
-    if (auto loaded = load_scripts(); !loaded) return loaded.error();
+    if (auto loaded = load_scripts(); !loaded) {
+      redis.disconnect();
+      return loaded.error();
+    }
   }
   const auto memory = redis.command({"INFO", "memory"});
   if (!memory) return memory.error();

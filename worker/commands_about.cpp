@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <ares.h>
 #include <boost/json.hpp>
 #include <boost/version.hpp>
 #include <curl/curl.h>
@@ -18,7 +19,7 @@ std::vector<std::pair<std::string, std::string>> versions() {
   std::vector<std::pair<std::string, std::string>> list;
   list.emplace_back("feedmill", FEEDMILL_VERSION);
   list.emplace_back("libcurl", curl->version);
-  list.emplace_back("c-ares", curl->ares == nullptr ? "not used" : curl->ares);
+  list.emplace_back("c-ares", ares_version(nullptr));
   list.emplace_back("hiredis", FEEDMILL_HIREDIS_VERSION);
   list.emplace_back("pugixml", FEEDMILL_PUGIXML_VERSION);
   list.emplace_back("simdjson", FEEDMILL_SIMDJSON_VERSION);

@@ -48,6 +48,7 @@ ParseAnswer parse_file(const ParseVerb& verb) {
   hints.content_location = header(verb, "Content-Location");
   hints.content_language = header(verb, "Content-Language");
   hints.html = verb.html;
+  hints.whole_values = true;  // caps are the store's: here the whole document is wanted
   const auto feed = read_feed(*body, hints);
   if (feed.has_error()) {
     const std::string name = verb.file == "-" ? "stdin" : visible(verb.file);

@@ -232,7 +232,8 @@ asio::awaitable<bool> Refresher::worth_waiting(const StoreError& error, int atte
   using Code = StoreError::Code;
   if (error.code == Code::refused || error.code == Code::bug || error.code == Code::unsupported) co_return false;
   static thread_local std::minstd_rand random{std::random_device()()};
-  const Milliseconds longest = std::min(Milliseconds(50) * (1 << std::min(attempt, 7)), Milliseconds(5000));
+  Milliseconds longest = std::min(Milliseconds(50) * (1 << std::min(attempt, 7)), Milliseconds(5000));
+  if (error.code == Code::out_of_memory || error.code == Code::misconfigured) longest = Milliseconds(5000);
   const Milliseconds wait(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random));
   if (std::chrono::steady_clock::now() + wait >= deadline) co_return false;
   asio::steady_timer timer(co_await asio::this_coro::executor, wait);

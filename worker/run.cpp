@@ -208,9 +208,12 @@ class Process {
     if (server_ != nullptr) server_->interrupt();
     if (interrupted_) co_return exits::interrupted;
     switch (end) {
-      case Worker::End::clean: co_return exits::done;
-      case Worker::End::claims_left: co_return exits::unfinished;
-      case Worker::End::store_away: co_return exits::unavailable;
+      case Worker::End::clean:
+        co_return exits::done;
+      case Worker::End::claims_left:
+        co_return exits::unfinished;
+      case Worker::End::store_away:
+        co_return exits::unavailable;
     }
     co_return exits::bug;
   }

@@ -18,12 +18,12 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr Milliseconds overdue_after{2'000};      // later than this a feed counts against the catch-up rate
-constexpr std::size_t max_claims_per_call = 100;  // RELIABILITY L1
-constexpr Milliseconds after_bug = std::chrono::hours(1);       // SECURITY Q4
-constexpr Milliseconds patience{30'000};  // of a worker with a scope, for a store that is away
-constexpr std::size_t max_selected = 500;         // feeds named in one claim call
-constexpr Milliseconds gather{10};                // how long free lanes are gathered before one claim takes them all
+constexpr Milliseconds overdue_after{2'000};               // later than this a feed counts against the catch-up rate
+constexpr std::size_t max_claims_per_call = 100;           // RELIABILITY L1
+constexpr Milliseconds after_bug = std::chrono::hours(1);  // SECURITY Q4
+constexpr Milliseconds patience{30'000};                   // of a worker with a scope, for a store that is away
+constexpr std::size_t max_selected = 500;                  // feeds named in one claim call
+constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
 std::string what(const std::exception_ptr& error) {
   try {

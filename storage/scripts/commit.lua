@@ -44,7 +44,8 @@ for _, pair in ipairs(wanted) do
 end
 
 local now = clock()
-local signal, finish_signals = signal_writer(now, stream_cap)
+-- The last argument is the number 0 when the feed has no signal of its own.
+local signal, finish_signals = signal_writer(now, stream_cap, keep or ARGV[#ARGV] ~= '0')
 
 local state = take_list(2)
 local feed = take_list(2)

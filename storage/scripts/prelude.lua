@@ -30,11 +30,18 @@ end
 
 -- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is the
 -- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
--- A record without a channel is internal: in the stream only.
-local function signal_writer(now, stream_cap)
+-- A record without a channel is internal: in the stream only. `wanted`: there is something to write.
+local function signal_writer(now, stream_cap, wanted)
   local last = redis.call('HGET', meta_key, 'last_signal') or '0-0'
   local ms, n = string.match(last, '^(%d+)-(%d+)$')
-  ms, n = tonumber(ms), tonumber(n)
+  ms, n = tonumber(ms) or 0, tonumber(n) or 0
+  -- Should meta:store have been lost or restored, the stream itself knows better, and XADD must not fail half-way.
+  local newest = wanted and redis.call('XREVRANGE', signals_key, '+', '-', 'COUNT', 1)[1]
+  if newest then
+    local newest_ms, newest_n = string.match(newest[1], '^(%d+)-(%d+)$')
+    newest_ms, newest_n = tonumber(newest_ms), tonumber(newest_n)
+    if newest_ms > ms or (newest_ms == ms and newest_n > n) then last, ms, n = newest[1], newest_ms, newest_n end
+  end
   local written = 0
   local function signal(kind, entity_type, entity_id, tail, channel)
     if now > ms then ms, n = now, 1 else n = n + 1 end

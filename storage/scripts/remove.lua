@@ -17,7 +17,7 @@ end
 redis.call('ZREM', schedule_key, url)
 
 local now = clock()
-local signal, finish_signals = signal_writer(now, stream_cap)
+local signal, finish_signals = signal_writer(now, stream_cap, true)
 for _, id in ipairs(redis.call('ZRANGE', sort_key(url), 0, 99)) do
   local guid_json = delete_post(url, id)
   signal('post_trimmed', 'post', '"' .. id .. '"', deletion(now, url_json, guid_json, 'feed_removed'))

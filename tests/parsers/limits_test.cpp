@@ -1,6 +1,6 @@
 // Hostile sizes (SECURITY §3, L1): what is deep, wide or long costs no more than it weighs and ends in an answer.
-#include <ctime>
 #include <cstdint>
+#include <ctime>
 #include <sys/syscall.h>
 
 #include <gtest/gtest.h>

@@ -259,6 +259,15 @@ TEST_F(StoreTest, SendsOneSignalEachWithAnUnbrokenChain) {
   EXPECT_EQ(*store.last_signal(), last);
 }
 
+TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
+  add();
+  refresh({post("a", 100)});
+  redis({"HDEL", "meta:store", "last_signal"});
+  redis({"XADD", "stream:signals", "9999999999999-7", "type", "x", "json", "{}"});
+  EXPECT_EQ(refresh({post("b", 200), post("a", 100)}).created, 1U);
+  EXPECT_EQ(*store.last_signal(), "9999999999999-8");
+}
+
 TEST_F(StoreTest, PublishesWhatStandsInTheStream) {
   add();
   Redis listener(*parse_redis_url(server.url()), Milliseconds(5000));

@@ -287,7 +287,8 @@ std::string write_atom03(const Blog& blog, const std::string& base, const std::v
 
 std::string write_json(const Blog& blog, const std::string& base, const std::vector<Post>& posts, bool newer) {
   std::string text = "{\n  \"version\": \"https://jsonfeed.org/version/1" + std::string(newer ? ".1" : "") +
-                     "\",\n  \"title\": " + in_quotes(blog.title) + ",\n  \"description\": " + in_quotes(blog.description) +
+                     "\",\n  \"title\": " + in_quotes(blog.title) +
+                     ",\n  \"description\": " + in_quotes(blog.description) +
                      ",\n  \"home_page_url\": " + in_quotes(base + "/") +
                      ",\n  \"feed_url\": " + in_quotes(self_of(blog, base)) + ",\n  \"items\": [";
   for (std::size_t i = 0; i < posts.size(); ++i) {
@@ -295,7 +296,8 @@ std::string write_json(const Blog& blog, const std::string& base, const std::vec
     const std::string link = link_of(blog, base, post);
     const std::string author = "{\"name\": " + in_quotes(post.author) + "}";
     text += std::string(i == 0 ? "" : ",") + "\n    {\"id\": " + in_quotes(link) + ", \"url\": " + in_quotes(link) +
-            ", \"title\": " + in_quotes(post.title) + ",\n     \"date_published\": " + in_quotes(rfc3339(post.published)) +
+            ", \"title\": " + in_quotes(post.title) +
+            ",\n     \"date_published\": " + in_quotes(rfc3339(post.published)) +
             ", \"date_modified\": " + in_quotes(rfc3339(post.updated)) +
             (newer ? ", \"authors\": [" + author + "]" : ", \"author\": " + author) + ", \"tags\": [" +
             in_quotes(post.category) + "],\n     \"content_html\": " + in_quotes(html_of(post)) + "}";
