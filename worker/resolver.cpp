@@ -436,6 +436,10 @@ Resolver::Resolver(asio::any_io_executor executor, ResolverOptions options)
 Resolver::~Resolver() = default;
 
 asio::awaitable<Answer> Resolver::resolve(std::string host, steady_clock::time_point deadline) {
+  if (host == "localhost" || host.ends_with(".localhost")) {  // RFC 6761 §6.3: with or without a hosts file
+    Addresses loopback{"::1", "127.0.0.1"};
+    co_return std::move(loopback);
+  }
   if (auto known = impl_->known(host)) co_return std::move(*known);
   if (impl_->circuit_open(host)) {
     co_return ResolveError{Reason::dns_timeout, "the name servers of its domain have not answered for a while"};

@@ -210,11 +210,13 @@ TEST_F(ResolverTest, ReadsItsConfigurationAgain) {
   EXPECT_EQ(resolver.queries(), 2u);
 }
 
-TEST_F(ResolverTest, KnowsTheHostsFile) {
+TEST_F(ResolverTest, KnowsLocalhostWithoutAskingAnybody) {
   Resolver resolver(context.get_executor(), options());
-  const Addresses addresses = found(resolver, "localhost");
-  EXPECT_NE(std::ranges::find(addresses, "127.0.0.1"), addresses.end());
-  EXPECT_EQ(names.count("localhost"), 0u);
+  for (const char* const name : {"localhost", "feeds.localhost"}) {
+    const Addresses addresses = found(resolver, name);
+    EXPECT_NE(std::ranges::find(addresses, "127.0.0.1"), addresses.end());
+    EXPECT_EQ(names.count(name), 0u);
+  }
 }
 
 TEST(IsAddress, NeedsNoResolving) {
