@@ -612,6 +612,10 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
       return fail(Reason::limit_body);
     case CURLE_OUT_OF_MEMORY:  // also libcurl's own limit on a line of the header, before we see it
       return headers_done_ ? fail(Reason::worker_memory) : failure(Reason::limit_header, "more header than is read");
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE:  // what newer ones say of such a line
+      return failure(Reason::limit_header, "more header than is read");
+#endif
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
