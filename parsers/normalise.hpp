@@ -18,4 +18,7 @@ struct NormaliseOptions {
 /// fills author and guid, and applies the caps of SECURITY §3.
 void normalise(Feed& feed, const NormaliseOptions& options);
 
+/// Counts a flaw.
+void add_flaw(Feed& feed, Flaw flaw, std::size_t count = 1);
+
 }  // namespace feedmill
