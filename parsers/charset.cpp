@@ -16,6 +16,8 @@
 namespace feedmill {
 namespace {
 
+using std::operator""sv;
+
 // Latin letters of windows-1252 above 0x7F, as code points; 0x80–0x9F from the table of entities.cpp.
 std::uint32_t windows_1252_character(unsigned char byte) {
   return byte < 0xA0 ? repaired_character(byte) : byte;
@@ -99,6 +101,7 @@ class Iconv {
   Iconv(const Iconv&) = delete;
   Iconv& operator=(const Iconv&) = delete;
 
+  // POSIX says so.  NOLINTNEXTLINE(performance-no-int-to-ptr)
   bool valid() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
 
   // Everything that decodes; `bad` counts bytes that did not, each of which became U+FFFD.
@@ -173,7 +176,6 @@ std::optional<std::string> decode_as(std::string_view bytes, const std::string& 
 
 // The family that a document's first bytes show: label of its UTF-16 or UTF-32 form, "" for ASCII's relatives.
 std::string_view family(std::string_view body) {
-  using std::operator""sv;
   if (body.starts_with("\0\0\0<"sv)) return "utf-32be";
   if (body.starts_with("<\0\0\0"sv)) return "utf-32le";
   if (body.starts_with("\0<"sv)) return "utf-16be";
@@ -185,7 +187,6 @@ struct Mark {
   std::string_view bytes, label;
 };
 
-using std::operator""sv;
 constexpr Mark marks[] = {{"\xEF\xBB\xBF"sv, "utf-8"},
                           {"\0\0\xFE\xFF"sv, "utf-32be"},
                           {"\xFF\xFE\0\0"sv, "utf-32le"},
@@ -308,10 +309,17 @@ bool may_hold_mojibake(std::string_view text) {
 
 struct Candidate {
   std::string label;
-  std::string_view from;
+  EncodingRule from;
 };
 
 }  // namespace
+
+std::string_view rule_name(EncodingRule rule) {
+  constexpr std::string_view names[] = {"the byte order mark", "the Content-Type header",
+                                        "the XML declaration", "the first bytes",
+                                        "the default",         "what the bytes look like"};
+  return names[static_cast<std::size_t>(rule)];
+}
 
 std::string_view charset_parameter(std::string_view content_type) {
   std::string_view rest = content_type;
@@ -336,14 +344,14 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
   for (const Mark& mark : marks) {
     if (body.starts_with(mark.bytes)) {
       body.remove_prefix(mark.bytes.size());
-      candidates.push_back({std::string(mark.label), "the byte order mark"});
+      candidates.push_back({std::string(mark.label), EncodingRule::byte_order_mark});
       wide = mark.label == "utf-8" ? std::string_view{} : mark.label;
       break;
     }
   }
   if (wide.empty()) wide = family(body);
   // A label of the UTF-16 or UTF-32 family must fit the width of the bytes, and its byte order is what they show.
-  const auto add = [&](std::string_view raw, std::string_view from) {
+  const auto add = [&](std::string_view raw, EncodingRule from) {
     std::string label = normal_label(raw);
     if (label.empty()) return;
     const std::string name = iconv_name(label);
@@ -353,12 +361,12 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     }
     candidates.push_back({std::move(label), from});
   };
-  add(charset_parameter(content_type), "the Content-Type header");
+  add(charset_parameter(content_type), EncodingRule::content_type);
   const std::string narrowed = wide.empty() ? std::string{} : narrow(body, wide);
-  add(declared_encoding(wide.empty() ? body.substr(0, 1024) : narrowed), "the XML declaration");
+  add(declared_encoding(wide.empty() ? body.substr(0, 1024) : narrowed), EncodingRule::declaration);
   const bool declared = !candidates.empty();
-  if (!wide.empty()) candidates.push_back({std::string(wide), "the first bytes"});
-  candidates.push_back({"utf-8", "the default"});
+  if (!wide.empty()) candidates.push_back({std::string(wide), EncodingRule::first_bytes});
+  candidates.push_back({"utf-8", EncodingRule::standard});
 
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
@@ -372,7 +380,8 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     result.text = *std::move(text);
     result.encoding = candidate.label;
     result.replaced = bad;
-    if (i > 0 && declared && candidate.from != "the first bytes") {
+    result.rule = candidate.from;
+    if (i > 0 && declared && candidate.from != EncodingRule::first_bytes) {
       const bool same = iconv_name(candidates.front().label) == name;
       if (!same) result.bozo = Bozo::encoding_override;
     }
@@ -394,6 +403,7 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
       result.replaced = bad;
     } else {
       result.encoding = detect_charset(body);
+      result.rule = EncodingRule::detected;
       bad = 0;
       result.text = decode_as(body, result.encoding, bad).value_or(std::string{});
       result.replaced = bad;
@@ -401,9 +411,14 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     result.bozo = Bozo::encoding_override;
   }
   if (result.bozo != Bozo::none) {
-    result.detail = declared ? candidates.front().label + " was named by " + std::string(candidates.front().from) +
-                                   ", " + result.encoding + " was used"
-                             : "no encoding was named, " + result.encoding + " was used";
+    if (declared && iconv_name(candidates.front().label) != iconv_name(result.encoding)) {
+      result.named = candidates.front().label;
+      result.named_by = candidates.front().from;
+    }
+    result.detail = declared
+                        ? candidates.front().label + " was named by " +
+                              std::string(rule_name(candidates.front().from)) + ", " + result.encoding + " was used"
+                        : "no encoding was named, " + result.encoding + " was used";
   }
   if (result.text.starts_with("\xEF\xBB\xBF")) result.text.erase(0, 3);
   const bool changed = clean(result.text, result.dropped);

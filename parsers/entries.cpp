@@ -17,6 +17,7 @@ Time date_of(const Entry& entry) {
 }  // namespace
 
 Entry& new_entry(Feed& feed) {
+  ++feed.account.entries;
   if (feed.entries.size() >= max_entries + slack) keep_newest(feed.entries);
   return feed.entries.emplace_back();
 }

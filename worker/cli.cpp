@@ -314,12 +314,12 @@ class Tree {
   }
 
   void documents() {
-    auto [parse, parsed] =
-        verb<ParseVerb>("parse", "Read a feed document and print it as JSON; no Redis, no network",
-                        "feedmill parse --url https://example.org/feed.xml feed.xml", [](const ParseVerb& arguments) {
-                          if (arguments.file.empty() && !arguments.pipe) refuse("FILE is missing (- for stdin)");
-                          if (!arguments.file.empty() && arguments.pipe) refuse("FILE and --pipe exclude each other");
-                        });
+    auto [parse, parsed] = verb<ParseVerb>(
+        "parse", "Read a feed document and print it as JSON, or explain it; no Redis, no network",
+        "feedmill parse --explain --url https://example.org/feed.xml feed.xml", [](const ParseVerb& arguments) {
+          if (arguments.file.empty() && !arguments.pipe) refuse("FILE is missing (- for stdin)");
+          if (!arguments.file.empty() && arguments.pipe) refuse("FILE and --pipe exclude each other");
+        });
     parse->add_option("FILE", parsed->file, "The response body; - for stdin");
     parse->add_option("--url", parsed->url, "Where it came from: the base of relative links")->type_name("URL");
     parse->add_option("--content-type", parsed->content_type, "Its Content-Type header")->type_name("TYPE");
@@ -345,6 +345,8 @@ class Tree {
             "strict or classic")
         ->type_name("POLICY")
         ->excludes(raw);
+    parse->add_flag("--explain", parsed->explain,
+                    "Say in words what was repaired and which rule decided, in place of the document");
     parse->add_flag("--pipe", parsed->pipe, "Answer JSON requests, a line each, from stdin");
   }
 

@@ -81,7 +81,7 @@ struct ParseVerb {
   std::string url, content_type;
   std::vector<std::pair<std::string, std::string>> headers;
   HtmlPolicy html = HtmlPolicy::strict;
-  bool pipe = false;
+  bool pipe = false, explain = false;
 };
 struct ConfigShowVerb {
   bool origin = false, changed = false;

@@ -548,6 +548,19 @@ TEST(Parse, PrintsADocumentOrSaysWhyNot) {
   EXPECT_EQ(text_of(answer(R"({"argv":[")" + bad + "\"]}"), "rc"), "65");
   EXPECT_EQ(text_of(answer(R"({"argv":["--nonsense"]})"), "rc"), "64");
   EXPECT_EQ(text_of(answer("nonsense"), "rc"), "64");
+
+  std::ofstream(good) << "<rss version=\"2.0\"><channel><title>T</title><item><title>a\xE2\x80\xAE</title>"
+                         "<pubDate>\xE2\x80\xAEsoon</pubDate></item></channel></rss>";
+  const Outcome words = feedmill_says({"parse", "--explain", good});
+  EXPECT_EQ(words.exit, 0) << words.err;
+  EXPECT_EQ(words.out.substr(0, 14), "format: rss20,") << words.out;
+  EXPECT_NE(words.out.find("kept as text only: entry 1 (\"\\u{202E}soon\")\n"), std::string::npos) << words.out;
+  const auto statements = rows(feedmill_says({"parse", "--explain", "--json", good}).out);
+  ASSERT_EQ(statements.size(), static_cast<std::size_t>(std::count(words.out.begin(), words.out.end(), '\n')));
+  EXPECT_EQ(statements.at(0).at("schema"), 1);
+  EXPECT_EQ(text_of(statements.at(0), "topic"), "format");
+  EXPECT_EQ(text_of(answer(R"({"argv":["--explain",")" + good + "\"]}"), "out"), words.out);
+  EXPECT_EQ(feedmill_says({"parse", "--explain", bad}).exit, 65);
   std::filesystem::remove_all(directory);
 }
 
