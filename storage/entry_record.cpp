@@ -149,6 +149,8 @@ EntryRecord entry_record(const Entry& entry) {
   fields.add("canonical_url", canonical_address(entry));
   fields.add("author", entry.author);
   fields.add("summary", entry.summary.value);
+  if (!entry.summary.value.empty() && entry.summary.type != "text/plain")
+    fields.add("summary_type", entry.summary.type);
   const Content* const content = best_content(entry);
   if (content != nullptr) {
     fields.add("content", content->value);

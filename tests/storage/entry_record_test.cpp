@@ -43,6 +43,7 @@ TEST(EntryRecords, HoldTheDocumentedFields) {
   EXPECT_EQ(value(record.fields, "enclosures"),
             R"([{"url":"https://example.org/a.mp3","type":"audio/mpeg","length":5}])");
   EXPECT_EQ(value(record.fields, "language"), "(none)");
+  EXPECT_EQ(value(record.fields, "summary_type"), "text/html");
   EXPECT_EQ(value(record.fields, "summary_text"), "short");
   EXPECT_EQ(value(record.fields, "canonical_url"), "https://example.org/1");
   EXPECT_EQ(value(record.fields, "truncated"), "(none)");
@@ -115,6 +116,20 @@ TEST(EntryRecords, StayBelowTwoMebibytes) {
   EXPECT_EQ(value(fields, "content").size(), std::size_t{1} << 20);
   EXPECT_EQ(value(fields, "extensions"), "(none)");
   EXPECT_EQ(value(fields, "truncated"), "extensions");
+}
+
+// Readers show as HTML what is named so; all else they escape.
+TEST(EntryRecords, SayWhetherASummaryIsMarkup) {
+  const auto feed = read_feed(
+      "<feed xmlns='http://www.w3.org/2005/Atom'><entry><id>1</id><summary>&lt;script></summary></entry>"
+      "<entry><id>2</id><summary type='html'>&lt;script>x&lt;/script>y</summary></entry></feed>",
+      {});
+  const Fields plain = entry_record(feed.value().entries.at(0)).fields;
+  EXPECT_EQ(value(plain, "summary"), "<script>");
+  EXPECT_EQ(value(plain, "summary_type"), "(none)");
+  const Fields markup = entry_record(feed.value().entries.at(1)).fields;
+  EXPECT_EQ(value(markup, "summary"), "y");
+  EXPECT_EQ(value(markup, "summary_type"), "text/html");
 }
 
 TEST(EntryRecords, TakeTheUpdatedDateFirst) {
