@@ -9,6 +9,7 @@
 #include <simdjson.h>
 
 #include "parsers/charset_detect.hpp"
+#include "parsers/charset_hz.hpp"
 #include "parsers/charset_tables.hpp"
 #include "parsers/entities.hpp"
 #include "parsers/strings.hpp"
@@ -159,6 +160,15 @@ bool valid_utf8(std::string_view bytes) {
   return simdjson::validate_utf8(bytes.data(), bytes.size());
 }
 
+// U+E000 to U+F8FF, of UTF-8.
+bool has_private_characters(std::string_view text) {
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    if (lead == 0xEE || (lead == 0xEF && static_cast<unsigned char>(text[at + 1]) < 0xA4)) return true;
+  }
+  return false;
+}
+
 // Decodes as `label` says; nothing when the label is unknown. `bad`: sequences that did not decode.
 std::optional<std::string> decode_as(std::string_view bytes, const std::string& label, std::size_t& bad) {
   const std::string name = iconv_name(label);
@@ -168,10 +178,17 @@ std::optional<std::string> decode_as(std::string_view bytes, const std::string& 
     return replace_invalid(bytes, bad);
   }
   if (name == "CP1252") return decode_windows_1252(bytes);
+  if (name == "HZ") return decode_as(hz_to_gb2312(bytes), "gb18030", bad);
   if (const ByteTable* table = find_byte_table(name)) return decode_bytes(bytes, *table);
   Iconv converter(name);
   if (!converter.valid()) return std::nullopt;
-  return converter.convert(bytes, bad);
+  std::string text = converter.convert(bytes, bad);
+  if (name == "CP950" && has_private_characters(text)) {  // kana and Cyrillic, which Microsoft's table leaves open
+    std::size_t bad_there = 0;
+    std::optional<std::string> there = decode_as(bytes, "big5", bad_there);
+    if (there && bad_there == 0) return there;
+  }
+  return text;
 }
 
 // The family that a document's first bytes show: label of its UTF-16 or UTF-32 form, "" for ASCII's relatives.
