@@ -11,7 +11,9 @@ namespace {
 bool read_atom_link(const Reading& in) {
   Link link;
   link.href = in.url("href");
-  if (link.href.empty() && in.xml.has_attribute(in.node, "href")) link.href = in.xml.effective_base();  // RFC 3986 §4.4
+  if (link.href.empty() && in.xml.has_attribute(in.node, "href") && in.attribute("href").empty()) {
+    link.href = in.xml.effective_base();  // RFC 3986 §4.4; but an unsafe address is none
+  }
   if (link.href.empty()) link.href = in.url();  // RSS's form, in another format
   link.rel = in.attribute("rel");
   link.type = in.attribute("type");
