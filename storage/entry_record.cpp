@@ -10,15 +10,11 @@
 #include <xxhash.h>
 
 #include "parsers/document_json.hpp"
+#include "parsers/entry_values.hpp"
 #include "parsers/limits.hpp"
-#include "parsers/strings.hpp"
-#include "parsers/text.hpp"
-#include "parsers/url.hpp"
 
 namespace feedmill {
 namespace {
-
-constexpr std::size_t max_excerpt = 300;  // bytes of summary_text, which is for lists: two lines or three
 
 /// Collects the fields of one entry, within the cap on all of them together.
 class Collector {
@@ -36,6 +32,10 @@ class Collector {
     }
   }
   void cut(std::string_view name) {
+    for (std::size_t at = truncated_.find(name); at != std::string::npos; at = truncated_.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      if ((at == 0 || truncated_[at - 1] == ' ') && (end == truncated_.size() || truncated_[end] == ' ')) return;
+    }
     if (!truncated_.empty()) truncated_ += ' ';
     truncated_ += name;
   }
@@ -63,41 +63,6 @@ class Collector {
   std::string truncated_;
 };
 
-bool is_markup(std::string_view type) {
-  return type == "text/html" || type == "application/xhtml+xml";
-}
-
-/// The start of a post as plain text, "" when it has none: of its summary, else of its content.
-std::string excerpt(const Entry& entry, const Content* content) {
-  const bool summary = !entry.summary.value.empty();
-  if (!summary && content == nullptr) return {};
-  const std::string& value = summary ? entry.summary.value : content->value;
-  if (is_markup(summary ? entry.summary.type : content->type)) return plain_text(value, max_excerpt);
-  std::string text = fold_space(std::string_view(value).substr(0, 4 * max_excerpt));
-  text.resize(utf8_prefix(text, max_excerpt).size());
-  return text;
-}
-
-/// What the post is known by elsewhere: the address that it names canonical, else its link, without tracking.
-std::string canonical_address(const Entry& entry) {
-  const auto named = std::find_if(entry.links.begin(), entry.links.end(), [](const Link& link) {
-    return iequals(link.rel, "canonical") && is_http_url(link.href);
-  });
-  const std::string& link = named == entry.links.end() ? entry.link : named->href;
-  return is_http_url(link) ? canonical_url(link) : std::string{};
-}
-
-/// The content a reader shows: the first with markup, else the first with text.
-const Content* best_content(const Entry& entry) {
-  const Content* best = nullptr;
-  for (const Content& content : entry.content) {
-    if (content.value.empty()) continue;
-    if (is_markup(content.type)) return &content;
-    if (best == nullptr) best = &content;
-  }
-  return best;
-}
-
 std::string rfc3339(const Date& date) {
   if (!date.time) return {};
   const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
@@ -110,6 +75,10 @@ std::string rfc3339(const Date& date) {
 std::optional<std::int64_t> seconds_of(const Date& date) {
   if (!date.time) return std::nullopt;
   return std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
+}
+
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n';
 }
 
 }  // namespace
@@ -156,7 +125,7 @@ EntryRecord entry_record(const Entry& entry) {
     fields.add("content", content->value);
     fields.add("content_type", content->type);
   }
-  fields.add("summary_text", excerpt(entry, content));
+  fields.add("summary_text", summary_text(entry));
   fields.add("date_published", rfc3339(entry.published));
   fields.add("date_updated", rfc3339(entry.updated));
   fields.add("language", entry.language);

@@ -113,6 +113,8 @@ TEST(EntryRecords, StayBelowTwoMebibytes) {
   std::size_t total = 0;
   for (const auto& [name, text] : fields) total += name.size() + text.size();
   EXPECT_LE(total, std::size_t{2} << 20);
+  entry.truncated = "title extensions";
+  EXPECT_EQ(value(entry_record(entry).fields, "truncated"), "title extensions");
   EXPECT_EQ(value(fields, "content").size(), std::size_t{1} << 20);
   EXPECT_EQ(value(fields, "extensions"), "(none)");
   EXPECT_EQ(value(fields, "truncated"), "extensions");
