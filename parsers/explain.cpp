@@ -314,7 +314,7 @@ class Explainer {
     Parts parts;
     parts.add(element, "from a link element, those for HTML first");
     parts.add(permalink, "from a guid that is a permalink");
-    parts.add(other, "from feedburner:origLink or external_url");
+    parts.add(other, "from feedburner:origLink, external_url and the like");
     if (!parts.empty()) say("link", parts.take());
     if (none.count() > 0) say("link", "without link: " + none.take());
   }

@@ -59,6 +59,12 @@ TEST(Enclosures, AreListedOnce) {
   EXPECT_EQ(feed.entries[0].enclosures[0].length, 5U);
 }
 
+TEST(Dates, ThatCannotBeReadKeepTheirText) {
+  const Entry entry = read("<item><pubDate> gestern </pubDate></item>").entries.at(0);
+  EXPECT_FALSE(entry.published.time.has_value());
+  EXPECT_EQ(entry.published.raw, "gestern");
+}
+
 TEST(Caps, NameEachFieldThatLostSomething) {  // SECURITY §3
   std::string item = "<item><title>" + std::string(8191, 'a') + "\xC3\xA9</title><link>http://a.example/" +
                      std::string(2048, 'b') + "</link><author>" + std::string(2000, 'c') +
