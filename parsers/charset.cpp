@@ -17,7 +17,7 @@
 namespace feedmill {
 namespace {
 
-using std::operator""sv;
+using namespace std::string_view_literals;
 
 // Latin letters of windows-1252 above 0x7F, as code points; 0x80–0x9F from the table of entities.cpp.
 std::uint32_t windows_1252_character(unsigned char byte) {

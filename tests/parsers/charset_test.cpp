@@ -5,7 +5,7 @@
 namespace feedmill {
 namespace {
 
-using std::operator""sv;
+using namespace std::string_view_literals;
 
 struct CharsetCase {
   const char* name;
