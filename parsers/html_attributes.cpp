@@ -1,7 +1,6 @@
 #include "parsers/html_attributes.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
 
 #include "parsers/sanitise.hpp"
 #include "parsers/strings.hpp"
@@ -26,20 +25,55 @@ bool contains(const List& list, std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
+// A whole number in `digits` of at most `most`, without further ado; an empty one is none.
+bool is_number(std::string_view digits, unsigned most) {
+  unsigned value = 0;
+  for (const char c : digits) {
+    if (!is_digit(c) || value > most) return false;
+    value = value * 10 + static_cast<unsigned>(c - '0');
+  }
+  return !digits.empty() && value <= most;
+}
+
+bool is_ipv4(std::string_view text) {
+  int parts = 0;
+  for (bool more = true; more; ++parts) {
+    more = text.find('.') != npos;
+    if (!is_number(take_until(text, '.'), 255)) return false;
+  }
+  return parts == 4;
+}
+
+// The 16-bit groups that part of an IPv6 address has, two for an IPv4 address at its end; 9 when it is none.
+int ipv6_groups(std::string_view text, bool at_end) {
+  int groups = 0;
+  for (bool more = !text.empty(); more && groups <= 8;) {
+    more = text.find(':') != npos;
+    const std::string_view group = take_until(text, ':');
+    const bool hex = !group.empty() && group.size() <= 4 &&
+                     std::all_of(group.begin(), group.end(), [](char c) { return hex_value(c) >= 0; });
+    if (!hex && (more || !at_end || !is_ipv4(group))) return 9;
+    groups += hex ? 1 : 2;
+  }
+  return groups;
+}
+
+// RFC 4291 §2.2: eight groups, or fewer around one "::".
+bool is_ipv6(std::string_view text) {
+  const std::size_t gap = text.find("::");
+  if (gap == npos) return ipv6_groups(text, true) == 8;
+  return ipv6_groups(text.substr(0, gap), false) + ipv6_groups(text.substr(gap + 2), true) < 8;
+}
+
 // Whether a host and port are what every browser can go to: no code point that the URL standard forbids in hosts, no
 // escapes, addresses in full. Letters beyond ASCII are the reader's to encode.
 bool is_plain_authority(std::string_view authority) {
   const std::size_t colon = authority.ends_with(']') ? npos : authority.rfind(':');
   const std::string_view port = colon == npos ? std::string_view{} : authority.substr(colon + 1);
   const std::string_view host = authority.substr(0, colon);
-  if (port.size() > 5 || !std::all_of(port.begin(), port.end(), is_digit)) return false;
-  if (!port.empty() && std::stoul(std::string(port)) > 65535) return false;
-  unsigned char address[16];
-  if (host.starts_with('[')) {
-    return host.ends_with(']') &&
-           inet_pton(AF_INET6, std::string(host.substr(1, host.size() - 2)).c_str(), address) == 1;
-  }
-  constexpr std::string_view forbidden = "\"#%/:<>?@[\\]^`{|}\x7f";
+  if (!port.empty() && !is_number(port, 65535)) return false;
+  if (host.starts_with('[')) return host.ends_with(']') && is_ipv6(host.substr(1, host.size() - 2));
+  constexpr std::string_view forbidden = "#%/:<>?@[\\]^|\x7f";
   for (const char c : host) {
     if (static_cast<unsigned char>(c) <= 0x20 || forbidden.find(c) != npos) return false;
   }
@@ -47,7 +81,7 @@ bool is_plain_authority(std::string_view authority) {
   const std::string_view last = name.substr(name.rfind('.') + 1);
   if (last.empty()) return false;
   const bool numeric = std::all_of(last.begin(), last.end(), is_digit) || istarts_with(last, "0x");
-  return !numeric || inet_pton(AF_INET, std::string(name).c_str(), address) == 1;
+  return !numeric || is_ipv4(name);
 }
 
 // `srcset`: candidates "URL descriptor", each URL checked; those that fail go.

@@ -1,6 +1,5 @@
 #include "tests/browser/chromium.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
