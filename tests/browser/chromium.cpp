@@ -13,8 +13,6 @@
 #include <spawn.h>
 #include <unistd.h>
 
-extern char** environ;
-
 namespace feedmill::test {
 
 std::filesystem::path find_chromium() {
@@ -23,7 +21,7 @@ std::filesystem::path find_chromium() {
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
     for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
-      const std::filesystem::path program = std::filesystem::path(folder) / name;
+      std::filesystem::path program = std::filesystem::path(folder) / name;
       if (access(program.c_str(), X_OK) == 0) return program;
     }
   }
@@ -60,6 +58,7 @@ Chromium::Chromium(const std::filesystem::path& program, const std::string& url,
                                  "--user-data-dir=" + (profile_ / "profile").string(),
                                  url};
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const std::string err = profile_ / "err";
