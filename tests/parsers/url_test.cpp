@@ -95,11 +95,13 @@ TEST(Url, StaysAsItIsWithoutAnAbsoluteBase) {
 
 TEST(Url, IsUnsafeWhenItsSchemeMayRun) {
   for (const char* url : {"javascript:alert(1)", " JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "\x01javascript:x",
-                          "data:text/html,x", "vbscript:x", "file:///etc/passwd", "about:blank", "unknown:x"}) {
+                          "data:text/html,x", "vbscript:x", "file:///etc/passwd", "about:blank", "unknown:x",
+                          "\xC2\xA0javascript:x", "java\xE2\x80\x8Bscript:x", "a b:c", "%6aavascript:x"}) {
     EXPECT_FALSE(is_safe_url(url)) << url;
   }
   for (const char* url :
-       {"http://a", "HTTPS://a", "mailto:a@b", "ftp://a", "/a:b", "a?b:c", "tag:a,2004:b", "magnet:?x"}) {
+       {"http://a", "HTTPS://a", "mailto:a@b", "ftp://a", "/a:b", "a?b:c", "tag:a,2004:b", "magnet:?x", "./a:b", "#a:b",
+        "a-name-of-more-than-sixty-four-characters-is-no-scheme-but-a-path.html"}) {
     EXPECT_TRUE(is_safe_url(url)) << url;
   }
 }
