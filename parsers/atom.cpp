@@ -137,7 +137,7 @@ void parse_atom(XmlDocument& xml, Feed& feed) {
   set_base(xml, root);
   std::size_t children = 0;
   for (const pugi::xml_node node : ChildElements(root)) children += node ? 1 : 0;
-  feed.entries.reserve(std::min<std::size_t>(children, 256));  // so that none has to be moved
+  reserve_entries(feed, children);
   Target target(feed);
   if (!xml.language().empty() && target.take(Slot::language, 0)) feed.language = xml.language();
   for (const pugi::xml_node node : ChildElements(root)) {

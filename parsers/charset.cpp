@@ -108,6 +108,7 @@ class Iconv {
   // Everything that decodes; `bad` counts bytes that did not, each of which became U+FFFD.
   std::string convert(std::string_view bytes, std::size_t& bad) {
     std::string out;
+    out.reserve(bytes.size() + bytes.size() / 2);
     std::array<char, 16384> buffer{};
     char* in = const_cast<char*>(bytes.data());  // iconv's signature; it does not write there
     std::size_t left = bytes.size();
@@ -237,23 +238,36 @@ std::string narrow(std::string_view body, std::string_view label) {
   return out;
 }
 
-// Bytes that our text may not hold: C0 besides TAB, LF and CR, and DEL. Sixteen at a time.
-bool has_controls(std::string_view text) {
+// Which of the bytes are in a text that need a closer look: in most texts none are.
+struct Suspects {
+  bool controls = false;  // C0 besides TAB and LF, and DEL
+  bool lead_ef = false;   // noncharacters begin with it
+  bool lead_c2 = false;   // U+0080 … U+00BF do
+};
+
+// All in one pass, sixteen bytes at a time.
+Suspects find_suspects(std::string_view text) {
   using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
-  Bytes bad{};
+  Bytes controls{}, lead_ef{}, lead_c2{};
+  const auto look = [&](Bytes c) {
+    controls |= reinterpret_cast<Bytes>(((c < 0x20) & (c != '\t') & (c != '\n')) | (c == 0x7F));
+    lead_ef |= reinterpret_cast<Bytes>(c == 0xEF);
+    lead_c2 |= reinterpret_cast<Bytes>(c == 0xC2);
+  };
+  Bytes c;
   std::size_t at = 0;
   for (; at + sizeof(Bytes) <= text.size(); at += sizeof(Bytes)) {
-    Bytes c;
     std::memcpy(&c, text.data() + at, sizeof(Bytes));
-    bad |= reinterpret_cast<Bytes>(((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) | (c == 0x7F));
+    look(c);
   }
-  std::uint8_t any = 0;
-  for (std::size_t i = 0; i < sizeof(Bytes); ++i) any = static_cast<std::uint8_t>(any | bad[i]);
-  for (; at < text.size(); ++at) {
-    const auto c = static_cast<unsigned char>(text[at]);
-    if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F) any = 1;
-  }
-  return any != 0;
+  std::memset(&c, ' ', sizeof(Bytes));
+  std::memcpy(&c, text.data() + at, text.size() - at);
+  look(c);
+  const auto any = [](const Bytes& found) {
+    const Bytes none{};
+    return std::memcmp(&found, &none, sizeof(Bytes)) != 0;
+  };
+  return {any(controls), any(lead_ef), any(lead_c2)};
 }
 
 // CR LF and CR become LF.
@@ -284,10 +298,11 @@ bool has_noncharacters(std::string_view text) {
 
 // Line ends become LF, forbidden characters go (SECURITY X3). Legal but unwanted ones (DEL) go without being counted.
 // True when something was changed.
-bool clean(std::string& text, std::size_t& dropped) {
-  const bool line_ends = text.find('\r') != std::string::npos;
+bool clean(std::string& text, const Suspects& found, std::size_t& dropped) {
+  const bool line_ends = found.controls && text.find('\r') != std::string::npos;
   if (line_ends) unify_line_ends(text);
-  if (!has_controls(text) && !has_noncharacters(text)) return line_ends;
+  const bool controls = found.controls && (!line_ends || find_suspects(text).controls);
+  if (!controls && !(found.lead_ef && has_noncharacters(text))) return line_ends;
   static constexpr ByteSet suspects(
       std::string_view("\x00\x01\x02\x03\x04\x05\x06\x07\b\v\f\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"
                        "\x1c\x1d\x1e\x1f\x7f\xEF",
@@ -392,7 +407,8 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     if (is_wide == wide.empty()) continue;  // the bytes say otherwise
     if (name == "UTF-8" && !valid_utf8(body)) continue;
     std::size_t bad = 0;
-    std::optional<std::string> text = decode_as(body, candidate.label, bad);
+    // UTF-8 was just found valid.
+    std::optional<std::string> text = name == "UTF-8" ? std::string(body) : decode_as(body, candidate.label, bad);
     if (!text || (bad > 0 && !(is_wide && i + 2 >= candidates.size()))) continue;
     result.text = *std::move(text);
     result.encoding = candidate.label;
@@ -438,10 +454,11 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
                         : "no encoding was named, " + result.encoding + " was used";
   }
   if (result.text.starts_with("\xEF\xBB\xBF")) result.text.erase(0, 3);
-  const bool changed = clean(result.text, result.dropped);
+  const Suspects found = find_suspects(result.text);
+  const bool changed = clean(result.text, found, result.dropped);
   result.verbatim =
       !changed && result.text.size() == body.size() && iconv_name(result.encoding) == "UTF-8" && result.replaced == 0;
-  result.mojibake = may_hold_mojibake(result.text);
+  result.mojibake = found.lead_c2 && may_hold_mojibake(result.text);
   if (result.dropped > 0 && result.bozo == Bozo::none) {
     result.bozo = Bozo::malformed_xml;
     result.detail = std::to_string(result.dropped) + " forbidden characters";
@@ -460,20 +477,21 @@ void repair_mojibake(std::string& value) {
   }
   if (!latin && !has_c1) return;
   if (latin) {
-    std::string inner;
-    inner.reserve(value.size());
+    std::string inner(value.size(), '\0');
+    std::size_t size = 0;
     for (std::size_t i = 0; i < value.size(); ++i) {
       const auto c = static_cast<unsigned char>(value[i]);
       if (c < 0x80) {
-        inner += value[i];
+        inner[size++] = value[i];
       } else {
         ++i;
-        inner += static_cast<char>(((c & 3) << 6) | (static_cast<unsigned char>(value[i]) & 0x3F));
+        inner[size++] = static_cast<char>(((c & 3) << 6) | (static_cast<unsigned char>(value[i]) & 0x3F));
       }
     }
+    inner.resize(size);
     if (valid_utf8(inner)) {
       std::size_t dropped = 0;
-      clean(inner, dropped);
+      clean(inner, find_suspects(inner), dropped);
       value = std::move(inner);
       return;
     }

@@ -166,6 +166,11 @@ void put_object(JsonWriter& json, std::string_view key, const std::optional<Valu
 }
 
 template <class Value>
+void put_object(JsonWriter& json, std::string_view key, const Rare<Value>& value) {
+  if (value) put_object(json, key, *value);
+}
+
+template <class Value>
 void put_list(JsonWriter& json, std::string_view key, const std::vector<Value>& values) {
   if (values.empty()) return;
   json.begin_array(key);

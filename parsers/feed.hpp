@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "parsers/rare.hpp"
+
 namespace feedmill {
 
 /// A point in time as publishers write it; UTC.
@@ -154,18 +156,18 @@ struct Common {
   Text title, rights, info;
   std::string author;  ///< display form of the first of `authors`: "Name (email)" or whichever is there
   std::vector<Person> authors, contributors;
-  std::optional<Person> publisher;
+  Rare<Person> publisher;
   Date published, updated, created, expired, valid_from, valid_until;
   std::vector<Category> categories;
   std::string language;
-  std::optional<Image> image;
+  Rare<Image> image;
   std::string icon, logo, favicon, banner_image;
-  std::optional<Generator> generator;
+  Rare<Generator> generator;
   std::vector<std::string> licenses;
   std::vector<Enclosure> enclosures;
-  std::optional<Itunes> itunes;
-  std::optional<Media> media;
-  std::optional<Geo> geo;
+  Rare<Itunes> itunes;
+  Rare<Media> media;
+  Rare<Geo> geo;
   std::vector<Chapter> chapters;
   std::string chapters_version;
   std::vector<Element> extensions;

@@ -163,6 +163,7 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
   std::optional<Feed> feed;
   if (check.nested) feed = read_tree(text, std::move(decoded.text), check, base, decoded.mojibake);
   if (!feed) {
+    std::string().swap(decoded.text);
     const std::string repaired = salvage(text);
     check.namespaces = check_well_formed(repaired).namespaces;
     if (!repaired.empty()) feed = read_tree(repaired, repaired, check, base, decoded.mojibake);
