@@ -230,14 +230,14 @@ struct HostState {
 
 /// What the server itself is like, for `doctor`.
 struct ServerFacts {
-  std::string server;       ///< "redis 7.0.15"
-  std::string role;         ///< "master", "slave"
-  std::string policy;       ///< maxmemory-policy
+  std::string server;  ///< "redis 7.0.15"
+  std::string role;    ///< "master", "slave"
+  std::string policy;  ///< maxmemory-policy
   bool append_only = false;
   std::uint64_t used_memory = 0, max_memory = 0;  ///< bytes; 0 = no limit
-  std::string last_save;    ///< "ok" unless the last write to disk failed
-  Milliseconds now{};       ///< its clock
-  std::string write_error;  ///< why a key could not be written, "" when it could
+  std::string last_save;                          ///< "ok" unless the last write to disk failed
+  Milliseconds now{};                             ///< its clock
+  std::string write_error;                        ///< why a key could not be written, "" when it could
 };
 
 /// Figures of the whole store, for gauges and `list --summary`.

@@ -138,11 +138,11 @@ class Tree {
       if (arguments.urls.empty()) refuse("URL is missing");
     };
     auto [add, added] =
-        verb<AddVerb>("add",
-                      "Add feeds. An address that does not say feed (/feed, .rss, .xml …) is looked at first: of a web "
-                      "page its feed is added; what cannot be reached is added as it stands. import adds without looking",
-                      "feedmill add https://example.org/feed.xml --now", needs_urls);
-    add->add_option("URL", added->urls, "Absolute http or https addresses");
+        verb<AddVerb>("add", "Add feeds", "feedmill add https://example.org/feed.xml --now", needs_urls);
+    add->add_option("URL", added->urls,
+                    "Absolute http or https addresses. One that does not say feed (/feed, .rss, .xml …) is looked at "
+                    "first: of a web page its feed is added; what cannot be reached is added as it stands. import adds "
+                    "without looking");
     add->add_flag("--now", added->now, "Fetch at once and show what came");
     add->add_flag("--first", added->first, "Of a web page with several feeds the first");
     add->add_option_function<std::string>(
@@ -315,7 +315,10 @@ class Tree {
         verb<PlanVerb>("plan", "Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit",
                        "feedmill plan --days 7 --feeds 100000");
     plan->add_option_function<std::string>(
-            "--days", [to = planned](const std::string& text) { to->days = static_cast<unsigned>(number("--days", text, 1, 365)); },
+            "--days",
+            [to = planned](const std::string& text) {
+              to->days = static_cast<unsigned>(number("--days", text, 1, 365));
+            },
             "Days to simulate (1)")
         ->type_name("N");
     plan->add_option("--host", planned->host, "Only feeds of this host")->type_name("HOST");

@@ -79,9 +79,7 @@ struct Checked {
   std::vector<std::string> hubs() const {
     return !look.page.hubs.empty() || !look.feed ? look.page.hubs : look.feed->hubs;
   }
-  std::string self() const {
-    return !look.page.self.empty() || !look.feed ? look.page.self : look.feed->self;
-  }
+  std::string self() const { return !look.page.self.empty() || !look.feed ? look.page.self : look.feed->self; }
 };
 
 json::value text_or_null(std::string_view text) {
@@ -151,22 +149,21 @@ json::object checked_json(const Checked& checked) {
 
 void add_answer(const Checked& checked, Lines& lines) {
   for (const Hop& hop : checked.hops()) {
-    lines.emplace_back("answer", fmt::format("{} {}{}{}", hop.status, hop.url, hop.location.empty() ? "" : " -> ",
-                                             hop.location));
+    lines.emplace_back("answer",
+                       fmt::format("{} {}{}{}", hop.status, hop.url, hop.location.empty() ? "" : " -> ", hop.location));
   }
   for (const auto& [name, value] : checked.headers()) lines.emplace_back("header", name + ": " + value);
   lines.emplace_back("egress", checked.peer().empty() ? std::string(checked.egress())
                                                       : fmt::format("{}, {}", checked.peer(), checked.egress()));
-  lines.emplace_back("time", fmt::format("{:.3f} s, first byte after {:.3f} s, connecting {:.3f} s",
-                                         checked.timings().total.count(), checked.timings().first_byte.count(),
-                                         checked.timings().connect.count()));
+  lines.emplace_back(
+      "time", fmt::format("{:.3f} s, first byte after {:.3f} s, connecting {:.3f} s", checked.timings().total.count(),
+                          checked.timings().first_byte.count(), checked.timings().connect.count()));
   const BodyPrint print = checked.print();
-  lines.emplace_back("size",
-                     fmt::format("{} bytes received; body {} on the wire, {} decoded of at most {}",
-                                 grouped(static_cast<std::int64_t>(checked.wire_bytes())),
-                                 grouped(static_cast<std::int64_t>(print.wire_bytes)),
-                                 grouped(static_cast<std::int64_t>(print.body_bytes)),
-                                 grouped(static_cast<std::int64_t>(checked.config.fetch.max_body))));
+  lines.emplace_back("size", fmt::format("{} bytes received; body {} on the wire, {} decoded of at most {}",
+                                         grouped(static_cast<std::int64_t>(checked.wire_bytes())),
+                                         grouped(static_cast<std::int64_t>(print.wire_bytes)),
+                                         grouped(static_cast<std::int64_t>(print.body_bytes)),
+                                         grouped(static_cast<std::int64_t>(checked.config.fetch.max_body))));
 }
 
 void add_feed(const Feed& feed, Lines& lines) {
@@ -181,7 +178,8 @@ void add_feed(const Feed& feed, Lines& lines) {
   lines.emplace_back("title", feed.title.value);
   lines.emplace_back("entries", std::to_string(feed.entries.size()));
   for (std::size_t i = 0; i < std::min(shown_entries, feed.entries.size()); ++i) {
-    lines.emplace_back("entry", feed.entries[i].title.value.empty() ? feed.entries[i].guid : feed.entries[i].title.value);
+    lines.emplace_back("entry",
+                       feed.entries[i].title.value.empty() ? feed.entries[i].guid : feed.entries[i].title.value);
   }
 }
 
@@ -201,9 +199,9 @@ Lines checked_lines(const Checked& checked) {
   }
   for (const std::string& hub : checked.hubs()) lines.emplace_back("hub", hub);
   if (!checked.self().empty()) lines.emplace_back("self", checked.self());
-  lines.emplace_back("a worker would",
-                     look.feed ? fmt::format("store {} entries", checked.decision.commit.entries.size())
-                               : fmt::format("note {}", to_string(checked.decision.reason)));
+  lines.emplace_back("a worker would", look.feed
+                                           ? fmt::format("store {} entries", checked.decision.commit.entries.size())
+                                           : fmt::format("note {}", to_string(checked.decision.reason)));
   lines.emplace_back("next", due_text(checked.decision.commit.next_due, checked.now, state.won));
   lines.emplace_back("inputs", due_inputs_text(state.why));
   return lines;
@@ -233,8 +231,8 @@ int carry_out(const CheckVerb& verb, const Config& config, Terminal& terminal) {
   if (look.feed) return exits::done;
   terminal.flush();
   const char* const remedy = look.is_page() ? "; it is a web page: see feedmill discover" : "";
-  terminal.error(fmt::format("check: {} is not usable as a feed: {}{}", visible(urls->front()),
-                             visible(look.trouble()), remedy));
+  terminal.error(
+      fmt::format("check: {} is not usable as a feed: {}{}", visible(urls->front()), visible(look.trouble()), remedy));
   return exits::no;
 }
 

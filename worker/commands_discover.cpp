@@ -50,15 +50,17 @@ std::optional<std::string> feed_behind(Probe& probe, const std::string& url, boo
   }
   if (!feeds.empty()) {
     terminal.flush();
-    terminal.error(fmt::format("add: {} is a web page with {} feeds; nothing was added: add one of these, or say --first",
-                               visible(url), feeds.size()));
+    terminal.error(
+        fmt::format("add: {} is a web page with {} feeds; nothing was added: add one of these, or say --first",
+                    visible(url), feeds.size()));
     tell_found(terminal, url, feeds);
     return {};
   }
   if (discovery.look.is_page()) {
-    terminal.error(fmt::format("add: {} is a web page on which no feed was found; nothing was added (to add it all the "
-                               "same: echo URL | feedmill import -)",
-                               visible(url)));
+    terminal.error(
+        fmt::format("add: {} is a web page on which no feed was found; nothing was added (to add it all the "
+                    "same: echo URL | feedmill import -)",
+                    visible(url)));
     return {};
   }
   terminal.note(fmt::format("{} could not be looked at ({}); added as it stands", visible(url),

@@ -117,7 +117,8 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
   if (opened.has_error()) {
     reporter.tell(Finding{"redis", Verdict::fail, facts->server, failure_of(opened.error()).text});
   } else {
-    reporter.tell(Finding{"redis", Verdict::ok, fmt::format("{}, {}, {}", facts->server, facts->role, facts->policy), ""});
+    reporter.tell(
+        Finding{"redis", Verdict::ok, fmt::format("{}, {}, {}", facts->server, facts->role, facts->policy), ""});
   }
   reporter.tell(check_server(*facts, wall_clock()));
   const auto urls = store.feeds();
@@ -141,7 +142,8 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
 int carry_out(const DoctorVerb&, const Config& config, Terminal& terminal) {
   note_interrupts();
   Reporter reporter(terminal);
-  for (const std::string& warning : config.warnings) reporter.tell(Finding{"configuration", Verdict::warn, warning, ""});
+  for (const std::string& warning : config.warnings)
+    reporter.tell(Finding{"configuration", Verdict::warn, warning, ""});
   if (config.warnings.empty()) reporter.tell(Finding{"configuration", Verdict::ok, "read and legal", ""});
   reporter.tell(check_data_directory(config));
   const std::vector<std::string> urls = check_store(config, reporter);

@@ -29,7 +29,8 @@ std::string state_text(const FeedRecord& record, Milliseconds now) {
   if (state.last_at.count() == 0) return state.state + "; never fetched";
   std::string text = state.state + "; last ";
   if (state.last_status != 0) {
-    text += fmt::format("{} ({}) ", state.last_status, state.last_error.empty() ? state.last_outcome : state.last_error);
+    text +=
+        fmt::format("{} ({}) ", state.last_status, state.last_error.empty() ? state.last_outcome : state.last_error);
   } else {
     text += fmt::format("{} ", state.last_error.empty() ? state.last_outcome : state.last_error);
   }
@@ -54,14 +55,12 @@ std::string next_text(const FeedRecord& record, Milliseconds now) {
 
 std::string host_text(const HostView& host, Milliseconds now) {
   const Milliseconds start = next_start(host);
-  std::string text = fmt::format("{}: {} of {} slot{} free, next start {}", host.name, free_slots(host),
-                                 host.limits.concurrency, host.limits.concurrency == 1 ? "" : "s",
-                                 start <= now ? "now" : from_now(start, now));
+  std::string text = fmt::format("{}: {} of {} slots free, next start {}", host.name, free_slots(host),
+                                 host.limits.concurrency, start <= now ? "now" : from_now(start, now));
   if (host.state.tail > now) text += fmt::format(", starts reserved up to {}", rfc3339(host.state.tail));
-  return text + (host.state.not_before > now
-                     ? fmt::format(", back-off until {}, {}", rfc3339(host.state.not_before),
-                                   from_now(host.state.not_before, now))
-                     : ", no back-off");
+  return text + (host.state.not_before > now ? fmt::format(", back-off until {}, {}", rfc3339(host.state.not_before),
+                                                           from_now(host.state.not_before, now))
+                                             : ", no back-off");
 }
 
 std::string validators_text(const FeedState& state) {

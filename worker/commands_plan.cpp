@@ -89,7 +89,8 @@ FleetResult listed(const PlanVerb& verb, const Config& config) {
     feed.new_per_week = made_up_rate(feed.url);
     feed.validators = true;
     if (subscription.settings.interval_min) {
-      feed.interval_min = std::chrono::seconds(std::min<std::uint64_t>(*subscription.settings.interval_min, 30 * 86'400));
+      feed.interval_min =
+          std::chrono::seconds(std::min<std::uint64_t>(*subscription.settings.interval_min, 30 * 86'400));
     }
     const std::uint64_t wait = rate == 0 ? 0 : fleet.feeds.size() * 1000 / rate;
     feed.due = fleet.start + Milliseconds(static_cast<std::int64_t>(wait));
@@ -167,10 +168,9 @@ void tell_hours(const Plan& plan, Terminal& terminal) {
     const auto hours = std::span(plan.by_hour).subspan(day * 24, 24);
     std::uint64_t sum = 0;
     for (const std::uint64_t hour : hours) sum += hour;
-    line(fmt::format("day {}", day + 1),
-         fmt::format("{} an hour on average, {} to {}", count_text(sum / 24),
-                     count_text(*std::min_element(hours.begin(), hours.end())),
-                     count_text(*std::max_element(hours.begin(), hours.end()))));
+    line(fmt::format("day {}", day + 1), fmt::format("{} an hour on average, {} to {}", count_text(sum / 24),
+                                                     count_text(*std::min_element(hours.begin(), hours.end())),
+                                                     count_text(*std::max_element(hours.begin(), hours.end()))));
   }
 }
 
@@ -178,8 +178,8 @@ void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source
   const auto line = [&](const char* name, const std::string& value) {
     terminal.line(fmt::format("{:<16}{}", name, visible(value)));
   };
-  line("feeds", fmt::format("{} {}, on {} hosts, {} day{}", count_text(plan.feeds), source, count_text(plan.hosts),
-                            verb.days, verb.days == 1 ? "" : "s"));
+  line("feeds", fmt::format("{} {}, on {} host{}, {} day{}", count_text(plan.feeds), source, count_text(plan.hosts),
+                            plan.hosts == 1 ? "" : "s", verb.days, verb.days == 1 ? "" : "s"));
   line("requests", fmt::format("{}, {} an hour on average", count_text(plan.requests),
                                count_text(plan.requests / plan.by_hour.size())));
   line("conditional", plan.requests == 0 ? std::string("-")
@@ -188,8 +188,8 @@ void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source
   line("early polls", count_text(plan.early));
   line("latest poll", fmt::format("{} s after it was due; {} put off by host limits",
                                   grouped(plan.latest.count() / 1000), count_text(plan.deferrals)));
-  line("busiest second", fmt::format("{} requests at {}", count_text(plan.busiest_second_requests),
-                                     clock_text(plan.busiest_second)));
+  line("busiest second", fmt::format("{} request{} at {}", count_text(plan.busiest_second_requests),
+                                     plan.busiest_second_requests == 1 ? "" : "s", clock_text(plan.busiest_second)));
   tell_hours(plan, terminal);
   for (const HostLoad& host : plan.busiest) {
     line("busy host",
@@ -200,10 +200,11 @@ void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source
 void warn_of_hosts(const Plan& plan, Terminal& terminal) {
   for (std::size_t i = 0; i < std::min(shown_unfit, plan.do_not_fit.size()); ++i) {
     const HostLoad& host = plan.do_not_fit[i];
-    terminal.note(fmt::format("feedmill: warning: {}: its {} feeds want {} polls a day, {} fit; poll them less often "
-                              "(add --interval-min) or, if the host allows it, lower host.spacing",
-                              visible(host.host), count_text(host.feeds), grouped(rounded(host.wanted_a_day)),
-                              grouped(rounded(host.possible_a_day))));
+    terminal.note(
+        fmt::format("feedmill: warning: {}: its {} feeds want {} polls a day, {} fit; poll them less often "
+                    "(add --interval-min) or, if the host allows it, lower host.spacing",
+                    visible(host.host), count_text(host.feeds), grouped(rounded(host.wanted_a_day)),
+                    grouped(rounded(host.possible_a_day))));
   }
   if (plan.do_not_fit.size() > shown_unfit) {
     terminal.note(fmt::format("feedmill: warning: {} more hosts cannot fit (--json lists all)",

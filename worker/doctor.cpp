@@ -85,7 +85,8 @@ Finding check_dns(const ResolverOptions& options, const std::string& name) {
   loop.run();
   if (answer.has_value()) return ok("dns", fmt::format("{} is {}", name, answer->front()));
   if (answer.error().reason == Reason::dns_not_found) return ok("dns", fmt::format("answers, knows no {}", name));
-  return {"dns", Verdict::fail, fmt::format("{}: {}: {}", name, to_string(answer.error().reason), answer.error().detail),
+  return {"dns", Verdict::fail,
+          fmt::format("{}: {}: {}", name, to_string(answer.error().reason), answer.error().detail),
           "check the name servers in /etc/resolv.conf and that UDP port 53 gets out"};
 }
 
@@ -122,8 +123,8 @@ Finding check_data_directory(const Config& config) {
   }
   const fs::space_info space = fs::space(place, error);
   if (!error && space.available < little_space) {
-    return {"data directory", Verdict::warn,
-            fmt::format("{} has {} MiB left", wanted.string(), space.available >> 20U), "make room on its disk"};
+    return {"data directory", Verdict::warn, fmt::format("{} has {} MiB left", wanted.string(), space.available >> 20U),
+            "make room on its disk"};
   }
   return ok("data directory", fmt::format("{}, {} MiB free", wanted.string(), error ? 0 : space.available >> 20U));
 }
@@ -134,8 +135,9 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
     findings.push_back(ok("redis writes", "a key could be written and removed"));
   } else {
     findings.push_back({"redis writes", Verdict::fail, facts.write_error,
-                        facts.role == "master" ? "let this user write all keys and run scripts (ACL), look at the server's disk"
-                                               : "point redis.url at the primary"});
+                        facts.role == "master"
+                            ? "let this user write all keys and run scripts (ACL), look at the server's disk"
+                            : "point redis.url at the primary"});
   }
   if (facts.last_save != "ok") {
     findings.push_back({"redis disk", Verdict::fail, "its last write to disk failed: " + facts.last_save,

@@ -153,7 +153,8 @@ class Simulation {
     PlannedFeed& is = feed.is;
     const Milliseconds now(now_ms);
     count(feed, now);
-    const Milliseconds elapsed = is.last_at.count() == 0 ? Milliseconds(0) : std::max(now - is.last_at, Milliseconds(0));
+    const Milliseconds elapsed =
+        is.last_at.count() == 0 ? Milliseconds(0) : std::max(now - is.last_at, Milliseconds(0));
     feed.pending += feed.arrivals * static_cast<double>(elapsed.count());
     const double come = std::min(std::floor(feed.pending), 1000.0);
     feed.pending -= come;
@@ -207,8 +208,8 @@ class Simulation {
   std::vector<Feed> feeds_;
   std::vector<HostLoad> hosts_;
   std::vector<Gate> gates_;
-  std::vector<std::vector<Event>> minutes_;  // what happens in each, in no order
-  std::size_t minute_ = minutes_.size();     // the one that runs
+  std::vector<std::vector<Event>> minutes_;                      // what happens in each, in no order
+  std::size_t minute_ = minutes_.size();                         // the one that runs
   std::priority_queue<Event, std::vector<Event>, Later> queue_;  // what is left of that one
   std::int64_t second_ = 0;
   std::uint64_t in_second_ = 0;
@@ -248,12 +249,14 @@ PlannedFeed made_up_feed(std::uint64_t number, std::uint64_t of, std::string_vie
   feed.url = fmt::format("https://{}/feed/{}", feed.host, number);
   feed.new_per_week = made_up_rate(feed.url);
   feed.fetched = feed.validators = true;
-  feed.last_at = feed.last_new = now;
-  const Milliseconds interval =
-      due_after_success(schedule, context_of(feed, now), feed.new_per_week, feed.hints).due - now;
-  const auto ago = static_cast<std::int64_t>(static_cast<double>(interval.count()) * fraction(feed.url, 2));
-  feed.last_at = feed.last_new = now - Milliseconds(ago);
-  feed.due = std::max(now, due_after_success(schedule, context_of(feed, feed.last_at), feed.new_per_week, feed.hints).due);
+  const auto poll = [&](Milliseconds at) {
+    feed.last_at = feed.last_new = at;
+    feed.due = due_after_success(schedule, context_of(feed, at), feed.new_per_week, feed.hints).due;
+  };
+  poll(now);
+  const auto interval = static_cast<double>((feed.due - now).count());
+  poll(now - Milliseconds(static_cast<std::int64_t>(interval * fraction(feed.url, 2))));
+  if (feed.due < now) poll(feed.due);
   return feed;
 }
 

@@ -53,6 +53,7 @@ struct HostLoad {
   double possible_a_day = 0;  ///< requests by host.spacing; 0 = no limit (HTTP H9)
 
   bool fits() const { return possible_a_day == 0 || wanted_a_day <= possible_a_day; }
+  bool operator==(const HostLoad&) const = default;
 };
 
 struct Plan {
@@ -63,9 +64,11 @@ struct Plan {
   std::vector<std::uint64_t> by_hour;
   Milliseconds busiest_second{};  ///< since the start
   std::uint64_t busiest_second_requests = 0;
-  Milliseconds latest{};              ///< the longest that a feed waited beyond its due time
-  std::vector<HostLoad> busiest;      ///< by requests, at most 10
+  Milliseconds latest{};             ///< the longest that a feed waited beyond its due time
+  std::vector<HostLoad> busiest;     ///< by requests, at most 10
   std::vector<HostLoad> do_not_fit;  ///< by what they want, all (HTTP H9)
+
+  bool operator==(const Plan&) const = default;
 };
 
 /// Simulates `options.days`: each poll takes no time and is answered by 304, entries come at each feed's rate S, the

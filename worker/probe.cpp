@@ -50,7 +50,8 @@ std::string Look::trouble() const {
   if (const auto* error = std::get_if<FetchError>(&reading)) {
     return fmt::format("{}: {}", to_string(error->reason), error->detail);
   }
-  if (const auto* status = std::get_if<HttpStatus>(&reading)) return fmt::format("the server answers {}", status->status);
+  if (const auto* status = std::get_if<HttpStatus>(&reading))
+    return fmt::format("the server answers {}", status->status);
   if (const auto* unreadable = std::get_if<Unreadable>(&reading)) {
     return fmt::format("{}: {}", to_string(unreadable->reason), unreadable->detail);
   }
