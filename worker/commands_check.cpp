@@ -132,11 +132,13 @@ json::object checked_json(const Checked& checked) {
   row["feed"] = look.feed ? json::value(feed_json(*look.feed)) : json::value();
   row["page_feeds"] = json::array();
   for (const FeedCandidate& candidate : look.page.feeds) {
-    row["page_feeds"].as_array().push_back(
-        {{"url", candidate.url}, {"title", visible(candidate.title)}, {"found_in", to_string(candidate.found_in)}});
+    row["page_feeds"].as_array().push_back({{"url", visible(candidate.url)},
+                                            {"title", visible(candidate.title)},
+                                            {"found_in", to_string(candidate.found_in)}});
   }
-  row["hubs"] = json::value_from(checked.hubs());
-  row["self"] = text_or_null(checked.self());
+  json::array& hubs = row["hubs"].emplace_array();
+  for (const std::string& hub : checked.hubs()) hubs.emplace_back(visible(hub));
+  row["self"] = text_or_null(visible(checked.self()));
   row["would"] = {{"outcome", to_string(checked.decision.outcome)},
                   {"reason", text_or_null(to_string(checked.decision.reason))},
                   {"state", state.state},

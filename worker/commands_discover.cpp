@@ -107,15 +107,13 @@ StoreResult<std::optional<std::vector<std::string>>> feeds_behind(const std::vec
     if ((*records)[i]) doubtful.erase(doubtful.begin() + static_cast<std::ptrdiff_t>(i));
   }
   Probe probe(context.config, egress_policy(context.config));
-  Progress progress(context.terminal, "looking", doubtful.size());
   std::vector<std::string> feeds;
-  std::size_t looked = 0;
   bool undecided = false;
   for (const std::string& url : urls) {
     std::optional<std::string> feed = url;
     if (std::find(doubtful.begin(), doubtful.end(), url) != doubtful.end()) {
+      if (context.terminal.err_is_terminal()) context.terminal.note("looking at " + visible(url));
       feed = feed_behind(probe, url, first, context.terminal);
-      progress.reached(++looked);
     }
     if (!feed) undecided = true;
     if (feed && std::find(feeds.begin(), feeds.end(), *feed) == feeds.end()) feeds.push_back(std::move(*feed));

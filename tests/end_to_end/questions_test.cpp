@@ -188,6 +188,16 @@ TEST_F(Questions, CheckSaysNoToWhatIsNoFeed) {
   EXPECT_EQ(world.run({"check", "nonsense"}).exit, 65);
 }
 
+TEST_F(Questions, CheckEndsAtCtrlC) {
+  world.http.serve("/never.xml", {.silent = true});
+  Program check({"check", world.http.url("/never.xml")}, world.environment);
+  world.http.wait_for_requests(1);
+  check.signal(SIGINT);
+  const Finished done = check.wait();
+  EXPECT_EQ(done.exit, 130);
+  EXPECT_EQ(done.out, "");
+}
+
 TEST_F(Questions, DiscoverAsksForWhatAPageNames) {
   serve_feed("/one.xml", "One");
   serve_feed("/two.xml", "Two");
