@@ -50,9 +50,10 @@ class Simulation {
         minutes_(static_cast<std::size_t>((end_ - start_) / minute_ms)) {
     plan_.feeds = feeds.size();
     plan_.by_hour.resize(options.days * std::size_t{24});
-    feeds_.reserve(feeds.size());
+    feeds_ = std::move(feeds);
+    course_.reserve(feeds_.size());
     std::unordered_map<std::string, std::uint32_t> numbers;
-    for (PlannedFeed& feed : feeds) {
+    for (PlannedFeed& feed : feeds_) {
       const auto [found, is_new] = numbers.emplace(feed.host, static_cast<std::uint32_t>(hosts_.size()));
       if (is_new) hosts_.push_back({feed.host, 0, 0, 0, requests_a_day(options.host)});
       HostLoad& host = hosts_[found->second];
@@ -60,7 +61,7 @@ class Simulation {
       host.wanted_a_day += polls_a_day(feed, options.schedule, options.start);
       std::string().swap(feed.host);
       const double arrivals = feed.new_per_week * std::log(2.0) / week_ms;  // S decays by half in a week
-      feeds_.push_back({std::move(feed), found->second, arrivals, 0, false});
+      course_.push_back({arrivals, 0, found->second, false});
     }
     gates_.resize(hosts_.size());
     plan_.hosts = hosts_.size();
@@ -85,12 +86,12 @@ class Simulation {
   }
 
  private:
-  struct Feed {
-    PlannedFeed is;
-    std::uint32_t host;
+  /// What a feed has besides what it began with.
+  struct Course {
     double arrivals;  ///< entries a millisecond
     double pending;   ///< entries that have come since, in parts
-    bool held;        ///< has a reservation (HTTP H1)
+    std::uint32_t host;
+    bool held;  ///< has a reservation (HTTP H1)
   };
   struct Event {
     std::int64_t at;
@@ -104,7 +105,7 @@ class Simulation {
   void place_all() {
     std::vector<Event> overdue;
     for (std::uint32_t i = 0; i < feeds_.size(); ++i) {
-      const std::int64_t due = feeds_[i].is.due.count();
+      const std::int64_t due = feeds_[i].due.count();
       if (due < start_) {
         overdue.push_back({due, i});
       } else {
@@ -131,49 +132,47 @@ class Simulation {
   bool running() const { return minute_ != minutes_.size(); }
 
   void happen(Event event) {
-    Feed& feed = feeds_[event.feed];
-    Gate& gate = gates_[feed.host];
+    Course& course = course_[event.feed];
+    Gate& gate = gates_[course.host];
     if (event.at >= gate.last_start + spacing_) {
       gate.last_start = event.at;
-      poll(feed, event.at);
-      place({feed.is.due.count(), event.feed});
+      poll(feeds_[event.feed], course, Milliseconds(event.at));
+      place({feeds_[event.feed].due.count(), event.feed});
       return;
     }
     std::int64_t at = event.at + spacing_;
-    if (!feed.held) {
+    if (!course.held) {
       gate.tail = std::max(gate.tail, event.at) + spacing_;
       at = gate.tail;
-      feed.held = true;
+      course.held = true;
     }
     ++plan_.deferrals;
     place({std::max(at, event.at + 100), event.feed});
   }
 
-  void poll(Feed& feed, std::int64_t now_ms) {
-    PlannedFeed& is = feed.is;
-    const Milliseconds now(now_ms);
-    count(feed, now);
+  void poll(PlannedFeed& feed, Course& course, Milliseconds now) {
+    count(feed, course, now);
     const Milliseconds elapsed =
-        is.last_at.count() == 0 ? Milliseconds(0) : std::max(now - is.last_at, Milliseconds(0));
-    feed.pending += feed.arrivals * static_cast<double>(elapsed.count());
-    const double come = std::min(std::floor(feed.pending), 1000.0);
-    feed.pending -= come;
-    if (is.fetched) is.new_per_week = decayed_rate(is.new_per_week, elapsed, static_cast<std::uint32_t>(come));
-    if (come > 0) is.last_new = now;
-    is.last_at = now;
-    is.fetched = true;
-    if (is.not_before <= now) is.not_before = Milliseconds(0);
-    is.due = due_after_success(options_.schedule, context_of(is, now), is.new_per_week, is.hints).due;
-    feed.held = false;
+        feed.last_at.count() == 0 ? Milliseconds(0) : std::max(now - feed.last_at, Milliseconds(0));
+    course.pending += course.arrivals * static_cast<double>(elapsed.count());
+    const double come = std::min(std::floor(course.pending), 1000.0);
+    course.pending -= come;
+    if (feed.fetched) feed.new_per_week = decayed_rate(feed.new_per_week, elapsed, static_cast<std::uint32_t>(come));
+    if (come > 0) feed.last_new = now;
+    feed.last_at = now;
+    feed.fetched = true;
+    if (feed.not_before <= now) feed.not_before = Milliseconds(0);
+    feed.due = due_after_success(options_.schedule, context_of(feed, now), feed.new_per_week, feed.hints).due;
+    course.held = false;
   }
 
-  void count(const Feed& feed, Milliseconds now) {
+  void count(const PlannedFeed& feed, const Course& course, Milliseconds now) {
     ++plan_.requests;
     ++plan_.by_hour[static_cast<std::size_t>((now.count() - start_) / hour_ms)];
-    ++hosts_[feed.host].requests;
-    if (feed.is.fetched && feed.is.validators) ++plan_.conditional;
-    if (now < feed.is.due) ++plan_.early;
-    plan_.latest = std::max(plan_.latest, now - std::max(feed.is.due, options_.start));
+    ++hosts_[course.host].requests;
+    if (feed.fetched && feed.validators) ++plan_.conditional;
+    if (now < feed.due) ++plan_.early;
+    plan_.latest = std::max(plan_.latest, now - std::max(feed.due, options_.start));
     const std::int64_t second = (now.count() - start_) / 1000;
     if (second != second_) end_second();
     second_ = second;
@@ -205,7 +204,8 @@ class Simulation {
 
   const PlanOptions& options_;
   std::int64_t start_, end_, spacing_;
-  std::vector<Feed> feeds_;
+  std::vector<PlannedFeed> feeds_;
+  std::vector<Course> course_;  // of each feed
   std::vector<HostLoad> hosts_;
   std::vector<Gate> gates_;
   std::vector<std::vector<Event>> minutes_;                      // what happens in each, in no order
