@@ -217,6 +217,29 @@ struct Wake {
   Milliseconds at{};
 };
 
+/// What the fleet knows of a host: hash state:host:<host> (HTTP §6). All zero when it was not asked of late.
+struct HostState {
+  Milliseconds last_start{};  ///< of the last request
+  Milliseconds tail{};        ///< up to where starts are reserved
+  Milliseconds not_before{};  ///< end of its back-off
+  std::uint32_t in_flight = 0;
+  Fields other;  ///< further fields as they stand
+
+  bool operator==(const HostState&) const = default;
+};
+
+/// What the server itself is like, for `doctor`.
+struct ServerFacts {
+  std::string server;  ///< "redis 7.0.15"
+  std::string role;    ///< "master", "slave"
+  std::string policy;  ///< maxmemory-policy
+  bool append_only = false;
+  std::uint64_t used_memory = 0, max_memory = 0;  ///< bytes; 0 = no limit
+  std::string last_save;                          ///< "ok" unless the last write to disk failed
+  Milliseconds now{};                             ///< its clock
+  std::string write_error;                        ///< why a key could not be written, "" when it could
+};
+
 /// Figures of the whole store, for gauges and `list --summary`.
 struct FleetFigures {
   std::uint64_t feeds = 0, due = 0, claimed = 0, workers = 0, stream_records = 0;

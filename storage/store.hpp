@@ -41,8 +41,9 @@ class Store {
   Store& operator=(Store&&) noexcept;
 
   /// Connects now and checks what must hold: server version, maxmemory-policy, schema version; creates meta:store in an
-  /// empty store. Returns what serves it, as in "redis 7.0.15"; `unsupported` says what the operator must change.
-  StoreResult<std::string> open();
+  /// empty store unless told not to `create`. Returns what serves it, as in "redis 7.0.15"; `unsupported` says what the
+  /// operator must change.
+  StoreResult<std::string> open(bool create = true);
 
   /// Drops the connection; the next call connects anew.
   void disconnect();
@@ -120,6 +121,10 @@ class Store {
   StoreResult<std::string> last_signal();
 
   StoreResult<FleetFigures> figures();
+  /// What is known of a host (lower case, no port): reads only.
+  StoreResult<HostState> host(const std::string& host);
+  /// What the server is like, whether or not open() would take it. Writes one key, for a second, to see whether it may.
+  StoreResult<ServerFacts> server_facts();
 
  private:
   class Impl;

@@ -55,13 +55,18 @@ class Args {
   std::forward_list<std::string> owned_;  // stay put while it grows and when it is moved
 };
 
+/// The value of `name:` in an answer to INFO, "" when it is not there.
+std::string_view info_value(std::string_view info, std::string_view name);
+/// "redis 7.0.15" of an answer to INFO server.
+std::string server_name(std::string_view info);
+
 class Store::Impl {
  public:
   Impl(StoreOptions options, RedisAddress address);
 
   /// Connected, with the scripts loaded.
   StoreResult<void> ready();
-  StoreResult<std::string> open();
+  StoreResult<std::string> open(bool create);
 
   /// Redis' clock, unix milliseconds in decimal. Needs a connection.
   StoreResult<std::string> now_text();

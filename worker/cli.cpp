@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "worker/cli_values.hpp"
 #include "worker/config.hpp"
 
 namespace feedmill {
@@ -21,66 +21,6 @@ constexpr std::array<std::string_view, 8> states = {"new",     "healthy", "degra
 constexpr std::array<std::string_view, 12> types = {"feed_created",   "feed_modified", "feed_moved",   "feed_failing",
                                                     "feed_recovered", "feed_gone",     "feed_rekeyed", "feed_gap",
                                                     "post_created",   "post_modified", "post_deleted", "post_trimmed"};
-
-std::string did_you_mean(std::string_view name, std::span<const std::string_view> names) {
-  const std::string_view nearest = nearest_name(name, names);
-  return nearest.empty() ? std::string() : fmt::format(", did you mean {}?", nearest);
-}
-
-[[noreturn]] void refuse(std::string text) {
-  throw CLI::ValidationError(std::move(text));
-}
-
-std::uint64_t number(std::string_view flag, const std::string& text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
-    refuse(fmt::format("{}: \"{}\" is no number from {} to {}", flag, visible(text), least, most));
-  }
-  return value;
-}
-
-void one_of(std::string_view flag, const std::string& text, std::span<const std::string_view> names) {
-  if (std::find(names.begin(), names.end(), text) != names.end()) return;
-  const std::string hint = did_you_mean(text, names);
-  refuse(fmt::format("{}: \"{}\" is none of {}{}", flag, visible(text), fmt::join(names, " "), hint));
-}
-
-/// "1763689990:Entry:17", as `entries` tells it.
-EntryCursor cursor(const std::string& text) {
-  EntryCursor before;
-  const std::size_t colon = text.find(':');
-  const char* const end = text.data() + std::min(colon, text.size());
-  const auto [read_to, error] = std::from_chars(text.data(), end, before.score);
-  if (colon == std::string::npos || error != std::errc{} || read_to != end || colon + 1 == text.size()) {
-    refuse(fmt::format("--before: \"{}\" is no SCORE:ID such as 1763689990:Entry:17", visible(text)));
-  }
-  before.id = text.substr(colon + 1);
-  return before;
-}
-
-/// "$", "0", "1763690000000" or "1763690000000-3".
-void check_stream_id(const std::string& text) {
-  if (text == "$") return;
-  const auto digits = [](std::string_view part) {
-    return !part.empty() && part.size() <= 19 && part.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  const std::string_view view = text;
-  const std::size_t dash = view.find('-');
-  if (digits(view.substr(0, dash)) && (dash == std::string_view::npos || digits(view.substr(dash + 1)))) return;
-  refuse(fmt::format("--from: \"{}\" is no stream id such as 1763690000000-3, 0 or $", visible(text)));
-}
-
-std::pair<std::string, std::string> header(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos || colon == 0) {
-    refuse(fmt::format("--header: \"{}\" is no \"Name: value\"", visible(text)));
-  }
-  std::string value = text.substr(colon + 1);
-  value.erase(0, value.find_first_not_of(" \t"));
-  value.erase(value.find_last_not_of(" \t") + 1);
-  return {text.substr(0, colon), value};
-}
 
 /// The tree of verbs. CLI11 fills `chosen` and the members of `line` while it parses.
 class Tree {
@@ -97,6 +37,7 @@ class Tree {
     entries();
     signals();
     documents();
+    questions();
     others();
     root_.footer("Examples:\n  feedmill add https://example.org/feed.xml\n  feedmill run\n  feedmill tail --json");
   }
@@ -198,8 +139,12 @@ class Tree {
     };
     auto [add, added] =
         verb<AddVerb>("add", "Add feeds", "feedmill add https://example.org/feed.xml --now", needs_urls);
-    add->add_option("URL", added->urls, "Absolute http or https addresses");
+    add->add_option("URL", added->urls,
+                    "Absolute http or https addresses. One that does not say feed (/feed, .rss, .xml …) is looked at "
+                    "first: of a web page its feed is added; what cannot be reached is added as it stands. import adds "
+                    "without looking");
     add->add_flag("--now", added->now, "Fetch at once and show what came");
+    add->add_flag("--first", added->first, "Of a web page with several feeds the first");
     add->add_option_function<std::string>(
            "--keep", [to = added](const std::string& text) { to->keep = number("--keep", text, 1, 1'000'000); },
            "Entries to keep of these feeds (default: retention.entries)")
@@ -348,6 +293,47 @@ class Tree {
     parse->add_flag("--explain", parsed->explain,
                     "Say in words what was repaired and which rule decided, in place of the document");
     parse->add_flag("--pipe", parsed->pipe, "Answer JSON requests, a line each, from stdin");
+  }
+
+  /// Verbs that answer and change nothing.
+  void questions() {
+    const auto needs_url = [](const auto& arguments) {
+      if (arguments.url.empty()) refuse("URL is missing");
+    };
+    auto [explain, explained] = verb<ExplainVerb>("explain", "Why a feed is due when it is, and all that counts for it",
+                                                  "feedmill explain https://example.org/feed.xml", needs_url);
+    explain->add_option("URL", explained->url, "Address of a feed");
+
+    auto [check, checked] =
+        verb<CheckVerb>("check", "Fetch an address once, store nothing, and say all there is to say; no Redis",
+                        "feedmill check https://example.org/feed.xml", needs_url);
+    check->add_option("URL", checked->url, "Absolute http or https address");
+
+    auto [discover, discovered] = verb<DiscoverVerb>("discover", "The feeds that a web page offers; no Redis",
+                                                     "feedmill discover https://example.org/", needs_url);
+    discover->add_option("URL", discovered->url, "Address of a page");
+
+    auto [plan, planned] =
+        verb<PlanVerb>("plan", "Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit",
+                       "feedmill plan --days 7 --feeds 100000");
+    plan->add_option_function<std::string>(
+            "--days",
+            [to = planned](const std::string& text) {
+              to->days = static_cast<unsigned>(number("--days", text, 1, 365));
+            },
+            "Days to simulate (1)")
+        ->type_name("N");
+    plan->add_option("--host", planned->host, "Only feeds of this host")->type_name("HOST");
+    plan->add_option("--feeds", planned->feeds,
+                     "So many made-up feeds, or those of an OPML file or list of URLs, in place of the stored ones")
+        ->type_name("N|FILE");
+
+    verb<DoctorVerb>("doctor", "Check Redis, network, limits and configuration, with a remedy for what is wrong",
+                     "feedmill doctor");
+
+    auto [health, asked] = verb<HealthVerb>("health", "Ask the running worker on this machine whether it lives",
+                                            "feedmill health --ready");
+    health->add_flag("--ready", asked->ready, "Whether it is ready to work, too");
   }
 
   void others() {

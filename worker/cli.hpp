@@ -39,7 +39,7 @@ struct RunVerb {
 };
 struct AddVerb {
   std::vector<std::string> urls;
-  bool now = false;
+  bool now = false, first = false;
   std::optional<std::uint64_t> keep;
   std::optional<std::chrono::minutes> interval_min;
 };
@@ -83,13 +83,32 @@ struct ParseVerb {
   HtmlPolicy html = HtmlPolicy::strict;
   bool pipe = false, explain = false;
 };
+struct ExplainVerb {
+  std::string url;
+};
+struct CheckVerb {
+  std::string url;
+};
+struct DiscoverVerb {
+  std::string url;
+};
+struct PlanVerb {
+  unsigned days = 1;
+  std::string host;   ///< "" = all
+  std::string feeds;  ///< "" = the stored ones; a number; else a file, "-" = stdin
+};
+struct DoctorVerb {};
+struct HealthVerb {
+  bool ready = false;
+};
 struct ConfigShowVerb {
   bool origin = false, changed = false;
 };
 struct VersionVerb {};
 
 using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, ListVerb, ShowVerb, ImportVerb, ExportVerb, RefreshVerb,
-                          EntriesVerb, EntryVerb, TailVerb, ParseVerb, ConfigShowVerb, VersionVerb>;
+                          EntriesVerb, EntryVerb, TailVerb, ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb,
+                          DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
 
 struct CommandLine {
   Verb verb;

@@ -7,10 +7,16 @@
 #include <fmt/format.h>
 
 #include "worker/commands_about.hpp"
+#include "worker/commands_check.hpp"
+#include "worker/commands_discover.hpp"
+#include "worker/commands_doctor.hpp"
 #include "worker/commands_entries.hpp"
+#include "worker/commands_explain.hpp"
 #include "worker/commands_feeds.hpp"
+#include "worker/commands_health.hpp"
 #include "worker/commands_lists.hpp"
 #include "worker/commands_parse.hpp"
+#include "worker/commands_plan.hpp"
 #include "worker/commands_refresh.hpp"
 #include "worker/commands_store.hpp"
 #include "worker/commands_tail.hpp"
@@ -43,6 +49,19 @@ class Carrier {
   int operator()(const RunVerb& verb) const { return run(config_, verb.once); }
 
   int operator()(const ConfigShowVerb& verb) const { return carry_out(verb, config_, terminal_); }
+
+  int operator()(const CheckVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const DiscoverVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const PlanVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const DoctorVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const HealthVerb& verb) const { return carry_out(verb, config_, terminal_); }
+
+  int operator()(const ExplainVerb& verb) const {
+    note_interrupts();
+    auto session = StoreSession::open(config_, false);
+    if (session.has_error()) return fail(terminal_, "explain", session.error());
+    return carry_out(verb, VerbContext{config_, session->store(), terminal_});
+  }
 
   int operator()(const ImportVerb& verb) const {
     note_interrupts();

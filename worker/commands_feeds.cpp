@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "worker/commands_discover.hpp"
 #include "worker/commands_records.hpp"
 #include "worker/commands_refresh.hpp"
 #include "worker/interrupt.hpp"
@@ -38,8 +39,12 @@ bool is_due(const FeedRecord& record, Milliseconds now) {
 
 int carry_out(const AddVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "add", verb.urls, "nothing was added");
-  if (!urls) return exits::bad_input;
+  const auto given = feed_urls(terminal, "add", verb.urls, "nothing was added");
+  if (!given) return exits::bad_input;
+  const auto behind = feeds_behind(*given, verb.first, context);
+  if (behind.has_error()) return fail(terminal, "add", behind.error());
+  const std::optional<std::vector<std::string>>& urls = *behind;
+  if (!urls) return exits::no;
   FeedSettings settings;
   settings.keep = verb.keep;
   if (verb.interval_min) settings.interval_min = static_cast<std::uint64_t>(verb.interval_min->count()) * 60;

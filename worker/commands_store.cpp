@@ -53,7 +53,7 @@ StoreOptions store_options(const Config& config, std::string url) {
   return options;
 }
 
-boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config& config) {
+boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Config& config) {
   StoreSession session;
   std::string url = config.redis.url;
   if (config.embedded()) {
@@ -67,7 +67,13 @@ boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config
   StoreOptions options = store_options(config, std::move(url));
   if (config.embedded()) options.password.clear();
   session.store_ = std::make_unique<Store>(std::move(options));
-  if (const auto opened = session.store_->open(); opened.has_error()) return failure_of(opened.error());
+  return session;
+}
+
+boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config& config, bool create) {
+  auto session = connect(config);
+  if (session.has_error()) return session.error();
+  if (const auto opened = session->store_->open(create); opened.has_error()) return failure_of(opened.error());
   return session;
 }
 

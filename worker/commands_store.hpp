@@ -32,8 +32,12 @@ StoreOptions store_options(const Config& config, std::string url);
 /// least as long as this.
 class StoreSession {
  public:
-  /// Blocks until the store answers or the attempt failed.
-  static boost::system::result<StoreSession, VerbFailure> open(const Config& config);
+  /// Blocks until the store answers or the attempt failed. Unless told not to `create`, an empty store becomes one of
+  /// ours: a key is written.
+  static boost::system::result<StoreSession, VerbFailure> open(const Config& config, bool create = true);
+
+  /// The same, without a word to the server yet: whether it is one that we can use shows later.
+  static boost::system::result<StoreSession, VerbFailure> connect(const Config& config);
 
   Store& store() { return *store_; }
 

@@ -245,9 +245,11 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
     chain.hops.push_back(Hop{url, answer.status, ""});
 
     if (answer.status < 300 || answer.status > 399 || answer.status == 304) {
-      const bool opened = options_.egress.opened_by_allow(answer.trace.peer, answer.trace.peer_port);
+      HttpTrace trace = std::move(answer.trace);
       FetchResponse response = chain.response(std::move(url), conditional, std::move(answer));
-      response.opened_by_allow = opened;
+      response.opened_by_allow = options_.egress.opened_by_allow(trace.peer, trace.peer_port);
+      response.peer = std::move(trace.peer);
+      response.peer_port = trace.peer_port;
       co_return response;
     }
     cookies.note(origin, answer.headers);

@@ -61,6 +61,8 @@ struct FetchResponse {
   std::uint64_t wire_bytes = 0;  ///< received on all hops: headers and bodies
   bool conditional = false;      ///< the last hop carried validators
   bool opened_by_allow = false;  ///< the last hop's server is one that `egress.allow` opens (HTTP P6)
+  std::string peer;              ///< address of that server
+  std::uint16_t peer_port = 0;
 
   /// First value of that name (lower case), "" when absent.
   std::string_view header(std::string_view name) const;

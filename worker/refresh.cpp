@@ -26,24 +26,6 @@ FetchRequest conditional_get(const Claim& claim) {
   return request;
 }
 
-Exchange exchange_of(const FetchRequest& request, const FetchResult& fetched) {
-  Exchange exchange;
-  exchange.requested_url = request.url;
-  if (const auto* response = std::get_if<FetchResponse>(&fetched)) {
-    exchange.validators = response->validators();
-    exchange.headers = response->headers;
-    exchange.wire_bytes = response->wire_bytes;
-    exchange.sent_validators = response->conditional;
-    exchange.opened_by_allow = response->opened_by_allow;
-  } else {
-    const auto& error = std::get<FetchError>(fetched);
-    exchange.headers = error.headers;
-    exchange.wire_bytes = error.wire_bytes;
-    exchange.sent_validators = true;  // nothing to count against us
-  }
-  return exchange;
-}
-
 template <class Answer>
 void note_exchange(Report& report, const Answer& answer) {
   for (const Hop& hop : answer.hops) {
@@ -141,6 +123,24 @@ void note_store_error(Report& report, const StoreError& error) {
 }
 
 }  // namespace
+
+Exchange exchange_of(const FetchRequest& request, const FetchResult& fetched) {
+  Exchange exchange;
+  exchange.requested_url = request.url;
+  if (const auto* response = std::get_if<FetchResponse>(&fetched)) {
+    exchange.validators = response->validators();
+    exchange.headers = response->headers;
+    exchange.wire_bytes = response->wire_bytes;
+    exchange.sent_validators = response->conditional;
+    exchange.opened_by_allow = response->opened_by_allow;
+  } else {
+    const auto& error = std::get<FetchError>(fetched);
+    exchange.headers = error.headers;
+    exchange.wire_bytes = error.wire_bytes;
+    exchange.sent_validators = true;  // nothing to count against us
+  }
+  return exchange;
+}
 
 asio::awaitable<Report> Refresher::refresh(Claim claim) {
   const auto started = std::chrono::steady_clock::now();

@@ -52,6 +52,9 @@ class Refresher {
   CommitObserver observer_;
 };
 
+/// An exchange as far as policy cares.
+Exchange exchange_of(const FetchRequest& request, const FetchResult& fetched);
+
 /// Redis' clock now, by its reading at the claim and the steady clock since.
 class StoreClock {
  public:

@@ -66,26 +66,6 @@ std::size_t raise_descriptor_limit() {
   return limit.rlim_cur == RLIM_INFINITY ? 1'000'000 : limit.rlim_cur;
 }
 
-/// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
-/// those to publishers, nothing fetched could be stored.
-std::size_t lanes_within(std::size_t descriptors) {
-  constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept
-  return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
-}
-
-RefreshOptions refresh_options(const Config& config) {
-  RefreshOptions options;
-  options.reading.max_body_bytes = config.fetch.max_body;
-  options.reading.html = config.html.policy;
-  options.policy.schedule = {config.schedule.min_floor, config.schedule.floor, config.schedule.ceiling};
-  options.policy.retention.entries = config.retention.entries;
-  options.policy.retention.hard_cap = config.retention.hard_cap;
-  options.policy.retention.strict = config.retention.strict;
-  options.policy.retention.grace = config.retention.grace;
-  options.lease = config.schedule.lease;
-  return options;
-}
-
 WorkerOptions worker_options(const Config& config, std::size_t lanes) {
   WorkerOptions options;
   options.id = random_id();
@@ -95,19 +75,6 @@ WorkerOptions worker_options(const Config& config, std::size_t lanes) {
   options.host = {config.host.concurrency, config.host.spacing};
   options.catch_up_rate = config.schedule.catch_up_rate;
   options.drain = config.drain.timeout;
-  return options;
-}
-
-FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes) {
-  FetchOptions options;
-  options.wall = config.fetch.wall;
-  options.connect = config.fetch.connect;
-  options.max_body_bytes = config.fetch.max_body;
-  options.http2 = config.fetch.http2;
-  options.allow_downgrade = config.fetch.allow_downgrade;
-  options.contact = config.fetch.contact;
-  options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
-  options.egress = std::move(egress);
   return options;
 }
 
@@ -435,6 +402,37 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
 }
 
 }  // namespace
+
+std::size_t lanes_within(std::size_t descriptors) {
+  constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept
+  return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
+}
+
+RefreshOptions refresh_options(const Config& config) {
+  RefreshOptions options;
+  options.reading.max_body_bytes = config.fetch.max_body;
+  options.reading.html = config.html.policy;
+  options.policy.schedule = {config.schedule.min_floor, config.schedule.floor, config.schedule.ceiling};
+  options.policy.retention.entries = config.retention.entries;
+  options.policy.retention.hard_cap = config.retention.hard_cap;
+  options.policy.retention.strict = config.retention.strict;
+  options.policy.retention.grace = config.retention.grace;
+  options.lease = config.schedule.lease;
+  return options;
+}
+
+FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes) {
+  FetchOptions options;
+  options.wall = config.fetch.wall;
+  options.connect = config.fetch.connect;
+  options.max_body_bytes = config.fetch.max_body;
+  options.http2 = config.fetch.http2;
+  options.allow_downgrade = config.fetch.allow_downgrade;
+  options.contact = config.fetch.contact;
+  options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
+  options.egress = std::move(egress);
+  return options;
+}
 
 int run(const Config& config, bool once) {
   return run_process(config, once ? Process::Mode::once : Process::Mode::daemon, WorkerScope{once, {}}, {});
