@@ -76,7 +76,7 @@ Geo shape(std::string_view type, std::string_view text, std::size_t dimension, b
 
 // The first readable shape is the entry's place, later ones stand beside it.
 bool store(const Reading& in, Geo geo) {
-  std::optional<Geo>& held = in.target.common.geo;
+  Rare<Geo>& held = in.target.common.geo;
   if (!in.target.take(Slot::geo, in.rank) && held && !held->type.empty()) {
     if (geo.type.empty() || held->more.size() >= max_shapes) return false;  // to the extensions
     held->more.push_back(std::move(geo));
