@@ -1,6 +1,7 @@
 #include "parsers/link_header.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "parsers/strings.hpp"
 

@@ -58,9 +58,8 @@ class Carrier {
 
   int operator()(const ExplainVerb& verb) const {
     note_interrupts();
-    auto session = StoreSession::open(config_, false);
-    if (session.has_error()) return fail(terminal_, "explain", session.error());
-    return carry_out(verb, VerbContext{config_, session->store(), terminal_});
+    return with_store(
+        "explain", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
   }
 
   int operator()(const ImportVerb& verb) const {
@@ -94,8 +93,8 @@ class Carrier {
   static std::string_view name_of(const EntryVerb&) { return "entry"; }
 
   template <class Work>
-  int with_store(std::string_view verb, Work work) const {
-    auto session = StoreSession::open(config_);
+  int with_store(std::string_view verb, Work work, bool create = true) const {
+    auto session = StoreSession::open(config_, create);
     if (session.has_error()) return fail(terminal_, verb, session.error());
     const int code = work(VerbContext{config_, session->store(), terminal_});
     terminal_.flush();  // before a private server is stopped, which takes its time

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "worker/commands_health.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <string>

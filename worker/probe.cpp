@@ -1,5 +1,7 @@
 #include "worker/probe.hpp"
 
+#include <algorithm>
+#include <exception>
 #include <thread>
 #include <utility>
 
