@@ -26,6 +26,7 @@
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
 #include "worker/sd_notify.hpp"
+#include "worker/web_url.hpp"
 #include "worker/worker.hpp"
 
 namespace feedmill {
@@ -83,6 +84,9 @@ RefreshOptions refresh_options(const Config& config) {
   options.policy.retention.strict = config.retention.strict;
   options.policy.retention.grace = config.retention.grace;
   options.lease = config.schedule.lease;
+  for (const auto& [host, differing] : config.hosts) {
+    if (differing.min_interval) options.policy.host_min_interval[host] = *differing.min_interval;
+  }
   return options;
 }
 
@@ -98,7 +102,29 @@ WorkerOptions worker_options(const Config& config, std::size_t lanes) {
   return options;
 }
 
-FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes) {
+/// The egress policies of a configuration; what is wrong with one, naming it.
+struct EgressPolicies {
+  EgressPolicy standard;
+  std::map<std::string, EgressPolicy, std::less<>> named;
+};
+
+boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config) {
+  auto standard = EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports);
+  if (!standard)
+    return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error, standard.error());
+  EgressPolicies policies{std::move(*standard), {}};
+  for (const auto& [name, rules] : config.egress_policies) {
+    auto policy = EgressPolicy::parse(rules.allow, rules.deny, rules.ports);
+    if (!policy) {
+      return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error,
+                                                                "egress.policy." + name + ": " + policy.error());
+    }
+    policies.named.emplace(name, std::move(*policy));
+  }
+  return policies;
+}
+
+FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes) {
   FetchOptions options;
   options.wall = config.fetch.wall;
   options.connect = config.fetch.connect;
@@ -107,7 +133,20 @@ FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_
   options.allow_downgrade = config.fetch.allow_downgrade;
   options.contact = config.fetch.contact;
   options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
-  options.egress = std::move(egress);
+  options.egress = std::move(egress.standard);
+  options.policies = std::move(egress.named);
+  for (const auto& [name, auth] : config.feed_auth) {
+    options.credentials[name] = {origin_of(auth.origin), auth.header_line};
+  }
+  for (const auto& [host, differing] : config.hosts) {
+    if (differing.http_version == "1.1") options.http1_hosts.insert(host);
+  }
+  options.proxy = config.fetch.proxy;
+  options.proxy_enforces_egress = config.fetch.proxy_enforces_egress;
+  options.subscribers = config.fetch.subscribers;
+  for (const std::string& server : config.dns.servers) {
+    options.resolver.servers.append(options.resolver.servers.empty() ? "" : ",").append(server);
+  }
   return options;
 }
 
@@ -116,8 +155,8 @@ class Process {
  public:
   enum class Mode { daemon, once, selected };
 
-  Process(const Config& config, EgressPolicy egress, std::string redis_url, EmbeddedRedis* server, Log& log, Mode mode,
-          WorkerScope scope, std::function<void(const Report&)> tell)
+  Process(const Config& config, EgressPolicies egress, std::string redis_url, EmbeddedRedis* server, Log& log,
+          Mode mode, WorkerScope scope, std::function<void(const Report&)> tell)
       : config_(config),
         mode_(mode),
         log_(log),
@@ -405,7 +444,7 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
   log_options.format = config.log.format;
   Log log(std::move(log_options));
 
-  auto egress = EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports);
+  auto egress = egress_policies(config);
   if (!egress) {
     log.write(LogLevel::error, "config_error", egress.error());
     return exits::configuration;
