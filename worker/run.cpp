@@ -25,8 +25,8 @@
 #include "worker/embedded_redis.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
+#include "worker/run_options.hpp"
 #include "worker/sd_notify.hpp"
-#include "worker/web_url.hpp"
 #include "worker/worker.hpp"
 
 namespace feedmill {
@@ -74,82 +74,6 @@ std::size_t lanes_within(std::size_t descriptors) {
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
 }
 
-RefreshOptions refresh_options(const Config& config) {
-  RefreshOptions options;
-  options.reading.max_body_bytes = config.fetch.max_body;
-  options.reading.html = config.html.policy;
-  options.policy.schedule = {config.schedule.min_floor, config.schedule.floor, config.schedule.ceiling};
-  options.policy.retention.entries = config.retention.entries;
-  options.policy.retention.hard_cap = config.retention.hard_cap;
-  options.policy.retention.strict = config.retention.strict;
-  options.policy.retention.grace = config.retention.grace;
-  options.lease = config.schedule.lease;
-  for (const auto& [host, differing] : config.hosts) {
-    if (differing.min_interval) options.policy.host_min_interval[host] = *differing.min_interval;
-  }
-  return options;
-}
-
-WorkerOptions worker_options(const Config& config, std::size_t lanes) {
-  WorkerOptions options;
-  options.id = random_id();
-  options.lanes = lanes;
-  options.lease = config.schedule.lease;
-  options.poll = config.schedule.poll;
-  options.host = {config.host.concurrency, config.host.spacing};
-  options.catch_up_rate = config.schedule.catch_up_rate;
-  options.drain = config.drain.timeout;
-  return options;
-}
-
-/// The egress policies of a configuration; what is wrong with one, naming it.
-struct EgressPolicies {
-  EgressPolicy standard;
-  std::map<std::string, EgressPolicy, std::less<>> named;
-};
-
-boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config) {
-  auto standard = EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports);
-  if (!standard)
-    return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error, standard.error());
-  EgressPolicies policies{std::move(*standard), {}};
-  for (const auto& [name, rules] : config.egress_policies) {
-    auto policy = EgressPolicy::parse(rules.allow, rules.deny, rules.ports);
-    if (!policy) {
-      return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error,
-                                                                "egress.policy." + name + ": " + policy.error());
-    }
-    policies.named.emplace(name, std::move(*policy));
-  }
-  return policies;
-}
-
-FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes) {
-  FetchOptions options;
-  options.wall = config.fetch.wall;
-  options.connect = config.fetch.connect;
-  options.max_body_bytes = config.fetch.max_body;
-  options.http2 = config.fetch.http2;
-  options.allow_downgrade = config.fetch.allow_downgrade;
-  options.contact = config.fetch.contact;
-  options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
-  options.egress = std::move(egress.standard);
-  options.policies = std::move(egress.named);
-  for (const auto& [name, auth] : config.feed_auth) {
-    options.credentials[name] = {origin_of(auth.origin), auth.header_line};
-  }
-  for (const auto& [host, differing] : config.hosts) {
-    if (differing.http_version == "1.1") options.http1_hosts.insert(host);
-  }
-  options.proxy = config.fetch.proxy;
-  options.proxy_enforces_egress = config.fetch.proxy_enforces_egress;
-  options.subscribers = config.fetch.subscribers;
-  for (const std::string& server : config.dns.servers) {
-    options.resolver.servers.append(options.resolver.servers.empty() ? "" : ",").append(server);
-  }
-  return options;
-}
-
 /// The parts of a running worker, in the order they are built; destroyed in the reverse (RELIABILITY D3).
 class Process {
  public:
@@ -167,7 +91,7 @@ class Process {
         fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_)),
         refresher_(fetcher_, cpu_, store_, refresh_options(config),
                    [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
-        options_(worker_options(config, lanes_)),
+        options_(worker_options(config, random_id(), lanes_)),
         worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)) {}
 
   ~Process() { cpu_.join(); }
@@ -259,9 +183,15 @@ class Process {
 
   /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
   asio::awaitable<int> open_store() {
+    const std::vector<HostSettings> hosts = host_settings(config_);
     Milliseconds wait(50);
     for (bool told = false; !worker_.stopping();) {
-      const StoreResult<std::string> server = co_await store_.call([](Store& store) { return store.open(); });
+      const StoreResult<std::string> server = co_await store_.call([&](Store& store) {
+        auto opened = store.open();
+        if (!opened) return opened;
+        const auto known = store.set_hosts(hosts);  // HTTP H7
+        return known ? opened : StoreResult<std::string>(known.error());
+      });
       if (server) {
         metrics_.set_store(*server);
         co_return co_await check_contact();
