@@ -249,7 +249,8 @@ class Tree {
                                         "feedmill set https://example.org/feed.xml keep=200 interval_min=6h",
                                         [](const SetVerb& arguments) { check_changes(arguments); });
     set->add_option("URL", changed->url, "Address of a feed");
-    set->add_option("CHANGE", changed->changes, about_settings())->type_name("KEY=VALUE");
+    set->add_option("CHANGE", changed->changes, "What to change")->type_name("KEY=VALUE");
+    set->footer(about_settings() + set->get_footer());
     set->add_flag("--dry-run", changed->dry_run, "Only say what would be set");
 
     auto [pause, paused] = verb<PauseVerb>("pause", "Fetch feeds no more until they are resumed",
@@ -277,11 +278,13 @@ class Tree {
   }
 
   static std::string about_settings() {
-    std::string text;
-    for (const FeedSetting& setting : feed_setting_table()) {
-      text += fmt::format("{}={}: {}; ", setting.key, setting.unit, setting.meaning);
-    }
-    return text + "header.NAME=text: sent to the feed's own origin";
+    std::string text = "Keys:\n";
+    const auto row = [&text](std::string_view key, std::string_view unit, std::string_view meaning) {
+      text += fmt::format("  {:<34}{}\n", fmt::format("{}={}", key, unit), meaning);
+    };
+    for (const FeedSetting& setting : feed_setting_table()) row(setting.key, setting.unit, setting.meaning);
+    row("header.NAME", "text", "sent to the feed's own origin");
+    return text + "\n";
   }
 
   void lists() {
