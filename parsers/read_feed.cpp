@@ -207,7 +207,7 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
   count_flaw(feed, Flaw::truncated, feed.bozo == Bozo::truncated ? 1 : 0);
   if (feed.entries.size() > max_entries) count_flaw(feed, Flaw::truncated, feed.entries.size() - max_entries);
   keep_newest(feed.entries);
-  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values});
+  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values, hints.keep_class});
   return feed;
 }
 

@@ -112,6 +112,7 @@ struct Config {
   } dns;
   struct Html {
     HtmlPolicy policy{};
+    bool keep_class = false;
   } html;
   struct Admin {
     ListenAddress listen;

@@ -154,6 +154,8 @@ const Option table[] = {
      [](const Config& c) { return check_name_servers(c.dns.servers); }},
     {"html.policy", "HTML_POLICY", "", "strict", "strict/classic", "which markup of entries survives",
      at<&Config::html, &Config::Html::policy>},
+    {"html.keep_class", "HTML_KEEP_CLASS", "", "false", "bool", "the policy strict keeps class attributes",
+     at<&Config::html, &Config::Html::keep_class>},
     {"admin.listen", "ADMIN_LISTEN", "--listen", "127.0.0.1:9810", "address",
      "metrics and probes; off; port 0: any free one, which the log names", at<&Config::admin, &Config::Admin::listen>},
     {"drain.listen", "DRAIN_LISTEN", "", "5s", "duration", "how long listeners go on when stopping",

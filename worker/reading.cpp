@@ -70,6 +70,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   hints.content_location = response.header("content-location");
   hints.content_language = response.header("content-language");
   hints.html = options.html;
+  hints.keep_class = options.keep_class;
   auto feed = read_feed(*body, hints);
   if (!feed) return Unreadable{reason_of(feed.error().code), feed.error().detail, std::move(print)};
   Document document;

@@ -11,6 +11,7 @@ RefreshOptions refresh_options(const Config& config) {
   RefreshOptions options;
   options.reading.max_body_bytes = config.fetch.max_body;
   options.reading.html = config.html.policy;
+  options.reading.keep_class = config.html.keep_class;
   options.policy.schedule = {config.schedule.min_floor, config.schedule.floor, config.schedule.ceiling};
   options.policy.retention.entries = config.retention.entries;
   options.policy.retention.hard_cap = config.retention.hard_cap;

@@ -81,6 +81,12 @@ TEST_F(Overrides, MarkupIsKeptAsTheOperatorSays) {
   EXPECT_EQ(entry("summary", "Entry:2"), "<p style=\"color: red;\">Hi</p>");
   EXPECT_EQ(entry("summary", "Entry:3"), markup);
   EXPECT_EQ(entry("san_ver", "Entry:3"), "0");
+  done({"add", world.http.url("/class")});
+  world.http.serve("/class",
+                   {.body = "<rss version=\"2.0\"><channel><title>T</title><item><guid>c</guid><description>"
+                            "&lt;p class=\"a\" id=\"b\"&gt;Hi&lt;/p&gt;</description></item></channel></rss>"});
+  done({"refresh", world.http.url("/class")}, {{"FEEDMILL_HTML_KEEP_CLASS", "true"}});
+  EXPECT_EQ(entry("summary", "Entry:4"), "<p class=\"a\">Hi</p>");
   // Back to what everybody gets: lazily, with the next change of the document.
   done({"set", world.http.url("/raw"), "html_policy="});
   world.http.serve("/raw",
