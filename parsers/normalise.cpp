@@ -227,6 +227,7 @@ class Normaliser {
     }
     SanitiseOptions options;
     options.policy = options_.html;
+    options.keep_class = options_.keep_class;
     options.base = base;
     options.xhtml = type == "application/xhtml+xml";
     options.max_bytes = max;

@@ -236,7 +236,7 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
   add_flaw(feed, Flaw::truncated, structure == Bozo::truncated ? 1 : 0);
   if (account.entries > max_entries) add_flaw(feed, Flaw::truncated, account.entries - max_entries);
   keep_newest(feed.entries);
-  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values});
+  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values, hints.keep_class});
   return feed;
 }
 

@@ -386,9 +386,9 @@ class Sanitiser {
     HtmlAttributes source(token.attributes);
     for (std::size_t count = 0; source.next() && count < max_tag_attributes; ++count) {
       std::string name = lower(source.name().substr(0, 64));
-      const bool known = classic_
-                             ? is_classic_attribute(name)
-                             : name == "title" || name == "lang" || name == "dir" || listed(element.attributes, name);
+      const bool known = classic_ ? is_classic_attribute(name)
+                                  : name == "title" || name == "lang" || name == "dir" ||
+                                        listed(element.attributes, name) || (name == "class" && options_.keep_class);
       if (!known) continue;
       const bool twice = std::any_of(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept.first == name; });
       if (twice) continue;

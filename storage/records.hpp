@@ -92,7 +92,7 @@ struct ClaimBatch {
   bool exhausted = false;                ///< every feed that was due was looked at
 };
 
-/// Settings of the host gate that travel with each claim call (HTTP H1; per-host overrides are the store's).
+/// Settings of the host gate that travel with each claim call (HTTP H1), for hosts without settings of their own.
 struct HostLimits {
   std::uint32_t concurrency = 1;
   Milliseconds spacing{1000};
@@ -211,6 +211,7 @@ struct Wake {
     due,        ///< it is due at `at`
     noted,      ///< it is being refreshed; it will be due again right after
     too_early,  ///< the manual floor or a Retry-After holds until `at`
+    paused,     ///< only `resume` brings it back
     unknown     ///< no such feed
   };
   Result result{};
@@ -238,6 +239,33 @@ struct ServerFacts {
   std::string last_save;                          ///< "ok" unless the last write to disk failed
   Milliseconds now{};                             ///< its clock
   std::string write_error;                        ///< why a key could not be written, "" when it could
+};
+
+/// What became of a wish to pause a feed.
+enum class Paused { paused, already, unknown };
+
+/// What became of a wish to let a paused feed go on.
+struct Resumed {
+  enum class Result { resumed, running, unknown };  ///< running: it was not paused
+  Result result{};
+  Milliseconds due{};
+};
+
+/// A feed to let go on, so long from now at the earliest.
+struct ResumedFeed {
+  std::string feed_url;
+  Milliseconds after{};
+};
+
+/// What became of a change of a feed's settings.
+enum class SettingsChange { done, outdated, unknown };
+
+/// What an operator set for one host (HTTP H7); absent: as HostLimits say.
+struct HostSettings {
+  std::string host;
+  std::optional<std::uint32_t> concurrency;
+  std::optional<Milliseconds> spacing, min_interval;
+  std::string group;  ///< hosts of one group share a gate; "" = alone
 };
 
 /// Figures of the whole store, for gauges and `list --summary`.

@@ -104,6 +104,17 @@ class Store {
   /// Makes feeds due now. `floor`: not sooner than this after the last refresh; nothing is held back when `force`.
   StoreResult<std::vector<Wake>> wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force);
 
+  /// Takes feeds out of the schedule until resume(); a refresh under way is still committed.
+  StoreResult<std::vector<Paused>> pause(std::span<const std::string> feed_urls);
+  /// Puts paused feeds back, in the state they had. `floor`: not sooner than this after the last refresh, unless they
+  /// had been due sooner (HTTP P6).
+  StoreResult<std::vector<Resumed>> resume(std::span<const ResumedFeed> feeds, Milliseconds floor);
+  /// Replaces what the operator set for a feed; `outdated`, nothing written, when that is no longer `before`.
+  StoreResult<SettingsChange> change_settings(const std::string& feed_url, const std::string& before,
+                                              const std::string& settings);
+  /// Replaces the settings of all hosts, which the gates of claim() obey from then on.
+  StoreResult<void> set_hosts(std::span<const HostSettings> hosts);
+
   // --- entries (DESIGN §3.2) ----------------------------------------------------------------------------------------
 
   StoreResult<std::optional<StoredEntry>> get(const std::string& id);

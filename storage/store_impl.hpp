@@ -14,7 +14,20 @@
 namespace feedmill {
 
 /// A script by its place in the table of store.cpp.
-enum class Script : std::size_t { add, claim, commit, look_up, release, remove, unspread, wake };
+enum class Script : std::size_t {
+  add,
+  claim,
+  commit,
+  hosts,
+  look_up,
+  pause,
+  release,
+  remove,
+  resume,
+  settings,
+  unspread,
+  wake
+};
 
 /// The arguments of one script call. add() refers to what it is given, own() keeps a copy.
 class Args {

@@ -33,6 +33,7 @@ class Tree {
     everywhere();
     configuration();
     feeds();
+    changes();
     lists();
     entries();
     signals();
@@ -145,17 +146,21 @@ class Tree {
                     "without looking");
     add->add_flag("--now", added->now, "Fetch at once and show what came");
     add->add_flag("--first", added->first, "Of a web page with several feeds the first");
-    add->add_option_function<std::string>(
-           "--keep", [to = added](const std::string& text) { to->keep = number("--keep", text, 1, 1'000'000); },
-           "Entries to keep of these feeds (default: retention.entries)")
-        ->type_name("N");
-    add->add_option_function<std::string>(
-           "--interval-min",
-           [to = added](const std::string& text) {
-             to->interval_min = std::chrono::minutes(number("--interval-min", text, 1, 525'600));
-           },
-           "Never fetch more often than every so many minutes")
-        ->type_name("MINUTES");
+    const auto setting = [&to = added, add = add](const char* flag, const std::string& key, const char* about,
+                                                  const char* unit) {
+      add->add_option_function<std::string>(
+             flag,
+             [to, flag, key](const std::string& text) {
+               const std::string remedy = change_setting(to->settings, key + "=" + text);
+               if (!remedy.empty()) refuse(fmt::format("{}: {}", flag, remedy));
+             },
+             about)
+          ->type_name(unit);
+    };
+    setting("--keep", "keep", "Entries to keep of these feeds (default: retention.entries)", "N");
+    setting("--interval-min", "interval_min", "Never fetch more often: 15min 24h 7d", "DURATION");
+    setting("--policy", "policy", "The [egress.policy] of the configuration that holds for them", "NAME");
+    setting("--auth", "auth", "The [feed_auth] of the configuration that they send", "NAME");
 
     auto [remove, removed] = verb<RemoveVerb>("remove", "Remove feeds with everything stored of them",
                                               "feedmill remove https://example.org/feed.xml --yes", needs_urls);
@@ -179,6 +184,52 @@ class Tree {
                                           if (arguments.url.empty()) refuse("URL is missing");
                                         });
     show->add_option("URL", shown->url, "Address of a feed");
+  }
+
+  void changes() {
+    const auto needs_urls = [](const auto& arguments) {
+      if (arguments.urls.empty()) refuse("URL is missing");
+    };
+    auto [set, changed] = verb<SetVerb>("set", "Change what holds for one feed: key=value, key= takes it away",
+                                        "feedmill set https://example.org/feed.xml keep=200 interval_min=6h",
+                                        [](const SetVerb& arguments) { check_changes(arguments); });
+    set->add_option("URL", changed->url, "Address of a feed");
+    set->add_option("CHANGE", changed->changes, "What to change")->type_name("KEY=VALUE");
+    set->footer(about_settings() + set->get_footer());
+    set->add_flag("--dry-run", changed->dry_run, "Only say what would be set");
+
+    auto [pause, paused] = verb<PauseVerb>("pause", "Fetch feeds no more until they are resumed",
+                                           "feedmill pause https://example.org/feed.xml", needs_urls);
+    pause->add_option("URL", paused->urls, "Addresses of feeds");
+    pause->add_flag("--dry-run", paused->dry_run, "Only say what would be paused");
+
+    auto [resume, resumed] = verb<ResumeVerb>("resume", "Fetch paused feeds again",
+                                              "feedmill resume https://example.org/feed.xml", needs_urls);
+    resume->add_option("URL", resumed->urls, "Addresses of feeds");
+    resume->add_flag("--dry-run", resumed->dry_run, "Only say what would be resumed");
+  }
+
+  /// Values are not repeated: one may be a secret in the wrong place.
+  static void check_changes(const SetVerb& arguments) {
+    if (arguments.url.empty()) refuse("URL is missing");
+    if (arguments.changes.empty()) refuse("KEY=VALUE is missing");
+    FeedSettings scratch;
+    for (const std::string& change : arguments.changes) {
+      const std::string remedy = change_setting(scratch, change);
+      if (!remedy.empty()) refuse(fmt::format("{}: {}", visible(change.substr(0, change.find('='))), remedy));
+    }
+    const std::string contradiction = check_settings(scratch);
+    if (!contradiction.empty()) refuse(contradiction);
+  }
+
+  static std::string about_settings() {
+    std::string text = "Keys:\n";
+    const auto row = [&text](std::string_view key, std::string_view unit, std::string_view meaning) {
+      text += fmt::format("  {:<34}{}\n", fmt::format("{}={}", key, unit), meaning);
+    };
+    for (const FeedSetting& setting : feed_setting_table()) row(setting.key, setting.unit, setting.meaning);
+    row("header.NAME", "text", "sent to the feed's own origin");
+    return text + "\n";
   }
 
   void lists() {

@@ -1,7 +1,6 @@
 // The command line as a value: which verb with which arguments (OPERATIONS §1). Reads arguments and nothing else.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -16,6 +15,7 @@
 
 #include "parsers/read_feed.hpp"
 #include "storage/records.hpp"
+#include "worker/feed_settings.hpp"
 #include "worker/terminal.hpp"
 
 namespace feedmill {
@@ -40,12 +40,24 @@ struct RunVerb {
 struct AddVerb {
   std::vector<std::string> urls;
   bool now = false, first = false;
-  std::optional<std::uint64_t> keep;
-  std::optional<std::chrono::minutes> interval_min;
+  FeedSettings settings;  ///< of those that are new
 };
 struct RemoveVerb {
   std::vector<std::string> urls;
   bool yes = false, dry_run = false;
+};
+struct SetVerb {
+  std::string url;
+  std::vector<std::string> changes;  ///< "key=value", each by itself in order (feed_settings.hpp)
+  bool dry_run = false;
+};
+struct PauseVerb {
+  std::vector<std::string> urls;
+  bool dry_run = false;
+};
+struct ResumeVerb {
+  std::vector<std::string> urls;
+  bool dry_run = false;
 };
 struct ListVerb {
   std::string state, host;  ///< "" = any
@@ -106,9 +118,9 @@ struct ConfigShowVerb {
 };
 struct VersionVerb {};
 
-using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, ListVerb, ShowVerb, ImportVerb, ExportVerb, RefreshVerb,
-                          EntriesVerb, EntryVerb, TailVerb, ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb,
-                          DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
+using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb, ImportVerb,
+                          ExportVerb, RefreshVerb, EntriesVerb, EntryVerb, TailVerb, ParseVerb, ExplainVerb, CheckVerb,
+                          DiscoverVerb, PlanVerb, DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
 
 struct CommandLine {
   Verb verb;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "worker/commands_about.hpp"
+#include "worker/commands_change.hpp"
 #include "worker/commands_check.hpp"
 #include "worker/commands_discover.hpp"
 #include "worker/commands_doctor.hpp"
@@ -85,6 +86,9 @@ class Carrier {
  private:
   static std::string_view name_of(const AddVerb&) { return "add"; }
   static std::string_view name_of(const RemoveVerb&) { return "remove"; }
+  static std::string_view name_of(const SetVerb&) { return "set"; }
+  static std::string_view name_of(const PauseVerb&) { return "pause"; }
+  static std::string_view name_of(const ResumeVerb&) { return "resume"; }
   static std::string_view name_of(const ListVerb&) { return "list"; }
   static std::string_view name_of(const ShowVerb&) { return "show"; }
   static std::string_view name_of(const ExportVerb&) { return "export"; }

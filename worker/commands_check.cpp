@@ -16,7 +16,7 @@
 #include "worker/interrupt.hpp"
 #include "worker/moments.hpp"
 #include "worker/probe.hpp"
-#include "worker/run.hpp"
+#include "worker/run_options.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -211,16 +211,11 @@ Lines checked_lines(const Checked& checked) {
 
 }  // namespace
 
-EgressPolicy egress_policy(const Config& config) {
-  auto policy = EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports);
-  return policy ? std::move(*policy) : EgressPolicy();
-}
-
 int carry_out(const CheckVerb& verb, const Config& config, Terminal& terminal) {
   const auto urls = feed_urls(terminal, "check", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;
   note_interrupts();
-  Probe probe(config, egress_policy(config));
+  Probe probe(config);
   const Look look = probe.look(urls->front());
   const Milliseconds now = wall_clock();
   const Checked checked{look, config, first_decision(look, config, now), now};

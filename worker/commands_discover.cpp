@@ -6,7 +6,6 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "worker/commands_check.hpp"
 #include "worker/discover.hpp"
 #include "worker/interrupt.hpp"
 
@@ -75,7 +74,7 @@ int carry_out(const DiscoverVerb& verb, const Config& config, Terminal& terminal
   if (!urls) return exits::bad_input;
   note_interrupts();
   const std::string& url = urls->front();
-  Probe probe(config, egress_policy(config));
+  Probe probe(config);
   const Discovery discovery = discover(probe, url);
   for (const RefusedCandidate& refused : discovery.refused) {
     if (terminal.verbose()) {
@@ -106,7 +105,7 @@ StoreResult<std::optional<std::vector<std::string>>> feeds_behind(const std::vec
   for (std::size_t i = doubtful.size(); i-- > 0;) {
     if ((*records)[i]) doubtful.erase(doubtful.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  Probe probe(context.config, egress_policy(context.config));
+  Probe probe(context.config);
   std::vector<std::string> feeds;
   bool undecided = false;
   for (const std::string& url : urls) {

@@ -13,7 +13,7 @@
 #include "worker/due_text.hpp"
 #include "worker/input_file.hpp"
 #include "worker/interrupt.hpp"
-#include "worker/run.hpp"
+#include "worker/run_options.hpp"
 #include "worker/subscriptions.hpp"
 #include "worker/web_url.hpp"
 

@@ -9,6 +9,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "worker/feed_settings.hpp"
 #include "worker/moments.hpp"
 #include "worker/terminal.hpp"
 
@@ -25,6 +26,11 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
   return value;
+}
+
+/// What it was before is remembered by the store; since when it is paused is not.
+bool is_paused(const FeedState& state) {
+  return state.state == "paused";
 }
 
 json::value text_or_null(std::string_view text) {
@@ -79,7 +85,7 @@ json::object show_json(const FeedRecord& record) {
   json::object& feed = row["feed"].emplace_object();
   for (const auto& [name, value] : record.feed) feed[name] = value;
   row["claim"] = text_or_null(record.claim);
-  row["state_since"] = time_json(state.state_since);
+  row["state_since"] = is_paused(state) ? json::value() : time_json(state.state_since);
   row["fetch_url"] = text_or_null(state.fetch_url);
   row["etag"] = text_or_null(state.etag);
   row["last_modified"] = text_or_null(state.last_modified);
@@ -124,10 +130,10 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   add("url", record.feed_url);
   for (const auto& [name, value] : record.feed) add(name.c_str(), value);
   add("entries", std::to_string(record.entries));
-  add("state", state.state_since.count() == 0 ? state.state
-                                              : fmt::format("{} since {}", state.state, rfc3339(state.state_since)));
+  const bool dated = state.state_since.count() != 0 && !is_paused(state);
+  add("state", dated ? fmt::format("{} since {}", state.state, rfc3339(state.state_since)) : state.state);
   add_time("due", record.due.value_or(Milliseconds(0)));
-  if (!state.won.empty()) add("due because of", state.won);
+  if (!state.won.empty() && record.due) add("due because of", state.won);
   add("being fetched by", record.claim);
   add("fetched from", state.fetch_url);
   add_time("last refresh", state.last_at);
@@ -150,7 +156,11 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
                     state.polls_not_modified, state.polls_same_body, state.polls_with_new, state.polls_failed));
     add("new entries", fmt::format("{} so far, {:.1f} a week", state.total_new, state.new_per_week));
   }
-  add("settings", state.settings);
+  std::string settings;
+  for (const std::string& text : setting_texts(read_settings(state.settings))) {
+    settings.append(settings.empty() ? "" : " ").append(text);
+  }
+  add("settings", settings);
   return lines;
 }
 

@@ -111,6 +111,27 @@ StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
   return all;
 }
 
+boost::system::result<std::vector<FeedRecord>, int> known_records(const VerbContext& context, std::string_view verb,
+                                                                  const std::vector<std::string>& feed_urls,
+                                                                  std::string_view consequence) {
+  using Result = boost::system::result<std::vector<FeedRecord>, int>;
+  auto records = all_records(context.store, feed_urls);
+  if (records.has_error()) {
+    return Result(boost::system::in_place_error, fail(context.terminal, verb, records.error()));
+  }
+  std::vector<FeedRecord> known;
+  for (std::size_t i = 0; i < feed_urls.size(); ++i) {
+    if (auto& record = (*records)[i]) {
+      known.push_back(std::move(*record));
+    } else {
+      context.terminal.error(
+          fmt::format("{}: no such feed: {}; {} (see feedmill list)", verb, visible(feed_urls[i]), consequence));
+    }
+  }
+  if (known.size() < feed_urls.size()) return Result(boost::system::in_place_error, exits::no);
+  return known;
+}
+
 int fail(Terminal& terminal, std::string_view verb, const VerbFailure& failure) {
   terminal.error(fmt::format("{}: {}", verb, failure.text));
   return failure.exit;

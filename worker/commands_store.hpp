@@ -63,6 +63,12 @@ std::optional<std::vector<std::string>> feed_urls(Terminal& terminal, std::strin
 StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
                                                                 const std::vector<std::string>& feed_urls);
 
+/// The records of feeds that a verb changes. Those that are unknown are told on stderr, with `consequence` behind;
+/// then, and when the store fails, there is the exit code instead.
+boost::system::result<std::vector<FeedRecord>, int> known_records(const VerbContext& context, std::string_view verb,
+                                                                  const std::vector<std::string>& feed_urls,
+                                                                  std::string_view consequence);
+
 /// Prints the line and returns the code: `return fail(terminal, "add", failure)`.
 int fail(Terminal& terminal, std::string_view verb, const VerbFailure& failure);
 int fail(Terminal& terminal, std::string_view verb, const StoreError& error);

@@ -6,6 +6,8 @@
 
 #include "storage/diff.hpp"
 #include "storage/feed_fields.hpp"
+#include "worker/feed_settings.hpp"
+#include "worker/web_url.hpp"
 
 namespace feedmill {
 namespace {
@@ -13,8 +15,6 @@ namespace {
 using std::chrono::days;
 using std::chrono::hours;
 using std::chrono::minutes;
-
-constexpr std::int64_t furthest_s = std::int64_t{30} * 24 * 3600;  // no due time is further away
 
 /// A row of HTTP §4: how a kind of failure is waited out. `blocks_after` failures in a row the state is `blocked`.
 struct Failure {
@@ -110,7 +110,7 @@ class Decider {
         known_(known),
         options_(options),
         now_(now),
-        settings_(read_policy_settings(claim.state.settings)) {
+        settings_(read_settings(claim.state.settings)) {
     Commit& commit = decision_.commit;
     commit.feed_url = claim.feed_url;
     commit.claim = claim.id;
@@ -131,7 +131,8 @@ class Decider {
     context_.retry_after = retry_after(exchange.headers, wall_clock(now));
     context_.fresh = freshness(exchange.headers, wall_clock(now));
     context_.opened_by_allow = exchange.opened_by_allow;
-    context_.interval_min = settings_.interval_min;
+    context_.interval_min = least_interval();
+    if (settings_.interval_max) context_.interval_max = std::chrono::seconds(*settings_.interval_max);
     context_.not_before = state.not_before;
     if (context_.retry_after && context_.retry_after->wait.count() > 0) {
       state.not_before = std::max(state.not_before, now + Milliseconds(context_.retry_after->wait));
@@ -235,6 +236,16 @@ class Decider {
   }
 
  private:
+  /// The operator's for this feed, or for its host if that is longer (HTTP F8, H7).
+  std::optional<Milliseconds> least_interval() const {
+    std::optional<Milliseconds> least;
+    if (settings_.interval_min) least = std::chrono::seconds(*settings_.interval_min);
+    if (options_.host_min_interval.empty()) return least;
+    const auto host = options_.host_min_interval.find(host_of(exchange_.requested_url));
+    if (host != options_.host_min_interval.end()) least = std::max(least.value_or(host->second), host->second);
+    return least;
+  }
+
   /// HTTP P2: a stored or equal document replaces both validators.
   void take_validators() {
     FeedState& state = decision_.commit.state;
@@ -352,33 +363,12 @@ class Decider {
   const Known& known_;
   const PolicyOptions& options_;
   Milliseconds now_;
-  PolicySettings settings_;
+  FeedSettings settings_;
   DueContext context_;
   Decision decision_;
 };
 
 }  // namespace
-
-PolicySettings read_policy_settings(const std::string& json) {
-  PolicySettings settings;
-  if (json.empty()) return settings;
-  boost::system::error_code bad;
-  const boost::json::value value = boost::json::parse(json, bad);
-  const auto* object = bad ? nullptr : value.if_object();
-  if (object == nullptr) return settings;
-  const auto number = [object](const char* name) -> std::optional<std::int64_t> {
-    const auto* member = object->if_contains(name);
-    if (member == nullptr || !member->is_number()) return std::nullopt;
-    boost::system::error_code no_integer;
-    const auto read = member->to_number<std::int64_t>(no_integer);
-    if (no_integer || read < 0) return std::nullopt;
-    return read;
-  };
-  if (const auto keep = number("keep")) settings.keep = static_cast<std::uint64_t>(*keep);
-  if (const auto least = number("interval_min"))
-    settings.interval_min = std::chrono::seconds(std::min(*least, furthest_s));
-  return settings;
-}
 
 Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,
                 const PolicyOptions& options, Milliseconds now) {

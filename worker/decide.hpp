@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 
 #include "storage/records.hpp"
@@ -13,16 +15,9 @@ namespace feedmill {
 
 struct PolicyOptions {
   ScheduleOptions schedule;
-  Retention retention;  ///< `listed` is the document's
+  Retention retention;                                                 ///< `listed` is the document's
+  std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between refreshes of one feed (H7)
 };
-
-/// What the operator set for one feed and policy goes by, from FeedState::settings (a JSON object).
-struct PolicySettings {
-  std::optional<std::uint64_t> keep;         ///< "keep": entries
-  std::optional<Milliseconds> interval_min;  ///< "interval_min": seconds; at most 30 days count
-};
-
-PolicySettings read_policy_settings(const std::string& json);
 
 /// The exchange as far as policy cares.
 struct Exchange {
@@ -44,6 +39,7 @@ struct Decision {
 };
 
 /// `known` is what the store knows of the document's guids: needed for a Document, ignored otherwise. `now` is Redis'.
+/// What the operator set for the feed is read from the claim's state.
 Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,
                 const PolicyOptions& options, Milliseconds now);
 

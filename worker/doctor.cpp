@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "worker/due_text.hpp"
-#include "worker/run.hpp"
+#include "worker/run_options.hpp"
 
 namespace feedmill {
 namespace {

@@ -1,13 +1,10 @@
 #include "worker/fetch.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
-#include <xxhash.h>
-
+#include "worker/request_style.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -19,17 +16,13 @@ using std::chrono::steady_clock;
 constexpr std::size_t most_redirects = 5;
 constexpr std::size_t most_cookie_bytes = 4096;
 
-constexpr std::string_view accept_line =  // HTTP P17
-    "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, "
-    "application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1";
-
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-HttpClientOptions client_options(const FetchOptions& options) {
+HttpClientOptions client_options(const FetchOptions& options, const EgressPolicy& egress) {
   HttpClientOptions result;
-  result.egress = options.egress;
+  result.egress = egress;
   result.resolver = options.resolver;
   result.connect_timeout = options.connect;
   result.max_body_bytes = options.max_body_bytes;
@@ -196,24 +189,22 @@ Validators FetchResponse::validators() const {
                     std::string(usable_validator(header("last-modified"))), url};
 }
 
-std::string user_agent(std::string_view contact, std::string_view feed_url) {
-  std::array<char, 17> id{};
-  std::snprintf(id.data(), id.size(), "%016llx",
-                static_cast<unsigned long long>(XXH3_64bits(feed_url.data(), feed_url.size())));
-  std::string text = "feedmill/" FEEDMILL_VERSION " (";
-  if (!contact.empty()) text.append("+").append(contact).append("; ");
-  return text.append("feed-id=").append(id.data()).append(")");
+Fetcher::Fetcher(asio::any_io_executor executor, FetchOptions options) : options_(std::move(options)) {
+  clients_.try_emplace("", executor, client_options(options_, options_.egress));
+  for (const auto& [name, egress] : options_.policies) {
+    clients_.try_emplace(name, executor, client_options(options_, egress));
+  }
 }
-
-Fetcher::Fetcher(asio::any_io_executor executor, FetchOptions options)
-    : options_(std::move(options)), client_(std::move(executor), client_options(options_)) {}
 
 asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
   Chain chain;
   ChainCookies cookies;
   std::vector<std::pair<std::string, std::string>> seen;  // URL and cookies of each request: HTTP R3
   std::string url = request.url;
-  const std::string agent = user_agent(options_.contact, request.feed_url);
+  const auto style = request_style(options_, request);
+  if (!style) co_return chain.error(style.error().reason, style.error().detail);
+  HttpClient& client = clients_.at(style->policy);
+  bool with_headers = true;  // the feed's own
   const steady_clock::time_point deadline = chain.start + options_.wall;
 
   for (;;) {
@@ -226,14 +217,13 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
 
     HttpRequest hop;
     hop.url = url;
-    hop.user_agent = agent;
     hop.deadline = deadline;
-    hop.header_lines.emplace_back(accept_line);
+    const bool own_headers = style->dress(hop, origin, with_headers);
     hop.header_lines.emplace_back(request.identity ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, br, zstd");
     if (!cookie.empty()) hop.header_lines.push_back("Cookie: " + cookie);
     const bool conditional = add_validators(request.validators, url, hop.header_lines);
 
-    HttpResult result = co_await ask(std::move(hop));
+    HttpResult result = co_await ask(client, std::move(hop));
     if (auto* failure = std::get_if<HttpFailure>(&result)) {
       chain.add(failure->trace);
       FetchError error = chain.error(failure->reason, std::move(failure->detail));
@@ -242,12 +232,19 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
     }
     HttpResponse& answer = std::get<HttpResponse>(result);
     chain.add(answer.trace);
+    if (answer.status == 431 && own_headers) {  // HTTP §4: once more, without them
+      with_headers = false;
+      seen.pop_back();
+      continue;
+    }
     chain.hops.push_back(Hop{url, answer.status, ""});
 
     if (answer.status < 300 || answer.status > 399 || answer.status == 304) {
       HttpTrace trace = std::move(answer.trace);
+      // Behind a proxy the peer is not the server.
+      const bool opened = !style->proxy && client.egress().opened_by_allow(trace.peer, trace.peer_port);
       FetchResponse response = chain.response(std::move(url), conditional, std::move(answer));
-      response.opened_by_allow = options_.egress.opened_by_allow(trace.peer, trace.peer_port);
+      response.opened_by_allow = opened;
       response.peer = std::move(trace.peer);
       response.peer_port = trace.peer_port;
       co_return response;
@@ -264,8 +261,8 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
 
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
 /// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (X4 is libcurl's own.)
-asio::awaitable<HttpResult> Fetcher::ask(HttpRequest request) {
-  HttpResult result = co_await client_.get(request);
+asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request) {
+  HttpResult result = co_await client.get(request);
   if (const auto* failure = std::get_if<HttpFailure>(&result)) {
     if (failure->reason != Reason::http_stream) co_return result;
     request.http1 = true;
@@ -273,7 +270,7 @@ asio::awaitable<HttpResult> Fetcher::ask(HttpRequest request) {
     if (std::get<HttpResponse>(result).status != 421) co_return result;
     request.fresh_connection = true;
   }
-  co_return co_await client_.get(request);
+  co_return co_await client.get(request);
 }
 
 }  // namespace feedmill

@@ -4,6 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,9 +16,11 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "worker/address_guard.hpp"
+#include "worker/feed_settings.hpp"
 #include "worker/http_client.hpp"
 #include "worker/http_fields.hpp"
 #include "worker/report.hpp"
+#include "worker/web_url.hpp"
 
 namespace feedmill {
 
@@ -28,10 +33,11 @@ struct Validators {
 };
 
 struct FetchRequest {
-  std::string feed_url;   ///< the feed's own address: what the feed-id in our User-Agent is made of (HTTP P19)
-  std::string url;        ///< canonical absolute http(s) URL to ask; the feed's address unless it has moved
-  Validators validators;  ///< sent on exactly the hop whose URL equals validators.url
-  bool identity = false;  ///< ask for no content coding: the retry of HTTP §4 after broken compression
+  std::string feed_url;     ///< the feed's own address: what the feed-id in our User-Agent is made of (HTTP P19)
+  std::string url;          ///< canonical absolute http(s) URL to ask; the feed's address unless it has moved
+  Validators validators;    ///< sent on exactly the hop whose URL equals validators.url
+  bool identity = false;    ///< ask for no content coding: the retry of HTTP §4 after broken compression
+  FeedSettings settings{};  ///< what the operator set for the feed
 };
 
 /// One answer on the way; `location` as resolved, "" for the last.
@@ -86,6 +92,12 @@ struct FetchError {
 
 using FetchResult = std::variant<FetchResponse, FetchError>;
 
+/// A secret header line and the one origin it may go to (HTTP R4).
+struct Credential {
+  Origin origin;
+  std::string header_line;
+};
+
 struct FetchOptions {
   std::chrono::milliseconds wall = std::chrono::seconds(60);     ///< over all hops
   std::chrono::milliseconds connect = std::chrono::seconds(10);  ///< TCP and TLS
@@ -94,7 +106,13 @@ struct FetchOptions {
   bool allow_downgrade = false;  ///< follow redirects from https to http
   EgressPolicy egress;
   ResolverOptions resolver;
-  std::string contact;  ///< URL for the User-Agent, "" for none
+  std::map<std::string, EgressPolicy, std::less<>> policies;   ///< by name, for feeds that name one (SECURITY E8)
+  std::map<std::string, Credential, std::less<>> credentials;  ///< by name, for feeds that name one (SECURITY K2)
+  std::set<std::string, std::less<>> http1_hosts;              ///< spoken to over HTTP/1.1 alone (HTTP H7)
+  std::string proxy;                                           ///< for feeds that name none, "" for none
+  bool proxy_enforces_egress = false;                          ///< else nothing goes through a proxy (SECURITY E9)
+  bool subscribers = false;                                    ///< told in the User-Agent where known (HTTP P19)
+  std::string contact;                                         ///< URL for the User-Agent, "" for none
   std::size_t max_connections = 256 + 16;
   std::string ca_bundle = HttpClientOptions{}.ca_bundle;  ///< PEM file of the authorities trusted
 };
@@ -108,13 +126,10 @@ class Fetcher {
   boost::asio::awaitable<FetchResult> fetch(FetchRequest request);
 
  private:
-  boost::asio::awaitable<HttpResult> ask(HttpRequest request);
+  static boost::asio::awaitable<HttpResult> ask(HttpClient& client, HttpRequest request);
 
   FetchOptions options_;
-  HttpClient client_;
+  std::map<std::string, HttpClient, std::less<>> clients_;  // by name of the policy, "" = the default one: HTTP §7
 };
-
-/// "feedmill/<version> (+<contact>; feed-id=<16 hex>)": HTTP P19.
-std::string user_agent(std::string_view contact, std::string_view feed_url);
 
 }  // namespace feedmill

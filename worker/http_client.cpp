@@ -114,8 +114,23 @@ struct Usable {
   std::string detail;
 };
 
+constexpr std::size_t most_addresses = 8;
+
+void add_address(Usable& usable, const std::string& address) {
+  if (!usable.list.empty()) usable.list += ',';
+  usable.list += address.find(':') != address.npos ? "[" + address + "]" : address;
+}
+
+/// Those of a proxy: no policy is asked.
+Usable listed(const Addresses& addresses) {
+  Usable usable;
+  for (std::size_t i = 0; i < std::min(addresses.size(), most_addresses); ++i) add_address(usable, addresses[i]);
+  usable.reason = Reason::dns_failed;
+  usable.detail = "the proxy has no address";
+  return usable;
+}
+
 Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigned port) {
-  constexpr std::size_t most = 8;
   Usable usable;
   std::size_t count = 0;
   for (const std::string& address : addresses) {
@@ -124,9 +139,8 @@ Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigne
       Refusal refusal = refusal_of(verdict, address, port);
       usable.reason = refusal.reason;
       usable.detail = std::move(refusal.detail);
-    } else if (count++ < most) {
-      if (!usable.list.empty()) usable.list += ',';
-      usable.list += address.find(':') != address.npos ? "[" + address + "]" : address;
+    } else if (count++ < most_addresses) {
+      add_address(usable, address);
     }
   }
   return usable;
@@ -199,12 +213,17 @@ class HttpClient::Transfer {
   static int on_request(void* transfer, char* peer, char*, int port, int);
 
   void configure(const HttpRequest& request);
+  const std::string& trust_of(const HttpRequest& request) const {
+    return request.ca_file.empty() ? engine_.options().ca_bundle : request.ca_file;
+  }
   bool header_line(std::string_view line);
   bool refuse(Reason reason, std::string detail);
+  Egress verdict_of_proxy(unsigned port) const;
   bool egress_allows(Egress verdict, std::string_view address, unsigned port);
   HttpTrace trace() const;
   HttpFailure failure(Reason reason, std::string detail) const;
   HttpFailure failure_of_code() const;
+  std::optional<HttpFailure> refused_by_proxy() const;
   Reason connect_reason() const;
 
   Engine& engine_;
@@ -214,6 +233,7 @@ class HttpClient::Transfer {
   CURLcode code_ = CURLE_OK;
   steady_clock::time_point deadline_;
   std::string session_key_;
+  unsigned proxy_port_ = 0;  ///< 0: no proxy
   bool resumed_ = false;
   std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
   int status_ = 0;
@@ -342,7 +362,11 @@ HttpClient::Transfer::Transfer(Engine& engine, const HttpRequest& request, const
       resolve_list_(list_of(engine.resolve_lines(resolve_line))),
       deadline_(request.deadline) {
   const Origin origin = origin_of(request.url);
-  session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + engine_.options().ca_bundle;
+  session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + trust_of(request) + " " + request.pin;
+  if (request.proxy) {
+    proxy_port_ = request.proxy->port;
+    session_key_ += " " + request.proxy->url;
+  }
   configure(request);
   engine_.add(easy_.get());
 }
@@ -374,8 +398,9 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_UNRESTRICTED_AUTH, 0L);
   set(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
   set(easy, CURLOPT_HTTP09_ALLOWED, 0L);
-  set(easy, CURLOPT_PROXY, "");
-  set(easy, CURLOPT_NOPROXY, "*");
+  set(easy, CURLOPT_PROXY, request.proxy ? request.proxy->url.c_str() : "");  // never those of the environment
+  set(easy, CURLOPT_NOPROXY, request.proxy ? "" : "*");
+  set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(easy, CURLOPT_PIPEWAIT, 0L);
   set(easy, CURLOPT_HTTP_VERSION,
@@ -399,7 +424,8 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // with one, libcurl parses all roots for every connection
-  set(easy, CURLOPT_CAINFO, options.ca_bundle.c_str());
+  set(easy, CURLOPT_CAINFO, trust_of(request).c_str());
+  if (!request.pin.empty()) set(easy, CURLOPT_PINNEDPUBLICKEY, request.pin.c_str());
   if (engine_.resumes) {
     set(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
     set(easy, CURLOPT_SSL_CTX_FUNCTION, &Transfer::on_tls);
@@ -423,6 +449,11 @@ bool HttpClient::Transfer::refuse(Reason reason, std::string detail) {
   return false;
 }
 
+/// SECURITY E9: its own address is exempt, and libcurl connects to nothing else.
+Egress HttpClient::Transfer::verdict_of_proxy(unsigned port) const {
+  return port == proxy_port_ ? Egress::allowed : Egress::blocked_port;
+}
+
 bool HttpClient::Transfer::egress_allows(Egress verdict, std::string_view address, unsigned port) {
   if (verdict != Egress::allowed) refusal_ = refusal_of(verdict, address, port);
   return verdict == Egress::allowed;
@@ -444,8 +475,9 @@ curl_socket_t HttpClient::Transfer::on_open(void* data, curlsocktype, curl_socka
     inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
     port = ntohs(v6.sin6_port);
   }
-  if (!self.egress_allows(self.engine_.options().egress.check(&address->addr, port), text, port))
-    return CURL_SOCKET_BAD;
+  const Egress verdict =
+      self.proxy_port_ != 0 ? self.verdict_of_proxy(port) : self.engine_.options().egress.check(&address->addr, port);
+  if (!self.egress_allows(verdict, text, port)) return CURL_SOCKET_BAD;
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -460,8 +492,9 @@ CURLcode HttpClient::Transfer::on_tls(CURL*, void* context, void* transfer) {
 int HttpClient::Transfer::on_request(void* data, char* peer, char*, int port, int) {
   Transfer& self = *static_cast<Transfer*>(data);
   const auto number = static_cast<std::uint16_t>(port);
-  if (!self.egress_allows(self.engine_.options().egress.check(peer, number), peer, number))
-    return CURL_PREREQFUNC_ABORT;
+  const Egress verdict =
+      self.proxy_port_ != 0 ? self.verdict_of_proxy(number) : self.engine_.options().egress.check(peer, number);
+  if (!self.egress_allows(verdict, peer, number)) return CURL_PREREQFUNC_ABORT;
   self.refusal_.reset();  // an address before this one may have been refused
   if (self.engine_.resumes) {
     curl_tlssessioninfo* tls = nullptr;
@@ -572,7 +605,18 @@ Reason HttpClient::Transfer::connect_reason() const {
   }
 }
 
+/// What the proxy said to CONNECT, when that was not yes.
+std::optional<HttpFailure> HttpClient::Transfer::refused_by_proxy() const {
+  const long answer = proxy_port_ == 0 ? 0 : long_of(easy_.get(), CURLINFO_HTTP_CONNECTCODE);
+  if (answer < 300) return std::nullopt;
+  const Reason reason = answer == 407   ? Reason::status_auth
+                        : answer == 403 ? Reason::egress_blocked
+                                        : Reason::connect_failed;
+  return failure(reason, "the proxy answered " + std::to_string(answer) + " to CONNECT");
+}
+
 HttpFailure HttpClient::Transfer::failure_of_code() const {
+  if (auto refused = refused_by_proxy()) return std::move(*refused);
   const std::string_view said = error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(code_);
   const auto fail = [&](Reason reason) { return failure(reason, std::string(said)); };
   switch (code_) {
@@ -633,15 +677,22 @@ HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options
 
 HttpClient::~HttpClient() = default;
 
+const EgressPolicy& HttpClient::egress() const {
+  return engine_->options().egress;
+}
+
 asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
+  // Who is connected to: the server, or the proxy, which is the operator's and need not be a public address.
   const Origin origin = origin_of(request.url);
-  if (is_address(origin.host)) {
+  const std::string server = request.proxy ? request.proxy->host : origin.host;
+  const unsigned port = request.proxy ? request.proxy->port : origin.port;
+  if (is_address(server)) {
     HttpResult direct = co_await exchange(request, std::string());
     co_return direct;
   }
 
   const steady_clock::time_point start = steady_clock::now();
-  std::string host = origin.host;
+  std::string host = server;
   if (host.ends_with('.')) host.pop_back();  // the same name: resolving never searches
   const auto addresses = co_await resolver_.resolve(host, request.deadline);
   const std::chrono::duration<double> lookup = steady_clock::now() - start;
@@ -652,14 +703,13 @@ asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
     failure.detail = host + ": " + addresses.error().detail;
     co_return failure;
   }
-  const Usable usable = usable_of(*addresses, engine_->options().egress, origin.port);
+  const Usable usable = request.proxy ? listed(*addresses) : usable_of(*addresses, egress(), port);
   if (usable.list.empty()) {
     failure.reason = usable.reason;
     failure.detail = host + ": " + usable.detail;
     co_return failure;
   }
-  HttpResult result =
-      co_await exchange(request, "+" + origin.host + ":" + std::to_string(origin.port) + ":" + usable.list);
+  HttpResult result = co_await exchange(request, "+" + server + ":" + std::to_string(port) + ":" + usable.list);
   HttpTrace& trace = std::visit([](auto& ending) -> HttpTrace& { return ending.trace; }, result);
   trace.total += lookup;
   trace.first_byte += lookup;

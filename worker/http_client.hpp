@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,6 +18,7 @@
 
 #include "worker/address_guard.hpp"
 #include "worker/http_fields.hpp"
+#include "worker/proxy.hpp"
 #include "worker/report.hpp"
 #include "worker/resolver.hpp"
 
@@ -45,6 +47,9 @@ struct HttpRequest {
   std::chrono::steady_clock::time_point deadline;
   bool fresh_connection = false;  ///< do not reuse one
   bool http1 = false;             ///< do not offer HTTP/2
+  std::optional<Proxy> proxy{};   ///< goes through it, and then it is the proxy's to say where to (SECURITY E9)
+  std::string ca_file{};          ///< trusted instead of the client's, "" for none
+  std::string pin{};              ///< as CURLOPT_PINNEDPUBLICKEY has it, "" for none
 };
 
 /// What is known of an exchange however it ended.
@@ -86,6 +91,8 @@ class HttpClient {
 
   /// One GET. Cancellation unwinds with operation_aborted, the transfer removed from libcurl first (HTTP X5).
   boost::asio::awaitable<HttpResult> get(HttpRequest request);
+
+  const EgressPolicy& egress() const;
 
  private:
   class Engine;

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "worker/decide.hpp"
+#include "worker/feed_settings.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -32,6 +32,7 @@ DueContext context_of(const PlannedFeed& feed, Milliseconds now) {
   context.last_new = feed.last_new;
   context.not_before = feed.not_before;
   context.interval_min = feed.interval_min;
+  context.interval_max = feed.interval_max;
   return context;
 }
 
@@ -230,7 +231,9 @@ std::optional<PlannedFeed> planned_feed(const FeedRecord& record) {
   feed.last_at = state.last_at;
   feed.last_new = state.last_new;
   feed.not_before = state.not_before;
-  feed.interval_min = read_policy_settings(state.settings).interval_min;
+  const FeedSettings settings = read_settings(state.settings);
+  if (settings.interval_min) feed.interval_min = std::chrono::seconds(*settings.interval_min);
+  if (settings.interval_max) feed.interval_max = std::chrono::seconds(*settings.interval_max);
   feed.fetched = state.last_at.count() != 0;
   feed.validators = !feed.fetched || !state.etag.empty() || !state.last_modified.empty();
   return feed;

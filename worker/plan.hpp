@@ -20,7 +20,7 @@ struct PlannedFeed {
   ScheduleHints hints;
   double new_per_week = 0;  ///< S of HTTP §3
   Milliseconds due{}, last_at{}, last_new{}, not_before{};
-  std::optional<Milliseconds> interval_min;
+  std::optional<Milliseconds> interval_min, interval_max;
   bool fetched = false;     ///< once at least
   bool validators = false;  ///< the server sends them; of a feed never fetched it is assumed
 };

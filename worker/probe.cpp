@@ -13,7 +13,7 @@
 #include "worker/cancellation.hpp"
 #include "worker/content_coding.hpp"
 #include "worker/interrupt.hpp"
-#include "worker/run.hpp"
+#include "worker/run_options.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -60,10 +60,10 @@ std::string Look::trouble() const {
   return "no feed";
 }
 
-Probe::Probe(const Config& config, EgressPolicy egress)
+Probe::Probe(const Config& config)
     : reading_(refresh_options(config).reading),
       spacing_(config.host.spacing),
-      fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), 1)) {}
+      fetcher_(loop_.get_executor(), fetch_options(config, *egress_policies(config), 1)) {}
 
 Look Probe::look(const std::string& url) {
   wait_for_turn(host_of(url));

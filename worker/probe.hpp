@@ -36,7 +36,8 @@ struct Look {
 /// host it waits for `host.spacing` (HTTP P15); limits of the fleet are Redis' and not known here.
 class Probe {
  public:
-  Probe(const Config& config, EgressPolicy egress);
+  /// `config` as load_config gives it: its policies can be read.
+  explicit Probe(const Config& config);
 
   /// Blocks until all is known of `url` (canonical). Throws Interrupted, nothing left under way.
   Look look(const std::string& url);

@@ -1,5 +1,7 @@
 #include "worker/reading.hpp"
 
+#include <algorithm>
+
 #include <xxhash.h>
 
 #include "storage/entry_record.hpp"
@@ -38,6 +40,14 @@ Reason reason_of(ParseError::Code code) {
   return Reason::parse_malformed;
 }
 
+/// SECURITY S14: readers must be able to tell what nobody has sanitised.
+void mark_untouched(std::vector<EntryRecord>& entries) {
+  const std::pair<std::string, std::string> mark("san_ver", "0");
+  for (EntryRecord& entry : entries) {
+    entry.fields.insert(std::lower_bound(entry.fields.begin(), entry.fields.end(), mark), mark);
+  }
+}
+
 Reading read_body(FetchResponse& response, const FeedState& state, const ReadingOptions& options) {
   BodyPrint print;
   print.wire_bytes = response.body.size();
@@ -60,11 +70,13 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   hints.content_location = response.header("content-location");
   hints.content_language = response.header("content-language");
   hints.html = options.html;
+  hints.keep_class = options.keep_class;
   auto feed = read_feed(*body, hints);
   if (!feed) return Unreadable{reason_of(feed.error().code), feed.error().detail, std::move(print)};
   Document document;
   document.print = std::move(print);
   document.entries = entry_records(*feed);
+  if (options.html == HtmlPolicy::raw) mark_untouched(document.entries);
   document.feed = feed_fields(*feed);
   document.hints = schedule_hints(*feed);
   document.flaws = std::move(feed->flaws);

@@ -56,6 +56,7 @@ using Reading = std::variant<Document, SameBody, NotModified, HttpStatus, FetchE
 struct ReadingOptions {
   std::uint64_t max_body_bytes = 16u << 20;  ///< decoded
   HtmlPolicy html = HtmlPolicy::strict;
+  bool keep_class = false;  ///< `class` survives `strict`
 };
 
 /// True when read() has a body to look at: worth a CPU thread.

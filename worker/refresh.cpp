@@ -23,6 +23,7 @@ FetchRequest conditional_get(const Claim& claim) {
   request.url = state.fetch_url.empty() ? claim.feed_url : state.fetch_url;
   request.validators = {state.etag, state.last_modified,
                         state.validators_url.empty() ? request.url : state.validators_url};
+  request.settings = read_settings(state.settings);
   return request;
 }
 
@@ -156,13 +157,15 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   note_conditional(report, claim, fetched);
   const Exchange exchange = exchange_of(request, fetched);
 
+  ReadingOptions how = options_.reading;
+  how.html = request.settings.html_policy.value_or(how.html);
   Reading reading;
   if (has_document(fetched)) {
     const auto read_from = std::chrono::steady_clock::now();
-    co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, options_.reading); });
+    co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, how); });
     report.parse = std::chrono::steady_clock::now() - read_from;
   } else {
-    reading = read(fetched, claim.state, options_.reading);
+    reading = read(fetched, claim.state, how);
   }
   note_reading(report, claim, reading);
 

@@ -25,6 +25,7 @@
 #include "worker/embedded_redis.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
+#include "worker/run_options.hpp"
 #include "worker/sd_notify.hpp"
 #include "worker/worker.hpp"
 
@@ -66,25 +67,13 @@ std::size_t raise_descriptor_limit() {
   return limit.rlim_cur == RLIM_INFINITY ? 1'000'000 : limit.rlim_cur;
 }
 
-WorkerOptions worker_options(const Config& config, std::size_t lanes) {
-  WorkerOptions options;
-  options.id = random_id();
-  options.lanes = lanes;
-  options.lease = config.schedule.lease;
-  options.poll = config.schedule.poll;
-  options.host = {config.host.concurrency, config.host.spacing};
-  options.catch_up_rate = config.schedule.catch_up_rate;
-  options.drain = config.drain.timeout;
-  return options;
-}
-
 /// The parts of a running worker, in the order they are built; destroyed in the reverse (RELIABILITY D3).
 class Process {
  public:
   enum class Mode { daemon, once, selected };
 
-  Process(const Config& config, EgressPolicy egress, std::string redis_url, EmbeddedRedis* server, Log& log, Mode mode,
-          WorkerScope scope, std::function<void(const Report&)> tell)
+  Process(const Config& config, EgressPolicies egress, std::string redis_url, EmbeddedRedis* server, Log& log,
+          Mode mode, WorkerScope scope, std::function<void(const Report&)> tell)
       : config_(config),
         mode_(mode),
         log_(log),
@@ -95,7 +84,7 @@ class Process {
         fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_)),
         refresher_(fetcher_, cpu_, store_, refresh_options(config),
                    [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
-        options_(worker_options(config, lanes_)),
+        options_(worker_options(config, random_id(), lanes_)),
         worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)) {}
 
   ~Process() { cpu_.join(); }
@@ -187,9 +176,15 @@ class Process {
 
   /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
   asio::awaitable<int> open_store() {
+    const std::vector<HostSettings> hosts = host_settings(config_);
     Milliseconds wait(50);
     for (bool told = false; !worker_.stopping();) {
-      const StoreResult<std::string> server = co_await store_.call([](Store& store) { return store.open(); });
+      const StoreResult<std::string> server = co_await store_.call([&](Store& store) {
+        auto opened = store.open();
+        if (!opened) return opened;
+        const auto known = store.set_hosts(hosts);  // HTTP H7
+        return known ? opened : StoreResult<std::string>(known.error());
+      });
       if (server) {
         metrics_.set_store(*server);
         co_return co_await check_contact();
@@ -372,7 +367,7 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
   log_options.format = config.log.format;
   Log log(std::move(log_options));
 
-  auto egress = EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports);
+  auto egress = egress_policies(config);
   if (!egress) {
     log.write(LogLevel::error, "config_error", egress.error());
     return exits::configuration;
@@ -402,37 +397,6 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
 }
 
 }  // namespace
-
-std::size_t lanes_within(std::size_t descriptors) {
-  constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept
-  return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
-}
-
-RefreshOptions refresh_options(const Config& config) {
-  RefreshOptions options;
-  options.reading.max_body_bytes = config.fetch.max_body;
-  options.reading.html = config.html.policy;
-  options.policy.schedule = {config.schedule.min_floor, config.schedule.floor, config.schedule.ceiling};
-  options.policy.retention.entries = config.retention.entries;
-  options.policy.retention.hard_cap = config.retention.hard_cap;
-  options.policy.retention.strict = config.retention.strict;
-  options.policy.retention.grace = config.retention.grace;
-  options.lease = config.schedule.lease;
-  return options;
-}
-
-FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes) {
-  FetchOptions options;
-  options.wall = config.fetch.wall;
-  options.connect = config.fetch.connect;
-  options.max_body_bytes = config.fetch.max_body;
-  options.http2 = config.fetch.http2;
-  options.allow_downgrade = config.fetch.allow_downgrade;
-  options.contact = config.fetch.contact;
-  options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
-  options.egress = std::move(egress);
-  return options;
-}
 
 int run(const Config& config, bool once) {
   return run_process(config, once ? Process::Mode::once : Process::Mode::daemon, WorkerScope{once, {}}, {});

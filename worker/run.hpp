@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "worker/config.hpp"
-#include "worker/refresh.hpp"
 #include "worker/report.hpp"
 
 namespace feedmill {
@@ -18,13 +17,5 @@ int run(const Config& config, bool once);
 /// each on the calling thread. For when no worker lives. Returns the exit code.
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
                        std::function<void(const Report&)> tell);
-
-/// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
-/// those to publishers, nothing fetched could be stored.
-std::size_t lanes_within(std::size_t descriptors);
-
-/// The parts' options as the configuration says them.
-RefreshOptions refresh_options(const Config& config);
-FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes);
 
 }  // namespace feedmill

@@ -1,10 +1,10 @@
 #!lua
--- Hands out feeds (RELIABILITY L1–L3, HTTP H1, H2).
+-- Hands out feeds (RELIABILITY L1–L3, HTTP H1, H2, H7).
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', then URLs: only these.
 -- Returns {now, next due or '', exhausted, claims as {url, claim, due, {state…}}, deferred as {url, due}, refused URLs}.
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
-local concurrency, spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
+local usual_concurrency, usual_spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
 local due_by = tonumber(ARGV[8])
 local now = clock()
 local worker_key = prefix .. 'state:worker:' .. worker
@@ -58,25 +58,38 @@ local function read_host(host)
   return gate
 end
 
-local claims, deferred, refused, batch, hosts = {}, {}, {}, {}, {}
+local claims, deferred, refused, batch, hosts, gates = {}, {}, {}, {}, {}, {}
 local looked_at = 0
 for i = 1, #candidates, 2 do
   if #claims >= max then break end
   looked_at = looked_at + 1
   local url, due = candidates[i], tonumber(candidates[i + 1])
-  local mine = redis.pcall('HMGET', state_key(url), 'fetch_url', 'held')
+  local mine = redis.pcall('HMGET', state_key(url), 'fetch_url', 'held', 'last_at', 'won')
   local held = tonumber(mine[2])
   if mine.err then  -- no hash: one feed's broken key must not stop the others
     redis.call('ZADD', schedule_key, 'XX', text(now + 24 * 3600 * 1000), url)
     refused[#refused + 1] = url
   elseif not due_by or (held or due) <= due_by then
-    local host = host_of(mine[1] or url)
-    local gate = hosts[host]
+    local its = host_of(mine[1] or url)
+    local limits = hosts[its]
+    if not limits then
+      local name, concurrency, spacing, min_interval = gate_of(mine[1] or url)
+      limits = {gate = name, concurrency = concurrency or usual_concurrency, spacing = spacing or usual_spacing,
+                min_interval = min_interval or 0}
+      hosts[its] = limits
+    end
+    local host, concurrency, spacing = limits.gate, limits.concurrency, limits.spacing
+    local gate = gates[host]
     if not gate then
       gate = read_host(host)
-      hosts[host] = gate
+      gates[host] = gate
     end
-    if gate.in_flight < concurrency and now >= gate.last_start + spacing and now >= gate.not_before then
+    local rested = limits.min_interval == 0 and 0 or (tonumber(mine[3]) or 0) + limits.min_interval
+    if rested > now and mine[4] ~= 'manual' then  -- not due at all: it is not waited for as one that is put off
+      redis.call('ZADD', schedule_key, 'XX', text(rested), url)
+      redis.call('HSET', state_key(url), 'won', 'override')
+      redis.call('HDEL', state_key(url), 'held')
+    elseif gate.in_flight < concurrency and now >= gate.last_start + spacing and now >= gate.not_before then
       local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
       redis.call('ZADD', schedule_key, 'XX', text(now + lease), url)
       redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', text(held or due))

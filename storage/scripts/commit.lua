@@ -30,7 +30,7 @@ if part <= written then return {'dup'} end
 if part > written + 1 then return {'part ' .. part .. ' came before part ' .. (written + 1)} end
 
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
-local host = host_key(host_of(mine[5] or url))
+local host = host_key((gate_of(mine[5] or url)))
 local wanted = {{schedule_key, 'zset'}, {states_key, 'hash'}, {host, 'hash'}, {signals_key, 'stream'}, {meta_key, 'hash'}}
 if keep then
   for _, pair in ipairs({{sort, 'zset'}, {map, 'hash'}, {digests, 'hash'}, {tombs, 'zset'}, {feed_key(url), 'hash'},
@@ -131,13 +131,16 @@ if part == parts then
   end
 
   local old_state = mine[4] or 'new'
+  local paused = old_state == 'paused'  -- meanwhile: it stays so, and out of the schedule
   for i = 1, #feed, 2 do
     if feed[i + 1] == '' then redis.call('HDEL', feed_key(url), feed[i])
     else redis.call('HSET', feed_key(url), feed[i], feed[i + 1]) end
   end
   local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'held', 'wake'}
   for i = 1, #state, 2 do
-    if state[i] == 'state' and state[i + 1] ~= old_state then
+    if paused and (state[i] == 'state' or state[i] == 'won') then
+      state[i], state[i + 1] = unpack(state[i] == 'state' and {'before_pause', state[i + 1]} or {'won', 'paused'})
+    elseif state[i] == 'state' and state[i + 1] ~= old_state then
       redis.call('HINCRBY', states_key, old_state, -1)
       redis.call('HINCRBY', states_key, state[i + 1], 1)
     end

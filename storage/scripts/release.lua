@@ -10,7 +10,7 @@ for i = 3, #ARGV, 2 do
     redis.call('ZADD', schedule_key, 'XX', due and text(due) or mine[2], url)
     redis.call('HDEL', state_key(url), 'claim', 'claim_due', 'claim_part')
     redis.call('HSET', state_key(url), 'won', 'released')
-    redis.pcall('HDEL', host_key(host_of(mine[3] or url)), 's:' .. claim)
+    redis.pcall('HDEL', host_key((gate_of(mine[3] or url))), 's:' .. claim)
     released = released + 1
   end
 end

@@ -9,7 +9,7 @@ if redis.call('SREM', feeds_key, url) == 1 then
   local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url')
   if mine[1] then  -- who works on it will find its claim gone; its host's slot must not wait for the lease to end
     redis.call('HDEL', feed_state, 'claim')
-    redis.pcall('HDEL', host_key(host_of(mine[2] or url)), 's:' .. mine[1])
+    redis.pcall('HDEL', host_key((gate_of(mine[2] or url))), 's:' .. mine[1])
   end
 elseif redis.call('HEXISTS', feed_state, 'removing') == 0 then
   return 0

@@ -7,6 +7,10 @@
 #include <sys/wait.h>
 #include <thread>
 
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -100,6 +104,32 @@ bool eventually(const std::function<bool()>& done) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // between looks at another process
   }
   return true;
+}
+
+std::string get(const std::string& host_and_port, const std::string& target) {
+  namespace asio = boost::asio;
+  asio::io_context loop;
+  asio::ip::tcp::socket socket(loop);
+  const auto colon = host_and_port.rfind(':');
+  asio::ip::tcp::resolver resolver(loop);
+  asio::connect(socket, resolver.resolve(host_and_port.substr(0, colon), host_and_port.substr(colon + 1)));
+  asio::write(socket, asio::buffer("GET " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+  std::string answer;
+  boost::system::error_code end;
+  asio::read(socket, asio::dynamic_buffer(answer), end);
+  return answer;
+}
+
+std::string listening_at(const Program& worker) {
+  std::string address;
+  eventually([&] {
+    const std::string log = worker.err();
+    const auto at = log.find("http://127.0.0.1:");
+    if (at == std::string::npos || log.find('\n', at) == std::string::npos) return false;
+    address = log.substr(at + 7, log.find_first_of(" \"\n", at) - at - 7);
+    return true;
+  });
+  return address;
 }
 
 World::World() : store(StoreOptions{.url = redis.url()}) {

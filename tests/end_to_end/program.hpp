@@ -47,6 +47,12 @@ class Program {
 /// Polls until `done` says true, for half a minute at most; the last answer.
 bool eventually(const std::function<bool()>& done);
 
+/// host:port of a worker's listener, from its log.
+std::string listening_at(const Program& worker);
+
+/// Head and body of the answer to a GET.
+std::string get(const std::string& host_and_port, const std::string& target);
+
 /// A real Redis, a real origin, and an environment in which feedmill may talk to both.
 class World {
  public:

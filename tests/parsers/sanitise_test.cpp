@@ -17,6 +17,15 @@ std::string classic(std::string_view markup) {
   return sanitise(markup, options).html;
 }
 
+TEST(Sanitise, KeepsClassesWhenTold) {
+  SanitiseOptions options;
+  EXPECT_EQ(sanitise("<p class=\"a b\" id=\"c\">x</p>", options).html, "<p>x</p>");
+  options.keep_class = true;
+  const std::string kept = "<p class=\"a &lt;b\">x</p>";
+  EXPECT_EQ(sanitise("<p class='a <b' id=\"c\" style='x'>x</p>", options).html, kept);
+  EXPECT_EQ(sanitise(kept, options).html, kept);
+}
+
 struct MarkupCase {
   const char* name;
   const char* markup;

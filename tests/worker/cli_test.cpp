@@ -28,12 +28,12 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_TRUE(verb<RunVerb>({"run", "--once"}).once);
   EXPECT_FALSE(verb<RunVerb>({"run"}).once);
 
-  const auto add =
-      verb<AddVerb>({"add", "http://a.example/", "--now", "http://b.example/", "--keep", "7", "--interval-min", "90"});
+  const auto add = verb<AddVerb>(
+      {"add", "http://a.example/", "--now", "http://b.example/", "--keep", "7", "--interval-min", "90min"});
   EXPECT_EQ(add.urls, (Words{"http://a.example/", "http://b.example/"}));
   EXPECT_TRUE(add.now);
-  EXPECT_EQ(add.keep, 7U);
-  EXPECT_EQ(add.interval_min, std::chrono::minutes(90));
+  EXPECT_EQ(add.settings.keep, 7U);
+  EXPECT_EQ(add.settings.interval_min, 5400U);
 
   const auto remove = verb<RemoveVerb>({"remove", "--yes", "http://a.example/", "--dry-run"});
   EXPECT_TRUE(remove.yes && remove.dry_run);

@@ -11,6 +11,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "worker/feed_settings.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -782,9 +784,10 @@ TEST(Settings, AreReadAsFarAsTheyCanBe) {
       {R"({"keep":10} x)", -1, -1},
   };
   for (const Case& c : cases) {
-    const PolicySettings settings = read_policy_settings(c.json);
+    const FeedSettings settings = read_settings(c.json);
     EXPECT_EQ(settings.keep ? static_cast<std::int64_t>(*settings.keep) : -1, c.keep) << c.json;
-    EXPECT_EQ(settings.interval_min ? *settings.interval_min / seconds(1) : -1, c.interval_min_s) << c.json;
+    EXPECT_EQ(settings.interval_min ? static_cast<std::int64_t>(*settings.interval_min) : -1, c.interval_min_s)
+        << c.json;
   }
 }
 
@@ -804,6 +807,26 @@ TEST(Settings, GovernRetentionAndInterval) {
   const Decision broken = decide_on(before, document_of({}), exchange_with(), {}, options);
   EXPECT_EQ(broken.commit.retention.entries, 50U);
   EXPECT_EQ(broken.commit.state.settings, "{broken") << "left for the operator to see";
+}
+
+// HTTP F8, H7
+TEST(Settings, BoundTheIntervalFromAboveAndByHost) {
+  FeedState before = healthy();
+  before.new_per_week = 0.01;  // adaptive: as seldom as may be
+  before.settings = R"({"interval_max":7200})";
+  const Decision often = decide_on(before, NotModified());
+  EXPECT_EQ(often.commit.state.won, "override");
+  EXPECT_GE(often.commit.next_due, now + hours(2));
+  EXPECT_LE(often.commit.next_due, now + hours(2) + minutes(12));
+  const Decision told = decide_on(before, NotModified(), exchange_with({{"retry-after", "86400"}}));
+  EXPECT_GE(told.commit.next_due, now + hours(24)) << "a Retry-After wins";
+
+  PolicyOptions options;
+  options.host_min_interval = {{"example.org", hours(30)}, {"other.example", hours(50)}};
+  before.settings = R"({"interval_min":3600})";
+  const Decision seldom = decide_on(before, NotModified(), exchange_with(), {}, options);
+  EXPECT_GE(seldom.commit.next_due, now + hours(30));
+  EXPECT_LE(seldom.commit.next_due, now + hours(31));
 }
 
 TEST(Decide, CutsDetailsBetweenCharacters) {

@@ -13,6 +13,7 @@
 
 #include "tests/support/await.hpp"
 #include "tests/support/http_server.hpp"
+#include "worker/request_style.hpp"
 
 namespace feedmill {
 namespace {
