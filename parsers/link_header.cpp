@@ -51,7 +51,7 @@ class Reader {
  public:
   explicit Reader(std::string_view target) { link_.target = trim(target); }
 
-  void take(std::string name, std::string value) {
+  void take(std::string name, const std::string& value) {
     if (std::find(seen_.begin(), seen_.end(), name) != seen_.end()) return;
     if (name == "rel") {
       std::string_view words = value;
@@ -98,7 +98,7 @@ std::vector<HeaderLink> read_link_header(std::string_view value) {
       rest.remove_prefix(1);
       skip_space(rest);
       auto [name, text] = take_parameter(rest);
-      link.take(std::move(name), std::move(text));
+      link.take(std::move(name), text);
     }
     rest.remove_prefix(std::min(rest.find(','), rest.size()));
     links.push_back(link.take_link());

@@ -49,16 +49,16 @@ struct Checked {
   Decision decision;
   Milliseconds now;
 
-  const FetchError* error() const { return std::get_if<FetchError>(&look.fetched); }
-  const std::vector<Hop>& hops() const { return look.response() != nullptr ? look.response()->hops : error()->hops; }
+  const FetchError& error() const { return std::get<FetchError>(look.fetched); }
+  const std::vector<Hop>& hops() const { return look.response() != nullptr ? look.response()->hops : error().hops; }
   const std::vector<Header>& headers() const {
-    return look.response() != nullptr ? look.response()->headers : error()->headers;
+    return look.response() != nullptr ? look.response()->headers : error().headers;
   }
   const FetchTimings& timings() const {
-    return look.response() != nullptr ? look.response()->timings : error()->timings;
+    return look.response() != nullptr ? look.response()->timings : error().timings;
   }
   std::uint64_t wire_bytes() const {
-    return look.response() != nullptr ? look.response()->wire_bytes : error()->wire_bytes;
+    return look.response() != nullptr ? look.response()->wire_bytes : error().wire_bytes;
   }
   BodyPrint print() const {
     if (const auto* document = std::get_if<Document>(&look.reading)) return document->print;
@@ -68,7 +68,7 @@ struct Checked {
   /// "public", "opened by egress.allow", "refused", "unknown": nothing was connected to.
   std::string_view egress() const {
     if (look.response() != nullptr) return look.response()->opened_by_allow ? "opened by egress.allow" : "public";
-    return error()->reason == Reason::egress_blocked || error()->reason == Reason::egress_port ? "refused" : "unknown";
+    return error().reason == Reason::egress_blocked || error().reason == Reason::egress_port ? "refused" : "unknown";
   }
   std::string peer() const {
     if (look.response() == nullptr) return {};
@@ -154,7 +154,7 @@ void add_answer(const Checked& checked, Lines& lines) {
     lines.emplace_back("answer",
                        fmt::format("{} {}{}{}", hop.status, hop.url, hop.location.empty() ? "" : " -> ", hop.location));
   }
-  for (const auto& [name, value] : checked.headers()) lines.emplace_back("header", name + ": " + value);
+  for (const auto& [name, value] : checked.headers()) lines.emplace_back("header", fmt::format("{}: {}", name, value));
   lines.emplace_back("egress", checked.peer().empty() ? std::string(checked.egress())
                                                       : fmt::format("{}, {}", checked.peer(), checked.egress()));
   lines.emplace_back(

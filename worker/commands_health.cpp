@@ -5,16 +5,22 @@
 #include <chrono>
 #include <string>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 namespace feedmill {
 namespace {
 
-using boost::asio::ip::tcp;
+namespace asio = boost::asio;
+using asio::ip::tcp;
 
 constexpr std::chrono::seconds patience{5};
+constexpr std::size_t most_bytes = 65'536;
 
 /// What the listener answered; status 0 when it did not, `body` says why.
 struct ProbeAnswer {
@@ -30,20 +36,31 @@ tcp::endpoint reachable(tcp::endpoint listen) {
 }
 
 ProbeAnswer ask(const tcp::endpoint& endpoint, const std::string& path) {
-  tcp::iostream stream;
-  stream.expires_after(patience);
-  stream.connect(endpoint);
-  if (!stream) return {0, stream.error().message()};
-  stream << "GET " << path << " HTTP/1.0\r\nHost: localhost\r\n\r\n" << std::flush;
-  std::string line, body;
-  std::getline(stream, line);  // HTTP/1.1 200 OK
+  const std::string request = "GET " + path + " HTTP/1.0\r\nHost: localhost\r\n\r\n";  // 1.0: it closes when done
+  std::string text;
+  boost::system::error_code failed;
+  asio::io_context loop(1);
+  tcp::socket socket(loop);
+  const auto read = [&](const boost::system::error_code& error, std::size_t) {
+    if (error != asio::error::eof) failed = error;
+  };
+  const auto written = [&](const boost::system::error_code& error, std::size_t) {
+    failed = error;
+    if (!error) asio::async_read(socket, asio::dynamic_buffer(text, most_bytes), read);
+  };
+  socket.async_connect(endpoint, [&](const boost::system::error_code& error) {
+    failed = error;
+    if (!error) asio::async_write(socket, asio::buffer(request), written);
+  });
+  loop.run_for(patience);
+  if (!loop.stopped()) failed = asio::error::timed_out;
+
   ProbeAnswer answer;
-  const std::size_t space = std::min(line.find(' '), line.size());
-  std::from_chars(line.data() + std::min(space + 1, line.size()), line.data() + line.size(), answer.status);
-  while (std::getline(stream, line) && line != "\r") {
-  }
-  while (answer.body.size() < 65'536 && std::getline(stream, line)) answer.body += line + '\n';
-  if (answer.status == 0) answer.body = stream.error() ? stream.error().message() : "no answer";
+  const std::size_t space = std::min(text.find(' '), text.size());  // HTTP/1.1 200 OK
+  std::from_chars(text.data() + std::min(space + 1, text.size()), text.data() + text.size(), answer.status);
+  const std::size_t body = text.find("\r\n\r\n");
+  if (body != std::string::npos) answer.body = text.substr(body + 4);
+  if (answer.status == 0) answer.body = failed ? failed.message() : "no answer";
   return answer;
 }
 

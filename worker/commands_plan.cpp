@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -89,8 +90,8 @@ FleetResult listed(const PlanVerb& verb, const Config& config) {
     feed.new_per_week = made_up_rate(feed.url);
     feed.validators = true;
     if (subscription.settings.interval_min) {
-      feed.interval_min =
-          std::chrono::seconds(std::min<std::uint64_t>(*subscription.settings.interval_min, 30 * 86'400));
+      feed.interval_min = std::chrono::seconds(
+          std::min<std::uint64_t>(*subscription.settings.interval_min, std::uint64_t{30} * 86'400));
     }
     const std::uint64_t wait = rate == 0 ? 0 : fleet.feeds.size() * 1000 / rate;
     feed.due = fleet.start + Milliseconds(static_cast<std::int64_t>(wait));
@@ -113,7 +114,7 @@ FleetResult fleet_of(const PlanVerb& verb, const Config& config, Terminal& termi
 }
 
 std::int64_t rounded(double number) {
-  return static_cast<std::int64_t>(number + 0.5);
+  return std::llround(number);
 }
 
 json::array hosts_json(const std::vector<HostLoad>& hosts) {

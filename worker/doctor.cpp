@@ -1,6 +1,7 @@
 #include "worker/doctor.hpp"
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -35,7 +36,7 @@ Finding ok(std::string check, std::string text) {
 }
 
 std::string count_text(double number) {
-  return grouped(static_cast<std::int64_t>(number + 0.5));
+  return grouped(std::llround(number));
 }
 
 /// The directory that exists and would hold `path`.
