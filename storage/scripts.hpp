@@ -7,8 +7,10 @@ extern const char* const add;
 extern const char* const claim;
 extern const char* const commit;
 extern const char* const look_up;
+extern const char* const move;
 extern const char* const release;
 extern const char* const remove;
+extern const char* const slot;
 extern const char* const unspread;
 extern const char* const wake;
 

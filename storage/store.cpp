@@ -19,8 +19,9 @@ namespace {
 constexpr int schema_version = 1;
 
 // In the order of enum Script.
-constexpr std::array script_texts{&scripts::add,     &scripts::claim,  &scripts::commit,   &scripts::look_up,
-                                  &scripts::release, &scripts::remove, &scripts::unspread, &scripts::wake};
+constexpr std::array script_texts{&scripts::add,      &scripts::claim,   &scripts::commit, &scripts::look_up,
+                                  &scripts::move,     &scripts::release, &scripts::remove, &scripts::slot,
+                                  &scripts::unspread, &scripts::wake};
 
 /// The value of `name:` in an answer to INFO, "" when it is not there.
 std::string_view info_value(std::string_view info, std::string_view name) {

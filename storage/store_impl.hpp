@@ -14,7 +14,7 @@
 namespace feedmill {
 
 /// A script by its place in the table of store.cpp.
-enum class Script : std::size_t { add, claim, commit, look_up, release, remove, unspread, wake };
+enum class Script : std::size_t { add, claim, commit, look_up, move, release, remove, slot, unspread, wake };
 
 /// The arguments of one script call. add() refers to what it is given, own() keeps a copy.
 class Args {
@@ -69,6 +69,8 @@ class Store::Impl {
   StoreResult<Reply> run(Script script, const Args& args);
   /// Calls one script several times in one round trip; loads it again when the server forgot it.
   std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
+  /// Carries out a move that is known to be one; `record` is the feed as it is.
+  StoreResult<MoveResult> move(FeedRecord record, const Move& move, const std::string& no_move_to);
   /// Plain commands in one round trip; the first error ends it.
   StoreResult<std::vector<Reply>> pipeline(std::span<const Words> commands);
 

@@ -3,6 +3,7 @@ local prefix = ARGV[1]
 local schedule_key, feeds_key = prefix .. 'schedule', prefix .. 'feeds'
 local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:store'
 local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
+local quarantine_key = prefix .. 'quarantine'
 
 local function entry_key(number) return prefix .. 'Entry:' .. number end
 local function state_key(url) return prefix .. 'state:feed:' .. url end

@@ -7,8 +7,9 @@ local answers = {}
 for i = 4, #ARGV do
   local url = ARGV[i]
   local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
-  local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before')
+  local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before', 'state')
   local allowed = math.max((tonumber(mine[2]) or 0) + floor, tonumber(mine[3]) or 0)
+  if mine[4] == 'quarantined' then allowed = math.max(allowed, due or 0) end  -- it has killed workers (SECURITY Q2)
   local answer
   if not due then
     answer = {'unknown', '0'}
@@ -20,7 +21,7 @@ for i = 4, #ARGV do
   else
     if due > now then
       redis.call('ZADD', schedule_key, 'XX', text(now), url)
-      redis.call('HSET', state_key(url), 'won', 'manual')
+      redis.call('HSET', state_key(url), 'won', 'manual', 'why', '[{"code":"manual","s":0}]')
       redis.call('HDEL', state_key(url), 'held')
     end
     answer = {'due', text(math.min(due, now))}
