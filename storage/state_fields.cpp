@@ -254,6 +254,7 @@ FeedState read_state(const Fields& fields) {
     else if (name == "settings")
       s.settings = value;
   }
+  if (s.state == "quarantined") s.state_since = std::max(s.state_since, s.quarantined_at);  // scripts do not pack
   return s;
 }
 

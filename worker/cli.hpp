@@ -47,6 +47,11 @@ struct RemoveVerb {
   std::vector<std::string> urls;
   bool yes = false, dry_run = false;
 };
+struct MoveVerb {
+  std::string url;
+  std::string to;  ///< "" with undo
+  bool undo = false;
+};
 struct ListVerb {
   std::string state, host;  ///< "" = any
   bool due = false;
@@ -88,8 +93,8 @@ struct ConfigShowVerb {
 };
 struct VersionVerb {};
 
-using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, ListVerb, ShowVerb, ImportVerb, ExportVerb, RefreshVerb,
-                          EntriesVerb, EntryVerb, TailVerb, ParseVerb, ConfigShowVerb, VersionVerb>;
+using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, ListVerb, ShowVerb, ImportVerb, ExportVerb,
+                          RefreshVerb, EntriesVerb, EntryVerb, TailVerb, ParseVerb, ConfigShowVerb, VersionVerb>;
 
 struct CommandLine {
   Verb verb;

@@ -10,6 +10,7 @@
 #include "worker/commands_entries.hpp"
 #include "worker/commands_feeds.hpp"
 #include "worker/commands_lists.hpp"
+#include "worker/commands_move.hpp"
 #include "worker/commands_parse.hpp"
 #include "worker/commands_refresh.hpp"
 #include "worker/commands_store.hpp"
@@ -67,6 +68,7 @@ class Carrier {
  private:
   static std::string_view name_of(const AddVerb&) { return "add"; }
   static std::string_view name_of(const RemoveVerb&) { return "remove"; }
+  static std::string_view name_of(const MoveVerb&) { return "move"; }
   static std::string_view name_of(const ListVerb&) { return "list"; }
   static std::string_view name_of(const ShowVerb&) { return "show"; }
   static std::string_view name_of(const ExportVerb&) { return "export"; }

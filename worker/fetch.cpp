@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <xxhash.h>
@@ -108,7 +109,7 @@ struct Chain {
   FetchTimings timings;
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
-  bool sent = false;
+  bool sent = false, fell_back = false;
   steady_clock::time_point start = steady_clock::now();
 
   void add(const HttpTrace& trace) {
@@ -157,6 +158,7 @@ struct Chain {
     result.connections_resumed = connections_resumed;
     result.wire_bytes = wire_bytes;
     result.conditional = conditional;
+    result.fell_back = fell_back;
     return result;
   }
 };
@@ -213,6 +215,7 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
   ChainCookies cookies;
   std::vector<std::pair<std::string, std::string>> seen;  // URL and cookies of each request: HTTP R3
   std::string url = request.url;
+  std::set<std::string> hosts{host_of(url)};  // asked so far
   const std::string agent = user_agent(options_.contact, request.feed_url);
   const steady_clock::time_point deadline = chain.start + options_.wall;
 
@@ -228,12 +231,13 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
     hop.url = url;
     hop.user_agent = agent;
     hop.deadline = deadline;
+    hop.http1 = request.http1;
     hop.header_lines.emplace_back(accept_line);
     hop.header_lines.emplace_back(request.identity ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, br, zstd");
     if (!cookie.empty()) hop.header_lines.push_back("Cookie: " + cookie);
     const bool conditional = add_validators(request.validators, url, hop.header_lines);
 
-    HttpResult result = co_await ask(std::move(hop));
+    HttpResult result = co_await ask(std::move(hop), chain.fell_back);
     if (auto* failure = std::get_if<HttpFailure>(&result)) {
       chain.add(failure->trace);
       FetchError error = chain.error(failure->reason, std::move(failure->detail));
@@ -256,22 +260,31 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
       co_return chain.unfollowed(next.reason, std::move(next.detail), std::move(answer));
     }
     chain.hops.back().location = next.url;
+    const std::string host = host_of(next.url);
+    if (request.enter_host && hosts.insert(host).second) {
+      const bool entered = co_await request.enter_host(host);
+      if (!entered) {
+        co_return chain.unfollowed(Reason::worker_host_wait, host + " may not be asked now", std::move(answer));
+      }
+    }
     url = std::move(next.url);
   }
 }
 
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
 /// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (X4 is libcurl's own.)
-asio::awaitable<HttpResult> Fetcher::ask(HttpRequest request) {
+asio::awaitable<HttpResult> Fetcher::ask(HttpRequest request, bool& fell_back) {
   HttpResult result = co_await client_.get(request);
   if (const auto* failure = std::get_if<HttpFailure>(&result)) {
-    if (failure->reason != Reason::http_stream) co_return result;
+    if (failure->reason != Reason::http_stream || request.http1) co_return result;
     request.http1 = true;
   } else {
     if (std::get<HttpResponse>(result).status != 421) co_return result;
     request.fresh_connection = true;
   }
-  co_return co_await client_.get(request);
+  result = co_await client_.get(request);
+  if (request.http1 && std::holds_alternative<HttpResponse>(result)) fell_back = true;
+  co_return result;
 }
 
 }  // namespace feedmill

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -32,6 +33,10 @@ struct FetchRequest {
   std::string url;        ///< canonical absolute http(s) URL to ask; the feed's address unless it has moved
   Validators validators;  ///< sent on exactly the hop whose URL equals validators.url
   bool identity = false;  ///< ask for no content coding: the retry of HTTP §4 after broken compression
+  bool http1 = false;     ///< do not offer HTTP/2: the host is known to fail at it (HTTP P20)
+  /// Asked before a redirect is followed to a host that has not been asked yet; false: it may not be asked now, and the
+  /// fetch ends with worker.host_wait (HTTP H6). None: every host may.
+  std::function<boost::asio::awaitable<bool>(std::string host)> enter_host{};
 };
 
 /// One answer on the way; `location` as resolved, "" for the last.
@@ -61,6 +66,7 @@ struct FetchResponse {
   std::uint64_t wire_bytes = 0;  ///< received on all hops: headers and bodies
   bool conditional = false;      ///< the last hop carried validators
   bool opened_by_allow = false;  ///< the last hop's server is one that `egress.allow` opens (HTTP P6)
+  bool fell_back = false;        ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
 
   /// First value of that name (lower case), "" when absent.
   std::string_view header(std::string_view name) const;
@@ -106,7 +112,7 @@ class Fetcher {
   boost::asio::awaitable<FetchResult> fetch(FetchRequest request);
 
  private:
-  boost::asio::awaitable<HttpResult> ask(HttpRequest request);
+  boost::asio::awaitable<HttpResult> ask(HttpRequest request, bool& fell_back);
 
   FetchOptions options_;
   HttpClient client_;

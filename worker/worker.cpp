@@ -159,10 +159,22 @@ std::size_t Worker::allowed_now() {
   const std::size_t most = std::min(free_.size(), max_claims_per_call);
   if (options_.catch_up_rate == 0 || scope_.once || selected_) return most;
   const auto now = SteadyClock::now();
-  const double rate = options_.catch_up_rate;
-  tokens_ = std::min(rate, tokens_ + rate * std::chrono::duration<double>(now - tokens_at_).count());
+  const double rate = catch_up_rate();
+  tokens_ = std::min(std::max(rate, 1.0), tokens_ + rate * std::chrono::duration<double>(now - tokens_at_).count());
   tokens_at_ = now;
   return tokens_ < 1 ? 0 : std::min(most, static_cast<std::size_t>(tokens_));
+}
+
+/// This worker's share. What the fleet must poll anyhow is its feeds ÷ the mean interval, which the polls themselves
+/// show: a feed is polled the more often, the shorter its own is.
+double Worker::catch_up_rate() const {
+  const double planned = mean_interval_s_ > 0 ? static_cast<double>(fleet_feeds_) / mean_interval_s_ : 0;
+  return std::max<double>(options_.catch_up_rate, 1.5 * planned) / static_cast<double>(fleet_workers_);
+}
+
+void Worker::set_fleet(const FleetFigures& figures) {
+  fleet_feeds_ = figures.feeds;
+  fleet_workers_ = std::max<std::uint64_t>(figures.workers, 1);
 }
 
 /// Feeds on time and those an operator asked for are not paced.
@@ -186,6 +198,7 @@ void Worker::note_batch(const ClaimBatch& batch) {
                {{"feed", feed_id(url)}, {"url", url}, {"reason", to_string(report.reason)}});
     if (tell_) tell_(report);
   }
+  note_quarantined(batch);
   exhausted_ = batch.exhausted;
   if (selected_) {
     // All were looked at: what is neither claimed nor put off is another worker's, or gone. Else the rest comes again.
@@ -209,6 +222,21 @@ void Worker::note_batch(const ClaimBatch& batch) {
       std::erase_if(deferred_, [&](const auto& entry) { return entry.second <= batch.now; });
     }
     for (const auto& deferred : batch.deferred) deferred_[deferred.feed_url] = deferred.due;
+  }
+}
+
+/// SECURITY Q2: one line each, no signal.
+void Worker::note_quarantined(const ClaimBatch& batch) {
+  for (const ClaimBatch::Deferred& feed : batch.quarantined) {
+    const std::chrono::duration<double> wait = feed.due - batch.now;
+    log_.write(LogLevel::error, "quarantine",
+               "three workers died while refreshing this feed, each time alone; it is tried again later, alone. Please "
+               "report the document: feedmill show URL says where it comes from",
+               {{"feed", feed_id(feed.feed_url)},
+                {"url", feed.feed_url},
+                {"why", feed.code},
+                {"state_to", "quarantined"},
+                {"next_due_s", wait.count()}});
   }
 }
 
@@ -268,6 +296,10 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
     report.reason = cancelled ? Reason::worker_cancelled : Reason::worker_bug;
     report.detail = cancelled ? "the worker was stopped" : what(error);
     if (!cancelled) metrics_.bug();
+  }
+  if (report.next_in.count() > 0) {
+    const double interval = std::chrono::duration<double>(report.next_in).count();
+    mean_interval_s_ += (interval - mean_interval_s_) * (mean_interval_s_ > 0 ? 0.01 : 1.0);
   }
   metrics_.record(report);
   log_refresh(log_, report);

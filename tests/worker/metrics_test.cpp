@@ -216,7 +216,9 @@ TEST(Metrics, CountsWhatTheStoreAnswers) {
   metrics.store_error({StoreError::Code::out_of_memory, ""});
   metrics.reconnected(2);
   metrics.bug();
-  metrics.early_poll();
+  Report early;
+  early.early = true;
+  metrics.record(early);
   metrics.set_log_suppressed(5);
   metrics.set_log_suppressed(7);
   const auto found = samples(metrics);
