@@ -71,10 +71,6 @@ class Decider {
   void operator()(const Document& document) {
     FeedState& state = decision_.commit.state;
     state.last_status = 200;
-    if (document.cut_off) {
-      keep_what_is_whole(document);
-      return;
-    }
     const bool first = state.imported.count() == 0;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
     const auto created = static_cast<std::uint32_t>(std::count_if(
@@ -217,19 +213,6 @@ class Decider {
         state.last_probe = now_;
         break;
     }
-  }
-
-  /// HTTP §4: the body ended early. Its complete entries are stored; that it is known, and what it lists, is not.
-  void keep_what_is_whole(const Document& document) {
-    Commit& commit = decision_.commit;
-    EntryDiff diff = diff_entries(document.entries, known_, now_);
-    commit.document = true;
-    commit.initial = commit.state.imported.count() == 0;
-    commit.entries = std::move(diff.writes);
-    commit.retention.entries = std::max(commit.retention.entries, commit.retention.hard_cap);  // nothing is trimmed
-    decision_.unchanged = diff.unchanged;
-    commit.state.total_body_bytes += document.print.body_bytes;
-    fail(failure_of_error(Reason::http_truncated, true), "the body ended early; what of it was complete is stored");
   }
 
   bool shares_guid() const {

@@ -30,7 +30,6 @@ struct Document {
   std::string self, prev;    ///< where it says it is itself, and the feed before it: absolute URLs, "" = nowhere
   std::string new_location;  ///< where it says it has moved to (HTTP R9), canonical, "" = nowhere
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
-  bool cut_off = false;  ///< the body ended early: what is complete is here, what it lists besides is not known
 };
 
 /// 200 with the body that is stored already.

@@ -205,7 +205,12 @@ void Worker::note_batch(const ClaimBatch& batch) {
     const auto looked_at = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));
     std::vector<std::string> left;
     if (batch.exhausted) {
-      for (const auto& deferred : batch.deferred) left.push_back(deferred.feed_url);
+      for (const auto& deferred : batch.deferred) {
+        if (is_awaited(deferred, batch.now))
+          left.push_back(deferred.feed_url);
+        else
+          tell_put_off(deferred, batch.now);
+      }
     } else {
       std::set<std::string_view> claimed;
       for (const Claim& claim : batch.claims) claimed.insert(claim.feed_url);
@@ -221,8 +226,30 @@ void Worker::note_batch(const ClaimBatch& batch) {
       // One whose time has come and that is not there has been taken by another worker.
       std::erase_if(deferred_, [&](const auto& entry) { return entry.second <= batch.now; });
     }
-    for (const auto& deferred : batch.deferred) deferred_[deferred.feed_url] = deferred.due;
+    for (const auto& deferred : batch.deferred) {
+      if (is_awaited(deferred, batch.now))
+        deferred_[deferred.feed_url] = deferred.due;
+      else
+        deferred_.erase(deferred.feed_url);
+    }
   }
+}
+
+/// A worker with a scope waits for its turn at a host, not for the end of the host's back-off.
+bool Worker::is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const {
+  return deferred.code != "host_backoff" || deferred.due - now <= options_.lease;
+}
+
+void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now) {
+  if (!tell_) return;
+  Report report;
+  report.feed_url = deferred.feed_url;
+  report.outcome = Outcome::deferred;
+  report.reason = Reason::worker_host_wait;
+  report.detail = "its host refuses requests; it waits until then";
+  report.next_in = deferred.due - now;
+  report.won = deferred.code;
+  tell_(report);
 }
 
 /// SECURITY Q2: one line each, no signal.

@@ -85,6 +85,8 @@ class Worker {
   std::size_t allowed_now();
   double catch_up_rate() const;
   void note_quarantined(const ClaimBatch& batch);
+  bool is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const;
+  void tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now);
   void charge(const ClaimBatch& batch);
   void store_went(const StoreError& error);
   void store_came();

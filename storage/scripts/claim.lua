@@ -115,7 +115,7 @@ for i = 1, #candidates, 2 do
       quarantine(url, state)
     elseif suspect and lonely then
       in_line = in_line + 1
-      defer(url, due, now + 100 * math.min(in_line, 100), 'quarantine', 'one at a time')
+      defer(url, due, now + 20 * math.min(in_line, 500), 'quarantine', 'one at a time')
     elseif closed then
       local at, gap = now + spacing * gate.slow, spacing * gate.slow
       if now < gate.not_before then  -- one after the other behind it

@@ -160,8 +160,8 @@ TEST(CommandLine, AloneIsHelpAndAMistake) {
 }
 
 TEST(CommandLine, HasHelpWithAnExampleForEachVerb) {
-  for (const char* const name :
-       {"run", "add", "remove", "list", "show", "import", "export", "refresh", "entries", "entry", "tail", "parse"}) {
+  for (const char* const name : {"run", "add", "remove", "move", "list", "show", "import", "export", "refresh",
+                                 "entries", "entry", "tail", "parse"}) {
     const auto read = read_command_line({name, "-h"});
     ASSERT_TRUE(read.has_error()) << name;
     EXPECT_EQ(read.error().exit, 0) << name;

@@ -321,7 +321,9 @@ TEST_P(Rows, SayItTwiceInARow) {
   EXPECT_EQ(state.failures, 2);
   EXPECT_EQ(state.state, row.state);
   const bool hint_wins = row.interval_s > doubled || (row.interval_s == doubled && row.interval_s != base);
-  if (hint_wins || row.interval_s == base) EXPECT_EQ(state.won, row.code);
+  if (hint_wins || row.interval_s == base) {
+    EXPECT_EQ(state.won, row.code);
+  }
   EXPECT_EQ(state.etag, healthy().etag);
   EXPECT_EQ(state.body_hash, healthy().body_hash);
   EXPECT_EQ(signal_types(twice), Types{}) << "it is no news";
@@ -544,22 +546,6 @@ TEST(Decide, RemembersADocumentThatCouldNotBeRead) {
   EXPECT_EQ(decide_on(state, document_of({})).commit.state.refused_hash, "");
   EXPECT_EQ(decide_on(healthy(), Unreadable{Reason::limit_body, "x", print}).commit.state.refused_hash, "")
       << "another limit may let it pass";
-}
-
-TEST(Decide, KeepsWhatIsWholeOfABodyThatEndsEarly) {
-  Document document = document_of({post("b", now_s), post("a", now_s - 60)});
-  document.cut_off = true;
-  Known known = unknown_guids(2);
-  known.left = {"listed further down"};
-  const Decision decision = decide_on(healthy(), document, exchange_with({}, {"\"new\"", "", feed_url}), known);
-  EXPECT_EQ(decision.outcome, Outcome::failed);
-  EXPECT_EQ(decision.reason, Reason::http_truncated);
-  EXPECT_EQ(decision.commit.entries.size(), 2U);
-  EXPECT_EQ(decision.commit.state.etag, healthy().etag);
-  EXPECT_EQ(decision.commit.state.body_hash, healthy().body_hash);
-  EXPECT_TRUE(decision.commit.tombs_left.empty());
-  EXPECT_EQ(decision.commit.retention.entries, decision.commit.retention.hard_cap) << "nothing is trimmed for it";
-  expect_due_after(decision, hour, "a failure");
 }
 
 // HTTP P5
