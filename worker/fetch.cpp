@@ -275,15 +275,18 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
 /// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (X4 is libcurl's own.)
 asio::awaitable<HttpResult> Fetcher::ask(HttpRequest request, bool& fell_back) {
   HttpResult result = co_await client_.get(request);
-  if (const auto* failure = std::get_if<HttpFailure>(&result)) {
-    if (failure->reason != Reason::http_stream || request.http1) co_return result;
+  const auto* failure = std::get_if<HttpFailure>(&result);
+  const bool broken_streams = failure != nullptr && !request.http1 && failure->reason == Reason::http_stream;
+  if (broken_streams) {
     request.http1 = true;
+  } else if (failure != nullptr) {
+    co_return result;
   } else {
     if (std::get<HttpResponse>(result).status != 421) co_return result;
     request.fresh_connection = true;
   }
   result = co_await client_.get(request);
-  if (request.http1 && std::holds_alternative<HttpResponse>(result)) fell_back = true;
+  if (broken_streams && std::holds_alternative<HttpResponse>(result)) fell_back = true;
   co_return result;
 }
 

@@ -47,7 +47,7 @@ Exchange exchange_of(const Claim& claim, const FetchRequest& request, const Fetc
   Exchange exchange;
   exchange.requested_url = request.url;
   exchange.early = claim.now < claim.due;
-  exchange.identity = request.identity;
+  exchange.identity = request.identity && !claim.host_identity;
   std::visit([&](const auto& answer) { exchange.hops = answer.hops; }, fetched);
   if (const auto* response = std::get_if<FetchResponse>(&fetched)) {
     exchange.validators = response->validators();
@@ -66,7 +66,6 @@ Exchange exchange_of(const Claim& claim, const FetchRequest& request, const Fetc
 
 template <class Answer>
 void note_answer(Report& report, const Answer& answer) {
-  report.statuses.clear();
   for (const Hop& hop : answer.hops) {
     report.statuses.push_back(hop.status);
     if (hop.status == 301 || hop.status == 308)

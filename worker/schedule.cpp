@@ -186,15 +186,13 @@ ScheduleHints read_schedule_hints(std::string_view text) {
   ScheduleHints hints;
   const auto take = [&text](auto& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc()) return;
+    if (error != std::errc()) return false;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (!text.empty()) text.remove_prefix(1);
+    return true;
   };
-  take(hints.ttl_s);
-  take(hints.sy_s);
-  take(hints.skip_hours);
-  take(hints.skip_days);
-  if (!text.empty()) take(hints.sy_base_s.emplace(0));
+  const bool whole = take(hints.ttl_s) && take(hints.sy_s) && take(hints.skip_hours) && take(hints.skip_days);
+  if (std::int64_t base = 0; whole && take(base)) hints.sy_base_s = base;
   return hints;
 }
 

@@ -25,11 +25,12 @@ struct ScheduleOptions {
 
 /// What a document says about its own schedule (HTTP F5–F7); 0 where it says nothing usable.
 struct ScheduleHints {
-  std::int64_t ttl_s = 0;                 ///< RSS ttl
-  std::int64_t sy_s = 0;                  ///< sy period ÷ frequency
-  std::optional<std::int64_t> sy_base_s;  ///< sy updateBase, unix seconds: it is published then and every sy_s after
-  std::uint32_t skip_hours = 0;           ///< bit h: hour h in GMT
-  std::uint32_t skip_days = 0;            ///< bit d: day d, Sunday 0
+  std::int64_t ttl_s = 0;        ///< RSS ttl
+  std::int64_t sy_s = 0;         ///< sy period ÷ frequency
+  std::uint32_t skip_hours = 0;  ///< bit h: hour h in GMT
+  std::uint32_t skip_days = 0;   ///< bit d: day d, Sunday 0
+  /// sy updateBase, unix seconds: it is published then and every sy_s after.
+  std::optional<std::int64_t> sy_base_s{};
 
   bool operator==(const ScheduleHints&) const = default;
 };

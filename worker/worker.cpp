@@ -257,8 +257,8 @@ void Worker::note_quarantined(const ClaimBatch& batch) {
   for (const ClaimBatch::Deferred& feed : batch.quarantined) {
     const std::chrono::duration<double> wait = feed.due - batch.now;
     log_.write(LogLevel::error, "quarantine",
-               "three workers died while refreshing this feed, each time alone; it is tried again later, alone. Please "
-               "report the document: feedmill show URL says where it comes from",
+               "workers died while this feed was the one suspect among theirs; it is tried again later, alone. Please "
+               "report it with the document behind the URL",
                {{"feed", feed_id(feed.feed_url)},
                 {"url", feed.feed_url},
                 {"why", feed.code},

@@ -70,8 +70,8 @@ local function put_off(url, at, code, from)
              cjson.encode(string.sub(from, 1, 120)) .. '}]')
 end
 
-local function defer(url, due, at, code, from)
-  redis.call('HSETNX', state_key(url), 'held', text(due))  -- the due time that it had before
+local function defer(url, due, held, at, code, from)
+  if not held then redis.call('HSET', state_key(url), 'held', text(due)) end  -- the due time that it had before
   put_off(url, at, code, from)
   deferred[#deferred + 1] = {url, text(at), code}
 end
@@ -115,7 +115,7 @@ for i = 1, #candidates, 2 do
       quarantine(url, state)
     elseif suspect and lonely then
       in_line = in_line + 1
-      defer(url, due, now + 20 * math.min(in_line, 500), 'quarantine', 'one at a time')
+      defer(url, due, held, now + 20 * math.min(in_line, 500), 'quarantine', 'one at a time')
     elseif closed then
       local at, gap = now + spacing * gate.slow, spacing * gate.slow
       if now < gate.not_before then  -- one after the other behind it
@@ -127,7 +127,7 @@ for i = 1, #candidates, 2 do
       end
       redis.call('HSET', gate.key, 'tail', text(gate.tail))
       keep_host(gate, now)
-      defer(url, due, math.max(at, gate.not_before, now + 100), closed, host)
+      defer(url, due, held, math.max(at, gate.not_before, now + 100), closed, host)
     else
       local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
       redis.call('ZADD', schedule_key, 'XX', text(now + lease), url)

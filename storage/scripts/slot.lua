@@ -10,7 +10,7 @@ local lease_end = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
 if mine[1] ~= claim or not lease_end then return {-1, ''} end
 
 local gate = read_host(host, now)
-if redis.call('HEXISTS', gate.key, 's:' .. claim) == 1 then return {0, ''} end
+if redis.call('HGET', gate.key, 's:' .. claim) then return {0, ''} end
 local closed = why_not(gate, now, concurrency, spacing)
 if not closed then
   take_slot(gate, claim, now, lease_end)

@@ -190,7 +190,7 @@ TEST(Hints, AndHeadersTogetherFixTheInterval) {
       {"twice a day", sy(43200), 43200, "sy"},
       {"daily", sy(86400), 86400, "sy"},
       {"yearly", sy(365 * 86400), 365 * 86400, "sy"},
-      {"ttl and sy", {10000, 20000, {}, 0, 0}, 20000, "sy"},
+      {"ttl and sy", {10000, 20000, 0, 0, {}}, 20000, "sy"},
   };
   constexpr std::int64_t day_s = 86'400;
   constexpr Milliseconds now = seconds(1'772'366'400);  // Sun, 01 Mar 2026 12:00:00 GMT
