@@ -17,10 +17,10 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-#ifdef NDEBUG
-constexpr int polls = 1'000'000;
-#else
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int polls = 100'000;
+#else
+constexpr int polls = 1'000'000;
 #endif
 constexpr int feeds = 200;
 
