@@ -19,9 +19,10 @@ namespace {
 constexpr int schema_version = 1;
 
 // In the order of enum Script.
-constexpr std::array script_texts{&scripts::add,     &scripts::claim,    &scripts::commit,   &scripts::hosts,
-                                  &scripts::look_up, &scripts::pause,    &scripts::release,  &scripts::remove,
-                                  &scripts::resume,  &scripts::settings, &scripts::unspread, &scripts::wake};
+constexpr std::array script_texts{&scripts::add,      &scripts::claim,  &scripts::commit,   &scripts::hosts,
+                                  &scripts::look_up,  &scripts::move,   &scripts::pause,    &scripts::release,
+                                  &scripts::remove,   &scripts::resume, &scripts::settings, &scripts::slot,
+                                  &scripts::unspread, &scripts::wake};
 
 }  // namespace
 

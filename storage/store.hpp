@@ -87,6 +87,11 @@ class Store {
   /// (L9).
   StoreResult<std::size_t> release(std::span<const Claim> claims, std::optional<Milliseconds> due = {});
 
+  /// A slot at `host`, which a redirect of a claimed feed leads to (HTTP H6); it ends with the claim. 0 = taken, else
+  /// how long to wait before asking again; nothing when the claim is not held any more.
+  StoreResult<std::optional<Milliseconds>> take_slot(const Claim& claim, const std::string& host,
+                                                     const HostLimits& limits);
+
   /// Tells that this worker lives, for `ttl`; `fields`: host, pid, version, in flight.
   StoreResult<void> heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl);
   StoreResult<void> retire(const std::string& worker);
@@ -114,6 +119,10 @@ class Store {
                                               const std::string& settings);
   /// Replaces the settings of all hosts, which the gates of claim() obey from then on.
   StoreResult<void> set_hosts(std::span<const HostSettings> hosts);
+  /// What is requested for a feed from now on (HTTP R8); its keys stay, a refresh under way comes to nothing.
+  StoreResult<MoveResult> move_feed(const std::string& feed_url, const std::string& to);
+  /// Back to what was requested before its last move, for 90 days; it does not go there again by itself.
+  StoreResult<MoveResult> undo_move(const std::string& feed_url);
 
   // --- entries (DESIGN §3.2) ----------------------------------------------------------------------------------------
 

@@ -20,11 +20,13 @@ enum class Script : std::size_t {
   commit,
   hosts,
   look_up,
+  move,
   pause,
   release,
   remove,
   resume,
   settings,
+  slot,
   unspread,
   wake
 };
@@ -87,6 +89,8 @@ class Store::Impl {
   StoreResult<Reply> run(Script script, const Args& args);
   /// Calls one script several times in one round trip; loads it again when the server forgot it.
   std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
+  /// Carries out a move that is known to be one; `record` is the feed as it is.
+  StoreResult<MoveResult> move(FeedRecord record, const Move& move, const std::string& no_move_to);
   /// Plain commands in one round trip; the first error ends it.
   StoreResult<std::vector<Reply>> pipeline(std::span<const Words> commands);
 

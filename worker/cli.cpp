@@ -168,6 +168,19 @@ class Tree {
     remove->add_flag("--yes", removed->yes, "Do not ask");
     remove->add_flag("--dry-run", removed->dry_run, "Only say what would be removed");
 
+    auto [move, moved] = verb<MoveVerb>("move", "Request another URL for a feed; its keys and entries stay",
+                                        "feedmill move https://example.org/old.xml https://example.org/new.xml",
+                                        [](const MoveVerb& arguments) {
+                                          if (arguments.url.empty()) refuse("URL is missing");
+                                          if (arguments.undo && !arguments.to.empty())
+                                            refuse("NEW and --undo exclude each other");
+                                          if (!arguments.undo && arguments.to.empty())
+                                            refuse("NEW is missing (or --undo)");
+                                        });
+    move->add_option("URL", moved->url, "Address of a feed, as it was added");
+    move->add_option("NEW", moved->to, "What to request from now on");
+    move->add_flag("--undo", moved->undo, "Request again what was requested before its last move (90 days)");
+
     auto [refresh, refreshed] =
         verb<RefreshVerb>("refresh", "Fetch feeds now and show what came",
                           "feedmill refresh https://example.org/feed.xml", [](const RefreshVerb& arguments) {

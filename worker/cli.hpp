@@ -59,6 +59,11 @@ struct ResumeVerb {
   std::vector<std::string> urls;
   bool dry_run = false;
 };
+struct MoveVerb {
+  std::string url;
+  std::string to;  ///< "" with undo
+  bool undo = false;
+};
 struct ListVerb {
   std::string state, host;  ///< "" = any
   bool due = false;
@@ -118,9 +123,9 @@ struct ConfigShowVerb {
 };
 struct VersionVerb {};
 
-using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb, ImportVerb,
-                          ExportVerb, RefreshVerb, EntriesVerb, EntryVerb, TailVerb, ParseVerb, ExplainVerb, CheckVerb,
-                          DiscoverVerb, PlanVerb, DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
+using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb,
+                          ImportVerb, ExportVerb, RefreshVerb, EntriesVerb, EntryVerb, TailVerb, ParseVerb, ExplainVerb,
+                          CheckVerb, DiscoverVerb, PlanVerb, DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
 
 struct CommandLine {
   Verb verb;

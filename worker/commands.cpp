@@ -16,6 +16,7 @@
 #include "worker/commands_feeds.hpp"
 #include "worker/commands_health.hpp"
 #include "worker/commands_lists.hpp"
+#include "worker/commands_move.hpp"
 #include "worker/commands_parse.hpp"
 #include "worker/commands_plan.hpp"
 #include "worker/commands_refresh.hpp"
@@ -89,6 +90,7 @@ class Carrier {
   static std::string_view name_of(const SetVerb&) { return "set"; }
   static std::string_view name_of(const PauseVerb&) { return "pause"; }
   static std::string_view name_of(const ResumeVerb&) { return "resume"; }
+  static std::string_view name_of(const MoveVerb&) { return "move"; }
   static std::string_view name_of(const ListVerb&) { return "list"; }
   static std::string_view name_of(const ShowVerb&) { return "show"; }
   static std::string_view name_of(const ExportVerb&) { return "export"; }

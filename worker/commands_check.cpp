@@ -39,8 +39,8 @@ Decision first_decision(const Look& look, const Config& config, Milliseconds now
   claim.now = claim.due = now;
   Known known;
   if (const auto* document = std::get_if<Document>(&look.reading)) known.guids.resize(document->entries.size());
-  return decide(claim, look.reading, exchange_of(look.request, look.fetched), known, refresh_options(config).policy,
-                now);
+  return decide(claim, look.reading, exchange_of(claim, look.request, look.fetched), known,
+                refresh_options(config).policy, now);
 }
 
 struct Checked {

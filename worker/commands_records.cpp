@@ -87,6 +87,14 @@ json::object show_json(const FeedRecord& record) {
   row["claim"] = text_or_null(record.claim);
   row["state_since"] = is_paused(state) ? json::value() : time_json(state.state_since);
   row["fetch_url"] = text_or_null(state.fetch_url);
+  row["moving_to"] = text_or_null(state.moving.to);
+  row["moving_sightings"] = state.moving.sightings;
+  row["moving_since"] = time_json(state.moving.since);
+  row["no_move_to"] = text_or_null(state.no_move_to);
+  json::array& moves = row["moves"].emplace_array();
+  for (const Move& move : state.moves) {
+    moves.push_back(json::object{{"at", time_json(move.at)}, {"from", move.from}, {"to", move.to}});
+  }
   row["etag"] = text_or_null(state.etag);
   row["last_modified"] = text_or_null(state.last_modified);
   row["validators_url"] = text_or_null(state.validators_url);
@@ -101,10 +109,19 @@ json::object show_json(const FeedRecord& record) {
   row["new_per_week"] = state.new_per_week;
   row["last_new"] = time_json(state.last_new);
   row["imported"] = time_json(state.imported);
+  row["strikes"] = state.strikes;
+  row["quarantines"] = state.quarantines;
+  row["validators_broken"] = state.validators_broken;
   row["polls"] = state.polls;
   row["polls_not_modified"] = state.polls_not_modified;
   row["polls_same_body"] = state.polls_same_body;
   row["polls_unconditional"] = state.polls_unconditional;
+  json::object& unconditional = row["unconditional"].emplace_object();
+  unconditional["first"] = state.unconditional_first;
+  unconditional["no_validators"] = state.unconditional_none;
+  unconditional["target_changed"] = state.unconditional_target;
+  unconditional["probe"] = state.unconditional_probe;
+  row["early_polls"] = state.early_polls;
   row["polls_failed"] = state.polls_failed;
   row["polls_with_new"] = state.polls_with_new;
   row["total_wire_bytes"] = state.total_wire_bytes;
@@ -136,6 +153,10 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   if (!state.won.empty() && record.due) add("due because of", state.won);
   add("being fetched by", record.claim);
   add("fetched from", state.fetch_url);
+  if (!state.moving.to.empty()) {
+    add("may be moving to", fmt::format("{}, seen {} times since {}", state.moving.to, state.moving.sightings,
+                                        rfc3339(state.moving.since)));
+  }
   add_time("last refresh", state.last_at);
   if (!state.last_outcome.empty()) {
     add("outcome", fmt::format("{}{}{}", state.last_outcome, state.last_status == 0 ? "" : ", status ",
@@ -154,6 +175,7 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
     add("polls",
         fmt::format("{}, {} not modified, {} same body, {} with new entries, {} failed", state.polls,
                     state.polls_not_modified, state.polls_same_body, state.polls_with_new, state.polls_failed));
+    add("hit rate", fmt::format("{} % of polls brought a new entry", state.polls_with_new * 100 / state.polls));
     add("new entries", fmt::format("{} so far, {:.1f} a week", state.total_new, state.new_per_week));
   }
   std::string settings;

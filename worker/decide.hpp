@@ -24,10 +24,18 @@ struct Exchange {
   std::string requested_url;
   Validators validators;        ///< what the answer said of itself, empty without an answer
   std::vector<Header> headers;  ///< of the last answer
+  std::vector<Hop> hops;        ///< all answers, the last included
   std::uint64_t wire_bytes = 0;
-  bool sent_validators = false;
+  Unconditional unconditional = Unconditional::no;  ///< why the answered request carried no validators
   bool opened_by_allow = false;
+  bool early = false;      ///< asked before its time, which must not happen (HTTP N2)
+  bool identity = false;   ///< asked again for no content coding, after one that was broken (HTTP §4)
+  bool fell_back = false;  ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
 };
+
+/// Whether the next request leaves its validators out, to see whether a server that always says 304 tells the truth
+/// (HTTP P5): after 14 days of it with S > 2, or when it was caught before; once in 24 h.
+bool wants_probe(const FeedState& state, Milliseconds now);
 
 struct Decision {
   Commit commit;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "worker/request_style.hpp"
@@ -101,7 +102,7 @@ struct Chain {
   FetchTimings timings;
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
-  bool sent = false;
+  bool sent = false, fell_back = false;
   steady_clock::time_point start = steady_clock::now();
 
   void add(const HttpTrace& trace) {
@@ -150,6 +151,7 @@ struct Chain {
     result.connections_resumed = connections_resumed;
     result.wire_bytes = wire_bytes;
     result.conditional = conditional;
+    result.fell_back = fell_back;
     return result;
   }
 };
@@ -204,7 +206,8 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
   const auto style = request_style(options_, request);
   if (!style) co_return chain.error(style.error().reason, style.error().detail);
   HttpClient& client = clients_.at(style->policy);
-  bool with_headers = true;  // the feed's own
+  bool with_headers = true;                   // the feed's own
+  std::set<std::string> hosts{host_of(url)};  // asked so far
   const steady_clock::time_point deadline = chain.start + options_.wall;
 
   for (;;) {
@@ -218,12 +221,13 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
     HttpRequest hop;
     hop.url = url;
     hop.deadline = deadline;
+    hop.http1 = request.http1;
     const bool own_headers = style->dress(hop, origin, with_headers);
     hop.header_lines.emplace_back(request.identity ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, br, zstd");
     if (!cookie.empty()) hop.header_lines.push_back("Cookie: " + cookie);
     const bool conditional = add_validators(request.validators, url, hop.header_lines);
 
-    HttpResult result = co_await ask(client, std::move(hop));
+    HttpResult result = co_await ask(client, std::move(hop), chain.fell_back);
     if (auto* failure = std::get_if<HttpFailure>(&result)) {
       chain.add(failure->trace);
       FetchError error = chain.error(failure->reason, std::move(failure->detail));
@@ -255,22 +259,34 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
       co_return chain.unfollowed(next.reason, std::move(next.detail), std::move(answer));
     }
     chain.hops.back().location = next.url;
+    const std::string host = host_of(next.url);
+    if (request.enter_host && hosts.insert(host).second) {
+      const bool entered = co_await request.enter_host(host);
+      if (!entered) {
+        co_return chain.unfollowed(Reason::worker_host_wait, host + " may not be asked now", std::move(answer));
+      }
+    }
     url = std::move(next.url);
   }
 }
 
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
 /// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (X4 is libcurl's own.)
-asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request) {
+asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {
   HttpResult result = co_await client.get(request);
-  if (const auto* failure = std::get_if<HttpFailure>(&result)) {
-    if (failure->reason != Reason::http_stream) co_return result;
+  const auto* failure = std::get_if<HttpFailure>(&result);
+  const bool broken_streams = failure != nullptr && !request.http1 && failure->reason == Reason::http_stream;
+  if (broken_streams) {
     request.http1 = true;
+  } else if (failure != nullptr) {
+    co_return result;
   } else {
     if (std::get<HttpResponse>(result).status != 421) co_return result;
     request.fresh_connection = true;
   }
-  co_return co_await client.get(request);
+  result = co_await client.get(request);
+  if (broken_streams && std::holds_alternative<HttpResponse>(result)) fell_back = true;
+  co_return result;
 }
 
 }  // namespace feedmill

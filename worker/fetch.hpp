@@ -33,10 +33,14 @@ struct Validators {
 };
 
 struct FetchRequest {
-  std::string feed_url;     ///< the feed's own address: what the feed-id in our User-Agent is made of (HTTP P19)
-  std::string url;          ///< canonical absolute http(s) URL to ask; the feed's address unless it has moved
-  Validators validators;    ///< sent on exactly the hop whose URL equals validators.url
-  bool identity = false;    ///< ask for no content coding: the retry of HTTP §4 after broken compression
+  std::string feed_url;   ///< the feed's own address: what the feed-id in our User-Agent is made of (HTTP P19)
+  std::string url;        ///< canonical absolute http(s) URL to ask; the feed's address unless it has moved
+  Validators validators;  ///< sent on exactly the hop whose URL equals validators.url
+  bool identity = false;  ///< ask for no content coding: the retry of HTTP §4 after broken compression
+  bool http1 = false;     ///< do not offer HTTP/2: the host is known to fail at it (HTTP P20)
+  /// Asked before a redirect is followed to a host that has not been asked yet; false: it may not be asked now, and the
+  /// fetch ends with worker.host_wait (HTTP H6). None: every host may.
+  std::function<boost::asio::awaitable<bool>(std::string host)> enter_host{};
   FeedSettings settings{};  ///< what the operator set for the feed
 };
 
@@ -69,6 +73,7 @@ struct FetchResponse {
   bool opened_by_allow = false;  ///< the last hop's server is one that `egress.allow` opens (HTTP P6)
   std::string peer;              ///< address of that server
   std::uint16_t peer_port = 0;
+  bool fell_back = false;  ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
 
   /// First value of that name (lower case), "" when absent.
   std::string_view header(std::string_view name) const;
@@ -126,7 +131,7 @@ class Fetcher {
   boost::asio::awaitable<FetchResult> fetch(FetchRequest request);
 
  private:
-  static boost::asio::awaitable<HttpResult> ask(HttpClient& client, HttpRequest request);
+  static boost::asio::awaitable<HttpResult> ask(HttpClient& client, HttpRequest request, bool& fell_back);
 
   FetchOptions options_;
   std::map<std::string, HttpClient, std::less<>> clients_;  // by name of the policy, "" = the default one: HTTP §7

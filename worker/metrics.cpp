@@ -225,6 +225,9 @@ struct Metrics::Series {
   Named<Counter> redis_errors = make.counters(
       "redis_errors_total", "Redis calls that failed, by kind.", "kind",
       {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved", "auth", "script", "other"});
+  Named<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.", "cause",
+                                               {"rate_limited", "unavailable", "forbidden"});
+  Counter& quarantines = make.counter("quarantines_total", "Feeds quarantined after workers died of them.");
   Counter& reconnects = make.counter("redis_reconnects_total", "Connections to Redis made anew.");
   Counter& bugs = make.counter("bugs_total", "Exceptions that reached a lane.");
   Counter& log_suppressed = make.counter("log_suppressed_total", "Log lines left out.");
@@ -293,6 +296,8 @@ void Metrics::record(const Report& report) {
   add(s.redirects, "permanent", report.permanent_redirects);
   add(s.redirects, "temporary", report.temporary_redirects);
   add(s.redirects, "moved", report.moved ? 1 : 0);
+  if (report.early) s.early_polls.Increment();
+  if (report.host_closed) add(s.host_backoffs, report.host_cause, 1);
   add(s.connections, "new", report.connections_new);
   add(s.connections, "reused", report.connections_reused);
   add(s.connections, "resumed", report.connections_resumed);
@@ -312,7 +317,12 @@ void Metrics::record(const Report& report) {
 
 void Metrics::claimed(const ClaimBatch& batch, std::chrono::duration<double> took) {
   find(series_->claims, "taken")->Increment(static_cast<double>(batch.claims.size()));
-  find(series_->claims, "host_spacing")->Increment(static_cast<double>(batch.deferred.size()));
+  for (const ClaimBatch::Deferred& deferred : batch.deferred) {
+    if (auto* put_off = find(series_->claims, deferred.code == "quarantine" ? "quarantined" : deferred.code))
+      put_off->Increment();
+  }
+  find(series_->claims, "quarantined")->Increment(static_cast<double>(batch.quarantined.size()));
+  series_->quarantines.Increment(static_cast<double>(batch.quarantined.size()));
   series_->claim.Observe(took.count());
 }
 
@@ -332,9 +342,6 @@ void Metrics::store_error(const StoreError& error) {
 }
 void Metrics::reconnected(std::uint64_t times) {
   series_->reconnects.Increment(static_cast<double>(times));
-}
-void Metrics::early_poll() {
-  series_->early_polls.Increment();
 }
 void Metrics::bug() {
   series_->bugs.Increment();

@@ -36,8 +36,6 @@ class Metrics {
   /// Any other store call that failed.
   void store_error(const StoreError& error);
   void reconnected(std::uint64_t times);
-  /// A poll before the floor (HTTP P6); must not happen.
-  void early_poll();
   /// An exception that reached a lane.
   void bug();
 

@@ -27,6 +27,8 @@ struct Document {
   std::vector<EntryRecord> entries;
   Fields feed;
   ScheduleHints hints;
+  std::string self, prev;    ///< where it says it is itself, and the feed before it: absolute URLs, "" = nowhere
+  std::string new_location;  ///< where it says it has moved to (HTTP R9), canonical, "" = nowhere
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
 };
 
@@ -41,6 +43,7 @@ struct NotModified {};
 /// An answer whose status says that there is no document.
 struct HttpStatus {
   int status = 0;
+  bool challenge = false;  ///< with a page that wants to see a browser (HTTP §4)
 };
 
 /// A 200 whose body is no feed, or cannot be decoded.
@@ -48,6 +51,7 @@ struct Unreadable {
   Reason reason{};
   std::string detail;
   BodyPrint print;
+  bool bad_coding = false;  ///< its content coding is broken, undeclared or unknown: worth asking for none (HTTP §4)
 };
 
 /// A new way of ending does not compile until decide() has an answer to it.

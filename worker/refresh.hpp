@@ -19,6 +19,7 @@ struct RefreshOptions {
   ReadingOptions reading;
   PolicyOptions policy;
   Milliseconds lease{90'000};  ///< a commit is tried again until it has ended (RELIABILITY E1)
+  HostLimits host;             ///< for hosts that redirects lead to (HTTP H6)
 };
 
 /// Told what became of a commit each time it was sent.
@@ -37,6 +38,16 @@ class Refresher {
  private:
   using Deadline = std::chrono::steady_clock::time_point;  ///< end of the lease
 
+  /// What came of asking the origin.
+  struct Attempt {
+    Exchange exchange;
+    Reading reading;
+  };
+
+  boost::asio::awaitable<Attempt> attempt(const Claim& claim, Report& report);
+  boost::asio::awaitable<Reading> read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched,
+                                          Report& report);
+  boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string host);
   boost::asio::awaitable<Known> look_up(const Claim& claim, const Reading& reading, Deadline deadline,
                                         StoreResult<void>& failed);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit, Deadline deadline);
@@ -53,7 +64,7 @@ class Refresher {
 };
 
 /// An exchange as far as policy cares.
-Exchange exchange_of(const FetchRequest& request, const FetchResult& fetched);
+Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched);
 
 /// Redis' clock now, by its reading at the claim and the steady clock since.
 class StoreClock {

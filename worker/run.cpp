@@ -282,7 +282,10 @@ class Process {
       co_await timer.async_wait(asio::use_awaitable);
       if (!opened_) continue;
       const StoreResult<FleetFigures> figures = co_await store_.call([](Store& store) { return store.figures(); });
-      if (figures) metrics_.set_fleet(*figures);
+      if (figures) {
+        metrics_.set_fleet(*figures);
+        worker_.set_fleet(*figures);
+      }
       metrics_.set_log_suppressed(log_.suppressed());
       metrics_.set_ready(is_ready());
       metrics_.reconnected(store_.reconnects() - reconnects);

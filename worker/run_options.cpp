@@ -23,6 +23,7 @@ RefreshOptions refresh_options(const Config& config) {
   options.policy.retention.strict = config.retention.strict;
   options.policy.retention.grace = config.retention.grace;
   options.lease = config.schedule.lease;
+  options.host = {config.host.concurrency, config.host.spacing};
   for (const auto& [host, differing] : config.hosts) {
     if (differing.min_interval) options.policy.host_min_interval[host] = *differing.min_interval;
   }

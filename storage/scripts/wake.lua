@@ -10,6 +10,7 @@ for i = 4, #ARGV do
   local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before', 'state', 'fetch_url')
   local _, _, _, min_interval = gate_of(mine[5] or url)
   local allowed = math.max((tonumber(mine[2]) or 0) + math.max(floor, min_interval or 0), tonumber(mine[3]) or 0)
+  if mine[4] == 'quarantined' then allowed = math.max(allowed, due or 0) end  -- it has killed workers (SECURITY Q2)
   local answer
   if not due then
     answer = {mine[4] == 'paused' and 'paused' or 'unknown', '0'}
@@ -23,7 +24,7 @@ for i = 4, #ARGV do
       redis.call('ZADD', schedule_key, 'XX', text(now), url)
       redis.call('HDEL', state_key(url), 'held')
     end
-    if due > now or force then redis.call('HSET', state_key(url), 'won', 'manual') end
+    if due > now or force then redis.call('HSET', state_key(url), 'won', 'manual', 'why', '[{"code":"manual","s":0}]') end
     answer = {'due', text(math.min(due, now))}
   end
   answers[#answers + 1] = answer

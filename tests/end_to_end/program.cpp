@@ -71,6 +71,11 @@ void Program::signal(int number) const {
   ::kill(pid_, number);
 }
 
+bool Program::ended() const {
+  siginfo_t state{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT) == 0 && state.si_pid == pid_;
+}
+
 Finished Program::wait() {
   Finished finished;
   int status = 0;

@@ -33,6 +33,8 @@ class Program {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
+  /// Whether it has come to its end by itself.
+  bool ended() const;
   /// Waits for its end, for a minute at most.
   Finished wait();
   /// What it has printed so far.

@@ -176,9 +176,9 @@ TEST(CommandLine, AloneIsHelpAndAMistake) {
 }
 
 TEST(CommandLine, HasHelpWithAnExampleForEachVerb) {
-  for (const char* const name :
-       {"run", "add", "remove", "list", "show", "import", "export", "refresh", "entries", "entry", "tail", "parse",
-        "explain", "plan", "check", "discover", "doctor", "health"}) {
+  for (const char* const name : {"run",     "add",    "remove", "move",     "set",     "pause", "resume", "list",
+                                 "show",    "import", "export", "refresh",  "entries", "entry", "tail",   "parse",
+                                 "explain", "plan",   "check",  "discover", "doctor",  "health"}) {
     const auto read = read_command_line({name, "-h"});
     ASSERT_TRUE(read.has_error()) << name;
     EXPECT_EQ(read.error().exit, 0) << name;

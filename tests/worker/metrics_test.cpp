@@ -48,6 +48,8 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_commits_total",
                                        "feedmill_connections_total",
                                        "feedmill_redis_errors_total",
+                                       "feedmill_host_backoffs_total",
+                                       "feedmill_quarantines_total",
                                        "feedmill_redis_reconnects_total",
                                        "feedmill_bugs_total",
                                        "feedmill_log_suppressed_total",
@@ -207,8 +209,14 @@ TEST(Metrics, CountsWhatTheStoreAnswers) {
   Metrics metrics(build);
   ClaimBatch batch;
   batch.claims.resize(3);
-  batch.deferred.resize(2);
+  batch.deferred = {
+      {"a", {}, "host_spacing"}, {"b", {}, "host_spacing"}, {"c", {}, "host_backoff"}, {"d", {}, "quarantine"}};
+  batch.quarantined = {{"e", {}, "quarantine"}};
   metrics.claimed(batch, 1ms);
+  Report closed;
+  closed.host_closed = true;
+  closed.host_cause = "rate_limited";
+  metrics.record(closed);
   metrics.committed(Committed{.result = Committed::Result::ok});
   metrics.committed(Committed{.result = Committed::Result::stale});
   metrics.committed(StoreError{StoreError::Code::refused, ""});
@@ -216,12 +224,18 @@ TEST(Metrics, CountsWhatTheStoreAnswers) {
   metrics.store_error({StoreError::Code::out_of_memory, ""});
   metrics.reconnected(2);
   metrics.bug();
-  metrics.early_poll();
+  Report early;
+  early.early = true;
+  metrics.record(early);
   metrics.set_log_suppressed(5);
   metrics.set_log_suppressed(7);
   const auto found = samples(metrics);
   EXPECT_EQ(found.at(R"(feedmill_claims_total{result="taken"})"), 3);
   EXPECT_EQ(found.at(R"(feedmill_claims_total{result="host_spacing"})"), 2);
+  EXPECT_EQ(found.at(R"(feedmill_claims_total{result="host_backoff"})"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_claims_total{result="quarantined"})"), 2);
+  EXPECT_EQ(found.at("feedmill_quarantines_total"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_host_backoffs_total{cause="rate_limited"})"), 1);
   EXPECT_EQ(found.at("feedmill_claim_duration_seconds_count"), 1);
   EXPECT_EQ(found.at(R"(feedmill_commits_total{result="ok"})"), 1);
   EXPECT_EQ(found.at(R"(feedmill_commits_total{result="stale"})"), 1);
