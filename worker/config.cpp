@@ -13,6 +13,7 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include "worker/memory_budget.hpp"
 #include "worker/units.hpp"
 
 namespace feedmill {
@@ -110,6 +111,11 @@ std::string read_value(std::string_view text, std::vector<std::string>& into) {
   return {};
 }
 
+std::string read_value(std::string_view text, AutomaticSize& into) {
+  into = read_size(text);
+  return into || text == "auto" ? "" : "write auto or a size with its unit: 512MiB 2GiB";
+}
+
 std::string read_value(std::string_view text, ListenAddress& into) {
   into.reset();
   if (text == "off") return {};
@@ -164,6 +170,10 @@ std::string show_value(const std::vector<std::string>& value) {
   std::string text;
   for (const auto& item : value) text.append(text.empty() ? "" : ",").append(item);
   return text;
+}
+
+std::string show_value(const AutomaticSize& value) {
+  return value ? format_size(*value) : "auto";
 }
 
 std::string show_value(const ListenAddress& value) {
@@ -437,6 +447,11 @@ const Option table[] = {{"redis.url", "REDIS_URL", "--redis", "", "URL", "the se
 }
 , check_ports
 }
+, {"memory.budget", "MEMORY_BUDGET", "", "auto", "size",
+   "for documents in memory; auto: 60 % of the cgroup's limit, else 512MiB",
+   [](Config& c) -> auto& {return c.memory.budget;
+}
+}
 , {"html.policy", "HTML_POLICY", "", "strict", "strict/classic", "which markup of entries survives",
    [](Config& c) -> auto& {return c.html.policy;
 }
@@ -688,7 +703,18 @@ class Reader {
       add("schedule.ceiling", "at least schedule.floor, which is " + format_duration(config_.schedule.floor));
     if (sound({"retention.hard_cap", "retention.entries"}) && config_.retention.hard_cap < config_.retention.entries)
       add("retention.hard_cap", "at least retention.entries, which is " + std::to_string(config_.retention.entries));
+    if (sound({"memory.budget", "fetch.max_body"})) check_memory();
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
+  }
+
+  /// SECURITY M1.
+  void check_memory() {
+    const std::uint64_t budget = config_.memory.budget.value_or(automatic_memory_budget());
+    const std::uint64_t least = MemoryBudget::least(config_.fetch.max_body);
+    if (budget >= least) return;
+    add("memory.budget", "at least 4 × fetch.max_body + 64MiB, which is " + format_size(least) +
+                             (config_.memory.budget ? "" : "; this machine's limit gives " + format_size(budget)) +
+                             ": give more memory or lower fetch.max_body");
   }
 
   void check_embedded() {

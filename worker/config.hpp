@@ -23,6 +23,9 @@ namespace feedmill {
 /// Whether a private Redis is started (RELIABILITY §10): when no URL is given, always, never.
 enum class EmbeddedMode { automatic, always, never };
 
+/// A number of bytes; none: `auto`.
+using AutomaticSize = std::optional<std::uint64_t>;
+
 /// Where a listener binds; none: `off`. Port 0: any free one.
 using ListenAddress = std::optional<boost::asio::ip::tcp::endpoint>;
 
@@ -75,6 +78,9 @@ struct Config {
     std::vector<std::string> allow, deny;  ///< CIDR[:port[-port]], checked to be readable (SECURITY E6)
     std::vector<std::string> ports;        ///< port[-port]
   } egress;
+  struct Memory {
+    AutomaticSize budget;  ///< for documents in memory; automatic_memory_budget() of memory_budget.hpp unless given
+  } memory;
   struct Html {
     HtmlPolicy policy{};
   } html;
@@ -100,7 +106,7 @@ struct Config {
 using ConfigField =
     std::variant<std::string& (*)(Config&), std::filesystem::path& (*)(Config&), bool& (*)(Config&),
                  std::uint32_t& (*)(Config&), std::chrono::milliseconds& (*)(Config&), std::uint64_t& (*)(Config&),
-                 std::vector<std::string>& (*)(Config&), ListenAddress& (*)(Config&), EmbeddedMode& (*)(Config&),
+                 std::vector<std::string>& (*)(Config&), AutomaticSize& (*)(Config&), ListenAddress& (*)(Config&), EmbeddedMode& (*)(Config&),
                  HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&), LogFormat& (*)(Config&)>;
 
 /// One row of the table: parsing, `--help` and `config show` are made from it.

@@ -31,7 +31,8 @@ struct FetchRequest {
   std::string feed_url;   ///< the feed's own address: what the feed-id in our User-Agent is made of (HTTP P19)
   std::string url;        ///< canonical absolute http(s) URL to ask; the feed's address unless it has moved
   Validators validators;  ///< sent on exactly the hop whose URL equals validators.url
-  bool identity = false;  ///< ask for no content coding: the retry of HTTP §4 after broken compression
+  MemoryBudget::Share* memory = nullptr;  ///< bodies are read as far as it grants; null: as far as the limits go
+  bool identity = false;                  ///< ask for no content coding: the retry of HTTP §4 after broken compression
 };
 
 /// One answer on the way; `location` as resolved, "" for the last.
@@ -94,7 +95,11 @@ struct FetchOptions {
   ResolverOptions resolver;
   std::string contact;  ///< URL for the User-Agent, "" for none
   std::size_t max_connections = 256 + 16;
-  std::string ca_bundle = HttpClientOptions{}.ca_bundle;  ///< PEM file of the authorities trusted
+  std::size_t max_per_network = HttpClientOptions{}.max_per_network;          ///< in use at once (HTTP H8)
+  std::chrono::milliseconds network_wait = HttpClientOptions{}.network_wait;  ///< for a place among these
+  std::chrono::milliseconds memory_wait = HttpClientOptions{}.memory_wait;    ///< for memory to read on
+  std::chrono::seconds stall_time = HttpClientOptions{}.stall_time;           ///< with next to nothing received
+  std::string ca_bundle = HttpClientOptions{}.ca_bundle;                      ///< PEM file of the authorities trusted
 };
 
 /// Fetches feeds, thousands at a time. Lives on one loop thread and must outlive every fetch() under way.
@@ -104,6 +109,9 @@ class Fetcher {
 
   /// One conditional GET and the redirects it meets, at most 5 (HTTP §5). Cancellation unwinds with operation_aborted.
   boost::asio::awaitable<FetchResult> fetch(FetchRequest request);
+
+  /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
+  void reload() { client_.reload(); }
 
  private:
   boost::asio::awaitable<HttpResult> ask(HttpRequest request);

@@ -1,5 +1,7 @@
 #include "worker/reading.hpp"
 
+#include <algorithm>
+
 #include <xxhash.h>
 
 #include "storage/entry_record.hpp"
@@ -47,7 +49,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
     print.body_bytes = state.body_bytes;
     return SameBody{std::move(print)};
   }
-  const DecodeLimits limits{.max_bytes = options.max_body_bytes};
+  const DecodeLimits limits{.max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes};
   auto body = decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits);
   if (!body) return Unreadable{body.error().reason, body.error().detail, std::move(print)};
   print.body_bytes = body->size();
@@ -76,6 +78,13 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
 bool has_document(const FetchResult& fetched) {
   const auto* response = std::get_if<FetchResponse>(&fetched);
   return response != nullptr && response->status == 200;
+}
+
+std::uint64_t expected_bytes(const FetchResult& fetched) {
+  const auto* response = std::get_if<FetchResponse>(&fetched);
+  if (response == nullptr) return 0;
+  const std::size_t stated = stated_size(response->body, joined_field(response->headers, "content-encoding"));
+  return std::max(response->body.size(), stated);
 }
 
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {

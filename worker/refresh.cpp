@@ -44,6 +44,15 @@ Exchange exchange_of(const FetchRequest& request, const FetchResult& fetched) {
   return exchange;
 }
 
+// How long a feed is put off for our own sake, half as much again at random: after a request the least floor holds
+// (HTTP P6), and it is not more than 15 minutes (SECURITY M3).
+constexpr Milliseconds asked_wait = std::chrono::minutes(10), unasked_wait = std::chrono::seconds(10);
+
+/// Ways for a fetch to end that say nothing about the feed.
+bool is_ours(Reason reason) {
+  return reason == Reason::worker_memory || reason == Reason::worker_host_wait;
+}
+
 template <class Answer>
 void note_exchange(Report& report, const Answer& answer) {
   for (const Hop& hop : answer.hops) {
@@ -150,7 +159,9 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   report.feed_url = claim.feed_url;
   report.lateness = std::max(Seconds(0), Seconds(claim.now - claim.due));
 
-  const FetchRequest request = conditional_get(claim);
+  MemoryBudget::Share share(memory_, claim.state.body_bytes);  // until the commit is through (SECURITY M2)
+  FetchRequest request = conditional_get(claim);
+  request.memory = &share;
   FetchResult fetched = co_await fetcher_.fetch(request);
   std::visit([&report](const auto& answer) { note_exchange(report, answer); }, fetched);
   note_conditional(report, claim, fetched);
@@ -159,10 +170,15 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   Reading reading;
   if (has_document(fetched)) {
     const auto read_from = std::chrono::steady_clock::now();
-    co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, options_.reading); });
+    reading = co_await read_granted(fetched, claim, share);
     report.parse = std::chrono::steady_clock::now() - read_from;
   } else {
     reading = read(fetched, claim.state, options_.reading);
+  }
+  if (const auto* error = std::get_if<FetchError>(&reading); error != nullptr && is_ours(error->reason)) {
+    report = co_await defer(claim, *error, clock.now(), std::move(report));
+    report.took = std::chrono::steady_clock::now() - started;
+    co_return report;
   }
   note_reading(report, claim, reading);
 
@@ -187,6 +203,44 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
     co_await not_stored(claim, looked_up.error(), clock.now(), report);
   }
   report.took = std::chrono::steady_clock::now() - started;
+  co_return report;
+}
+
+/// On a CPU thread, in as much memory as is granted; a FetchError with worker.memory when that is not enough.
+asio::awaitable<Reading> Refresher::read_granted(FetchResult& fetched, const Claim& claim, MemoryBudget::Share& share) {
+  ReadingOptions options = options_.reading;
+  std::uint64_t needed = std::min(expected_bytes(fetched), options.max_body_bytes);
+  for (;;) {
+    const bool covered = co_await share.cover_within(needed, options_.memory_wait);
+    if (!covered) break;
+    options.granted_bytes = share.document_bytes();
+    Reading reading;
+    co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, options); });
+    const auto* unreadable = std::get_if<Unreadable>(&reading);
+    if (unreadable == nullptr || unreadable->reason != Reason::worker_memory) co_return reading;
+    needed = std::min(2 * options.granted_bytes, options.max_body_bytes);
+  }
+  FetchError error;
+  error.reason = Reason::worker_memory;
+  error.detail = "no memory to decode it in";
+  error.sent = true;
+  co_return Reading(std::move(error));
+}
+
+/// Puts the feed off for our own sake: nothing of the state changes, and it is no failure of the feed (SECURITY M3).
+asio::awaitable<Report> Refresher::defer(const Claim& claim, const FetchError& error, Milliseconds now, Report report) {
+  static thread_local std::minstd_rand random{std::random_device()()};
+  const Milliseconds least = error.sent ? asked_wait : unasked_wait;
+  const Milliseconds wait =
+      least + Milliseconds(std::uniform_int_distribution<std::int64_t>(0, least.count() / 2)(random));
+  report.outcome = Outcome::deferred;
+  report.reason = error.reason;
+  report.detail = error.detail;
+  report.state_from = report.state_to = claim.state.state;
+  report.next_in = wait;
+  const auto give_back = [&](Store& store) { return store.release(std::span(&claim, 1), now + wait); };
+  const auto released = co_await store_.call(give_back);
+  if (!released) report.next_in = options_.lease;  // the claim ends with its lease
   co_return report;
 }
 

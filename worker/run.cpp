@@ -98,7 +98,9 @@ WorkerOptions worker_options(const Config& config, std::size_t lanes) {
   return options;
 }
 
-FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes) {
+enum class Mode { daemon, once, selected };
+
+FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes, Mode mode) {
   FetchOptions options;
   options.wall = config.fetch.wall;
   options.connect = config.fetch.connect;
@@ -107,6 +109,8 @@ FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_
   options.allow_downgrade = config.fetch.allow_downgrade;
   options.contact = config.fetch.contact;
   options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
+  options.max_per_network = std::max<std::size_t>(8, lanes / 10);  // HTTP H8
+  if (mode != Mode::daemon) options.network_wait = options.wall;   // what it is told to fetch is not put off
   options.egress = std::move(egress);
   return options;
 }
@@ -114,8 +118,6 @@ FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_
 /// The parts of a running worker, in the order they are built; destroyed in the reverse (RELIABILITY D3).
 class Process {
  public:
-  enum class Mode { daemon, once, selected };
-
   Process(const Config& config, EgressPolicy egress, std::string redis_url, EmbeddedRedis* server, Log& log, Mode mode,
           WorkerScope scope, std::function<void(const Report&)> tell)
       : config_(config),
@@ -125,8 +127,9 @@ class Process {
         lanes_(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors_))),
         cpu_(config.worker.cpu_threads),
         store_(loop_.get_executor(), store_options(config, std::move(redis_url)), config.store.connections),
-        fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_)),
-        refresher_(fetcher_, cpu_, store_, refresh_options(config),
+        memory_(config.memory.budget.value_or(automatic_memory_budget())),
+        fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_, mode)),
+        refresher_(fetcher_, cpu_, store_, memory_, refresh_options(config),
                    [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
         options_(worker_options(config, lanes_)),
         worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)) {}
@@ -164,9 +167,9 @@ class Process {
   }
 
   asio::awaitable<void> beside() {
-    co_await (guarded("signals", obey_signals()) && guarded("heartbeat", beat()) && guarded("figures", watch_fleet()) &&
-              guarded("listener", serve_admin()) && guarded("private server", supervise()) &&
-              guarded("watchdog", feed_watchdog()));
+    co_await (guarded("signals", obey_signals()) && guarded("hang-up", obey_hang_up()) &&
+              guarded("heartbeat", beat()) && guarded("figures", watch_fleet()) && guarded("listener", serve_admin()) &&
+              guarded("private server", supervise()) && guarded("watchdog", feed_watchdog()));
   }
 
   /// One part's bug must not take the others along.
@@ -196,6 +199,7 @@ class Process {
   asio::awaitable<int> serve_feeds() {
     if (const int code = co_await open_store(); code != exits::done || worker_.stopping()) co_return code;
     opened_ = true;
+    metrics_.set_memory_budget(memory_.total());
     metrics_.set_redis_up(true);
     metrics_.set_ready(true);
     std::string where = "ready";
@@ -281,6 +285,17 @@ class Process {
     }
   }
 
+  /// HTTP D8.
+  asio::awaitable<void> obey_hang_up() {
+    if (mode_ != Mode::daemon) co_return;  // a verb ends with its terminal
+    asio::signal_set signals(loop_, SIGHUP);
+    for (;;) {
+      co_await signals.async_wait(asio::use_awaitable);
+      fetcher_.reload();
+      log_.write(LogLevel::info, "reload", "reads the resolver's configuration and this machine's addresses again");
+    }
+  }
+
   /// RELIABILITY D2: a store that does not answer must not keep us; the leases run out by themselves.
   void leave_soon() {
     if (std::exchange(leaving_, true)) return;
@@ -362,7 +377,10 @@ class Process {
       return std::vector<Check>{{"redis", opened_ && worker_.store_is_usable(), trouble},
                                 {"not_draining", !worker_.stopping(), ""}};
     };
-    health.metrics = [this] { return metrics_.text(); };
+    health.metrics = [this] {
+      metrics_.set_inflight_bytes(memory_.used());
+      return metrics_.text();
+    };
     return health;
   }
 
@@ -387,6 +405,7 @@ class Process {
   asio::thread_pool side_{1};  // blocking odds and ends of the private server
   asio::thread_pool cpu_;
   StorePool store_;
+  MemoryBudget memory_;
   Fetcher fetcher_;
   Refresher refresher_;
   WorkerOptions options_;
@@ -396,12 +415,12 @@ class Process {
   int exit_code_ = exits::bug;
 };
 
-int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std::function<void(const Report&)> tell) {
+int run_process(const Config& config, Mode mode, WorkerScope scope, std::function<void(const Report&)> tell) {
   std::signal(SIGPIPE, SIG_IGN);  // RELIABILITY D6
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);  // SECURITY K4
   Log::Options log_options;
-  log_options.level = mode == Process::Mode::selected ? LogLevel::error : config.log.level;
+  log_options.level = mode == Mode::selected ? LogLevel::error : config.log.level;
   log_options.format = config.log.format;
   Log log(std::move(log_options));
 
@@ -416,7 +435,7 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
   if (config.embedded()) {
     EmbeddedRedis::Options options;
     options.data_dir = config.store.data_dir;
-    options.wait_until_loaded = mode != Process::Mode::daemon;  // a daemon is not ready meanwhile (RELIABILITY R7)
+    options.wait_until_loaded = mode != Mode::daemon;  // a daemon is not ready meanwhile (RELIABILITY R7)
     auto opened = EmbeddedRedis::open(std::move(options));
     if (!opened) {
       log.write(LogLevel::error, "redis_down", opened.error().detail);
@@ -424,7 +443,7 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
     }
     server = std::move(*opened);
     url = server->url();
-    if (mode == Process::Mode::daemon) {
+    if (mode == Mode::daemon) {
       log.write(LogLevel::info, "start",
                 (server->adopted() ? "uses the running private " : "started a private ") + server->server(),
                 {{"pid", server->pid()}, {"url", url}});
@@ -437,12 +456,12 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
 }  // namespace
 
 int run(const Config& config, bool once) {
-  return run_process(config, once ? Process::Mode::once : Process::Mode::daemon, WorkerScope{once, {}}, {});
+  return run_process(config, once ? Mode::once : Mode::daemon, WorkerScope{once, {}}, {});
 }
 
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
                        std::function<void(const Report&)> tell) {
-  return run_process(config, Process::Mode::selected, WorkerScope{false, feed_urls}, std::move(tell));
+  return run_process(config, Mode::selected, WorkerScope{false, feed_urls}, std::move(tell));
 }
 
 }  // namespace feedmill
