@@ -106,8 +106,8 @@ struct Config {
 using ConfigField =
     std::variant<std::string& (*)(Config&), std::filesystem::path& (*)(Config&), bool& (*)(Config&),
                  std::uint32_t& (*)(Config&), std::chrono::milliseconds& (*)(Config&), std::uint64_t& (*)(Config&),
-                 std::vector<std::string>& (*)(Config&), AutomaticSize& (*)(Config&), ListenAddress& (*)(Config&), EmbeddedMode& (*)(Config&),
-                 HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&), LogFormat& (*)(Config&)>;
+                 std::vector<std::string>& (*)(Config&), AutomaticSize& (*)(Config&), ListenAddress& (*)(Config&),
+                 EmbeddedMode& (*)(Config&), HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&), LogFormat& (*)(Config&)>;
 
 /// One row of the table: parsing, `--help` and `config show` are made from it.
 struct Option {

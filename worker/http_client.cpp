@@ -20,6 +20,7 @@
 #include "worker/http_engine.hpp"
 #include "worker/network_limit.hpp"
 #include "worker/own_addresses.hpp"
+#include "worker/socket_bytes.hpp"
 #include "worker/tls_sessions.hpp"
 #include "worker/web_url.hpp"
 
@@ -161,14 +162,17 @@ class HttpClient::Transfer {
  private:
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer);
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer);
+  static int on_resolve(void*, void*, void* transfer);
   static curl_socket_t on_open(void* transfer, curlsocktype, curl_sockaddr* address);
   static CURLcode on_tls(CURL*, void* context, void* transfer);
   static int on_request(void* transfer, char* peer, char*, int port, int);
+  static int on_progress(void* transfer, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
   void configure(const HttpRequest& request);
   bool enter_network(std::string_view address, unsigned port);
   void pause();
   bool header_line(std::string_view line);
+  bool is_framed_clearly() const;
   bool refuse(Reason reason, std::string detail);
   bool egress_allows(Egress verdict, std::string_view address, unsigned port);
   HttpTrace trace() const;
@@ -178,7 +182,9 @@ class HttpClient::Transfer {
 
   Shared& shared_;
   Easy easy_;
-  List header_list_, resolve_list_;
+  List header_list_;
+  const std::string resolve_line_;
+  List resolve_list_;
   char error_text_[CURL_ERROR_SIZE]{};
   CURLcode code_ = CURLE_OK;
   steady_clock::time_point deadline_;
@@ -192,7 +198,9 @@ class HttpClient::Transfer {
   bool resumed_ = false;
   std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
   int status_ = 0;
-  bool headers_done_ = false;  ///< of the final answer; what follows are trailers
+  bool headers_done_ = false;        ///< of the final answer; what follows are trailers
+  std::uint64_t content_seen_ = 0;   ///< header and body bytes at the last read that brought some
+  std::uint64_t received_then_ = 0;  ///< by the socket
   std::uint64_t header_bytes_ = 0;
   std::uint32_t header_lines_ = 0;
   std::vector<Header> headers_;
@@ -221,7 +229,8 @@ HttpClient::Transfer::Transfer(Shared& shared, const HttpRequest& request, const
       shared_(shared),
       easy_(shared.engine.take_handle()),
       header_list_(list_of(request.header_lines)),
-      resolve_list_(list_of(shared.engine.resolve_lines(resolve_line))),
+      resolve_line_(resolve_line),
+      resolve_list_(list_of(shared.engine.hold(resolve_line))),
       deadline_(request.deadline),
       memory_(request.memory) {
   const Origin origin = origin_of(request.url);
@@ -234,6 +243,7 @@ HttpClient::Transfer::~Transfer() {
   if (memory_ != nullptr) memory_->on_granted(nullptr);
   shared_.engine.remove(easy_.get());
   shared_.engine.give_back(std::move(easy_));
+  shared_.engine.let_go(resolve_line_);
   for (const std::string& network : places_) shared_.networks.leave(network);
 }
 
@@ -272,6 +282,10 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_HTTPHEADER, header_list_.get());
   set(easy, CURLOPT_RESOLVE, resolve_list_.get());
+  // What its cache holds of names is for us to say; addresses it adds by itself, and drops when others like them end.
+  set(easy, CURLOPT_DNS_CACHE_TIMEOUT, resolve_line_.empty() ? 600L : -1L);
+  set(easy, CURLOPT_RESOLVER_START_FUNCTION, &Transfer::on_resolve);
+  set(easy, CURLOPT_RESOLVER_START_DATA, this);
   set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
 
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
@@ -301,6 +315,9 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_CLOSESOCKETDATA, &shared_.engine);  // the connection outlives this transfer
   set(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_request);
   set(easy, CURLOPT_PREREQDATA, this);
+  set(easy, CURLOPT_NOPROGRESS, 0L);
+  set(easy, CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
+  set(easy, CURLOPT_XFERINFODATA, this);
 }
 
 bool HttpClient::Transfer::refuse(Reason reason, std::string detail) {
@@ -311,6 +328,14 @@ bool HttpClient::Transfer::refuse(Reason reason, std::string detail) {
 bool HttpClient::Transfer::egress_allows(Egress verdict, std::string_view address, unsigned port) {
   if (verdict != Egress::allowed) refusal_ = refusal_of(verdict, address, port);
   return verdict == Egress::allowed;
+}
+
+/// libcurl does not find a host among what it was told. It may read an address, but not ask anybody (HTTP D1).
+int HttpClient::Transfer::on_resolve(void*, void*, void* transfer) {
+  Transfer& self = *static_cast<Transfer*>(transfer);
+  if (self.resolve_line_.empty()) return 0;
+  self.refuse(Reason::dns_failed, "its addresses are not known any more");
+  return 1;
 }
 
 /// Every connection begins here (SECURITY E1). After a refusal libcurl tries the next address.
@@ -375,6 +400,28 @@ int HttpClient::Transfer::on_request(void* data, char* peer, char*, int port, in
   return CURL_PREREQFUNC_OK;
 }
 
+/// Called now and then while libcurl reads. What frames a body (chunk extensions, say) is in neither header nor body: a
+/// server that sends nothing else is found out by what came through the socket. Not over HTTP/2, whose sockets are
+/// shared.
+int HttpClient::Transfer::on_progress(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  Transfer& self = *static_cast<Transfer*>(data);
+  const std::uint64_t content = self.header_bytes_ + self.body_.size();
+  if (!self.headers_done_ || self.paused_until_ ||
+      long_of(self.easy_.get(), CURLINFO_HTTP_VERSION) > CURL_HTTP_VERSION_1_1) {
+    return 0;
+  }
+  const std::uint64_t received = received_bytes(self.shared_.engine.socket_of(self.easy_.get()));
+  if (content != self.content_seen_) {
+    self.content_seen_ = content;
+    self.received_then_ = received;
+    return 0;
+  }
+  const HttpClientOptions& options = self.shared_.options;
+  if (received - self.received_then_ <= options.max_body_bytes) return 0;
+  self.refuse(Reason::limit_body, "more between the parts of its body than is read");
+  return 1;
+}
+
 std::size_t HttpClient::Transfer::on_header(char* data, std::size_t, std::size_t size, void* transfer) {
   return static_cast<Transfer*>(transfer)->header_line({data, size}) ? size : 0;
 }
@@ -396,6 +443,9 @@ bool HttpClient::Transfer::header_line(std::string_view line) {
   const std::string_view text = trimmed(line);
   if (text.empty()) {
     headers_done_ = long_of(easy_.get(), CURLINFO_RESPONSE_CODE) >= 200;
+    if (headers_done_ && !is_framed_clearly()) {
+      return refuse(Reason::http_malformed, "does not say clearly where its body ends");
+    }
     return true;
   }
   if ((line.front() == ' ' || line.front() == '\t') && !headers_.empty()) {  // folded: RFC 9112 §5.2
@@ -406,6 +456,18 @@ bool HttpClient::Transfer::header_line(std::string_view line) {
   if (colon == line.npos) return true;
   headers_.emplace_back(lower(trimmed(line.substr(0, colon))), std::string(trimmed(line.substr(colon + 1))));
   return true;
+}
+
+/// RFC 9112 §6.3: a body whose end is stated twice and differently, or in a way we do not know, may be read differently
+/// by whoever stands between.
+bool HttpClient::Transfer::is_framed_clearly() const {
+  const std::string coding = lower(joined_field(headers_, "transfer-encoding"));
+  if (!coding.empty() && coding != "chunked" && coding != "identity") return false;
+  const std::string_view length = field(headers_, "content-length");
+  for (const auto& [name, value] : headers_) {
+    if (name == "content-length" && (value != length || coding == "chunked")) return false;
+  }
+  return length.find_first_not_of("0123456789") == length.npos;
 }
 
 std::size_t HttpClient::Transfer::on_body(char* data, std::size_t, std::size_t size, void* transfer) {
@@ -485,6 +547,7 @@ HttpFailure HttpClient::Transfer::failure(Reason reason, std::string detail) con
 
 HttpResult HttpClient::Transfer::result() {
   if (code_ != CURLE_OK) return failure_of_code();
+  if (!headers_done_) return failure(Reason::http_truncated, "ends within its header");
   HttpResponse response;
   response.status = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));
   response.trace = trace();
@@ -517,11 +580,14 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
       return fail(connect_reason());
     case CURLE_OPERATION_TIMEDOUT:
       if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
-      if (steady_clock::now() >= deadline_) return failure(Reason::http_timeout, std::string(said));
-      if (long_of(easy_.get(), CURLINFO_REQUEST_SIZE) > 0) return fail(Reason::http_stalled);
+      if (said.starts_with("Operation too slow")) return fail(Reason::http_stalled);
+      if (long_of(easy_.get(), CURLINFO_REQUEST_SIZE) > 0) return fail(Reason::http_timeout);
+      // libcurl's clock may be a little ahead of ours.
+      if (steady_clock::now() + std::chrono::milliseconds(10) >= deadline_) return fail(Reason::http_timeout);
       return fail(seconds_of(easy_.get(), CURLINFO_NAMELOOKUP_TIME_T).count() > 0 ? Reason::connect_timeout
                                                                                   : Reason::dns_timeout);
     case CURLE_COULDNT_RESOLVE_HOST:
+      if (refusal_) return failure(refusal_->reason, refusal_->detail);
       return fail(Reason::dns_not_found);
     case CURLE_COULDNT_RESOLVE_PROXY:
       return fail(Reason::dns_failed);
@@ -553,7 +619,9 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
       return fail(Reason::http_truncated);
-    case CURLE_RECV_ERROR:  // a reset, or chunks that are none
+    case CURLE_RECV_ERROR:  // a reset, or chunks that are none, or a trailer beyond libcurl's own limit
+      if (said.starts_with("Out of memory in chunked"))
+        return failure(Reason::limit_header, "more trailer than is read");
       return fail(said.find("hunk") == said.npos ? Reason::http_truncated : Reason::http_malformed);
     default:
       return fail(Reason::http_malformed);

@@ -23,6 +23,12 @@ int events_of(Ready ready) {
          (ready.failed ? CURL_CSELECT_ERR : 0);
 }
 
+/// "example.org:443" of "+example.org:443:192.0.2.1,[2001:db8::1]".
+std::string host_and_port(const std::string& line) {
+  const std::size_t port = line.find(':') + 1;
+  return line.substr(1, line.find(':', port) - 1);
+}
+
 }  // namespace
 
 HttpEngine::HttpEngine(asio::any_io_executor executor, std::size_t max_connections, std::size_t keep_alive,
@@ -67,16 +73,25 @@ void HttpEngine::give_back(Easy easy) {
   idle_.push_back(std::move(easy));
 }
 
-/// libcurl walks through its cache of addresses after every transfer. Ours is the one that counts: each transfer takes
-/// out what the one before it has put in and looked up.
-std::vector<std::string> HttpEngine::resolve_lines(const std::string& line) {
+std::vector<std::string> HttpEngine::hold(const std::string& line) {
   std::vector<std::string> lines;
   if (line.empty()) return lines;
-  if (!forget_line_.empty()) lines.push_back(std::move(forget_line_));
-  const std::size_t port = line.find(':') + 1;
-  forget_line_ = "-" + line.substr(1, line.find(':', port) - 1);
+  ++held_[host_and_port(line)];
+  for (const std::string& ended : ended_) {
+    const auto entry = held_.find(ended);
+    if (entry == held_.end() || entry->second > 0) continue;
+    held_.erase(entry);
+    lines.push_back("-" + ended);
+  }
+  ended_.clear();
   lines.push_back(line);
   return lines;
+}
+
+void HttpEngine::let_go(const std::string& line) {
+  if (line.empty()) return;
+  std::string key = host_and_port(line);
+  if (--held_[key] == 0) ended_.push_back(std::move(key));
 }
 
 void HttpEngine::add(CURL* easy) {
@@ -85,13 +100,20 @@ void HttpEngine::add(CURL* easy) {
 
 void HttpEngine::remove(CURL* easy) {
   curl_multi_remove_handle(multi_, easy);
+  sockets_.erase(easy);
 }
 
-int HttpEngine::watch_socket(CURL*, curl_socket_t socket, int what, void* data, void*) {
+int HttpEngine::socket_of(CURL* easy) const {
+  const auto found = sockets_.find(easy);
+  return found == sockets_.end() ? -1 : found->second;
+}
+
+int HttpEngine::watch_socket(CURL* easy, curl_socket_t socket, int what, void* data, void*) {
   HttpEngine& engine = *static_cast<HttpEngine*>(data);
   if (what == CURL_POLL_REMOVE) {
     engine.watches_.forget(socket);
   } else {
+    engine.sockets_[easy] = socket;
     engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
   }
   return 0;

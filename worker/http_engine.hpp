@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -39,10 +40,14 @@ class HttpEngine {
   /// Handles are pooled, their options reset (HTTP C3).
   Easy take_handle();
   void give_back(Easy easy);
-  /// What CURLOPT_RESOLVE takes so that `line` holds for the next transfer, and the one before is forgotten.
-  std::vector<std::string> resolve_lines(const std::string& line);
+  /// What CURLOPT_RESOLVE takes so that libcurl knows `line` ("+HOST:PORT:ADDRESS,…", "" for none) until let_go(), and
+  /// forgets what nobody needs any more. A transfer may look its addresses up late, or again for a second connection.
+  std::vector<std::string> hold(const std::string& line);
+  void let_go(const std::string& line);
   void add(CURL* easy);
   void remove(CURL* easy);
+  /// The socket that libcurl waits for on behalf of a transfer, -1 for none yet.
+  int socket_of(CURL* easy) const;
 
   /// CURLOPT_CLOSESOCKETFUNCTION; its data is the engine, because connections outlive transfers.
   static int close_socket(void* engine, curl_socket_t socket);
@@ -57,8 +62,10 @@ class HttpEngine {
   Finished finished_;
   DescriptorWatches watches_;
   std::vector<Easy> idle_;
-  std::string forget_line_;             ///< takes the addresses of the last transfer out of libcurl's cache
-  std::shared_ptr<HttpEngine*> alive_;  ///< what timer callbacks hold; null inside once we are gone
+  std::unordered_map<std::string, std::size_t> held_;  ///< "HOST:PORT" and how many transfers need it
+  std::unordered_map<CURL*, int> sockets_;             ///< of transfers
+  std::vector<std::string> ended_;                     ///< of these, such as nobody may need any more
+  std::shared_ptr<HttpEngine*> alive_;                 ///< what timer callbacks hold; null inside once we are gone
   boost::asio::steady_timer timer_;
   CURLM* multi_;
 };

@@ -73,7 +73,9 @@ std::size_t lanes_within(std::size_t descriptors) {
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
 }
 
-RefreshOptions refresh_options(const Config& config) {
+enum class Mode { daemon, once, selected };
+
+RefreshOptions refresh_options(const Config& config, Mode mode) {
   RefreshOptions options;
   options.reading.max_body_bytes = config.fetch.max_body;
   options.reading.html = config.html.policy;
@@ -83,6 +85,7 @@ RefreshOptions refresh_options(const Config& config) {
   options.policy.retention.strict = config.retention.strict;
   options.policy.retention.grace = config.retention.grace;
   options.lease = config.schedule.lease;
+  if (mode != Mode::daemon) options.memory_wait = config.fetch.wall;
   return options;
 }
 
@@ -98,8 +101,6 @@ WorkerOptions worker_options(const Config& config, std::size_t lanes) {
   return options;
 }
 
-enum class Mode { daemon, once, selected };
-
 FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes, Mode mode) {
   FetchOptions options;
   options.wall = config.fetch.wall;
@@ -109,8 +110,8 @@ FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_
   options.allow_downgrade = config.fetch.allow_downgrade;
   options.contact = config.fetch.contact;
   options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
-  options.max_per_network = std::max<std::size_t>(8, lanes / 10);  // HTTP H8
-  if (mode != Mode::daemon) options.network_wait = options.wall;   // what it is told to fetch is not put off
+  options.max_per_network = std::max<std::size_t>(8, lanes / 10);                       // HTTP H8
+  if (mode != Mode::daemon) options.network_wait = options.memory_wait = options.wall;  // nothing is put off
   options.egress = std::move(egress);
   return options;
 }
@@ -129,7 +130,7 @@ class Process {
         store_(loop_.get_executor(), store_options(config, std::move(redis_url)), config.store.connections),
         memory_(config.memory.budget.value_or(automatic_memory_budget())),
         fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_, mode)),
-        refresher_(fetcher_, cpu_, store_, memory_, refresh_options(config),
+        refresher_(fetcher_, cpu_, store_, memory_, refresh_options(config, mode),
                    [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
         options_(worker_options(config, lanes_)),
         worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)) {}
