@@ -476,15 +476,20 @@ std::size_t HttpClient::Transfer::on_body(char* data, std::size_t, std::size_t s
     self.refuse(Reason::limit_body, "more body than is read");
     return 0;
   }
-  if (self.memory_ != nullptr && !self.memory_->cover(self.body_.size() + size)) {
-    self.pause();
-    return CURL_WRITEFUNC_PAUSE;
-  }
-  if (self.body_.empty()) {  // the length is the server's word: believed only so far
-    curl_off_t length = 0;
+  curl_off_t length = 0;  // the server's word: believed only so far
+  if (self.body_.empty()) {
     curl_easy_getinfo(self.easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    self.body_.reserve(static_cast<std::size_t>(std::clamp<curl_off_t>(length, 0, 1 << 20)));
+    length = std::clamp<curl_off_t>(length, 0, 1 << 20);
   }
+  if (self.memory_ != nullptr) {
+    const std::size_t now = self.body_.size() + size;
+    const bool whole = self.memory_->cover(std::max(now, static_cast<std::size_t>(length)));
+    if (!whole && !self.memory_->cover(now)) {
+      self.pause();
+      return CURL_WRITEFUNC_PAUSE;
+    }
+  }
+  if (self.body_.empty()) self.body_.reserve(static_cast<std::size_t>(length));
   self.body_.append(data, size);
   return size;
 }

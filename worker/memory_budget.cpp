@@ -68,10 +68,15 @@ MemoryBudget::Share::~Share() {
   budget_.released();
 }
 
+/// While there is room, by half as much again as before: many who hold a little and wait for more would finish one
+/// after the other.
 bool MemoryBudget::Share::cover(std::uint64_t document_bytes) {
   const std::uint64_t bytes = document_cost * std::max(in_steps(document_bytes), held_ == 0 ? expected_ : 0);
+  wanted_ = 0;
   if (bytes <= held_) return true;
   if (!std::exchange(listed_, true)) place_ = budget_.shares_.insert(budget_.shares_.end(), this);
+  const std::uint64_t ahead = std::max(bytes, document_cost * in_steps(this->document_bytes() * 3 / 2));
+  if (budget_.used_ + (ahead - held_) <= budget_.total_) return budget_.grant(*this, ahead);
   wanted_ = bytes;
   return budget_.grant(*this, bytes);
 }

@@ -11,11 +11,11 @@ void check(const std::string& url) {
   using namespace feedmill;
   fuzz::require(url.size() <= max_url_bytes);
   fuzz::require(url.starts_with("http://") || url.starts_with("https://"));
-  for (const char byte : url) fuzz::require(byte > 0x20 && byte < 0x7f && byte != '\\' && byte != '#');
+  for (const char byte : url) fuzz::require(byte > 0x20 && byte < 0x7f && byte != '#');
   const Origin origin = origin_of(url);
   fuzz::require(!origin.host.empty() && origin.port > 0 && origin.port < 65536);
   fuzz::require(origin.host == host_of(url));
-  fuzz::require(origin.host.find('@') == origin.host.npos);
+  fuzz::require(origin.host.find_first_of("@\\/?#") == origin.host.npos);
 }
 
 }  // namespace
@@ -28,6 +28,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = canonical_feed_url(*url);
     fuzz::require(again && *again == *url);
   }
-  if (const auto target = resolve_location("https://example.org/a/b?c", text)) check(*target);
+  if (const auto target = resolve_location("https://example.org/a/b?c", text)) {
+    check(*target);
+    fuzz::require(target->find('\\') >= target->find('?'));  // parsers disagree about those before the query
+  }
   return 0;
 }

@@ -45,6 +45,19 @@ TEST(MemoryBudget, ReservesFourTimesTheDocument) {
   EXPECT_EQ(budget.used(), 12 * mebi);
 }
 
+TEST(MemoryBudget, ReservesAheadWhileThereIsRoom) {
+  MemoryBudget budget(7 * mebi);
+  Share share(budget, 0);
+  EXPECT_TRUE(share.cover(mebi));
+  EXPECT_TRUE(share.cover(mebi + 1));  // half as much again
+  EXPECT_EQ(share.document_bytes(), mebi * 3 / 2);
+  Share other(budget, 0);
+  EXPECT_TRUE(other.cover(mebi / 8));
+  EXPECT_TRUE(other.cover(mebi / 8 + 1));
+  EXPECT_EQ(other.document_bytes(), mebi / 8 + (64 << 10));  // as much as is there
+  EXPECT_EQ(budget.used(), 6 * mebi + mebi * 3 / 4);
+}
+
 TEST(MemoryBudget, IsTheSumOfItsShares) {
   MemoryBudget budget(100 * mebi);
   Share one(budget, mebi), two(budget, 2 * mebi);
