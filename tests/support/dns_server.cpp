@@ -43,6 +43,7 @@ std::string encoded(const std::string& name) {
 
 DnsServer::DnsServer(const std::string& address, std::uint16_t port)
     : socket_(context_, udp::endpoint(asio::ip::make_address(address), port)) {
+  socket_.set_option(asio::socket_base::receive_buffer_size(1 << 20));  // many ask at once
   asio::co_spawn(context_, receive(), asio::detached);
   thread_ = std::thread([this] { context_.run(); });
 }
