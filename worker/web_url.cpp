@@ -124,7 +124,8 @@ Result canonical(CURLU* url) {
   if (!host) return refuse("it names no host");
   const bool international = !is_ascii(*host);
   if (international) host = punycode_host(url);
-  if (!host || !is_ascii(*host)) return refuse("its host name has characters that are not allowed in one");
+  if (!host || !is_ascii(*host) || has_control(*host))
+    return refuse("its host name has characters that are not allowed in one");
   curl_url_set(url, CURLUPART_FRAGMENT, nullptr, 0);
   if (part_of(url, CURLUPART_ZONEID)) return refuse("addresses with a zone cannot be fetched");
   if (curl_url_set(url, CURLUPART_HOST, lower(*host).c_str(), 0) != CURLUE_OK)
