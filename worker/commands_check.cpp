@@ -40,7 +40,7 @@ Decision first_decision(const Look& look, const Config& config, Milliseconds now
   Known known;
   if (const auto* document = std::get_if<Document>(&look.reading)) known.guids.resize(document->entries.size());
   return decide(claim, look.reading, exchange_of(claim, look.request, look.fetched), known,
-                refresh_options(config).policy, now);
+                refresh_options(config, RunMode::selected).policy, now);
 }
 
 struct Checked {

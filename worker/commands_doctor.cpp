@@ -149,7 +149,7 @@ int carry_out(const DoctorVerb&, const Config& config, Terminal& terminal) {
   const std::vector<std::string> urls = check_store(config, reporter);
   stop_if_interrupted();
   reporter.tell(check_descriptors(descriptor_limit(), config.worker.lanes));
-  const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1);
+  const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
   reporter.tell(check_tls_roots(fetching.ca_bundle));
   reporter.tell(check_dns(fetching.resolver, name_to_look_up(urls)));
   return reporter.exit();

@@ -110,7 +110,7 @@ FleetResult fleet_of(const PlanVerb& verb, const Config& config, Terminal& termi
   if (error != std::errc{} || number < 1 || number > most_made_up) {
     return VerbFailure{exits::usage, fmt::format("--feeds: a number from 1 to {}, or a file", most_made_up)};
   }
-  return made_up(verb, number, refresh_options(config).policy.schedule);
+  return made_up(verb, number, refresh_options(config, RunMode::selected).policy.schedule);
 }
 
 std::int64_t rounded(double number) {
@@ -217,7 +217,7 @@ void warn_of_hosts(const Plan& plan, Terminal& terminal) {
 
 PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days) {
   PlanOptions options;
-  options.schedule = refresh_options(config).policy.schedule;
+  options.schedule = refresh_options(config, RunMode::selected).policy.schedule;
   options.host = {config.host.concurrency, config.host.spacing};
   options.catch_up_rate = config.schedule.catch_up_rate;
   options.start = start;

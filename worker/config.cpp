@@ -10,6 +10,7 @@
 
 #include "worker/config_named.hpp"
 #include "worker/config_values.hpp"
+#include "worker/memory_budget.hpp"
 #include "worker/secret_file.hpp"
 #include "worker/units.hpp"
 
@@ -280,11 +281,22 @@ class Reader {
       add("schedule.ceiling", "at least schedule.floor, which is " + format_duration(config_.schedule.floor));
     if (sound({"retention.hard_cap", "retention.entries"}) && config_.retention.hard_cap < config_.retention.entries)
       add("retention.hard_cap", "at least retention.entries, which is " + std::to_string(config_.retention.entries));
+    if (sound({"memory.budget", "fetch.max_body"})) check_memory();
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
     if (sound({"fetch.proxy"}) && !config_.fetch.proxy.empty() && !config_.fetch.proxy_enforces_egress)  // SECURITY E9
       add("fetch.proxy",
           "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "
           "set fetch.proxy_enforces_egress=true");
+  }
+
+  /// SECURITY M1.
+  void check_memory() {
+    const std::uint64_t budget = config_.memory.budget.value_or(automatic_memory_budget());
+    const std::uint64_t least = MemoryBudget::least(config_.fetch.max_body);
+    if (budget >= least) return;
+    add("memory.budget", "at least 4 × fetch.max_body + 64MiB, which is " + format_size(least) +
+                             (config_.memory.budget ? "" : "; this machine's limit gives " + format_size(budget)) +
+                             ": give more memory or lower fetch.max_body");
   }
 
   void check_embedded() {

@@ -23,6 +23,9 @@ namespace feedmill {
 /// Whether a private Redis is started (RELIABILITY §10): when no URL is given, always, never.
 enum class EmbeddedMode { automatic, always, never };
 
+/// A number of bytes; none: `auto`.
+using AutomaticSize = std::optional<std::uint64_t>;
+
 /// Where a listener binds; none: `off`. Port 0: any free one.
 using ListenAddress = std::optional<boost::asio::ip::tcp::endpoint>;
 
@@ -110,6 +113,9 @@ struct Config {
   struct Dns {
     std::vector<std::string> servers;  ///< ADDRESS[:port]; none = those of the system
   } dns;
+  struct Memory {
+    AutomaticSize budget;  ///< for documents in memory; automatic_memory_budget() of memory_budget.hpp unless given
+  } memory;
   struct Html {
     HtmlPolicy policy{};
     bool keep_class = false;
@@ -141,8 +147,8 @@ struct Config {
 using ConfigField =
     std::variant<std::string& (*)(Config&), std::filesystem::path& (*)(Config&), bool& (*)(Config&),
                  std::uint32_t& (*)(Config&), std::chrono::milliseconds& (*)(Config&), std::uint64_t& (*)(Config&),
-                 std::vector<std::string>& (*)(Config&), ListenAddress& (*)(Config&), EmbeddedMode& (*)(Config&),
-                 HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&), LogFormat& (*)(Config&)>;
+                 std::vector<std::string>& (*)(Config&), AutomaticSize& (*)(Config&), ListenAddress& (*)(Config&),
+                 EmbeddedMode& (*)(Config&), HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&), LogFormat& (*)(Config&)>;
 
 /// One row of the table: parsing, `--help` and `config show` are made from it.
 struct Option {

@@ -110,6 +110,11 @@ std::string read_value(std::string_view text, std::vector<std::string>& into) {
   return {};
 }
 
+std::string read_value(std::string_view text, AutomaticSize& into) {
+  into = read_size(text);
+  return into || text == "auto" ? "" : "write auto or a size with its unit: 512MiB 2GiB";
+}
+
 std::string read_value(std::string_view text, ListenAddress& into) {
   into.reset();
   if (text == "off") return {};
@@ -151,6 +156,10 @@ std::string show_value(const std::vector<std::string>& value) {
   std::string text;
   for (const auto& item : value) text.append(text.empty() ? "" : ",").append(item);
   return text;
+}
+
+std::string show_value(const AutomaticSize& value) {
+  return value ? format_size(*value) : "auto";
 }
 
 std::string show_value(const ListenAddress& value) {

@@ -28,6 +28,10 @@ HttpClientOptions client_options(const FetchOptions& options, const EgressPolicy
   result.connect_timeout = options.connect;
   result.max_body_bytes = options.max_body_bytes;
   result.max_connections = options.max_connections;
+  result.max_per_network = options.max_per_network;
+  result.network_wait = options.network_wait;
+  result.memory_wait = options.memory_wait;
+  result.stall_time = options.stall_time;
   result.keep_alive = std::max(result.keep_alive, options.max_connections);
   result.http2 = options.http2;
   result.ca_bundle = options.ca_bundle;
@@ -222,6 +226,7 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
     hop.url = url;
     hop.deadline = deadline;
     hop.http1 = request.http1;
+    hop.memory = request.memory;
     const bool own_headers = style->dress(hop, origin, with_headers);
     hop.header_lines.emplace_back(request.identity ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, br, zstd");
     if (!cookie.empty()) hop.header_lines.push_back("Cookie: " + cookie);

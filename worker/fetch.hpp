@@ -36,8 +36,9 @@ struct FetchRequest {
   std::string feed_url;   ///< the feed's own address: what the feed-id in our User-Agent is made of (HTTP P19)
   std::string url;        ///< canonical absolute http(s) URL to ask; the feed's address unless it has moved
   Validators validators;  ///< sent on exactly the hop whose URL equals validators.url
-  bool identity = false;  ///< ask for no content coding: the retry of HTTP §4 after broken compression
-  bool http1 = false;     ///< do not offer HTTP/2: the host is known to fail at it (HTTP P20)
+  MemoryBudget::Share* memory = nullptr;  ///< bodies are read as far as it grants; null: as far as the limits go
+  bool identity = false;                  ///< ask for no content coding: the retry of HTTP §4 after broken compression
+  bool http1 = false;                     ///< do not offer HTTP/2: the host is known to fail at it (HTTP P20)
   /// Asked before a redirect is followed to a host that has not been asked yet; false: it may not be asked now, and the
   /// fetch ends with worker.host_wait (HTTP H6). None: every host may.
   std::function<boost::asio::awaitable<bool>(std::string host)> enter_host{};
@@ -119,7 +120,11 @@ struct FetchOptions {
   bool subscribers = false;                                    ///< told in the User-Agent where known (HTTP P19)
   std::string contact;                                         ///< URL for the User-Agent, "" for none
   std::size_t max_connections = 256 + 16;
-  std::string ca_bundle = HttpClientOptions{}.ca_bundle;  ///< PEM file of the authorities trusted
+  std::size_t max_per_network = HttpClientOptions{}.max_per_network;          ///< in use at once (HTTP H8)
+  std::chrono::milliseconds network_wait = HttpClientOptions{}.network_wait;  ///< for a place among these
+  std::chrono::milliseconds memory_wait = HttpClientOptions{}.memory_wait;    ///< for memory to read on
+  std::chrono::seconds stall_time = HttpClientOptions{}.stall_time;           ///< with next to nothing received
+  std::string ca_bundle = HttpClientOptions{}.ca_bundle;                      ///< PEM file of the authorities trusted
 };
 
 /// Fetches feeds, thousands at a time. Lives on one loop thread and must outlive every fetch() under way.
@@ -129,6 +134,11 @@ class Fetcher {
 
   /// One conditional GET and the redirects it meets, at most 5 (HTTP §5). Cancellation unwinds with operation_aborted.
   boost::asio::awaitable<FetchResult> fetch(FetchRequest request);
+
+  /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
+  void reload() {
+    for (auto& [policy, client] : clients_) client.reload();
+  }
 
  private:
   static boost::asio::awaitable<HttpResult> ask(HttpClient& client, HttpRequest request, bool& fell_back);

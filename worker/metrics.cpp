@@ -253,7 +253,8 @@ struct Metrics::Series {
   Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
   Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat.");
   Named<Gauge> lanes = make.gauges("lanes", "Lanes of this worker.", "state", {"busy", "free"});
-  Gauge& inflight = make.gauge("inflight_bytes", "Bytes of documents in memory.");
+  Gauge& inflight = make.gauge("inflight_bytes", "Bytes reserved for documents in memory.");
+  Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
   Gauge& stream_records = make.gauge("stream_records", "Records in the signal stream.");
   Gauge& ready = make.gauge("ready", "1 while /readyz says so.");
   Gauge& draining = make.gauge("draining", "1 while stopping.");
@@ -368,6 +369,9 @@ void Metrics::set_lanes(std::size_t busy, std::size_t free) {
 
 void Metrics::set_inflight_bytes(std::uint64_t bytes) {
   series_->inflight.Set(static_cast<double>(bytes));
+}
+void Metrics::set_memory_budget(std::uint64_t bytes) {
+  series_->memory_budget.Set(static_cast<double>(bytes));
 }
 void Metrics::set_ready(bool ready) {
   series_->ready.Set(ready ? 1 : 0);

@@ -44,6 +44,7 @@ class Metrics {
   void set_fleet(const FleetFigures& figures);
   void set_lanes(std::size_t busy, std::size_t free);
   void set_inflight_bytes(std::uint64_t bytes);
+  void set_memory_budget(std::uint64_t bytes);
   void set_ready(bool ready);
   void set_draining(bool draining);
   void set_redis_up(bool up);

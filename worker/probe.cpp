@@ -31,7 +31,8 @@ void read_markup(const FetchResponse& response, const ReadingOptions& options, L
   std::string text;
   if (response.status == 200) {
     const DecodeLimits limits{.max_bytes = options.max_body_bytes};
-    auto decoded = decode_content(response.body, joined_field(response.headers, "content-encoding"), limits);
+    auto decoded =
+        decode_content(std::string(response.body), joined_field(response.headers, "content-encoding"), limits);
     if (decoded) text = std::move(*decoded);
     DocumentHints hints;
     hints.url = response.url;
@@ -61,9 +62,9 @@ std::string Look::trouble() const {
 }
 
 Probe::Probe(const Config& config)
-    : reading_(refresh_options(config).reading),
+    : reading_(refresh_options(config, RunMode::selected).reading),
       spacing_(config.host.spacing),
-      fetcher_(loop_.get_executor(), fetch_options(config, *egress_policies(config), 1)) {}
+      fetcher_(loop_.get_executor(), fetch_options(config, *egress_policies(config), 1, RunMode::selected)) {}
 
 Look Probe::look(const std::string& url) {
   wait_for_turn(host_of(url));

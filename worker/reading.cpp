@@ -78,7 +78,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
     print.body_bytes = state.body_bytes;
     return SameBody{std::move(print)};
   }
-  const DecodeLimits limits{.max_bytes = options.max_body_bytes};
+  const DecodeLimits limits{.max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes};
   auto body = decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits);
   if (!body) return not_decoded(body.error(), std::move(print));
   if (looks_compressed(*body))
@@ -132,6 +132,13 @@ bool wants_a_browser(FetchResponse& response) {
 bool has_document(const FetchResult& fetched) {
   const auto* response = std::get_if<FetchResponse>(&fetched);
   return response != nullptr && response->status == 200;
+}
+
+std::uint64_t expected_bytes(const FetchResult& fetched) {
+  const auto* response = std::get_if<FetchResponse>(&fetched);
+  if (response == nullptr) return 0;
+  const std::size_t stated = stated_size(response->body, joined_field(response->headers, "content-encoding"));
+  return std::max(response->body.size(), stated);
 }
 
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -59,12 +60,17 @@ using Reading = std::variant<Document, SameBody, NotModified, HttpStatus, FetchE
 
 struct ReadingOptions {
   std::uint64_t max_body_bytes = 16u << 20;  ///< decoded
+  /// What memory is granted for now (SECURITY M2): a larger one is Unreadable with worker.memory, its body still there.
+  std::uint64_t granted_bytes = std::numeric_limits<std::uint64_t>::max();
   HtmlPolicy html = HtmlPolicy::strict;
   bool keep_class = false;  ///< `class` survives `strict`
 };
 
 /// True when read() has a body to look at: worth a CPU thread.
 bool has_document(const FetchResult& fetched);
+
+/// Decoded size of the document in `fetched` as far as is known before it is decoded.
+std::uint64_t expected_bytes(const FetchResult& fetched);
 
 /// Fingerprint → decode → fingerprint → parse, stopping at the first fingerprint that is known. `fetched` gives up its
 /// body. Throws only std::bad_alloc.

@@ -44,6 +44,16 @@ Unconditional unconditional(const Claim& claim, const FetchResponse& response) {
   return wants_probe(state, claim.now) ? Unconditional::probe : Unconditional::target_changed;
 }
 
+// How long a feed is put off for our own sake, half as much again at random: after a request the least floor holds
+// (HTTP P6), and it is not more than 15 minutes (SECURITY M3).
+constexpr Milliseconds asked_wait = std::chrono::minutes(10), unasked_wait = std::chrono::seconds(10);
+
+/// Ways for a fetch to end that say nothing about the feed. A chain that was not followed further counts as a poll of
+/// the feed all the same: that is decide()'s (HTTP H6).
+bool is_ours(const FetchError& error) {
+  return error.reason == Reason::worker_memory || (error.reason == Reason::worker_host_wait && !error.sent);
+}
+
 template <class Answer>
 void note_answer(Report& report, const Answer& answer) {
   for (const Hop& hop : answer.hops) {
@@ -179,7 +189,13 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   report.feed_url = claim.feed_url;
   report.lateness = std::max(Seconds(0), Seconds(claim.now - claim.due));
 
-  const auto [exchange, reading] = co_await attempt(claim, report);
+  MemoryBudget::Share share(memory_, claim.state.body_bytes);  // until the commit is through (SECURITY M2)
+  const auto [exchange, reading] = co_await attempt(claim, share, report);
+  if (const auto* error = std::get_if<FetchError>(&reading); error != nullptr && is_ours(*error)) {
+    report = co_await defer(claim, *error, clock.now(), std::move(report));
+    report.took = std::chrono::steady_clock::now() - started;
+    co_return report;
+  }
   StoreResult<void> looked_up;
   const Known known = co_await look_up(claim, reading, deadline, looked_up);
   if (looked_up) {
@@ -205,8 +221,9 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
 }
 
 /// Asks and reads; a second time without content coding when that was broken (HTTP §4).
-asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, Report& report) {
+asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, MemoryBudget::Share& share, Report& report) {
   FetchRequest request = request_of(claim);
+  request.memory = &share;
   request.enter_host = [&](std::string host) { return enter_host(claim, std::move(host)); };
   Attempt result;
   for (std::uint64_t wire_bytes = 0;;) {
@@ -233,8 +250,7 @@ asio::awaitable<Reading> Refresher::read_in(const Claim& claim, const FetchReque
   if (claim.state.state == "quarantined") how.max_body_bytes /= 2;
   if (!has_document(fetched)) co_return read(fetched, claim.state, how);
   const auto from = std::chrono::steady_clock::now();
-  Reading reading;
-  co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, how); });
+  Reading reading = co_await read_granted(fetched, claim, *request.memory, how);
   report.parse += std::chrono::steady_clock::now() - from;
   co_return reading;
 }
@@ -252,6 +268,44 @@ asio::awaitable<bool> Refresher::enter_host(const Claim& claim, std::string host
     timer.expires_after(**wait);
     co_await timer.async_wait(asio::use_awaitable);
   }
+}
+
+/// On a CPU thread, in as much memory as is granted; a FetchError with worker.memory when that is not enough.
+asio::awaitable<Reading> Refresher::read_granted(FetchResult& fetched, const Claim& claim, MemoryBudget::Share& share,
+                                                 ReadingOptions options) {
+  std::uint64_t needed = std::min(expected_bytes(fetched), options.max_body_bytes);
+  for (;;) {
+    const bool covered = co_await share.cover_within(needed, options_.memory_wait);
+    if (!covered) break;
+    options.granted_bytes = share.document_bytes();
+    Reading reading;
+    co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, options); });
+    const auto* unreadable = std::get_if<Unreadable>(&reading);
+    if (unreadable == nullptr || unreadable->reason != Reason::worker_memory) co_return reading;
+    needed = std::min(2 * options.granted_bytes, options.max_body_bytes);
+  }
+  FetchError error;
+  error.reason = Reason::worker_memory;
+  error.detail = "no memory to decode it in";
+  error.sent = true;
+  co_return Reading(std::move(error));
+}
+
+/// Puts the feed off for our own sake: nothing of the state changes, and it is no failure of the feed (SECURITY M3).
+asio::awaitable<Report> Refresher::defer(const Claim& claim, const FetchError& error, Milliseconds now, Report report) {
+  static thread_local std::minstd_rand random{std::random_device()()};
+  const Milliseconds least = error.sent ? asked_wait : unasked_wait;
+  const Milliseconds wait =
+      least + Milliseconds(std::uniform_int_distribution<std::int64_t>(0, least.count() / 2)(random));
+  report.outcome = Outcome::deferred;
+  report.reason = error.reason;
+  report.detail = error.detail;
+  report.state_from = report.state_to = claim.state.state;
+  report.next_in = wait;
+  const auto give_back = [&](Store& store) { return store.release(std::span(&claim, 1), now + wait); };
+  const auto released = co_await store_.call(give_back);
+  if (!released) report.next_in = options_.lease;  // the claim ends with its lease
+  co_return report;
 }
 
 asio::awaitable<void> Refresher::not_stored(const Claim& claim, const StoreError& error, Milliseconds now,

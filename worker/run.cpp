@@ -70,10 +70,8 @@ std::size_t raise_descriptor_limit() {
 /// The parts of a running worker, in the order they are built; destroyed in the reverse (RELIABILITY D3).
 class Process {
  public:
-  enum class Mode { daemon, once, selected };
-
   Process(const Config& config, EgressPolicies egress, std::string redis_url, EmbeddedRedis* server, Log& log,
-          Mode mode, WorkerScope scope, std::function<void(const Report&)> tell)
+          RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell)
       : config_(config),
         mode_(mode),
         log_(log),
@@ -81,8 +79,9 @@ class Process {
         lanes_(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors_))),
         cpu_(config.worker.cpu_threads),
         store_(loop_.get_executor(), store_options(config, std::move(redis_url)), config.store.connections),
-        fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_)),
-        refresher_(fetcher_, cpu_, store_, refresh_options(config),
+        memory_(config.memory.budget.value_or(automatic_memory_budget())),
+        fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_, mode)),
+        refresher_(fetcher_, cpu_, store_, memory_, refresh_options(config, mode),
                    [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
         options_(worker_options(config, random_id(), lanes_)),
         worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)) {}
@@ -93,7 +92,7 @@ class Process {
 
   /// Until the work is done or a signal stops it; the exit code.
   int run() {
-    if (mode_ == Mode::daemon && config_.admin.listen) {
+    if (mode_ == RunMode::daemon && config_.admin.listen) {
       Admin::Options options;
       options.listen = *config_.admin.listen;
       auto opened = Admin::open(loop_.get_executor(), options, health());
@@ -120,9 +119,9 @@ class Process {
   }
 
   asio::awaitable<void> beside() {
-    co_await (guarded("signals", obey_signals()) && guarded("heartbeat", beat()) && guarded("figures", watch_fleet()) &&
-              guarded("listener", serve_admin()) && guarded("private server", supervise()) &&
-              guarded("watchdog", feed_watchdog()));
+    co_await (guarded("signals", obey_signals()) && guarded("hang-up", obey_hang_up()) &&
+              guarded("heartbeat", beat()) && guarded("figures", watch_fleet()) && guarded("listener", serve_admin()) &&
+              guarded("private server", supervise()) && guarded("watchdog", feed_watchdog()));
   }
 
   /// One part's bug must not take the others along.
@@ -152,11 +151,12 @@ class Process {
   asio::awaitable<int> serve_feeds() {
     if (const int code = co_await open_store(); code != exits::done || worker_.stopping()) co_return code;
     opened_ = true;
+    metrics_.set_memory_budget(memory_.total());
     metrics_.set_redis_up(true);
     metrics_.set_ready(true);
     std::string where = "ready";
     if (admin_) where += ", http://" + address();
-    if (mode_ == Mode::daemon) {
+    if (mode_ == RunMode::daemon) {
       log_.write(LogLevel::info, "ready", where, {{"lanes", lanes_}});
     }
     notify_.ready(where);
@@ -192,7 +192,7 @@ class Process {
       const StoreError& error = server.error();
       const VerbFailure failure = failure_of(error);
       const bool hopeless = error.code == StoreError::Code::unsupported || error.code == StoreError::Code::auth;
-      if (hopeless || mode_ != Mode::daemon) {
+      if (hopeless || mode_ != RunMode::daemon) {
         log_.write(LogLevel::error, hopeless ? "config_error" : "redis_down", failure.text);
         co_return failure.exit;
       }
@@ -227,19 +227,30 @@ class Process {
       const bool first = !worker_.stopping();
       worker_.stop();
       store_wait_.cancel();
-      if (mode_ == Mode::selected) {  // a verb does not drain: it gives back what it has and ends with 130
+      if (mode_ == RunMode::selected) {  // a verb does not drain: it gives back what it has and ends with 130
         interrupted_ = true;
         worker_.stop();
       }
-      if (!first || mode_ == Mode::selected) leave_soon();
+      if (!first || mode_ == RunMode::selected) leave_soon();
       metrics_.set_draining(true);
       metrics_.set_ready(false);
       notify_.stopping(first ? "draining" : "stopping");
-      if (mode_ != Mode::daemon) continue;
+      if (mode_ != RunMode::daemon) continue;
       log_.write(LogLevel::info, first ? "drain" : "stop",
                  first ? "told to stop: refreshes in flight may finish; a second signal cancels them"
                        : "told to stop now: refreshes in flight are cancelled and given back",
                  {{"in_flight", worker_.in_flight()}});
+    }
+  }
+
+  /// HTTP D8.
+  asio::awaitable<void> obey_hang_up() {
+    if (mode_ != RunMode::daemon) co_return;  // a verb ends with its terminal
+    asio::signal_set signals(loop_, SIGHUP);
+    for (;;) {
+      co_await signals.async_wait(asio::use_awaitable);
+      fetcher_.reload();
+      log_.write(LogLevel::info, "reload", "reads the resolver's configuration and this machine's addresses again");
     }
   }
 
@@ -257,7 +268,7 @@ class Process {
 
   /// Only a daemon counts as a worker: the others take what they were told to and nothing else.
   asio::awaitable<void> beat() {
-    if (mode_ != Mode::daemon) co_return;
+    if (mode_ != RunMode::daemon) co_return;
     asio::steady_timer timer(loop_);
     for (;;) {
       if (opened_ && !worker_.stopping()) {
@@ -300,7 +311,7 @@ class Process {
   }
 
   asio::awaitable<void> supervise() {
-    if (server_ == nullptr || mode_ != Mode::daemon) co_return;
+    if (server_ == nullptr || mode_ != RunMode::daemon) co_return;
     const auto tell = [this](const EmbeddedEvent& event) { log_.write(event.level, "redis", event.detail); };
     co_await server_->supervise(side_, tell);
   }
@@ -327,7 +338,10 @@ class Process {
       return std::vector<Check>{{"redis", opened_ && worker_.store_is_usable(), trouble},
                                 {"not_draining", !worker_.stopping(), ""}};
     };
-    health.metrics = [this] { return metrics_.text(); };
+    health.metrics = [this] {
+      metrics_.set_inflight_bytes(memory_.used());
+      return metrics_.text();
+    };
     return health;
   }
 
@@ -338,7 +352,7 @@ class Process {
   }
 
   const Config& config_;
-  const Mode mode_;
+  const RunMode mode_;
   Log& log_;
   EmbeddedRedis* server_;  // null: a Redis of the operator's own; outlives us
   std::size_t descriptors_ = raise_descriptor_limit();
@@ -352,6 +366,7 @@ class Process {
   asio::thread_pool side_{1};  // blocking odds and ends of the private server
   asio::thread_pool cpu_;
   StorePool store_;
+  MemoryBudget memory_;
   Fetcher fetcher_;
   Refresher refresher_;
   WorkerOptions options_;
@@ -361,12 +376,12 @@ class Process {
   int exit_code_ = exits::bug;
 };
 
-int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std::function<void(const Report&)> tell) {
+int run_process(const Config& config, RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell) {
   std::signal(SIGPIPE, SIG_IGN);  // RELIABILITY D6
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);  // SECURITY K4
   Log::Options log_options;
-  log_options.level = mode == Process::Mode::selected ? LogLevel::error : config.log.level;
+  log_options.level = mode == RunMode::selected ? LogLevel::error : config.log.level;
   log_options.format = config.log.format;
   Log log(std::move(log_options));
 
@@ -381,7 +396,7 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
   if (config.embedded()) {
     EmbeddedRedis::Options options;
     options.data_dir = config.store.data_dir;
-    options.wait_until_loaded = mode != Process::Mode::daemon;  // a daemon is not ready meanwhile (RELIABILITY R7)
+    options.wait_until_loaded = mode != RunMode::daemon;  // a daemon is not ready meanwhile (RELIABILITY R7)
     auto opened = EmbeddedRedis::open(std::move(options));
     if (!opened) {
       log.write(LogLevel::error, "redis_down", opened.error().detail);
@@ -389,7 +404,7 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
     }
     server = std::move(*opened);
     url = server->url();
-    if (mode == Process::Mode::daemon) {
+    if (mode == RunMode::daemon) {
       log.write(LogLevel::info, "start",
                 (server->adopted() ? "uses the running private " : "started a private ") + server->server(),
                 {{"pid", server->pid()}, {"url", url}});
@@ -402,12 +417,12 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
 }  // namespace
 
 int run(const Config& config, bool once) {
-  return run_process(config, once ? Process::Mode::once : Process::Mode::daemon, WorkerScope{once, {}}, {});
+  return run_process(config, once ? RunMode::once : RunMode::daemon, WorkerScope{once, {}}, {});
 }
 
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
                        std::function<void(const Report&)> tell) {
-  return run_process(config, Process::Mode::selected, WorkerScope{false, feed_urls}, std::move(tell));
+  return run_process(config, RunMode::selected, WorkerScope{false, feed_urls}, std::move(tell));
 }
 
 }  // namespace feedmill

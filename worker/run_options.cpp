@@ -12,7 +12,7 @@ std::size_t lanes_within(std::size_t descriptors) {
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
 }
 
-RefreshOptions refresh_options(const Config& config) {
+RefreshOptions refresh_options(const Config& config, RunMode mode) {
   RefreshOptions options;
   options.reading.max_body_bytes = config.fetch.max_body;
   options.reading.html = config.html.policy;
@@ -24,6 +24,7 @@ RefreshOptions refresh_options(const Config& config) {
   options.policy.retention.grace = config.retention.grace;
   options.lease = config.schedule.lease;
   options.host = {config.host.concurrency, config.host.spacing};
+  if (mode != RunMode::daemon) options.memory_wait = config.fetch.wall;
   for (const auto& [host, differing] : config.hosts) {
     if (differing.min_interval) options.policy.host_min_interval[host] = *differing.min_interval;
   }
@@ -58,7 +59,7 @@ boost::system::result<EgressPolicies, std::string> egress_policies(const Config&
   return policies;
 }
 
-FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes) {
+FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode) {
   FetchOptions options;
   options.wall = config.fetch.wall;
   options.connect = config.fetch.connect;
@@ -67,6 +68,8 @@ FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::siz
   options.allow_downgrade = config.fetch.allow_downgrade;
   options.contact = config.fetch.contact;
   options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
+  options.max_per_network = std::max<std::size_t>(8, lanes / 10);                          // HTTP H8
+  if (mode != RunMode::daemon) options.network_wait = options.memory_wait = options.wall;  // nothing is put off
   options.egress = std::move(egress.standard);
   options.policies = std::move(egress.named);
   for (const auto& [name, auth] : config.feed_auth) {

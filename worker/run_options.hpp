@@ -30,12 +30,15 @@ boost::system::result<EgressPolicies, std::string> egress_policies(const Config&
 /// those to publishers, nothing fetched could be stored.
 std::size_t lanes_within(std::size_t descriptors);
 
-RefreshOptions refresh_options(const Config& config);
+/// What a process of ours is for: the daemon puts off what cannot be had now, the others wait for it.
+enum class RunMode { daemon, once, selected };
+
+RefreshOptions refresh_options(const Config& config, RunMode mode);
 
 /// `id`: 32 hex digits, random for each process.
 WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes);
 
-FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes);
+FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode);
 
 /// Of every host that has some or belongs to a group (HTTP H7).
 std::vector<HostSettings> host_settings(const Config& config);

@@ -156,6 +156,7 @@ void Worker::tell_changed() {
 
 /// HTTP P12: how many feeds the next claim may take.
 std::size_t Worker::allowed_now() {
+  if (refresher_.is_short_of_memory()) return 0;
   const std::size_t most = std::min(free_.size(), max_claims_per_call);
   if (options_.catch_up_rate == 0 || scope_.once || selected_) return most;
   const auto now = SteadyClock::now();

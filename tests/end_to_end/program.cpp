@@ -36,9 +36,11 @@ std::filesystem::path make_directory() {
 
 }  // namespace
 
-Program::Program(const std::vector<std::string>& arguments, const Environment& environment)
+Program::Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits)
     : directory_(make_directory()) {
-  std::vector<std::string> words{FEEDMILL_PROGRAM};
+  std::vector<std::string> words;
+  if (!limits.empty()) words = {"/bin/sh", "-c", limits + " && exec \"$0\" \"$@\""};
+  words.emplace_back(FEEDMILL_PROGRAM);
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> settings;
   for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
@@ -53,7 +55,7 @@ Program::Program(const std::vector<std::string>& arguments, const Environment& e
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  const int failed = posix_spawn(&pid_, FEEDMILL_PROGRAM, &files, nullptr, argv.data(), envp.data());
+  const int failed = posix_spawn(&pid_, argv.front(), &files, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0) throw std::runtime_error("cannot start " FEEDMILL_PROGRAM);
 }

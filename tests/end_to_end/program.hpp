@@ -25,8 +25,9 @@ struct Finished {
 /// A process of the program; killed with the object.
 class Program {
  public:
-  /// Its output goes to files, so that it never waits for us.
-  Program(const std::vector<std::string>& arguments, const Environment& environment);
+  /// Its output goes to files, so that it never waits for us. `limits`: what a shell does before it becomes the
+  /// program, as "ulimit -n 256".
+  Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits = "");
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

@@ -69,6 +69,7 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_workers_alive",
                                        "feedmill_lanes",
                                        "feedmill_inflight_bytes",
+                                       "feedmill_memory_budget_bytes",
                                        "feedmill_stream_records",
                                        "feedmill_ready",
                                        "feedmill_draining",
@@ -267,6 +268,7 @@ TEST(Metrics, ShowsTheFleet) {
   metrics.set_redis_up(true);
   metrics.set_draining(true);
   metrics.set_inflight_bytes(1 << 20);
+  metrics.set_memory_budget(1 << 29);
   auto found = samples(metrics);
   EXPECT_EQ(found.at(R"(feedmill_feeds{state="healthy"})"), 10);
   EXPECT_EQ(found.at("feedmill_oldest_due_seconds"), 2.5);
@@ -277,6 +279,7 @@ TEST(Metrics, ShowsTheFleet) {
   EXPECT_EQ(found.at(R"(feedmill_lanes{state="free"})"), 251);
   EXPECT_EQ(found.at("feedmill_ready") + found.at("feedmill_redis_up") + found.at("feedmill_draining"), 3);
   EXPECT_EQ(found.at("feedmill_inflight_bytes"), 1 << 20);
+  EXPECT_EQ(found.at("feedmill_memory_budget_bytes"), 1 << 29);
   metrics.set_fleet({});
   found = samples(metrics);
   EXPECT_EQ(found.at(R"(feedmill_feeds{state="healthy"})"), 0);
