@@ -16,6 +16,7 @@
 #include "tests/support/redis_server.hpp"
 #include "tests/support/referee.hpp"
 #include "worker/refresh.hpp"
+#include "worker/request_style.hpp"
 
 namespace feedmill {
 namespace {
