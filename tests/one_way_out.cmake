@@ -23,7 +23,14 @@ set(allowed
   "storage/redis.hpp:connect()"                 # the operator's Redis
   "storage/redis.cpp:connect()"
   "storage/store.cpp:redis.connect()"
-  "storage/redis.cpp:redisConnect")
+  "storage/store_facts.cpp:redis.connect()"
+  "storage/redis.cpp:redisConnect"
+  "worker/commands_store.cpp:connect(const Config& config)"  # the store of a verb
+  "worker/commands_store.cpp:auto session = connect(config)"
+  "worker/commands_store.hpp:connect(const Config& config)"
+  "worker/commands_doctor.cpp:StoreSession::connect(config)"
+  "worker/commands_health.cpp:tcp::socket socket(loop)"      # our own admin listener, where the operator put it
+  "worker/commands_health.cpp:socket.async_connect(endpoint")
 
 function(look_at file line found)
   set(${found} "" PARENT_SCOPE)

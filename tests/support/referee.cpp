@@ -148,9 +148,10 @@ void Referee::judge_request(Feed& feed, const ServedRequest& request, const std:
   const bool bare = match.empty() && since.empty();
   check("P1", exact || bare, said);
   check("P3", exact || bare || feed.said.url == url, said);
-  if (bare && !exact && feed.unchanged_since.count() != 0) {  // a probe of stuck validators
+  if (bare && !exact && (feed.broken || feed.unchanged_since.count() != 0)) {  // a probe of stuck validators
     using std::chrono::days;
-    check("P5", now_ - feed.unchanged_since >= days(14) && now_ - feed.probed >= days(1), said);
+    const bool stuck = feed.broken || now_ - feed.unchanged_since >= days(14);
+    check("P5", stuck && now_ - feed.probed >= days(1), said);
     feed.probed = now_;
   } else {
     check("P4", exact || !bare, said);
@@ -219,6 +220,7 @@ Response Referee::answer(const ServedRequest& request) {
   if (!feed->hop.empty()) return ruled.response;  // the rules are those of the final answer
 
   if (!visit.conditional) ++feed->polls.unconditional;
+  if (feed->probed == now_ && ruled.response.status == 200) feed->broken = true;
   if (ruled.response.status != 304)
     feed->unchanged_since = Milliseconds(0);
   else if (feed->unchanged_since.count() == 0)

@@ -91,6 +91,7 @@ class Referee {
     const char* rule = "P6";
     std::function<bool(Milliseconds)> allowed;
     Milliseconds unchanged_since{}, probed{};  ///< 304 ever since; last unconditional request despite validators (P5)
+    bool broken = false;                       ///< a probe has shown that its 304s are wrong: one a day is due
     std::uint64_t tick = 0;                    ///< of its last poll
     Polls polls;
   };
