@@ -187,6 +187,7 @@ class HttpClient::Transfer {
     return request.ca_file.empty() ? shared_.options.ca_bundle : request.ca_file;
   }
   bool enter_network(std::string_view address, unsigned port);
+  bool moves();
   void pause();
   bool header_line(std::string_view line);
   bool is_framed_clearly() const;
@@ -211,6 +212,9 @@ class HttpClient::Transfer {
   bool granted_ = false;         ///< memory, after a pause
   bool stirred_ = false;         ///< `done` was cancelled to be set anew
   std::optional<steady_clock::time_point> paused_until_;
+  steady_clock::time_point stall_look_;  ///< when to compare with
+  std::uint64_t stall_bytes_ = 0;        ///< what had come at the look before
+  bool stalled_ = false;
   std::vector<std::string> places_;  ///< networks that it counts in
   std::string crowded_;
   std::string session_key_;
@@ -252,7 +256,8 @@ HttpClient::Transfer::Transfer(Shared& shared, const HttpRequest& request, const
       resolve_line_(resolve_line),
       resolve_list_(list_of(shared.engine.hold(resolve_line))),
       deadline_(request.deadline),
-      memory_(request.memory) {
+      memory_(request.memory),
+      stall_look_(steady_clock::now() + shared.options.stall_time) {
   const Origin origin = origin_of(request.url);
   session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + trust_of(request) + " " + request.pin;
   if (request.proxy) {
@@ -315,8 +320,6 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
 
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
   set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(left, 1)));
-  set(easy, CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(options.stall_bytes_per_second));
-  set(easy, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_time.count()));
   set(easy, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options.max_body_bytes));
 
   set(easy, CURLOPT_SSL_VERIFYPEER, 1L);
@@ -544,17 +547,37 @@ void HttpClient::Transfer::pause() {
 
 steady_clock::time_point HttpClient::Transfer::next_look() {
   stirred_ = false;
-  return paused_until_ ? std::min(*paused_until_, deadline_) : deadline_;
+  return std::min(paused_until_.value_or(stall_look_), deadline_);
 }
 
 bool HttpClient::Transfer::go_on() {
-  if (!std::exchange(granted_, false)) return stirred_;
-  paused_until_.reset();
-  curl_easy_pause(easy_.get(), CURLPAUSE_CONT);  // may bring the body that waited, and pause again
-  return true;
+  if (std::exchange(granted_, false)) {
+    paused_until_.reset();
+    stall_look_ = steady_clock::now() + shared_.options.stall_time;
+    curl_easy_pause(easy_.get(), CURLPAUSE_CONT);  // may bring the body that waited, and pause again
+    return true;
+  }
+  const steady_clock::time_point now = steady_clock::now();
+  if (stirred_ || paused_until_ || now < stall_look_ || now >= deadline_) return stirred_;
+  stalled_ = !moves();
+  stall_look_ = now + shared_.options.stall_time;
+  return !stalled_;
+}
+
+/// Whether enough has come since the last look. Until the answer begins the wall clock alone counts: slow servers are
+/// no less polite to ask than quick ones. (Ours instead of libcurl's low-speed limit, which wakes the loop every second
+/// for every transfer in flight.)
+bool HttpClient::Transfer::moves() {
+  const HttpClientOptions& options = shared_.options;
+  const std::uint64_t received = header_bytes_ + body_.size();
+  const std::uint64_t least = options.stall_bytes_per_second * static_cast<std::uint64_t>(options.stall_time.count());
+  const bool enough = received == 0 || stall_bytes_ == 0 || received - stall_bytes_ >= least;
+  stall_bytes_ = received;
+  return enough;
 }
 
 HttpFailure HttpClient::Transfer::given_up() {
+  if (stalled_) return failure(Reason::http_stalled, "next to nothing has come for a while");
   if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
   return failure(Reason::http_timeout, "no complete answer within the time allowed");
 }
@@ -632,7 +655,6 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
       return fail(connect_reason());
     case CURLE_OPERATION_TIMEDOUT:
       if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
-      if (said.starts_with("Operation too slow")) return fail(Reason::http_stalled);
       if (long_of(easy_.get(), CURLINFO_REQUEST_SIZE) > 0) return fail(Reason::http_timeout);
       // libcurl's clock may be a little ahead of ours.
       if (steady_clock::now() + std::chrono::milliseconds(10) >= deadline_) return fail(Reason::http_timeout);

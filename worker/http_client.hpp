@@ -29,7 +29,8 @@ struct HttpClientOptions {
   EgressPolicy egress;
   ResolverOptions resolver;
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);  ///< TCP and TLS
-  std::chrono::seconds stall_time{15};  ///< with less than `stall_bytes_per_second` for that long it ends
+  /// An answer that has begun ends when less than `stall_bytes_per_second` came from one look at it to the next.
+  std::chrono::seconds stall_time{15};
   std::uint32_t stall_bytes_per_second = 200;
   std::uint64_t max_body_bytes = 16u << 20;     ///< on the wire
   std::uint64_t max_header_bytes = 128u << 10;  ///< all lines, 1xx and trailers included

@@ -200,15 +200,15 @@ std::vector<Behaviour> slow_answers() {
   const milliseconds slow(50);  // 20 bytes per second, or 2000 when they come by the hundred
   const std::string body = ok + "Content-Length: 1000000\r\n\r\n";
   return {
-      is("stall_before_anything", Response{.silent = true, .end = End::hang}, "http.stalled"),
-      is("stall_in_status_line", Response{.raw = "HTTP/1.1", .end = End::hang}, "http.stalled"),
+      is("stall_before_anything", Response{.silent = true, .end = End::hang}, "http.timeout"),
+      is("stall_in_status_line", Response{.raw = "HTTP/1.1", .end = End::hang}, "http.timeout"),
       is("stall_in_headers", Response{.raw = ok + "A: b\r\n", .end = End::hang}, "http.stalled"),
       is("stall_after_headers", Response{.raw = body, .end = End::hang}, "http.stalled"),
       is("stall_in_body", Response{.raw = body + "hello", .end = End::hang}, "http.stalled"),
       is("stall_in_chunk", Response{.raw = chunked + "ff\r\nhello", .end = End::hang}, "http.stalled"),
       is("stall_in_trailers", Response{.raw = chunked + "0\r\nA: b\r\n", .end = End::hang}, "http.stalled"),
       is("stall_after_interim", Response{.raw = "HTTP/1.1 100 Continue\r\n\r\n", .end = End::hang}, "http.stalled"),
-      is("drip_status_line", Response{.raw = "HTTP/1.1 200 " + std::string(1000, 'x'), .drip = slow}, "http.stalled"),
+      is("drip_status_line", Response{.raw = "HTTP/1.1 200 " + std::string(1000, 'x'), .drip = slow}, "http.timeout"),
       is("drip_headers", Response{.raw = ok, .then_forever = "A: b\r\n", .drip = slow}, "http.stalled"),
       is("drip_body", Response{.raw = body, .then_forever = "x", .drip = slow}, "http.stalled"),
       is("drip_chunks", Response{.raw = chunked, .then_forever = "1\r\nx\r\n", .drip = slow}, "http.stalled"),
