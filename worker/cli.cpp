@@ -207,7 +207,7 @@ class Tree {
                                         "feedmill set https://example.org/feed.xml keep=200 interval_min=6h",
                                         [](const SetVerb& arguments) { check_changes(arguments); });
     set->add_option("URL", changed->url, "Address of a feed");
-    set->add_option("CHANGE", changed->changes, "What to change")->type_name("KEY=VALUE");
+    set->add_option("CHANGE", changed->changes, "What to change")->type_name("NAME=VALUE");
     set->footer(about_settings() + set->get_footer());
     set->add_flag("--dry-run", changed->dry_run, "Only say what would be set");
 
@@ -225,7 +225,7 @@ class Tree {
   /// Values are not repeated: one may be a secret in the wrong place.
   static void check_changes(const SetVerb& arguments) {
     if (arguments.url.empty()) refuse("URL is missing");
-    if (arguments.changes.empty()) refuse("KEY=VALUE is missing");
+    if (arguments.changes.empty()) refuse("what to change is missing: NAME=VALUE");
     FeedSettings scratch;
     for (const std::string& change : arguments.changes) {
       const std::string remedy = change_setting(scratch, change);

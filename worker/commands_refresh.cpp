@@ -78,8 +78,8 @@ void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Mil
     row["due"] = time_json(wake.at);
     terminal.line(row);
   } else if (wake.result == Wake::Result::too_early) {
-    terminal.line(fmt::format("too early {}: may run {}, at {} (--ignore-floor runs it now)", visible(url),
-                              from_now(wake.at, now), rfc3339(wake.at)));
+    terminal.line(fmt::format("too early {}: may run {}, at {} (--ignore-floor: sooner, unless the server said when)",
+                              visible(url), from_now(wake.at, now), rfc3339(wake.at)));
   } else if (wake.result == Wake::Result::paused) {
     terminal.line(fmt::format("paused {}: feedmill resume lets it go on", visible(url)));
   } else {

@@ -69,7 +69,7 @@ bool RequestStyle::dress(HttpRequest& hop, const Origin& origin, bool with_heade
   hop.proxy = proxy;
   hop.ca_file = ca_file;
   hop.pin = pin;
-  hop.http1 = http1 || options->http1_hosts.contains(origin.host);
+  hop.http1 = hop.http1 || http1 || options->http1_hosts.contains(origin.host);
   const bool own = with_headers && !headers.empty() && origin == headers_origin;  // HTTP R4
   if (!own || std::ranges::none_of(headers, is_accept)) hop.header_lines.emplace_back(accept_line);
   if (credential != nullptr && credential->origin == origin) hop.header_lines.push_back(credential->header_line);

@@ -182,7 +182,8 @@ class Process {
       const StoreResult<std::string> server = co_await store_.call([&](Store& store) {
         auto opened = store.open();
         if (!opened) return opened;
-        const auto known = store.set_hosts(hosts);  // HTTP H7
+        if (mode_ == RunMode::selected) return opened;  // a verb may have been told less than the workers
+        const auto known = store.set_hosts(hosts);      // HTTP H7
         return known ? opened : StoreResult<std::string>(known.error());
       });
       if (server) {

@@ -121,7 +121,7 @@ for i = 1, #candidates, 2 do
     local closed = why_not(gate, now, limits.concurrency, limits.spacing)
     if deaths >= 3 or (deaths > 0 and state == 'quarantined') then
       quarantine(url, state)
-    elseif rested > now and is[9] ~= 'manual' then  -- not due at all: it is not waited for as one that is put off
+    elseif rested > now and not held and is[9] ~= 'manual' then  -- not due at all: not waited for as one that is put off
       put_off(url, rested, 'override', host)
       redis.call('HDEL', state_key(url), 'held')
     elseif suspect and lonely then

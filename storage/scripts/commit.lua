@@ -28,7 +28,7 @@ end
 
 local feed_state = state_key(url)
 local mine = redis.call('HMGET', feed_state, 'claim', 'last_claim', 'claim_part', 'state', 'fetch_url', 'wake',
-                        'claim_hosts')
+                        'claim_hosts', 'before_pause')
 if mine[1] ~= claim then return {mine[2] == claim and 'dup' or 'stale'} end
 local written = tonumber(mine[3]) or 0
 if part <= written then return {'dup'} end
@@ -147,16 +147,17 @@ if part == parts then
                           'alone_deaths'}
   taken = move_to ~= '' and redis.call('SISMEMBER', feeds_key, move_to) == 1  -- HTTP R7: two feeds stay two
   if taken then redis.call('HSET', feed_state, 'no_move_to', move_to) end
+  local was = paused and mine[8] or old_state
   for i = 1, #state, 2 do
+    if was == 'quarantined' and state[i] == 'state' and state[i + 1] ~= was then
+      redis.call('ZREM', quarantine_key, url)
+      unset[#unset + 1], unset[#unset + 2] = 'quarantines', 'quarantined_at'
+    end
     if paused and (state[i] == 'state' or state[i] == 'won') then
       state[i], state[i + 1] = unpack(state[i] == 'state' and {'before_pause', state[i + 1]} or {'won', 'paused'})
     elseif state[i] == 'state' and state[i + 1] ~= old_state then
       redis.call('HINCRBY', states_key, old_state, -1)
       redis.call('HINCRBY', states_key, state[i + 1], 1)
-      if old_state == 'quarantined' then
-        redis.call('ZREM', quarantine_key, url)
-        unset[#unset + 1], unset[#unset + 2] = 'quarantines', 'quarantined_at'
-      end
     end
     if taken and (state[i] == 'fetch_url' or state[i] == 'moves') then
       -- stays as it is
@@ -175,6 +176,9 @@ if part == parts then
   end
   if mine[6] then next_due = math.min(next_due, now) end
   redis.call('ZADD', schedule_key, 'XX', text(next_due), url)
+  if paused then redis.call('HSET', feed_state, 'paused_due', text(next_due)) end
+  local first = gate_of(mine[5] or url)  -- it has answered too, by a redirect
+  if answering ~= first then note_answer(read_host(first, now), url, claim, now, 'served', '', 0, '') end
   host_event, host_until = note_answer(read_host(answering, now), url, claim, now, is, cause, tonumber(retry_at), marks)
   free_slots(claim, mine[5] or url, mine[7])
 else

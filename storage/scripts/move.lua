@@ -17,7 +17,7 @@ local signal, finish_signals = signal_writer(now, stream_cap, true)
 redis.call('HSET', state, 'validators_url', mine[2] or from, 'moves', moves)
 if to == '' then redis.call('HDEL', state, 'fetch_url') else redis.call('HSET', state, 'fetch_url', to) end
 if no_move_to == '' then redis.call('HDEL', state, 'no_move_to') else redis.call('HSET', state, 'no_move_to', no_move_to) end
-redis.call('HDEL', state, 'moving', 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'strikes', 'alone')
+redis.call('HDEL', state, 'moving', 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'strikes', 'alone', 'alone_deaths')
 if mine[3] then
   free_slots(mine[3], from, mine[4])
   redis.call('ZADD', schedule_key, 'XX', text(now), url)

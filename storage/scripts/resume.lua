@@ -18,6 +18,7 @@ for i = 3, #ARGV, 2 do
       local rested = math.min(was_due, (tonumber(mine[5]) or 0) + floor)
       if rested > due then due, won = rested, 'floor' end
       if (tonumber(mine[6]) or 0) > due then due, won = tonumber(mine[6]), 'retry_after' end
+      if mine[2] == 'quarantined' and was_due > due then due, won = was_due, 'quarantine' end
       if won == 'spread' and after > 0 then spread_until = math.max(spread_until, due) end
     end
     redis.call('ZADD', schedule_key, text(due), url)

@@ -10,15 +10,17 @@ for i = 4, #ARGV do
   local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before', 'state', 'fetch_url')
   local _, _, _, min_interval = gate_of(mine[5] or url)
   local allowed = math.max((tonumber(mine[2]) or 0) + math.max(floor, min_interval or 0), tonumber(mine[3]) or 0)
-  if mine[4] == 'quarantined' then allowed = math.max(allowed, due or 0) end  -- it has killed workers (SECURITY Q2)
+  local killer = mine[4] == 'quarantined'  -- it has killed workers (SECURITY Q2)
+  if killer then allowed = math.max(allowed, due or 0) end
+  local told = tonumber(mine[3]) or 0  -- a Retry-After holds for everybody (HTTP P22)
   local answer
   if not due then
     answer = {mine[4] == 'paused' and 'paused' or 'unknown', '0'}
   elseif mine[1] and due > now then
     if force then redis.call('HSET', state_key(url), 'wake', '1') end
     answer = {'noted', text(now)}
-  elseif not force and mine[2] and allowed > now then
-    answer = {'too_early', text(allowed)}
+  elseif told > now or (not force and (mine[2] or killer) and allowed > now) then
+    answer = {'too_early', text(math.max(told, force and 0 or allowed))}
   else
     if due > now then
       redis.call('ZADD', schedule_key, 'XX', text(now), url)

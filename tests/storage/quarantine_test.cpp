@@ -110,8 +110,8 @@ TEST_F(Quarantine, ThreeDeathsAloneAreEnough) {
   EXPECT_EQ(state("won"), "quarantine");
   EXPECT_EQ(redis({"HMGET", "stats:feeds:states", "new", "quarantined"}), "0 1");
   EXPECT_TRUE(signals().empty()) << "no signal";
-  EXPECT_EQ(store.wake(std::vector{feed_url}, Milliseconds(0), false)->at(0).result, Wake::Result::due)
-      << "never fetched: nothing to be early for";
+  EXPECT_EQ(store.wake(std::vector{feed_url}, Milliseconds(0), false)->at(0).result, Wake::Result::too_early)
+      << "it has killed workers";
 }
 
 TEST_F(Quarantine, AfterItOneAttemptIsEnoughAndTheWaitDoubles) {
