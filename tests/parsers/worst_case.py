@@ -32,8 +32,8 @@ def instructions(program, shape, size):
 
 
 def memory(program, shape):
-    done = subprocess.run([program, shape, str(MEMORY_BYTES)], capture_output=True, text=True, check=True)
-    size, peak, _ = map(int, done.stdout.split())
+    done = subprocess.run([program, shape, str(MEMORY_BYTES), "memory"], capture_output=True, text=True, check=True)
+    size, peak = map(int, done.stdout.split())
     return peak / size
 
 
