@@ -217,7 +217,20 @@ struct Wake {
   Milliseconds at{};
 };
 
-/// Figures of the whole store, for gauges and `list --summary`.
+/// The stream of signals and who reads it in groups.
+struct StreamFigures {
+  std::uint64_t records = 0;
+  std::uint64_t hard_limit = 0;  ///< trimmed there whoever lags (RELIABILITY L13)
+  Milliseconds now{};
+  struct Group {
+    std::string name;
+    std::uint64_t lag = 0;               ///< records not acknowledged; at most that, where the server cannot tell
+    std::optional<Milliseconds> oldest;  ///< when the oldest of them was written
+  };
+  std::vector<Group> groups;
+};
+
+/// Figures of the whole store, for gauges and `stats`.
 struct FleetFigures {
   std::uint64_t feeds = 0, due = 0, claimed = 0, workers = 0, stream_records = 0;
   std::vector<std::pair<std::string, std::uint64_t>> states;

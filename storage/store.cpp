@@ -19,8 +19,28 @@ namespace {
 constexpr int schema_version = 1;
 
 // In the order of enum Script.
-constexpr std::array script_texts{&scripts::add,     &scripts::claim,  &scripts::commit,   &scripts::look_up,
-                                  &scripts::release, &scripts::remove, &scripts::unspread, &scripts::wake};
+constexpr std::array script_texts{&scripts::add,
+                                  &scripts::channel_add,
+                                  &scripts::channel_expire,
+                                  &scripts::channel_follow,
+                                  &scripts::channel_mark,
+                                  &scripts::channel_order,
+                                  &scripts::channel_prune,
+                                  &scripts::channel_remove,
+                                  &scripts::channel_unfollow,
+                                  &scripts::claim,
+                                  &scripts::commit,
+                                  &scripts::deliver_lock,
+                                  &scripts::deliver_notices,
+                                  &scripts::deliver_posts,
+                                  &scripts::groups,
+                                  &scripts::look_up,
+                                  &scripts::notify_edit,
+                                  &scripts::release,
+                                  &scripts::remove,
+                                  &scripts::unspread,
+                                  &scripts::wake,
+                                  &scripts::watch};
 
 /// The value of `name:` in an answer to INFO, "" when it is not there.
 std::string_view info_value(std::string_view info, std::string_view name) {

@@ -120,8 +120,14 @@ class Store {
   StoreResult<std::string> last_signal();
 
   StoreResult<FleetFigures> figures();
+  /// How far each consumer group of the signals has come. `trim`: takes away what is over the cap or 7 days old and
+  /// that every group has acknowledged (RELIABILITY L13); commits alone keep to the hard limit, twice the cap.
+  StoreResult<StreamFigures> stream_figures(bool trim = false);
 
  private:
+  friend class Channels;
+  friend class Deliveries;
+  friend class Notifications;
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

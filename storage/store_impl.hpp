@@ -8,13 +8,37 @@
 #include <vector>
 
 #include "storage/keys.hpp"
+#include "storage/notifications.hpp"
 #include "storage/redis.hpp"
 #include "storage/store.hpp"
 
 namespace feedmill {
 
 /// A script by its place in the table of store.cpp.
-enum class Script : std::size_t { add, claim, commit, look_up, release, remove, unspread, wake };
+enum class Script : std::size_t {
+  add,
+  channel_add,
+  channel_expire,
+  channel_follow,
+  channel_mark,
+  channel_order,
+  channel_prune,
+  channel_remove,
+  channel_unfollow,
+  claim,
+  commit,
+  deliver_lock,
+  deliver_notices,
+  deliver_posts,
+  groups,
+  look_up,
+  notify_edit,
+  release,
+  remove,
+  unspread,
+  wake,
+  watch
+};
 
 /// The arguments of one script call. add() refers to what it is given, own() keeps a copy.
 class Args {
@@ -44,6 +68,11 @@ class Args {
       own(std::move(value));
     }
   }
+  void add(const Notice& notice) {
+    add(std::string_view(notice.user));
+    add(std::string_view(notice.id));
+    own("{\"read\":false," + notice.json.substr(1));
+  }
   void add(std::span<const std::string> texts) {
     add(texts.size());
     for (const std::string& text : texts) add(std::string_view(text));
@@ -54,6 +83,9 @@ class Args {
   Words words_;
   std::forward_list<std::string> owned_;  // stay put while it grows and when it is moved
 };
+
+/// The records in an answer to XREAD, XREADGROUP or XRANGE; a trimmed one has neither type nor JSON.
+std::vector<SignalRecord> read_records(ReplyView rows);
 
 class Store::Impl {
  public:
@@ -69,6 +101,11 @@ class Store::Impl {
   StoreResult<Reply> run(Script script, const Args& args);
   /// Calls one script several times in one round trip; loads it again when the server forgot it.
   std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
+  /// Newest first members of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
+  StoreResult<std::vector<std::string>> newest(const std::string& key, std::size_t limit,
+                                               const std::optional<EntryCursor>& before);
+  /// The entries of these ids in their order, those that have gone left out.
+  StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
   /// Plain commands in one round trip; the first error ends it.
   StoreResult<std::vector<Reply>> pipeline(std::span<const Words> commands);
 
