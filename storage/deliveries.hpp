@@ -53,7 +53,7 @@ class Deliveries {
 
   /// Creates the group unless it is there; it begins with the first record.
   StoreResult<void> join();
-  /// Records that were handed out and never acknowledged, oldest first; those that are trimmed have no `json`.
+  /// Records that were handed out and never acknowledged, oldest first.
   StoreResult<std::vector<SignalRecord>> pending(std::size_t count);
   /// Records never handed out, waiting up to `block` for the first (zero: not at all), which must stay below the
   /// command timeout.

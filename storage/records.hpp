@@ -203,6 +203,7 @@ struct EntryCursor {
 /// A record of stream:signals: `json` is the signal object of DESIGN §4.
 struct SignalRecord {
   std::string id, type, json;
+  bool gone = false;  ///< trimmed away since it was handed out: only the id is known
 };
 
 /// What became of a wish to refresh a feed now (RELIABILITY L10, HTTP P22).

@@ -106,6 +106,8 @@ class Store {
   // --- entries (DESIGN §3.2) ----------------------------------------------------------------------------------------
 
   StoreResult<std::optional<StoredEntry>> get(const std::string& id);
+  /// Several in one round trip, in the order of `ids`; those that do not exist are left out.
+  StoreResult<std::vector<StoredEntry>> get_all(std::span<const std::string> ids);
   StoreResult<std::optional<StoredEntry>> get_by_guid(const std::string& feed_url, const std::string& guid);
   /// Newest first, at most `limit`, after `before` when given.
   StoreResult<std::vector<StoredEntry>> all_by_order(const std::string& feed_url, std::size_t limit = 20,

@@ -84,7 +84,7 @@ class Args {
   std::forward_list<std::string> owned_;  // stay put while it grows and when it is moved
 };
 
-/// The records in an answer to XREAD, XREADGROUP or XRANGE; a trimmed one has neither type nor JSON.
+/// The records in an answer to XREAD, XREADGROUP or XRANGE.
 std::vector<SignalRecord> read_records(ReplyView rows);
 
 class Store::Impl {

@@ -70,6 +70,14 @@ StoreResult<std::vector<StoredEntry>> Store::Impl::entries(std::span<const std::
   return entries;
 }
 
+StoreResult<std::vector<StoredEntry>> Store::get_all(std::span<const std::string> ids) {
+  std::vector<std::string> wanted;
+  const std::string beginning = impl_->keys.entries();
+  std::copy_if(ids.begin(), ids.end(), std::back_inserter(wanted),
+               [&](const std::string& id) { return id.starts_with(beginning); });
+  return impl_->entries(wanted);
+}
+
 StoreResult<std::vector<StoredEntry>> Store::all_by_order(const std::string& feed_url, std::size_t limit,
                                                           const std::optional<EntryCursor>& before) {
   const auto ids = impl_->newest(impl_->keys.sort(feed_url), limit, before);
@@ -82,6 +90,7 @@ std::vector<SignalRecord> read_records(ReplyView rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     SignalRecord& record = records.emplace_back();
     record.id = rows[i][0].text();
+    record.gone = !rows[i][1].is_array();
     for (auto& [name, value] : rows[i][1].pairs()) {
       if (name == "type")
         record.type = std::move(value);

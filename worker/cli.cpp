@@ -181,6 +181,14 @@ class Tree {
   void configuration() {
     for (const Option& option : option_table()) {
       if (option.flag.empty()) continue;
+      if (option.flag.starts_with("--no-")) {
+        root_
+            .add_flag_callback(
+                std::string(option.flag), [this, key = std::string(option.key)] { line_.flags[key] = "false"; },
+                fmt::format("Do not {} ({})", option.meaning, option.key))
+            ->group("Configuration");
+        continue;
+      }
       root_
           .add_option_function<std::string>(
               std::string(option.flag),

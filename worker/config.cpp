@@ -334,6 +334,11 @@ const Option table[] = {{"redis.url", "REDIS_URL", "--redis", "", "URL", "the se
    [](Config& c) -> auto& {return c.signals.deleted;
 }
 }
+, {"signals.per_feed", "SIGNALS_PER_FEED", "", "false", "bool",
+   "publish each signal on <type>:<feed_url> as well, when it is delivered",
+   [](Config& c) -> auto& {return c.signals.per_feed;
+}
+}
 , {"worker.lanes", "LANES", "--lanes", "256", "refreshes per loop", "refreshes at once",
    [](Config& c) -> auto& {return c.worker.lanes;
 }
@@ -343,6 +348,14 @@ const Option table[] = {{"redis.url", "REDIS_URL", "--redis", "", "URL", "the se
    [](Config& c) -> auto& {return c.worker.cpu_threads;
 }
 , [](const Config& c) { return between(c.worker.cpu_threads, 1, 256); }
+}
+, {"worker.ingest", "INGEST", "--no-ingest", "true", "bool", "fetch feeds",
+   [](Config& c) -> auto& {return c.worker.ingest;
+}
+}
+, {"worker.deliver", "DELIVER", "--no-deliver", "true", "bool", "keep timelines and notices",
+   [](Config& c) -> auto& {return c.worker.deliver;
+}
 }
 , {"schedule.lease", "LEASE", "", "90s", "duration", "how long a worker owns a feed it claimed",
    [](Config& c) -> auto& {return c.schedule.lease;
@@ -688,6 +701,8 @@ class Reader {
       add("schedule.ceiling", "at least schedule.floor, which is " + format_duration(config_.schedule.floor));
     if (sound({"retention.hard_cap", "retention.entries"}) && config_.retention.hard_cap < config_.retention.entries)
       add("retention.hard_cap", "at least retention.entries, which is " + std::to_string(config_.retention.entries));
+    if (!config_.worker.ingest && !config_.worker.deliver)
+      add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
   }
 
