@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -11,6 +10,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "worker/cli_values.hpp"
+#include "worker/cli_verb.hpp"
 #include "worker/config.hpp"
 
 namespace feedmill {
@@ -21,66 +22,6 @@ constexpr std::array<std::string_view, 8> states = {"new",     "healthy", "degra
 constexpr std::array<std::string_view, 12> types = {"feed_created",   "feed_modified", "feed_moved",   "feed_failing",
                                                     "feed_recovered", "feed_gone",     "feed_rekeyed", "feed_gap",
                                                     "post_created",   "post_modified", "post_deleted", "post_trimmed"};
-
-std::string did_you_mean(std::string_view name, std::span<const std::string_view> names) {
-  const std::string_view nearest = nearest_name(name, names);
-  return nearest.empty() ? std::string() : fmt::format(", did you mean {}?", nearest);
-}
-
-[[noreturn]] void refuse(std::string text) {
-  throw CLI::ValidationError(std::move(text));
-}
-
-std::uint64_t number(std::string_view flag, const std::string& text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
-    refuse(fmt::format("{}: \"{}\" is no number from {} to {}", flag, visible(text), least, most));
-  }
-  return value;
-}
-
-void one_of(std::string_view flag, const std::string& text, std::span<const std::string_view> names) {
-  if (std::find(names.begin(), names.end(), text) != names.end()) return;
-  const std::string hint = did_you_mean(text, names);
-  refuse(fmt::format("{}: \"{}\" is none of {}{}", flag, visible(text), fmt::join(names, " "), hint));
-}
-
-/// "1763689990:Entry:17", as `entries` tells it.
-EntryCursor cursor(const std::string& text) {
-  EntryCursor before;
-  const std::size_t colon = text.find(':');
-  const char* const end = text.data() + std::min(colon, text.size());
-  const auto [read_to, error] = std::from_chars(text.data(), end, before.score);
-  if (colon == std::string::npos || error != std::errc{} || read_to != end || colon + 1 == text.size()) {
-    refuse(fmt::format("--before: \"{}\" is no SCORE:ID such as 1763689990:Entry:17", visible(text)));
-  }
-  before.id = text.substr(colon + 1);
-  return before;
-}
-
-/// "$", "0", "1763690000000" or "1763690000000-3".
-void check_stream_id(const std::string& text) {
-  if (text == "$") return;
-  const auto digits = [](std::string_view part) {
-    return !part.empty() && part.size() <= 19 && part.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  const std::string_view view = text;
-  const std::size_t dash = view.find('-');
-  if (digits(view.substr(0, dash)) && (dash == std::string_view::npos || digits(view.substr(dash + 1)))) return;
-  refuse(fmt::format("--from: \"{}\" is no stream id such as 1763690000000-3, 0 or $", visible(text)));
-}
-
-std::pair<std::string, std::string> header(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos || colon == 0) {
-    refuse(fmt::format("--header: \"{}\" is no \"Name: value\"", visible(text)));
-  }
-  std::string value = text.substr(colon + 1);
-  value.erase(0, value.find_first_not_of(" \t"));
-  value.erase(value.find_last_not_of(" \t") + 1);
-  return {text.substr(0, colon), value};
-}
 
 /// The tree of verbs. CLI11 fills `chosen` and the members of `line` while it parses.
 class Tree {
@@ -96,6 +37,7 @@ class Tree {
     lists();
     entries();
     signals();
+    add_delivery_verbs(root_, chosen_);
     documents();
     others();
     root_.footer("Examples:\n  feedmill add https://example.org/feed.xml\n  feedmill run\n  feedmill tail --json");
@@ -131,17 +73,7 @@ class Tree {
   template <class Kind, class Check>
   std::pair<CLI::App*, std::shared_ptr<Kind>> verb(CLI::App& parent, const char* name, const char* about,
                                                    const char* example, Check check) {
-    auto arguments = std::make_shared<Kind>();
-    CLI::App* const app = parent.add_subcommand(name, about);
-    app->group("Verbs");
-    app->fallthrough();
-    app->footer(
-        fmt::format("Example:\n  {}\n\nOptions of every verb (--json, -q, -v, --config …): feedmill -h", example));
-    app->callback([this, arguments, check] {
-      check(*arguments);
-      chosen_ = *arguments;
-    });
-    return {app, arguments};
+    return add_verb<Kind>(parent, chosen_, name, about, example, check);
   }
 
   template <class Kind>
@@ -264,8 +196,12 @@ class Tree {
                          });
     import->add_option("FILE", imported->file, "OPML or a list of URLs; - for stdin");
     import->add_flag("--dry-run", imported->dry_run, "Only say what would be added");
+    import->add_option("--user", imported->user, "Folders become channels of this user: USER/FOLDER")
+        ->type_name("USER");
 
-    verb<ExportVerb>("export", "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml");
+    auto [write, written] =
+        verb<ExportVerb>("export", "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml");
+    write->add_option("--user", written->user, "Only what this user's channels hold, as folders")->type_name("USER");
   }
 
   void entries() {

@@ -7,11 +7,14 @@
 #include <fmt/format.h>
 
 #include "worker/commands_about.hpp"
+#include "worker/commands_channels.hpp"
 #include "worker/commands_entries.hpp"
 #include "worker/commands_feeds.hpp"
 #include "worker/commands_lists.hpp"
+#include "worker/commands_notices.hpp"
 #include "worker/commands_parse.hpp"
 #include "worker/commands_refresh.hpp"
+#include "worker/commands_stats.hpp"
 #include "worker/commands_store.hpp"
 #include "worker/commands_tail.hpp"
 #include "worker/config.hpp"
@@ -73,6 +76,10 @@ class Carrier {
   static std::string_view name_of(const RefreshVerb&) { return "refresh"; }
   static std::string_view name_of(const EntriesVerb&) { return "entries"; }
   static std::string_view name_of(const EntryVerb&) { return "entry"; }
+  static std::string_view name_of(const ChannelVerb&) { return "channel"; }
+  static std::string_view name_of(const NotifyVerb&) { return "notify"; }
+  static std::string_view name_of(const NoticesVerb&) { return "notices"; }
+  static std::string_view name_of(const StatsVerb&) { return "stats"; }
 
   template <class Work>
   int with_store(std::string_view verb, Work work) const {
