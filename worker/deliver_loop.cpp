@@ -15,7 +15,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr Milliseconds longest_block{200};   // so that stopping does not take long
 constexpr Milliseconds look_again{1'000};    // for a right that another owner has
 constexpr Milliseconds look_again_soon{50};  // the same, when there is nothing else to wait for
 
@@ -40,6 +39,7 @@ void DeliverLoop::finish() {
   finishing_ = true;
   // An owner that was killed keeps its right until it runs out.
   give_up_at_ = SteadyClock::now() + options_.deliverer.right_for + Milliseconds(5'000);
+  bear_until_ = SteadyClock::now() + (options_.wait_for_others ? Milliseconds(3'000) : Milliseconds(0));
   timer_.cancel();
 }
 
@@ -57,7 +57,7 @@ asio::awaitable<void> DeliverLoop::run() {
 
 /// False when there is no more to do.
 asio::awaitable<bool> DeliverLoop::take_step() {
-  const Milliseconds block = finishing_ ? Milliseconds(0) : std::min(longest_block, options_.store_timeout / 2);
+  const Milliseconds block = finishing_ ? Milliseconds(0) : std::min(options_.block, options_.store_timeout / 2);
   const bool last = finishing_;
   const StoreResult<Deliverer::Step> step = co_await run_on(thread_, [&] { return deliverer_.step(block); });
   metrics_.reconnected(deliverer_.reconnects() - reconnects_);
@@ -65,7 +65,7 @@ asio::awaitable<bool> DeliverLoop::take_step() {
   if (!step) {
     if (stopping_) co_return false;
     store_went(step.error());
-    if (finishing_ && (!options_.wait_for_others || SteadyClock::now() > give_up_at_)) co_return false;
+    if (finishing_ && SteadyClock::now() >= bear_until_) co_return false;
     static thread_local std::minstd_rand random{std::random_device()()};
     const Milliseconds longest = std::min(Milliseconds(50) * (1 << std::min(attempts_++, 7)), Milliseconds(5000));
     co_await pause(

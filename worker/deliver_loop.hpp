@@ -19,6 +19,7 @@ class DeliverLoop {
  public:
   struct Options {
     DelivererOptions deliverer;
+    Milliseconds block{200};           ///< longest wait for a record: stopping takes as long
     Milliseconds store_timeout{5000};  ///< of one command; waiting for records stays well below
     bool wait_for_others = false;      ///< when told to finish while another owner delivers: wait until it has
     bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
@@ -56,6 +57,7 @@ class DeliverLoop {
   std::uint64_t reconnects_ = 0;
   int attempts_ = 0;
   std::chrono::steady_clock::time_point give_up_at_;  // waiting for another owner
+  std::chrono::steady_clock::time_point bear_until_;  // errors, when told to finish
   boost::asio::thread_pool thread_{1};
 };
 

@@ -99,10 +99,12 @@ WorkerOptions worker_options(const Config& config, std::size_t lanes) {
   return options;
 }
 
-DeliverLoop::Options deliver_options(const Config& config, const std::string& token, bool wait_for_others) {
+DeliverLoop::Options deliver_options(const Config& config, const std::string& token, bool daemon,
+                                     bool wait_for_others) {
   DeliverLoop::Options options;
   options.deliverer.token = token;
   options.deliverer.per_feed = config.signals.per_feed;
+  if (!daemon) options.block = Milliseconds(20);  // it ends with the work, and soon
   options.store_timeout = config.redis.timeout;
   options.wait_for_others = wait_for_others;
   options.tells_of_store = !config.worker.ingest;
@@ -142,7 +144,7 @@ class Process {
         options_(worker_options(config, lanes_)),
         worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)),
         deliver_(loop_.get_executor(), store_options(config, std::move(redis_url)),
-                 deliver_options(config, options_.id, mode == Mode::once), metrics_, log) {}
+                 deliver_options(config, options_.id, mode == Mode::daemon, mode == Mode::once), metrics_, log) {}
 
   ~Process() { cpu_.join(); }
   Process(const Process&) = delete;
