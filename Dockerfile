@@ -33,5 +33,6 @@ VOLUME /var/lib/feedmill
 EXPOSE 9810
 USER 65532
 STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=6s --start-period=60s CMD ["feedmill", "health"]
 ENTRYPOINT ["feedmill"]
 CMD ["run"]

@@ -11,7 +11,9 @@ namespace {
 bool read_atom_link(const Reading& in) {
   Link link;
   link.href = in.url("href");
-  if (link.href.empty() && in.xml.has_attribute(in.node, "href")) link.href = in.xml.effective_base();  // RFC 3986 §4.4
+  if (link.href.empty() && in.xml.has_attribute(in.node, "href") && in.attribute("href").empty()) {
+    link.href = in.xml.effective_base();  // RFC 3986 §4.4; but an unsafe address is none
+  }
   if (link.href.empty()) link.href = in.url();  // RSS's form, in another format
   link.rel = in.attribute("rel");
   link.type = in.attribute("type");
@@ -135,7 +137,7 @@ void parse_atom(XmlDocument& xml, Feed& feed) {
   set_base(xml, root);
   std::size_t children = 0;
   for (const pugi::xml_node node : ChildElements(root)) children += node ? 1 : 0;
-  feed.entries.reserve(std::min<std::size_t>(children, 256));  // so that none has to be moved
+  reserve_entries(feed, children);
   Target target(feed);
   if (!xml.language().empty() && target.take(Slot::language, 0)) feed.language = xml.language();
   for (const pugi::xml_node node : ChildElements(root)) {

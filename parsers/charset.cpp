@@ -9,12 +9,15 @@
 #include <simdjson.h>
 
 #include "parsers/charset_detect.hpp"
+#include "parsers/charset_hz.hpp"
 #include "parsers/charset_tables.hpp"
 #include "parsers/entities.hpp"
 #include "parsers/strings.hpp"
 
 namespace feedmill {
 namespace {
+
+using namespace std::string_view_literals;
 
 // Latin letters of windows-1252 above 0x7F, as code points; 0x80–0x9F from the table of entities.cpp.
 std::uint32_t windows_1252_character(unsigned char byte) {
@@ -99,11 +102,13 @@ class Iconv {
   Iconv(const Iconv&) = delete;
   Iconv& operator=(const Iconv&) = delete;
 
+  // POSIX says so.  NOLINTNEXTLINE(performance-no-int-to-ptr)
   bool valid() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
 
   // Everything that decodes; `bad` counts bytes that did not, each of which became U+FFFD.
   std::string convert(std::string_view bytes, std::size_t& bad) {
     std::string out;
+    out.reserve(bytes.size() + bytes.size() / 2);
     std::array<char, 16384> buffer{};
     char* in = const_cast<char*>(bytes.data());  // iconv's signature; it does not write there
     std::size_t left = bytes.size();
@@ -156,6 +161,15 @@ bool valid_utf8(std::string_view bytes) {
   return simdjson::validate_utf8(bytes.data(), bytes.size());
 }
 
+// U+E000 to U+F8FF, of UTF-8.
+bool has_private_characters(std::string_view text) {
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    if (lead == 0xEE || (lead == 0xEF && static_cast<unsigned char>(text[at + 1]) < 0xA4)) return true;
+  }
+  return false;
+}
+
 // Decodes as `label` says; nothing when the label is unknown. `bad`: sequences that did not decode.
 std::optional<std::string> decode_as(std::string_view bytes, const std::string& label, std::size_t& bad) {
   const std::string name = iconv_name(label);
@@ -165,15 +179,21 @@ std::optional<std::string> decode_as(std::string_view bytes, const std::string& 
     return replace_invalid(bytes, bad);
   }
   if (name == "CP1252") return decode_windows_1252(bytes);
+  if (name == "HZ") return decode_as(hz_to_gb2312(bytes), "gb18030", bad);
   if (const ByteTable* table = find_byte_table(name)) return decode_bytes(bytes, *table);
   Iconv converter(name);
   if (!converter.valid()) return std::nullopt;
-  return converter.convert(bytes, bad);
+  std::string text = converter.convert(bytes, bad);
+  if (name == "CP950" && has_private_characters(text)) {  // kana and Cyrillic, which Microsoft's table leaves open
+    std::size_t bad_there = 0;
+    std::optional<std::string> there = decode_as(bytes, "big5", bad_there);
+    if (there && bad_there == 0) return there;
+  }
+  return text;
 }
 
 // The family that a document's first bytes show: label of its UTF-16 or UTF-32 form, "" for ASCII's relatives.
 std::string_view family(std::string_view body) {
-  using std::operator""sv;
   if (body.starts_with("\0\0\0<"sv)) return "utf-32be";
   if (body.starts_with("<\0\0\0"sv)) return "utf-32le";
   if (body.starts_with("\0<"sv)) return "utf-16be";
@@ -185,7 +205,6 @@ struct Mark {
   std::string_view bytes, label;
 };
 
-using std::operator""sv;
 constexpr Mark marks[] = {{"\xEF\xBB\xBF"sv, "utf-8"},
                           {"\0\0\xFE\xFF"sv, "utf-32be"},
                           {"\xFF\xFE\0\0"sv, "utf-32le"},
@@ -219,23 +238,36 @@ std::string narrow(std::string_view body, std::string_view label) {
   return out;
 }
 
-// Bytes that our text may not hold: C0 besides TAB, LF and CR, and DEL. Sixteen at a time.
-bool has_controls(std::string_view text) {
+// Which of the bytes are in a text that need a closer look: in most texts none are.
+struct Suspects {
+  bool controls = false;  // C0 besides TAB and LF, and DEL
+  bool lead_ef = false;   // noncharacters begin with it
+  bool lead_c2 = false;   // U+0080 … U+00BF do
+};
+
+// All in one pass, sixteen bytes at a time.
+Suspects find_suspects(std::string_view text) {
   using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
-  Bytes bad{};
+  Bytes controls{}, lead_ef{}, lead_c2{};
+  const auto look = [&](Bytes c) {
+    controls |= reinterpret_cast<Bytes>(((c < 0x20) & (c != '\t') & (c != '\n')) | (c == 0x7F));
+    lead_ef |= reinterpret_cast<Bytes>(c == 0xEF);
+    lead_c2 |= reinterpret_cast<Bytes>(c == 0xC2);
+  };
+  Bytes c;
   std::size_t at = 0;
   for (; at + sizeof(Bytes) <= text.size(); at += sizeof(Bytes)) {
-    Bytes c;
     std::memcpy(&c, text.data() + at, sizeof(Bytes));
-    bad |= reinterpret_cast<Bytes>(((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r')) | (c == 0x7F));
+    look(c);
   }
-  std::uint8_t any = 0;
-  for (std::size_t i = 0; i < sizeof(Bytes); ++i) any = static_cast<std::uint8_t>(any | bad[i]);
-  for (; at < text.size(); ++at) {
-    const auto c = static_cast<unsigned char>(text[at]);
-    if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F) any = 1;
-  }
-  return any != 0;
+  std::memset(&c, ' ', sizeof(Bytes));
+  std::memcpy(&c, text.data() + at, text.size() - at);
+  look(c);
+  const auto any = [](const Bytes& found) {
+    const Bytes none{};
+    return std::memcmp(&found, &none, sizeof(Bytes)) != 0;
+  };
+  return {any(controls), any(lead_ef), any(lead_c2)};
 }
 
 // CR LF and CR become LF.
@@ -266,10 +298,11 @@ bool has_noncharacters(std::string_view text) {
 
 // Line ends become LF, forbidden characters go (SECURITY X3). Legal but unwanted ones (DEL) go without being counted.
 // True when something was changed.
-bool clean(std::string& text, std::size_t& dropped) {
-  const bool line_ends = text.find('\r') != std::string::npos;
+bool clean(std::string& text, const Suspects& found, std::size_t& dropped) {
+  const bool line_ends = found.controls && text.find('\r') != std::string::npos;
   if (line_ends) unify_line_ends(text);
-  if (!has_controls(text) && !has_noncharacters(text)) return line_ends;
+  const bool controls = found.controls && (!line_ends || find_suspects(text).controls);
+  if (!controls && !(found.lead_ef && has_noncharacters(text))) return line_ends;
   static constexpr ByteSet suspects(
       std::string_view("\x00\x01\x02\x03\x04\x05\x06\x07\b\v\f\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"
                        "\x1c\x1d\x1e\x1f\x7f\xEF",
@@ -308,10 +341,17 @@ bool may_hold_mojibake(std::string_view text) {
 
 struct Candidate {
   std::string label;
-  std::string_view from;
+  EncodingRule from;
 };
 
 }  // namespace
+
+std::string_view rule_name(EncodingRule rule) {
+  constexpr std::string_view names[] = {"the byte order mark", "the Content-Type header",
+                                        "the XML declaration", "the first bytes",
+                                        "the default",         "what the bytes look like"};
+  return names[static_cast<std::size_t>(rule)];
+}
 
 std::string_view charset_parameter(std::string_view content_type) {
   std::string_view rest = content_type;
@@ -336,14 +376,14 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
   for (const Mark& mark : marks) {
     if (body.starts_with(mark.bytes)) {
       body.remove_prefix(mark.bytes.size());
-      candidates.push_back({std::string(mark.label), "the byte order mark"});
+      candidates.push_back({std::string(mark.label), EncodingRule::byte_order_mark});
       wide = mark.label == "utf-8" ? std::string_view{} : mark.label;
       break;
     }
   }
   if (wide.empty()) wide = family(body);
   // A label of the UTF-16 or UTF-32 family must fit the width of the bytes, and its byte order is what they show.
-  const auto add = [&](std::string_view raw, std::string_view from) {
+  const auto add = [&](std::string_view raw, EncodingRule from) {
     std::string label = normal_label(raw);
     if (label.empty()) return;
     const std::string name = iconv_name(label);
@@ -353,12 +393,12 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     }
     candidates.push_back({std::move(label), from});
   };
-  add(charset_parameter(content_type), "the Content-Type header");
+  add(charset_parameter(content_type), EncodingRule::content_type);
   const std::string narrowed = wide.empty() ? std::string{} : narrow(body, wide);
-  add(declared_encoding(wide.empty() ? body.substr(0, 1024) : narrowed), "the XML declaration");
+  add(declared_encoding(wide.empty() ? body.substr(0, 1024) : narrowed), EncodingRule::declaration);
   const bool declared = !candidates.empty();
-  if (!wide.empty()) candidates.push_back({std::string(wide), "the first bytes"});
-  candidates.push_back({"utf-8", "the default"});
+  if (!wide.empty()) candidates.push_back({std::string(wide), EncodingRule::first_bytes});
+  candidates.push_back({"utf-8", EncodingRule::standard});
 
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
@@ -367,12 +407,14 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     if (is_wide == wide.empty()) continue;  // the bytes say otherwise
     if (name == "UTF-8" && !valid_utf8(body)) continue;
     std::size_t bad = 0;
-    std::optional<std::string> text = decode_as(body, candidate.label, bad);
+    // UTF-8 was just found valid.
+    std::optional<std::string> text = name == "UTF-8" ? std::string(body) : decode_as(body, candidate.label, bad);
     if (!text || (bad > 0 && !(is_wide && i + 2 >= candidates.size()))) continue;
     result.text = *std::move(text);
     result.encoding = candidate.label;
     result.replaced = bad;
-    if (i > 0 && declared && candidate.from != "the first bytes") {
+    result.rule = candidate.from;
+    if (i > 0 && declared && candidate.from != EncodingRule::first_bytes) {
       const bool same = iconv_name(candidates.front().label) == name;
       if (!same) result.bozo = Bozo::encoding_override;
     }
@@ -394,6 +436,7 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
       result.replaced = bad;
     } else {
       result.encoding = detect_charset(body);
+      result.rule = EncodingRule::detected;
       bad = 0;
       result.text = decode_as(body, result.encoding, bad).value_or(std::string{});
       result.replaced = bad;
@@ -401,15 +444,21 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     result.bozo = Bozo::encoding_override;
   }
   if (result.bozo != Bozo::none) {
-    result.detail = declared ? candidates.front().label + " was named by " + std::string(candidates.front().from) +
-                                   ", " + result.encoding + " was used"
-                             : "no encoding was named, " + result.encoding + " was used";
+    if (declared && iconv_name(candidates.front().label) != iconv_name(result.encoding)) {
+      result.named = candidates.front().label;
+      result.named_by = candidates.front().from;
+    }
+    result.detail = declared
+                        ? candidates.front().label + " was named by " +
+                              std::string(rule_name(candidates.front().from)) + ", " + result.encoding + " was used"
+                        : "no encoding was named, " + result.encoding + " was used";
   }
   if (result.text.starts_with("\xEF\xBB\xBF")) result.text.erase(0, 3);
-  const bool changed = clean(result.text, result.dropped);
+  const Suspects found = find_suspects(result.text);
+  const bool changed = clean(result.text, found, result.dropped);
   result.verbatim =
       !changed && result.text.size() == body.size() && iconv_name(result.encoding) == "UTF-8" && result.replaced == 0;
-  result.mojibake = may_hold_mojibake(result.text);
+  result.mojibake = found.lead_c2 && may_hold_mojibake(result.text);
   if (result.dropped > 0 && result.bozo == Bozo::none) {
     result.bozo = Bozo::malformed_xml;
     result.detail = std::to_string(result.dropped) + " forbidden characters";
@@ -428,20 +477,21 @@ void repair_mojibake(std::string& value) {
   }
   if (!latin && !has_c1) return;
   if (latin) {
-    std::string inner;
-    inner.reserve(value.size());
+    std::string inner(value.size(), '\0');
+    std::size_t size = 0;
     for (std::size_t i = 0; i < value.size(); ++i) {
       const auto c = static_cast<unsigned char>(value[i]);
       if (c < 0x80) {
-        inner += value[i];
+        inner[size++] = value[i];
       } else {
         ++i;
-        inner += static_cast<char>(((c & 3) << 6) | (static_cast<unsigned char>(value[i]) & 0x3F));
+        inner[size++] = static_cast<char>(((c & 3) << 6) | (static_cast<unsigned char>(value[i]) & 0x3F));
       }
     }
+    inner.resize(size);
     if (valid_utf8(inner)) {
       std::size_t dropped = 0;
-      clean(inner, dropped);
+      clean(inner, find_suspects(inner), dropped);
       value = std::move(inner);
       return;
     }

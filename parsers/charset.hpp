@@ -11,13 +11,16 @@ namespace feedmill {
 /// A decoded document: valid UTF-8, line ends as LF, without NUL, C0 (besides TAB and LF), DEL and noncharacters.
 struct Decoded {
   std::string text;
-  std::string encoding;      ///< label that was used, lower case
-  Bozo bozo = Bozo::none;    ///< encoding_override, encoding_undetermined, or malformed_xml (forbidden characters)
-  std::string detail;        ///< for people
-  std::size_t replaced = 0;  ///< sequences that did not decode and became U+FFFD
-  std::size_t dropped = 0;   ///< forbidden characters removed
-  bool mojibake = false;     ///< values may need repair_mojibake
-  bool verbatim = false;     ///< `text` is the same as the bytes at the end of the body
+  std::string encoding;    ///< label that was used, lower case
+  Bozo bozo = Bozo::none;  ///< encoding_override, encoding_undetermined, or malformed_xml (forbidden characters)
+  std::string detail;      ///< for people
+  EncodingRule rule = EncodingRule::standard;      ///< what decided `encoding`
+  std::string named;                               ///< the label that should have decided and could not be right
+  EncodingRule named_by = EncodingRule::standard;  ///< who named it
+  std::size_t replaced = 0;                        ///< sequences that did not decode and became U+FFFD
+  std::size_t dropped = 0;                         ///< forbidden characters removed
+  bool mojibake = false;                           ///< values may need repair_mojibake
+  bool verbatim = false;                           ///< `text` is the same as the bytes at the end of the body
 };
 
 /// Decodes a document. Order of RFC 7303 §3: byte-order mark, `charset` parameter of `content_type`, XML declaration
@@ -25,6 +28,9 @@ struct Decoded {
 /// overridden; undeclared bytes that are not UTF-8 are detected (charset_detect.hpp). Linear; knows all of iconv's
 /// encodings besides UTF-7; throws only std::bad_alloc.
 Decoded decode_document(std::string_view body, std::string_view content_type);
+
+/// "the byte order mark", "the XML declaration" …
+std::string_view rule_name(EncodingRule rule);
 
 /// The `charset` of a Content-Type header, quotes removed; "" if none.
 std::string_view charset_parameter(std::string_view content_type);

@@ -17,12 +17,12 @@ bool is_word(char c) {
 std::string without_urls(std::string_view style) {
   std::string out;
   std::size_t at = 0;
+  const std::size_t closed = style.rfind(')') + 1;  // behind the last none is looked for again and again; 0: nowhere
   while (at < style.size()) {
     if (istarts_with(style.substr(at), "url")) {
       std::size_t open = at + 3;
       while (open < style.size() && is_space(style[open])) ++open;
-      const std::size_t close =
-          open < style.size() && style[open] == '(' ? style.find(')', open) : std::string_view::npos;
+      const std::size_t close = open < closed && style[open] == '(' ? style.find(')', open) : std::string_view::npos;
       if (close != std::string_view::npos) {
         out += ' ';
         at = close + 1;

@@ -1,7 +1,7 @@
 #include "parsers/document_json.hpp"
 
-#include <charconv>
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <map>
 
 #include "parsers/date.hpp"
@@ -166,6 +166,11 @@ void put_object(JsonWriter& json, std::string_view key, const std::optional<Valu
 }
 
 template <class Value>
+void put_object(JsonWriter& json, std::string_view key, const Rare<Value>& value) {
+  if (value) put_object(json, key, *value);
+}
+
+template <class Value>
 void put_list(JsonWriter& json, std::string_view key, const std::vector<Value>& values) {
   if (values.empty()) return;
   json.begin_array(key);
@@ -216,7 +221,7 @@ void fields(JsonWriter& json, const Media::Attributes& attributes) {
   for (const auto& [key, value] : attributes) {
     const bool digits = !value.empty() && value.size() < 16 && std::all_of(value.begin(), value.end(), is_digit) &&
                         (value[0] != '0' || value.size() == 1);
-    if (digits && key != "value") {
+    if (digits && key != "value" && key != "title" && key != "description") {
       json.raw(key, value);
     } else {
       json.string(key, value);
@@ -239,14 +244,30 @@ void fields(JsonWriter& json, const Media& media) {
   put(json, "title", media.title);
   put(json, "description", media.description);
   put_list(json, "peer_links", media.peer_links);
-  put_attributes(json, "community", media.community);
+  if (media.community.empty() && media.tags.empty()) return;
+  json.begin_object("community");
+  fields(json, media.community);
+  put(json, "tags", media.tags);
+  json.end_object();
 }
 
-void fields(JsonWriter& json, const Geo& geo) {
+void put_shape(JsonWriter& json, const Geo& geo) {
   put(json, "type", geo.type);
   if (!geo.coordinates.empty()) json.raw("coordinates", geo.coordinates);
   put(json, "srs_name", geo.srs_name);
   put(json, "srs_dimension", geo.srs_dimension);
+}
+
+void fields(JsonWriter& json, const Geo& geo) {
+  put_shape(json, geo);
+  if (geo.more.empty()) return;
+  json.begin_array("more");  // one level: those have no more
+  for (const Geo& other : geo.more) {
+    json.begin_object();
+    put_shape(json, other);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 void put_elements(JsonWriter& json, const std::vector<const Element*>& elements);
@@ -383,7 +404,98 @@ void put_feed(JsonWriter& json, const Feed& feed) {
   put_object(json, "syndication", feed.syndication);
 }
 
+template <class Value>
+std::string list_json(const std::vector<Value>& values) {
+  JsonWriter json;
+  json.begin_array();
+  for (const Value& value : values) {
+    json.begin_object();
+    fields(json, value);
+    json.end_object();
+  }
+  json.end_array();
+  return json.take();
+}
+
+// Elements under the prefix of a vocabulary that is read into fields, beside these fields: what had no place there.
+template <std::size_t count>
+void put_beside(JsonWriter& json, std::vector<const Element*> elements,
+                const std::array<std::string_view, count>& taken) {
+  std::erase_if(elements, [&](const Element* element) {
+    return std::find(taken.begin(), taken.end(), element->name) != taken.end();
+  });
+  put_elements(json, elements);
+}
+
 }  // namespace
+
+std::string people_json(const std::vector<Person>& people) {
+  return list_json(people);
+}
+std::string categories_json(const std::vector<Category>& categories) {
+  return list_json(categories);
+}
+std::string enclosures_json(const std::vector<Enclosure>& enclosures) {
+  return list_json(enclosures);
+}
+
+std::string media_json(const Media& media) {
+  JsonWriter json;
+  json.begin_object();
+  fields(json, media);
+  json.end_object();
+  return json.take();
+}
+
+std::string extensions_json(const Common& common, std::size_t max_bytes, bool& cut) {
+  constexpr std::array<std::string_view, 19> itunes_keys = {
+      "author",   "block",    "explicit",     "duration", "duration_raw", "image",        "keywords",
+      "subtitle", "summary",  "title",        "episode",  "season",       "episode_type", "order",
+      "type",     "complete", "new_feed_url", "owner",    "categories"};
+  constexpr std::array<std::string_view, 5> geo_keys = {"type", "coordinates", "srs_name", "srs_dimension", "more"};
+  constexpr std::array<std::string_view, 2> psc_keys = {"version", "chapters"};
+  std::map<std::string_view, std::vector<const Element*>> by_prefix;
+  for (const Element& element : common.extensions) by_prefix[element.prefix].push_back(&element);
+  if (common.itunes) by_prefix["itunes"];
+  if (common.geo && !common.geo->type.empty()) by_prefix["geo"];
+  if (!common.chapters.empty()) by_prefix["psc"];
+
+  std::vector<std::pair<std::string_view, std::string>> objects;
+  std::size_t total = 2;
+  for (const auto& [prefix, elements] : by_prefix) {
+    JsonWriter json;
+    json.begin_object();
+    if (prefix == "itunes" && common.itunes) {
+      fields(json, *common.itunes);
+      put_beside(json, elements, itunes_keys);
+    } else if (prefix == "geo" && common.geo && !common.geo->type.empty()) {
+      fields(json, *common.geo);
+      put_beside(json, elements, geo_keys);
+    } else if (prefix == "psc" && !common.chapters.empty()) {
+      put(json, "version", common.chapters_version);
+      put_list(json, "chapters", common.chapters);
+      put_beside(json, elements, psc_keys);
+    } else {
+      put_elements(json, elements);
+    }
+    json.end_object();
+    objects.emplace_back(prefix, json.take());
+    total += objects.back().second.size() + 6 * prefix.size() + 4;  // a character takes six bytes at most
+  }
+  while (total > max_bytes && !objects.empty()) {
+    const auto longest = std::max_element(
+        objects.begin(), objects.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    total -= longest->second.size() + 6 * longest->first.size() + 4;
+    objects.erase(longest);
+    cut = true;
+  }
+  if (objects.empty()) return {};
+  JsonWriter json;
+  json.begin_object();
+  for (const auto& [prefix, object] : objects) json.raw(prefix, object);
+  json.end_object();
+  return json.take();
+}
 
 std::string_view format_name(Format format) {
   constexpr std::string_view names[] = {"rss090", "rss091n", "rss091u", "rss092", "rss093", "rss094",

@@ -31,20 +31,13 @@ struct Reference {
 /// The character of one of XML's five own entities when `text` ("&" first) begins with one, closed; else NUL.
 /// "&lt;" and "&gt;" take 4 bytes, "&amp;" 5, "&quot;" and "&apos;" 6.
 inline char predefined_entity(std::string_view text) {
-  const auto is = [&](std::string_view name) { return text.substr(1, name.size()) == name; };
   if (text.size() < 4) return '\0';
-  switch (text[1]) {
-    case 'l':
-      return is("lt;") ? '<' : '\0';
-    case 'g':
-      return is("gt;") ? '>' : '\0';
-    case 'q':
-      return is("quot;") ? '"' : '\0';
-    case 'a':
-      return is("amp;") ? '&' : is("apos;") ? '\'' : '\0';
-    default:
-      return '\0';
-  }
+  const char* name = text.data() + 1;
+  if (name[1] == 't' && name[2] == ';') return name[0] == 'l' ? '<' : name[0] == 'g' ? '>' : '\0';
+  if (name[0] == 'a' && name[1] == 'm') return text.size() > 4 && name[2] == 'p' && name[3] == ';' ? '&' : '\0';
+  if (name[0] != 'q' && name[0] != 'a') return '\0';
+  const std::string_view five = text.substr(1, 5);
+  return five == "quot;" ? '"' : five == "apos;" ? '\'' : '\0';
 }
 
 /// Reads the reference that `text` begins with (text[0] is '&').

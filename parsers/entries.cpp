@@ -16,7 +16,12 @@ Time date_of(const Entry& entry) {
 
 }  // namespace
 
+void reserve_entries(Feed& feed, std::size_t count) {
+  feed.entries.reserve(std::min(count, max_entries + slack));
+}
+
 Entry& new_entry(Feed& feed) {
+  ++feed.account.entries;
   if (feed.entries.size() >= max_entries + slack) keep_newest(feed.entries);
   return feed.entries.emplace_back();
 }

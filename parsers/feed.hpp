@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "parsers/rare.hpp"
+
 namespace feedmill {
 
 /// A point in time as publishers write it; UTC.
@@ -123,6 +125,7 @@ struct Media {
   using Attributes = std::vector<std::pair<std::string, std::string>>;
   std::vector<Attributes> content, thumbnails, credits, peer_links;
   Attributes rating, license, restriction, player, community;
+  std::vector<std::string> tags;  ///< media:community's
   std::string title, description;
 
   bool operator==(const Media&) const = default;
@@ -132,6 +135,7 @@ struct Media {
 struct Geo {
   std::string type, coordinates, srs_name;
   std::optional<std::int64_t> srs_dimension;
+  std::vector<Geo> more;  ///< the other shapes of the same entry, none of which has more
 
   bool operator==(const Geo&) const = default;
 };
@@ -152,18 +156,18 @@ struct Common {
   Text title, rights, info;
   std::string author;  ///< display form of the first of `authors`: "Name (email)" or whichever is there
   std::vector<Person> authors, contributors;
-  std::optional<Person> publisher;
+  Rare<Person> publisher;
   Date published, updated, created, expired, valid_from, valid_until;
   std::vector<Category> categories;
   std::string language;
-  std::optional<Image> image;
+  Rare<Image> image;
   std::string icon, logo, favicon, banner_image;
-  std::optional<Generator> generator;
+  Rare<Generator> generator;
   std::vector<std::string> licenses;
   std::vector<Enclosure> enclosures;
-  std::optional<Itunes> itunes;
-  std::optional<Media> media;
-  std::optional<Geo> geo;
+  Rare<Itunes> itunes;
+  Rare<Media> media;
+  Rare<Geo> geo;
   std::vector<Chapter> chapters;
   std::string chapters_version;
   std::vector<Element> extensions;
@@ -188,6 +192,8 @@ struct Entry : Common {
   std::vector<Content> content;
   std::string comments, comments_feed, comment_api, external_url;
   std::vector<Source> source;  ///< none or one
+  /// Names of the stored fields that lost something to the caps of SECURITY §3, a space between; "" when none did.
+  std::string truncated;
 
   bool operator==(const Entry&) const = default;
 };
@@ -248,6 +254,25 @@ struct Syndication {
   bool operator==(const Syndication&) const = default;
 };
 
+/// What decided the encoding (SECURITY X2). `standard`: UTF-8, nothing said otherwise.
+enum class EncodingRule { byte_order_mark, content_type, declaration, first_bytes, standard, detected };
+
+/// How a document came to be read as it was. Readers get nothing of it; explain.hpp puts it in words.
+struct Account {
+  EncodingRule encoding_rule = EncodingRule::standard;
+  std::string encoding_named;  ///< the label that should have decided and could not be right, "" when none
+  EncodingRule named_by = EncodingRule::standard;
+  std::size_t replaced = 0, dropped = 0;  ///< sequences that did not decode, characters that XML forbids
+  std::string fault;                      ///< the first place where XML or JSON is broken, "" when it is not
+  std::size_t fault_line = 0;             ///< of it, from 1; 0 when unknown
+  bool salvaged = false;                  ///< read from a repaired copy of the document
+  bool wrapped = false;                   ///< the feed lay inside of something else
+  std::string base;                       ///< what relative URLs resolve against where no xml:base says otherwise
+  std::size_t entries = 0;                ///< found in the document, those over the cap included
+
+  bool operator==(const Account&) const = default;
+};
+
 /// One feed document.
 struct Feed : Common {
   Format format{};
@@ -256,6 +281,7 @@ struct Feed : Common {
   std::string bozo_detail;
   std::vector<std::pair<std::string, std::string>> namespaces;  ///< prefix → URI as declared
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;            ///< each at most once, with its count
+  Account account;
 
   Text subtitle;
   std::string docs, rating, self, next, prev, first, last, error_reports_to;

@@ -136,14 +136,14 @@ void add_link(const Reading& in, Link link) {
   if (!link.href.empty()) {
     if (rel == "alternate" || rel == "http://www.iana.org/assignments/relation/alternate") {
       set_link(in.target, link.href, in.rank + alternate_rank(link));
-    } else if (rel == "enclosure") {
+    } else if (rel == "enclosure" && common.enclosures.size() < 256) {
       Enclosure enclosure;
       enclosure.url = link.href;
       enclosure.type = link.type;
       enclosure.title = link.title;
       enclosure.length = link.length;
       common.enclosures.push_back(std::move(enclosure));
-    } else if (rel == "license") {
+    } else if (rel == "license" && common.licenses.size() < 256) {
       common.licenses.push_back(link.href);
     } else if (rel == "replies" && in.target.entry != nullptr) {
       const bool page = link.type == "text/html" || link.type == "application/xhtml+xml";

@@ -12,6 +12,9 @@ namespace feedmill {
 
 inline constexpr std::size_t max_entries = 10'000;  ///< kept of one document (SECURITY §3)
 
+/// Room for as many entries of `count` as may be gathered, so that none has to be moved.
+void reserve_entries(Feed& feed, std::size_t count);
+
 /// A new entry at the end of the feed's. Where there are far more than may be kept, older ones go: the reference lives
 /// until the next call.
 Entry& new_entry(Feed& feed);

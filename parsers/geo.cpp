@@ -10,6 +10,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t max_numbers = 20'000;
+constexpr std::size_t max_shapes = 64;
 
 // Numbers separated by white space or commas; nothing when something else is between them.
 std::optional<std::vector<double>> read_numbers(std::string_view text) {
@@ -73,9 +74,16 @@ Geo shape(std::string_view type, std::string_view text, std::size_t dimension, b
   return geo;
 }
 
+// The first readable shape is the entry's place, later ones stand beside it.
 bool store(const Reading& in, Geo geo) {
-  if (!in.target.take(Slot::geo, in.rank)) return false;
-  in.target.common.geo = std::move(geo);
+  Rare<Geo>& held = in.target.common.geo;
+  if (!in.target.take(Slot::geo, in.rank) && held && !held->type.empty()) {
+    if (geo.type.empty() || held->more.size() >= max_shapes) return false;  // to the extensions
+    held->more.push_back(std::move(geo));
+    return true;
+  }
+  if (geo.type.empty() && held) return false;
+  held = std::move(geo);
   return true;
 }
 
@@ -161,6 +169,7 @@ bool read_where(const Reading& in) {
 
 // W3C geo: latitude and longitude apart, in either order; coordinates are built when both are there.
 bool read_degree(const Reading& in, bool latitude) {
+  if (in.target.has(Slot::geo)) return false;  // a GeoRSS shape says more
   Geo geo = in.target.common.geo.value_or(Geo{});
   const auto numbers = read_numbers(in.text());
   if (!geo.type.empty() || !numbers || numbers->size() != 1) return false;

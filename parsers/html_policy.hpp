@@ -19,7 +19,8 @@ struct HtmlElement {
     embeds = 64,        ///< leaves a link to what it embeds (S2)
     block = 128,        ///< starts on a new line; ends an open <p>
     cell = 256,         ///< a boundary that end tags of what is outside do not cross
-    item = 512          ///< ended by a sibling of its kind: li, dt, dd, tr, td, th, thead, tbody, tfoot
+    item = 512,         ///< ended by a sibling of its kind: li, dt, dd, tr, td, th, thead, tbody, tfoot
+    text_only = 1024    ///< classic: to browsers its content is text, or cannot be trusted to be markup
   };
   std::string_view name;
   std::uint16_t flags = 0;
@@ -36,6 +37,8 @@ inline constexpr std::size_t max_html_elements = 192;
 
 /// Policy classic's attributes, the same for all elements; `name` in lower case.
 bool is_classic_attribute(std::string_view name);
+/// Whether DOM nodes have a member of that name that scripts which walk or change a page rely on; case counts.
+bool is_dom_member(std::string_view name);
 bool is_classic_css_property(std::string_view name);
 /// Values that shorthand properties (background, border, margin, padding) may have.
 bool is_classic_css_keyword(std::string_view value);

@@ -16,6 +16,7 @@ using simdjson::dom::element_type;
 using simdjson::dom::object;
 
 constexpr std::size_t max_json_depth = 64;  // SECURITY §3
+constexpr std::size_t max_contents = 16;    // of one item: a member that is given again and again
 
 // Trimmed, and without the control characters that escapes may bring in (SECURITY X3).
 std::string clean(std::string_view text) {
@@ -192,6 +193,7 @@ class JsonFeedReader {
   void items(const element& value) {
     array list;
     if (value.get(list) != simdjson::SUCCESS) return;
+    reserve_entries(feed_, list.size());
     for (const element item : list) {
       object fields;
       if (item.get(fields) != simdjson::SUCCESS) continue;
@@ -214,9 +216,11 @@ class JsonFeedReader {
     } else if (key == "summary") {
       entry.summary = text(value, "text/plain");
     } else if (key == "content_html") {
-      entry.content.insert(entry.content.begin(), Content{scalar(value), "text/html", {}, {}, {}});
+      if (entry.content.size() < max_contents) {
+        entry.content.insert(entry.content.begin(), Content{scalar(value), "text/html", {}, {}, {}});
+      }
     } else if (key == "content_text") {
-      entry.content.push_back({scalar(value), "text/plain", {}, {}, {}});
+      if (entry.content.size() < max_contents) entry.content.push_back({scalar(value), "text/plain", {}, {}, {}});
     } else if (key == "image") {
       const std::string address = url(value);
       if (!address.empty()) entry.image = Image{address, {}, {}, {}, {}, {}};
@@ -281,6 +285,7 @@ bool parse_json_feed(std::string_view text, std::string_view document_base, Feed
   object root;
   if (parser.allocate(text.size(), max_json_depth) != simdjson::SUCCESS) return false;
   if (const auto error = parser.parse(text.data(), text.size()).get(document); error != simdjson::SUCCESS) {
+    parser = simdjson::dom::parser();  // not both trees at once
     const std::string repaired = salvage_json(text, max_json_depth - 1);
     if (parser.allocate(repaired.size(), max_json_depth) != simdjson::SUCCESS) return false;
     if (parser.parse(repaired.data(), repaired.size()).get(document) != simdjson::SUCCESS) return false;

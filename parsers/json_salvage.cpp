@@ -1,5 +1,6 @@
 #include "parsers/json_salvage.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "parsers/strings.hpp"
@@ -7,10 +8,16 @@
 namespace feedmill {
 namespace {
 
+// What a string may not hold as it is, and what may end it.
+constexpr ByteSet string_stops(
+    std::string_view("\x00\x01\x02\x03\x04\x05\x06\x07\b\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18"
+                     "\x19\x1a\x1b\x1c\x1d\x1e\x1f\"'\\",
+                     35));
+
 class JsonSalvager {
  public:
   JsonSalvager(std::string_view text, std::size_t max_depth) : text_(text), max_depth_(max_depth) {
-    out_.reserve(text.size() + 64);
+    out_.reserve(2 * text.size() + 64);  // costs address space only, until it is written
   }
 
   std::string run() {
@@ -125,7 +132,11 @@ class JsonSalvager {
   std::string string(char quote) {
     std::string out = "\"";
     ++at_;
-    while (at_ < text_.size() && text_[at_] != quote) {
+    while (at_ < text_.size()) {
+      const std::size_t stop = std::min(string_stops.find_in(text_, at_), text_.size());
+      out += text_.substr(at_, stop - at_);
+      at_ = stop;
+      if (at_ == text_.size() || text_[at_] == quote) break;
       const char c = text_[at_];
       if (c == '\\') {
         escape(out);
@@ -137,9 +148,9 @@ class JsonSalvager {
         out += "\\t";
       } else if (c == '"') {
         out += "\\\"";
-      } else if (static_cast<unsigned char>(c) >= 0x20) {
+      } else if (c == '\'') {
         out += c;
-      }
+      }  // other control characters go
       ++at_;
     }
     ++at_;

@@ -22,6 +22,10 @@ class JsonWriter {
     open('{');
   }
   void end_object() { close('}'); }
+  void begin_array() {
+    comma();
+    open('[');
+  }
   void begin_array(std::string_view key) {
     put_key(key);
     open('[');

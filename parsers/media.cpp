@@ -64,6 +64,13 @@ bool read_group(const Reading& in) {
 bool read_media_content(const Reading& in) {
   Media& media = media_of(in);
   Media::Attributes attributes = attributes_of(in);
+  for (const pugi::xml_node child : ChildElements(in.node)) {  // several files, each under a title of its own
+    const XmlDocument::Scope scope(in.xml, child);
+    const XmlName name = in.xml.name(child);
+    for (const std::string_view key : {"title", "description"}) {
+      if (name.ns == Ns::media && iequals(name.local, key)) add_value(attributes, in.xml.text(child), key);
+    }
+  }
   if (!attributes.empty() && media.content.size() < max_items) media.content.push_back(std::move(attributes));
   if (in.rank < 60) read_inside(in, 20);
   return true;
@@ -85,25 +92,25 @@ bool read_list(const Reading& in) {
   return true;
 }
 
-template <Media::Attributes Media::*field>
+template <Media::Attributes Media::*field, Slot slot>
 bool read_single(const Reading& in) {
+  if (!in.target.take(slot, in.rank)) return false;
   Media::Attributes& held = media_of(in).*field;
-  if (!held.empty()) return false;
   held = attributes_of(in);
   add_value(held, in.text());
   return true;
 }
 
 bool read_media_title(const Reading& in) {
-  Media& media = media_of(in);
-  if (media.title.empty()) media.title = in.text();
+  std::string& title = media_of(in).title;
+  if (in.target.take(Slot::media_title, in.rank)) title = in.text();
   read_title(in);
   return !in.node.first_attribute();
 }
 
 bool read_media_description(const Reading& in) {
-  Media& media = media_of(in);
-  if (media.description.empty()) media.description = in.text();
+  std::string& description = media_of(in).description;
+  if (in.target.take(Slot::media_description, in.rank)) description = in.text();
   read_summary(in);
   return !in.node.first_attribute();
 }
@@ -131,15 +138,28 @@ bool read_media_keywords(const Reading& in) {
 
 // media:community: three elements of attributes, and tags.
 bool read_community(const Reading& in) {
-  Media::Attributes& community = media_of(in).community;
-  if (!community.empty()) return false;
+  if (!in.target.take(Slot::media_community, in.rank)) return false;
+  Media& media = media_of(in);
+  media.community.clear();
+  media.tags.clear();
   for (const pugi::xml_node child : ChildElements(in.node)) {
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
     const Reading part{in.xml, in.target, child, name, in.rank};
     std::string prefix = name.local == "starRating" ? "star_rating" : lower(name.local);
-    for (auto& [key, value] : attributes_of(part)) community.emplace_back(prefix + "_" + key, std::move(value));
-    add_value(community, part.text(), prefix);
+    for (auto& [key, value] : attributes_of(part)) {
+      std::string long_key = prefix;
+      media.community.emplace_back(long_key.append("_").append(key), std::move(value));
+    }
+    const std::string text = part.text();
+    if (prefix == "tags") {
+      for (std::string_view rest = text; !rest.empty() && media.tags.size() < max_items;) {
+        const std::string_view tag = trim(take_until(rest, ','));
+        if (!tag.empty()) media.tags.emplace_back(tag);
+      }
+    } else {
+      add_value(media.community, text, prefix);
+    }
   }
   return false;  // what lies deeper
 }
@@ -150,10 +170,10 @@ constexpr ElementRow elements[] = {
     {Ns::media, "thumbnail", read_list<&Media::thumbnails>},
     {Ns::media, "credit", read_list<&Media::credits>},
     {Ns::media, "peerlink", read_list<&Media::peer_links>},
-    {Ns::media, "rating", read_single<&Media::rating>},
-    {Ns::media, "license", read_single<&Media::license>},
-    {Ns::media, "restriction", read_single<&Media::restriction>},
-    {Ns::media, "player", read_single<&Media::player>},
+    {Ns::media, "rating", read_single<&Media::rating, Slot::media_rating>},
+    {Ns::media, "license", read_single<&Media::license, Slot::media_license>},
+    {Ns::media, "restriction", read_single<&Media::restriction, Slot::media_restriction>},
+    {Ns::media, "player", read_single<&Media::player, Slot::media_player>},
     {Ns::media, "community", read_community},
     {Ns::media, "title", read_media_title, 2},
     {Ns::media, "description", read_media_description, 6},

@@ -78,8 +78,11 @@ bool read_license(const Reading& in) {
   return true;
 }
 
+// The page that feedburner's link redirects to: better than that link, whichever stands first.
 bool read_original_link(const Reading& in) {
-  set_link(in.target, in.url(), 0);
+  std::string url = in.url();
+  if (url.empty()) return false;
+  if (in.target.take(Slot::link, 0, true)) in.target.common.link = std::move(url);
   return true;
 }
 

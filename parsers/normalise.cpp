@@ -6,6 +6,7 @@
 #include <openssl/sha.h>
 
 #include "parsers/date.hpp"
+#include "parsers/limits.hpp"
 #include "parsers/reading.hpp"
 #include "parsers/sanitise.hpp"
 #include "parsers/strings.hpp"
@@ -13,18 +14,6 @@
 
 namespace feedmill {
 namespace {
-
-// SECURITY §3
-constexpr std::size_t max_guid = std::size_t{1} << 10;
-constexpr std::size_t max_title = std::size_t{8} << 10;
-constexpr std::size_t max_summary = std::size_t{64} << 10;
-constexpr std::size_t max_content = std::size_t{1} << 20;
-constexpr std::size_t max_url = 2048;
-constexpr std::size_t max_author = std::size_t{1} << 10;
-constexpr std::size_t max_category = 256;
-constexpr std::size_t max_categories = 64;
-constexpr std::size_t max_enclosures = 32;
-constexpr std::size_t max_links = 32;
 
 std::string sha256_hex(std::string_view text) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
@@ -38,6 +27,19 @@ std::string sha256_hex(std::string_view text) {
   return out;
 }
 
+// The longest start of raw markup within `max` that ends with a whole character, outside of a tag and of a reference.
+std::string_view markup_prefix(std::string_view markup, std::size_t max) {
+  std::string_view kept = utf8_prefix(markup, max);
+  const std::size_t open = kept.rfind('<');
+  if (open != std::string_view::npos && kept.find('>', open) == std::string_view::npos) kept = kept.substr(0, open);
+  const std::size_t reference = kept.rfind('&');
+  if (reference != std::string_view::npos && kept.size() - reference < 32 &&
+      kept.find(';', reference) == std::string_view::npos) {
+    kept = kept.substr(0, reference);
+  }
+  return kept;
+}
+
 class Normaliser {
  public:
   Normaliser(Feed& feed, const NormaliseOptions& options) : feed_(feed), options_(options) {
@@ -48,29 +50,38 @@ class Normaliser {
   void run() {
     const std::string feed_base = is_http_url(feed_.link) ? feed_.link : std::string(options_.document_base);
     common(feed_, feed_base);
-    markup(feed_.subtitle, feed_base, max_summary);
+    markup(feed_.subtitle, feed_base, "summary", limits::summary);
     if (feed_.language.empty() && !options_.content_language.empty()) {
       feed_.language = trim(options_.content_language.substr(0, options_.content_language.find(',')));
       std::replace(feed_.language.begin(), feed_.language.end(), '_', '-');
     }
     std::unordered_set<std::string> seen;
     for (Entry& entry : feed_.entries) {
-      const std::string& base = is_http_url(entry.link) ? entry.link : feed_base;
+      const bool own_page = is_http_url(entry.link) && entry.link.size() <= limits::url;
+      const std::string& base = own_page ? entry.link : feed_base;
       identity(entry);
+      truncated_ = &entry.truncated;
       common(entry, base);
-      markup(entry.summary, base, max_summary);
+      markup(entry.summary, base, "summary", limits::summary);
       for (Content& content : entry.content) {
         content_markup(content, base);
       }
+      if (!options_.whole_values) {
+        drop_long_url("comments", entry.comments);
+        for (std::string* url : {&entry.comments_feed, &entry.comment_api, &entry.external_url})
+          drop_long_url({}, *url);
+      }
+      truncated_ = nullptr;
       for (Source& source : entry.source) {
         common(source, base);
-        markup(source.subtitle, base, max_summary);
+        markup(source.subtitle, base, "summary", limits::summary);
       }
       if (seen.insert(entry.guid).second) continue;
-      flaw(Flaw::duplicate_guid);
+      add_flaw(feed_, Flaw::duplicate_guid);
       if (!entry.link.empty() && entry.link != entry.guid) {
         entry.guid += ' ';
         entry.guid += entry.link;  // two items under one guid are told apart by their links (DESIGN §5)
+        hash_long(entry.guid);
         seen.insert(entry.guid);
       }
     }
@@ -78,63 +89,95 @@ class Normaliser {
 
  private:
   void common(Common& common, const std::string& base) {
-    markup(common.title, base, max_title);
+    markup(common.title, base, "title", limits::title);
     if (!is_markup(common.title.type)) fold_lines(common.title.value);
     fold_lines(common.id);
     for (Category& category : common.categories) {
       fold_lines(category.term);
       fold_lines(category.label);
     }
-    markup(common.rights, base, max_summary);
-    markup(common.info, base, max_summary);
+    markup(common.rights, base, {}, limits::summary);
+    markup(common.info, base, {}, limits::summary);
     if (!common.authors.empty()) {
       common.author = display_name(common.authors.front());
       if (common.author.empty()) common.author = common.authors.front().uri;
     }
-    if (common.geo && common.geo->type.empty()) common.geo->coordinates.clear();
+    if (common.geo && common.geo->type.empty()) common.geo->coordinates.clear();  // one of a pair is no place
     original_enclosure(common);
     enclosures(common);
     for (const Date* date : {&common.published, &common.updated, &common.created, &common.expired}) {
-      if (date->present() && !date->time) flaw(Flaw::date);
+      if (date->present() && !date->time) add_flaw(feed_, Flaw::date);
     }
     if (!options_.whole_values) cap(common);
   }
 
   void cap(Common& common) {
-    drop_long_url(common.link);
-    for (std::string* url : {&common.icon, &common.logo, &common.favicon, &common.banner_image}) drop_long_url(*url);
-    std::erase_if(common.links, [](const Link& link) { return link.href.size() > max_url; });
-    std::erase_if(common.enclosures, [](const Enclosure& enclosure) { return enclosure.url.size() > max_url; });
-    shorten(common.author, max_author);
+    drop_long_url("link", common.link);
+    for (std::string* url : {&common.icon, &common.logo, &common.favicon, &common.banner_image}) {
+      drop_long_url({}, *url);
+    }
+    if (common.image) drop_long_url({}, common.image->url);
+    drop_long_urls({}, common.links, &Link::href);
+    drop_long_urls("enclosures", common.enclosures, &Enclosure::url);
+    keep_first("categories", common.categories, limits::categories);
+    keep_first("enclosures", common.enclosures, limits::enclosures);
+    keep_first({}, common.links, limits::links);
+    shorten("author", common.author, limits::author);
+    shorten("language", common.language, limits::word);
     for (std::vector<Person>* people : {&common.authors, &common.contributors}) {
-      for (Person& person : *people) shorten(person.name, max_author);
+      const std::string_view field = people == &common.authors ? "authors" : "";
+      keep_first(field, *people, limits::people);
+      for (Person& person : *people) {
+        shorten(field, person.name, limits::author);
+        shorten(field, person.email, limits::author);
+        drop_long_url(field, person.uri);
+      }
     }
     for (Category& category : common.categories) {
-      shorten(category.term, max_category);
-      shorten(category.label, max_category);
+      shorten("categories", category.term, limits::category);
+      shorten("categories", category.label, limits::category);
+      shorten("categories", category.scheme, limits::url);
     }
-    keep_first(common.categories, max_categories);
-    keep_first(common.enclosures, max_enclosures);
-    keep_first(common.links, max_links);
+    for (Enclosure& enclosure : common.enclosures) {
+      shorten("enclosures", enclosure.type, limits::word);
+      shorten("enclosures", enclosure.title, limits::author);
+    }
   }
 
-  void drop_long_url(std::string& url) {
-    if (url.size() <= max_url) return;
+  // Something of a stored field ("" when readers get nothing of it) went for its size.
+  void lost(std::string_view field, Flaw kind) {
+    add_flaw(feed_, kind);
+    if (truncated_ == nullptr || field.empty()) return;
+    for (std::string_view rest = *truncated_; !rest.empty();) {
+      if (take_until(rest, ' ') == field) return;
+    }
+    if (!truncated_->empty()) *truncated_ += ' ';
+    *truncated_ += field;
+  }
+
+  void drop_long_url(std::string_view field, std::string& url) {
+    if (url.size() <= limits::url) return;
     url.clear();
-    flaw(Flaw::url);
-  }
-
-  void shorten(std::string& value, std::size_t max) {
-    if (value.size() <= max) return;
-    value.resize(utf8_prefix(value, max).size());
-    flaw(Flaw::truncated);
+    lost(field, Flaw::url);
   }
 
   template <class Value>
-  void keep_first(std::vector<Value>& values, std::size_t max) {
+  void drop_long_urls(std::string_view field, std::vector<Value>& values, std::string Value::*url) {
+    const auto dropped = std::erase_if(values, [&](const Value& value) { return (value.*url).size() > limits::url; });
+    for (std::size_t i = 0; i < dropped; ++i) lost(field, Flaw::url);
+  }
+
+  void shorten(std::string_view field, std::string& value, std::size_t max) {
+    if (value.size() <= max) return;
+    value.resize(utf8_prefix(value, max).size());
+    lost(field, Flaw::truncated);
+  }
+
+  template <class Value>
+  void keep_first(std::string_view field, std::vector<Value>& values, std::size_t max) {
     if (values.size() <= max) return;
     values.erase(values.begin() + static_cast<std::ptrdiff_t>(max), values.end());
-    flaw(Flaw::truncated);
+    lost(field, Flaw::truncated);
   }
 
   // feedburner:origEnclosureLink is the address of the file that feedburner's enclosure redirects to.
@@ -159,52 +202,48 @@ class Normaliser {
     common.enclosures = std::move(kept);
   }
 
-  void markup(Text& text, const std::string& base, std::size_t max) {
+  void markup(Text& text, const std::string& base, std::string_view field, std::size_t max) {
     if (!text.present) return;
     if (text.base.empty()) text.base = base;
     if (!atom_ && !json_ && text.type == "text/plain" && looks_like_html(text.value)) text.type = "text/html";
-    clean(text.value, text.type, text.base, max);
+    clean(text.value, text.type, text.base, field, max);
   }
 
   void content_markup(Content& content, const std::string& base) {
     if (content.base.empty()) content.base = base;
     if (!atom_ && !json_ && content.type == "text/plain" && looks_like_html(content.value)) content.type = "text/html";
-    clean(content.value, content.type, content.base, max_content);
+    clean(content.value, content.type, content.base, "content", limits::content);
+    if (!options_.whole_values) shorten("content_type", content.type, limits::word);
   }
 
-  void clean(std::string& value, const std::string& type, const std::string& base, std::size_t max) {
+  void clean(std::string& value, const std::string& type, const std::string& base, std::string_view field,
+             std::size_t max) {
     if (options_.whole_values) max = value.size() * 8 + 4096;
     if (options_.html == HtmlPolicy::raw || !is_markup(type)) {
-      if (value.size() > max) {
-        value.resize(utf8_prefix(value, max).size());
-        flaw(Flaw::truncated);
-      }
+      if (value.size() <= max) return;
+      value.resize((is_markup(type) ? markup_prefix(value, max) : utf8_prefix(value, max)).size());
+      lost(field, Flaw::truncated);
       return;
     }
     SanitiseOptions options;
     options.policy = options_.html;
+    options.keep_class = options_.keep_class;
     options.base = base;
     options.xhtml = type == "application/xhtml+xml";
     options.max_bytes = max;
     Sanitised result = sanitise(value, options);
     value = std::move(result.html);
-    if (result.truncated) flaw(Flaw::truncated);
+    if (result.truncated) lost(field, Flaw::truncated);
   }
 
-  void flaw(Flaw kind) {
-    for (auto& [known, count] : feed_.flaws) {
-      if (known == kind) {
-        ++count;
-        return;
-      }
-    }
-    feed_.flaws.emplace_back(kind, 1);
+  static void hash_long(std::string& guid) {
+    if (guid.size() > limits::guid) guid = "sha256:" + sha256_hex(guid);
   }
 
   // DESIGN §5: id, else link, else a digest of what the entry says. Before sanitising, so that no policy changes it.
   void identity(Entry& entry) {
     fold_lines(entry.id);
-    if (entry.id.empty()) flaw(Flaw::missing_guid);
+    if (entry.id.empty()) add_flaw(feed_, Flaw::missing_guid);
     entry.guid = !entry.id.empty() ? entry.id : entry.link;
     if (entry.guid.empty()) {
       std::string basis =
@@ -213,15 +252,28 @@ class Normaliser {
       basis += entry.content.empty() ? entry.summary.value : entry.content.front().value;
       entry.guid = "digest:" + sha256_hex(basis);
     }
-    if (entry.guid.size() > max_guid) entry.guid = "sha256:" + sha256_hex(entry.guid);
+    hash_long(entry.guid);
   }
 
   Feed& feed_;
   const NormaliseOptions& options_;
+  std::string* truncated_ = nullptr;  // of the entry at hand
   bool atom_ = false, json_ = false;
 };
 
 }  // namespace
+
+void add_flaw(Feed& feed, Flaw flaw, std::size_t count) {
+  if (count == 0) return;
+  const auto more = static_cast<std::uint32_t>(std::min<std::size_t>(count, 0xFFFFFFFF));
+  const auto known =
+      std::find_if(feed.flaws.begin(), feed.flaws.end(), [&](const auto& counted) { return counted.first == flaw; });
+  if (known == feed.flaws.end()) {
+    feed.flaws.emplace_back(flaw, more);
+  } else {
+    known->second += more;
+  }
+}
 
 void normalise(Feed& feed, const NormaliseOptions& options) {
   Normaliser(feed, options).run();

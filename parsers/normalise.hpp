@@ -12,10 +12,14 @@ struct NormaliseOptions {
   std::string_view document_base;  ///< Content-Location or the feed's own address; "" if unknown
   std::string_view content_language;
   bool whole_values = false;  ///< no caps on the length of values
+  bool keep_class = false;    ///< `class` survives `strict` (SECURITY S4)
 };
 
 /// Resolves and sanitises all markup (base: xml:base, else the entry's own page, else the feed's, else the document's),
 /// fills author and guid, and applies the caps of SECURITY §3.
 void normalise(Feed& feed, const NormaliseOptions& options);
+
+/// Counts a flaw.
+void add_flaw(Feed& feed, Flaw flaw, std::size_t count = 1);
 
 }  // namespace feedmill

@@ -10,7 +10,7 @@
 namespace feedmill {
 
 /// Limits of SECURITY T32.
-inline constexpr std::size_t max_opml_bytes = 64 * 1024 * 1024;
+inline constexpr std::size_t max_opml_bytes = std::size_t{64} << 20;
 inline constexpr std::size_t max_opml_depth = 32;
 inline constexpr std::size_t max_opml_rows = 200'000;
 

@@ -125,10 +125,6 @@ ParseError not_a_feed(std::string detail) {
   return {ParseError::Code::not_a_feed, std::move(detail)};
 }
 
-void count_flaw(Feed& feed, Flaw flaw, std::size_t count) {
-  if (count > 0) feed.flaws.emplace_back(flaw, static_cast<std::uint32_t>(std::min<std::size_t>(count, 0xFFFFFFFF)));
-}
-
 // Reads a document that is nested properly; nothing when it is no feed. `buffer` is a copy of `text`.
 std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFormedness& check, const std::string& base,
                               bool mojibake) {
@@ -145,6 +141,20 @@ std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFor
   return feed;
 }
 
+// What a document is that is no feed: its first element, or what keeps it from having one.
+std::string what_else(std::string_view text, const WellFormedness& check) {
+  std::size_t at = text.find('<');
+  while (at != std::string_view::npos && at + 1 < text.size() && (text[at + 1] == '?' || text[at + 1] == '!')) {
+    at = text.find('<', at + 1);
+  }
+  std::string_view name = at == std::string_view::npos ? std::string_view{} : text.substr(at + 1, 64);
+  name = name.substr(0, name.find_first_of(" \n\t/>"));
+  if (iequals(name, "html") || istarts_with(check.doctype, " html")) return "an HTML page";
+  if (name.empty()) return "neither XML nor JSON";
+  std::string what = "its first element is <" + std::string(utf8_prefix(name, 60)) + ">, which begins no feed";
+  return check.ok() ? what : what + "; " + check.detail;
+}
+
 boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded& decoded, const std::string& base) {
   // The tree is built in a copy, and what it is built from is needed for inline markup: the body itself may serve.
   const std::string source = decoded.verbatim ? std::string{} : decoded.text;
@@ -153,20 +163,30 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
   std::optional<Feed> feed;
   if (check.nested) feed = read_tree(text, std::move(decoded.text), check, base, decoded.mojibake);
   if (!feed) {
+    std::string().swap(decoded.text);
     const std::string repaired = salvage(text);
     check.namespaces = check_well_formed(repaired).namespaces;
     if (!repaired.empty()) feed = read_tree(repaired, repaired, check, base, decoded.mojibake);
+    if (feed) feed->account.salvaged = true;
     // What lies inside of something else (a page, a message, a comment) must look like a feed to be taken for one:
     // pages carry RDF of their own.
     const bool wrapped = check.nested;
     if (feed && wrapped && feed->entries.empty() && !feed->title.present) feed.reset();
-    if (!feed) return not_a_feed(check.ok() ? "XML that is no feed" : "no feed's root element: " + check.detail);
+    if (!feed) return not_a_feed(what_else(text, check));
     if (wrapped) {
+      feed->account.wrapped = true;
       check.bozo = Bozo::malformed_xml;
       check.detail = "the feed lies inside of something else";
     }
   }
   feed->bozo = check.bozo;
+  if (!check.ok()) {
+    feed->account.fault = check.detail;
+    if (!feed->account.wrapped) {
+      const std::string_view before = text.substr(0, check.offset);
+      feed->account.fault_line = 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+    }
+  }
   feed->bozo_detail = std::move(check.detail);
   return std::move(*feed);
 }
@@ -191,6 +211,15 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
     if (result.has_error()) return result.error();
     feed = std::move(result.value());
   }
+  Account& account = feed.account;
+  const Bozo structure = feed.bozo;
+  if (feed.bozo == Bozo::malformed_json) account.fault = feed.bozo_detail;
+  account.encoding_rule = decoded.rule;
+  account.encoding_named = std::move(decoded.named);
+  account.named_by = decoded.named_by;
+  account.replaced = decoded.replaced;
+  account.dropped = decoded.dropped;
+  account.base = is_http_url(feed.link) ? feed.link : base;
   feed.encoding = std::move(decoded.encoding);
   if (decoded.bozo != Bozo::none && (feed.bozo == Bozo::none || decoded.bozo != Bozo::malformed_xml)) {
     feed.bozo = decoded.bozo;
@@ -200,14 +229,14 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
     feed.bozo = Bozo::non_xml_content_type;
     feed.bozo_detail = content_type.substr(0, 128);
   }
-  count_flaw(feed, Flaw::encoding, decoded.replaced + decoded.dropped);
-  count_flaw(feed, Flaw::entity, feed.bozo == Bozo::undefined_entity ? 1 : 0);
-  count_flaw(feed, Flaw::namespace_, feed.bozo == Bozo::undeclared_namespace ? 1 : 0);
-  count_flaw(feed, Flaw::structure, feed.bozo == Bozo::malformed_xml || feed.bozo == Bozo::malformed_json ? 1 : 0);
-  count_flaw(feed, Flaw::truncated, feed.bozo == Bozo::truncated ? 1 : 0);
-  if (feed.entries.size() > max_entries) count_flaw(feed, Flaw::truncated, feed.entries.size() - max_entries);
+  add_flaw(feed, Flaw::encoding, decoded.replaced + decoded.dropped);
+  add_flaw(feed, Flaw::entity, structure == Bozo::undefined_entity ? 1 : 0);
+  add_flaw(feed, Flaw::namespace_, structure == Bozo::undeclared_namespace ? 1 : 0);
+  add_flaw(feed, Flaw::structure, structure == Bozo::malformed_xml || structure == Bozo::malformed_json ? 1 : 0);
+  add_flaw(feed, Flaw::truncated, structure == Bozo::truncated ? 1 : 0);
+  if (account.entries > max_entries) add_flaw(feed, Flaw::truncated, account.entries - max_entries);
   keep_newest(feed.entries);
-  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values});
+  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values, hints.keep_class});
   return feed;
 }
 

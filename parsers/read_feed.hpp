@@ -30,6 +30,7 @@ struct DocumentHints {
   HtmlPolicy html = HtmlPolicy::strict;
   bool whole_values =
       false;  ///< leave values as long as they are (SECURITY §3 caps them): for callers that store nothing
+  bool keep_class = false;  ///< `class` survives `strict` (SECURITY S4)
 };
 
 /// Reads one feed document: decodes to UTF-8, recognises the format from content, parses, normalises, sanitises.

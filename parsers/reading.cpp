@@ -299,11 +299,12 @@ std::string display_name(const Person& person) {
 }
 
 void add_category(std::vector<Category>& categories, std::string term, std::string scheme, std::string label) {
-  if (term.empty() && scheme.empty() && label.empty()) return;
+  // Real entries have a dozen.
+  if ((term.empty() && scheme.empty() && label.empty()) || categories.size() >= 256) return;
   Category category{std::move(term), std::move(scheme), std::move(label)};
-  // Duplicates are looked for among the first few hundred: real entries have a dozen.
-  const auto end = categories.size() > 256 ? categories.begin() + 256 : categories.end();
-  if (std::find(categories.begin(), end, category) == end) categories.push_back(std::move(category));
+  if (std::find(categories.begin(), categories.end(), category) == categories.end()) {
+    categories.push_back(std::move(category));
+  }
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {

@@ -31,7 +31,7 @@ bool read_enclosure(const Reading& in) {
   enclosure.type = in.attribute("type");
   enclosure.length = parse_length(in.attribute("length"));
   enclosure.title = in.attribute("title");
-  if (enclosure.url.empty()) return true;
+  if (enclosure.url.empty() || in.target.common.enclosures.size() >= 256) return true;
   in.target.common.links.push_back({enclosure.url, "enclosure", enclosure.type, {}, enclosure.title, enclosure.length});
   in.target.common.enclosures.push_back(std::move(enclosure));
   return true;
@@ -263,12 +263,11 @@ class RssReader {
       const XmlDocument::Scope scope(xml_, node);
       if (is_channel(xml_.name(node))) channel = node;
     }
-    // Room for the items, so that none has to be moved: what else is in a channel is little.
-    std::size_t children = 0;
+    std::size_t children = 0;  // what else than items is in a channel is little
     for (const pugi::xml_node list : {channel, root}) {
       for (const pugi::xml_node node : ChildElements(list)) children += node ? 1 : 0;
     }
-    feed_.entries.reserve(std::min<std::size_t>(children, 256));
+    reserve_entries(feed_, children);
     OwnAddresses own = own_addresses(xml_, channel);
     if (xml_.document_base().empty()) {
       xml_.set_document_base(std::move(own.self));

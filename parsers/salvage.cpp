@@ -75,10 +75,11 @@ bool is_xml_name(std::string_view name) {
   });
 }
 
-// Text whose references stay and whose other "&" and "<" are escaped.
-void append_text(std::string& out, std::string_view text) {
+// Text whose references stay and whose other "&" and "<" are escaped. Once `out` has `max_bytes` no more is.
+void append_text(std::string& out, std::string_view text, std::size_t max_bytes) {
   std::size_t start = 0;
   for (std::size_t at = special.find_in(text); at != npos; at = special.find_in(text, at + 1)) {
+    if (out.size() > max_bytes) return;
     out.append(text.substr(start, at - start));
     start = at + 1;
     if (text[at] == '<') {
@@ -99,8 +100,9 @@ void append_text(std::string& out, std::string_view text) {
 
 class Salvager {
  public:
-  explicit Salvager(std::string_view text) : tokens_(text), rewinds_left_(4 * text.size()) {
-    out_.reserve(text.size() + text.size() / 8);
+  explicit Salvager(std::string_view text)
+      : tokens_(text), max_bytes_(2 * text.size() + 65536), rewinds_left_(4 * text.size()) {
+    out_.reserve(max_bytes_);  // costs address space only, until it is written
   }
 
   std::string run() {
@@ -108,7 +110,7 @@ class Salvager {
     for (HtmlToken token = tokens_.next(); token.kind != Kind::end; token = tokens_.next()) {
       switch (token.kind) {
         case Kind::text:
-          if (!open_.empty()) append_text(out_, token.text);
+          if (!open_.empty()) append_text(out_, token.text, max_bytes_);
           break;
         case Kind::cdata:
           if (!open_.empty()) append_cdata(token.text);
@@ -122,13 +124,13 @@ class Salvager {
           end_tag(token);
           break;
         case Kind::comment:
-          if (!token.closed && !open_.empty()) append_text(out_, token.text);
+          if (!token.closed && !open_.empty()) append_text(out_, token.text, max_bytes_);
           break;
         default:
           break;
       }
       if (begun && open_.empty()) break;
-      if (elements_ > max_elements) break;
+      if (elements_ > max_elements || out_.size() > max_bytes_) break;
     }
     while (!open_.empty()) close_top();
     return std::move(out_);
@@ -155,7 +157,7 @@ class Salvager {
   void start_tag(const HtmlToken& token) {
     if (!token.closed && !token.attributes.empty()) return;
     if (!is_xml_name(token.name)) {
-      append_text(out_, token.text);
+      append_text(out_, token.text, max_bytes_);
       return;
     }
     ++elements_;
@@ -182,7 +184,7 @@ class Salvager {
       names_.push_back(name);
       out_.append(" ").append(name).append("=\"");
       std::string value;
-      append_text(value, source.value());
+      append_text(value, source.value(), max_bytes_);
       for (const char c : value) {
         if (c == '"') {
           out_ += "&quot;";
@@ -226,7 +228,7 @@ class Salvager {
   }
 
   HtmlTokenizer tokens_;
-  std::size_t rewinds_left_;
+  std::size_t max_bytes_, rewinds_left_;
   std::string out_;
   std::vector<std::string_view> open_, names_;
   std::unordered_map<std::string_view, std::size_t> count_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parsers/entities.hpp"
+#include "parsers/html_attributes.hpp"
 #include "parsers/html_policy.hpp"
 #include "parsers/html_tokenizer.hpp"
 #include "parsers/strings.hpp"
@@ -162,53 +163,12 @@ void append_attribute_value(std::string& out, std::string_view value, bool class
   out.append(value.substr(start));
 }
 
-// A URL attribute made absolute and checked (S5); "" when it must go.
-std::string clean_url(std::string_view raw, std::string_view base, bool link, bool classic) {
-  while (!raw.empty() && static_cast<unsigned char>(raw.front()) <= 0x20) raw.remove_prefix(1);
-  while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= 0x20) raw.remove_suffix(1);
-  std::string url = resolve_url(base, raw);  // drops tabs and line ends inside
-  if (classic) return is_safe_url(url) ? url : std::string{};
-  const std::string scheme = lower(url_scheme(url));
-  const bool web = scheme == "http" || scheme == "https";
-  if (web && !is_http_url(url)) return {};
-  if (!web && !(link && (scheme == "mailto" || scheme == "tel"))) return {};
-  if (web) url = without_credentials(url);
-  return url;
-}
-
-// `srcset`: candidates "URL descriptor", each URL checked; those that fail go.
-std::string clean_srcset(std::string_view value, std::string_view base) {
-  std::string out;
-  while (!value.empty()) {
-    while (!value.empty() && (is_space(value.front()) || value.front() == ',')) value.remove_prefix(1);
-    std::string_view url = take_word(value);
-    bool ended = false;
-    while (!url.empty() && url.back() == ',') {
-      url.remove_suffix(1);
-      ended = true;
-    }
-    const std::string_view descriptor = ended ? std::string_view{} : trim(take_until(value, ','));
-    const std::string clean = url.empty() ? std::string{} : clean_url(url, base, false, false);
-    if (clean.empty() || clean.find(',') != std::string::npos) continue;
-    if (!std::all_of(descriptor.begin(), descriptor.end(), [](char c) { return is_alnum(c) || c == '.'; })) continue;
-    if (!out.empty()) out += ", ";
-    out += clean;
-    if (!descriptor.empty()) out.append(" ").append(descriptor);
-  }
-  return out;
-}
-
 bool listed(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     if (take_until(list, ' ') == word) return true;
   }
   return false;
 }
-
-constexpr std::string_view strict_urls[] = {"cite", "href", "poster", "src"};
-constexpr std::string_view classic_urls[] = {"action",     "background", "cite",   "data",     "dynsrc",
-                                             "formaction", "href",       "icon",   "longdesc", "lowsrc",
-                                             "poster",     "src",        "usemap", "vrml",     "ping"};
 
 class Sanitiser {
  public:
@@ -281,8 +241,10 @@ class Sanitiser {
   }
 
   // Policy classic keeps comments, as feedparser does: those that every reader ends at the same place and that no old
-  // browser takes for a condition.
+  // browser takes for a condition. In some elements there are none: what looks like one there is text to a browser, and
+  // an end tag inside of it ends the element.
   void comment(std::string_view whole) {
+    if (in_text_only_ > 0) return;
     const std::string_view inside = whole.substr(4, whole.size() < 7 ? 0 : whole.size() - 7);
     const bool odd = whole.size() < 7 || inside.starts_with('>') || inside.starts_with("->") ||
                      inside.find("--") != npos || inside.ends_with('-') || inside.find("[if") != npos ||
@@ -305,6 +267,7 @@ class Sanitiser {
     if (element == nullptr) return;
     if (element->is(drop_)) return drop(*element, token);
     if (!element->is(keep_)) return;
+    if (element->is(HtmlElement::text_only) && in_text_only_ > 0) return;
     if (element->is(HtmlElement::block)) end_implied(*element);
     if (open_.size() >= max_depth && !element->is(HtmlElement::empty)) {
       ++too_deep_[html_element_index(*element)];
@@ -327,6 +290,7 @@ class Sanitiser {
     } else if (opens) {
       open_.push_back(element);
       ++open_count_[html_element_index(*element)];
+      if (element->is(HtmlElement::text_only)) ++in_text_only_;
     }
   }
 
@@ -411,6 +375,7 @@ class Sanitiser {
   void close_top() {
     out().append("</").append(open_.back()->name).append(">");
     --open_count_[html_element_index(*open_.back())];
+    if (open_.back()->is(HtmlElement::text_only)) --in_text_only_;
     open_.pop_back();
     leave_base();
   }
@@ -421,15 +386,15 @@ class Sanitiser {
     HtmlAttributes source(token.attributes);
     for (std::size_t count = 0; source.next() && count < max_tag_attributes; ++count) {
       std::string name = lower(source.name().substr(0, 64));
-      const bool known = classic_
-                             ? is_classic_attribute(name)
-                             : name == "title" || name == "lang" || name == "dir" || listed(element.attributes, name);
+      const bool known = classic_ ? is_classic_attribute(name)
+                                  : name == "title" || name == "lang" || name == "dir" ||
+                                        listed(element.attributes, name) || (name == "class" && options_.keep_class);
       if (!known) continue;
       const bool twice = std::any_of(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept.first == name; });
       if (twice) continue;
       std::string value;
       append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
-      if (!attribute_value(name, value, source.has_value())) continue;
+      if (!clean_html_attribute(options_.policy, element, name, value, source.has_value(), base())) continue;
       kept_.emplace_back(std::move(name), std::move(value));
     }
     if (classic_) std::sort(kept_.begin(), kept_.end());
@@ -438,28 +403,6 @@ class Sanitiser {
       append_attribute_value(out(), value, classic_);
       out() += '"';
     }
-  }
-
-  // Makes a value fit to be kept; false when the attribute must go.
-  bool attribute_value(const std::string& name, std::string& value, bool has_value) const {
-    if (classic_ && name == "style") {
-      value = sanitise_style(value);
-      return !value.empty();
-    }
-    const bool url = classic_
-                         ? std::find(std::begin(classic_urls), std::end(classic_urls), name) != std::end(classic_urls)
-                         : std::find(std::begin(strict_urls), std::end(strict_urls), name) != std::end(strict_urls);
-    if (url) {
-      if (trim(value).empty() && classic_) return true;
-      value = clean_url(value, base(), name == "href", classic_);
-      return !value.empty() || (classic_ && name == "href");
-    }
-    if (name == "srcset") {
-      value = clean_srcset(value, base());
-      return !value.empty();
-    }
-    if (!has_value) value = classic_ ? name : "";
-    return true;
   }
 
   // Skips an element with all that is in it; what it embeds leaves a link (S2).
@@ -507,7 +450,7 @@ class Sanitiser {
       if (!iequals(source.name(), wanted)) continue;
       std::string value;
       append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
-      const std::string url = clean_url(value, base(), false, false);
+      const std::string url = clean_html_url(options_.policy, value, base(), false);
       if (url.empty() || out().size() + 12 * url.size() > limit_) return false;
       out() += "<a href=\"";
       append_attribute_value(out(), url, false);
@@ -529,6 +472,7 @@ class Sanitiser {
   std::vector<const HtmlElement*> open_;
   std::vector<std::pair<std::string, std::string>> kept_;
   std::vector<std::pair<std::size_t, std::string>> bases_;  // how many elements were open outside, and the base
+  std::size_t in_text_only_ = 0;                            // how many such elements are open
   std::array<std::uint32_t, max_html_elements> open_count_{}, too_deep_{};
 };
 

@@ -12,6 +12,7 @@ namespace feedmill {
 struct SanitiseOptions {
   HtmlPolicy policy = HtmlPolicy::strict;  ///< `raw` is no business of the sanitiser's: callers leave it out
   std::string_view base;                   ///< URLs in attributes resolve against it; "" if unknown
+  bool keep_class = false;                 ///< `strict` keeps `class` too; `classic` always does (SECURITY S4)
   bool xhtml = false;                      ///< element names may carry prefixes, CDATA sections are text
   std::size_t max_bytes = std::size_t{1} << 20;
 };

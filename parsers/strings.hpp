@@ -158,19 +158,39 @@ inline std::string fold_space(std::string_view text) {
   return out;
 }
 
+/// Which bytes of `word` are those of `pattern` (one byte repeated): the highest bit of each; exact up to the first.
+constexpr std::uint64_t equal_bytes(std::uint64_t word, std::uint64_t pattern) {
+  constexpr std::uint64_t ones = 0x0101010101010101;
+  const std::uint64_t differs = word ^ pattern;
+  return (differs - ones) & ~differs & (ones << 7);
+}
+
+/// Where `c` first is between `at` and `end`, `end` when nowhere: for what is near, where calling memchr costs more.
+inline const char* find_near(const char* at, const char* end, char c) {
+  if constexpr (std::endian::native == std::endian::little) {
+    const std::uint64_t pattern = 0x0101010101010101 * static_cast<unsigned char>(c);
+    for (; end - at >= 8; at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, at, 8);
+      const std::uint64_t found = equal_bytes(word, pattern);
+      if (found != 0) return at + std::countr_zero(found) / 8;
+    }
+  }
+  while (at < end && *at != c) ++at;
+  return at;
+}
+
 /// Copies from `from` until `stop` or the end and returns how much that was. `to` has room for 8 bytes more. Eight
 /// bytes at a time: where `stop` is near, as references are in escaped markup, this beats memchr and memcpy.
 inline std::size_t copy_until(char* to, std::string_view from, char stop) {
   std::size_t at = 0;
   if constexpr (std::endian::native == std::endian::little) {
-    constexpr std::uint64_t ones = 0x0101010101010101;
-    const std::uint64_t pattern = ones * static_cast<unsigned char>(stop);
+    const std::uint64_t pattern = 0x0101010101010101 * static_cast<unsigned char>(stop);
     for (; at + 8 <= from.size(); at += 8) {
       std::uint64_t word = 0;
       std::memcpy(&word, from.data() + at, 8);
       std::memcpy(to + at, &word, 8);
-      const std::uint64_t differs = word ^ pattern;
-      const std::uint64_t found = (differs - ones) & ~differs & (ones << 7);
+      const std::uint64_t found = equal_bytes(word, pattern);
       if (found != 0) return at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
     }
   }
@@ -180,7 +200,7 @@ inline std::size_t copy_until(char* to, std::string_view from, char stop) {
 
 /// Line ends and tabs, with the spaces around them, become one space (SECURITY X4); other space stays.
 inline void fold_lines(std::string& text) {
-  constexpr ByteSet line_ends("\n\t\r");
+  static constexpr ByteSet line_ends("\n\t\r");
   if (line_ends.find_in(text) == std::string_view::npos) return;
   std::string out;
   out.reserve(text.size());

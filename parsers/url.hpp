@@ -22,7 +22,8 @@ std::string_view url_scheme(std::string_view url);
 std::string resolve_url(std::string_view base, std::string_view reference);
 
 /// Whether a URL may be stored or linked to at all: relative, or of a scheme known to be inert (http, https, ftp,
-/// mailto, tel, magnet …). `javascript:`, `data:`, `vbscript:`, `file:` and unknown ones are not.
+/// mailto, tel, magnet …). `javascript:`, `data:`, `vbscript:`, `file:`, unknown ones and whatever else stands before a
+/// colon in the first path segment are not.
 bool is_safe_url(std::string_view url);
 
 /// resolve_url when the result is safe, else "". An empty reference is no URL.

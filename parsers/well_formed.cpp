@@ -270,24 +270,26 @@ class Checker {
     return true;
   }
 
+  const char* find_bracket(const char* from) const {
+    const void* found = std::memchr(from, ']', static_cast<std::size_t>(end_ - from));
+    return found == nullptr ? end_ : static_cast<const char*>(found);
+  }
+
   bool text() {
     const void* found = std::memchr(at_, '<', left());
     const char* stop = found == nullptr ? end_ : static_cast<const char*>(found);
     const char* start = at_;
-    while (at_ < stop) {
-      const void* amp = std::memchr(at_, '&', static_cast<std::size_t>(stop - at_));
-      if (amp == nullptr) break;
-      at_ = static_cast<const char*>(amp);
+    const void* amp = std::memchr(at_, '&', static_cast<std::size_t>(stop - at_));
+    for (at_ = amp == nullptr ? stop : static_cast<const char*>(amp); at_ < stop;) {
       if (!reference()) return false;
+      at_ = find_near(at_, stop, '&');  // where one is, the next is near: escaped markup
     }
     if (at_ > stop) return malformed("\"&\" that begins no reference");
     at_ = start;
-    while (at_ < stop) {
-      const void* bracket = std::memchr(at_, ']', static_cast<std::size_t>(stop - at_));
-      if (bracket == nullptr) break;
-      at_ = static_cast<const char*>(bracket);
+    if (next_bracket_ < start) next_bracket_ = find_bracket(start);
+    for (; next_bracket_ < stop; next_bracket_ = find_bracket(next_bracket_ + 1)) {
+      at_ = next_bracket_;
       if (starts("]]>")) return malformed("\"]]>\" outside a CDATA section");
-      ++at_;
     }
     at_ = stop;
     return true;
@@ -471,6 +473,7 @@ class Checker {
   std::string_view text_;
   const char* end_;
   const char* at_;
+  const char* next_bracket_ = text_.data();  // no "]" is between the text last checked and there
   WellFormedness result_;
   bool external_ = false, standalone_ = false;
   std::size_t elements_ = 0, last_found_ = 0;

@@ -33,7 +33,11 @@ std::size_t tag_end(std::string_view text, std::size_t at) {
 }  // namespace
 
 XmlDocument::XmlDocument(std::string_view text, std::string buffer, std::vector<DeclaredEntity> entities, bool mojibake)
-    : text_(text), entities_(std::move(entities)), buffer_(std::move(buffer)), mojibake_(mojibake) {
+    : text_(text),
+      entities_(std::move(entities)),
+      expansion_left_(text.size() + 65536),
+      buffer_(std::move(buffer)),
+      mojibake_(mojibake) {
   if (!tree_.load_buffer_inplace(buffer_.data(), buffer_.size(), parse_options, pugi::encoding_utf8) &&
       !tree_.first_child()) {
     return;
@@ -130,6 +134,8 @@ std::size_t XmlDocument::decode_other(std::string& out, std::string_view text, b
     if (reference.code != 0) append_utf8(out, reference.code);
     latin = latin || (reference.code >= 0x80 && reference.code < 0x100);
   } else if (const DeclaredEntity* declared = entities_.empty() ? nullptr : find_entity(reference.name)) {
+    if (declared->value.size() > expansion_left_) return 0;  // a bomb: what is left stays as written (SECURITY T13)
+    expansion_left_ -= declared->value.size();
     append_decoded(out, declared->value);
   } else if (!reference.value.empty()) {
     out = reference.value;
@@ -154,12 +160,13 @@ std::string XmlDocument::own_text(pugi::xml_node element) const {
   std::string out;
   bool latin = mojibake_;
   for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
+    // Space in front is not copied: it would have to be moved away.
+    const char* raw = child.value();
+    while (out.empty() && is_space(*raw)) ++raw;
     if (child.type() == pugi::node_pcdata) {
-      const std::string_view raw = child.value();
-      out.reserve(out.size() + raw.size());
       latin |= append_text(out, raw);
     } else if (child.type() == pugi::node_cdata) {
-      out += child.value();
+      out += raw;
     }
   }
   trim_in_place(out);

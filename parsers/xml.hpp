@@ -111,6 +111,7 @@ class XmlDocument {
 
   std::string_view text_;
   std::vector<DeclaredEntity> entities_;
+  mutable std::size_t expansion_left_;  // how much text declared entities may still bring in
   std::string buffer_;
   bool mojibake_;
   pugi::xml_document tree_;

@@ -7,61 +7,53 @@
 #include <string_view>
 #include <unordered_set>
 
-#include <boost/json.hpp>
 #include <xxhash.h>
 
-#include "storage/fields.hpp"
+#include "parsers/document_json.hpp"
+#include "parsers/entry_values.hpp"
+#include "parsers/limits.hpp"
 
 namespace feedmill {
 namespace {
 
-namespace json = boost::json;
-
-// SECURITY §3.
-constexpr std::size_t max_title = 8U << 10U, max_author = 1U << 10U, max_summary = 64U << 10U, max_content = 1U << 20U;
-constexpr std::size_t max_url = 2048, max_extensions = 256U << 10U;
-
-/// The longest start of `text` that ends with a whole character within `cap`, and outside a tag if it is markup.
-std::string_view cut(std::string_view text, std::size_t cap, bool markup) {
-  if (text.size() <= cap) return text;
-  std::size_t end = cut_text(text, cap).size();
-  if (markup) {
-    const std::string_view head = text.substr(0, end);
-    const auto open = head.rfind('<'), close = head.rfind('>');
-    if (open != std::string_view::npos && (close == std::string_view::npos || close < open)) end = open;
-    const auto reference = text.substr(0, end).rfind('&');
-    if (reference != std::string_view::npos &&
-        text.substr(reference, end - reference).find(';') == std::string_view::npos && end - reference < 32) {
-      end = reference;
-    }
-  }
-  return text.substr(0, end);
-}
-
-/// Collects the fields of one entry.
+/// Collects the fields of one entry, within the cap on all of them together.
 class Collector {
  public:
-  void add(const char* name, std::string_view value, std::size_t cap, bool markup = false) {
-    if (value.empty()) return;
-    const std::string_view kept = cut(value, cap, markup);
-    if (kept.size() < value.size()) {
-      if (!truncated_.empty()) truncated_ += ' ';
-      truncated_ += name;
-    }
-    if (!kept.empty()) fields_.emplace_back(name, kept);
+  explicit Collector(std::string_view truncated) : truncated_(truncated) {}
+
+  void add(const char* name, std::string_view value) {
+    if (!value.empty()) fields_.emplace_back(name, value);
   }
-  void add_url(const char* name, std::string_view url) {
-    if (!url.empty() && url.size() <= max_url) fields_.emplace_back(name, url);
-  }
-  void add_json(const char* name, const json::value& value) {
-    std::string text = json::serialize(value);
-    if (text.size() <= max_extensions)
+  void add_json(const char* name, std::string text) {
+    if (text.size() > limits::json) {
+      cut(name);
+    } else if (!text.empty()) {
       fields_.emplace_back(name, std::move(text));
-    else
-      add("truncated_json", name, max_url);
+    }
   }
+  void cut(std::string_view name) {
+    for (std::size_t at = truncated_.find(name); at != std::string::npos; at = truncated_.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      if ((at == 0 || truncated_[at - 1] == ' ') && (end == truncated_.size() || truncated_[end] == ' ')) return;
+    }
+    if (!truncated_.empty()) truncated_ += ' ';
+    truncated_ += name;
+  }
+
   Fields take() {
-    if (!truncated_.empty()) fields_.emplace_back("truncated", truncated_);
+    // The texts alone stay below the cap; the lists go first whose loss readers notice least.
+    std::size_t total = 0;
+    for (const auto& [name, value] : fields_) total += name.size() + value.size();
+    for (const std::string_view name : {"extensions", "media", "categories", "authors", "enclosures"}) {
+      if (total <= limits::entry) break;
+      const auto found =
+          std::find_if(fields_.begin(), fields_.end(), [&](const auto& field) { return field.first == name; });
+      if (found == fields_.end()) continue;
+      total -= found->second.size();
+      fields_.erase(found);
+      cut(name);
+    }
+    add("truncated", truncated_);
     std::sort(fields_.begin(), fields_.end());
     return std::move(fields_);
   }
@@ -70,151 +62,6 @@ class Collector {
   Fields fields_;
   std::string truncated_;
 };
-
-bool is_markup(std::string_view type) {
-  return type == "text/html" || type == "application/xhtml+xml";
-}
-
-void put(json::object& object, const char* name, const std::string& value) {
-  if (!value.empty()) object[name] = value;
-}
-
-json::object attributes(const Media::Attributes& list) {
-  json::object object;
-  for (const auto& [name, value] : list) object[name] = value;
-  return object;
-}
-
-json::array attribute_lists(const std::vector<Media::Attributes>& lists) {
-  json::array array;
-  for (const auto& list : lists) array.push_back(attributes(list));
-  return array;
-}
-
-json::value media_json(const Media& media) {
-  json::object object;
-  if (!media.content.empty()) object["content"] = attribute_lists(media.content);
-  if (!media.thumbnails.empty()) object["thumbnails"] = attribute_lists(media.thumbnails);
-  if (!media.credits.empty()) object["credits"] = attribute_lists(media.credits);
-  if (!media.peer_links.empty()) object["peer_links"] = attribute_lists(media.peer_links);
-  for (const auto& [name, list] : {std::pair{"rating", &media.rating}, std::pair{"license", &media.license},
-                                   std::pair{"restriction", &media.restriction}, std::pair{"player", &media.player},
-                                   std::pair{"community", &media.community}}) {
-    if (!list->empty()) object[name] = attributes(*list);
-  }
-  put(object, "title", media.title);
-  put(object, "description", media.description);
-  return object;
-}
-
-json::value itunes_json(const Itunes& itunes) {
-  json::object object;
-  put(object, "author", itunes.author);
-  put(object, "title", itunes.title);
-  put(object, "subtitle", itunes.subtitle);
-  put(object, "summary", itunes.summary);
-  put(object, "image", itunes.image);
-  put(object, "episode_type", itunes.episode_type);
-  if (itunes.duration) object["duration"] = *itunes.duration;
-  if (itunes.episode) object["episode"] = *itunes.episode;
-  if (itunes.season) object["season"] = *itunes.season;
-  if (itunes.explicit_ != Itunes::Explicit::absent) object["explicit"] = itunes.explicit_ == Itunes::Explicit::yes;
-  return object;
-}
-
-json::value element_json(const Element& element, int depth = 0);
-
-/// {name: [{value, attrs, children}]}, as the parse contract has it. Elements nest a few levels: parsers/ caps them.
-json::object elements_json(const std::vector<Element>& elements, int depth) {
-  json::object names;
-  for (const Element& element : elements) {
-    json::value& list = names[element.name];
-    if (!list.is_array()) list.emplace_array();
-    list.get_array().push_back(element_json(element, depth));
-  }
-  return names;
-}
-
-json::value element_json(const Element& element, int depth) {
-  json::object object;
-  put(object, "value", element.value);
-  if (!element.attributes.empty()) object["attrs"] = attributes(element.attributes);
-  if (!element.children.empty() && depth < 8) object["children"] = elements_json(element.children, depth + 1);
-  return object;
-}
-
-json::value extensions_json(const Entry& entry) {
-  json::object prefixes;
-  for (const Element& element : entry.extensions) {
-    json::value& names = prefixes[element.prefix];
-    if (!names.is_object()) names.emplace_object();
-    json::value& list = names.get_object()[element.name];
-    if (!list.is_array()) list.emplace_array();
-    list.get_array().push_back(element_json(element));
-  }
-  if (entry.itunes) prefixes["itunes"] = itunes_json(*entry.itunes);
-  if (entry.geo) {
-    json::object geo;
-    put(geo, "type", entry.geo->type);
-    boost::system::error_code bad;
-    json::value coordinates = json::parse(entry.geo->coordinates, bad);
-    if (!bad) geo["coordinates"] = std::move(coordinates);
-    if (!geo.empty()) prefixes["geo"] = std::move(geo);
-  }
-  return prefixes;
-}
-
-json::value authors_json(const std::vector<Person>& authors) {
-  json::array array;
-  for (const Person& person : authors) {
-    json::object object;
-    put(object, "name", person.name);
-    put(object, "email", person.email);
-    put(object, "uri", person.uri);
-    array.push_back(std::move(object));
-  }
-  return array;
-}
-
-json::value categories_json(const std::vector<Category>& categories) {
-  json::array array;
-  for (const Category& category : categories) {
-    if (array.size() == 64) break;
-    json::object object;
-    put(object, "term", category.term);
-    put(object, "scheme", category.scheme);
-    put(object, "label", category.label);
-    array.push_back(std::move(object));
-  }
-  return array;
-}
-
-json::value enclosures_json(const std::vector<Enclosure>& enclosures) {
-  json::array array;
-  for (const Enclosure& enclosure : enclosures) {
-    if (array.size() == 32) break;
-    if (enclosure.url.empty() || enclosure.url.size() > max_url) continue;
-    json::object object;
-    put(object, "url", enclosure.url);
-    put(object, "type", enclosure.type);
-    put(object, "title", enclosure.title);
-    if (enclosure.length) object["length"] = *enclosure.length;
-    if (enclosure.duration) object["duration"] = *enclosure.duration;
-    array.push_back(std::move(object));
-  }
-  return array;
-}
-
-/// The content a reader shows: the first with markup, else the first with text.
-const Content* best_content(const Entry& entry) {
-  const Content* best = nullptr;
-  for (const Content& content : entry.content) {
-    if (content.value.empty()) continue;
-    if (is_markup(content.type)) return &content;
-    if (best == nullptr) best = &content;
-  }
-  return best;
-}
 
 std::string rfc3339(const Date& date) {
   if (!date.time) return {};
@@ -264,25 +111,32 @@ std::string reader_digest(const Fields& fields) {
 }
 
 EntryRecord entry_record(const Entry& entry) {
-  Collector fields;
-  fields.add("title", entry.title.value, max_title, is_markup(entry.title.type));
-  if (!entry.title.value.empty() && entry.title.type != "text/plain") fields.add("title_type", entry.title.type, 128);
-  fields.add_url("link", entry.link);
-  fields.add("author", entry.author, max_author);
-  fields.add("summary", entry.summary.value, max_summary, is_markup(entry.summary.type));
-  if (const Content* content = best_content(entry)) {
-    fields.add("content", content->value, max_content, is_markup(content->type));
-    fields.add("content_type", content->type, 128);
+  Collector fields(entry.truncated);
+  fields.add("title", entry.title.value);
+  if (!entry.title.value.empty() && entry.title.type != "text/plain") fields.add("title_type", entry.title.type);
+  fields.add("link", entry.link);
+  fields.add("canonical_url", canonical_address(entry));
+  fields.add("author", entry.author);
+  fields.add("summary", entry.summary.value);
+  if (!entry.summary.value.empty() && entry.summary.type != "text/plain")
+    fields.add("summary_type", entry.summary.type);
+  const Content* const content = best_content(entry);
+  if (content != nullptr) {
+    fields.add("content", content->value);
+    fields.add("content_type", content->type);
   }
-  fields.add("date_published", rfc3339(entry.published), 64);
-  fields.add("date_updated", rfc3339(entry.updated), 64);
-  fields.add("language", entry.language, 64);
-  fields.add_url("comments", entry.comments);
-  if (!entry.authors.empty()) fields.add_json("authors", authors_json(entry.authors));
+  fields.add("summary_text", summary_text(entry));
+  fields.add("date_published", rfc3339(entry.published));
+  fields.add("date_updated", rfc3339(entry.updated));
+  fields.add("language", entry.language);
+  fields.add("comments", entry.comments);
+  if (!entry.authors.empty()) fields.add_json("authors", people_json(entry.authors));
   if (!entry.categories.empty()) fields.add_json("categories", categories_json(entry.categories));
   if (!entry.enclosures.empty()) fields.add_json("enclosures", enclosures_json(entry.enclosures));
   if (entry.media) fields.add_json("media", media_json(*entry.media));
-  if (!entry.extensions.empty() || entry.itunes || entry.geo) fields.add_json("extensions", extensions_json(entry));
+  bool cut = false;
+  fields.add_json("extensions", extensions_json(entry, limits::json, cut));
+  if (cut) fields.cut("extensions");
 
   EntryRecord record;
   record.guid = entry.guid;

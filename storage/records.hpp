@@ -32,17 +32,45 @@ struct StoreError {
   std::string detail;
 };
 
+/// A permanent redirect that is not believed yet (HTTP R5).
+struct Probation {
+  std::string to;            ///< URL it leads to, "" = none
+  int sightings = 0;         ///< polls in a row that it led there, and the document's own word once (R9)
+  Milliseconds since{};      ///< first of them
+  bool same_feed = false;    ///< at the first of them the document was this feed's
+  bool by_document = false;  ///< itunes:new-feed-url has been counted
+
+  bool operator==(const Probation&) const = default;
+};
+
+/// A change of the URL that is requested for a feed (HTTP R8).
+struct Move {
+  Milliseconds at{};
+  std::string from, to;
+
+  bool operator==(const Move&) const = default;
+};
+
 /// What the worker remembers about a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3).
 /// Scripts look at `state` alone; the rest is opaque to them.
 struct FeedState {
   std::string state = "new";  ///< new healthy degraded failing blocked gone quarantined paused (HTTP §4)
   Milliseconds state_since{};
-  std::string fetch_url;  ///< requested in place of feed_url after a move, "" otherwise (HTTP R8)
+  std::string fetch_url;    ///< requested in place of feed_url after a move, "" otherwise (HTTP R8)
+  Probation moving;         ///< where it may be moving to
+  std::vector<Move> moves;  ///< newest last, the newest 8
+  std::string no_move_to;   ///< URL it never moves to by itself: another feed's (HTTP R7), or its operator's undoing
 
   std::string etag, last_modified;   ///< byte-exact (HTTP P1)
   std::string validators_url;        ///< the URL that sent them, "" when it is the one requested (HTTP P3)
   std::string wire_hash, body_hash;  ///< XXH3-128 in hex of the stored document as received and decoded (HTTP P5)
   std::uint64_t wire_bytes = 0, body_bytes = 0;  ///< sizes of that document
+  std::string refused_hash;           ///< wire hash of the last document that could not be read (HTTP §4) …
+  std::string refused_reason;         ///< … why, HTTP §11 …
+  std::string refused_by;             ///< … and by which version: another one tries again
+  Milliseconds not_modified_since{};  ///< first 304 of those in a row, 0 when the last answer was none (HTTP P5)
+  Milliseconds last_probe{};          ///< last request without validators on purpose
+  bool validators_broken = false;     ///< a probe found what a 304 had denied
 
   int last_status = 0;       ///< of the last answer, 0 when there was none
   std::string last_outcome;  ///< "" before the first refresh
@@ -52,13 +80,21 @@ struct FeedState {
   Milliseconds last_success{};
   int failures = 0;  ///< in a row, of one group of answers (HTTP §4)
   std::string failure_group;
-  Milliseconds failing_since{};
+  Milliseconds failing_since{};  ///< first failure since the last success
+  Milliseconds group_since{};    ///< first failure of this group in a row
+
+  std::uint32_t quarantines = 0;  ///< in a row, written by the scripts (SECURITY Q2)
+  Milliseconds quarantined_at{};  ///< first of them
+  std::uint32_t strikes = 0;      ///< attempts that nobody came back from; the one under way counts (SECURITY Q1)
 
   double new_per_week = 0;  ///< S of HTTP §3
   Milliseconds last_new{};  ///< when an entry was last created
   Milliseconds imported{};  ///< first successful read, 0 before
   std::uint64_t polls = 0, polls_not_modified = 0, polls_same_body = 0, polls_unconditional = 0, polls_failed = 0,
                 polls_with_new = 0, total_wire_bytes = 0, total_body_bytes = 0, total_new = 0;
+  /// polls_unconditional by reason (HTTP P4): first fetch, no validators known, they belong to another URL, probe.
+  std::uint64_t unconditional_first = 0, unconditional_none = 0, unconditional_target = 0, unconditional_probe = 0;
+  std::uint64_t early_polls = 0;  ///< before their time; always 0 (HTTP N2)
 
   std::string won;            ///< code that fixed the due time (HTTP §11)
   std::string why;            ///< JSON array of its inputs: [{"code":…,"s":…,"from":…}]
@@ -76,6 +112,10 @@ struct Claim {
   Milliseconds due{};  ///< when it was due
   Milliseconds now{};  ///< Redis' time of the claim
   FeedState state;
+  bool alone = false;             ///< the one feed of this worker that a worker has died of (SECURITY Q2)
+  Milliseconds host_served_at{};  ///< when its host last answered 200, to the day; 0 = not within 7 days
+  bool host_identity = false;     ///< its host fails at content codings (HTTP §4)
+  bool host_http1 = false;        ///< its host fails at HTTP/2 (HTTP P20)
 };
 
 /// What one claim call brought.
@@ -84,15 +124,17 @@ struct ClaimBatch {
   struct Deferred {
     std::string feed_url;
     Milliseconds due{};
+    std::string code;  ///< host_spacing, host_backoff, quarantine (HTTP §11)
   };
-  std::vector<Deferred> deferred;        ///< put off by the host's gate (HTTP H1)
+  std::vector<Deferred> deferred;        ///< put off by the host's gate (HTTP H1), or in line to be alone (SECURITY Q2)
+  std::vector<Deferred> quarantined;     ///< have killed three workers, each time alone (SECURITY Q2)
   std::vector<std::string> refused;      ///< put off for a day: the key of their state is no hash (RELIABILITY §6)
   Milliseconds now{};                    ///< Redis' time
   std::optional<Milliseconds> next_due;  ///< earliest due time left in the schedule
   bool exhausted = false;                ///< every feed that was due was looked at
 };
 
-/// Settings of the host gate that travel with each claim call (HTTP H1; per-host overrides are the store's).
+/// Settings of the host gate that travel with each claim call (HTTP H1), for hosts without settings of their own.
 struct HostLimits {
   std::uint32_t concurrency = 1;
   Milliseconds spacing{1000};
@@ -139,12 +181,28 @@ struct FeedSignal {
   std::string changed;  ///< JSON object of {field: [old, new]}, "" when not a modification
 };
 
+/// Adds a move to the feed's history, which stays bounded.
+void remember_move(FeedState& state, const Move& move);
+/// feed_moved{from,to}
+FeedSignal moved_signal(const Move& move);
+
 struct Retention {
   std::uint64_t entries = 50;  ///< newest kept
   std::uint64_t listed = 0;    ///< what the current document lists: kept too, up to hard_cap, unless strict
   std::uint64_t hard_cap = 2000;
   bool strict = false;
   Milliseconds grace{std::chrono::hours(24 * 7)};  ///< tombstones after the guid left the document
+};
+
+/// What an answer says of its host, for all feeds of it (HTTP H3–H5).
+struct HostAnswer {
+  enum class Is { silent, served, refused };
+  Is is = Is::silent;       ///< silent: no answer, or one that says nothing of the host's patience
+  std::string host;         ///< who answered, "" = whom the claim asked first
+  std::string cause;        ///< refused: rate_limited, unavailable, forbidden
+  Milliseconds retry_at{};  ///< refused: until when its Retry-After holds, 0 = none
+  bool document = false;    ///< it was a 200
+  bool needs_identity = false, needs_http1 = false;  ///< to be remembered for 7 days (HTTP §4, P20)
 };
 
 /// The one atomic write at the end of a refresh (RELIABILITY L4).
@@ -159,6 +217,8 @@ struct Commit {
   std::vector<FeedSignal> signals;
   std::vector<std::string> tombs_left, tombs_back;
   Retention retention;
+  HostAnswer host;
+  std::string move_to;  ///< state.fetch_url when this refresh moves the feed, "" otherwise; not done when it is a feed
 };
 
 struct Committed {
@@ -166,6 +226,10 @@ struct Committed {
   Result result{};
   std::uint32_t created = 0, modified = 0, trimmed = 0, tombstoned = 0;
   std::uint32_t signals = 0;  ///< stream records written, internal ones included
+  enum class Host { unchanged, closed, opened };
+  Host host = Host::unchanged;  ///< what became of the back-off of the host that answered (HTTP H4, H5)
+  Milliseconds host_until{};    ///< closed: until then
+  bool move_taken = false;      ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
 };
 
 /// A feed to register.
@@ -212,6 +276,7 @@ struct Wake {
     due,        ///< it is due at `at`
     noted,      ///< it is being refreshed; it will be due again right after
     too_early,  ///< the manual floor or a Retry-After holds until `at`
+    paused,     ///< only `resume` brings it back
     unknown     ///< no such feed
   };
   Result result{};
@@ -229,6 +294,66 @@ struct StreamFigures {
     std::optional<Milliseconds> oldest;  ///< when the oldest of them was written
   };
   std::vector<Group> groups;
+};
+
+/// What the fleet knows of a host: hash state:host:<host> (HTTP §6). All zero when it was not asked of late.
+struct HostState {
+  Milliseconds last_start{};  ///< of the last request
+  Milliseconds tail{};        ///< up to where starts are reserved
+  Milliseconds not_before{};  ///< end of its back-off
+  std::uint32_t in_flight = 0;
+  Fields other;  ///< further fields as they stand
+
+  bool operator==(const HostState&) const = default;
+};
+
+/// What the server itself is like, for `doctor`.
+struct ServerFacts {
+  std::string server;  ///< "redis 7.0.15"
+  std::string role;    ///< "master", "slave"
+  std::string policy;  ///< maxmemory-policy
+  bool append_only = false;
+  std::uint64_t used_memory = 0, max_memory = 0;  ///< bytes; 0 = no limit
+  std::string last_save;                          ///< "ok" unless the last write to disk failed
+  Milliseconds now{};                             ///< its clock
+  std::string write_error;                        ///< why a key could not be written, "" when it could
+};
+
+/// What became of a wish to pause a feed.
+enum class Paused { paused, already, unknown };
+
+/// What became of a wish to let a paused feed go on.
+struct Resumed {
+  enum class Result { resumed, running, unknown };  ///< running: it was not paused
+  Result result{};
+  Milliseconds due{};
+};
+
+/// A feed to let go on, so long from now at the earliest.
+struct ResumedFeed {
+  std::string feed_url;
+  Milliseconds after{};
+};
+
+/// What became of a change of a feed's settings.
+enum class SettingsChange { done, outdated, unknown };
+
+/// What an operator set for one host (HTTP H7); absent: as HostLimits say.
+struct HostSettings {
+  std::string host;
+  std::optional<std::uint32_t> concurrency;
+  std::optional<Milliseconds> spacing, min_interval;
+  std::string group;  ///< hosts of one group share a gate; "" = alone
+};
+
+/// What became of a wish to move a feed (HTTP R8).
+enum class MoveResult {
+  moved,
+  same,     ///< that is what is requested already
+  unknown,  ///< no such feed
+  taken,    ///< the new URL is a feed of its own
+  nothing,  ///< undo: it was not moved within 90 days
+  busy      ///< somebody else moved it at the same time: look and try again
 };
 
 /// Figures of the whole store, for gauges and `stats`.

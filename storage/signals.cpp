@@ -71,12 +71,15 @@ std::string post_signal(const Commit& commit, const EntryWrite& write, std::int6
   close_object(data);
   append_member(out, "data", data);
   if (!created) {
-    static constexpr std::array internal{"rev", "last_changed", "truncated"};
-    Fields now = write.set;
-    std::erase_if(now, [](const auto& field) {
+    // Not told: the worker's own fields, and what follows from others.
+    static constexpr std::array internal{"canonical_url", "last_changed", "rev", "summary_text", "truncated"};
+    const auto is_internal = [](const auto& field) {
       return std::find(internal.begin(), internal.end(), field.first) != internal.end();
-    });
-    append_member(out, "changed", changes_json(write.old, now));
+    };
+    Fields old = write.old, now = write.set;
+    std::erase_if(old, is_internal);
+    std::erase_if(now, is_internal);
+    append_member(out, "changed", changes_json(old, now));
   }
   close_object(out);
   return out;

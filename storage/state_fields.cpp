@@ -68,6 +68,37 @@ class Unpacked {
   std::string_view rest_;
 };
 
+/// "<sightings> <since ms> <same feed> <by document> <URL>"
+std::string probation_text(const Probation& moving) {
+  if (moving.to.empty()) return "";
+  return Packed()
+      .add(moving.sightings)
+      .add(moving.since)
+      .add(moving.same_feed ? 1 : 0)
+      .add(moving.by_document ? 1 : 0)
+      .add(moving.to)
+      .take();
+}
+
+Probation read_probation(const std::string& text) {
+  Probation moving;
+  int same_feed = 0, by_document = 0;
+  Unpacked(text).take(moving.sightings).take(moving.since).take(same_feed).take(by_document).take(moving.to);
+  moving.same_feed = same_feed != 0;
+  moving.by_document = by_document != 0;
+  return moving;
+}
+
+std::vector<Move> read_moves(const std::string& text) {
+  std::vector<Move> moves;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    Move& move = moves.emplace_back();
+    Unpacked(line).take(move.at).take(move.from).take(move.to);
+  }
+  return moves;
+}
+
 std::string number_or_nothing(Milliseconds time) {
   return time.count() == 0 ? "" : std::to_string(time.count());
 }
@@ -80,21 +111,40 @@ Milliseconds read_time(const std::string& text) {
 
 }  // namespace
 
+std::string moves_text(const std::vector<Move>& moves) {
+  std::string text;
+  for (const Move& move : moves) text += Packed().add(move.at).add(move.from).add(move.to).take() + "\n";
+  return text;
+}
+
 Fields state_fields(const FeedState& s) {
   const bool ever = s.last_at.count() != 0;
   return {
       {"state", s.state},
       {"fetch_url", s.fetch_url},
+      {"moving", probation_text(s.moving)},
+      {"moves", moves_text(s.moves)},
+      {"no_move_to", s.no_move_to},
       {"etag", s.etag},
       {"last_modified", s.last_modified},
       {"validators_url", s.validators_url},
       {"hashes", s.wire_hash + s.body_hash},  // 32 hex digits each
       {"sizes", s.wire_bytes == 0 ? "" : Packed().add(s.wire_bytes).add(s.body_bytes).take()},
+      {"refused",
+       s.refused_hash.empty() ? "" : Packed().add(s.refused_hash).add(s.refused_reason).add(s.refused_by).take()},
+      {"probe", s.not_modified_since.count() == 0 && s.last_probe.count() == 0
+                    ? ""
+                    : Packed().add(s.not_modified_since).add(s.last_probe).add(s.validators_broken ? 1 : 0).take()},
       {"last", ever ? Packed().add(s.last_status).add(s.last_outcome).add(s.last_error).take() : ""},
       {"last_detail", s.last_detail},
       {"last_at", number_or_nothing(s.last_at)},
       {"times", Packed().add(s.state_since).add(s.last_success).add(s.last_new).add(s.imported).take()},
-      {"failures", s.failures == 0 ? "" : Packed().add(s.failures).add(s.failure_group).add(s.failing_since).take()},
+      {"failures", s.failures == 0
+                       ? ""
+                       : Packed().add(s.failures).add(s.failure_group).add(s.failing_since).add(s.group_since).take()},
+      {"quarantines", s.quarantines == 0 ? "" : std::to_string(s.quarantines)},
+      {"quarantined_at", number_or_nothing(s.quarantined_at)},
+      {"strikes", s.strikes == 0 ? "" : std::to_string(s.strikes)},
       {"rate", ever ? Packed().add(s.new_per_week).take() : ""},
       {"counts", ever ? Packed()
                             .add(s.polls)
@@ -106,6 +156,11 @@ Fields state_fields(const FeedState& s) {
                             .add(s.total_wire_bytes)
                             .add(s.total_body_bytes)
                             .add(s.total_new)
+                            .add(s.unconditional_first)
+                            .add(s.unconditional_none)
+                            .add(s.unconditional_target)
+                            .add(s.unconditional_probe)
+                            .add(s.early_polls)
                             .take()
                       : ""},
       {"won", s.won},
@@ -131,6 +186,12 @@ FeedState read_state(const Fields& fields) {
       s.state = value;
     else if (name == "fetch_url")
       s.fetch_url = value;
+    else if (name == "moving")
+      s.moving = read_probation(value);
+    else if (name == "moves")
+      s.moves = read_moves(value);
+    else if (name == "no_move_to")
+      s.no_move_to = value;
     else if (name == "etag")
       s.etag = value;
     else if (name == "last_modified")
@@ -142,7 +203,13 @@ FeedState read_state(const Fields& fields) {
       s.body_hash = value.size() > 32 ? value.substr(32) : "";
     } else if (name == "sizes")
       Unpacked(value).take(s.wire_bytes).take(s.body_bytes);
-    else if (name == "last")
+    else if (name == "refused")
+      Unpacked(value).take(s.refused_hash).take(s.refused_reason).take(s.refused_by);
+    else if (name == "probe") {
+      int broken = 0;
+      Unpacked(value).take(s.not_modified_since).take(s.last_probe).take(broken);
+      s.validators_broken = broken != 0;
+    } else if (name == "last")
       Unpacked(value).take(s.last_status).take(s.last_outcome).take(s.last_error);
     else if (name == "last_detail")
       s.last_detail = value;
@@ -151,7 +218,13 @@ FeedState read_state(const Fields& fields) {
     else if (name == "times")
       Unpacked(value).take(s.state_since).take(s.last_success).take(s.last_new).take(s.imported);
     else if (name == "failures")
-      Unpacked(value).take(s.failures).take(s.failure_group).take(s.failing_since);
+      Unpacked(value).take(s.failures).take(s.failure_group).take(s.failing_since).take(s.group_since);
+    else if (name == "quarantines")
+      Unpacked(value).take(s.quarantines);
+    else if (name == "quarantined_at")
+      s.quarantined_at = read_time(value);
+    else if (name == "strikes")
+      Unpacked(value).take(s.strikes);
     else if (name == "rate")
       Unpacked(value).take(s.new_per_week);
     else if (name == "counts") {
@@ -164,7 +237,12 @@ FeedState read_state(const Fields& fields) {
           .take(s.polls_with_new)
           .take(s.total_wire_bytes)
           .take(s.total_body_bytes)
-          .take(s.total_new);
+          .take(s.total_new)
+          .take(s.unconditional_first)
+          .take(s.unconditional_none)
+          .take(s.unconditional_target)
+          .take(s.unconditional_probe)
+          .take(s.early_polls);
     } else if (name == "won")
       s.won = value;
     else if (name == "why")
@@ -176,6 +254,7 @@ FeedState read_state(const Fields& fields) {
     else if (name == "settings")
       s.settings = value;
   }
+  if (s.state == "quarantined") s.state_since = std::max(s.state_since, s.quarantined_at);  // scripts do not pack
   return s;
 }
 

@@ -9,6 +9,9 @@ namespace feedmill {
 /// All fields, those without a value included as "" (which removes them).
 Fields state_fields(const FeedState& state);
 
+/// The field `moves`.
+std::string moves_text(const std::vector<Move>& moves);
+
 /// Only the fields in which `state` differs from `before`.
 Fields changed_state_fields(const FeedState& before, const FeedState& state);
 

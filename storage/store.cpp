@@ -34,15 +34,25 @@ constexpr std::array script_texts{&scripts::add,
                                   &scripts::deliver_notices,
                                   &scripts::deliver_posts,
                                   &scripts::groups,
+                                  &scripts::hosts,
                                   &scripts::look_up,
+                                  &scripts::move,
                                   &scripts::notify_edit,
+                                  &scripts::pause,
                                   &scripts::release,
                                   &scripts::remove,
+                                  &scripts::resume,
+                                  &scripts::settings,
+                                  &scripts::slot,
                                   &scripts::unspread,
                                   &scripts::wake,
                                   &scripts::watch};
 
-/// The value of `name:` in an answer to INFO, "" when it is not there.
+}  // namespace
+
+Store::Impl::Impl(StoreOptions given, RedisAddress address)
+    : options(std::move(given)), keys(options.key_prefix), redis(std::move(address), options.timeout) {}
+
 std::string_view info_value(std::string_view info, std::string_view name) {
   for (std::size_t at = 0; at < info.size();) {
     const std::size_t end = std::min(info.find("\r\n", at), info.size());
@@ -55,10 +65,10 @@ std::string_view info_value(std::string_view info, std::string_view name) {
   return {};
 }
 
-}  // namespace
-
-Store::Impl::Impl(StoreOptions given, RedisAddress address)
-    : options(std::move(given)), keys(options.key_prefix), redis(std::move(address), options.timeout) {}
+std::string server_name(std::string_view info) {
+  const std::string_view valkey = info_value(info, "valkey_version");
+  return valkey.empty() ? "redis " + std::string(info_value(info, "redis_version")) : "valkey " + std::string(valkey);
+}
 
 StoreResult<void> Store::Impl::ready() {
   if (bad_address) return *bad_address;
@@ -91,15 +101,14 @@ StoreResult<void> Store::Impl::load_scripts() {
   return *first;
 }
 
-StoreResult<std::string> Store::Impl::open() {
+StoreResult<std::string> Store::Impl::open(bool create) {
   if (bad_address) return *bad_address;
   const auto connected = redis.connect();
   if (!connected) return connected.error();
   const auto info = redis.command({"INFO", "server"});
   if (!info) return info.error();
   const std::string_view version = info_value(info->text(), "redis_version");
-  const std::string_view valkey = info_value(info->text(), "valkey_version");
-  std::string server = valkey.empty() ? "redis " + std::string(version) : "valkey " + std::string(valkey);
+  std::string server = server_name(info->text());
   int major = 0;
   std::from_chars(version.data(), version.data() + version.size(), major);
   if (major < 7) {
@@ -124,6 +133,7 @@ StoreResult<std::string> Store::Impl::open() {
   const auto type = redis.command({"TYPE", keys.store()});
   if (!type) return type.error();
   if (type->text() == "none") {
+    if (!create) return server;
     const auto created = now_text();
     if (!created) return created.error();
     auto written = redis.command(
@@ -212,8 +222,8 @@ Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
-StoreResult<std::string> Store::open() {
-  return impl_->open();
+StoreResult<std::string> Store::open(bool create) {
+  return impl_->open(create);
 }
 
 void Store::disconnect() {

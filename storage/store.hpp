@@ -41,8 +41,9 @@ class Store {
   Store& operator=(Store&&) noexcept;
 
   /// Connects now and checks what must hold: server version, maxmemory-policy, schema version; creates meta:store in an
-  /// empty store. Returns what serves it, as in "redis 7.0.15"; `unsupported` says what the operator must change.
-  StoreResult<std::string> open();
+  /// empty store unless told not to `create`. Returns what serves it, as in "redis 7.0.15"; `unsupported` says what the
+  /// operator must change.
+  StoreResult<std::string> open(bool create = true);
 
   /// Drops the connection; the next call connects anew.
   void disconnect();
@@ -86,6 +87,11 @@ class Store {
   /// (L9).
   StoreResult<std::size_t> release(std::span<const Claim> claims, std::optional<Milliseconds> due = {});
 
+  /// A slot at `host`, which a redirect of a claimed feed leads to (HTTP H6); it ends with the claim. 0 = taken, else
+  /// how long to wait before asking again; nothing when the claim is not held any more.
+  StoreResult<std::optional<Milliseconds>> take_slot(const Claim& claim, const std::string& host,
+                                                     const HostLimits& limits);
+
   /// Tells that this worker lives, for `ttl`; `fields`: host, pid, version, in flight.
   StoreResult<void> heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl);
   StoreResult<void> retire(const std::string& worker);
@@ -102,6 +108,21 @@ class Store {
   StoreResult<std::vector<std::optional<FeedRecord>>> feed_records(std::span<const std::string> feed_urls);
   /// Makes feeds due now. `floor`: not sooner than this after the last refresh; nothing is held back when `force`.
   StoreResult<std::vector<Wake>> wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force);
+
+  /// Takes feeds out of the schedule until resume(); a refresh under way is still committed.
+  StoreResult<std::vector<Paused>> pause(std::span<const std::string> feed_urls);
+  /// Puts paused feeds back, in the state they had. `floor`: not sooner than this after the last refresh, unless they
+  /// had been due sooner (HTTP P6).
+  StoreResult<std::vector<Resumed>> resume(std::span<const ResumedFeed> feeds, Milliseconds floor);
+  /// Replaces what the operator set for a feed; `outdated`, nothing written, when that is no longer `before`.
+  StoreResult<SettingsChange> change_settings(const std::string& feed_url, const std::string& before,
+                                              const std::string& settings);
+  /// Replaces the settings of all hosts, which the gates of claim() obey from then on.
+  StoreResult<void> set_hosts(std::span<const HostSettings> hosts);
+  /// What is requested for a feed from now on (HTTP R8); its keys stay, a refresh under way comes to nothing.
+  StoreResult<MoveResult> move_feed(const std::string& feed_url, const std::string& to);
+  /// Back to what was requested before its last move, for 90 days; it does not go there again by itself.
+  StoreResult<MoveResult> undo_move(const std::string& feed_url);
 
   // --- entries (DESIGN §3.2) ----------------------------------------------------------------------------------------
 
@@ -125,6 +146,10 @@ class Store {
   /// How far each consumer group of the signals has come. `trim`: takes away what is over the cap or 7 days old and
   /// that every group has acknowledged (RELIABILITY L13); commits alone keep to the hard limit, twice the cap.
   StoreResult<StreamFigures> stream_figures(bool trim = false);
+  /// What is known of a host (lower case, no port): reads only.
+  StoreResult<HostState> host(const std::string& host);
+  /// What the server is like, whether or not open() would take it. Writes one key, for a second, to see whether it may.
+  StoreResult<ServerFacts> server_facts();
 
  private:
   friend class Channels;

@@ -51,6 +51,20 @@ void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::in
   args.add(std::span<const std::string>(write.unset));
 }
 
+void add_host_answer(Args& args, const HostAnswer& answer) {
+  args.add(std::string_view(answer.host));
+  args.add(answer.is == HostAnswer::Is::served    ? std::string_view("served")
+           : answer.is == HostAnswer::Is::refused ? std::string_view("refused")
+                                                  : std::string_view());
+  args.add(std::string_view(answer.cause));
+  args.add(answer.retry_at);
+  std::string marks;
+  if (answer.document) marks += 'd';
+  if (answer.needs_identity) marks += 'i';
+  if (answer.needs_http1) marks += '1';
+  args.own(std::move(marks));
+}
+
 /// The calls that carry out one commit: all but the last write posts alone.
 void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOptions& options, const Keys& keys) {
   const std::int64_t now_seconds = commit.state.last_at.count() / 1000;
@@ -76,6 +90,8 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
       args.add(std::string_view());
     args.add(commit.retention.grace);
     args.add(std::count_if(later.begin(), later.end(), [](const EntryWrite& write) { return write.id.empty(); }));
+    add_host_answer(args, commit.host);
+    args.add(std::string_view(commit.move_to));
     args.own_all(last ? changed_state_fields(commit.before, commit.state) : Fields());
     static const Fields no_fields;
     const std::span<const std::string> none;
@@ -100,6 +116,11 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
   if (word == "ok") {
     const auto count = [&](std::size_t i) { return static_cast<std::uint32_t>((*reply)[i].integer()); };
     done = {Committed::Result::ok, count(1), count(2), count(3), count(4), count(5)};
+    const std::string_view host = (*reply)[6].text();
+    if (host == "closed") done.host = Committed::Host::closed;
+    if (host == "opened") done.host = Committed::Host::opened;
+    done.host_until = read_ms((*reply)[7]);
+    done.move_taken = (*reply)[8].integer() == 1;
   } else if (word == "dup") {
     done.result = Committed::Result::dup;
   } else if (word == "stale") {
@@ -123,6 +144,9 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
     all.trimmed += done->trimmed;
     all.tombstoned += done->tombstoned;
     all.signals += done->signals;
+    all.host = done->host;
+    all.host_until = done->host_until;
+    all.move_taken = done->move_taken;
   }
   return all;
 }
@@ -185,14 +209,43 @@ StoreResult<ClaimBatch> Store::claim(const ClaimRequest& request) {
   const ReplyView claims = (*reply)[3], deferred = (*reply)[4];
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const ReplyView row = claims[i];
-    batch.claims.push_back({std::string(row[1].text()), std::string(row[0].text()), read_ms(row[2]), batch.now,
-                            read_state(row[3].pairs())});
+    Claim& claim = batch.claims.emplace_back();
+    claim.id = row[1].text();
+    claim.feed_url = row[0].text();
+    claim.due = read_ms(row[2]);
+    claim.now = batch.now;
+    claim.state = read_state(row[3].pairs());
+    claim.alone = row[4].integer() == 1;
+    claim.host_served_at = read_ms(row[5]);
+    claim.host_identity = row[6].integer() == 1;
+    claim.host_http1 = row[7].integer() == 1;
   }
   for (std::size_t i = 0; i < deferred.size(); ++i) {
-    batch.deferred.push_back({std::string(deferred[i][0].text()), read_ms(deferred[i][1])});
+    const ReplyView row = deferred[i];
+    batch.deferred.push_back({std::string(row[0].text()), read_ms(row[1]), std::string(row[2].text())});
   }
   batch.refused = (*reply)[5].texts();
+  const ReplyView quarantined = (*reply)[6];
+  for (std::size_t i = 0; i < quarantined.size(); ++i) {
+    const ReplyView row = quarantined[i];
+    batch.quarantined.push_back({std::string(row[0].text()), read_ms(row[1]), "quarantine"});
+  }
   return batch;
+}
+
+StoreResult<std::optional<Milliseconds>> Store::take_slot(const Claim& claim, const std::string& host,
+                                                          const HostLimits& limits) {
+  Args args;
+  args.add(std::string_view(claim.feed_url));
+  args.add(std::string_view(claim.id));
+  args.add(std::string_view(host));
+  args.add(limits.concurrency);
+  args.add(limits.spacing);
+  const auto reply = impl_->run(Script::slot, args);
+  if (!reply) return reply.error();
+  const Milliseconds wait = read_ms((*reply)[0]);
+  if (wait.count() < 0) return std::optional<Milliseconds>();
+  return std::optional(wait);
 }
 
 StoreResult<Milliseconds> Store::unspread() {

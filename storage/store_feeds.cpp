@@ -16,7 +16,22 @@ constexpr Milliseconds signals_kept = std::chrono::hours(24 * 7);  // RELIABILIT
 Wake::Result wake_result(std::string_view word) {
   if (word == "due") return Wake::Result::due;
   if (word == "noted") return Wake::Result::noted;
+  if (word == "paused") return Wake::Result::paused;
   return word == "too_early" ? Wake::Result::too_early : Wake::Result::unknown;
+}
+
+Resumed::Result resume_result(std::string_view word) {
+  if (word == "resumed") return Resumed::Result::resumed;
+  return word == "running" ? Resumed::Result::running : Resumed::Result::unknown;
+}
+
+template <class Value>
+std::string number_or_usual(const std::optional<Value>& value) {
+  if (!value) return "-";
+  if constexpr (std::is_same_v<Value, Milliseconds>)
+    return std::to_string(value->count());
+  else
+    return std::to_string(*value);
 }
 
 }  // namespace
@@ -138,6 +153,67 @@ StoreResult<std::vector<Wake>> Store::wake(std::span<const std::string> feed_url
     feed_urls = feed_urls.subspan(batch.size());
   }
   return answers;
+}
+
+StoreResult<std::vector<Paused>> Store::pause(std::span<const std::string> feed_urls) {
+  std::vector<Paused> answers;
+  answers.reserve(feed_urls.size());
+  while (!feed_urls.empty()) {
+    const auto batch = feed_urls.first(std::min(batch_size, feed_urls.size()));
+    Args args;
+    for (const std::string& url : batch) args.add(std::string_view(url));
+    const auto reply = impl_->run(Script::pause, args);
+    if (!reply) return reply.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const std::int64_t answer = (*reply)[i].integer();
+      answers.push_back(answer == 1 ? Paused::paused : answer == 0 ? Paused::already : Paused::unknown);
+    }
+    feed_urls = feed_urls.subspan(batch.size());
+  }
+  return answers;
+}
+
+StoreResult<std::vector<Resumed>> Store::resume(std::span<const ResumedFeed> feeds, Milliseconds floor) {
+  std::vector<Resumed> answers;
+  answers.reserve(feeds.size());
+  while (!feeds.empty()) {
+    const auto batch = feeds.first(std::min(batch_size, feeds.size()));
+    Args args;
+    args.add(floor);
+    for (const ResumedFeed& feed : batch) {
+      args.add(std::string_view(feed.feed_url));
+      args.add(feed.after);
+    }
+    const auto reply = impl_->run(Script::resume, args);
+    if (!reply) return reply.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      answers.push_back({resume_result((*reply)[i][0].text()), Milliseconds((*reply)[i][1].integer())});
+    }
+    feeds = feeds.subspan(batch.size());
+  }
+  return answers;
+}
+
+StoreResult<SettingsChange> Store::change_settings(const std::string& feed_url, const std::string& before,
+                                                   const std::string& settings) {
+  Args args;
+  for (const std::string* text : {&feed_url, &before, &settings}) args.add(std::string_view(*text));
+  const auto reply = impl_->run(Script::settings, args);
+  if (!reply) return reply.error();
+  if (reply->integer() == 1) return SettingsChange::done;
+  return reply->integer() == 0 ? SettingsChange::outdated : SettingsChange::unknown;
+}
+
+StoreResult<void> Store::set_hosts(std::span<const HostSettings> hosts) {
+  Args args;
+  for (const HostSettings& host : hosts) {
+    args.add(std::string_view(host.host));
+    args.own(number_or_usual(host.concurrency) + " " + number_or_usual(host.spacing) + " " +
+             number_or_usual(host.min_interval) + " " + host.group);
+  }
+  const auto reply = impl_->run(Script::hosts, args);
+  if (!reply) return reply.error();
+  return {};
 }
 
 StoreResult<void> Store::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl) {

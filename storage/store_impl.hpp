@@ -31,10 +31,16 @@ enum class Script : std::size_t {
   deliver_notices,
   deliver_posts,
   groups,
+  hosts,
   look_up,
+  move,
   notify_edit,
+  pause,
   release,
   remove,
+  resume,
+  settings,
+  slot,
   unspread,
   wake,
   watch
@@ -84,6 +90,10 @@ class Args {
   std::forward_list<std::string> owned_;  // stay put while it grows and when it is moved
 };
 
+/// The value of `name:` in an answer to INFO, "" when it is not there.
+std::string_view info_value(std::string_view info, std::string_view name);
+/// "redis 7.0.15" of an answer to INFO server.
+std::string server_name(std::string_view info);
 /// The records in an answer to XREAD, XREADGROUP or XRANGE.
 std::vector<SignalRecord> read_records(ReplyView rows);
 
@@ -93,7 +103,7 @@ class Store::Impl {
 
   /// Connected, with the scripts loaded.
   StoreResult<void> ready();
-  StoreResult<std::string> open();
+  StoreResult<std::string> open(bool create);
 
   /// Redis' clock, unix milliseconds in decimal. Needs a connection.
   StoreResult<std::string> now_text();
@@ -106,6 +116,8 @@ class Store::Impl {
                                                const std::optional<EntryCursor>& before);
   /// The entries of these ids in their order, those that have gone left out.
   StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
+  /// Carries out a move that is known to be one; `record` is the feed as it is.
+  StoreResult<MoveResult> move(FeedRecord record, const Move& move, const std::string& no_move_to);
   /// Plain commands in one round trip; the first error ends it.
   StoreResult<std::vector<Reply>> pipeline(std::span<const Words> commands);
 

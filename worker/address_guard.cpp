@@ -104,20 +104,16 @@ boost::system::result<EgressPolicy, std::string> EgressPolicy::parse(std::span<c
 
 Egress EgressPolicy::check(const sockaddr* address, std::uint16_t port) const {
   Address parsed;
-  return read(address, parsed) ? check(parsed, port) : Egress::blocked_address;
+  return read(address, parsed) ? check(parsed, port, allow_) : Egress::blocked_address;
 }
 
 Egress EgressPolicy::check(std::string_view address, std::uint16_t port) const {
   Address parsed;
-  return read(address, parsed) ? check(parsed, port) : Egress::blocked_address;
+  return read(address, parsed) ? check(parsed, port, allow_) : Egress::blocked_address;
 }
 
-Egress EgressPolicy::check(Address address, std::uint16_t port) const {
-  if (address.v6 && within_v6(address.bytes, nat64)) {  // judged by the IPv4 address inside
-    std::array<std::uint8_t, 16> inner{};
-    std::copy(address.bytes.begin() + 12, address.bytes.end(), inner.begin());
-    address = Address{false, inner};
-  }
+Egress EgressPolicy::check(Address address, std::uint16_t port, std::span<const Entry> allow) const {
+  address = without_nat64(address);
   if (never_opened(address)) return Egress::blocked_address;
   for (const Entry& entry : deny_) {
     if (!within(address, entry.network, entry.bits)) continue;
@@ -125,9 +121,9 @@ Egress EgressPolicy::check(Address address, std::uint16_t port) const {
     if (contains(entry.ports, port)) return Egress::blocked_port;
   }
   const bool bad_port = std::ranges::find(bad_ports, port) != std::end(bad_ports);
-  bool open = is_public(address);
+  bool open = is_open(address);
   if (open && !bad_port && contains(ports_, port)) return Egress::allowed;
-  for (const Entry& entry : allow_) {
+  for (const Entry& entry : allow) {
     if (!within(address, entry.network, entry.bits)) continue;
     open = true;
     if (!bad_port && contains(entry.ports.empty() ? ports_ : entry.ports, port)) return Egress::allowed;
@@ -136,9 +132,39 @@ Egress EgressPolicy::check(Address address, std::uint16_t port) const {
 }
 
 bool EgressPolicy::opened_by_allow(std::string_view address, std::uint16_t port) const {
-  EgressPolicy without = *this;
-  without.allow_.clear();
-  return check(address, port) == Egress::allowed && without.check(address, port) != Egress::allowed;
+  Address parsed;
+  return read(address, parsed) && check(parsed, port, allow_) == Egress::allowed &&
+         check(parsed, port, {}) != Egress::allowed;
+}
+
+void EgressPolicy::close_own(std::span<const std::string> addresses) {
+  own_.clear();
+  for (const std::string& text : addresses) {
+    Address address;
+    if (read(text, address)) own_.push_back(address);
+  }
+}
+
+bool EgressPolicy::is_open(const Address& address) const {
+  return is_public(address) && std::ranges::find(own_, address) == own_.end();
+}
+
+EgressPolicy::Address EgressPolicy::without_nat64(const Address& address) {
+  if (!address.v6 || !within_v6(address.bytes, nat64)) return address;
+  Address inner;
+  std::copy(address.bytes.begin() + 12, address.bytes.end(), inner.bytes.begin());
+  return inner;
+}
+
+std::string destination_network(std::string_view address) {
+  EgressPolicy::Address parsed;
+  if (!EgressPolicy::read(address, parsed)) return "";
+  parsed = EgressPolicy::without_nat64(parsed);
+  const std::size_t kept = parsed.v6 ? 6 : 3;
+  std::fill(parsed.bytes.begin() + static_cast<std::ptrdiff_t>(kept), parsed.bytes.end(), std::uint8_t{0});
+  char text[INET6_ADDRSTRLEN]{};
+  inet_ntop(parsed.v6 ? AF_INET6 : AF_INET, parsed.bytes.data(), text, sizeof text);
+  return text;
 }
 
 boost::system::result<EgressPolicy::Ports, std::string> EgressPolicy::parse_ports(std::string_view text) {

@@ -36,6 +36,9 @@ class EgressPolicy {
   /// For addresses as text, as libcurl and resolvers give them; text that is no address is refused.
   Egress check(std::string_view address, std::uint16_t port) const;
 
+  /// This machine's own addresses: blocked like private ones from now on, unless `allow` opens them (SECURITY E7).
+  void close_own(std::span<const std::string> addresses);
+
   /// Only the `allow` list lets this pass: a server of the operator's own, where short floors are legal (HTTP P6).
   bool opened_by_allow(std::string_view address, std::uint16_t port) const;
 
@@ -64,17 +67,25 @@ class EgressPolicy {
 
   static boost::system::result<Ports, std::string> parse_ports(std::string_view text);
   static boost::system::result<Entry, std::string> parse_entry(std::string_view text);
+  friend std::string destination_network(std::string_view address);
   static bool read(const sockaddr* address, Address& result);
   static bool read(std::string_view text, Address& result);
+  static Address without_nat64(const Address& address);
   static bool within(const Address& address, const Address& network, unsigned bits);
   static bool contains(std::span<const Ports> list, std::uint16_t port);
   static bool never_opened(const Address& address);
   static bool is_public(const Address& address);
 
-  Egress check(Address address, std::uint16_t port) const;
+  Egress check(Address address, std::uint16_t port, std::span<const Entry> allow) const;
+  bool is_open(const Address& address) const;
 
   std::vector<Entry> allow_, deny_;
+  std::vector<Address> own_;
   std::vector<Ports> ports_;
 };
+
+/// The network that connections to an address are counted in (HTTP H8): its /24, or /48 of IPv6, as text; NAT64 as the
+/// IPv4 address inside. "" for what is no address.
+std::string destination_network(std::string_view address);
 
 }  // namespace feedmill

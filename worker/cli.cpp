@@ -34,11 +34,13 @@ class Tree {
     everywhere();
     configuration();
     feeds();
+    changes();
     lists();
     entries();
     signals();
     add_delivery_verbs(root_, chosen_);
     documents();
+    questions();
     others();
     root_.footer("Examples:\n  feedmill add https://example.org/feed.xml\n  feedmill run\n  feedmill tail --json");
   }
@@ -138,25 +140,46 @@ class Tree {
     };
     auto [add, added] =
         verb<AddVerb>("add", "Add feeds", "feedmill add https://example.org/feed.xml --now", needs_urls);
-    add->add_option("URL", added->urls, "Absolute http or https addresses");
+    add->add_option("URL", added->urls,
+                    "Absolute http or https addresses. One that does not say feed (/feed, .rss, .xml …) is looked at "
+                    "first: of a web page its feed is added; what cannot be reached is added as it stands. import adds "
+                    "without looking");
     add->add_flag("--now", added->now, "Fetch at once and show what came");
-    add->add_option_function<std::string>(
-           "--keep", [to = added](const std::string& text) { to->keep = number("--keep", text, 1, 1'000'000); },
-           "Entries to keep of these feeds (default: retention.entries)")
-        ->type_name("N");
-    add->add_option_function<std::string>(
-           "--interval-min",
-           [to = added](const std::string& text) {
-             to->interval_min = std::chrono::minutes(number("--interval-min", text, 1, 525'600));
-           },
-           "Never fetch more often than every so many minutes")
-        ->type_name("MINUTES");
+    add->add_flag("--first", added->first, "Of a web page with several feeds the first");
+    const auto setting = [&to = added, add = add](const char* flag, const std::string& key, const char* about,
+                                                  const char* unit) {
+      add->add_option_function<std::string>(
+             flag,
+             [to, flag, key](const std::string& text) {
+               const std::string remedy = change_setting(to->settings, key + "=" + text);
+               if (!remedy.empty()) refuse(fmt::format("{}: {}", flag, remedy));
+             },
+             about)
+          ->type_name(unit);
+    };
+    setting("--keep", "keep", "Entries to keep of these feeds (default: retention.entries)", "N");
+    setting("--interval-min", "interval_min", "Never fetch more often: 15min 24h 7d", "DURATION");
+    setting("--policy", "policy", "The [egress.policy] of the configuration that holds for them", "NAME");
+    setting("--auth", "auth", "The [feed_auth] of the configuration that they send", "NAME");
 
     auto [remove, removed] = verb<RemoveVerb>("remove", "Remove feeds with everything stored of them",
                                               "feedmill remove https://example.org/feed.xml --yes", needs_urls);
     remove->add_option("URL", removed->urls, "Addresses of feeds");
     remove->add_flag("--yes", removed->yes, "Do not ask");
     remove->add_flag("--dry-run", removed->dry_run, "Only say what would be removed");
+
+    auto [move, moved] = verb<MoveVerb>("move", "Request another URL for a feed; its keys and entries stay",
+                                        "feedmill move https://example.org/old.xml https://example.org/new.xml",
+                                        [](const MoveVerb& arguments) {
+                                          if (arguments.url.empty()) refuse("URL is missing");
+                                          if (arguments.undo && !arguments.to.empty())
+                                            refuse("NEW and --undo exclude each other");
+                                          if (!arguments.undo && arguments.to.empty())
+                                            refuse("NEW is missing (or --undo)");
+                                        });
+    move->add_option("URL", moved->url, "Address of a feed, as it was added");
+    move->add_option("NEW", moved->to, "What to request from now on");
+    move->add_flag("--undo", moved->undo, "Request again what was requested before its last move (90 days)");
 
     auto [refresh, refreshed] =
         verb<RefreshVerb>("refresh", "Fetch feeds now and show what came",
@@ -174,6 +197,52 @@ class Tree {
                                           if (arguments.url.empty()) refuse("URL is missing");
                                         });
     show->add_option("URL", shown->url, "Address of a feed");
+  }
+
+  void changes() {
+    const auto needs_urls = [](const auto& arguments) {
+      if (arguments.urls.empty()) refuse("URL is missing");
+    };
+    auto [set, changed] = verb<SetVerb>("set", "Change what holds for one feed: key=value, key= takes it away",
+                                        "feedmill set https://example.org/feed.xml keep=200 interval_min=6h",
+                                        [](const SetVerb& arguments) { check_changes(arguments); });
+    set->add_option("URL", changed->url, "Address of a feed");
+    set->add_option("CHANGE", changed->changes, "What to change")->type_name("KEY=VALUE");
+    set->footer(about_settings() + set->get_footer());
+    set->add_flag("--dry-run", changed->dry_run, "Only say what would be set");
+
+    auto [pause, paused] = verb<PauseVerb>("pause", "Fetch feeds no more until they are resumed",
+                                           "feedmill pause https://example.org/feed.xml", needs_urls);
+    pause->add_option("URL", paused->urls, "Addresses of feeds");
+    pause->add_flag("--dry-run", paused->dry_run, "Only say what would be paused");
+
+    auto [resume, resumed] = verb<ResumeVerb>("resume", "Fetch paused feeds again",
+                                              "feedmill resume https://example.org/feed.xml", needs_urls);
+    resume->add_option("URL", resumed->urls, "Addresses of feeds");
+    resume->add_flag("--dry-run", resumed->dry_run, "Only say what would be resumed");
+  }
+
+  /// Values are not repeated: one may be a secret in the wrong place.
+  static void check_changes(const SetVerb& arguments) {
+    if (arguments.url.empty()) refuse("URL is missing");
+    if (arguments.changes.empty()) refuse("KEY=VALUE is missing");
+    FeedSettings scratch;
+    for (const std::string& change : arguments.changes) {
+      const std::string remedy = change_setting(scratch, change);
+      if (!remedy.empty()) refuse(fmt::format("{}: {}", visible(change.substr(0, change.find('='))), remedy));
+    }
+    const std::string contradiction = check_settings(scratch);
+    if (!contradiction.empty()) refuse(contradiction);
+  }
+
+  static std::string about_settings() {
+    std::string text = "Keys:\n";
+    const auto row = [&text](std::string_view key, std::string_view unit, std::string_view meaning) {
+      text += fmt::format("  {:<34}{}\n", fmt::format("{}={}", key, unit), meaning);
+    };
+    for (const FeedSetting& setting : feed_setting_table()) row(setting.key, setting.unit, setting.meaning);
+    row("header.NAME", "text", "sent to the feed's own origin");
+    return text + "\n";
   }
 
   void lists() {
@@ -258,12 +327,12 @@ class Tree {
   }
 
   void documents() {
-    auto [parse, parsed] =
-        verb<ParseVerb>("parse", "Read a feed document and print it as JSON; no Redis, no network",
-                        "feedmill parse --url https://example.org/feed.xml feed.xml", [](const ParseVerb& arguments) {
-                          if (arguments.file.empty() && !arguments.pipe) refuse("FILE is missing (- for stdin)");
-                          if (!arguments.file.empty() && arguments.pipe) refuse("FILE and --pipe exclude each other");
-                        });
+    auto [parse, parsed] = verb<ParseVerb>(
+        "parse", "Read a feed document and print it as JSON, or explain it; no Redis, no network",
+        "feedmill parse --explain --url https://example.org/feed.xml feed.xml", [](const ParseVerb& arguments) {
+          if (arguments.file.empty() && !arguments.pipe) refuse("FILE is missing (- for stdin)");
+          if (!arguments.file.empty() && arguments.pipe) refuse("FILE and --pipe exclude each other");
+        });
     parse->add_option("FILE", parsed->file, "The response body; - for stdin");
     parse->add_option("--url", parsed->url, "Where it came from: the base of relative links")->type_name("URL");
     parse->add_option("--content-type", parsed->content_type, "Its Content-Type header")->type_name("TYPE");
@@ -289,7 +358,50 @@ class Tree {
             "strict or classic")
         ->type_name("POLICY")
         ->excludes(raw);
+    parse->add_flag("--explain", parsed->explain,
+                    "Say in words what was repaired and which rule decided, in place of the document");
     parse->add_flag("--pipe", parsed->pipe, "Answer JSON requests, a line each, from stdin");
+  }
+
+  /// Verbs that answer and change nothing.
+  void questions() {
+    const auto needs_url = [](const auto& arguments) {
+      if (arguments.url.empty()) refuse("URL is missing");
+    };
+    auto [explain, explained] = verb<ExplainVerb>("explain", "Why a feed is due when it is, and all that counts for it",
+                                                  "feedmill explain https://example.org/feed.xml", needs_url);
+    explain->add_option("URL", explained->url, "Address of a feed");
+
+    auto [check, checked] =
+        verb<CheckVerb>("check", "Fetch an address once, store nothing, and say all there is to say; no Redis",
+                        "feedmill check https://example.org/feed.xml", needs_url);
+    check->add_option("URL", checked->url, "Absolute http or https address");
+
+    auto [discover, discovered] = verb<DiscoverVerb>("discover", "The feeds that a web page offers; no Redis",
+                                                     "feedmill discover https://example.org/", needs_url);
+    discover->add_option("URL", discovered->url, "Address of a page");
+
+    auto [plan, planned] =
+        verb<PlanVerb>("plan", "Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit",
+                       "feedmill plan --days 7 --feeds 100000");
+    plan->add_option_function<std::string>(
+            "--days",
+            [to = planned](const std::string& text) {
+              to->days = static_cast<unsigned>(number("--days", text, 1, 365));
+            },
+            "Days to simulate (1)")
+        ->type_name("N");
+    plan->add_option("--host", planned->host, "Only feeds of this host")->type_name("HOST");
+    plan->add_option("--feeds", planned->feeds,
+                     "So many made-up feeds, or those of an OPML file or list of URLs, in place of the stored ones")
+        ->type_name("N|FILE");
+
+    verb<DoctorVerb>("doctor", "Check Redis, network, limits and configuration, with a remedy for what is wrong",
+                     "feedmill doctor");
+
+    auto [health, asked] = verb<HealthVerb>("health", "Ask the running worker on this machine whether it lives",
+                                            "feedmill health --ready");
+    health->add_flag("--ready", asked->ready, "Whether it is ready to work, too");
   }
 
   void others() {

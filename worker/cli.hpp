@@ -1,7 +1,6 @@
 // The command line as a value: which verb with which arguments (OPERATIONS §1). Reads arguments and nothing else.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -16,6 +15,7 @@
 
 #include "parsers/read_feed.hpp"
 #include "storage/records.hpp"
+#include "worker/feed_settings.hpp"
 #include "worker/terminal.hpp"
 
 namespace feedmill {
@@ -39,13 +39,30 @@ struct RunVerb {
 };
 struct AddVerb {
   std::vector<std::string> urls;
-  bool now = false;
-  std::optional<std::uint64_t> keep;
-  std::optional<std::chrono::minutes> interval_min;
+  bool now = false, first = false;
+  FeedSettings settings;  ///< of those that are new
 };
 struct RemoveVerb {
   std::vector<std::string> urls;
   bool yes = false, dry_run = false;
+};
+struct SetVerb {
+  std::string url;
+  std::vector<std::string> changes;  ///< "key=value", each by itself in order (feed_settings.hpp)
+  bool dry_run = false;
+};
+struct PauseVerb {
+  std::vector<std::string> urls;
+  bool dry_run = false;
+};
+struct ResumeVerb {
+  std::vector<std::string> urls;
+  bool dry_run = false;
+};
+struct MoveVerb {
+  std::string url;
+  std::string to;  ///< "" with undo
+  bool undo = false;
 };
 struct ListVerb {
   std::string state, host;  ///< "" = any
@@ -108,16 +125,35 @@ struct ParseVerb {
   std::string url, content_type;
   std::vector<std::pair<std::string, std::string>> headers;
   HtmlPolicy html = HtmlPolicy::strict;
-  bool pipe = false;
+  bool pipe = false, explain = false;
+};
+struct ExplainVerb {
+  std::string url;
+};
+struct CheckVerb {
+  std::string url;
+};
+struct DiscoverVerb {
+  std::string url;
+};
+struct PlanVerb {
+  unsigned days = 1;
+  std::string host;   ///< "" = all
+  std::string feeds;  ///< "" = the stored ones; a number; else a file, "-" = stdin
+};
+struct DoctorVerb {};
+struct HealthVerb {
+  bool ready = false;
 };
 struct ConfigShowVerb {
   bool origin = false, changed = false;
 };
 struct VersionVerb {};
 
-using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, ListVerb, ShowVerb, ImportVerb, ExportVerb, RefreshVerb,
-                          EntriesVerb, EntryVerb, TailVerb, ParseVerb, ConfigShowVerb, VersionVerb, ChannelVerb,
-                          NotifyVerb, NoticesVerb, StatsVerb>;
+using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb,
+                          ImportVerb, ExportVerb, RefreshVerb, EntriesVerb, EntryVerb, TailVerb, ChannelVerb,
+                          NotifyVerb, NoticesVerb, StatsVerb, ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb,
+                          DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
 
 struct CommandLine {
   Verb verb;

@@ -7,12 +7,20 @@
 #include <fmt/format.h>
 
 #include "worker/commands_about.hpp"
+#include "worker/commands_change.hpp"
 #include "worker/commands_channels.hpp"
+#include "worker/commands_check.hpp"
+#include "worker/commands_discover.hpp"
+#include "worker/commands_doctor.hpp"
 #include "worker/commands_entries.hpp"
+#include "worker/commands_explain.hpp"
 #include "worker/commands_feeds.hpp"
+#include "worker/commands_health.hpp"
 #include "worker/commands_lists.hpp"
+#include "worker/commands_move.hpp"
 #include "worker/commands_notices.hpp"
 #include "worker/commands_parse.hpp"
+#include "worker/commands_plan.hpp"
 #include "worker/commands_refresh.hpp"
 #include "worker/commands_stats.hpp"
 #include "worker/commands_store.hpp"
@@ -47,6 +55,18 @@ class Carrier {
 
   int operator()(const ConfigShowVerb& verb) const { return carry_out(verb, config_, terminal_); }
 
+  int operator()(const CheckVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const DiscoverVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const PlanVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const DoctorVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const HealthVerb& verb) const { return carry_out(verb, config_, terminal_); }
+
+  int operator()(const ExplainVerb& verb) const {
+    note_interrupts();
+    return with_store(
+        "explain", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+  }
+
   int operator()(const ImportVerb& verb) const {
     note_interrupts();
     const auto list = read_list(verb);
@@ -70,6 +90,10 @@ class Carrier {
  private:
   static std::string_view name_of(const AddVerb&) { return "add"; }
   static std::string_view name_of(const RemoveVerb&) { return "remove"; }
+  static std::string_view name_of(const SetVerb&) { return "set"; }
+  static std::string_view name_of(const PauseVerb&) { return "pause"; }
+  static std::string_view name_of(const ResumeVerb&) { return "resume"; }
+  static std::string_view name_of(const MoveVerb&) { return "move"; }
   static std::string_view name_of(const ListVerb&) { return "list"; }
   static std::string_view name_of(const ShowVerb&) { return "show"; }
   static std::string_view name_of(const ExportVerb&) { return "export"; }
@@ -82,8 +106,8 @@ class Carrier {
   static std::string_view name_of(const StatsVerb&) { return "stats"; }
 
   template <class Work>
-  int with_store(std::string_view verb, Work work) const {
-    auto session = StoreSession::open(config_);
+  int with_store(std::string_view verb, Work work, bool create = true) const {
+    auto session = StoreSession::open(config_, create);
     if (session.has_error()) return fail(terminal_, verb, session.error());
     const int code = work(VerbContext{config_, session->store(), terminal_});
     terminal_.flush();  // before a private server is stopped, which takes its time

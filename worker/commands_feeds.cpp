@@ -7,11 +7,12 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "worker/commands_change.hpp"
+#include "worker/commands_discover.hpp"
 #include "worker/commands_records.hpp"
 #include "worker/commands_refresh.hpp"
 #include "worker/interrupt.hpp"
 #include "worker/moments.hpp"
-#include "worker/subscriptions.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -38,16 +39,22 @@ bool is_due(const FeedRecord& record, Milliseconds now) {
 
 int carry_out(const AddVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "add", verb.urls, "nothing was added");
-  if (!urls) return exits::bad_input;
-  FeedSettings settings;
-  settings.keep = verb.keep;
-  if (verb.interval_min) settings.interval_min = static_cast<std::uint64_t>(verb.interval_min->count()) * 60;
+  const auto given = feed_urls(terminal, "add", verb.urls, "nothing was added");
+  if (!given) return exits::bad_input;
+  if (const std::string remedy = unusable_names(context.config, {}, verb.settings); !remedy.empty()) {
+    terminal.error(fmt::format("add: {}; nothing was added", remedy));
+    return exits::usage;
+  }
+  const auto behind = feeds_behind(*given, verb.first, context);
+  if (behind.has_error()) return fail(terminal, "add", behind.error());
+  const std::optional<std::vector<std::string>>& urls = *behind;
+  if (!urls) return exits::no;
+  const std::string settings = settings_json(verb.settings);
   std::vector<NewFeed> feeds;
   for (const std::string& url : *urls) {
     NewFeed& feed = feeds.emplace_back();
     feed.feed_url = url;
-    feed.settings = settings_json(settings);
+    feed.settings = settings;
   }
   const auto added = context.store.add_feeds(feeds);
   if (added.has_error()) return fail(terminal, "add", added.error());
@@ -56,8 +63,9 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
     const bool is_new = (*added)[i];
     if (is_new) just_added.push_back((*urls)[i]);
     tell(terminal, is_new ? "added" : "present", (*urls)[i]);
-    if (!is_new && (verb.keep || verb.interval_min)) {
-      terminal.note(fmt::format("{} was there already and keeps its settings", visible((*urls)[i])));
+    if (!is_new && !settings.empty()) {
+      terminal.note(
+          fmt::format("{} was there already and keeps its settings (see feedmill set -h)", visible((*urls)[i])));
     }
   }
   if (!verb.now) return exits::done;
@@ -69,20 +77,10 @@ int carry_out(const RemoveVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "remove", verb.urls, "nothing was removed");
   if (!urls) return exits::bad_input;
-  const auto records = all_records(context.store, *urls);
-  if (records.has_error()) return fail(terminal, "remove", records.error());
+  const auto records = known_records(context, "remove", *urls, "nothing was removed");
+  if (records.has_error()) return records.error();
   std::uint64_t entries = 0;
-  bool all_known = true;
-  for (std::size_t i = 0; i < urls->size(); ++i) {
-    if (const auto& record = (*records)[i]) {
-      entries += record->entries;
-    } else {
-      all_known = false;
-      terminal.error(
-          fmt::format("remove: no such feed: {}; nothing was removed (see feedmill list)", visible((*urls)[i])));
-    }
-  }
-  if (!all_known) return exits::no;
+  for (const FeedRecord& record : *records) entries += record.entries;
   if (verb.dry_run) {
     for (const std::string& url : *urls) tell(terminal, "would remove", url);
     return exits::done;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "parsers/document_json.hpp"
+#include "parsers/explain.hpp"
 #include "parsers/read_feed.hpp"
 #include "worker/input_file.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 namespace json = boost::json;
 
 /// More than any response body may have (OPERATIONS fetch.max_body).
-constexpr std::size_t max_document_bytes = 64 * 1024 * 1024;
+constexpr std::size_t max_document_bytes = std::size_t{64} << 20;
 
 bool equal_names(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -37,9 +38,23 @@ std::string_view header(const ParseVerb& verb, std::string_view name) {
   return {};
 }
 
+/// The statements about a feed, a line each; no line end at the end.
+std::string explanation(const Feed& feed, bool as_json) {
+  std::string lines;
+  for (const Statement& statement : explain(feed)) {
+    if (!lines.empty()) lines += '\n';
+    if (as_json) {
+      lines += json::serialize(json::object{{"schema", 1}, {"topic", statement.topic}, {"text", statement.text}});
+    } else {
+      lines.append(statement.topic).append(": ").append(visible(statement.text));
+    }
+  }
+  return lines;
+}
+
 }  // namespace
 
-ParseAnswer parse_file(const ParseVerb& verb) {
+ParseAnswer parse_file(const ParseVerb& verb, bool json) {
   const auto body = read_input(verb.file, max_document_bytes);
   if (body.has_error()) return {exits::bad_input, {}, body.error().text};
   DocumentHints hints;
@@ -48,13 +63,13 @@ ParseAnswer parse_file(const ParseVerb& verb) {
   hints.content_location = header(verb, "Content-Location");
   hints.content_language = header(verb, "Content-Language");
   hints.html = verb.html;
-  hints.whole_values = true;  // caps are the store's: here the whole document is wanted
+  hints.whole_values = !verb.explain;  // caps are the store's: here the whole document is wanted
   const auto feed = read_feed(*body, hints);
   if (feed.has_error()) {
     const std::string name = verb.file == "-" ? "stdin" : visible(verb.file);
     return {exits::bad_input, {}, fmt::format("{} is no feed: {}", name, visible(feed.error().detail))};
   }
-  return {exits::done, document_json(*feed), {}};
+  return {exits::done, verb.explain ? explanation(*feed, json) : document_json(*feed), {}};
 }
 
 std::string answer_request(const std::string& request) {
@@ -77,7 +92,7 @@ std::string answer_request(const std::string& request) {
   if (verb == nullptr || verb->pipe || verb->file == "-") {
     return answer(exits::usage, "", "feedmill: parse: a request names a FILE\n");
   }
-  const ParseAnswer parsed = parse_file(*verb);
+  const ParseAnswer parsed = parse_file(*verb, line->terminal.json);
   return answer(parsed.exit, parsed.out.empty() ? "" : parsed.out + "\n",
                 parsed.err.empty() ? "" : "feedmill: parse: " + parsed.err + "\n");
 }
@@ -91,7 +106,7 @@ int carry_out(const ParseVerb& verb, Terminal& terminal) {
     }
     return exits::done;
   }
-  const ParseAnswer answer = parse_file(verb);
+  const ParseAnswer answer = parse_file(verb, terminal.json());
   if (!answer.out.empty()) terminal.line(answer.out);
   if (!answer.err.empty()) terminal.error("parse: " + answer.err);
   return answer.exit;

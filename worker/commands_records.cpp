@@ -9,6 +9,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "worker/feed_settings.hpp"
 #include "worker/moments.hpp"
 #include "worker/terminal.hpp"
 
@@ -25,6 +26,11 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
   return value;
+}
+
+/// What it was before is remembered by the store; since when it is paused is not.
+bool is_paused(const FeedState& state) {
+  return state.state == "paused";
 }
 
 json::value text_or_null(std::string_view text) {
@@ -79,8 +85,16 @@ json::object show_json(const FeedRecord& record) {
   json::object& feed = row["feed"].emplace_object();
   for (const auto& [name, value] : record.feed) feed[name] = value;
   row["claim"] = text_or_null(record.claim);
-  row["state_since"] = time_json(state.state_since);
+  row["state_since"] = is_paused(state) ? json::value() : time_json(state.state_since);
   row["fetch_url"] = text_or_null(state.fetch_url);
+  row["moving_to"] = text_or_null(state.moving.to);
+  row["moving_sightings"] = state.moving.sightings;
+  row["moving_since"] = time_json(state.moving.since);
+  row["no_move_to"] = text_or_null(state.no_move_to);
+  json::array& moves = row["moves"].emplace_array();
+  for (const Move& move : state.moves) {
+    moves.push_back(json::object{{"at", time_json(move.at)}, {"from", move.from}, {"to", move.to}});
+  }
   row["etag"] = text_or_null(state.etag);
   row["last_modified"] = text_or_null(state.last_modified);
   row["validators_url"] = text_or_null(state.validators_url);
@@ -95,10 +109,19 @@ json::object show_json(const FeedRecord& record) {
   row["new_per_week"] = state.new_per_week;
   row["last_new"] = time_json(state.last_new);
   row["imported"] = time_json(state.imported);
+  row["strikes"] = state.strikes;
+  row["quarantines"] = state.quarantines;
+  row["validators_broken"] = state.validators_broken;
   row["polls"] = state.polls;
   row["polls_not_modified"] = state.polls_not_modified;
   row["polls_same_body"] = state.polls_same_body;
   row["polls_unconditional"] = state.polls_unconditional;
+  json::object& unconditional = row["unconditional"].emplace_object();
+  unconditional["first"] = state.unconditional_first;
+  unconditional["no_validators"] = state.unconditional_none;
+  unconditional["target_changed"] = state.unconditional_target;
+  unconditional["probe"] = state.unconditional_probe;
+  row["early_polls"] = state.early_polls;
   row["polls_failed"] = state.polls_failed;
   row["polls_with_new"] = state.polls_with_new;
   row["total_wire_bytes"] = state.total_wire_bytes;
@@ -124,12 +147,16 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   add("url", record.feed_url);
   for (const auto& [name, value] : record.feed) add(name.c_str(), value);
   add("entries", std::to_string(record.entries));
-  add("state", state.state_since.count() == 0 ? state.state
-                                              : fmt::format("{} since {}", state.state, rfc3339(state.state_since)));
+  const bool dated = state.state_since.count() != 0 && !is_paused(state);
+  add("state", dated ? fmt::format("{} since {}", state.state, rfc3339(state.state_since)) : state.state);
   add_time("due", record.due.value_or(Milliseconds(0)));
-  if (!state.won.empty()) add("due because of", state.won);
+  if (!state.won.empty() && record.due) add("due because of", state.won);
   add("being fetched by", record.claim);
   add("fetched from", state.fetch_url);
+  if (!state.moving.to.empty()) {
+    add("may be moving to", fmt::format("{}, seen {} times since {}", state.moving.to, state.moving.sightings,
+                                        rfc3339(state.moving.since)));
+  }
   add_time("last refresh", state.last_at);
   if (!state.last_outcome.empty()) {
     add("outcome", fmt::format("{}{}{}", state.last_outcome, state.last_status == 0 ? "" : ", status ",
@@ -148,9 +175,14 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
     add("polls",
         fmt::format("{}, {} not modified, {} same body, {} with new entries, {} failed", state.polls,
                     state.polls_not_modified, state.polls_same_body, state.polls_with_new, state.polls_failed));
+    add("hit rate", fmt::format("{} % of polls brought a new entry", state.polls_with_new * 100 / state.polls));
     add("new entries", fmt::format("{} so far, {:.1f} a week", state.total_new, state.new_per_week));
   }
-  add("settings", state.settings);
+  std::string settings;
+  for (const std::string& text : setting_texts(read_settings(state.settings))) {
+    settings.append(settings.empty() ? "" : " ").append(text);
+  }
+  add("settings", settings);
   return lines;
 }
 

@@ -69,6 +69,7 @@ void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Mil
   const char* const word = wake.result == Wake::Result::too_early ? "too_early"
                            : wake.result == Wake::Result::noted   ? "noted"
                            : wake.result == Wake::Result::due     ? "due"
+                           : wake.result == Wake::Result::paused  ? "paused"
                                                                   : "unknown";
   if (terminal.json()) {
     boost::json::object row = json_row();
@@ -79,6 +80,8 @@ void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Mil
   } else if (wake.result == Wake::Result::too_early) {
     terminal.line(fmt::format("too early {}: may run {}, at {} (--ignore-floor runs it now)", visible(url),
                               from_now(wake.at, now), rfc3339(wake.at)));
+  } else if (wake.result == Wake::Result::paused) {
+    terminal.line(fmt::format("paused {}: feedmill resume lets it go on", visible(url)));
   } else {
     terminal.line(fmt::format("{} {}", word, visible(url)));
   }

@@ -53,7 +53,7 @@ StoreOptions store_options(const Config& config, std::string url) {
   return options;
 }
 
-boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config& config) {
+boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Config& config) {
   StoreSession session;
   std::string url = config.redis.url;
   if (config.embedded()) {
@@ -67,7 +67,13 @@ boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config
   StoreOptions options = store_options(config, std::move(url));
   if (config.embedded()) options.password.clear();
   session.store_ = std::make_unique<Store>(std::move(options));
-  if (const auto opened = session.store_->open(); opened.has_error()) return failure_of(opened.error());
+  return session;
+}
+
+boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config& config, bool create) {
+  auto session = connect(config);
+  if (session.has_error()) return session.error();
+  if (const auto opened = session->store_->open(create); opened.has_error()) return failure_of(opened.error());
   return session;
 }
 
@@ -103,6 +109,27 @@ StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
     std::move(records->begin(), records->end(), std::back_inserter(all));
   }
   return all;
+}
+
+boost::system::result<std::vector<FeedRecord>, int> known_records(const VerbContext& context, std::string_view verb,
+                                                                  const std::vector<std::string>& feed_urls,
+                                                                  std::string_view consequence) {
+  using Result = boost::system::result<std::vector<FeedRecord>, int>;
+  auto records = all_records(context.store, feed_urls);
+  if (records.has_error()) {
+    return Result(boost::system::in_place_error, fail(context.terminal, verb, records.error()));
+  }
+  std::vector<FeedRecord> known;
+  for (std::size_t i = 0; i < feed_urls.size(); ++i) {
+    if (auto& record = (*records)[i]) {
+      known.push_back(std::move(*record));
+    } else {
+      context.terminal.error(
+          fmt::format("{}: no such feed: {}; {} (see feedmill list)", verb, visible(feed_urls[i]), consequence));
+    }
+  }
+  if (known.size() < feed_urls.size()) return Result(boost::system::in_place_error, exits::no);
+  return known;
 }
 
 int fail(Terminal& terminal, std::string_view verb, const VerbFailure& failure) {

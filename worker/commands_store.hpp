@@ -32,8 +32,12 @@ StoreOptions store_options(const Config& config, std::string url);
 /// least as long as this.
 class StoreSession {
  public:
-  /// Blocks until the store answers or the attempt failed.
-  static boost::system::result<StoreSession, VerbFailure> open(const Config& config);
+  /// Blocks until the store answers or the attempt failed. Unless told not to `create`, an empty store becomes one of
+  /// ours: a key is written.
+  static boost::system::result<StoreSession, VerbFailure> open(const Config& config, bool create = true);
+
+  /// The same, without a word to the server yet: whether it is one that we can use shows later.
+  static boost::system::result<StoreSession, VerbFailure> connect(const Config& config);
 
   Store& store() { return *store_; }
 
@@ -58,6 +62,12 @@ std::optional<std::vector<std::string>> feed_urls(Terminal& terminal, std::strin
 /// feed_records in bounded steps; stops when interrupted.
 StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
                                                                 const std::vector<std::string>& feed_urls);
+
+/// The records of feeds that a verb changes. Those that are unknown are told on stderr, with `consequence` behind;
+/// then, and when the store fails, there is the exit code instead.
+boost::system::result<std::vector<FeedRecord>, int> known_records(const VerbContext& context, std::string_view verb,
+                                                                  const std::vector<std::string>& feed_urls,
+                                                                  std::string_view consequence);
 
 /// Prints the line and returns the code: `return fail(terminal, "add", failure)`.
 int fail(Terminal& terminal, std::string_view verb, const VerbFailure& failure);

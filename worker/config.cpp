@@ -1,486 +1,36 @@
 #include "worker/config.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
-#include <boost/asio/ip/network_v4.hpp>
-#include <boost/asio/ip/network_v6.hpp>
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include "worker/config_named.hpp"
+#include "worker/config_values.hpp"
+#include "worker/memory_budget.hpp"
+#include "worker/secret_file.hpp"
 #include "worker/units.hpp"
 
 namespace feedmill {
 namespace {
 
-using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-namespace ip = boost::asio::ip;
 
 constexpr std::string_view env_prefix = "FEEDMILL_";
 
-// --- how each type of value is read and shown ------------------------------------------------------------------------
-
-template <class Enum>
-using Names = std::span<const std::pair<std::string_view, Enum>>;
-
-constexpr std::pair<std::string_view, EmbeddedMode> embedded_names[] = {
-    {"auto", EmbeddedMode::automatic}, {"true", EmbeddedMode::always}, {"false", EmbeddedMode::never}};
-constexpr std::pair<std::string_view, HtmlPolicy> html_names[] = {{"strict", HtmlPolicy::strict},
-                                                                  {"classic", HtmlPolicy::classic}};
-constexpr std::pair<std::string_view, LogLevel> level_names[] = {
-    {"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warn", LogLevel::warn}, {"error", LogLevel::error}};
-constexpr std::pair<std::string_view, LogFormat> format_names[] = {
-    {"auto", LogFormat::automatic}, {"json", LogFormat::json}, {"logfmt", LogFormat::logfmt}};
-
-Names<EmbeddedMode> names_of(EmbeddedMode) {
-  return embedded_names;
-}
-Names<HtmlPolicy> names_of(HtmlPolicy) {
-  return html_names;
-}
-Names<LogLevel> names_of(LogLevel) {
-  return level_names;
-}
-Names<LogFormat> names_of(LogFormat) {
-  return format_names;
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& into) {
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), into);
-  return error == std::errc() && rest == text.data() + text.size() && !text.empty();
-}
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view space = " \t\r\n";
-  const auto first = text.find_first_not_of(space);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(space) - first + 1);
-}
-
-// Each reads `text` into `into` and says what should have been written instead, "" when it could be read.
-
-std::string read_value(std::string_view text, std::string& into) {
-  into = text;
-  return {};
-}
-
-std::string read_value(std::string_view text, fs::path& into) {
-  into = fs::path(text);
-  return {};
-}
-
-std::string read_value(std::string_view text, bool& into) {
-  into = text == "true";
-  return text == "true" || text == "false" ? "" : "write true or false";
-}
-
-std::string read_value(std::string_view text, std::uint32_t& into) {
-  return read_number(text, into) ? "" : "write a whole number";
-}
-
-std::string read_value(std::string_view text, std::chrono::milliseconds& into) {
-  const auto duration = read_duration(text);
-  if (!duration) return "write a duration with its unit: 500ms 90s 15min 24h 7d";
-  into = *duration;
-  return {};
-}
-
-std::string read_value(std::string_view text, std::uint64_t& into) {
-  const auto size = read_size(text);
-  if (!size) return "write a size with its unit: 64KiB 16MiB";
-  into = *size;
-  return {};
-}
-
-std::string read_value(std::string_view text, std::vector<std::string>& into) {
-  into.clear();
-  while (!text.empty()) {
-    const auto comma = text.find(',');
-    const auto item = trim(text.substr(0, comma));
-    if (!item.empty()) into.emplace_back(item);
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-  }
-  return {};
-}
-
-std::string read_value(std::string_view text, ListenAddress& into) {
-  into.reset();
-  if (text == "off") return {};
-  std::string remedy = "write address:port, as 127.0.0.1:9810 or [::1]:9810, or off";
-  const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos) return remedy;
-  std::string_view host = text.substr(0, colon);
-  const bool bracketed = host.starts_with('[') && host.ends_with(']');
-  if (bracketed) host = host.substr(1, host.size() - 2);
-  if (host == "localhost") host = "127.0.0.1";
-  std::uint16_t port = 0;
-  boost::system::error_code error;
-  const auto address = ip::make_address(std::string(host), error);
-  if (error || address.is_v6() != bracketed || !read_number(text.substr(colon + 1), port)) return remedy;
-  into = ip::tcp::endpoint(address, port);
-  return {};
-}
-
-template <class Enum>
-requires std::is_enum_v<Enum> std::string read_value(std::string_view text, Enum& into) {
-  std::string remedy = "write one of";
-  for (const auto& [name, value] : names_of(Enum{})) {
-    if (text == name) {
-      into = value;
-      return {};
-    }
-    remedy.append(" ").append(name);
-  }
-  return remedy;
-}
-
-std::string show_value(const std::string& value) {
-  return value;
-}
-std::string show_value(const fs::path& value) {
-  return value.string();
-}
-std::string show_value(bool value) {
-  return value ? "true" : "false";
-}
-std::string show_value(std::uint32_t value) {
-  return std::to_string(value);
-}
-std::string show_value(std::chrono::milliseconds value) {
-  return format_duration(value);
-}
-std::string show_value(std::uint64_t value) {
-  return format_size(value);
-}
-
-std::string show_value(const std::vector<std::string>& value) {
-  std::string text;
-  for (const auto& item : value) text.append(text.empty() ? "" : ",").append(item);
-  return text;
-}
-
-std::string show_value(const ListenAddress& value) {
-  if (!value) return "off";
-  std::ostringstream text;
-  text << *value;
-  return text.str();
-}
-
-template <class Enum>
-requires std::is_enum_v<Enum> std::string show_value(Enum value) {
-  for (const auto& [name, candidate] : names_of(value))
-    if (candidate == value) return std::string(name);
-  return {};
-}
-
-/// A URL's password replaced: "redis://user:<set>@host". Everything else passes unchanged (SECURITY K1).
-std::string hide_password(std::string text) {
-  const auto scheme = text.find("://");
-  if (scheme == std::string::npos) return text;
-  const auto authority = scheme + 3;
-  const auto at = text.substr(0, text.find_first_of("/?#", authority)).rfind('@');
-  if (at == std::string::npos || at < authority) return text;
-  const auto colon = text.find(':', authority);
-  if (colon == std::string::npos || colon >= at) return text;
-  return text.replace(colon + 1, at - colon - 1, "<set>");
-}
-
-// --- what each value must hold to ------------------------------------------------------------------------------------
-
-template <class Value>
-std::string at_least(Value value, std::type_identity_t<Value> least) {
-  return value < least ? "at least " + show_value(least) : "";
-}
-
-template <class Value>
-std::string between(Value value, std::type_identity_t<Value> least, std::type_identity_t<Value> most) {
-  return value < least || value > most ? "between " + show_value(least) + " and " + show_value(most) : "";
-}
-
-std::string check_redis_url(const Config& config) {
-  for (const std::string_view scheme : {"", "redis://", "rediss://", "unix:"})
-    if (scheme.empty() ? config.redis.url.empty() : config.redis.url.starts_with(scheme)) return {};
-  return "write redis://host:port/db, rediss://… or unix:///path/to/socket; leave it empty for a private server";
-}
-
-std::string check_key_prefix(const Config& config) {
-  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
-  return config.redis.key_prefix.find_first_not_of(legal) == std::string::npos ? ""
-                                                                               : "only letters, digits and _ . : -";
-}
-
-std::string check_contact(const Config& config) {
-  const auto& contact = config.fetch.contact;
-  const bool printable =
-      std::ranges::all_of(contact, [](char c) { return c > ' ' && c < 0x7f && c != '(' && c != ')' && c != ';'; });
-  const bool known = contact.empty() || contact.starts_with("https://") || contact.starts_with("http://") ||
-                     contact.starts_with("mailto:");
-  return printable && known ? "" : "write a URL: https://example.org/bot or mailto:feeds@example.org";
-}
-
-/// port or port-port, both ≥ 1 and in order.
-bool is_port_range(std::string_view text) {
-  const auto dash = text.find('-');
-  std::uint16_t first = 0, last = 0;
-  if (!read_number(text.substr(0, dash), first) || first == 0) return false;
-  return dash == std::string_view::npos || (read_number(text.substr(dash + 1), last) && last >= first);
-}
-
-/// CIDR[:port[-port]]; IPv6 in brackets when ports follow (SECURITY E6).
-bool is_egress_rule(std::string_view text) {
-  boost::system::error_code error;
-  std::string_view network = text, ports;
-  const bool bracketed = text.starts_with('[');
-  const auto colon = bracketed ? text.find(':', std::min(text.find(']'), text.size())) : text.find(':');
-  if (bracketed || std::ranges::count(text, ':') == 1) {
-    network = text.substr(0, colon);
-    if (colon != std::string_view::npos && !is_port_range(text.substr(colon + 1))) return false;
-  }
-  std::string plain(network);
-  std::erase_if(plain, [](char c) { return c == '[' || c == ']'; });
-  if (plain.find('/') == std::string::npos) {
-    ip::make_address(plain, error);
-  } else if (plain.find(':') == std::string::npos) {
-    ip::make_network_v4(plain, error);
-  } else {
-    ip::make_network_v6(plain, error);
-  }
-  return !error;
-}
-
-std::string check_rules(const std::vector<std::string>& rules) {
-  for (const auto& rule : rules) {
-    if (!is_egress_rule(rule))
-      return "\"" + rule + "\" is not CIDR[:port[-port]], as 10.20.0.0/16:443, 192.168.1.10 or [fd00:1::]/64:8000-8999";
-  }
-  return {};
-}
-
-std::string check_ports(const Config& config) {
-  for (const auto& range : config.egress.ports)
-    if (!is_port_range(range)) return "\"" + range + "\" is not a port or a range of ports, as 80 or 8000-8999";
-  return {};
-}
-
-// --- the table -------------------------------------------------------------------------------------------------------
-
-const Option table[] = {{"redis.url", "REDIS_URL", "--redis", "", "URL", "the server; empty: a private one is started",
-                         [](Config& c) -> auto& {return c.redis.url;
-}  // namespace
-, check_redis_url
-}  // namespace feedmill
-, {"redis.password_file", "REDIS_PASSWORD_FILE", "", "$CREDENTIALS_DIRECTORY/redis-password if present", "path",
-   "file that holds the server's password", [](Config& c) -> auto& {return c.redis.password_file;
-}
-}
-, {"redis.key_prefix", "REDIS_KEY_PREFIX", "--key-prefix", "", "text", "goes before every key and channel",
-   [](Config& c) -> auto& {return c.redis.key_prefix;
-}
-, check_key_prefix
-}
-, {"redis.timeout", "REDIS_TIMEOUT", "", "5s", "duration", "longest wait for one command",
-   [](Config& c) -> auto& {return c.redis.timeout;
-}
-, [](const Config& c) { return at_least(c.redis.timeout, 10ms); }
-}
-, {"redis.embedded", "REDIS_EMBEDDED", "--embedded", "auto", "auto/true/false",
-   "start a private server; auto: when redis.url is empty", [](Config& c) -> auto& {return c.redis.embedded;
-}
-}
-, {"store.data_dir", "DATA_DIR", "--data-dir", "$STATE_DIRECTORY, else the user's data directory", "path",
-   "where the private server keeps its data", [](Config& c) -> auto& {return c.store.data_dir;
-}
-}
-, {"store.allow_eviction", "ALLOW_EVICTION", "", "false", "bool", "start although the server may evict keys",
-   [](Config& c) -> auto& {return c.store.allow_eviction;
-}
-}
-, {"store.connections", "STORE_CONNECTIONS", "", "4", "per loop", "threads with a Redis connection each",
-   [](Config& c) -> auto& {return c.store.connections;
-}
-, [](const Config& c) { return between(c.store.connections, 1, 64); }
-}
-, {"retention.entries", "RETENTION_ENTRIES", "--keep", "50", "entries per feed",
-   "how many are kept, or what the document lists if that is more", [](Config& c) -> auto& {return c.retention.entries;
-}
-, [](const Config& c) { return at_least(c.retention.entries, 1); }
-}
-, {"retention.strict", "RETENTION_STRICT", "", "false", "bool",
-   "keep exactly retention.entries even if the document lists more", [](Config& c) -> auto& {return c.retention.strict;
-}
-}
-, {"retention.hard_cap", "RETENTION_HARD_CAP", "", "2000", "entries per feed", "upper bound of what is kept",
-   [](Config& c) -> auto& {return c.retention.hard_cap;
-}
-}
-, {"retention.grace", "RETENTION_GRACE", "", "7d", "duration",
-   "how long a trimmed entry is remembered after it left the document",
-   [](Config& c) -> auto& {return c.retention.grace;
-}
-}
-, {"signals.max_len", "SIGNALS_MAX_LEN", "", "100000", "records per partition", "how long the signal stream may grow",
-   [](Config& c) -> auto& {return c.signals.max_len;
-}
-, [](const Config& c) { return at_least(c.signals.max_len, 1000); }
-}
-, {"signals.deleted", "SIGNALS_DELETED", "", "false", "bool", "publish post_deleted for trimmed entries",
-   [](Config& c) -> auto& {return c.signals.deleted;
-}
-}
-, {"signals.per_feed", "SIGNALS_PER_FEED", "", "false", "bool",
-   "publish each signal on <type>:<feed_url> as well, when it is delivered",
-   [](Config& c) -> auto& {return c.signals.per_feed;
-}
-}
-, {"worker.lanes", "LANES", "--lanes", "256", "refreshes per loop", "refreshes at once",
-   [](Config& c) -> auto& {return c.worker.lanes;
-}
-, [](const Config& c) { return between(c.worker.lanes, 1, 100'000); }
-}
-, {"worker.cpu_threads", "CPU_THREADS", "", "CPUs, at most 8", "threads", "threads that parse",
-   [](Config& c) -> auto& {return c.worker.cpu_threads;
-}
-, [](const Config& c) { return between(c.worker.cpu_threads, 1, 256); }
-}
-, {"worker.ingest", "INGEST", "--no-ingest", "true", "bool", "fetch feeds",
-   [](Config& c) -> auto& {return c.worker.ingest;
-}
-}
-, {"worker.deliver", "DELIVER", "--no-deliver", "true", "bool", "keep timelines and notices",
-   [](Config& c) -> auto& {return c.worker.deliver;
-}
-}
-, {"schedule.lease", "LEASE", "", "90s", "duration", "how long a worker owns a feed it claimed",
-   [](Config& c) -> auto& {return c.schedule.lease;
-}
-}
-, {"schedule.commit_budget", "COMMIT_BUDGET", "", "20s", "duration", "what a commit may take of the lease",
-   [](Config& c) -> auto& {return c.schedule.commit_budget;
-}
-, [](const Config& c) { return at_least(c.schedule.commit_budget, 200ms); }
-}
-, {"schedule.poll", "POLL", "", "500ms", "duration", "how often an idle worker looks for due feeds",
-   [](Config& c) -> auto& {return c.schedule.poll;
-}
-, [](const Config& c) { return between(c.schedule.poll, 10ms, 1min); }
-}
-, {"schedule.min_floor", "MIN_FLOOR", "", "10min", "duration",
-   "no feed is polled more often; below 10min only where egress.allow opens the address",
-   [](Config& c) -> auto& {return c.schedule.min_floor;
-}
-, [](const Config& c) { return at_least(c.schedule.min_floor, 1s); }
-}
-, {"schedule.floor", "FLOOR", "", "60min", "duration", "shortest interval chosen for a feed that does not ask for less",
-   [](Config& c) -> auto& {return c.schedule.floor;
-}
-}
-, {"schedule.ceiling", "CEILING", "", "24h", "duration", "longest interval; dormant feeds up to 7d",
-   [](Config& c) -> auto& {return c.schedule.ceiling;
-}
-}
-, {"schedule.manual_floor", "MANUAL_FLOOR", "", "5min", "duration", "shortest interval between refreshes by hand",
-   [](Config& c) -> auto& {return c.schedule.manual_floor;
-}
-}
-, {"schedule.import_rate", "IMPORT_RATE", "", "200", "feeds/s", "first fetches after an import; 0: all at once",
-   [](Config& c) -> auto& {return c.schedule.import_rate;
-}
-}
-, {"schedule.catch_up_rate", "CATCH_UP_RATE", "", "200", "feeds/s", "overdue feeds after an outage; 0: all at once",
-   [](Config& c) -> auto& {return c.schedule.catch_up_rate;
-}
-}
-, {"host.concurrency", "HOST_CONCURRENCY", "", "1", "requests", "at once per host, by all workers together",
-   [](Config& c) -> auto& {return c.host.concurrency;
-}
-, [](const Config& c) { return between(c.host.concurrency, 1, 1000); }
-}
-, {"host.spacing", "HOST_SPACING", "", "1s", "duration", "between requests to a host; 0: none",
-   [](Config& c) -> auto& {return c.host.spacing;
-}
-, [](const Config& c) { return between(c.host.spacing, 0ms, 1h); }
-}
-, {"fetch.contact", "CONTACT", "--contact", "", "URL", "who asks, in the User-Agent; required above 1000 feeds",
-   [](Config& c) -> auto& {return c.fetch.contact;
-}
-, check_contact
-}
-, {"fetch.wall", "FETCH_WALL", "", "60s", "duration", "longest exchange, redirects included",
-   [](Config& c) -> auto& {return c.fetch.wall;
-}
-, [](const Config& c) { return at_least(c.fetch.wall, 10ms); }
-}
-, {"fetch.connect", "FETCH_CONNECT", "", "10s", "duration", "longest wait for a connection",
-   [](Config& c) -> auto& {return c.fetch.connect;
-}
-, [](const Config& c) { return at_least(c.fetch.connect, 10ms); }
-}
-, {"fetch.max_body", "MAX_BODY", "", "16MiB", "size", "largest document, decoded",
-   [](Config& c) -> auto& {return c.fetch.max_body;
-}
-, [](const Config& c) { return between(c.fetch.max_body, 1 << 10, 64 << 20); }
-}
-, {"fetch.http2", "HTTP2", "", "true", "bool", "HTTP/2 where the server offers it",
-   [](Config& c) -> auto& {return c.fetch.http2;
-}
-}
-, {"fetch.allow_downgrade", "ALLOW_DOWNGRADE", "", "false", "bool", "follow redirects from https to http",
-   [](Config& c) -> auto& {return c.fetch.allow_downgrade;
-}
-}
-, {"egress.allow", "EGRESS_ALLOW", "--allow", "", "CIDR[:port] list", "addresses opened that are blocked by default",
-   [](Config& c) -> auto& {return c.egress.allow;
-}
-, [](const Config& c) { return check_rules(c.egress.allow); }
-}
-, {"egress.deny", "EGRESS_DENY", "", "", "CIDR[:port] list", "addresses never connected to; wins over egress.allow",
-   [](Config& c) -> auto& {return c.egress.deny;
-}
-, [](const Config& c) { return check_rules(c.egress.deny); }
-}
-, {"egress.ports", "EGRESS_PORTS", "", "80,443,8000-8999", "list", "ports that may be connected to",
-   [](Config& c) -> auto& {return c.egress.ports;
-}
-, check_ports
-}
-, {"html.policy", "HTML_POLICY", "", "strict", "strict/classic", "which markup of entries survives",
-   [](Config& c) -> auto& {return c.html.policy;
-}
-}
-, {"admin.listen", "ADMIN_LISTEN", "--listen", "127.0.0.1:9810", "address",
-   "metrics and probes; off; port 0: any free one, which the log names", [](Config& c) -> auto& {return c.admin.listen;
-}
-}
-, {"drain.listen", "DRAIN_LISTEN", "", "5s", "duration", "how long listeners go on when stopping",
-   [](Config& c) -> auto& {return c.drain.listen;
-}
-}
-, {"drain.timeout", "DRAIN_TIMEOUT", "", "25s", "duration", "how long refreshes may go on when stopping",
-   [](Config& c) -> auto& {return c.drain.timeout;
-}
-}
-, {"log.level", "LOG_LEVEL", "--log-level", "info", "debug/info/warn/error", "least level that is written",
-   [](Config& c) -> auto& {return c.log.level;
-}
-}
-, {"log.format", "LOG_FORMAT", "", "auto", "auto/json/logfmt", "auto: logfmt on a terminal, else JSON",
-   [](Config& c) -> auto& {return c.log.format;
-}
-}
-,
-}
-;
-
 const Option* find_option(std::string_view key) {
+  const auto table = option_table();
   const auto found = std::ranges::find(table, key, &Option::key);
-  return found == std::end(table) ? nullptr : found;
+  return found == table.end() ? nullptr : &*found;
+}
+
+const Option* find_variable(std::string_view env) {
+  const auto table = option_table();
+  const auto found = std::ranges::find(table, env, &Option::env);
+  return found == table.end() ? nullptr : &*found;
 }
 
 std::string_view variable(const ConfigSources& sources, std::string_view name) {
@@ -515,23 +65,6 @@ std::string computed_default(const Option& option, const ConfigSources& sources)
   return std::string(option.fallback);
 }
 
-/// The content of a small file without the newline at its end; nothing when it cannot be read.
-std::optional<std::string> read_secret(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream content;
-  if (!in || fs::is_directory(file) || (in.peek() != EOF && !(content << in.rdbuf()))) return std::nullopt;
-  std::string text = content.str();
-  if (text.ends_with('\n')) text.pop_back();
-  if (text.ends_with('\r')) text.pop_back();
-  return text;
-}
-
-bool readable_by_all(const fs::path& file) {
-  std::error_code error;
-  const auto permissions = fs::status(file, error).permissions();
-  return !error && (permissions & fs::perms::others_read) != fs::perms::none;
-}
-
 // --- reading the sources ---------------------------------------------------------------------------------------------
 
 /// Collects values and problems from one source after another; a later value replaces an earlier one whole.
@@ -540,11 +73,14 @@ class Reader {
   explicit Reader(const ConfigSources& sources) : sources_(sources) {}
 
   boost::system::result<Config, std::vector<ConfigProblem>> read() {
-    for (const auto& option : table) set(option, computed_default(option, sources_), "default");
+    for (const auto& option : option_table()) set(option, computed_default(option, sources_), "default");
     read_file();
     read_environment();
     read_flags();
     read_password();
+    for (NamedProblem& problem : finish_named(config_)) {
+      problems_.push_back({problem.key, "", config_.origins[problem.key], std::move(problem.remedy)});
+    }
     check_together();
     if (!problems_.empty()) return std::move(problems_);
     return std::move(config_);
@@ -585,21 +121,64 @@ class Reader {
       const std::string key = path.empty() ? std::string(name.str()) : path + "." + std::string(name.str());
       const std::string where = at(origin, node.source());
       const Option* option = find_option(key);
-      if (option != nullptr) {
+      const NamedTable* rows = named_table(path);
+      if (option == nullptr && rows != nullptr && node.is_table()) {
+        read_row(*rows, std::string(name.str()), *node.as_table(), origin, where);
+      } else if (option != nullptr) {
         const auto text = as_text(node);
         if (text) {
           set(*option, *text, where);
         } else {
           problems_.push_back({key, "", where, "write " + std::string(option->unit)});
         }
-      } else if (node.is_table() && std::ranges::any_of(table, [&](const Option& candidate) {
-                   return candidate.key.starts_with(key + ".");
-                 })) {
+      } else if (node.is_table() && leads_somewhere(key)) {
         read_table(*node.as_table(), key, origin);
       } else {
         add_unknown(key, "", where, &Option::key);
       }
     }
+  }
+
+  /// True when `key` is a table of options, of named tables, or of either further down.
+  static bool leads_somewhere(const std::string& key) {
+    const auto below = [prefix = key + "."](std::string_view longer) { return longer.starts_with(prefix); };
+    return std::ranges::any_of(option_table(), below, &Option::key) || named_table(key) != nullptr ||
+           std::ranges::any_of(named_tables(), below, &NamedTable::path);
+  }
+
+  /// One [path."name"]. What stands in it is never repeated in a problem: it may be a secret in the wrong place.
+  void read_row(const NamedTable& rows, const std::string& name, const toml::table& cells, const std::string& origin,
+                const std::string& where) {
+    const std::string row = row_key(rows, name);
+    if (std::string remedy = rows.check_name(name); !remedy.empty()) {
+      problems_.push_back({row, "", where, std::move(remedy)});
+      return;
+    }
+    config_.origins[row] = where;
+    rows.add(config_, name);
+    for (const auto& [cell, node] : cells) {
+      const std::string key = row + "." + std::string(cell.str());
+      const std::string place = at(origin, node.source());
+      const auto column = std::ranges::find(rows.columns, cell.str(), &NamedColumn::name);
+      if (column == rows.columns.end()) {
+        problems_.push_back({key, "", place, unknown_column(rows, cell.str())});
+        continue;
+      }
+      const auto text = as_text(node);
+      std::string remedy = text ? column->read(*text, config_, name) : "write " + std::string(column->unit);
+      config_.origins[key] = place;
+      if (!remedy.empty()) problems_.push_back({key, "", place, std::move(remedy)});
+    }
+  }
+
+  static std::string unknown_column(const NamedTable& rows, std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const NamedColumn& column : rows.columns) names.push_back(column.name);
+    const auto near = nearest_name(name, names);
+    if (!near.empty()) return "no such option; did you mean " + std::string(near) + "?";
+    std::string remedy = "no such option; there are";
+    for (const auto known : names) remedy.append(" ").append(known);
+    return remedy;
   }
 
   /// A scalar or a flat list as the environment would have it; nothing for tables, dates and fractions.
@@ -622,7 +201,7 @@ class Reader {
   void add_unknown(const std::string& name, const std::string& value, const std::string& origin,
                    std::string_view Option::*which) {
     std::vector<std::string_view> names;
-    for (const auto& option : table) names.push_back(option.*which);
+    for (const auto& option : option_table()) names.push_back(option.*which);
     const auto near = nearest_name(name, names);
     problems_.push_back({name, value, origin,
                          near.empty() ? "no such option; `feedmill config show` lists them all"
@@ -635,21 +214,20 @@ class Reader {
       const std::string_view own = std::string_view(name).substr(env_prefix.size());
       if (is_service_link(own)) continue;
       const std::string origin = "environment " + name;
-      if (const auto* option = std::ranges::find(table, own, &Option::env); option != std::end(table)) {
+      if (const Option* option = find_variable(own)) {
         set(*option, value, origin);
         continue;
       }
       constexpr std::string_view from_file = "_FILE";
-      const auto* option = own.ends_with(from_file)
-                               ? std::ranges::find(table, own.substr(0, own.size() - from_file.size()), &Option::env)
-                               : std::end(table);
-      if (option == std::end(table)) {
+      const Option* option =
+          own.ends_with(from_file) ? find_variable(own.substr(0, own.size() - from_file.size())) : nullptr;
+      if (option == nullptr) {
         add_unknown(std::string(own), "", origin, &Option::env);
       } else if (sources_.environment.contains(std::string(env_prefix) + std::string(option->env))) {
         problems_.push_back({std::string(option->key), value, origin,
                              "given twice: unset one of " + name + " and FEEDMILL_" + std::string(option->env)});
       } else if (const auto text = read_secret(value)) {
-        if (readable_by_all(value) && option->key == "redis.url") warn_readable(value);
+        if (readable_by_all(value) && may_hold_password(*option)) warn_readable(value);
         set(*option, *text, origin);
       } else {
         problems_.push_back({std::string(option->key), value, origin, "the file cannot be read"});
@@ -683,9 +261,11 @@ class Reader {
     }
   }
 
-  void warn_readable(const fs::path& file) {
-    config_.warnings.push_back(file.string() + " holds a secret and every user may read it; chmod 600 it");
+  static bool may_hold_password(const Option& option) {
+    return option.key == "redis.url" || option.key == "fetch.proxy";
   }
+
+  void warn_readable(const fs::path& file) { config_.warnings.push_back(readable_warning(file)); }
 
   // What must hold between options. Only options that are sound by themselves are compared.
 
@@ -701,9 +281,24 @@ class Reader {
       add("schedule.ceiling", "at least schedule.floor, which is " + format_duration(config_.schedule.floor));
     if (sound({"retention.hard_cap", "retention.entries"}) && config_.retention.hard_cap < config_.retention.entries)
       add("retention.hard_cap", "at least retention.entries, which is " + std::to_string(config_.retention.entries));
-    if (!config_.worker.ingest && !config_.worker.deliver)
+    if (sound({"worker.ingest", "worker.deliver"}) && !config_.worker.ingest && !config_.worker.deliver)
       add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
+    if (sound({"memory.budget", "fetch.max_body"})) check_memory();
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
+    if (sound({"fetch.proxy"}) && !config_.fetch.proxy.empty() && !config_.fetch.proxy_enforces_egress)  // SECURITY E9
+      add("fetch.proxy",
+          "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "
+          "set fetch.proxy_enforces_egress=true");
+  }
+
+  /// SECURITY M1.
+  void check_memory() {
+    const std::uint64_t budget = config_.memory.budget.value_or(automatic_memory_budget());
+    const std::uint64_t least = MemoryBudget::least(config_.fetch.max_body);
+    if (budget >= least) return;
+    add("memory.budget", "at least 4 × fetch.max_body + 64MiB, which is " + format_size(least) +
+                             (config_.memory.budget ? "" : "; this machine's limit gives " + format_size(budget)) +
+                             ": give more memory or lower fetch.max_body");
   }
 
   void check_embedded() {
@@ -736,10 +331,6 @@ class Reader {
 
 }  // namespace
 
-std::span<const Option> option_table() {
-  return table;
-}
-
 std::map<std::string, std::string, std::less<>> process_environment() {
   std::map<std::string, std::string, std::less<>> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -771,7 +362,8 @@ fs::path config_file(const ConfigSources& sources) {
 std::string to_string(const ConfigProblem& problem) {
   std::string line = problem.key;
   // What is no URL may hold a password all the same.
-  const bool may_be_secret = problem.key == "redis.url" && problem.value.find('@') != std::string::npos;
+  const bool url = problem.key == "redis.url" || problem.key == "fetch.proxy";
+  const bool may_be_secret = url && problem.value.find('@') != std::string::npos;
   const std::string& value = may_be_secret ? "<redacted>" : problem.value;
   if (!problem.key.empty() && !value.empty()) line += " = \"" + value + "\"";
   if (!line.empty()) line += " ";
@@ -791,13 +383,14 @@ boost::system::result<Config, std::vector<ConfigProblem>> load_config(const Conf
 std::vector<ShownOption> show(const Config& config) {
   Config copy = config;  // the table reaches fields for writing
   std::vector<ShownOption> shown;
-  for (const auto& option : table) {
+  for (const auto& option : option_table()) {
     const std::string value = std::visit([&](auto place) { return show_value(place(copy)); }, option.field);
     const auto origin = config.origins.find(option.key);
     shown.push_back({std::string(option.key), hide_password(value),
                      origin == config.origins.end() ? "default" : origin->second, std::string(option.fallback),
                      std::string(option.meaning)});
   }
+  for (ShownOption& row : show_named(config)) shown.push_back(std::move(row));
   return shown;
 }
 

@@ -23,8 +23,41 @@ namespace feedmill {
 /// Whether a private Redis is started (RELIABILITY §10): when no URL is given, always, never.
 enum class EmbeddedMode { automatic, always, never };
 
+/// A number of bytes; none: `auto`.
+using AutomaticSize = std::optional<std::uint64_t>;
+
 /// Where a listener binds; none: `off`. Port 0: any free one.
 using ListenAddress = std::optional<boost::asio::ip::tcp::endpoint>;
+
+/// [feed_auth."NAME"]: what a feed that names it may send to one origin (SECURITY K2, HTTP R4).
+struct FeedAuth {
+  std::string user;                     ///< with password_file: HTTP Basic
+  std::filesystem::path password_file;  ///< or
+  std::string header;                   ///< name of the header whose value stands in
+  std::filesystem::path value_file;
+  std::string origin;       ///< scheme://host[:port]: it goes nowhere else
+  std::string header_line;  ///< what is sent, made from the file: a secret
+};
+
+/// [host."NAME"]: what differs for one host (HTTP H7).
+struct HostOverride {
+  std::optional<std::uint32_t> concurrency;
+  std::optional<std::chrono::milliseconds> spacing, min_interval;  ///< min_interval: between refreshes of one feed
+  std::string http_version;                                        ///< "1.1", "" = whatever the server offers
+};
+
+/// [host_group."NAME"]: hosts that share one gate and one back-off (HTTP H7).
+struct HostGroup {
+  std::vector<std::string> hosts;
+};
+
+/// [egress.policy."NAME"] (SECURITY E8).
+struct EgressRules {
+  std::vector<std::string> allow, deny, ports;
+};
+
+template <class Row>
+using Named = std::map<std::string, Row, std::less<>>;
 
 /// Every option's effective value. The defaults live in the table alone: take a Config from load_config.
 /// Each part of the program gets its own small Options made from this, by value.
@@ -71,14 +104,23 @@ struct Config {
     std::string contact;
     std::chrono::milliseconds wall{}, connect{};
     std::uint64_t max_body = 0;  ///< decoded bytes
-    bool http2 = false, allow_downgrade = false;
+    bool http2 = false, allow_downgrade = false, subscribers = false;
+    std::string proxy;  ///< "" = none; may hold a password
+    bool proxy_enforces_egress = false;
   } fetch;
   struct Egress {
     std::vector<std::string> allow, deny;  ///< CIDR[:port[-port]], checked to be readable (SECURITY E6)
     std::vector<std::string> ports;        ///< port[-port]
   } egress;
+  struct Dns {
+    std::vector<std::string> servers;  ///< ADDRESS[:port]; none = those of the system
+  } dns;
+  struct Memory {
+    AutomaticSize budget;  ///< for documents in memory; automatic_memory_budget() of memory_budget.hpp unless given
+  } memory;
   struct Html {
     HtmlPolicy policy{};
+    bool keep_class = false;
   } html;
   struct Admin {
     ListenAddress listen;
@@ -91,6 +133,11 @@ struct Config {
     LogFormat format{};
   } log;
 
+  Named<FeedAuth> feed_auth;
+  Named<HostOverride> hosts;
+  Named<HostGroup> host_groups;
+  Named<EgressRules> egress_policies;
+
   std::map<std::string, std::string, std::less<>> origins;  ///< key → "default", "environment FEEDMILL_REDIS_URL", …
   std::vector<std::string> warnings;                        ///< legal but unwise, one sentence each
 
@@ -102,8 +149,8 @@ struct Config {
 using ConfigField =
     std::variant<std::string& (*)(Config&), std::filesystem::path& (*)(Config&), bool& (*)(Config&),
                  std::uint32_t& (*)(Config&), std::chrono::milliseconds& (*)(Config&), std::uint64_t& (*)(Config&),
-                 std::vector<std::string>& (*)(Config&), ListenAddress& (*)(Config&), EmbeddedMode& (*)(Config&),
-                 HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&), LogFormat& (*)(Config&)>;
+                 std::vector<std::string>& (*)(Config&), AutomaticSize& (*)(Config&), ListenAddress& (*)(Config&),
+                 EmbeddedMode& (*)(Config&), HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&), LogFormat& (*)(Config&)>;
 
 /// One row of the table: parsing, `--help` and `config show` are made from it.
 struct Option {

@@ -25,9 +25,14 @@ struct Bound {
       bytes = by_ratio;
       reason = Reason::limit_ratio;
     }
+    if (limits.granted_bytes < bytes) {
+      bytes = limits.granted_bytes;
+      reason = Reason::worker_memory;
+    }
   }
 
   DecodeError exceeded() const {
+    if (reason == Reason::worker_memory) return {reason, "needs more memory when decoded"};
     return {reason, reason == Reason::limit_body ? "more than " + std::to_string(bytes) + " bytes when decoded"
                                                  : "decodes to suspiciously many times its size"};
   }
@@ -182,19 +187,28 @@ Result coding_of(std::string_view content_encoding) {
 
 }  // namespace
 
-Result decode_content(std::string body, std::string_view content_encoding, const DecodeLimits& limits) {
+Result decode_content(std::string&& body, std::string_view content_encoding, const DecodeLimits& limits) {
   const Result coding = coding_of(content_encoding);
   if (!coding) return coding.error();
   const Bound bound(body.size(), limits);
   if (coding->empty()) {
-    if (body.size() > limits.max_bytes) return bound.exceeded();
-    return body;
+    if (body.size() > bound.bytes) return bound.exceeded();
+    return std::move(body);
   }
-  if (body.empty()) return body;  // a coding of nothing, as some servers send it
+  if (body.empty()) return std::move(body);  // a coding of nothing, as some servers send it
   if (*coding == "gzip" || *coding == "x-gzip") return gunzip(body, bound);
   if (*coding == "br") return unbrotli(body, bound);
   if (*coding == "zstd") return unzstd(body, bound);
   return DecodeError{Reason::limit_coding, "a content coding that was not asked for: " + coding->substr(0, 40)};
+}
+
+std::size_t stated_size(std::string_view body, std::string_view content_encoding) {
+  const Result coding = coding_of(content_encoding);
+  if (!coding) return 0;
+  if (*coding == "gzip" || *coding == "x-gzip") return stated_gzip_size(body);
+  if (*coding != "zstd") return 0;
+  const unsigned long long size = ZSTD_getFrameContentSize(body.data(), body.size());
+  return size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ? 0 : static_cast<std::size_t>(size);
 }
 
 bool looks_compressed(std::string_view body) {

@@ -16,17 +16,23 @@ struct DecodeLimits {
   std::size_t max_bytes = 16u << 20;        ///< decoded; over it is limit.body
   std::size_t max_ratio = 200;              ///< decoded : wire; over it is limit.ratio, but
   std::size_t ratio_free_bytes = 1u << 20;  ///< up to here any ratio goes
+  /// Decoded, for now; over it is worker.memory, and may be tried again with more (SECURITY M2).
+  std::size_t granted_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 struct DecodeError {
-  Reason reason{};  ///< limit.body, limit.ratio, limit.coding, http.truncated (broken or cut off)
+  Reason reason{};  ///< limit.body, limit.ratio, limit.coding, http.truncated (broken or cut off), worker.memory
   std::string detail;
 };
 
 /// `content_encoding` is the field's value, several lines joined: "", identity, gzip (x-gzip), br or zstd; several
-/// members or frames on end count as one. Never holds more than the limits allow and one buffer.
-boost::system::result<std::string, DecodeError> decode_content(std::string body, std::string_view content_encoding,
+/// members or frames on end count as one. Never holds more than the limits allow and one buffer. Takes `body` only when
+/// it succeeds.
+boost::system::result<std::string, DecodeError> decode_content(std::string&& body, std::string_view content_encoding,
                                                                const DecodeLimits& limits);
+
+/// How large `body` says that it is when decoded, as far as that can be believed; 0 when it does not say.
+std::size_t stated_size(std::string_view body, std::string_view content_encoding);
 
 /// Starts like gzip or zstd: compression nobody declared (HTTP §4).
 bool looks_compressed(std::string_view body);

@@ -6,6 +6,10 @@
 
 #include "storage/diff.hpp"
 #include "storage/feed_fields.hpp"
+#include "worker/answers.hpp"
+#include "worker/feed_settings.hpp"
+#include "worker/probation.hpp"
+#include "worker/web_url.hpp"
 
 namespace feedmill {
 namespace {
@@ -13,82 +17,6 @@ namespace {
 using std::chrono::days;
 using std::chrono::hours;
 using std::chrono::minutes;
-
-constexpr std::int64_t furthest_s = std::int64_t{30} * 24 * 3600;  // no due time is further away
-
-/// A row of HTTP §4: how a kind of failure is waited out. `blocks_after` failures in a row the state is `blocked`.
-struct Failure {
-  Reason reason{};
-  Milliseconds base{}, cap{};
-  std::string_view code = "backoff";
-  int blocks_after = 0;
-};
-
-Failure failure_of_status(int status) {
-  switch (status) {
-    case 401:
-    case 407:
-      return {Reason::status_auth, hours(4), days(7), "auth", 3};
-    case 403:
-      return {Reason::status_forbidden, hours(4), days(7), "forbidden", 3};
-    case 404:
-      return {Reason::status_not_found, minutes(60), days(7), "not_found"};
-    case 410:
-      return {Reason::status_gone, hours(24), hours(24), "gone"};
-    case 408:
-    case 425:
-      return {Reason::status_server, minutes(60), hours(24)};
-    case 429:
-      return {Reason::status_rate_limited, hours(4), days(7), "rate_limited"};
-    case 431:
-      return {Reason::status_client, hours(4), days(7)};
-    case 451:
-      return {Reason::status_legal, hours(24), days(30), "legal", 1};
-    default:
-      break;
-  }
-  if (status >= 500) return {Reason::status_server, minutes(60), hours(24)};
-  if (status >= 400) return {Reason::status_client, minutes(60), days(7)};
-  return {Reason::http_unexpected, minutes(60), hours(24)};
-}
-
-Failure failure_of_error(Reason reason, bool sent) {
-  switch (reason) {
-    case Reason::dns_not_found:
-    case Reason::dns_timeout:
-    case Reason::dns_failed:
-    case Reason::connect_refused:
-    case Reason::connect_timeout:
-    case Reason::connect_failed:
-    case Reason::tls_verify:
-    case Reason::tls_handshake:
-      // The 60 min floor is for attempts of which an HTTP byte got out: on a hop before this one (HTTP P6).
-      return {reason, sent ? minutes(60) : minutes(15), hours(24)};
-    case Reason::egress_blocked:
-    case Reason::egress_port:
-    case Reason::url_invalid:
-      return {reason, hours(4), days(7)};
-    default:
-      return {reason, minutes(60), hours(24)};
-  }
-}
-
-/// Failures of one group count in a row; a failure of another kind starts again at 1.
-std::string_view group_of(Reason reason) {
-  const std::string_view name = to_string(reason);
-  const auto dot = name.find('.');
-  return name.starts_with("status.") ? name : name.substr(0, dot);
-}
-
-/// HTTP P7: the answers whose freshness counts.
-bool states_freshness(int status) {
-  return status == 200 || status == 304 || status == 404 || status == 410 || status == 429 || status >= 500;
-}
-
-/// A protection page instead of the feed (HTTP §4).
-bool is_challenge(int status, const std::vector<Header>& headers) {
-  return (status == 403 || status == 503) && field(headers, "cf-mitigated") == "challenge";
-}
 
 /// At most `most` bytes, cut between characters.
 std::string_view cut(std::string_view text, std::size_t most) {
@@ -110,7 +38,7 @@ class Decider {
         known_(known),
         options_(options),
         now_(now),
-        settings_(read_policy_settings(claim.state.settings)) {
+        settings_(read_settings(claim.state.settings)) {
     Commit& commit = decision_.commit;
     commit.feed_url = claim.feed_url;
     commit.claim = claim.id;
@@ -125,13 +53,15 @@ class Decider {
     if (state.not_before <= now) state.not_before = Milliseconds(0);
     ++state.polls;
     state.total_wire_bytes += exchange.wire_bytes;
-    if (!exchange.sent_validators) ++state.polls_unconditional;
+    if (exchange.early) ++state.early_polls;
+    count_unconditional();
     context_.feed_url = claim.feed_url;
     context_.now = now;
     context_.retry_after = retry_after(exchange.headers, wall_clock(now));
     context_.fresh = freshness(exchange.headers, wall_clock(now));
     context_.opened_by_allow = exchange.opened_by_allow;
-    context_.interval_min = settings_.interval_min;
+    context_.interval_min = least_interval();
+    if (settings_.interval_max) context_.interval_max = std::chrono::seconds(*settings_.interval_max);
     context_.not_before = state.not_before;
     if (context_.retry_after && context_.retry_after->wait.count() > 0) {
       state.not_before = std::max(state.not_before, now + Milliseconds(context_.retry_after->wait));
@@ -163,6 +93,11 @@ class Decider {
     take_validators();
     take_print(document.print);
     state.total_body_bytes += document.print.body_bytes;
+    state.refused_hash.clear();
+    state.refused_reason.clear();
+    state.refused_by.clear();
+    if (created > 0 && !first) state.validators_broken = exchange_.unconditional == Unconditional::probe;
+    state.not_modified_since = Milliseconds(0);
 
     Commit& commit = decision_.commit;
     commit.document = true;
@@ -173,6 +108,7 @@ class Decider {
     commit.retention.listed = document.entries.size();
     tell_feed(document, first);
     decision_.unchanged = diff.unchanged;
+    consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
     succeed(commit.entries.empty() ? Outcome::unchanged : Outcome::updated, created, first);
   }
 
@@ -181,8 +117,10 @@ class Decider {
     state.last_status = 200;
     ++state.polls_same_body;
     state.total_body_bytes += same.print.body_bytes;
+    state.not_modified_since = Milliseconds(0);
     take_validators();
     take_print(same.print);
+    consider_move({true, false, unretracted()});
     succeed(Outcome::unchanged, 0, false);
   }
 
@@ -193,6 +131,8 @@ class Decider {
     const Validators& renewed = exchange_.validators;  // HTTP P2: those it carries, the rest stays
     if (!renewed.etag.empty()) state.etag = renewed.etag;
     if (!renewed.last_modified.empty()) state.last_modified = renewed.last_modified;
+    if (state.not_modified_since.count() == 0) state.not_modified_since = now_;
+    consider_move({true, false, unretracted()});
     succeed(Outcome::not_modified, 0, false);
   }
 
@@ -200,12 +140,17 @@ class Decider {
     decision_.commit.state.last_status = answer.status;
     if (answer.status == 410 && is_confirmed_gone()) {
       set_state("gone");
-      fail({Reason::status_gone, days(30), days(30), "gone"}, "the server says the feed is gone (410) for good");
+      fail(failure_of_the_gone(), "the server says the feed is gone (410) for good");
       return;
     }
-    if (is_challenge(answer.status, exchange_.headers)) {
-      fail({Reason::status_challenge, hours(4), days(7), "challenge", 3},
-           "the server wants to see a browser (" + std::to_string(answer.status) + ", cf-mitigated)");
+    if (answer.challenge) {
+      fail(failure_of_challenge(), "the server wants to see a browser (" + std::to_string(answer.status) + ")");
+      return;
+    }
+    if (answer.status == 403 && host_serves_others()) {  // throttling, perhaps: for three answers it is taken for that
+      Failure forbidden = failure_of_status(403);
+      ++forbidden.blocks_after;
+      fail(forbidden, "the server answered 403, and serves others of its feeds");
       return;
     }
     std::string detail = "the server answered " + std::to_string(answer.status);
@@ -219,22 +164,144 @@ class Decider {
 
   void operator()(const FetchError& error) {
     decision_.commit.state.last_status = error.status;
+    if (error.reason == Reason::worker_host_wait) {
+      put_off(error.detail);
+      return;
+    }
     fail(failure_of_error(error.reason, error.sent), error.detail);
   }
 
   void operator()(const Unreadable& unreadable) {
-    decision_.commit.state.last_status = 200;
+    FeedState& state = decision_.commit.state;
+    state.last_status = 200;
+    if (to_string(unreadable.reason).starts_with("parse.") && !unreadable.print.body_hash.empty()) {
+      state.refused_hash = unreadable.print.body_hash;
+      state.refused_reason = to_string(unreadable.reason);
+      state.refused_by = FEEDMILL_VERSION;
+    }
     fail(failure_of_error(unreadable.reason, true), unreadable.detail);
   }
 
   Decision take() {
     const FeedState& state = decision_.commit.state;
     if (state.state != claim_.state.state) tell_transition();
+    tell_host();
     decision_.retry_in_s = std::chrono::duration_cast<std::chrono::seconds>(decision_.commit.next_due - now_).count();
     return std::move(decision_);
   }
 
  private:
+  /// The operator's for this feed, or for its host if that is longer (HTTP F8, H7).
+  std::optional<Milliseconds> least_interval() const {
+    std::optional<Milliseconds> least;
+    if (settings_.interval_min) least = std::chrono::seconds(*settings_.interval_min);
+    if (options_.host_min_interval.empty()) return least;
+    const auto host = options_.host_min_interval.find(host_of(exchange_.requested_url));
+    if (host != options_.host_min_interval.end()) least = std::max(least.value_or(host->second), host->second);
+    return least;
+  }
+
+  /// HTTP P4, P24.
+  void count_unconditional() {
+    FeedState& state = decision_.commit.state;
+    if (exchange_.unconditional == Unconditional::no) return;
+    ++state.polls_unconditional;
+    switch (exchange_.unconditional) {
+      case Unconditional::no:
+        break;
+      case Unconditional::first:
+        ++state.unconditional_first;
+        break;
+      case Unconditional::no_validators:
+        ++state.unconditional_none;
+        break;
+      case Unconditional::target_changed:
+        ++state.unconditional_target;
+        break;
+      case Unconditional::probe:
+        ++state.unconditional_probe;
+        state.last_probe = now_;
+        break;
+    }
+  }
+
+  bool shares_guid() const {
+    return std::any_of(known_.guids.begin(), known_.guids.end(), [](const Known::Guid& guid) {
+      return guid.is == Known::Is::same || guid.is == Known::Is::different;
+    });
+  }
+
+  static bool names(const Document& document, const std::string& url) {
+    return document.self == url || document.prev == url;
+  }
+
+  /// What the stored document said of a new address still holds when it is served again.
+  std::string unretracted() const { return claim_.state.moving.by_document ? claim_.state.moving.to : std::string(); }
+
+  /// HTTP R5–R9. After take_validators(): those belong to the URL that sent them, whatever is requested next.
+  void consider_move(const Identity& identity) {
+    Commit& commit = decision_.commit;
+    FeedState& state = commit.state;
+    const std::string& from = exchange_.requested_url;
+    Judgement judgement = judge(claim_.state, from, exchange_.hops, identity, now_);
+    state.moving = std::move(judgement.moving);
+    if (judgement.move_to.empty()) return;
+    if (state.validators_url.empty()) state.validators_url = from;
+    const Move move{now_, from, judgement.move_to};
+    const bool back = move.to == claim_.feed_url;
+    state.fetch_url = back ? "" : move.to;
+    if (!back) commit.move_to = move.to;
+    remember_move(state, move);
+    commit.signals.push_back(moved_signal(move));
+  }
+
+  /// The host that answered last, "" when it is the one that was asked first.
+  std::string led_to() const {
+    if (exchange_.hops.size() < 2) return "";
+    std::string last = host_of(exchange_.hops.back().url);
+    return last == host_of(exchange_.requested_url) ? "" : last;
+  }
+
+  /// HTTP §4, row 403: it gave some feed a 200 within 7 days.
+  bool host_serves_others() const {
+    return claim_.host_served_at.count() != 0 && now_ - claim_.host_served_at <= days(7) && led_to().empty();
+  }
+
+  /// What the answer says of the host, for all its feeds (HTTP H3–H5).
+  void tell_host() {
+    const FeedState& state = decision_.commit.state;
+    HostAnswer& host = decision_.commit.host;
+    host.host = led_to();
+    host.document = state.last_status == 200;
+    host.needs_identity = exchange_.identity && decision_.outcome != Outcome::failed;
+    host.needs_http1 = exchange_.fell_back;
+    const bool throttled =
+        state.last_error == to_string(Reason::status_forbidden) && host_serves_others() && state.failures <= 3;
+    const bool told_when = context_.retry_after && context_.retry_after->wait.count() > 0;
+    if (state.last_status == 429 || state.last_status == 503 || throttled || told_when) {
+      host.is = HostAnswer::Is::refused;
+      host.cause = state.last_status == 429 ? "rate_limited" : throttled ? "forbidden" : "unavailable";
+      if (told_when) host.retry_at = now_ + Milliseconds(context_.retry_after->wait);
+    } else if (state.last_status >= 200 && state.last_status < 500) {
+      host.is = HostAnswer::Is::served;
+    }
+  }
+
+  /// HTTP H6: the chain led to a host that may not be asked now. Nobody's failure; the first hop was asked all the
+  /// same.
+  void put_off(std::string detail) {
+    FeedState& state = decision_.commit.state;
+    decision_.outcome = Outcome::deferred;
+    decision_.reason = Reason::worker_host_wait;
+    state.last_outcome = to_string(Outcome::deferred);
+    state.last_error = to_string(Reason::worker_host_wait);
+    state.last_detail = cut(detail, 200);
+    decision_.detail = std::move(detail);
+    context_.last_new = state.last_new;
+    const Milliseconds floor = shortest_floor(options_.schedule, context_);
+    plan(due_after_failure(context_, floor, floor, 1, "host_spacing"));
+  }
+
   /// HTTP P2: a stored or equal document replaces both validators.
   void take_validators() {
     FeedState& state = decision_.commit.state;
@@ -272,6 +339,7 @@ class Decider {
     state.failures = 0;
     state.failure_group.clear();
     state.failing_since = Milliseconds(0);
+    state.group_since = Milliseconds(0);
     if (!first) {
       state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, new_entries);
     }
@@ -291,7 +359,9 @@ class Decider {
     decision_.detail = std::move(detail);
     ++state.polls_failed;
     const std::string_view group = group_of(failure.reason);
-    state.failures = state.failure_group == group ? state.failures + 1 : 1;
+    const bool again = state.failure_group == group;
+    state.failures = again ? state.failures + 1 : 1;
+    if (!again) state.group_since = now_;
     state.failure_group = group;
     if (state.failing_since.count() == 0) state.failing_since = now_;
     if (claim_.state.last_at.count() != 0) {
@@ -304,17 +374,17 @@ class Decider {
 
   std::string_view failing_state(const Failure& failure) const {
     const FeedState& state = decision_.commit.state;
-    if (state.state == "gone") return state.state;  // only a success ends that
+    if (state.state == "gone" || state.state == "quarantined") return state.state;  // only a success ends these
     if (failure.blocks_after > 0 && state.failures >= failure.blocks_after) return "blocked";
     if (now_ - state.failing_since >= days(7)) return "failing";
     if (state.failures >= 3 && (state.state == "healthy" || state.state == "new")) return "degraded";
     return state.state;
   }
 
-  /// A second 410 at least 24 h after the last. (`failing_since` may be that of other failures.)
+  /// A second 410 at least 24 h after the first of them.
   bool is_confirmed_gone() const {
     const FeedState& before = claim_.state;
-    return before.state == "gone" || (before.failure_group == "status.gone" && now_ - before.last_at >= hours(24));
+    return before.state == "gone" || (before.failure_group == "status.gone" && now_ - before.group_since >= hours(24));
   }
 
   void set_state(std::string_view name) {
@@ -342,7 +412,8 @@ class Decider {
     else if (state.state == "healthy" && (from == "failing" || from == "blocked" || from == "gone"))
       type = "feed_recovered";
     if (type == nullptr) return;
-    boost::json::object data{{"reason", state.last_error}, {"since", state.state_since.count() / 1000}};
+    boost::json::object data{
+        {"state", state.state}, {"reason", state.last_error}, {"since", state.state_since.count() / 1000}};
     if (state.last_error.empty()) data.erase("reason");
     decision_.commit.signals.push_back({type, "updated", boost::json::serialize(data), ""});
   }
@@ -352,32 +423,18 @@ class Decider {
   const Known& known_;
   const PolicyOptions& options_;
   Milliseconds now_;
-  PolicySettings settings_;
+  FeedSettings settings_;
   DueContext context_;
   Decision decision_;
 };
 
 }  // namespace
 
-PolicySettings read_policy_settings(const std::string& json) {
-  PolicySettings settings;
-  if (json.empty()) return settings;
-  boost::system::error_code bad;
-  const boost::json::value value = boost::json::parse(json, bad);
-  const auto* object = bad ? nullptr : value.if_object();
-  if (object == nullptr) return settings;
-  const auto number = [object](const char* name) -> std::optional<std::int64_t> {
-    const auto* member = object->if_contains(name);
-    if (member == nullptr || !member->is_number()) return std::nullopt;
-    boost::system::error_code no_integer;
-    const auto read = member->to_number<std::int64_t>(no_integer);
-    if (no_integer || read < 0) return std::nullopt;
-    return read;
-  };
-  if (const auto keep = number("keep")) settings.keep = static_cast<std::uint64_t>(*keep);
-  if (const auto least = number("interval_min"))
-    settings.interval_min = std::chrono::seconds(std::min(*least, furthest_s));
-  return settings;
+bool wants_probe(const FeedState& state, Milliseconds now) {
+  if (state.etag.empty() && state.last_modified.empty()) return false;
+  if (state.last_probe.count() != 0 && now - state.last_probe < hours(24)) return false;
+  if (state.validators_broken) return true;
+  return state.not_modified_since.count() != 0 && now - state.not_modified_since >= days(14) && state.new_per_week > 2;
 }
 
 Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 
 #include "storage/records.hpp"
@@ -13,26 +15,27 @@ namespace feedmill {
 
 struct PolicyOptions {
   ScheduleOptions schedule;
-  Retention retention;  ///< `listed` is the document's
+  Retention retention;                                                 ///< `listed` is the document's
+  std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between refreshes of one feed (H7)
 };
-
-/// What the operator set for one feed and policy goes by, from FeedState::settings (a JSON object).
-struct PolicySettings {
-  std::optional<std::uint64_t> keep;         ///< "keep": entries
-  std::optional<Milliseconds> interval_min;  ///< "interval_min": seconds; at most 30 days count
-};
-
-PolicySettings read_policy_settings(const std::string& json);
 
 /// The exchange as far as policy cares.
 struct Exchange {
   std::string requested_url;
   Validators validators;        ///< what the answer said of itself, empty without an answer
   std::vector<Header> headers;  ///< of the last answer
+  std::vector<Hop> hops;        ///< all answers, the last included
   std::uint64_t wire_bytes = 0;
-  bool sent_validators = false;
+  Unconditional unconditional = Unconditional::no;  ///< why the answered request carried no validators
   bool opened_by_allow = false;
+  bool early = false;      ///< asked before its time, which must not happen (HTTP N2)
+  bool identity = false;   ///< asked again for no content coding, after one that was broken (HTTP §4)
+  bool fell_back = false;  ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
 };
+
+/// Whether the next request leaves its validators out, to see whether a server that always says 304 tells the truth
+/// (HTTP P5): after 14 days of it with S > 2, or when it was caught before; once in 24 h.
+bool wants_probe(const FeedState& state, Milliseconds now);
 
 struct Decision {
   Commit commit;
@@ -44,6 +47,7 @@ struct Decision {
 };
 
 /// `known` is what the store knows of the document's guids: needed for a Document, ignored otherwise. `now` is Redis'.
+/// What the operator set for the feed is read from the claim's state.
 Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,
                 const PolicyOptions& options, Milliseconds now);
 

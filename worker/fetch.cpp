@@ -1,13 +1,11 @@
 #include "worker/fetch.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <optional>
+#include <set>
 #include <utility>
 
-#include <xxhash.h>
-
+#include "worker/request_style.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -19,21 +17,21 @@ using std::chrono::steady_clock;
 constexpr std::size_t most_redirects = 5;
 constexpr std::size_t most_cookie_bytes = 4096;
 
-constexpr std::string_view accept_line =  // HTTP P17
-    "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, "
-    "application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1";
-
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-HttpClientOptions client_options(const FetchOptions& options) {
+HttpClientOptions client_options(const FetchOptions& options, const EgressPolicy& egress) {
   HttpClientOptions result;
-  result.egress = options.egress;
+  result.egress = egress;
   result.resolver = options.resolver;
   result.connect_timeout = options.connect;
   result.max_body_bytes = options.max_body_bytes;
   result.max_connections = options.max_connections;
+  result.max_per_network = options.max_per_network;
+  result.network_wait = options.network_wait;
+  result.memory_wait = options.memory_wait;
+  result.stall_time = options.stall_time;
   result.keep_alive = std::max(result.keep_alive, options.max_connections);
   result.http2 = options.http2;
   result.ca_bundle = options.ca_bundle;
@@ -108,7 +106,7 @@ struct Chain {
   FetchTimings timings;
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
-  bool sent = false;
+  bool sent = false, fell_back = false;
   steady_clock::time_point start = steady_clock::now();
 
   void add(const HttpTrace& trace) {
@@ -157,6 +155,7 @@ struct Chain {
     result.connections_resumed = connections_resumed;
     result.wire_bytes = wire_bytes;
     result.conditional = conditional;
+    result.fell_back = fell_back;
     return result;
   }
 };
@@ -196,24 +195,23 @@ Validators FetchResponse::validators() const {
                     std::string(usable_validator(header("last-modified"))), url};
 }
 
-std::string user_agent(std::string_view contact, std::string_view feed_url) {
-  std::array<char, 17> id{};
-  std::snprintf(id.data(), id.size(), "%016llx",
-                static_cast<unsigned long long>(XXH3_64bits(feed_url.data(), feed_url.size())));
-  std::string text = "feedmill/" FEEDMILL_VERSION " (";
-  if (!contact.empty()) text.append("+").append(contact).append("; ");
-  return text.append("feed-id=").append(id.data()).append(")");
+Fetcher::Fetcher(asio::any_io_executor executor, FetchOptions options) : options_(std::move(options)) {
+  clients_.try_emplace("", executor, client_options(options_, options_.egress));
+  for (const auto& [name, egress] : options_.policies) {
+    clients_.try_emplace(name, executor, client_options(options_, egress));
+  }
 }
-
-Fetcher::Fetcher(asio::any_io_executor executor, FetchOptions options)
-    : options_(std::move(options)), client_(std::move(executor), client_options(options_)) {}
 
 asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
   Chain chain;
   ChainCookies cookies;
   std::vector<std::pair<std::string, std::string>> seen;  // URL and cookies of each request: HTTP R3
   std::string url = request.url;
-  const std::string agent = user_agent(options_.contact, request.feed_url);
+  const auto style = request_style(options_, request);
+  if (!style) co_return chain.error(style.error().reason, style.error().detail);
+  HttpClient& client = clients_.at(style->policy);
+  bool with_headers = true;                   // the feed's own
+  std::set<std::string> hosts{host_of(url)};  // asked so far
   const steady_clock::time_point deadline = chain.start + options_.wall;
 
   for (;;) {
@@ -226,14 +224,15 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
 
     HttpRequest hop;
     hop.url = url;
-    hop.user_agent = agent;
     hop.deadline = deadline;
-    hop.header_lines.emplace_back(accept_line);
+    hop.http1 = request.http1;
+    hop.memory = request.memory;
+    const bool own_headers = style->dress(hop, origin, with_headers);
     hop.header_lines.emplace_back(request.identity ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, br, zstd");
     if (!cookie.empty()) hop.header_lines.push_back("Cookie: " + cookie);
     const bool conditional = add_validators(request.validators, url, hop.header_lines);
 
-    HttpResult result = co_await ask(std::move(hop));
+    HttpResult result = co_await ask(client, std::move(hop), chain.fell_back);
     if (auto* failure = std::get_if<HttpFailure>(&result)) {
       chain.add(failure->trace);
       FetchError error = chain.error(failure->reason, std::move(failure->detail));
@@ -242,12 +241,21 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
     }
     HttpResponse& answer = std::get<HttpResponse>(result);
     chain.add(answer.trace);
+    if (answer.status == 431 && own_headers) {  // HTTP §4: once more, without them
+      with_headers = false;
+      seen.pop_back();
+      continue;
+    }
     chain.hops.push_back(Hop{url, answer.status, ""});
 
     if (answer.status < 300 || answer.status > 399 || answer.status == 304) {
-      const bool opened = options_.egress.opened_by_allow(answer.trace.peer, answer.trace.peer_port);
+      HttpTrace trace = std::move(answer.trace);
+      // Behind a proxy the peer is not the server.
+      const bool opened = !style->proxy && client.egress().opened_by_allow(trace.peer, trace.peer_port);
       FetchResponse response = chain.response(std::move(url), conditional, std::move(answer));
       response.opened_by_allow = opened;
+      response.peer = std::move(trace.peer);
+      response.peer_port = trace.peer_port;
       co_return response;
     }
     cookies.note(origin, answer.headers);
@@ -256,22 +264,34 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
       co_return chain.unfollowed(next.reason, std::move(next.detail), std::move(answer));
     }
     chain.hops.back().location = next.url;
+    const std::string host = host_of(next.url);
+    if (request.enter_host && hosts.insert(host).second) {
+      const bool entered = co_await request.enter_host(host);
+      if (!entered) {
+        co_return chain.unfollowed(Reason::worker_host_wait, host + " may not be asked now", std::move(answer));
+      }
+    }
     url = std::move(next.url);
   }
 }
 
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
 /// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (X4 is libcurl's own.)
-asio::awaitable<HttpResult> Fetcher::ask(HttpRequest request) {
-  HttpResult result = co_await client_.get(request);
-  if (const auto* failure = std::get_if<HttpFailure>(&result)) {
-    if (failure->reason != Reason::http_stream) co_return result;
+asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {
+  HttpResult result = co_await client.get(request);
+  const auto* failure = std::get_if<HttpFailure>(&result);
+  const bool broken_streams = failure != nullptr && !request.http1 && failure->reason == Reason::http_stream;
+  if (broken_streams) {
     request.http1 = true;
+  } else if (failure != nullptr) {
+    co_return result;
   } else {
     if (std::get<HttpResponse>(result).status != 421) co_return result;
     request.fresh_connection = true;
   }
-  co_return co_await client_.get(request);
+  result = co_await client.get(request);
+  if (broken_streams && std::holds_alternative<HttpResponse>(result)) fell_back = true;
+  co_return result;
 }
 
 }  // namespace feedmill

@@ -4,6 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,9 +16,11 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "worker/address_guard.hpp"
+#include "worker/feed_settings.hpp"
 #include "worker/http_client.hpp"
 #include "worker/http_fields.hpp"
 #include "worker/report.hpp"
+#include "worker/web_url.hpp"
 
 namespace feedmill {
 
@@ -31,7 +36,13 @@ struct FetchRequest {
   std::string feed_url;   ///< the feed's own address: what the feed-id in our User-Agent is made of (HTTP P19)
   std::string url;        ///< canonical absolute http(s) URL to ask; the feed's address unless it has moved
   Validators validators;  ///< sent on exactly the hop whose URL equals validators.url
-  bool identity = false;  ///< ask for no content coding: the retry of HTTP §4 after broken compression
+  MemoryBudget::Share* memory = nullptr;  ///< bodies are read as far as it grants; null: as far as the limits go
+  bool identity = false;                  ///< ask for no content coding: the retry of HTTP §4 after broken compression
+  bool http1 = false;                     ///< do not offer HTTP/2: the host is known to fail at it (HTTP P20)
+  /// Asked before a redirect is followed to a host that has not been asked yet; false: it may not be asked now, and the
+  /// fetch ends with worker.host_wait (HTTP H6). None: every host may.
+  std::function<boost::asio::awaitable<bool>(std::string host)> enter_host{};
+  FeedSettings settings{};  ///< what the operator set for the feed
 };
 
 /// One answer on the way; `location` as resolved, "" for the last.
@@ -61,6 +72,9 @@ struct FetchResponse {
   std::uint64_t wire_bytes = 0;  ///< received on all hops: headers and bodies
   bool conditional = false;      ///< the last hop carried validators
   bool opened_by_allow = false;  ///< the last hop's server is one that `egress.allow` opens (HTTP P6)
+  std::string peer;              ///< address of that server
+  std::uint16_t peer_port = 0;
+  bool fell_back = false;  ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
 
   /// First value of that name (lower case), "" when absent.
   std::string_view header(std::string_view name) const;
@@ -84,6 +98,12 @@ struct FetchError {
 
 using FetchResult = std::variant<FetchResponse, FetchError>;
 
+/// A secret header line and the one origin it may go to (HTTP R4).
+struct Credential {
+  Origin origin;
+  std::string header_line;
+};
+
 struct FetchOptions {
   std::chrono::milliseconds wall = std::chrono::seconds(60);     ///< over all hops
   std::chrono::milliseconds connect = std::chrono::seconds(10);  ///< TCP and TLS
@@ -92,9 +112,19 @@ struct FetchOptions {
   bool allow_downgrade = false;  ///< follow redirects from https to http
   EgressPolicy egress;
   ResolverOptions resolver;
-  std::string contact;  ///< URL for the User-Agent, "" for none
+  std::map<std::string, EgressPolicy, std::less<>> policies;   ///< by name, for feeds that name one (SECURITY E8)
+  std::map<std::string, Credential, std::less<>> credentials;  ///< by name, for feeds that name one (SECURITY K2)
+  std::set<std::string, std::less<>> http1_hosts;              ///< spoken to over HTTP/1.1 alone (HTTP H7)
+  std::string proxy;                                           ///< for feeds that name none, "" for none
+  bool proxy_enforces_egress = false;                          ///< else nothing goes through a proxy (SECURITY E9)
+  bool subscribers = false;                                    ///< told in the User-Agent where known (HTTP P19)
+  std::string contact;                                         ///< URL for the User-Agent, "" for none
   std::size_t max_connections = 256 + 16;
-  std::string ca_bundle = HttpClientOptions{}.ca_bundle;  ///< PEM file of the authorities trusted
+  std::size_t max_per_network = HttpClientOptions{}.max_per_network;          ///< in use at once (HTTP H8)
+  std::chrono::milliseconds network_wait = HttpClientOptions{}.network_wait;  ///< for a place among these
+  std::chrono::milliseconds memory_wait = HttpClientOptions{}.memory_wait;    ///< for memory to read on
+  std::chrono::seconds stall_time = HttpClientOptions{}.stall_time;           ///< with next to nothing received
+  std::string ca_bundle = HttpClientOptions{}.ca_bundle;                      ///< PEM file of the authorities trusted
 };
 
 /// Fetches feeds, thousands at a time. Lives on one loop thread and must outlive every fetch() under way.
@@ -105,14 +135,16 @@ class Fetcher {
   /// One conditional GET and the redirects it meets, at most 5 (HTTP §5). Cancellation unwinds with operation_aborted.
   boost::asio::awaitable<FetchResult> fetch(FetchRequest request);
 
+  /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
+  void reload() {
+    for (auto& [policy, client] : clients_) client.reload();
+  }
+
  private:
-  boost::asio::awaitable<HttpResult> ask(HttpRequest request);
+  static boost::asio::awaitable<HttpResult> ask(HttpClient& client, HttpRequest request, bool& fell_back);
 
   FetchOptions options_;
-  HttpClient client_;
+  std::map<std::string, HttpClient, std::less<>> clients_;  // by name of the policy, "" = the default one: HTTP §7
 };
-
-/// "feedmill/<version> (+<contact>; feed-id=<16 hex>)": HTTP P19.
-std::string user_agent(std::string_view contact, std::string_view feed_url);
 
 }  // namespace feedmill

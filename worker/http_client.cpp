@@ -11,15 +11,16 @@
 #include <system_error>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <curl/curl.h>
 #include <openssl/ssl.h>
-#include <unistd.h>
 
-#include "worker/descriptor_watch.hpp"
+#include "worker/http_engine.hpp"
+#include "worker/network_limit.hpp"
+#include "worker/own_addresses.hpp"
+#include "worker/socket_bytes.hpp"
 #include "worker/tls_sessions.hpp"
 #include "worker/web_url.hpp"
 
@@ -28,17 +29,6 @@ namespace {
 
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
-
-/// libcurl's global state: set up before the first handle, kept until the process ends.
-void need_libcurl() {
-  static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (once != CURLE_OK) throw std::runtime_error("libcurl cannot be initialised");
-}
-
-struct FreeEasy {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
-using Easy = std::unique_ptr<CURL, FreeEasy>;
 
 struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
@@ -89,11 +79,6 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-int events_of(Ready ready) {
-  return (ready.readable ? CURL_CSELECT_IN : 0) | (ready.writable ? CURL_CSELECT_OUT : 0) |
-         (ready.failed ? CURL_CSELECT_ERR : 0);
-}
-
 struct Refusal {
   Reason reason{};
   std::string detail;
@@ -114,8 +99,23 @@ struct Usable {
   std::string detail;
 };
 
+constexpr std::size_t most_addresses = 8;
+
+void add_address(Usable& usable, const std::string& address) {
+  if (!usable.list.empty()) usable.list += ',';
+  usable.list += address.find(':') != address.npos ? "[" + address + "]" : address;
+}
+
+/// Those of a proxy: no policy is asked.
+Usable listed(const Addresses& addresses) {
+  Usable usable;
+  for (std::size_t i = 0; i < std::min(addresses.size(), most_addresses); ++i) add_address(usable, addresses[i]);
+  usable.reason = Reason::dns_failed;
+  usable.detail = "the proxy has no address";
+  return usable;
+}
+
 Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigned port) {
-  constexpr std::size_t most = 8;
   Usable usable;
   std::size_t count = 0;
   for (const std::string& address : addresses) {
@@ -124,9 +124,8 @@ Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigne
       Refusal refusal = refusal_of(verdict, address, port);
       usable.reason = refusal.reason;
       usable.detail = std::move(refusal.detail);
-    } else if (count++ < most) {
-      if (!usable.list.empty()) usable.list += ',';
-      usable.list += address.find(':') != address.npos ? "[" + address + "]" : address;
+    } else if (count++ < most_addresses) {
+      add_address(usable, address);
     }
   }
   return usable;
@@ -134,49 +133,26 @@ Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigne
 
 }  // namespace
 
-/// The multi handle and what it needs of the loop: one timer, and watches on the sockets it waits for.
-class HttpClient::Engine {
- public:
-  Engine(asio::any_io_executor executor, HttpClientOptions options);
-  ~Engine();
-  Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
+/// What all transfers of a client share.
+struct HttpClient::Shared {
+  Shared(asio::any_io_executor executor, HttpClientOptions given);
 
-  const asio::any_io_executor& executor() const { return executor_; }
-  const HttpClientOptions& options() const { return options_; }
+  /// The policy, this machine's own addresses up to date.
+  const EgressPolicy& egress();
 
-  Easy take_handle();
-  void give_back(Easy easy);
-  std::vector<std::string> resolve_lines(const std::string& line);
-  void add(CURL* easy);
-  void remove(CURL* easy);
-
-  static int close_socket(void* engine, curl_socket_t socket);
-
+  HttpClientOptions options;
+  NetworkLimit networks;
   TlsSessions sessions;  ///< outlives the connections
   const bool resumes;    ///< libcurl's TLS library is the one that `sessions` speaks to
-
- private:
-  static int watch_socket(CURL*, curl_socket_t socket, int what, void* engine, void*);
-  static int set_timer(CURLM*, long milliseconds, void* engine);
-
-  void act(curl_socket_t socket, int events);
-
-  asio::any_io_executor executor_;
-  HttpClientOptions options_;
-  DescriptorWatches watches_;
-  std::vector<Easy> idle_;
-  std::string forget_line_;         ///< takes the addresses of the last transfer out of libcurl's cache
-  std::shared_ptr<Engine*> alive_;  ///< what timer callbacks hold; null inside once we are gone
-  asio::steady_timer timer_;
-  CURLM* multi_;
+  steady_clock::time_point own_until;
+  HttpEngine engine;
 };
 
 /// A request in flight: joins the multi handle when made, leaves it when destroyed.
 class HttpClient::Transfer {
  public:
   /// `resolve_line`: the addresses to use, as CURLOPT_RESOLVE has it; "" when the URL holds one.
-  Transfer(Engine& engine, const HttpRequest& request, const std::string& resolve_line);
+  Transfer(Shared& shared, const HttpRequest& request, const std::string& resolve_line);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -185,8 +161,14 @@ class HttpClient::Transfer {
   void finish(CURLcode code);
   /// After finish().
   HttpResult result();
-  /// After the deadline has passed.
-  HttpFailure timed_out();
+  /// When to look after it if nothing happens before: its deadline, or the end of a pause.
+  steady_clock::time_point next_look();
+  /// `done` was woken, or its time has come: true when the transfer goes on, false when it must be given up.
+  bool go_on();
+  /// After go_on() said false.
+  HttpFailure given_up();
+  /// The network that had no place for it, "" for none.
+  const std::string& crowded() const { return crowded_; }
 
   asio::steady_timer done;
   bool finished = false;
@@ -194,168 +176,105 @@ class HttpClient::Transfer {
  private:
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer);
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer);
+  static int on_resolve(void*, void*, void* transfer);
   static curl_socket_t on_open(void* transfer, curlsocktype, curl_sockaddr* address);
   static CURLcode on_tls(CURL*, void* context, void* transfer);
   static int on_request(void* transfer, char* peer, char*, int port, int);
+  static int on_progress(void* transfer, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
   void configure(const HttpRequest& request);
+  const std::string& trust_of(const HttpRequest& request) const {
+    return request.ca_file.empty() ? shared_.options.ca_bundle : request.ca_file;
+  }
+  bool enter_network(std::string_view address, unsigned port);
+  void pause();
   bool header_line(std::string_view line);
+  bool is_framed_clearly() const;
   bool refuse(Reason reason, std::string detail);
+  Egress verdict_of_proxy(unsigned port) const;
   bool egress_allows(Egress verdict, std::string_view address, unsigned port);
   HttpTrace trace() const;
   HttpFailure failure(Reason reason, std::string detail) const;
   HttpFailure failure_of_code() const;
+  std::optional<HttpFailure> refused_by_proxy() const;
   Reason connect_reason() const;
 
-  Engine& engine_;
+  Shared& shared_;
   Easy easy_;
-  List header_list_, resolve_list_;
+  List header_list_;
+  const std::string resolve_line_;
+  List resolve_list_;
   char error_text_[CURL_ERROR_SIZE]{};
   CURLcode code_ = CURLE_OK;
   steady_clock::time_point deadline_;
+  MemoryBudget::Share* memory_;  ///< the caller's; may be null
+  bool granted_ = false;         ///< memory, after a pause
+  bool stirred_ = false;         ///< `done` was cancelled to be set anew
+  std::optional<steady_clock::time_point> paused_until_;
+  std::vector<std::string> places_;  ///< networks that it counts in
+  std::string crowded_;
   std::string session_key_;
+  unsigned proxy_port_ = 0;  ///< 0: no proxy
   bool resumed_ = false;
   std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
   int status_ = 0;
-  bool headers_done_ = false;  ///< of the final answer; what follows are trailers
+  bool headers_done_ = false;        ///< of the final answer; what follows are trailers
+  std::uint64_t content_seen_ = 0;   ///< header and body bytes at the last read that brought some
+  std::uint64_t received_then_ = 0;  ///< by the socket
   std::uint64_t header_bytes_ = 0;
   std::uint32_t header_lines_ = 0;
   std::vector<Header> headers_;
   std::string body_;
 };
 
-HttpClient::Engine::Engine(asio::any_io_executor executor, HttpClientOptions options)
-    : resumes(std::string_view(curl_version_info(CURLVERSION_NOW)->ssl_version).starts_with("OpenSSL")),
-      executor_(std::move(executor)),
-      options_(std::move(options)),
-      watches_(executor_, [this](int socket, Ready ready) { act(socket, events_of(ready)); }),
-      alive_(std::make_shared<Engine*>(this)),
-      timer_(executor_) {
-  need_libcurl();
-  multi_ = curl_multi_init();
-  if (multi_ == nullptr) throw std::bad_alloc();
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Engine::watch_socket);
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Engine::set_timer);
-  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-  curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, 0L);  // admission is ours: waiting in there costs wall clock
-  curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(options_.max_connections));
-  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.keep_alive));
-}
+HttpClient::Shared::Shared(asio::any_io_executor executor, HttpClientOptions given)
+    : options(std::move(given)),
+      networks(options.max_per_network),
+      resumes(std::string_view(curl_version_info(CURLVERSION_NOW)->ssl_version).starts_with("OpenSSL")),
+      own_until(steady_clock::now()),
+      engine(std::move(executor), options.max_connections, options.keep_alive,
+             [](void* transfer, CURLcode code) { static_cast<Transfer*>(transfer)->finish(code); }) {}
 
-HttpClient::Engine::~Engine() {
-  *alive_ = nullptr;
-  timer_.cancel();
-  idle_.clear();
-  curl_multi_cleanup(multi_);  // closes the connections kept, through close_socket()
-}
-
-Easy HttpClient::Engine::take_handle() {
-  if (idle_.empty()) {
-    Easy easy(curl_easy_init());
-    if (easy == nullptr) throw std::bad_alloc();
-    return easy;
+const EgressPolicy& HttpClient::Shared::egress() {
+  const steady_clock::time_point now = steady_clock::now();
+  if (now >= own_until) {
+    options.egress.close_own(interface_addresses());
+    own_until = now + own_addresses_age;
   }
-  Easy easy = std::move(idle_.back());
-  idle_.pop_back();
-  return easy;
+  return options.egress;
 }
 
-void HttpClient::Engine::give_back(Easy easy) {
-  curl_easy_reset(easy.get());
-  idle_.push_back(std::move(easy));
-}
-
-/// libcurl walks through its cache of addresses after every transfer. Ours is the one that counts: each transfer takes
-/// out what the one before it has put in and looked up.
-std::vector<std::string> HttpClient::Engine::resolve_lines(const std::string& line) {
-  std::vector<std::string> lines;
-  if (line.empty()) return lines;
-  if (!forget_line_.empty()) lines.push_back(std::move(forget_line_));
-  const std::size_t port = line.find(':') + 1;
-  forget_line_ = "-" + line.substr(1, line.find(':', port) - 1);
-  lines.push_back(line);
-  return lines;
-}
-
-void HttpClient::Engine::add(CURL* easy) {
-  if (curl_multi_add_handle(multi_, easy) != CURLM_OK) throw std::bad_alloc();
-}
-
-void HttpClient::Engine::remove(CURL* easy) {
-  curl_multi_remove_handle(multi_, easy);
-}
-
-int HttpClient::Engine::watch_socket(CURL*, curl_socket_t socket, int what, void* data, void*) {
-  Engine& engine = *static_cast<Engine*>(data);
-  if (what == CURL_POLL_REMOVE) {
-    engine.watches_.forget(socket);
-  } else {
-    engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
-  }
-  return 0;
-}
-
-/// libcurl may close a socket without having said CURL_POLL_REMOVE: the watch goes first.
-int HttpClient::Engine::close_socket(void* data, curl_socket_t socket) {
-  static_cast<Engine*>(data)->watches_.forget(socket);
-  return ::close(socket);
-}
-
-int HttpClient::Engine::set_timer(CURLM*, long milliseconds, void* data) {
-  Engine& engine = *static_cast<Engine*>(data);
-  if (milliseconds < 0) {
-    engine.timer_.cancel();
-    return 0;
-  }
-  if (milliseconds == 0) {  // most often; an early call does no harm, and is cheaper than a timer
-    asio::post(engine.executor_, [alive = engine.alive_] {
-      if (*alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
-    });
-    return 0;
-  }
-  engine.timer_.expires_after(std::chrono::milliseconds(milliseconds));  // cancels the wait before
-  engine.timer_.async_wait([alive = engine.alive_](boost::system::error_code error) {
-    if (!error && *alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
-  });
-  return 0;
-}
-
-/// Lets libcurl work, then wakes whoever's transfer has ended.
-void HttpClient::Engine::act(curl_socket_t socket, int events) {
-  int running = 0;
-  curl_multi_socket_action(multi_, socket, events, &running);
-  int waiting = 0;
-  while (const CURLMsg* message = curl_multi_info_read(multi_, &waiting)) {
-    if (message->msg != CURLMSG_DONE) continue;
-    void* transfer = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-    static_cast<Transfer*>(transfer)->finish(message->data.result);
-  }
-}
-
-HttpClient::Transfer::Transfer(Engine& engine, const HttpRequest& request, const std::string& resolve_line)
-    : done(engine.executor()),
-      engine_(engine),
-      easy_(engine.take_handle()),
+HttpClient::Transfer::Transfer(Shared& shared, const HttpRequest& request, const std::string& resolve_line)
+    : done(shared.engine.executor()),
+      shared_(shared),
+      easy_(shared.engine.take_handle()),
       header_list_(list_of(request.header_lines)),
-      resolve_list_(list_of(engine.resolve_lines(resolve_line))),
-      deadline_(request.deadline) {
+      resolve_line_(resolve_line),
+      resolve_list_(list_of(shared.engine.hold(resolve_line))),
+      deadline_(request.deadline),
+      memory_(request.memory) {
   const Origin origin = origin_of(request.url);
-  session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + engine_.options().ca_bundle;
+  session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + trust_of(request) + " " + request.pin;
+  if (request.proxy) {
+    proxy_port_ = request.proxy->port;
+    session_key_ += " " + request.proxy->url;
+  }
   configure(request);
-  engine_.add(easy_.get());
+  shared_.engine.add(easy_.get());
 }
 
 HttpClient::Transfer::~Transfer() {
-  engine_.remove(easy_.get());
-  engine_.give_back(std::move(easy_));
+  if (memory_ != nullptr) memory_->on_granted(nullptr);
+  shared_.engine.remove(easy_.get());
+  shared_.engine.give_back(std::move(easy_));
+  shared_.engine.let_go(resolve_line_);
+  for (const std::string& network : places_) shared_.networks.leave(network);
 }
 
 /// HTTP §7, row by row.
 void HttpClient::Transfer::configure(const HttpRequest& request) {
   CURL* const easy = easy_.get();
-  const HttpClientOptions& options = engine_.options();
+  const HttpClientOptions& options = shared_.options;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(request.deadline - steady_clock::now()).count();
 
   set(easy, CURLOPT_URL, request.url.c_str());
@@ -374,8 +293,9 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_UNRESTRICTED_AUTH, 0L);
   set(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
   set(easy, CURLOPT_HTTP09_ALLOWED, 0L);
-  set(easy, CURLOPT_PROXY, "");
-  set(easy, CURLOPT_NOPROXY, "*");
+  set(easy, CURLOPT_PROXY, request.proxy ? request.proxy->url.c_str() : "");  // never those of the environment
+  set(easy, CURLOPT_NOPROXY, request.proxy ? "" : "*");
+  set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(easy, CURLOPT_PIPEWAIT, 0L);
   set(easy, CURLOPT_HTTP_VERSION,
@@ -387,6 +307,10 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_HTTPHEADER, header_list_.get());
   set(easy, CURLOPT_RESOLVE, resolve_list_.get());
+  // What its cache holds of names is for us to say; addresses it adds by itself, and drops when others like them end.
+  set(easy, CURLOPT_DNS_CACHE_TIMEOUT, resolve_line_.empty() ? 600L : -1L);
+  set(easy, CURLOPT_RESOLVER_START_FUNCTION, &Transfer::on_resolve);
+  set(easy, CURLOPT_RESOLVER_START_DATA, this);
   set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
 
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
@@ -399,8 +323,9 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // with one, libcurl parses all roots for every connection
-  set(easy, CURLOPT_CAINFO, options.ca_bundle.c_str());
-  if (engine_.resumes) {
+  set(easy, CURLOPT_CAINFO, trust_of(request).c_str());
+  if (!request.pin.empty()) set(easy, CURLOPT_PINNEDPUBLICKEY, request.pin.c_str());
+  if (shared_.resumes) {
     set(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
     set(easy, CURLOPT_SSL_CTX_FUNCTION, &Transfer::on_tls);
     set(easy, CURLOPT_SSL_CTX_DATA, this);
@@ -412,10 +337,13 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_WRITEDATA, this);
   set(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open);
   set(easy, CURLOPT_OPENSOCKETDATA, this);
-  set(easy, CURLOPT_CLOSESOCKETFUNCTION, &Engine::close_socket);
-  set(easy, CURLOPT_CLOSESOCKETDATA, &engine_);  // the connection outlives this transfer
+  set(easy, CURLOPT_CLOSESOCKETFUNCTION, &HttpEngine::close_socket);
+  set(easy, CURLOPT_CLOSESOCKETDATA, &shared_.engine);  // the connection outlives this transfer
   set(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_request);
   set(easy, CURLOPT_PREREQDATA, this);
+  set(easy, CURLOPT_NOPROGRESS, 0L);
+  set(easy, CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
+  set(easy, CURLOPT_XFERINFODATA, this);
 }
 
 bool HttpClient::Transfer::refuse(Reason reason, std::string detail) {
@@ -423,9 +351,22 @@ bool HttpClient::Transfer::refuse(Reason reason, std::string detail) {
   return false;
 }
 
+/// SECURITY E9: its own address is exempt, and libcurl connects to nothing else.
+Egress HttpClient::Transfer::verdict_of_proxy(unsigned port) const {
+  return port == proxy_port_ ? Egress::allowed : Egress::blocked_port;
+}
+
 bool HttpClient::Transfer::egress_allows(Egress verdict, std::string_view address, unsigned port) {
   if (verdict != Egress::allowed) refusal_ = refusal_of(verdict, address, port);
   return verdict == Egress::allowed;
+}
+
+/// libcurl does not find a host among what it was told. It may read an address, but not ask anybody (HTTP D1).
+int HttpClient::Transfer::on_resolve(void*, void*, void* transfer) {
+  Transfer& self = *static_cast<Transfer*>(transfer);
+  if (self.resolve_line_.empty()) return 0;
+  self.refuse(Reason::dns_failed, "its addresses are not known any more");
+  return 1;
 }
 
 /// Every connection begins here (SECURITY E1). After a refusal libcurl tries the next address.
@@ -444,15 +385,34 @@ curl_socket_t HttpClient::Transfer::on_open(void* data, curlsocktype, curl_socka
     inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
     port = ntohs(v6.sin6_port);
   }
-  if (!self.egress_allows(self.engine_.options().egress.check(&address->addr, port), text, port))
-    return CURL_SOCKET_BAD;
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  const Egress verdict =
+      self.proxy_port_ != 0 ? self.verdict_of_proxy(port) : self.shared_.egress().check(&address->addr, port);
+  if (!self.egress_allows(verdict, text, port)) return CURL_SOCKET_BAD;
+  if (!self.enter_network(text, port)) return CURL_SOCKET_BAD;
+  const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (socket < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+    self.refuse(Reason::worker_memory, std::string("no socket for it: ") + std::strerror(errno));  // SECURITY T37
+  }
+  return socket;
+}
+
+/// HTTP H8. Once the request is sent, `places_` has one network: the peer's.
+bool HttpClient::Transfer::enter_network(std::string_view address, unsigned port) {
+  const bool is_proxy = proxy_port_ != 0;  // the networks are the servers'
+  if (is_proxy || shared_.egress().opened_by_allow(address, static_cast<std::uint16_t>(port))) return true;
+  std::string network = destination_network(address);
+  if (!shared_.networks.enter(network)) {
+    crowded_ = network;
+    return refuse(Reason::worker_host_wait, "enough requests are under way to the network of " + std::string(address));
+  }
+  places_.push_back(std::move(network));
+  return true;
 }
 
 /// A TLS connection is about to be made. What is attached goes with the connection, which outlives this transfer.
 CURLcode HttpClient::Transfer::on_tls(CURL*, void* context, void* transfer) {
   const Transfer& self = *static_cast<Transfer*>(transfer);
-  self.engine_.sessions.attach(static_cast<SSL_CTX*>(context), self.session_key_);
+  self.shared_.sessions.attach(static_cast<SSL_CTX*>(context), self.session_key_);
   return CURLE_OK;
 }
 
@@ -460,10 +420,14 @@ CURLcode HttpClient::Transfer::on_tls(CURL*, void* context, void* transfer) {
 int HttpClient::Transfer::on_request(void* data, char* peer, char*, int port, int) {
   Transfer& self = *static_cast<Transfer*>(data);
   const auto number = static_cast<std::uint16_t>(port);
-  if (!self.egress_allows(self.engine_.options().egress.check(peer, number), peer, number))
-    return CURL_PREREQFUNC_ABORT;
+  const Egress verdict =
+      self.proxy_port_ != 0 ? self.verdict_of_proxy(number) : self.shared_.egress().check(peer, number);
+  if (!self.egress_allows(verdict, peer, number)) return CURL_PREREQFUNC_ABORT;
+  const std::string network = destination_network(peer);
+  const bool entered = std::ranges::find(self.places_, network) != self.places_.end();  // else it is a kept connection
+  if (!entered && !self.enter_network(peer, number)) return CURL_PREREQFUNC_ABORT;
   self.refusal_.reset();  // an address before this one may have been refused
-  if (self.engine_.resumes) {
+  if (self.shared_.resumes) {
     curl_tlssessioninfo* tls = nullptr;
     curl_easy_getinfo(self.easy_.get(), CURLINFO_TLS_SSL_PTR, &tls);
     self.resumed_ =
@@ -472,12 +436,34 @@ int HttpClient::Transfer::on_request(void* data, char* peer, char*, int port, in
   return CURL_PREREQFUNC_OK;
 }
 
+/// Called now and then while libcurl reads. What frames a body (chunk extensions, say) is in neither header nor body: a
+/// server that sends nothing else is found out by what came through the socket. Not over HTTP/2, whose sockets are
+/// shared.
+int HttpClient::Transfer::on_progress(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  Transfer& self = *static_cast<Transfer*>(data);
+  const std::uint64_t content = self.header_bytes_ + self.body_.size();
+  if (!self.headers_done_ || self.paused_until_ ||
+      long_of(self.easy_.get(), CURLINFO_HTTP_VERSION) > CURL_HTTP_VERSION_1_1) {
+    return 0;
+  }
+  const std::uint64_t received = received_bytes(self.shared_.engine.socket_of(self.easy_.get()));
+  if (content != self.content_seen_) {
+    self.content_seen_ = content;
+    self.received_then_ = received;
+    return 0;
+  }
+  const HttpClientOptions& options = self.shared_.options;
+  if (received - self.received_then_ <= options.max_body_bytes) return 0;
+  self.refuse(Reason::limit_body, "more between the parts of its body than is read");
+  return 1;
+}
+
 std::size_t HttpClient::Transfer::on_header(char* data, std::size_t, std::size_t size, void* transfer) {
   return static_cast<Transfer*>(transfer)->header_line({data, size}) ? size : 0;
 }
 
 bool HttpClient::Transfer::header_line(std::string_view line) {
-  const HttpClientOptions& options = engine_.options();
+  const HttpClientOptions& options = shared_.options;
   header_bytes_ += line.size();
   ++header_lines_;
   if (header_bytes_ > options.max_header_bytes || header_lines_ > options.max_header_lines ||
@@ -493,6 +479,9 @@ bool HttpClient::Transfer::header_line(std::string_view line) {
   const std::string_view text = trimmed(line);
   if (text.empty()) {
     headers_done_ = long_of(easy_.get(), CURLINFO_RESPONSE_CODE) >= 200;
+    if (headers_done_ && !is_framed_clearly()) {
+      return refuse(Reason::http_malformed, "does not say clearly where its body ends");
+    }
     return true;
   }
   if ((line.front() == ' ' || line.front() == '\t') && !headers_.empty()) {  // folded: RFC 9112 §5.2
@@ -505,19 +494,69 @@ bool HttpClient::Transfer::header_line(std::string_view line) {
   return true;
 }
 
+/// RFC 9112 §6.3: a body whose end is stated twice and differently, or in a way we do not know, may be read differently
+/// by whoever stands between.
+bool HttpClient::Transfer::is_framed_clearly() const {
+  const std::string coding = lower(joined_field(headers_, "transfer-encoding"));
+  if (!coding.empty() && coding != "chunked" && coding != "identity") return false;
+  const std::string_view length = field(headers_, "content-length");
+  for (const auto& [name, value] : headers_) {
+    if (name == "content-length" && (value != length || coding == "chunked")) return false;
+  }
+  return length.find_first_not_of("0123456789") == length.npos;
+}
+
 std::size_t HttpClient::Transfer::on_body(char* data, std::size_t, std::size_t size, void* transfer) {
   Transfer& self = *static_cast<Transfer*>(transfer);
-  if (self.body_.size() + size > self.engine_.options().max_body_bytes) {
+  if (self.body_.size() + size > self.shared_.options.max_body_bytes) {
     self.refuse(Reason::limit_body, "more body than is read");
     return 0;
   }
-  if (self.body_.empty()) {  // the length is the server's word: believed only so far
-    curl_off_t length = 0;
+  curl_off_t length = 0;  // the server's word: believed only so far
+  if (self.body_.empty()) {
     curl_easy_getinfo(self.easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    self.body_.reserve(static_cast<std::size_t>(std::clamp<curl_off_t>(length, 0, 1 << 20)));
+    length = std::clamp<curl_off_t>(length, 0, 1 << 20);
   }
+  if (self.memory_ != nullptr) {
+    const std::size_t now = self.body_.size() + size;
+    const bool whole = self.memory_->cover(std::max(now, static_cast<std::size_t>(length)));
+    if (!whole && !self.memory_->cover(now)) {
+      self.pause();
+      return CURL_WRITEFUNC_PAUSE;
+    }
+  }
+  if (self.body_.empty()) self.body_.reserve(static_cast<std::size_t>(length));
   self.body_.append(data, size);
   return size;
+}
+
+/// No memory for more: until there is, or `memory_wait` is over (SECURITY M3).
+void HttpClient::Transfer::pause() {
+  memory_->on_granted([this] {
+    granted_ = true;
+    done.cancel();
+  });
+  granted_ = false;
+  paused_until_ = steady_clock::now() + shared_.options.memory_wait;
+  stirred_ = true;
+  done.cancel();
+}
+
+steady_clock::time_point HttpClient::Transfer::next_look() {
+  stirred_ = false;
+  return paused_until_ ? std::min(*paused_until_, deadline_) : deadline_;
+}
+
+bool HttpClient::Transfer::go_on() {
+  if (!std::exchange(granted_, false)) return stirred_;
+  paused_until_.reset();
+  curl_easy_pause(easy_.get(), CURLPAUSE_CONT);  // may bring the body that waited, and pause again
+  return true;
+}
+
+HttpFailure HttpClient::Transfer::given_up() {
+  if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
+  return failure(Reason::http_timeout, "no complete answer within the time allowed");
 }
 
 void HttpClient::Transfer::finish(CURLcode code) {
@@ -547,12 +586,9 @@ HttpFailure HttpClient::Transfer::failure(Reason reason, std::string detail) con
   return HttpFailure{reason, std::move(detail), status_, trace()};
 }
 
-HttpFailure HttpClient::Transfer::timed_out() {
-  return failure(Reason::http_timeout, "no complete answer within the time allowed");
-}
-
 HttpResult HttpClient::Transfer::result() {
   if (code_ != CURLE_OK) return failure_of_code();
+  if (!headers_done_) return failure(Reason::http_truncated, "ends within its header");
   HttpResponse response;
   response.status = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));
   response.trace = trace();
@@ -572,7 +608,18 @@ Reason HttpClient::Transfer::connect_reason() const {
   }
 }
 
+/// What the proxy said to CONNECT, when that was not yes.
+std::optional<HttpFailure> HttpClient::Transfer::refused_by_proxy() const {
+  const long answer = proxy_port_ == 0 ? 0 : long_of(easy_.get(), CURLINFO_HTTP_CONNECTCODE);
+  if (answer < 300) return std::nullopt;
+  const Reason reason = answer == 407   ? Reason::status_auth
+                        : answer == 403 ? Reason::egress_blocked
+                                        : Reason::connect_failed;
+  return failure(reason, "the proxy answered " + std::to_string(answer) + " to CONNECT");
+}
+
 HttpFailure HttpClient::Transfer::failure_of_code() const {
+  if (auto refused = refused_by_proxy()) return std::move(*refused);
   const std::string_view said = error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(code_);
   const auto fail = [&](Reason reason) { return failure(reason, std::string(said)); };
   switch (code_) {
@@ -584,11 +631,15 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
       if (refusal_) return failure(refusal_->reason, refusal_->detail);
       return fail(connect_reason());
     case CURLE_OPERATION_TIMEDOUT:
-      if (steady_clock::now() >= deadline_) return failure(Reason::http_timeout, std::string(said));
-      if (long_of(easy_.get(), CURLINFO_REQUEST_SIZE) > 0) return fail(Reason::http_stalled);
+      if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
+      if (said.starts_with("Operation too slow")) return fail(Reason::http_stalled);
+      if (long_of(easy_.get(), CURLINFO_REQUEST_SIZE) > 0) return fail(Reason::http_timeout);
+      // libcurl's clock may be a little ahead of ours.
+      if (steady_clock::now() + std::chrono::milliseconds(10) >= deadline_) return fail(Reason::http_timeout);
       return fail(seconds_of(easy_.get(), CURLINFO_NAMELOOKUP_TIME_T).count() > 0 ? Reason::connect_timeout
                                                                                   : Reason::dns_timeout);
     case CURLE_COULDNT_RESOLVE_HOST:
+      if (refusal_) return failure(refusal_->reason, refusal_->detail);
       return fail(Reason::dns_not_found);
     case CURLE_COULDNT_RESOLVE_PROXY:
       return fail(Reason::dns_failed);
@@ -620,7 +671,9 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
       return fail(Reason::http_truncated);
-    case CURLE_RECV_ERROR:  // a reset, or chunks that are none
+    case CURLE_RECV_ERROR:  // a reset, or chunks that are none, or a trailer beyond libcurl's own limit
+      if (said.starts_with("Out of memory in chunked"))
+        return failure(Reason::limit_header, "more trailer than is read");
       return fail(said.find("hunk") == said.npos ? Reason::http_truncated : Reason::http_malformed);
     default:
       return fail(Reason::http_malformed);
@@ -629,19 +682,31 @@ HttpFailure HttpClient::Transfer::failure_of_code() const {
 
 HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
     : resolver_(executor, options.resolver),
-      engine_(std::make_unique<Engine>(std::move(executor), std::move(options))) {}
+      shared_(std::make_unique<Shared>(std::move(executor), std::move(options))) {}
 
 HttpClient::~HttpClient() = default;
 
+const EgressPolicy& HttpClient::egress() const {
+  return shared_->egress();
+}
+
+void HttpClient::reload() {
+  resolver_.reload();
+  shared_->own_until = steady_clock::now();
+}
+
 asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
+  // Who is connected to: the server, or the proxy, which is the operator's and need not be a public address.
   const Origin origin = origin_of(request.url);
-  if (is_address(origin.host)) {
+  const std::string server = request.proxy ? request.proxy->host : origin.host;
+  const unsigned port = request.proxy ? request.proxy->port : origin.port;
+  if (is_address(server)) {
     HttpResult direct = co_await exchange(request, std::string());
     co_return direct;
   }
 
   const steady_clock::time_point start = steady_clock::now();
-  std::string host = origin.host;
+  std::string host = server;
   if (host.ends_with('.')) host.pop_back();  // the same name: resolving never searches
   const auto addresses = co_await resolver_.resolve(host, request.deadline);
   const std::chrono::duration<double> lookup = steady_clock::now() - start;
@@ -652,27 +717,46 @@ asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
     failure.detail = host + ": " + addresses.error().detail;
     co_return failure;
   }
-  const Usable usable = usable_of(*addresses, engine_->options().egress, origin.port);
+  const Usable usable = request.proxy ? listed(*addresses) : usable_of(*addresses, egress(), port);
   if (usable.list.empty()) {
     failure.reason = usable.reason;
     failure.detail = host + ": " + usable.detail;
     co_return failure;
   }
-  HttpResult result =
-      co_await exchange(request, "+" + origin.host + ":" + std::to_string(origin.port) + ":" + usable.list);
+  HttpResult result = co_await exchange(request, "+" + server + ":" + std::to_string(port) + ":" + usable.list);
   HttpTrace& trace = std::visit([](auto& ending) -> HttpTrace& { return ending.trace; }, result);
   trace.total += lookup;
   trace.first_byte += lookup;
   co_return result;
 }
 
+/// Once, and again for as long as the network it goes to has no place for it (HTTP H8).
 asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, std::string resolve_line) {
-  Transfer transfer(*engine_, request, resolve_line);
-  transfer.done.expires_at(request.deadline);
-  const auto [interrupted] = co_await transfer.done.async_wait(asio::as_tuple(asio::use_awaitable));
-  if (transfer.finished) co_return transfer.result();               // libcurl was done and cancelled the timer
-  if (interrupted) throw boost::system::system_error(interrupted);  // we were cancelled: unwind
-  co_return transfer.timed_out();
+  const steady_clock::time_point until =
+      std::min(request.deadline, steady_clock::now() + shared_->options.network_wait);
+  for (;;) {
+    std::string crowded;
+    HttpResult result = co_await transfer(request, resolve_line, crowded);
+    const auto* failure = std::get_if<HttpFailure>(&result);
+    if (failure == nullptr || failure->reason != Reason::worker_host_wait) co_return result;
+    const bool room = co_await shared_->networks.wait(std::move(crowded), until);
+    if (!room) co_return result;
+  }
+}
+
+asio::awaitable<HttpResult> HttpClient::transfer(const HttpRequest& request, const std::string& resolve_line,
+                                                 std::string& crowded) {
+  Transfer transfer(*shared_, request, resolve_line);
+  for (;;) {
+    transfer.done.expires_at(transfer.next_look());
+    const auto [interrupted] = co_await transfer.done.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (transfer.finished) break;  // libcurl was done and cancelled the timer
+    if (transfer.go_on()) continue;
+    if (interrupted) throw boost::system::system_error(interrupted);  // we were cancelled: unwind
+    co_return transfer.given_up();
+  }
+  crowded = transfer.crowded();
+  co_return transfer.result();
 }
 
 }  // namespace feedmill

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,6 +18,8 @@
 
 #include "worker/address_guard.hpp"
 #include "worker/http_fields.hpp"
+#include "worker/memory_budget.hpp"
+#include "worker/proxy.hpp"
 #include "worker/report.hpp"
 #include "worker/resolver.hpp"
 
@@ -34,7 +37,10 @@ struct HttpClientOptions {
   std::uint32_t max_header_line_bytes = 16u << 10;
   std::size_t max_connections = 256 + 16;  ///< at once; from RLIMIT_NOFILE
   std::size_t keep_alive = 256;            ///< connections kept for later
-  bool http2 = true;                       ///< by ALPN over TLS
+  std::size_t max_per_network = 26;        ///< in use at once; not of addresses that `egress` opens by name (HTTP H8)
+  std::chrono::milliseconds network_wait = std::chrono::seconds(1);  ///< for a place among these
+  std::chrono::milliseconds memory_wait = std::chrono::seconds(10);  ///< for memory to read on (SECURITY M3)
+  bool http2 = true;                                                 ///< by ALPN over TLS
   std::string ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
 };
 
@@ -43,8 +49,12 @@ struct HttpRequest {
   std::string user_agent;
   std::vector<std::string> header_lines;  ///< "Name: value", sent as they are after Host and User-Agent
   std::chrono::steady_clock::time_point deadline;
-  bool fresh_connection = false;  ///< do not reuse one
-  bool http1 = false;             ///< do not offer HTTP/2
+  bool fresh_connection = false;          ///< do not reuse one
+  bool http1 = false;                     ///< do not offer HTTP/2
+  MemoryBudget::Share* memory = nullptr;  ///< the body is read as far as it grants; null: as far as the limits go
+  std::optional<Proxy> proxy{};           ///< goes through it, and then it is the proxy's to say where to (SECURITY E9)
+  std::string ca_file{};                  ///< trusted instead of the client's, "" for none
+  std::string pin{};                      ///< as CURLOPT_PINNEDPUBLICKEY has it, "" for none
 };
 
 /// What is known of an exchange however it ended.
@@ -84,17 +94,24 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
+  /// Reads the system's resolver configuration and this machine's addresses again before they are next needed (D8, E7).
+  void reload();
+
   /// One GET. Cancellation unwinds with operation_aborted, the transfer removed from libcurl first (HTTP X5).
   boost::asio::awaitable<HttpResult> get(HttpRequest request);
 
+  const EgressPolicy& egress() const;
+
  private:
-  class Engine;
+  struct Shared;
   class Transfer;
 
   boost::asio::awaitable<HttpResult> exchange(const HttpRequest& request, std::string resolve_line);
+  boost::asio::awaitable<HttpResult> transfer(const HttpRequest& request, const std::string& resolve_line,
+                                              std::string& crowded);
 
   Resolver resolver_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace feedmill

@@ -363,11 +363,41 @@ bool Log::write_out(std::string_view text) {
 
 // --- log_refresh -----------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// HTTP R7, R8.
+void log_move(Log& log, const Report& report, const std::string& feed) {
+  const std::string detail = "from " + report.moved_from + " to " + report.moved_to;
+  const std::initializer_list<LogField> fields{{"feed", feed}, {"url", report.feed_url}, {"detail", detail}};
+  if (report.moved) {
+    log.write(LogLevel::info, "feed_moved", "feed has moved for good; feedmill move URL --undo takes that back",
+              fields);
+  } else {
+    log.write(LogLevel::warn, "notice",
+              "feed would move to a URL that is a feed already; nothing was merged: remove one of the two", fields);
+  }
+}
+
+/// HTTP H4, H5; RELIABILITY G1.
+void log_host(Log& log, const Report& report) {
+  if (!report.host_closed) {
+    log.write(LogLevel::info, "host_backoff", "host serves again, and is asked more slowly for now",
+              {{"host", report.host}});
+    return;
+  }
+  const std::string until = format_time(std::chrono::system_clock::now() + report.host_closed_for);
+  log.write(LogLevel::warn, "host_backoff", "host refuses several of its feeds; all of them wait",
+            {{"host", report.host}, {"why", "host_backoff"}, {"reason", report.host_cause}, {"next_due", until}});
+}
+
+}  // namespace
+
 void log_refresh(Log& log, const Report& report) {
   // A first success is what everybody expects, and an import would bring thousands of such lines (HTTP §4).
   const bool expected = report.state_from == "new" && report.state_to == "healthy";
   const bool changed = report.state_from != report.state_to && !expected;
-  if (!changed && !report.moved && !log.enabled(LogLevel::debug)) return;
+  const bool moves = report.moved || report.move_taken;
+  if (!changed && !moves && report.host.empty() && !log.enabled(LogLevel::debug)) return;
   const std::string feed = feed_id(report.feed_url);
   const std::string next_due = format_time(std::chrono::system_clock::now() + report.next_in);
   const auto milliseconds = [](std::chrono::duration<double> span) {
@@ -397,7 +427,8 @@ void log_refresh(Log& log, const Report& report) {
     log.write(worse && !report.state_from.empty() && report.state_from != "new" ? LogLevel::warn : LogLevel::info,
               "feed_state", message, with_states);
   }
-  if (report.moved) log.write(LogLevel::info, "feed_moved", "feed has moved for good", fields);
+  if (moves) log_move(log, report, feed);
+  if (!report.host.empty()) log_host(log, report);
 }
 
 }  // namespace feedmill

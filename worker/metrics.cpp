@@ -225,6 +225,9 @@ struct Metrics::Series {
   Named<Counter> redis_errors = make.counters(
       "redis_errors_total", "Redis calls that failed, by kind.", "kind",
       {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved", "auth", "script", "other"});
+  Named<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.", "cause",
+                                               {"rate_limited", "unavailable", "forbidden"});
+  Counter& quarantines = make.counter("quarantines_total", "Feeds quarantined after workers died of them.");
   Counter& reconnects = make.counter("redis_reconnects_total", "Connections to Redis made anew.");
   Named<Counter> delivery_records =
       make.counters("delivery_records_total", "Signals that went through delivery, by what became of them.", "result",
@@ -253,7 +256,8 @@ struct Metrics::Series {
   Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
   Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat.");
   Named<Gauge> lanes = make.gauges("lanes", "Lanes of this worker.", "state", {"busy", "free"});
-  Gauge& inflight = make.gauge("inflight_bytes", "Bytes of documents in memory.");
+  Gauge& inflight = make.gauge("inflight_bytes", "Bytes reserved for documents in memory.");
+  Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
   Gauge& stream_records = make.gauge("stream_records", "Records in the signal stream.");
   Gauge& stream_limit = make.gauge("stream_limit_records", "Where the stream is trimmed whoever lags.");
   Gauge& lag_records =
@@ -300,6 +304,8 @@ void Metrics::record(const Report& report) {
   add(s.redirects, "permanent", report.permanent_redirects);
   add(s.redirects, "temporary", report.temporary_redirects);
   add(s.redirects, "moved", report.moved ? 1 : 0);
+  if (report.early) s.early_polls.Increment();
+  if (report.host_closed) add(s.host_backoffs, report.host_cause, 1);
   add(s.connections, "new", report.connections_new);
   add(s.connections, "reused", report.connections_reused);
   add(s.connections, "resumed", report.connections_resumed);
@@ -319,7 +325,12 @@ void Metrics::record(const Report& report) {
 
 void Metrics::claimed(const ClaimBatch& batch, std::chrono::duration<double> took) {
   find(series_->claims, "taken")->Increment(static_cast<double>(batch.claims.size()));
-  find(series_->claims, "host_spacing")->Increment(static_cast<double>(batch.deferred.size()));
+  for (const ClaimBatch::Deferred& deferred : batch.deferred) {
+    if (auto* put_off = find(series_->claims, deferred.code == "quarantine" ? "quarantined" : deferred.code))
+      put_off->Increment();
+  }
+  find(series_->claims, "quarantined")->Increment(static_cast<double>(batch.quarantined.size()));
+  series_->quarantines.Increment(static_cast<double>(batch.quarantined.size()));
   series_->claim.Observe(took.count());
 }
 
@@ -347,9 +358,6 @@ void Metrics::delivered(std::uint64_t applied, std::uint64_t repeated, std::uint
   add("applied", applied);
   add("repeated", repeated);
   add("failed", failed);
-}
-void Metrics::early_poll() {
-  series_->early_polls.Increment();
 }
 void Metrics::bug() {
   series_->bugs.Increment();
@@ -389,6 +397,9 @@ void Metrics::set_lanes(std::size_t busy, std::size_t free) {
 
 void Metrics::set_inflight_bytes(std::uint64_t bytes) {
   series_->inflight.Set(static_cast<double>(bytes));
+}
+void Metrics::set_memory_budget(std::uint64_t bytes) {
+  series_->memory_budget.Set(static_cast<double>(bytes));
 }
 void Metrics::set_ready(bool ready) {
   series_->ready.Set(ready ? 1 : 0);

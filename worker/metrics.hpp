@@ -38,8 +38,6 @@ class Metrics {
   void reconnected(std::uint64_t times);
   /// Records that went through delivery, by what became of them.
   void delivered(std::uint64_t applied, std::uint64_t repeated, std::uint64_t failed);
-  /// A poll before the floor (HTTP P6); must not happen.
-  void early_poll();
   /// An exception that reached a lane.
   void bug();
 
@@ -50,6 +48,7 @@ class Metrics {
   void set_stream(const StreamFigures& figures);
   void set_lanes(std::size_t busy, std::size_t free);
   void set_inflight_bytes(std::uint64_t bytes);
+  void set_memory_budget(std::uint64_t bytes);
   void set_ready(bool ready);
   void set_draining(bool draining);
   void set_redis_up(bool up);

@@ -15,7 +15,14 @@ namespace feedmill {
 Notice post_notice(const Signal& signal, std::string user, std::span<const std::string> why);
 
 /// The notice that operators get of a step in a feed's life: what happened, in the log's words, and what to do about
-/// it. Absent for signals that are none. JSON members: id, type, feed_url, timestamp, reason, text, remedy.
+/// it. Absent for signals that are none. JSON members: id, type, feed_url, timestamp, text, remedy, and
+/// those of the signal's data.
 std::optional<Notice> operator_notice(const Signal& signal);
+
+/// What operators hear of a feed that was quarantined (SECURITY Q2), which no signal tells. `now`: Redis' clock.
+Notice quarantine_notice(const std::string& feed_url, Milliseconds now);
+
+/// What operators hear of a feed that would move to `to`, which is a feed already (HTTP R7); once for these two.
+Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now);
 
 }  // namespace feedmill

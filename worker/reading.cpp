@@ -1,10 +1,14 @@
 #include "worker/reading.hpp"
 
+#include <algorithm>
+
 #include <xxhash.h>
 
 #include "storage/entry_record.hpp"
 #include "storage/feed_fields.hpp"
+#include "worker/challenge.hpp"
 #include "worker/content_coding.hpp"
+#include "worker/web_url.hpp"
 
 namespace feedmill {
 namespace {
@@ -38,6 +42,33 @@ Reason reason_of(ParseError::Code code) {
   return Reason::parse_malformed;
 }
 
+/// SECURITY S14: readers must be able to tell what nobody has sanitised.
+void mark_untouched(std::vector<EntryRecord>& entries) {
+  const std::pair<std::string, std::string> mark("san_ver", "0");
+  for (EntryRecord& entry : entries) {
+    entry.fields.insert(std::lower_bound(entry.fields.begin(), entry.fields.end(), mark), mark);
+  }
+}
+
+/// By its name, `none` when it is none of ours.
+Reason reason_named(std::string_view name) {
+  for (std::size_t i = 1; i < reason_count; ++i) {
+    if (to_string(static_cast<Reason>(i)) == name) return static_cast<Reason>(i);
+  }
+  return Reason::none;
+}
+
+/// An absolute address as a feed's own would be spelt, "" when it is none.
+std::string canonical(std::string_view text) {
+  const auto url = canonical_feed_url(text);
+  return url ? *url : std::string();
+}
+
+Unreadable not_decoded(const DecodeError& error, BodyPrint print) {
+  const bool bad_coding = error.reason == Reason::http_truncated || error.reason == Reason::limit_coding;
+  return {error.reason, error.detail, std::move(print), bad_coding};
+}
+
 Reading read_body(FetchResponse& response, const FeedState& state, const ReadingOptions& options) {
   BodyPrint print;
   print.wire_bytes = response.body.size();
@@ -47,12 +78,18 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
     print.body_bytes = state.body_bytes;
     return SameBody{std::move(print)};
   }
-  const DecodeLimits limits{.max_bytes = options.max_body_bytes};
+  const DecodeLimits limits{.max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes};
   auto body = decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits);
-  if (!body) return Unreadable{body.error().reason, body.error().detail, std::move(print)};
+  if (!body) return not_decoded(body.error(), std::move(print));
+  if (looks_compressed(*body))
+    return Unreadable{Reason::parse_not_a_feed, "compressed, which the server does not say", print, true};
   print.body_bytes = body->size();
   print.body_hash = fingerprint(*body);
   if (print.body_hash == state.body_hash) return SameBody{std::move(print)};
+  if (print.body_hash == state.refused_hash && state.refused_by == FEEDMILL_VERSION) {  // HTTP §4: not parsed again
+    return Unreadable{reason_named(state.refused_reason), "the document that could not be read before",
+                      std::move(print)};
+  }
 
   DocumentHints hints;
   hints.url = response.url;
@@ -60,15 +97,34 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   hints.content_location = response.header("content-location");
   hints.content_language = response.header("content-language");
   hints.html = options.html;
+  hints.keep_class = options.keep_class;
   auto feed = read_feed(*body, hints);
+  if (!feed && is_challenge_page(*body)) {
+    return Unreadable{Reason::status_challenge, "the server wants to see a browser", std::move(print)};
+  }
   if (!feed) return Unreadable{reason_of(feed.error().code), feed.error().detail, std::move(print)};
   Document document;
   document.print = std::move(print);
   document.entries = entry_records(*feed);
+  if (options.html == HtmlPolicy::raw) mark_untouched(document.entries);
   document.feed = feed_fields(*feed);
   document.hints = schedule_hints(*feed);
+  document.self = canonical(feed->self);
+  document.prev = canonical(feed->prev);
+  if (feed->itunes) document.new_location = canonical(feed->itunes->new_feed_url);
   document.flaws = std::move(feed->flaws);
   return document;
+}
+
+bool wants_a_browser(FetchResponse& response) {
+  if (says_challenge(response.status, response.headers)) return true;
+  if (response.status != 403 && response.status != 503) return false;
+  constexpr std::size_t longest = 1U << 20U;
+  if (response.body.size() > longest) return false;
+  const DecodeLimits limits{.max_bytes = longest};
+  const auto page =
+      decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits);
+  return page && is_challenge_page(*page);
 }
 
 }  // namespace
@@ -78,12 +134,19 @@ bool has_document(const FetchResult& fetched) {
   return response != nullptr && response->status == 200;
 }
 
+std::uint64_t expected_bytes(const FetchResult& fetched) {
+  const auto* response = std::get_if<FetchResponse>(&fetched);
+  if (response == nullptr) return 0;
+  const std::size_t stated = stated_size(response->body, joined_field(response->headers, "content-encoding"));
+  return std::max(response->body.size(), stated);
+}
+
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {
   if (auto* error = std::get_if<FetchError>(&fetched)) return *error;
   auto& response = std::get<FetchResponse>(fetched);
   if (response.status == 200) return read_body(response, state, options);
   if (response.status == 304 && response.conditional) return NotModified();
-  return HttpStatus{response.status};
+  return HttpStatus{response.status, wants_a_browser(response)};
 }
 
 }  // namespace feedmill

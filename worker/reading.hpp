@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -27,6 +28,8 @@ struct Document {
   std::vector<EntryRecord> entries;
   Fields feed;
   ScheduleHints hints;
+  std::string self, prev;    ///< where it says it is itself, and the feed before it: absolute URLs, "" = nowhere
+  std::string new_location;  ///< where it says it has moved to (HTTP R9), canonical, "" = nowhere
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
 };
 
@@ -41,6 +44,7 @@ struct NotModified {};
 /// An answer whose status says that there is no document.
 struct HttpStatus {
   int status = 0;
+  bool challenge = false;  ///< with a page that wants to see a browser (HTTP §4)
 };
 
 /// A 200 whose body is no feed, or cannot be decoded.
@@ -48,6 +52,7 @@ struct Unreadable {
   Reason reason{};
   std::string detail;
   BodyPrint print;
+  bool bad_coding = false;  ///< its content coding is broken, undeclared or unknown: worth asking for none (HTTP §4)
 };
 
 /// A new way of ending does not compile until decide() has an answer to it.
@@ -55,11 +60,17 @@ using Reading = std::variant<Document, SameBody, NotModified, HttpStatus, FetchE
 
 struct ReadingOptions {
   std::uint64_t max_body_bytes = 16u << 20;  ///< decoded
+  /// What memory is granted for now (SECURITY M2): a larger one is Unreadable with worker.memory, its body still there.
+  std::uint64_t granted_bytes = std::numeric_limits<std::uint64_t>::max();
   HtmlPolicy html = HtmlPolicy::strict;
+  bool keep_class = false;  ///< `class` survives `strict`
 };
 
 /// True when read() has a body to look at: worth a CPU thread.
 bool has_document(const FetchResult& fetched);
+
+/// Decoded size of the document in `fetched` as far as is known before it is decoded.
+std::uint64_t expected_bytes(const FetchResult& fetched);
 
 /// Fingerprint → decode → fingerprint → parse, stopping at the first fingerprint that is known. `fetched` gives up its
 /// body. Throws only std::bad_alloc.

@@ -9,6 +9,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "worker/web_url.hpp"
+
 namespace feedmill {
 
 namespace asio = boost::asio;
@@ -16,36 +18,44 @@ using Seconds = std::chrono::duration<double>;
 
 namespace {
 
-FetchRequest conditional_get(const Claim& claim) {
+constexpr Milliseconds longest_host_wait{10'000};  // HTTP H6
+
+FetchRequest request_of(const Claim& claim) {
   const FeedState& state = claim.state;
   FetchRequest request;
   request.feed_url = claim.feed_url;
   request.url = state.fetch_url.empty() ? claim.feed_url : state.fetch_url;
-  request.validators = {state.etag, state.last_modified,
-                        state.validators_url.empty() ? request.url : state.validators_url};
+  if (!wants_probe(state, claim.now)) {
+    request.validators = {state.etag, state.last_modified,
+                          state.validators_url.empty() ? request.url : state.validators_url};
+  }
+  request.settings = read_settings(state.settings);
+  request.identity = claim.host_identity;
+  request.http1 = claim.host_http1;
   return request;
 }
 
-Exchange exchange_of(const FetchRequest& request, const FetchResult& fetched) {
-  Exchange exchange;
-  exchange.requested_url = request.url;
-  if (const auto* response = std::get_if<FetchResponse>(&fetched)) {
-    exchange.validators = response->validators();
-    exchange.headers = response->headers;
-    exchange.wire_bytes = response->wire_bytes;
-    exchange.sent_validators = response->conditional;
-    exchange.opened_by_allow = response->opened_by_allow;
-  } else {
-    const auto& error = std::get<FetchError>(fetched);
-    exchange.headers = error.headers;
-    exchange.wire_bytes = error.wire_bytes;
-    exchange.sent_validators = true;  // nothing to count against us
-  }
-  return exchange;
+/// HTTP P4.
+Unconditional unconditional(const Claim& claim, const FetchResponse& response) {
+  const FeedState& state = claim.state;
+  if (response.conditional) return Unconditional::no;
+  if (state.imported.count() == 0) return Unconditional::first;
+  if (state.etag.empty() && state.last_modified.empty()) return Unconditional::no_validators;
+  return wants_probe(state, claim.now) ? Unconditional::probe : Unconditional::target_changed;
+}
+
+// How long a feed is put off for our own sake, half as much again at random: after a request the least floor holds
+// (HTTP P6), and it is not more than 15 minutes (SECURITY M3).
+constexpr Milliseconds asked_wait = std::chrono::minutes(10), unasked_wait = std::chrono::seconds(10);
+
+/// Ways for a fetch to end that say nothing about the feed. A chain that was not followed further counts as a poll of
+/// the feed all the same: that is decide()'s (HTTP H6).
+bool is_ours(const FetchError& error) {
+  return error.reason == Reason::worker_memory || (error.reason == Reason::worker_host_wait && !error.sent);
 }
 
 template <class Answer>
-void note_exchange(Report& report, const Answer& answer) {
+void note_answer(Report& report, const Answer& answer) {
   for (const Hop& hop : answer.hops) {
     report.statuses.push_back(hop.status);
     if (hop.status == 301 || hop.status == 308)
@@ -53,23 +63,11 @@ void note_exchange(Report& report, const Answer& answer) {
     else if (hop.status >= 300 && hop.status < 400 && hop.status != 304)
       ++report.temporary_redirects;
   }
-  report.wire_bytes = answer.wire_bytes;
-  report.connect = answer.timings.connect;
+  report.wire_bytes += answer.wire_bytes;
+  report.connect += answer.timings.connect;
   report.first_byte = answer.timings.first_byte;
-  report.connections_new = answer.connections_new;
-  report.connections_reused = answer.connections_reused;
-}
-
-void note_conditional(Report& report, const Claim& claim, const FetchResult& fetched) {
-  const auto* response = std::get_if<FetchResponse>(&fetched);
-  if (response == nullptr || response->conditional) return;
-  const FeedState& state = claim.state;
-  if (state.imported.count() == 0)
-    report.unconditional = Unconditional::first;
-  else if (state.etag.empty() && state.last_modified.empty())
-    report.unconditional = Unconditional::no_validators;
-  else
-    report.unconditional = Unconditional::target_changed;
+  report.connections_new += answer.connections_new;
+  report.connections_reused += answer.connections_reused;
 }
 
 void note_reading(Report& report, const Claim& claim, const Reading& reading) {
@@ -97,6 +95,16 @@ void note_decision(Report& report, const Claim& claim, const Decision& decision)
   report.state_to = decision.commit.state.state;
 }
 
+/// A host that this refresh has closed or opened for all its feeds (HTTP H4, H5).
+void note_host(Report& report, const Commit& commit, const Committed& done) {
+  if (done.host == Committed::Host::unchanged) return;
+  const std::string& requested = commit.before.fetch_url.empty() ? commit.feed_url : commit.before.fetch_url;
+  report.host = commit.host.host.empty() ? host_of(requested) : commit.host.host;
+  report.host_closed = done.host == Committed::Host::closed;
+  report.host_cause = commit.host.cause;
+  report.host_closed_for = done.host_until - commit.state.last_at;
+}
+
 void note_committed(Report& report, const Decision& decision, const Committed& done) {
   report.created = done.created;
   report.modified = done.modified;
@@ -108,7 +116,17 @@ void note_committed(Report& report, const Decision& decision, const Committed& d
   count("post_modified", done.modified);
   count("post_trimmed", done.trimmed);
   if (done.result != Committed::Result::ok) return;
-  for (const FeedSignal& signal : decision.commit.signals) count(signal.type.c_str(), 1);
+  const std::vector<Move>& moves = decision.commit.state.moves;
+  if (moves != decision.commit.before.moves) {
+    report.moved = !done.move_taken;
+    report.move_taken = done.move_taken;
+    report.moved_from = moves.back().from;
+    report.moved_to = moves.back().to;
+  }
+  note_host(report, decision.commit, done);
+  for (const FeedSignal& signal : decision.commit.signals) {
+    if (!done.move_taken || signal.type != "feed_moved") count(signal.type.c_str(), 1);
+  }
   if (decision.commit.initial) return;
   const std::int64_t stored = decision.commit.state.last_at.count() / 1000;
   for (const EntryWrite& write : decision.commit.entries) {
@@ -142,6 +160,27 @@ void note_store_error(Report& report, const StoreError& error) {
 
 }  // namespace
 
+Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched) {
+  Exchange exchange;
+  exchange.requested_url = request.url;
+  exchange.early = claim.now < claim.due;
+  exchange.identity = request.identity && !claim.host_identity;
+  std::visit([&](const auto& answer) { exchange.hops = answer.hops; }, fetched);
+  if (const auto* response = std::get_if<FetchResponse>(&fetched)) {
+    exchange.validators = response->validators();
+    exchange.headers = response->headers;
+    exchange.wire_bytes = response->wire_bytes;
+    exchange.unconditional = unconditional(claim, *response);
+    exchange.opened_by_allow = response->opened_by_allow;
+    exchange.fell_back = response->fell_back;
+  } else {
+    const auto& error = std::get<FetchError>(fetched);
+    exchange.headers = error.headers;
+    exchange.wire_bytes = error.wire_bytes;
+  }
+  return exchange;
+}
+
 asio::awaitable<Report> Refresher::refresh(Claim claim) {
   const auto started = std::chrono::steady_clock::now();
   const StoreClock clock(claim.now);
@@ -150,22 +189,13 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   report.feed_url = claim.feed_url;
   report.lateness = std::max(Seconds(0), Seconds(claim.now - claim.due));
 
-  const FetchRequest request = conditional_get(claim);
-  FetchResult fetched = co_await fetcher_.fetch(request);
-  std::visit([&report](const auto& answer) { note_exchange(report, answer); }, fetched);
-  note_conditional(report, claim, fetched);
-  const Exchange exchange = exchange_of(request, fetched);
-
-  Reading reading;
-  if (has_document(fetched)) {
-    const auto read_from = std::chrono::steady_clock::now();
-    co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, options_.reading); });
-    report.parse = std::chrono::steady_clock::now() - read_from;
-  } else {
-    reading = read(fetched, claim.state, options_.reading);
+  MemoryBudget::Share share(memory_, claim.state.body_bytes);  // until the commit is through (SECURITY M2)
+  const auto [exchange, reading] = co_await attempt(claim, share, report);
+  if (const auto* error = std::get_if<FetchError>(&reading); error != nullptr && is_ours(*error)) {
+    report = co_await defer(claim, *error, clock.now(), std::move(report));
+    report.took = std::chrono::steady_clock::now() - started;
+    co_return report;
   }
-  note_reading(report, claim, reading);
-
   StoreResult<void> looked_up;
   const Known known = co_await look_up(claim, reading, deadline, looked_up);
   if (looked_up) {
@@ -187,6 +217,94 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
     co_await not_stored(claim, looked_up.error(), clock.now(), report);
   }
   report.took = std::chrono::steady_clock::now() - started;
+  co_return report;
+}
+
+/// Asks and reads; a second time without content coding when that was broken (HTTP §4).
+asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, MemoryBudget::Share& share, Report& report) {
+  FetchRequest request = request_of(claim);
+  request.memory = &share;
+  request.enter_host = [&](std::string host) { return enter_host(claim, std::move(host)); };
+  Attempt result;
+  for (std::uint64_t wire_bytes = 0;;) {
+    FetchResult fetched = co_await fetcher_.fetch(request);
+    std::visit([&report](const auto& answer) { note_answer(report, answer); }, fetched);
+    result.exchange = exchange_of(claim, request, fetched);
+    result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
+    result.reading = co_await read_in(claim, request, fetched, report);
+    const auto* unreadable = std::get_if<Unreadable>(&result.reading);
+    if (unreadable == nullptr || !unreadable->bad_coding || request.identity) break;
+    request.identity = true;
+  }
+  report.unconditional = result.exchange.unconditional;
+  report.early = result.exchange.early;
+  note_reading(report, claim, result.reading);
+  co_return result;
+}
+
+/// A document is read on a CPU thread. After quarantine half of the limits must do (SECURITY Q3).
+asio::awaitable<Reading> Refresher::read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched,
+                                            Report& report) {
+  ReadingOptions how = options_.reading;
+  how.html = request.settings.html_policy.value_or(how.html);
+  if (claim.state.state == "quarantined") how.max_body_bytes /= 2;
+  if (!has_document(fetched)) co_return read(fetched, claim.state, how);
+  const auto from = std::chrono::steady_clock::now();
+  Reading reading = co_await read_granted(fetched, claim, *request.memory, how);
+  report.parse += std::chrono::steady_clock::now() - from;
+  co_return reading;
+}
+
+/// Waits for a slot at a host that a redirect leads to; false when there is none in time (HTTP H6).
+asio::awaitable<bool> Refresher::enter_host(const Claim& claim, std::string host) {
+  const auto until = std::chrono::steady_clock::now() + longest_host_wait;
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (;;) {
+    const auto ask = [&](Store& store) { return store.take_slot(claim, host, options_.host); };
+    const StoreResult<std::optional<Milliseconds>> wait = co_await store_.call(ask);
+    if (!wait || !*wait) co_return false;  // the store is away, or the claim is over
+    if ((*wait)->count() == 0) co_return true;
+    if (std::chrono::steady_clock::now() + **wait > until) co_return false;
+    timer.expires_after(**wait);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+}
+
+/// On a CPU thread, in as much memory as is granted; a FetchError with worker.memory when that is not enough.
+asio::awaitable<Reading> Refresher::read_granted(FetchResult& fetched, const Claim& claim, MemoryBudget::Share& share,
+                                                 ReadingOptions options) {
+  std::uint64_t needed = std::min(expected_bytes(fetched), options.max_body_bytes);
+  for (;;) {
+    const bool covered = co_await share.cover_within(needed, options_.memory_wait);
+    if (!covered) break;
+    options.granted_bytes = share.document_bytes();
+    Reading reading;
+    co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, options); });
+    const auto* unreadable = std::get_if<Unreadable>(&reading);
+    if (unreadable == nullptr || unreadable->reason != Reason::worker_memory) co_return reading;
+    needed = std::min(2 * options.granted_bytes, options.max_body_bytes);
+  }
+  FetchError error;
+  error.reason = Reason::worker_memory;
+  error.detail = "no memory to decode it in";
+  error.sent = true;
+  co_return Reading(std::move(error));
+}
+
+/// Puts the feed off for our own sake: nothing of the state changes, and it is no failure of the feed (SECURITY M3).
+asio::awaitable<Report> Refresher::defer(const Claim& claim, const FetchError& error, Milliseconds now, Report report) {
+  static thread_local std::minstd_rand random{std::random_device()()};
+  const Milliseconds least = error.sent ? asked_wait : unasked_wait;
+  const Milliseconds wait =
+      least + Milliseconds(std::uniform_int_distribution<std::int64_t>(0, least.count() / 2)(random));
+  report.outcome = Outcome::deferred;
+  report.reason = error.reason;
+  report.detail = error.detail;
+  report.state_from = report.state_to = claim.state.state;
+  report.next_in = wait;
+  const auto give_back = [&](Store& store) { return store.release(std::span(&claim, 1), now + wait); };
+  const auto released = co_await store_.call(give_back);
+  if (!released) report.next_in = options_.lease;  // the claim ends with its lease
   co_return report;
 }
 

@@ -10,6 +10,7 @@
 #include "storage/records.hpp"
 #include "worker/decide.hpp"
 #include "worker/fetch.hpp"
+#include "worker/memory_budget.hpp"
 #include "worker/report.hpp"
 #include "worker/store_pool.hpp"
 
@@ -18,7 +19,9 @@ namespace feedmill {
 struct RefreshOptions {
   ReadingOptions reading;
   PolicyOptions policy;
-  Milliseconds lease{90'000};  ///< a commit is tried again until it has ended (RELIABILITY E1)
+  Milliseconds lease{90'000};        ///< a commit is tried again until it has ended (RELIABILITY E1)
+  HostLimits host;                   ///< for hosts that redirects lead to (HTTP H6)
+  Milliseconds memory_wait{10'000};  ///< for memory to decode in (SECURITY M3)
 };
 
 /// Told what became of a commit each time it was sent.
@@ -27,9 +30,17 @@ using CommitObserver = std::function<void(const StoreResult<Committed>&)>;
 /// Lives on one loop. What it is given must outlive every refresh() under way.
 class Refresher {
  public:
-  Refresher(Fetcher& fetcher, boost::asio::thread_pool& cpu, StorePool& store, RefreshOptions options,
-            CommitObserver observer)
-      : fetcher_(fetcher), cpu_(cpu), store_(store), options_(std::move(options)), observer_(std::move(observer)) {}
+  Refresher(Fetcher& fetcher, boost::asio::thread_pool& cpu, StorePool& store, MemoryBudget& memory,
+            RefreshOptions options, CommitObserver observer)
+      : fetcher_(fetcher),
+        cpu_(cpu),
+        store_(store),
+        memory_(memory),
+        options_(std::move(options)),
+        observer_(std::move(observer)) {}
+
+  /// Memory is too short to begin with anything new (SECURITY M3).
+  bool is_short_of_memory() const { return memory_.is_short(); }
 
   /// Cancellation unwinds with operation_aborted while fetching; once a document is read it is also committed.
   boost::asio::awaitable<Report> refresh(Claim claim);
@@ -37,6 +48,19 @@ class Refresher {
  private:
   using Deadline = std::chrono::steady_clock::time_point;  ///< end of the lease
 
+  /// What came of asking the origin.
+  struct Attempt {
+    Exchange exchange;
+    Reading reading;
+  };
+
+  boost::asio::awaitable<Attempt> attempt(const Claim& claim, MemoryBudget::Share& share, Report& report);
+  boost::asio::awaitable<Reading> read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched,
+                                          Report& report);
+  boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string host);
+  boost::asio::awaitable<Reading> read_granted(FetchResult& fetched, const Claim& claim, MemoryBudget::Share& share,
+                                               ReadingOptions options);
+  boost::asio::awaitable<Report> defer(const Claim& claim, const FetchError& error, Milliseconds now, Report report);
   boost::asio::awaitable<Known> look_up(const Claim& claim, const Reading& reading, Deadline deadline,
                                         StoreResult<void>& failed);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit, Deadline deadline);
@@ -48,9 +72,13 @@ class Refresher {
   Fetcher& fetcher_;
   boost::asio::thread_pool& cpu_;
   StorePool& store_;
+  MemoryBudget& memory_;
   RefreshOptions options_;
   CommitObserver observer_;
 };
+
+/// An exchange as far as policy cares.
+Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched);
 
 /// Redis' clock now, by its reading at the claim and the steady clock since.
 class StoreClock {

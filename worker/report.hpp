@@ -88,7 +88,10 @@ struct Report {
   std::string detail;         ///< for people, "" on success
   std::vector<int> statuses;  ///< of each hop
   std::uint32_t permanent_redirects = 0, temporary_redirects = 0;
-  bool moved = false;
+  bool moved = false;       ///< another URL is requested from now on
+  bool move_taken = false;  ///< it would be, were that one no feed of its own (HTTP R7)
+  std::string moved_from, moved_to;
+  bool early = false;  ///< asked before its time; must not happen (HTTP N2)
   Unconditional unconditional = Unconditional::no;
   std::uint64_t wire_bytes = 0, body_bytes = 0;  ///< received, decoded
   std::uint64_t saved_not_modified = 0, saved_hash = 0, saved_compression = 0;
@@ -101,6 +104,10 @@ struct Report {
   std::chrono::milliseconds next_in{};  ///< until the next due time
   std::string won;                      ///< the code that fixed it
   std::string state_from, state_to;     ///< feed states, equal when nothing changed
+  std::string host;          ///< that this refresh has closed or opened for all its feeds (HTTP H4, H5), "" = none
+  bool host_closed = false;  ///< else opened
+  std::string host_cause;    ///< closed: rate_limited, unavailable, forbidden
+  std::chrono::milliseconds host_closed_for{};
 };
 
 }  // namespace feedmill

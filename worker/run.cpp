@@ -26,6 +26,7 @@
 #include "worker/embedded_redis.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
+#include "worker/run_options.hpp"
 #include "worker/sd_notify.hpp"
 #include "worker/worker.hpp"
 
@@ -67,70 +68,11 @@ std::size_t raise_descriptor_limit() {
   return limit.rlim_cur == RLIM_INFINITY ? 1'000'000 : limit.rlim_cur;
 }
 
-/// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
-/// those to publishers, nothing fetched could be stored.
-std::size_t lanes_within(std::size_t descriptors) {
-  constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept
-  return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
-}
-
-RefreshOptions refresh_options(const Config& config) {
-  RefreshOptions options;
-  options.reading.max_body_bytes = config.fetch.max_body;
-  options.reading.html = config.html.policy;
-  options.policy.schedule = {config.schedule.min_floor, config.schedule.floor, config.schedule.ceiling};
-  options.policy.retention.entries = config.retention.entries;
-  options.policy.retention.hard_cap = config.retention.hard_cap;
-  options.policy.retention.strict = config.retention.strict;
-  options.policy.retention.grace = config.retention.grace;
-  options.lease = config.schedule.lease;
-  return options;
-}
-
-WorkerOptions worker_options(const Config& config, std::size_t lanes) {
-  WorkerOptions options;
-  options.id = random_id();
-  options.lanes = lanes;
-  options.lease = config.schedule.lease;
-  options.poll = config.schedule.poll;
-  options.host = {config.host.concurrency, config.host.spacing};
-  options.catch_up_rate = config.schedule.catch_up_rate;
-  options.drain = config.drain.timeout;
-  return options;
-}
-
-DeliverLoop::Options deliver_options(const Config& config, const std::string& token, bool daemon,
-                                     bool wait_for_others) {
-  DeliverLoop::Options options;
-  options.deliverer.token = token;
-  options.deliverer.per_feed = config.signals.per_feed;
-  if (!daemon) options.block = Milliseconds(20);  // it ends with the work, and soon
-  options.store_timeout = config.redis.timeout;
-  options.wait_for_others = wait_for_others;
-  options.tells_of_store = !config.worker.ingest;
-  return options;
-}
-
-FetchOptions fetch_options(const Config& config, EgressPolicy egress, std::size_t lanes) {
-  FetchOptions options;
-  options.wall = config.fetch.wall;
-  options.connect = config.fetch.connect;
-  options.max_body_bytes = config.fetch.max_body;
-  options.http2 = config.fetch.http2;
-  options.allow_downgrade = config.fetch.allow_downgrade;
-  options.contact = config.fetch.contact;
-  options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
-  options.egress = std::move(egress);
-  return options;
-}
-
 /// The parts of a running worker, in the order they are built; destroyed in the reverse (RELIABILITY D3).
 class Process {
  public:
-  enum class Mode { daemon, once, selected };
-
-  Process(const Config& config, EgressPolicy egress, std::string redis_url, EmbeddedRedis* server, Log& log, Mode mode,
-          WorkerScope scope, std::function<void(const Report&)> tell)
+  Process(const Config& config, EgressPolicies egress, std::string redis_url, EmbeddedRedis* server, Log& log,
+          RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell)
       : config_(config),
         mode_(mode),
         log_(log),
@@ -138,13 +80,14 @@ class Process {
         lanes_(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors_))),
         cpu_(config.worker.cpu_threads),
         store_(loop_.get_executor(), store_options(config, redis_url), config.store.connections),
-        fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_)),
-        refresher_(fetcher_, cpu_, store_, refresh_options(config),
+        memory_(config.memory.budget.value_or(automatic_memory_budget())),
+        fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_, mode)),
+        refresher_(fetcher_, cpu_, store_, memory_, refresh_options(config, mode),
                    [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
-        options_(worker_options(config, lanes_)),
+        options_(worker_options(config, random_id(), lanes_)),
         worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)),
         deliver_(loop_.get_executor(), store_options(config, std::move(redis_url)),
-                 deliver_options(config, options_.id, mode == Mode::daemon, mode == Mode::once), metrics_, log) {}
+                 deliver_options(config, options_.id, mode), metrics_, log) {}
 
   ~Process() { cpu_.join(); }
   Process(const Process&) = delete;
@@ -152,7 +95,7 @@ class Process {
 
   /// Until the work is done or a signal stops it; the exit code.
   int run() {
-    if (mode_ == Mode::daemon && config_.admin.listen) {
+    if (mode_ == RunMode::daemon && config_.admin.listen) {
       Admin::Options options;
       options.listen = *config_.admin.listen;
       auto opened = Admin::open(loop_.get_executor(), options, health());
@@ -179,9 +122,9 @@ class Process {
   }
 
   asio::awaitable<void> beside() {
-    co_await (guarded("signals", obey_signals()) && guarded("heartbeat", beat()) && guarded("figures", watch_fleet()) &&
-              guarded("listener", serve_admin()) && guarded("private server", supervise()) &&
-              guarded("watchdog", feed_watchdog()));
+    co_await (guarded("signals", obey_signals()) && guarded("hang-up", obey_hang_up()) &&
+              guarded("heartbeat", beat()) && guarded("figures", watch_fleet()) && guarded("listener", serve_admin()) &&
+              guarded("private server", supervise()) && guarded("watchdog", feed_watchdog()));
   }
 
   /// One part's bug must not take the others along.
@@ -211,11 +154,12 @@ class Process {
   asio::awaitable<int> serve_feeds() {
     if (const int code = co_await open_store(); code != exits::done || worker_.stopping()) co_return code;
     opened_ = true;
+    metrics_.set_memory_budget(memory_.total());
     metrics_.set_redis_up(true);
     metrics_.set_ready(true);
     std::string where = "ready";
     if (admin_) where += ", http://" + address();
-    if (mode_ == Mode::daemon) {
+    if (mode_ == RunMode::daemon) {
       log_.write(LogLevel::info, "ready", where, {{"lanes", lanes_}});
     }
     notify_.ready(where);
@@ -242,7 +186,7 @@ class Process {
         end = co_await worker_.run();
       } else {
         // Only delivering: a daemon until it is stopped, any other until what there is has been delivered.
-        while (mode_ == Mode::daemon && !worker_.stopping()) {
+        while (mode_ == RunMode::daemon && !worker_.stopping()) {
           idle_.expires_after(std::chrono::hours(1));
           co_await idle_.async_wait(asio::as_tuple(asio::use_awaitable));
         }
@@ -261,9 +205,15 @@ class Process {
 
   /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
   asio::awaitable<int> open_store() {
+    const std::vector<HostSettings> hosts = host_settings(config_);
     Milliseconds wait(50);
     for (bool told = false; !worker_.stopping();) {
-      const StoreResult<std::string> server = co_await store_.call([](Store& store) { return store.open(); });
+      const StoreResult<std::string> server = co_await store_.call([&](Store& store) {
+        auto opened = store.open();
+        if (!opened) return opened;
+        const auto known = store.set_hosts(hosts);  // HTTP H7
+        return known ? opened : StoreResult<std::string>(known.error());
+      });
       if (server) {
         metrics_.set_store(*server);
         co_return co_await check_contact();
@@ -271,7 +221,7 @@ class Process {
       const StoreError& error = server.error();
       const VerbFailure failure = failure_of(error);
       const bool hopeless = error.code == StoreError::Code::unsupported || error.code == StoreError::Code::auth;
-      if (hopeless || mode_ != Mode::daemon) {
+      if (hopeless || mode_ != RunMode::daemon) {
         log_.write(LogLevel::error, hopeless ? "config_error" : "redis_down", failure.text);
         co_return failure.exit;
       }
@@ -308,20 +258,31 @@ class Process {
       idle_.cancel();
       store_wait_.cancel();
       if (!first) deliver_.stop();
-      if (mode_ == Mode::selected) {  // a verb does not drain: it gives back what it has and ends with 130
+      if (mode_ == RunMode::selected) {  // a verb does not drain: it gives back what it has and ends with 130
         interrupted_ = true;
         worker_.stop();
         deliver_.stop();
       }
-      if (!first || mode_ == Mode::selected) leave_soon();
+      if (!first || mode_ == RunMode::selected) leave_soon();
       metrics_.set_draining(true);
       metrics_.set_ready(false);
       notify_.stopping(first ? "draining" : "stopping");
-      if (mode_ != Mode::daemon) continue;
+      if (mode_ != RunMode::daemon) continue;
       log_.write(LogLevel::info, first ? "drain" : "stop",
                  first ? "told to stop: refreshes in flight may finish; a second signal cancels them"
                        : "told to stop now: refreshes in flight are cancelled and given back",
                  {{"in_flight", worker_.in_flight()}});
+    }
+  }
+
+  /// HTTP D8.
+  asio::awaitable<void> obey_hang_up() {
+    if (mode_ != RunMode::daemon) co_return;  // a verb ends with its terminal
+    asio::signal_set signals(loop_, SIGHUP);
+    for (;;) {
+      co_await signals.async_wait(asio::use_awaitable);
+      fetcher_.reload();
+      log_.write(LogLevel::info, "reload", "reads the resolver's configuration and this machine's addresses again");
     }
   }
 
@@ -339,7 +300,7 @@ class Process {
 
   /// Only a daemon counts as a worker: the others take what they were told to and nothing else.
   asio::awaitable<void> beat() {
-    if (mode_ != Mode::daemon || !config_.worker.ingest) co_return;  // others count on it to fetch
+    if (mode_ != RunMode::daemon || !config_.worker.ingest) co_return;  // others count on it to fetch
     asio::steady_timer timer(loop_);
     for (;;) {
       if (opened_ && !worker_.stopping()) {
@@ -364,7 +325,10 @@ class Process {
       co_await timer.async_wait(asio::use_awaitable);
       if (!opened_) continue;
       const StoreResult<FleetFigures> figures = co_await store_.call([](Store& store) { return store.figures(); });
-      if (figures) metrics_.set_fleet(*figures);
+      if (figures) {
+        metrics_.set_fleet(*figures);
+        worker_.set_fleet(*figures);
+      }
       const StoreResult<StreamFigures> stream =
           co_await store_.call([](Store& store) { return store.stream_figures(true); });
       if (stream) metrics_.set_stream(*stream);
@@ -382,7 +346,7 @@ class Process {
   }
 
   asio::awaitable<void> supervise() {
-    if (server_ == nullptr || mode_ != Mode::daemon) co_return;
+    if (server_ == nullptr || mode_ != RunMode::daemon) co_return;
     const auto tell = [this](const EmbeddedEvent& event) { log_.write(event.level, "redis", event.detail); };
     co_await server_->supervise(side_, tell);
   }
@@ -409,7 +373,10 @@ class Process {
       return std::vector<Check>{{"redis", opened_ && worker_.store_is_usable(), trouble},
                                 {"not_draining", !worker_.stopping(), ""}};
     };
-    health.metrics = [this] { return metrics_.text(); };
+    health.metrics = [this] {
+      metrics_.set_inflight_bytes(memory_.used());
+      return metrics_.text();
+    };
     return health;
   }
 
@@ -420,7 +387,7 @@ class Process {
   }
 
   const Config& config_;
-  const Mode mode_;
+  const RunMode mode_;
   Log& log_;
   EmbeddedRedis* server_;  // null: a Redis of the operator's own; outlives us
   std::size_t descriptors_ = raise_descriptor_limit();
@@ -435,6 +402,7 @@ class Process {
   asio::thread_pool side_{1};  // blocking odds and ends of the private server
   asio::thread_pool cpu_;
   StorePool store_;
+  MemoryBudget memory_;
   Fetcher fetcher_;
   Refresher refresher_;
   WorkerOptions options_;
@@ -445,16 +413,16 @@ class Process {
   int exit_code_ = exits::bug;
 };
 
-int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std::function<void(const Report&)> tell) {
+int run_process(const Config& config, RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell) {
   std::signal(SIGPIPE, SIG_IGN);  // RELIABILITY D6
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);  // SECURITY K4
   Log::Options log_options;
-  log_options.level = mode == Process::Mode::selected ? LogLevel::error : config.log.level;
+  log_options.level = mode == RunMode::selected ? LogLevel::error : config.log.level;
   log_options.format = config.log.format;
   Log log(std::move(log_options));
 
-  auto egress = EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports);
+  auto egress = egress_policies(config);
   if (!egress) {
     log.write(LogLevel::error, "config_error", egress.error());
     return exits::configuration;
@@ -465,7 +433,7 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
   if (config.embedded()) {
     EmbeddedRedis::Options options;
     options.data_dir = config.store.data_dir;
-    options.wait_until_loaded = mode != Process::Mode::daemon;  // a daemon is not ready meanwhile (RELIABILITY R7)
+    options.wait_until_loaded = mode != RunMode::daemon;  // a daemon is not ready meanwhile (RELIABILITY R7)
     auto opened = EmbeddedRedis::open(std::move(options));
     if (!opened) {
       log.write(LogLevel::error, "redis_down", opened.error().detail);
@@ -473,7 +441,7 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
     }
     server = std::move(*opened);
     url = server->url();
-    if (mode == Process::Mode::daemon) {
+    if (mode == RunMode::daemon) {
       log.write(LogLevel::info, "start",
                 (server->adopted() ? "uses the running private " : "started a private ") + server->server(),
                 {{"pid", server->pid()}, {"url", url}});
@@ -486,12 +454,12 @@ int run_process(const Config& config, Process::Mode mode, WorkerScope scope, std
 }  // namespace
 
 int run(const Config& config, bool once) {
-  return run_process(config, once ? Process::Mode::once : Process::Mode::daemon, WorkerScope{once, {}}, {});
+  return run_process(config, once ? RunMode::once : RunMode::daemon, WorkerScope{once, {}}, {});
 }
 
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
                        std::function<void(const Report&)> tell) {
-  return run_process(config, Process::Mode::selected, WorkerScope{false, feed_urls}, std::move(tell));
+  return run_process(config, RunMode::selected, WorkerScope{false, feed_urls}, std::move(tell));
 }
 
 }  // namespace feedmill

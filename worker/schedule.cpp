@@ -8,6 +8,8 @@
 #include <boost/json.hpp>
 #include <xxhash.h>
 
+#include "parsers/date.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -68,21 +70,42 @@ std::int64_t sy_seconds(const Syndication& sy) {
   return period_seconds(sy.update_period) / frequency;
 }
 
+/// No floor is lower, whoever asks for it (HTTP P6).
+Milliseconds least_ever(const DueContext& context) {
+  return context.opened_by_allow ? Milliseconds(seconds(1)) : least_floor;
+}
+
 bool is_dormant(const DueContext& context) {
   return context.last_new.count() != 0 && context.now - context.last_new > dormant_after;
+}
+
+/// What hints are clamped to (HTTP P8, F8).
+seconds most_heeded(const DueContext& context) {
+  const seconds most = is_dormant(context) ? seconds(days(7)) : seconds(hours(24));
+  return context.interval_max ? std::min(most, std::chrono::floor<seconds>(*context.interval_max)) : most;
 }
 
 /// What the server or the document asks for counts as a minimum, within bounds (HTTP P8).
 void at_least(NextDue& next, Milliseconds& interval, const DueContext& context, DueInput hint) {
   if (hint.seconds <= 0) return;
-  seconds most = is_dormant(context) ? seconds(days(7)) : seconds(hours(24));
-  if (context.interval_max) most = std::min(most, std::chrono::floor<seconds>(*context.interval_max));
+  const seconds most = most_heeded(context);
   const seconds asked = std::min(seconds(hint.seconds), most);
   if (asked > interval) {
     interval = asked;
     next.won = asked.count() < hint.seconds ? std::string_view("fresh_clamped") : hint.code;
   }
   next.inputs.push_back(std::move(hint));
+}
+
+/// HTTP F6: forward to the next time that the document says it is published at.
+void to_next_publication(NextDue& next, Milliseconds& interval, const DueContext& context, const ScheduleHints& hints) {
+  if (!hints.sy_base_s || hints.sy_s <= 0 || seconds(hints.sy_s) > most_heeded(context)) return;
+  const Milliseconds period = seconds(hints.sy_s), base = seconds(*hints.sy_base_s);
+  const Milliseconds ahead = ((base - (context.now + interval)) % period + period) % period;
+  if (ahead.count() == 0) return;
+  interval += ahead;
+  next.inputs.push_back({"sy", in_seconds(interval), "updateBase"});
+  next.won = "sy";
 }
 
 /// HTTP §3 step 7: the same for a feed every time, so that due times are spread, and never early.
@@ -141,6 +164,9 @@ ScheduleHints schedule_hints(const Feed& feed) {
   ScheduleHints hints;
   if (feed.ttl && *feed.ttl >= 1) hints.ttl_s = std::min<std::int64_t>(*feed.ttl, 60L * 24 * 365) * 60;
   if (feed.syndication) hints.sy_s = sy_seconds(*feed.syndication);
+  if (hints.sy_s > 0) {
+    if (const auto base = parse_date(feed.syndication->update_base)) hints.sy_base_s = unix_seconds(*base);
+  }
   for (const int hour : feed.skip_hours) {
     if (hour >= 0 && hour <= 24) hints.skip_hours |= 1U << static_cast<unsigned>(hour % 24);
   }
@@ -153,21 +179,20 @@ ScheduleHints schedule_hints(const Feed& feed) {
 std::string to_text(const ScheduleHints& hints) {
   if (hints == ScheduleHints()) return "";
   return std::to_string(hints.ttl_s) + ' ' + std::to_string(hints.sy_s) + ' ' + std::to_string(hints.skip_hours) + ' ' +
-         std::to_string(hints.skip_days);
+         std::to_string(hints.skip_days) + (hints.sy_base_s ? ' ' + std::to_string(*hints.sy_base_s) : "");
 }
 
 ScheduleHints read_schedule_hints(std::string_view text) {
   ScheduleHints hints;
   const auto take = [&text](auto& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc()) return;
+    if (error != std::errc()) return false;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (!text.empty()) text.remove_prefix(1);
+    return true;
   };
-  take(hints.ttl_s);
-  take(hints.sy_s);
-  take(hints.skip_hours);
-  take(hints.skip_days);
+  const bool whole = take(hints.ttl_s) && take(hints.sy_s) && take(hints.skip_hours) && take(hints.skip_days);
+  if (std::int64_t base = 0; whole && take(base)) hints.sy_base_s = base;
   return hints;
 }
 
@@ -179,6 +204,10 @@ std::string why_json(std::span<const DueInput> inputs) {
     array.push_back(std::move(row));
   }
   return boost::json::serialize(array);
+}
+
+Milliseconds shortest_floor(const ScheduleOptions& options, const DueContext& context) {
+  return std::max({options.floor, options.min_floor, least_ever(context)});
 }
 
 NextDue due_after_success(const ScheduleOptions& options, const DueContext& context, double new_per_week,
@@ -193,9 +222,9 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
   next.won = "adaptive";
 
   // Step 3.
-  const Milliseconds least = context.opened_by_allow ? Milliseconds(seconds(1)) : least_floor;
+  const Milliseconds least = least_ever(context);
   const Milliseconds least_fresh = std::max(options.min_floor, least);
-  Milliseconds floor = std::max(options.floor, least_fresh);
+  Milliseconds floor = shortest_floor(options, context);
   if (context.fresh.fresh.count() > 0) floor = std::clamp<Milliseconds>(context.fresh.fresh, least_fresh, floor);
   Milliseconds ceiling = options.ceiling;
   if (is_dormant(context)) {
@@ -225,6 +254,7 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
   at_least(next, interval, context, {context.fresh.code, context.fresh.fresh.count(), context.fresh.from});
   at_least(next, interval, context, {"ttl", hints.ttl_s, ""});
   at_least(next, interval, context, {"sy", hints.sy_s, ""});
+  to_next_publication(next, interval, context, hints);
 
   finish(next, context, interval);
   std::string_view skipped;

@@ -29,6 +29,8 @@ struct ScheduleHints {
   std::int64_t sy_s = 0;         ///< sy period ÷ frequency
   std::uint32_t skip_hours = 0;  ///< bit h: hour h in GMT
   std::uint32_t skip_days = 0;   ///< bit d: day d, Sunday 0
+  /// sy updateBase, unix seconds: it is published then and every sy_s after.
+  std::optional<std::int64_t> sy_base_s{};
 
   bool operator==(const ScheduleHints&) const = default;
 };
@@ -66,6 +68,9 @@ struct DueContext {
   bool opened_by_allow = false;  ///< an own or test server: floors down to 1 s are legal (HTTP P6)
   std::optional<Milliseconds> interval_min, interval_max;  ///< the operator's for this feed (HTTP F8)
 };
+
+/// The shortest time between two polls of a feed, whatever it says of its freshness (HTTP P6).
+Milliseconds shortest_floor(const ScheduleOptions& options, const DueContext& context);
 
 /// After an answer that counts as success (HTTP §3). `new_per_week` and `context.last_new` are those after this poll.
 NextDue due_after_success(const ScheduleOptions& options, const DueContext& context, double new_per_week,

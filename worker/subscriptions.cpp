@@ -5,15 +5,11 @@
 #include <map>
 #include <unordered_map>
 
-#include <boost/json.hpp>
-
 #include "worker/moments.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
 namespace {
-
-namespace json = boost::json;
 
 /// The namespace of our own attributes in an OPML file: others ignore it (OPERATIONS O6).
 constexpr std::string_view own_namespace = "urn:feedmill:opml:1";
@@ -146,8 +142,10 @@ FeedSettings settings_of(OpmlRow& row, const Opml& opml) {
                                      ? std::string_view{}
                                      : uri_of(std::string_view(name).substr(0, colon), opml.namespaces);
     if (uri == own_namespace) {
+      // Nothing else: what a feed may reach, and what markup of it survives, is no list's to say (SECURITY E8).
       if (name.substr(colon + 1) == "keep") settings.keep = read_number(value);
       if (name.substr(colon + 1) == "intervalMin") settings.interval_min = read_number(value);
+      if (name.substr(colon + 1) == "intervalMax") settings.interval_max = read_number(value);
       continue;
     }
     if (!uri.empty() && uri_of(std::string_view(name).substr(0, colon), settings.namespaces).empty()) {
@@ -260,62 +258,6 @@ SubscriptionList read_subscriptions(std::string_view bytes) {
   return list;
 }
 
-std::string settings_json(const FeedSettings& settings) {
-  json::object object;
-  if (settings.keep) object["keep"] = *settings.keep;
-  if (settings.interval_min) object["interval_min"] = *settings.interval_min;
-  const bool only_top = settings.folders.empty() || (settings.folders.size() == 1 && settings.folders.front().empty());
-  if (!only_top) {
-    json::array folders;
-    for (const std::vector<std::string>& path : settings.folders) folders.push_back(json::value_from(path));
-    object["folders"] = std::move(folders);
-  }
-  const auto store = [&](const char* name, const std::vector<std::pair<std::string, std::string>>& pairs) {
-    if (pairs.empty()) return;
-    json::object& inner = object[name].emplace_object();
-    for (const auto& [key, value] : pairs) inner[key] = value;
-  };
-  store("opml", settings.opml);
-  store("xmlns", settings.namespaces);
-  return object.empty() ? std::string() : json::serialize(object);
-}
-
-FeedSettings read_settings(std::string_view text) {
-  FeedSettings settings;
-  boost::system::error_code error;
-  const json::value value = json::parse(text, error);
-  if (error || !value.is_object()) return settings;
-  const json::object& object = value.as_object();
-  const auto count = [&](const char* name) -> std::optional<std::uint64_t> {
-    const json::value* const found = object.if_contains(name);
-    if (found == nullptr || !found->is_number()) return {};
-    boost::system::error_code not_whole;
-    const auto number = found->to_number<std::uint64_t>(not_whole);
-    return not_whole ? std::optional<std::uint64_t>() : number;
-  };
-  settings.keep = count("keep");
-  settings.interval_min = count("interval_min");
-  if (const json::value* const folders = object.if_contains("folders"); folders != nullptr && folders->is_array()) {
-    for (const json::value& path : folders->as_array()) {
-      if (!path.is_array()) continue;
-      std::vector<std::string>& names = settings.folders.emplace_back();
-      for (const json::value& name : path.as_array()) {
-        if (name.is_string()) names.emplace_back(name.as_string());
-      }
-    }
-  }
-  const auto pairs = [&](const char* name, std::vector<std::pair<std::string, std::string>>& into) {
-    const json::value* const found = object.if_contains(name);
-    if (found == nullptr || !found->is_object()) return;
-    for (const auto& [key, inner] : found->as_object()) {
-      if (inner.is_string()) into.emplace_back(std::string(key), std::string(inner.as_string()));
-    }
-  };
-  pairs("opml", settings.opml);
-  pairs("xmlns", settings.namespaces);
-  return settings;
-}
-
 std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t created) {
   // One prefix per namespace in the whole document; a prefix that two lists used for two things gets a number.
   std::map<std::string, std::string, std::less<>> prefix_of = {{std::string(own_namespace), std::string(own_prefix)}};
@@ -324,7 +266,7 @@ std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t
     return prefix == own_prefix || !uri_of(prefix, namespaces).empty();
   };
   const bool own = std::any_of(feeds.begin(), feeds.end(), [](const ExportedFeed& feed) {
-    return feed.settings.keep || feed.settings.interval_min;
+    return feed.settings.keep || feed.settings.interval_min || feed.settings.interval_max;
   });
   if (own) namespaces.emplace_back(own_prefix, own_namespace);
   std::vector<OpmlOutline> outlines;
@@ -364,6 +306,9 @@ std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t
     if (feed.settings.keep) outline.attributes.emplace_back(own_name + "keep", std::to_string(*feed.settings.keep));
     if (feed.settings.interval_min) {
       outline.attributes.emplace_back(own_name + "intervalMin", std::to_string(*feed.settings.interval_min));
+    }
+    if (feed.settings.interval_max) {
+      outline.attributes.emplace_back(own_name + "intervalMax", std::to_string(*feed.settings.interval_max));
     }
   }
   return write_opml("feedmill", rfc822(Milliseconds(created * 1000)), namespaces, outlines);

@@ -3,31 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "parsers/opml.hpp"
-#include "storage/records.hpp"
+#include "worker/feed_settings.hpp"
 
 namespace feedmill {
-
-/// What the operator set for a feed: FeedState::settings as a value.
-struct FeedSettings {
-  std::optional<std::uint64_t> keep;          ///< entries to keep
-  std::optional<std::uint64_t> interval_min;  ///< seconds between fetches at least
-  std::vector<std::vector<std::string>> folders;
-  OpmlAttributes opml;                                          ///< of its outline, the URL apart
-  std::vector<std::pair<std::string, std::string>> namespaces;  ///< of prefixes in `opml`
-};
-
-/// As a JSON object: {"keep":…,"interval_min":…,"folders":[[…]],"opml":{…},"xmlns":{…}}; "" when nothing is set.
-std::string settings_json(const FeedSettings& settings);
-/// Reads it back; what has the wrong shape is left out.
-FeedSettings read_settings(std::string_view json);
 
 /// The channels that folders stand for: their names joined by "/", behind USER/ when a user is given. Feeds at the top
 /// are in none. Characters that no channel's name may hold become spaces, and what is too long is cut.

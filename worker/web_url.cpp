@@ -122,13 +122,19 @@ Result canonical(CURLU* url) {
   if (scheme != "http" && scheme != "https") return refuse("only http and https are fetched");
   auto host = part_of(url, CURLUPART_HOST);
   if (!host) return refuse("it names no host");
-  if (!is_ascii(*host)) host = punycode_host(url);
-  if (!host || !is_ascii(*host)) return refuse("its host name has characters that are not allowed in one");
+  const bool international = !is_ascii(*host);
+  if (international) host = punycode_host(url);
+  if (!host || !is_ascii(*host) || has_control(*host))
+    return refuse("its host name has characters that are not allowed in one");
   curl_url_set(url, CURLUPART_FRAGMENT, nullptr, 0);
   if (part_of(url, CURLUPART_ZONEID)) return refuse("addresses with a zone cannot be fetched");
   if (curl_url_set(url, CURLUPART_HOST, lower(*host).c_str(), 0) != CURLUE_OK)
     return refuse("its host name is not valid");
   auto whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
+  if (whole && international) {  // digits of other scripts are those of an address once they are written in ASCII
+    if (curl_url_set(url, CURLUPART_URL, whole->c_str(), 0) != CURLUE_OK) return refuse("its host name is not valid");
+    whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
+  }
   if (!whole) return refuse("it cannot be written down");
   if (whole->size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
   return accept(std::move(*whole));

@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "worker/cancellation.hpp"
+#include "worker/notices.hpp"
 
 namespace feedmill {
 
@@ -100,6 +101,9 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     store_came();
     note_batch(*batch);
     for (const Claim& claim : batch->claims) start(claim);
+    std::vector<Notice> notices;
+    for (const auto& feed : batch->quarantined) notices.push_back(quarantine_notice(feed.feed_url, batch->now));
+    co_await tell_operators(std::move(notices));
     if (!batch->exhausted || stopping() || scope_is_done()) continue;
     Milliseconds nap = options_.poll;
     if (const auto next = next_wanted(*batch)) nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
@@ -156,13 +160,26 @@ void Worker::tell_changed() {
 
 /// HTTP P12: how many feeds the next claim may take.
 std::size_t Worker::allowed_now() {
+  if (refresher_.is_short_of_memory()) return 0;
   const std::size_t most = std::min(free_.size(), max_claims_per_call);
   if (options_.catch_up_rate == 0 || scope_.once || selected_) return most;
   const auto now = SteadyClock::now();
-  const double rate = options_.catch_up_rate;
-  tokens_ = std::min(rate, tokens_ + rate * std::chrono::duration<double>(now - tokens_at_).count());
+  const double rate = catch_up_rate();
+  tokens_ = std::min(std::max(rate, 1.0), tokens_ + rate * std::chrono::duration<double>(now - tokens_at_).count());
   tokens_at_ = now;
   return tokens_ < 1 ? 0 : std::min(most, static_cast<std::size_t>(tokens_));
+}
+
+/// This worker's share. What the fleet must poll anyhow is its feeds ÷ the mean interval, which the polls themselves
+/// show: a feed is polled the more often, the shorter its own is.
+double Worker::catch_up_rate() const {
+  const double planned = mean_interval_s_ > 0 ? static_cast<double>(fleet_feeds_) / mean_interval_s_ : 0;
+  return std::max<double>(options_.catch_up_rate, 1.5 * planned) / static_cast<double>(fleet_workers_);
+}
+
+void Worker::set_fleet(const FleetFigures& figures) {
+  fleet_feeds_ = figures.feeds;
+  fleet_workers_ = std::max<std::uint64_t>(figures.workers, 1);
 }
 
 /// Feeds on time and those an operator asked for are not paced.
@@ -186,13 +203,19 @@ void Worker::note_batch(const ClaimBatch& batch) {
                {{"feed", feed_id(url)}, {"url", url}, {"reason", to_string(report.reason)}});
     if (tell_) tell_(report);
   }
+  note_quarantined(batch);
   exhausted_ = batch.exhausted;
   if (selected_) {
     // All were looked at: what is neither claimed nor put off is another worker's, or gone. Else the rest comes again.
     const auto looked_at = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));
     std::vector<std::string> left;
     if (batch.exhausted) {
-      for (const auto& deferred : batch.deferred) left.push_back(deferred.feed_url);
+      for (const auto& deferred : batch.deferred) {
+        if (is_awaited(deferred, batch.now))
+          left.push_back(deferred.feed_url);
+        else
+          tell_put_off(deferred, batch.now);
+      }
     } else {
       std::set<std::string_view> claimed;
       for (const Claim& claim : batch.claims) claimed.insert(claim.feed_url);
@@ -208,7 +231,52 @@ void Worker::note_batch(const ClaimBatch& batch) {
       // One whose time has come and that is not there has been taken by another worker.
       std::erase_if(deferred_, [&](const auto& entry) { return entry.second <= batch.now; });
     }
-    for (const auto& deferred : batch.deferred) deferred_[deferred.feed_url] = deferred.due;
+    for (const auto& deferred : batch.deferred) {
+      if (is_awaited(deferred, batch.now))
+        deferred_[deferred.feed_url] = deferred.due;
+      else
+        deferred_.erase(deferred.feed_url);
+    }
+  }
+}
+
+/// A worker with a scope waits for its turn at a host, not for the end of the host's back-off.
+bool Worker::is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const {
+  return deferred.code != "host_backoff" || deferred.due - now <= options_.lease;
+}
+
+void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now) {
+  if (!tell_) return;
+  Report report;
+  report.feed_url = deferred.feed_url;
+  report.outcome = Outcome::deferred;
+  report.reason = Reason::worker_host_wait;
+  report.detail = "its host refuses requests; it waits until then";
+  report.next_in = deferred.due - now;
+  report.won = deferred.code;
+  tell_(report);
+}
+
+/// RELIABILITY G5: of what no signal tells.
+asio::awaitable<void> Worker::tell_operators(std::vector<Notice> notices) {
+  if (notices.empty()) co_return;
+  const auto work = [&](Store& store) { return Notifications(store).add(notices); };
+  const StoreResult<void> done = co_await store_.call(work);
+  if (!done) metrics_.store_error(done.error());
+}
+
+/// SECURITY Q2: one line each, no signal.
+void Worker::note_quarantined(const ClaimBatch& batch) {
+  for (const ClaimBatch::Deferred& feed : batch.quarantined) {
+    const std::chrono::duration<double> wait = feed.due - batch.now;
+    log_.write(LogLevel::error, "quarantine",
+               "workers died while this feed was the one suspect among theirs; it is tried again later, alone. Please "
+               "report it with the document behind the URL",
+               {{"feed", feed_id(feed.feed_url)},
+                {"url", feed.feed_url},
+                {"why", feed.code},
+                {"state_to", "quarantined"},
+                {"next_due_s", wait.count()}});
   }
 }
 
@@ -245,11 +313,17 @@ void Worker::start(Claim claim) {
 asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
   std::exception_ptr error;
   try {
-    co_return co_await refresher_.refresh(*lane.claim);
+    Report report = co_await refresher_.refresh(*lane.claim);
+    std::vector<Notice> notices;
+    if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
+    co_await tell_operators(std::move(notices));
+    co_return report;
   } catch (...) {
     error = std::current_exception();
   }
-  if (!is_cancellation(error)) co_await postpone(*lane.claim, after_bug);
+  if (!is_cancellation(error)) {
+    co_await postpone(*lane.claim, after_bug);
+  }
   std::rethrow_exception(error);
 }
 
@@ -268,6 +342,10 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
     report.reason = cancelled ? Reason::worker_cancelled : Reason::worker_bug;
     report.detail = cancelled ? "the worker was stopped" : what(error);
     if (!cancelled) metrics_.bug();
+  }
+  if (report.next_in.count() > 0) {
+    const double interval = std::chrono::duration<double>(report.next_in).count();
+    mean_interval_s_ += (interval - mean_interval_s_) * (mean_interval_s_ > 0 ? 0.01 : 1.0);
   }
   metrics_.record(report);
   log_refresh(log_, report);

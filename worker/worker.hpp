@@ -13,6 +13,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "storage/notifications.hpp"
 #include "storage/store.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
@@ -27,7 +28,7 @@ struct WorkerOptions {
   Milliseconds lease{90'000};
   Milliseconds poll{500};  ///< a feed that becomes due is noticed within it
   HostLimits host;
-  std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second, 0 = unpaced (HTTP P12)
+  std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
   Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
 };
 
@@ -52,6 +53,9 @@ class Worker {
 
   /// Claims and refreshes until stop(), or until the scope is done. Not cancellable: call stop().
   boost::asio::awaitable<End> run();
+
+  /// How large the fleet is, for pacing; as often as it is known (HTTP P12).
+  void set_fleet(const FleetFigures& figures);
 
   /// First call: no new claim, refreshes in flight may finish within `drain`. Second: they are cancelled now.
   void stop();
@@ -80,6 +84,11 @@ class Worker {
   void start(Claim claim);
   void finished(Lane& lane, const std::exception_ptr& error, Report report);
   std::size_t allowed_now();
+  double catch_up_rate() const;
+  void note_quarantined(const ClaimBatch& batch);
+  boost::asio::awaitable<void> tell_operators(std::vector<Notice> notices);
+  bool is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const;
+  void tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now);
   void charge(const ClaimBatch& batch);
   void store_went(const StoreError& error);
   void store_came();
@@ -113,6 +122,8 @@ class Worker {
   bool gave_up_ = false;
 
   double tokens_ = 0;  // of overdue feeds
+  std::uint64_t fleet_feeds_ = 0, fleet_workers_ = 1;
+  double mean_interval_s_ = 0;  // between polls, over the last hundreds of refreshes; 0 = not known yet
   std::chrono::steady_clock::time_point tokens_at_;
 
   std::optional<std::chrono::steady_clock::time_point> store_down_since_;

@@ -1,10 +1,11 @@
 #!lua
--- Hands out feeds (RELIABILITY L1–L3, HTTP H1, H2).
+-- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', then URLs: only these.
--- Returns {now, next due or '', exhausted, claims as {url, claim, due, {state…}}, deferred as {url, due}, refused URLs}.
+-- Returns {now, next due or '', exhausted, claims as {url, claim, due, {state…}, alone, served_at, identity, http1},
+--          deferred as {url, due, code}, refused URLs, quarantined as {url, due}}.
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
-local concurrency, spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
+local usual_concurrency, usual_spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
 local due_by = tonumber(ARGV[8])
 local now = clock()
 local worker_key = prefix .. 'state:worker:' .. worker
@@ -14,14 +15,40 @@ local function next_due()
   return first[2] and text(tonumber(first[2])) or ''
 end
 
-local repeated = redis.call('HMGET', worker_key, 'request', 'batch')
-if repeated[1] == request then
-  local claims = {}
-  for _, claim in ipairs(cmsgpack.unpack(repeated[2])) do
-    local state = redis.call('HGETALL', state_key(claim[1]))
-    claims[#claims + 1] = {claim[1], claim[2], claim[3], state}
+-- What holds for a host (H7), and the gate that it may share with others.
+local hosts, gates = {}, {}
+local function limits_of(host)
+  if not hosts[host] then
+    local name, concurrency, spacing, min_interval = gate_of_host(host)
+    gates[name] = gates[name] or read_host(name, now)
+    hosts[host] = {gate = gates[name], concurrency = concurrency or usual_concurrency, spacing = spacing or usual_spacing,
+                   min_interval = min_interval or 0}
   end
-  return {text(now), next_due(), 0, claims, {}, {}}
+  return hosts[host]
+end
+
+local function handed_out(url, claim, due, alone, gate)
+  return {url, claim, due, redis.call('HGETALL', state_key(url)), alone and 1 or 0, text(gate.served_at),
+          gate.identity_until > now and 1 or 0, gate.http1_until > now and 1 or 0}
+end
+
+local mine = redis.call('HMGET', worker_key, 'request', 'batch', 'alone_url', 'alone_claim')
+if mine[1] == request then
+  local claims = {}
+  for _, claim in ipairs(cmsgpack.unpack(mine[2])) do
+    local is = redis.call('HMGET', state_key(claim[1]), 'fetch_url', 'alone')
+    claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], is[2], limits_of(host_of(is[1] or claim[1])).gate)
+  end
+  return {text(now), next_due(), 0, claims, {}, {}, {}}
+end
+-- This worker is busy with a feed that a worker has died of (Q2).
+local lonely = mine[3] and redis.pcall('HGET', state_key(mine[3]), 'claim') == mine[4] and
+               (tonumber(redis.call('ZSCORE', schedule_key, mine[3]) or 0)) > now
+
+-- HTTP N4: after the clock was put back, due times may lie where nobody will live to see them.
+for _, url in ipairs(redis.call('ZRANGE', schedule_key, '+inf', '(' .. text(now + 30 * day_ms), 'BYSCORE', 'REV',
+                                'LIMIT', 0, 100)) do
+  redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
 end
 
 -- Feeds to look at, with their due times: {url, due, url, due, …}
@@ -40,66 +67,92 @@ else
   candidates = redis.call('ZRANGEBYSCORE', schedule_key, '-inf', text(now), 'WITHSCORES', 'LIMIT', 0, scan)
 end
 
-local function read_host(host)
-  local gate = {last_start = 0, tail = 0, not_before = 0, in_flight = 0}
-  local fields = redis.pcall('HGETALL', host_key(host))
-  if fields.err then  -- no hash: it is of the moment only, and must not stop the claims
-    redis.call('DEL', host_key(host))
-    fields = {}
-  end
-  for i = 1, #fields, 2 do
-    local name, value = fields[i], tonumber(fields[i + 1])
-    if string.sub(name, 1, 2) == 's:' then  -- a slot: claim id → end of its lease
-      if value > now then gate.in_flight = gate.in_flight + 1 else redis.call('HDEL', host_key(host), name) end
-    else
-      gate[name] = value
-    end
-  end
-  return gate
+local claims, deferred, refused, quarantined, batch = {}, {}, {}, {}, {}
+
+local function put_off(url, at, code, from)
+  redis.call('ZADD', schedule_key, 'XX', text(at), url)
+  redis.call('HSET', state_key(url), 'won', code, 'why',
+             '[{"code":"' .. code .. '","s":' .. text((at - now) / 1000) .. ',"from":' ..
+             cjson.encode(string.sub(from, 1, 120)) .. '}]')
 end
 
-local claims, deferred, refused, batch, hosts = {}, {}, {}, {}, {}
-local looked_at = 0
+local function defer(url, due, held, at, code, from)
+  if not held then redis.call('HSET', state_key(url), 'held', text(due)) end  -- the due time that it had before
+  put_off(url, at, code, from)
+  deferred[#deferred + 1] = {url, text(at), code}
+end
+
+-- Q2: what has killed three workers, each time alone, waits a day, twice as long each time, a week at most.
+local function quarantine(url, state)
+  local times = redis.call('HINCRBY', state_key(url), 'quarantines', 1)
+  local at = now + day_ms * math.min(2 ^ (times - 1), 7)
+  if state ~= 'quarantined' then
+    redis.call('HINCRBY', states_key, state or 'new', -1)
+    redis.call('HINCRBY', states_key, 'quarantined', 1)
+    redis.call('HSET', state_key(url), 'state', 'quarantined', 'quarantined_at', text(now))
+    redis.call('ZADD', quarantine_key, text(now), url)
+  end
+  redis.call('HDEL', state_key(url), 'strikes', 'alone_deaths', 'held', 'wake')
+  put_off(url, at, 'quarantine', 'killed the worker')
+  quarantined[#quarantined + 1] = {url, text(at)}
+end
+
+local looked_at, in_line = 0, 0
 for i = 1, #candidates, 2 do
   if #claims >= max then break end
   looked_at = looked_at + 1
   local url, due = candidates[i], tonumber(candidates[i + 1])
-  local mine = redis.pcall('HMGET', state_key(url), 'fetch_url', 'held')
-  local held = tonumber(mine[2])
-  if mine.err then  -- no hash: one feed's broken key must not stop the others
-    redis.call('ZADD', schedule_key, 'XX', text(now + 24 * 3600 * 1000), url)
+  local is = redis.pcall('HMGET', state_key(url), 'fetch_url', 'held', 'state', 'strikes', 'claim', 'alone',
+                         'alone_deaths', 'last_at', 'won')
+  local held, state, deaths = tonumber(is[2]), is[3], tonumber(is[7]) or 0
+  if is.err then  -- no hash: one feed's broken key must not stop the others
+    redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
     refused[#refused + 1] = url
   elseif not due_by or (held or due) <= due_by then
-    local host = host_of(mine[1] or url)
-    local gate = hosts[host]
-    if not gate then
-      gate = read_host(host)
-      hosts[host] = gate
+    if is[5] and is[6] then  -- the attempt was made alone, and nobody lived to tell of it
+      deaths = redis.call('HINCRBY', state_key(url), 'alone_deaths', 1)
+      redis.call('HDEL', state_key(url), 'claim', 'alone')
     end
-    if gate.in_flight < concurrency and now >= gate.last_start + spacing and now >= gate.not_before then
+    local suspect = is[4] or state == 'quarantined'
+    local host = host_of(is[1] or url)
+    local limits = limits_of(host)
+    local gate, gap = limits.gate, limits.spacing * limits.gate.slow
+    local rested = limits.min_interval == 0 and 0 or (tonumber(is[8]) or 0) + limits.min_interval
+    local closed = why_not(gate, now, limits.concurrency, limits.spacing)
+    if deaths >= 3 or (deaths > 0 and state == 'quarantined') then
+      quarantine(url, state)
+    elseif rested > now and is[9] ~= 'manual' then  -- not due at all: it is not waited for as one that is put off
+      put_off(url, rested, 'override', host)
+      redis.call('HDEL', state_key(url), 'held')
+    elseif suspect and lonely then
+      in_line = in_line + 1
+      defer(url, due, held, now + 20 * math.min(in_line, 500), 'quarantine', 'one at a time')
+    elseif closed then
+      local at = now + gap
+      if now < gate.not_before then  -- one after the other behind it
+        gate.tail = math.max(gate.tail, gate.not_before - gap) + gap
+        at = gate.tail
+      elseif not held then
+        gate.tail = math.max(gate.tail, now) + gap
+        at = gate.tail
+      end
+      redis.call('HSET', gate.key, 'tail', text(gate.tail))
+      keep_host(gate, now)
+      defer(url, due, held, math.max(at, gate.not_before, now + 100), closed, host)
+    else
       local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
       redis.call('ZADD', schedule_key, 'XX', text(now + lease), url)
-      redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', text(held or due))
-      redis.call('HDEL', state_key(url), 'held', 'claim_part')
-      gate.last_start, gate.in_flight = now, gate.in_flight + 1
-      redis.call('HSET', host_key(host), 'last_start', text(now), 's:' .. claim, text(now + lease))
-      redis.call('PEXPIRE', host_key(host), text(math.max(now + lease, gate.tail, gate.not_before) - now + lease))
-      claims[#claims + 1] = {url, claim, text(held or due), redis.call('HGETALL', state_key(url))}
-      batch[#batch + 1] = {url, claim, text(held or due)}
-    else
-      local at
-      if held then
-        at = now + spacing
-      else
-        gate.tail = math.max(gate.tail, now) + spacing
-        at = gate.tail
-        redis.call('HSET', host_key(host), 'tail', text(gate.tail))
-        redis.call('PEXPIRE', host_key(host), text(math.max(now + lease, gate.tail, gate.not_before) - now + lease))
-        redis.call('HSET', state_key(url), 'held', text(due), 'won', 'host_spacing')
+      redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', text(held or due), 'strikes',
+                 (tonumber(is[4]) or 0) + 1)
+      redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts')
+      if suspect then
+        lonely = true
+        redis.call('HSET', state_key(url), 'alone', '1')
+        redis.call('HSET', worker_key, 'alone_url', url, 'alone_claim', claim)
       end
-      at = math.max(at, gate.not_before, now + 100)
-      redis.call('ZADD', schedule_key, 'XX', text(at), url)
-      deferred[#deferred + 1] = {url, text(at)}
+      take_slot(gate, claim, now, now + lease)
+      claims[#claims + 1] = handed_out(url, claim, text(held or due), suspect, gate)
+      batch[#batch + 1] = {url, claim, text(held or due)}
     end
   end
 end
@@ -108,4 +161,4 @@ if #batch > 0 then
   redis.call('PEXPIRE', worker_key, text(lease))
 end
 local exhausted = looked_at * 2 == #candidates and (#ARGV > 8 or looked_at < scan)
-return {text(now), next_due(), exhausted and 1 or 0, claims, deferred, refused}
+return {text(now), next_due(), exhausted and 1 or 0, claims, deferred, refused, quarantined}

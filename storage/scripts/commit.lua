@@ -2,16 +2,20 @@
 -- The atomic write at the end of a refresh (RELIABILITY L4, L6, L7, L12). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, claim, part, parts, next due, stream cap, publish trims (1/0),
---       keep ('' = no document), grace ms, new posts in later parts (all newer), then four counted lists: state fields, feed fields (name, value; '' removes),
---       guids that left, guids that are back; then counted posts: guid, digest, id ('' = new), score, signal,
---       counted fields to set, counted fields to remove; then counted feed signals: type, signal.
+--       keep ('' = no document), grace ms, new posts in later parts (all newer); how the host answered as note_answer
+--       has it: host ('' = the feed's own), is, cause, retry_at, marks; URL to move to ('' = none); then four counted
+--       lists: state fields, feed fields (name, value; '' removes), guids that left, guids that are back; then counted
+--       posts: guid, digest, id ('' = new), score, signal, counted fields to set, counted fields to remove; then counted
+--       feed signals: type, signal.
 -- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
--- Returns {'ok' | 'dup' | 'stale' | 'type <key>', created, modified, trimmed, tombstoned, records}.
+-- Returns {'ok' | 'dup' | 'stale' | 'type <key>', created, modified, trimmed, tombstoned, records, what became of the
+-- host ('closed', 'opened', ''), until when it is closed, whether the URL to move to is a feed already (1/0)}.
 local channel_prefix, url, url_json, claim = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local part, parts, next_due = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local stream_cap, publish_trims = ARGV[9], ARGV[10] == '1'
 local keep, grace, later = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
-local at = 13
+local answered_by, is, cause, retry_at, marks, move_to = unpack(ARGV, 14, 19)
+local at = 19
 local function take()
   at = at + 1
   return ARGV[at]
@@ -23,15 +27,17 @@ local function take_list(width)
 end
 
 local feed_state = state_key(url)
-local mine = redis.call('HMGET', feed_state, 'claim', 'last_claim', 'claim_part', 'state', 'fetch_url', 'wake')
+local mine = redis.call('HMGET', feed_state, 'claim', 'last_claim', 'claim_part', 'state', 'fetch_url', 'wake',
+                        'claim_hosts')
 if mine[1] ~= claim then return {mine[2] == claim and 'dup' or 'stale'} end
 local written = tonumber(mine[3]) or 0
 if part <= written then return {'dup'} end
 if part > written + 1 then return {'part ' .. part .. ' came before part ' .. (written + 1)} end
 
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
-local host = host_key(host_of(mine[5] or url))
-local wanted = {{schedule_key, 'zset'}, {states_key, 'hash'}, {host, 'hash'}, {signals_key, 'stream'}, {meta_key, 'hash'}}
+local answering = answered_by ~= '' and gate_of_host(answered_by) or gate_of(mine[5] or url)
+local wanted = {{schedule_key, 'zset'}, {states_key, 'hash'}, {host_key(answering), 'hash'}, {signals_key, 'stream'},
+                {meta_key, 'hash'}, {quarantine_key, 'zset'}}
 if keep then
   for _, pair in ipairs({{sort, 'zset'}, {map, 'hash'}, {digests, 'hash'}, {tombs, 'zset'}, {feed_key(url), 'hash'},
                          {counter_key, 'string'}}) do
@@ -110,6 +116,7 @@ for _, post in ipairs(posts) do
   end
 end
 
+local host_event, host_until, taken = '', 0, false
 if part == parts then
   if keep then
     for _, guid in ipairs(left) do redis.call('ZADD', tombs, 'XX', text(now), guid) end
@@ -131,17 +138,29 @@ if part == parts then
   end
 
   local old_state = mine[4] or 'new'
+  local paused = old_state == 'paused'  -- meanwhile: it stays so, and out of the schedule
   for i = 1, #feed, 2 do
     if feed[i + 1] == '' then redis.call('HDEL', feed_key(url), feed[i])
     else redis.call('HSET', feed_key(url), feed[i], feed[i + 1]) end
   end
-  local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'held', 'wake'}
+  local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
+                          'alone_deaths'}
+  taken = move_to ~= '' and redis.call('SISMEMBER', feeds_key, move_to) == 1  -- HTTP R7: two feeds stay two
+  if taken then redis.call('HSET', feed_state, 'no_move_to', move_to) end
   for i = 1, #state, 2 do
-    if state[i] == 'state' and state[i + 1] ~= old_state then
+    if paused and (state[i] == 'state' or state[i] == 'won') then
+      state[i], state[i + 1] = unpack(state[i] == 'state' and {'before_pause', state[i + 1]} or {'won', 'paused'})
+    elseif state[i] == 'state' and state[i + 1] ~= old_state then
       redis.call('HINCRBY', states_key, old_state, -1)
       redis.call('HINCRBY', states_key, state[i + 1], 1)
+      if old_state == 'quarantined' then
+        redis.call('ZREM', quarantine_key, url)
+        unset[#unset + 1], unset[#unset + 2] = 'quarantines', 'quarantined_at'
+      end
     end
-    if state[i + 1] == '' then
+    if taken and (state[i] == 'fetch_url' or state[i] == 'moves') then
+      -- stays as it is
+    elseif state[i + 1] == '' then
       unset[#unset + 1] = state[i]
     else
       set[#set + 1] = state[i]
@@ -151,13 +170,14 @@ if part == parts then
   redis.call('HSET', feed_state, 'last_claim', claim, unpack(set))
   redis.call('HDEL', feed_state, unpack(unset))
   for _ = 1, tonumber(take()) do
-    local kind = take()
-    signal(kind, 'feed', url_json, take(), channel_prefix .. kind)
+    local kind, tail = take(), take()
+    if not (taken and kind == 'feed_moved') then signal(kind, 'feed', url_json, tail, channel_prefix .. kind) end
   end
   if mine[6] then next_due = math.min(next_due, now) end
   redis.call('ZADD', schedule_key, 'XX', text(next_due), url)
-  redis.call('HDEL', host, 's:' .. claim)
+  host_event, host_until = note_answer(read_host(answering, now), url, claim, now, is, cause, tonumber(retry_at), marks)
+  free_slots(claim, mine[5] or url, mine[7])
 else
   redis.call('HSET', feed_state, 'claim_part', part)
 end
-return {'ok', created, modified, trimmed, tombstoned, finish_signals()}
+return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0}

@@ -3,6 +3,7 @@ local prefix = ARGV[1]
 local schedule_key, feeds_key = prefix .. 'schedule', prefix .. 'feeds'
 local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:store'
 local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
+local hosts_key, quarantine_key = prefix .. 'conf:hosts', prefix .. 'quarantine'
 
 local function entry_key(number) return prefix .. 'Entry:' .. number end
 local function state_key(url) return prefix .. 'state:feed:' .. url end
@@ -27,6 +28,19 @@ local function host_of(url)
   local authority = string.match(url, '^%a+://([^/?#]*)') or ''
   return string.match(authority, '^(%[[^%]]*%])') or string.match(authority, '^([^:]*)')
 end
+
+-- Whose gate the requests to a host pass (HTTP H7): its own, or that of the group of hosts that the operator made of it,
+-- which no host can be named like. Beside it what differs there, nil where nothing does: concurrency, spacing ms,
+-- min_interval ms.
+local has_overrides
+local function gate_of_host(host)
+  if has_overrides == nil then has_overrides = redis.call('EXISTS', hosts_key) == 1 end
+  local written = has_overrides and redis.pcall('HGET', hosts_key, host)
+  if type(written) ~= 'string' then return host end
+  local concurrency, spacing, min_interval, group = string.match(written, '^(%S+) (%S+) (%S+) ?(.*)$')
+  return group and group ~= '' and 'group:' .. group or host, tonumber(concurrency), tonumber(spacing), tonumber(min_interval)
+end
+local function gate_of(url) return gate_of_host(host_of(url)) end
 
 -- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is the
 -- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.

@@ -6,15 +6,16 @@ local feed_state = state_key(url)
 if redis.call('SREM', feeds_key, url) == 1 then
   redis.call('HINCRBY', states_key, redis.call('HGET', feed_state, 'state') or 'new', -1)
   redis.call('HSET', feed_state, 'removing', '1')
-  local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url')
+  local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url', 'claim_hosts')
   if mine[1] then  -- who works on it will find its claim gone; its host's slot must not wait for the lease to end
     redis.call('HDEL', feed_state, 'claim')
-    redis.pcall('HDEL', host_key(host_of(mine[2] or url)), 's:' .. mine[1])
+    free_slots(mine[1], mine[2] or url, mine[3])
   end
 elseif redis.call('HEXISTS', feed_state, 'removing') == 0 then
   return 0
 end
 redis.call('ZREM', schedule_key, url)
+redis.call('ZREM', quarantine_key, url)
 
 local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)

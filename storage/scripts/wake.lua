@@ -1,17 +1,19 @@
 #!lua
 -- Makes feeds due now (RELIABILITY L10, HTTP P22). ARGV: prefix, floor ms, force (1/0), then feed URLs.
--- Returns {result, at} for each: due, noted, too_early, unknown.
+-- Returns {result, at} for each: due, noted, too_early, paused, unknown.
 local floor, force = tonumber(ARGV[2]), ARGV[3] == '1'
 local now = clock()
 local answers = {}
 for i = 4, #ARGV do
   local url = ARGV[i]
   local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
-  local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before')
-  local allowed = math.max((tonumber(mine[2]) or 0) + floor, tonumber(mine[3]) or 0)
+  local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before', 'state', 'fetch_url')
+  local _, _, _, min_interval = gate_of(mine[5] or url)
+  local allowed = math.max((tonumber(mine[2]) or 0) + math.max(floor, min_interval or 0), tonumber(mine[3]) or 0)
+  if mine[4] == 'quarantined' then allowed = math.max(allowed, due or 0) end  -- it has killed workers (SECURITY Q2)
   local answer
   if not due then
-    answer = {'unknown', '0'}
+    answer = {mine[4] == 'paused' and 'paused' or 'unknown', '0'}
   elseif mine[1] and due > now then
     if force then redis.call('HSET', state_key(url), 'wake', '1') end
     answer = {'noted', text(now)}
@@ -20,9 +22,9 @@ for i = 4, #ARGV do
   else
     if due > now then
       redis.call('ZADD', schedule_key, 'XX', text(now), url)
-      redis.call('HSET', state_key(url), 'won', 'manual')
       redis.call('HDEL', state_key(url), 'held')
     end
+    if due > now or force then redis.call('HSET', state_key(url), 'won', 'manual', 'why', '[{"code":"manual","s":0}]') end
     answer = {'due', text(math.min(due, now))}
   end
   answers[#answers + 1] = answer

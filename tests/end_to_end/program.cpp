@@ -7,6 +7,10 @@
 #include <sys/wait.h>
 #include <thread>
 
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -32,9 +36,11 @@ std::filesystem::path make_directory() {
 
 }  // namespace
 
-Program::Program(const std::vector<std::string>& arguments, const Environment& environment)
+Program::Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits)
     : directory_(make_directory()) {
-  std::vector<std::string> words{FEEDMILL_PROGRAM};
+  std::vector<std::string> words;
+  if (!limits.empty()) words = {"/bin/sh", "-c", limits + " && exec \"$0\" \"$@\""};
+  words.emplace_back(FEEDMILL_PROGRAM);
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> settings;
   for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
@@ -49,7 +55,7 @@ Program::Program(const std::vector<std::string>& arguments, const Environment& e
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  const int failed = posix_spawn(&pid_, FEEDMILL_PROGRAM, &files, nullptr, argv.data(), envp.data());
+  const int failed = posix_spawn(&pid_, argv.front(), &files, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0) throw std::runtime_error("cannot start " FEEDMILL_PROGRAM);
 }
@@ -65,6 +71,11 @@ Program::~Program() {
 
 void Program::signal(int number) const {
   ::kill(pid_, number);
+}
+
+bool Program::ended() const {
+  siginfo_t state{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT) == 0 && state.si_pid == pid_;
 }
 
 Finished Program::wait() {
@@ -100,6 +111,32 @@ bool eventually(const std::function<bool()>& done) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // between looks at another process
   }
   return true;
+}
+
+std::string get(const std::string& host_and_port, const std::string& target) {
+  namespace asio = boost::asio;
+  asio::io_context loop;
+  asio::ip::tcp::socket socket(loop);
+  const auto colon = host_and_port.rfind(':');
+  asio::ip::tcp::resolver resolver(loop);
+  asio::connect(socket, resolver.resolve(host_and_port.substr(0, colon), host_and_port.substr(colon + 1)));
+  asio::write(socket, asio::buffer("GET " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+  std::string answer;
+  boost::system::error_code end;
+  asio::read(socket, asio::dynamic_buffer(answer), end);
+  return answer;
+}
+
+std::string listening_at(const Program& worker) {
+  std::string address;
+  eventually([&] {
+    const std::string log = worker.err();
+    const auto at = log.find("http://127.0.0.1:");
+    if (at == std::string::npos || log.find('\n', at) == std::string::npos) return false;
+    address = log.substr(at + 7, log.find_first_of(" \"\n", at) - at - 7);
+    return true;
+  });
+  return address;
 }
 
 World::World() : store(StoreOptions{.url = redis.url()}) {

@@ -25,14 +25,17 @@ struct Finished {
 /// A process of the program; killed with the object.
 class Program {
  public:
-  /// Its output goes to files, so that it never waits for us.
-  Program(const std::vector<std::string>& arguments, const Environment& environment);
+  /// Its output goes to files, so that it never waits for us. `limits`: what a shell does before it becomes the
+  /// program, as "ulimit -n 256".
+  Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits = "");
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
+  /// Whether it has come to its end by itself.
+  bool ended() const;
   /// Waits for its end, for a minute at most.
   Finished wait();
   /// What it has printed so far.
@@ -46,6 +49,12 @@ class Program {
 
 /// Polls until `done` says true, for half a minute at most; the last answer.
 bool eventually(const std::function<bool()>& done);
+
+/// host:port of a worker's listener, from its log.
+std::string listening_at(const Program& worker);
+
+/// Head and body of the answer to a GET.
+std::string get(const std::string& host_and_port, const std::string& target);
 
 /// A real Redis, a real origin, and an environment in which feedmill may talk to both.
 class World {

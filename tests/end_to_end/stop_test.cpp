@@ -2,9 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,33 +13,6 @@ namespace feedmill::test {
 namespace {
 
 namespace asio = boost::asio;
-
-/// Head and body of the answer to a GET.
-std::string get(const std::string& host_and_port, const std::string& target) {
-  asio::io_context loop;
-  asio::ip::tcp::socket socket(loop);
-  const auto colon = host_and_port.rfind(':');
-  asio::ip::tcp::resolver resolver(loop);
-  asio::connect(socket, resolver.resolve(host_and_port.substr(0, colon), host_and_port.substr(colon + 1)));
-  asio::write(socket, asio::buffer("GET " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
-  std::string answer;
-  boost::system::error_code end;
-  asio::read(socket, asio::dynamic_buffer(answer), end);
-  return answer;
-}
-
-/// host:port of a worker's listener, from its log.
-std::string listening_at(const Program& worker) {
-  std::string address;
-  eventually([&] {
-    const std::string log = worker.err();
-    const auto at = log.find("http://127.0.0.1:");
-    if (at == std::string::npos || log.find('\n', at) == std::string::npos) return false;
-    address = log.substr(at + 7, log.find_first_of(" \"\n", at) - at - 7);
-    return true;
-  });
-  return address;
-}
 
 class Stopping : public testing::Test {
  protected:

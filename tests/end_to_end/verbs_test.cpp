@@ -69,6 +69,9 @@ TEST_F(Verbs, ParseAFeedToJsonAndRefuseWhatIsNone) {
   const json::object document = json::parse(good.out).as_object();
   EXPECT_EQ(document.at("format").as_string(), "rss20");
   EXPECT_EQ(document.at("entries").at(0).at("title").as_string(), "First");
+  const Finished words = world.run({"parse", "--explain", file("broken.xml", "<rss version='2.0'><channel><item>")});
+  EXPECT_EQ(words.exit, 0) << words.err;
+  EXPECT_NE(words.out.find("\ndocument: bozo, truncated"), std::string::npos) << words.out;
   const Finished bad = world.run({"parse", file("page.html", "<html><p>hello</html>")});
   EXPECT_EQ(bad.exit, 65);
   EXPECT_EQ(bad.out, "");

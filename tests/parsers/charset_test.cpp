@@ -5,7 +5,7 @@
 namespace feedmill {
 namespace {
 
-using std::operator""sv;
+using namespace std::string_view_literals;
 
 struct CharsetCase {
   const char* name;
@@ -40,6 +40,30 @@ INSTANTIATE_TEST_SUITE_P(
                     CharsetCase{"Utf32", "\0\0\0<\0\0\0a\0\0\0/\0\0\0>"sv, "", "<a/>", "utf-32be", Bozo::none},
                     CharsetCase{"QuotedParameter", "\xE9", "text/xml; charset=\"windows-1252\"", "é", "windows-1252",
                                 Bozo::none}),
+    [](const auto& test) { return test.param.name; });
+
+// Encodings whose own tables or escapes go beyond what one byte a character shows.
+INSTANTIATE_TEST_SUITE_P(
+    Families, Charsets,
+    testing::Values(
+        CharsetCase{"HzIsGb2312InAscii", "<a>~{VPND~}</a>", "text/xml; charset=hz-gb-2312", "<a>中文</a>", "hz-gb-2312",
+                    Bozo::none},
+        CharsetCase{"HzTildesAndLines", "a~~b~\nc ~{VP\n~{ND~}.", "text/xml; charset=hz", "a~bc 中\n文.", "hz",
+                    Bozo::none},
+        CharsetCase{"Cp950HasCyrillic", "\xC7\xF3", "text/xml; charset=cp950", "А", "cp950", Bozo::none},
+        CharsetCase{"Gb2312IsGb18030", "\x81\x40", "text/xml; charset=gb2312", "丂", "gb2312", Bozo::none},
+        CharsetCase{"Big5HasCyrillic", "<a>\xC7\xF3</a>", "text/xml; charset=big5", "<a>А</a>", "big5", Bozo::none},
+        CharsetCase{"Cp950", "\xA4\xA4\xA4\xE5", "text/xml; charset=cp950", "中文", "cp950", Bozo::none},
+        CharsetCase{"Latin1IsWindows1252", "\x93x\x94", "text/xml; charset=iso-8859-1", "“x”", "iso-8859-1",
+                    Bozo::none},
+        CharsetCase{"Iso2022Jp", "\x1B$B4A\x1B(B", "text/xml; charset=iso-2022-jp", "漢", "iso-2022-jp", Bozo::none},
+        CharsetCase{"ShiftJis", "\x8A\xBF", "text/xml; charset=shift_jis", "漢", "shift_jis", Bozo::none},
+        CharsetCase{"EucKr", "\xC7\xD1", "text/xml; charset=euc-kr", "한", "euc-kr", Bozo::none},
+        CharsetCase{"Koi8U", "\xA4", "text/xml; charset=koi8-u", "є", "koi8-u", Bozo::none},
+        CharsetCase{"Latin2", "\xB1", "text/xml; charset=iso-8859-2", "ą", "iso-8859-2", Bozo::none},
+        CharsetCase{"Thai", "\xA1", "text/xml; charset=tis-620", "ก", "tis-620", Bozo::none},
+        CharsetCase{"DeclarationIn16Bits", "\0<\0?\0x\0m\0l\0 \0v\0=\0'\0\x31\0'\0?\0>\0<\0a\0/\0>"sv, "",
+                    "<?xml v='1'?><a/>", "utf-16be", Bozo::none}),
     [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

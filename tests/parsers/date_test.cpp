@@ -91,6 +91,49 @@ INSTANTIATE_TEST_SUITE_P(
                     DateCase{"TooFar", "Fri, 31 Dec 9999 23:59:59 -1200", ""}),
     [](const auto& test) { return test.param.name; });
 
+// Months and weekdays in the languages that publishers' software writes them in.
+INSTANTIATE_TEST_SUITE_P(
+    Localised, Dates,
+    testing::Values(DateCase{"GreekFull", "Τρι, 05 Αύγ 2003 12:00:00 GMT", "2003-08-05T12:00:00Z"},
+                    DateCase{"GreekMarch", "Δευ, 08 Μάρ 2004 10:00:00 +0200", "2004-03-08T08:00:00Z"},
+                    DateCase{"HungarianLong", "2004-augusztus-03T10:00Z", "2004-08-03T10:00:00Z"},
+                    DateCase{"KoreanNateMorning", "2004-05-25 오전 11:23:17", "2004-05-25T02:23:17Z"},
+                    DateCase{"KoreanMidnight", "2004-05-25 오전 12:00:00", "2004-05-24T15:00:00Z"},
+                    DateCase{"Danish", "ons, 12 maj 2021 10:00:00 +0200", "2021-05-12T08:00:00Z"},
+                    DateCase{"Swedish", "lör, 03 okt 2020 10:00:00 +0200", "2020-10-03T08:00:00Z"},
+                    DateCase{"Norwegian", "fre, 18 des. 2020 10:00:00 +0100", "2020-12-18T09:00:00Z"},
+                    DateCase{"FrenchAugust", "sam., 15 août 2020 12:00:00 +0200", "2020-08-15T10:00:00Z"},
+                    DateCase{"FrenchFebruary", "5 février 2021", "2021-02-05T00:00:00Z"},
+                    DateCase{"GermanShort", "Mi, 05 Okt 2022 08:00:00 +0200", "2022-10-05T06:00:00Z"},
+                    DateCase{"GermanDecember", "24. Dezember 2020 18:00", "2020-12-24T18:00:00Z"},
+                    DateCase{"SpanishShort", "lun, 04 ene 2021 09:00:00 +0100", "2021-01-04T08:00:00Z"},
+                    DateCase{"SpanishAugust", "15 de agosto de 2020", "2020-08-15T00:00:00Z"},
+                    DateCase{"RussianShort", "Пт, 05 фев 2021 12:00:00 +0300", "2021-02-05T09:00:00Z"},
+                    DateCase{"RussianMay", "9 мая 2021", "2021-05-09T00:00:00Z"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Zones, Dates,
+    // RFC 822 §5.1 counts the military zones the other way round than the military; feeds were written by it.
+    testing::Values(DateCase{"Alpha", "Thu, 01 Jan 2004 12:00:00 A", "2004-01-01T13:00:00Z"},
+                    DateCase{"Yankee", "Thu, 01 Jan 2004 12:00:00 Y", "2004-01-01T00:00:00Z"},
+                    DateCase{"Universal", "Thu, 01 Jan 2004 12:00:00 UT", "2004-01-01T12:00:00Z"},
+                    DateCase{"AtlanticTime", "Thu, 01 Jan 2004 12:00:00 AT", "2004-01-01T16:00:00Z"},
+                    DateCase{"EasternTime", "Thu, 01 Jan 2004 12:00:00 ET", "2004-01-01T17:00:00Z"},
+                    DateCase{"India", "2020-01-01T12:00:00+05:30", "2020-01-01T06:30:00Z"},
+                    DateCase{"Nepal", "2020-01-01 12:00:00 +0545", "2020-01-01T06:15:00Z"},
+                    DateCase{"HoursOnly", "2003-12-31T10:14:55+01", "2003-12-31T09:14:55Z"},
+                    DateCase{"Lower", "2003-12-31t10:14:55z", "2003-12-31T10:14:55Z"},
+                    DateCase{"NobodyKnows", "Thu, 01 Jan 2004 12:00:00 XYZZY", "2004-01-01T12:00:00Z"},
+                    DateCase{"LeapSecondIso", "2016-12-31T23:59:60Z", "2017-01-01T00:00:00Z"},
+                    DateCase{"EndOfDayIso", "2003-12-31T24:00:00Z", "2004-01-01T00:00:00Z"},
+                    DateCase{"WeekWithoutDay", "2009-W01", "2008-12-29T00:00:00Z"},
+                    DateCase{"NoSuchWeek", "2009-W54-1", ""},
+                    DateCase{"TwoDigits68", "1 Jan 68 00:00:00 GMT", "2068-01-01T00:00:00Z"},
+                    DateCase{"TwoDigits90", "1 Jan 90 00:00:00 GMT", "1990-01-01T00:00:00Z"},
+                    DateCase{"Ancient", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"}),
+    [](const auto& test) { return test.param.name; });
+
 struct DurationCase {
   const char* name;
   const char* text;

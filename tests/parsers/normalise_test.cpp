@@ -59,6 +59,47 @@ TEST(Enclosures, AreListedOnce) {
   EXPECT_EQ(feed.entries[0].enclosures[0].length, 5U);
 }
 
+TEST(Dates, ThatCannotBeReadKeepTheirText) {
+  const Entry entry = read("<item><pubDate> gestern </pubDate></item>").entries.at(0);
+  EXPECT_FALSE(entry.published.time.has_value());
+  EXPECT_EQ(entry.published.raw, "gestern");
+}
+
+TEST(Caps, NameEachFieldThatLostSomething) {  // SECURITY §3
+  std::string item = "<item><title>" + std::string(8191, 'a') + "\xC3\xA9</title><link>http://a.example/" +
+                     std::string(2048, 'b') + "</link><author>" + std::string(2000, 'c') +
+                     "</author><comments>http://c/" + std::string(2048, 'd') + "</comments><description>" +
+                     std::string(70'000, 'e') + "</description>";
+  for (int i = 0; i < 70; ++i) item += "<category>" + std::string(300, 'f') + std::to_string(i) + "</category>";
+  for (int i = 0; i < 40; ++i) item += "<enclosure url='http://e.example/" + std::to_string(i) + "'/>";
+  const Entry entry = read(item + "</item>").entries.at(0);
+  EXPECT_EQ(entry.title.value, std::string(8191, 'a'));  // é across the cap
+  EXPECT_EQ(entry.link, "");
+  EXPECT_EQ(entry.author.size(), 1024U);
+  EXPECT_EQ(entry.comments, "");
+  EXPECT_LE(entry.summary.value.size(), 65'536U);
+  EXPECT_EQ(entry.categories.size(), 64U);
+  EXPECT_EQ(entry.categories.front().term.size(), 256U);
+  EXPECT_EQ(entry.enclosures.size(), 32U);
+  EXPECT_EQ(entry.links.size(), 32U);
+  EXPECT_EQ(entry.truncated, "title link categories enclosures author authors summary comments");
+}
+
+TEST(Caps, CutRawMarkupOutsideOfTags) {
+  const std::string tail = "&lt;b title=&quot;x&quot;&gt;y&lt;/b&gt;";
+  const Feed feed =
+      read("<item><description>" + std::string(65'533, 'x') + tail + "</description></item>", HtmlPolicy::raw);
+  EXPECT_EQ(feed.entries[0].summary.value, std::string(65'533, 'x'));
+  EXPECT_EQ(feed.entries[0].truncated, "summary");
+}
+
+TEST(Caps, HashALongGuidThatIsToldApartByItsLink) {
+  const std::string guid = "<guid isPermaLink='false'>" + std::string(1000, 'g') + "</guid>";
+  const Feed feed = read("<item>" + guid + "<link>http://a/</link></item><item>" + guid + "<link>http://b/" +
+                         std::string(100, 'b') + "</link></item>");
+  EXPECT_TRUE(feed.entries[1].guid.starts_with("sha256:"));
+}
+
 TEST(Values, AreCutUnlessTheyAreWantedWhole) {
   const std::string document =
       "<rss version='2.0'><channel><title>" + std::string(20000, 'x') + "</title></channel></rss>";

@@ -17,6 +17,15 @@ std::string classic(std::string_view markup) {
   return sanitise(markup, options).html;
 }
 
+TEST(Sanitise, KeepsClassesWhenTold) {
+  SanitiseOptions options;
+  EXPECT_EQ(sanitise("<p class=\"a b\" id=\"c\">x</p>", options).html, "<p>x</p>");
+  options.keep_class = true;
+  const std::string kept = "<p class=\"a &lt;b\">x</p>";
+  EXPECT_EQ(sanitise("<p class='a <b' id=\"c\" style='x'>x</p>", options).html, kept);
+  EXPECT_EQ(sanitise(kept, options).html, kept);
+}
+
 struct MarkupCase {
   const char* name;
   const char* markup;
@@ -82,6 +91,11 @@ INSTANTIATE_TEST_SUITE_P(
                     MarkupCase{"Twice", "<a href='http://a' href='javascript:b'>x", "<a href=\"http://a\">x</a>"},
                     MarkupCase{"NoSpace", "<img/src='a.png'/alt=b onerror=x/alt=c>",
                                "<img src=\"http://h/d/a.png\" alt=\"b\" />"},
+                    MarkupCase{"ReadsLikeAUrl",
+                               "<p lang='javascript:x' dir='da&#9;ta:x' title='a:b'>x<time datetime='x:y'>z</time>",
+                               "<p title=\"a:b\">x<time>z</time></p>"},
+                    MarkupCase{"Values", "<time datetime='2020-01-01T10:00:00Z'>x</time><source media='(width:1px)'>",
+                               "<time datetime=\"2020-01-01T10:00:00Z\">x</time><source media=\"(width:1px)\" />"},
                     MarkupCase{"OtherElements", "<p href='http://a' src='b'>x", "<p>x</p>"}),
     [](const auto& test) { return test.param.name; });
 
@@ -99,6 +113,22 @@ INSTANTIATE_TEST_SUITE_P(
                     MarkupCase{"Srcset", "<img srcset='a.png 1x, javascript:x 2x, b.png 3x'>",
                                "<img srcset=\"http://h/d/a.png 1x, http://h/d/b.png 3x\" />"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(Sanitise, LinksToHostsThatEveryBrowserTakes) {  // SECURITY S5
+  for (const char* host : {"[::1]:8080", "[2001:db8::1]", "[1:2:3:4:5:6:7:8]", "[::]", "[::ffff:1.2.3.4]", "1.2.3.4:80",
+                           "b\u00fccher.example.:", "a_b-c", "H:65535", "xn--bcher-kva.example"}) {
+    const std::string link = std::string("<a href=\"http://") + host + "/\">x</a>";
+    EXPECT_EQ(strict(link), link);
+  }
+  for (const char* host : {"[::1",      "[::1]x", "[1::2::3]",  "[1:2:3:4:5:6:7]", "[1:2:3:4:5:6:7:8:9]",
+                           "[12345::]", "[::g]",  "[:1]",       "[::1.2.3]",       "[1.2.3.4::]",
+                           "[]",        "%00",    "a%41",       "h:99999",         "h:8x",
+                           ":80",       ".",      "a..",        "1.2.3.4.5",       "256.1.1.1",
+                           "127.1",     "a.0x7f", "4294967296", "u\\@h",           "h\\",
+                           "a^b",       "a|b",    "a&lt;b"}) {
+    EXPECT_EQ(strict(std::string("<a href=\"http://") + host + "/\">x</a>"), "<a>x</a>") << host;
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Text, Strict,
@@ -118,14 +148,26 @@ TEST_P(Classic, KeepsWhatFeedparserKept) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Classic,
-    testing::Values(MarkupCase{"ReferencesStay", "&eacute;&#38;&lt;", "&eacute;&#38;&lt;"},
-                    MarkupCase{"SortedAttributes", "<a title=x href='http://a' class=c onclick=y>b</a>",
-                               "<a class=\"c\" href=\"http://a\" title=\"x\">b</a>"},
-                    MarkupCase{"Style", "<p style='color: red; position: absolute; margin: 5px'>a</p>",
-                               "<p style=\"color: red; margin: 5px;\">a</p>"},
-                    MarkupCase{"Comments", "a<!-- <b> -->c<!--[if IE]>d<![endif]--><!-->e", "a<!-- <b> -->ce"},
-                    MarkupCase{"Frames", "<iframe src=x></iframe><svg><b>y</b></svg>a", "a"},
-                    MarkupCase{"UnsafeUrl", "<a href='javascript:x'>a</a>", "<a href=\"\">a</a>"}),
+    testing::Values(
+        MarkupCase{"ReferencesStay", "&eacute;&#38;&lt;", "&eacute;&#38;&lt;"},
+        MarkupCase{"SortedAttributes", "<a title=x href='http://a' class=c onclick=y>b</a>",
+                   "<a class=\"c\" href=\"http://a\" title=\"x\">b</a>"},
+        MarkupCase{"Style", "<p style='color: red; position: absolute; margin: 5px'>a</p>",
+                   "<p style=\"color: red; margin: 5px;\">a</p>"},
+        MarkupCase{"Comments", "a<!-- <b> -->c<!--[if IE]>d<![endif]--><!-->e", "a<!-- <b> -->ce"},
+        MarkupCase{"CommentsInText",
+                   "<noscript><!--</noscript><img src=x onerror=y>--></noscript>"
+                   "<textarea><!--</textarea><script>x</script>--></textarea>"
+                   "<select><!-- <template> --></select>",
+                   "<noscript></noscript><textarea></textarea><select></select>"},
+        MarkupCase{"TextInText", "<noscript>a<noscript>b</noscript><!-- c --></noscript>",
+                   "<noscript>ab</noscript><!-- c -->"},
+        MarkupCase{"FormsKeepTheirMembers",
+                   "<form id='attributes'><input name='nodeName' /><input name='q' /></form><h2 id=attributes>a</h2>",
+                   "<form><input /><input name=\"q\" /></form><h2 id=\"attributes\">a</h2>"},
+        MarkupCase{"HiddenScheme", "<a href='\xC2\xA0javascript:x'>a</a>", "<a href=\"\">a</a>"},
+        MarkupCase{"Frames", "<iframe src=x></iframe><svg><b>y</b></svg>a", "a"},
+        MarkupCase{"UnsafeUrl", "<a href='javascript:x'>a</a>", "<a href=\"\">a</a>"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Style, IsDroppedWholeWhenItLooksHostile) {

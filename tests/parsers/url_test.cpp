@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "parsers/read_feed.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -33,6 +35,59 @@ INSTANTIATE_TEST_SUITE_P(
         ResolveCase{"Idn", "http://www.詹姆斯.com/feed", "http://www.詹姆斯.com/feed"}),
     [](const auto& test) { return test.param.name; });
 
+struct LinkCase {
+  const char* name;
+  const char* attributes;  // of the feed
+  const char* href;
+  const char* link;
+};
+
+// From the document to the entry's link: xml:base nested, bad spellings, schemes that may not be.
+class Links : public testing::TestWithParam<LinkCase> {};
+
+TEST_P(Links, AreAbsoluteAndSafe) {
+  const std::string document = "<feed xmlns='http://www.w3.org/2005/Atom' " + std::string(GetParam().attributes) +
+                               "><id>f</id><entry xml:base='sub/'><id>e</id><link href=\"" + GetParam().href +
+                               "\"/></entry></feed>";
+  DocumentHints hints;
+  hints.url = "http://doc.example/dir/feed.xml";
+  const auto feed = read_feed(document, hints);
+  ASSERT_TRUE(feed.has_value());
+  EXPECT_EQ(feed.value().entries.at(0).link, GetParam().link);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Links,
+    testing::Values(LinkCase{"Document", "", "a", "http://doc.example/dir/sub/a"},
+                    LinkCase{"NestedBase", "xml:base='http://base.example/x/'", "a", "http://base.example/x/sub/a"},
+                    LinkCase{"RelativeBases", "xml:base='../up/'", "a", "http://doc.example/up/sub/a"},
+                    LinkCase{"UnsafeBase", "xml:base='javascript:x'", "a", "http://doc.example/dir/sub/a"},
+                    LinkCase{"DataBase", "xml:base='data:text/html,x'", "a", "http://doc.example/dir/sub/a"},
+                    LinkCase{"UnsafeLink", "", "javascript:alert(1)", ""},
+                    LinkCase{"UnsafeInReferences", "", "&#106;avascript&#58;alert(1)", ""},
+                    LinkCase{"NoSchemeAnyMore", "", "java&#9;script:alert(1)",
+                             "http://doc.example/dir/sub/java%20script:alert(1)"},
+                    LinkCase{"Vbscript", "", " vbscript:x", ""}, LinkCase{"Data", "", "DATA:text/html,x", ""},
+                    LinkCase{"Spaces", "", "a b", "http://doc.example/dir/sub/a%20b"},
+                    LinkCase{"BadEscape", "", "a%zz%", "http://doc.example/dir/sub/a%zz%"},
+                    LinkCase{"Idn", "xml:base='http://例え.example/'", "a", "http://例え.example/sub/a"},
+                    LinkCase{"Ampersand", "", "a?b=1&amp;c=2", "http://doc.example/dir/sub/a?b=1&c=2"},
+                    LinkCase{"Port", "xml:base='http://h.example:8080'", "a", "http://h.example:8080/sub/a"},
+                    LinkCase{"SchemeRelative", "", "//cdn.example/a", "http://cdn.example/a"},
+                    LinkCase{"AboveRoot", "", "../../../../a", "http://doc.example/a"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Url, InMarkupResolvesAgainstTheNearestBase) {
+  const auto feed = read_feed(
+      "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='http://a.example/1/'><id>f</id><entry "
+      "xml:base='2/'><id>e</id>"
+      "<content type='xhtml' xml:base='3/'><div xmlns='http://www.w3.org/1999/xhtml'><a href='x'>x</a>"
+      "<p xml:base='4/'><img src='y'/></p><a href='javascript:z'>z</a></div></content></entry></feed>",
+      {});
+  EXPECT_EQ(feed.value().entries.at(0).content.at(0).value,
+            "<a href=\"http://a.example/1/2/3/x\">x</a><p><img src=\"http://a.example/1/2/3/4/y\" /></p><a>z</a>");
+}
+
 TEST(Url, StaysAsItIsWithoutAnAbsoluteBase) {
   EXPECT_EQ(resolve_url("", "/x"), "/x");
   EXPECT_EQ(resolve_url("mailto:a@b", "x"), "x");
@@ -40,11 +95,13 @@ TEST(Url, StaysAsItIsWithoutAnAbsoluteBase) {
 
 TEST(Url, IsUnsafeWhenItsSchemeMayRun) {
   for (const char* url : {"javascript:alert(1)", " JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "\x01javascript:x",
-                          "data:text/html,x", "vbscript:x", "file:///etc/passwd", "about:blank", "unknown:x"}) {
+                          "data:text/html,x", "vbscript:x", "file:///etc/passwd", "about:blank", "unknown:x",
+                          "\xC2\xA0javascript:x", "java\xE2\x80\x8Bscript:x", "a b:c", "%6aavascript:x"}) {
     EXPECT_FALSE(is_safe_url(url)) << url;
   }
   for (const char* url :
-       {"http://a", "HTTPS://a", "mailto:a@b", "ftp://a", "/a:b", "a?b:c", "tag:a,2004:b", "magnet:?x"}) {
+       {"http://a", "HTTPS://a", "mailto:a@b", "ftp://a", "/a:b", "a?b:c", "tag:a,2004:b", "magnet:?x", "./a:b", "#a:b",
+        "a-name-of-more-than-sixty-four-characters-is-no-scheme-but-a-path.html"}) {
     EXPECT_TRUE(is_safe_url(url)) << url;
   }
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/signals.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -83,6 +85,15 @@ TEST(Diff, MovesAChangedPostOnlyWhenItsOwnDateSaysSo) {
     EXPECT_EQ(diff.writes[0].timestamp, 50);
     EXPECT_EQ(value(diff.writes[0].set, "timestamp"), "(none)");
   }
+}
+
+TEST(Signals, TellNothingThatFollowsFromOtherFields) {
+  EntryWrite write;
+  write.id = "Entry:1";
+  write.set = {{"canonical_url", "b"}, {"rev", "2"}, {"summary_text", "d"}, {"title", "new"}};
+  write.old = {{"canonical_url", "a"}, {"summary_text", "c"}, {"title", "old"}, {"truncated", "title"}};
+  const std::string signal = post_signal({}, write, now_s);
+  EXPECT_NE(signal.find(R"("changed":{"title":["old","new"]})"), std::string::npos) << signal;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "parsers/read_feed.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -41,6 +43,95 @@ TEST(EntryRecords, HoldTheDocumentedFields) {
   EXPECT_EQ(value(record.fields, "enclosures"),
             R"([{"url":"https://example.org/a.mp3","type":"audio/mpeg","length":5}])");
   EXPECT_EQ(value(record.fields, "language"), "(none)");
+  EXPECT_EQ(value(record.fields, "summary_type"), "text/html");
+  EXPECT_EQ(value(record.fields, "summary_text"), "short");
+  EXPECT_EQ(value(record.fields, "canonical_url"), "https://example.org/1");
+  EXPECT_EQ(value(record.fields, "truncated"), "(none)");
+}
+
+TEST(EntryRecords, HoldAnExcerptAsPlainText) {
+  Entry entry = sample();
+  entry.summary = {};
+  entry.content = {{"<p>Fish &amp; <b>chips</b></p><p>" + std::string(1000, 'x') + "</p>", "text/html", "", "", ""}};
+  EXPECT_EQ(value(entry_record(entry).fields, "summary_text"), "Fish & chips " + std::string(300 - 13, 'x'));
+  entry.content = {{"a <b>\n c", "text/plain", "", "", ""}};
+  EXPECT_EQ(value(entry_record(entry).fields, "summary_text"), "a <b> c");
+  entry.content.clear();
+  EXPECT_EQ(value(entry_record(entry).fields, "summary_text"), "(none)");
+}
+
+TEST(EntryRecords, HoldTheLinkWithoutTracking) {
+  Entry entry = sample();
+  entry.link = "https://example.org/1?utm_source=feed&id=7#top";
+  EXPECT_EQ(value(entry_record(entry).fields, "canonical_url"), "https://example.org/1?id=7");
+  EXPECT_EQ(value(entry_record(entry).fields, "link"), entry.link);
+  entry.links = {{"https://original.example/1", "canonical", "", "", "", {}}};
+  EXPECT_EQ(value(entry_record(entry).fields, "canonical_url"), "https://original.example/1");
+  entry.links.clear();
+  entry.link = "tag:example.org,2020:1";
+  EXPECT_EQ(value(entry_record(entry).fields, "canonical_url"), "(none)");
+}
+
+TEST(EntryRecords, HoldPodcastsMediaAndPlaces) {
+  Entry entry = sample();
+  entry.itunes.emplace().episode = 7;
+  entry.itunes->keywords = {"a", "b"};
+  entry.geo = Geo{"Point", "[1,2]", "", {}, {Geo{"Box", "[[1,2],[3,4]]", "", {}, {}}}};
+  entry.chapters_version = "1.2";
+  entry.chapters = {{5, "5", "Intro", "", ""}};
+  entry.extensions = {{"podcast", "transcript", "", {{"url", "https://example.org/t.vtt"}}, {}},
+                      {"itunes", "episode", "seven", {}, {}},
+                      {"itunes", "foo", "bar", {}, {}}};
+  entry.media.emplace().content = {{{"url", "https://example.org/v.mp4"}, {"width", "640"}}};
+  const Fields fields = entry_record(entry).fields;
+  EXPECT_EQ(value(fields, "extensions"),
+            R"({"geo":{"type":"Point","coordinates":[1,2],"more":[{"type":"Box","coordinates":[[1,2],[3,4]]}]},)"
+            R"("itunes":{"keywords":["a","b"],"episode":7,"foo":[{"value":"bar"}]},)"
+            R"("podcast":{"transcript":[{"value":"","attrs":{"url":"https://example.org/t.vtt"}}]},)"
+            R"("psc":{"version":"1.2","chapters":[{"start":5,"start_raw":"5","title":"Intro"}]}})");
+  EXPECT_EQ(value(fields, "media"), R"({"content":[{"url":"https://example.org/v.mp4","width":640}]})");
+}
+
+TEST(EntryRecords, LeaveOutTheLongestExtensionsOverTheCap) {
+  Entry entry = sample();
+  entry.extensions = {{"huge", "x", std::string(300'000, 'x'), {}, {}}, {"podcast", "season", "1", {}, {}}};
+  const Fields fields = entry_record(entry).fields;
+  EXPECT_EQ(value(fields, "extensions"), R"({"podcast":{"season":[{"value":"1"}]}})");
+  EXPECT_EQ(value(fields, "truncated"), "extensions");
+}
+
+TEST(EntryRecords, StayBelowTwoMebibytes) {
+  Entry entry = sample();
+  entry.content = {{std::string(1 << 20, 'c'), "text/plain", "", "", ""}};
+  entry.summary.value = std::string(64 << 10, 's');
+  const std::string big(240 << 10, 'x');
+  entry.extensions = {{"z", "x", big, {}, {}}};
+  entry.media.emplace().description = big;
+  entry.categories = {{big, "", ""}};
+  entry.authors = {{big, "", ""}};
+  const Fields fields = entry_record(entry).fields;
+  std::size_t total = 0;
+  for (const auto& [name, text] : fields) total += name.size() + text.size();
+  EXPECT_LE(total, std::size_t{2} << 20);
+  entry.truncated = "title extensions";
+  EXPECT_EQ(value(entry_record(entry).fields, "truncated"), "title extensions");
+  EXPECT_EQ(value(fields, "content").size(), std::size_t{1} << 20);
+  EXPECT_EQ(value(fields, "extensions"), "(none)");
+  EXPECT_EQ(value(fields, "truncated"), "extensions");
+}
+
+// Readers show as HTML what is named so; all else they escape.
+TEST(EntryRecords, SayWhetherASummaryIsMarkup) {
+  const auto feed = read_feed(
+      "<feed xmlns='http://www.w3.org/2005/Atom'><entry><id>1</id><summary>&lt;script></summary></entry>"
+      "<entry><id>2</id><summary type='html'>&lt;script>x&lt;/script>y</summary></entry></feed>",
+      {});
+  const Fields plain = entry_record(feed.value().entries.at(0)).fields;
+  EXPECT_EQ(value(plain, "summary"), "<script>");
+  EXPECT_EQ(value(plain, "summary_type"), "(none)");
+  const Fields markup = entry_record(feed.value().entries.at(1)).fields;
+  EXPECT_EQ(value(markup, "summary"), "y");
+  EXPECT_EQ(value(markup, "summary_type"), "text/html");
 }
 
 TEST(EntryRecords, TakeTheUpdatedDateFirst) {
@@ -58,20 +149,15 @@ TEST(EntryRecords, KeepTheFirstOfEqualGuids) {
   EXPECT_EQ(value(records[0].fields, "title"), "Title");
 }
 
-TEST(EntryRecords, CutLongValuesAtACharacterAndSaySo) {
-  Entry entry = sample();
-  entry.title.value = std::string(8 * 1024 - 1, 'a') + "\xC3\xA9";  // é across the cap
-  entry.content[1].value = std::string(1024 * 1024 - 3, 'x') + "<b>y</b>";
-  const Fields fields = entry_record(entry).fields;
-  EXPECT_EQ(value(fields, "title"), std::string(8 * 1024 - 1, 'a'));
-  EXPECT_EQ(value(fields, "content"), std::string(1024 * 1024 - 3, 'x') + "<b>");
-  EXPECT_EQ(value(fields, "truncated"), "title content");
-}
-
-TEST(EntryRecords, DropUrlsOverTheirCap) {
-  Entry entry = sample();
-  entry.link = "https://example.org/" + std::string(3000, 'x');
-  EXPECT_EQ(value(entry_record(entry).fields, "link"), "(none)");
+TEST(EntryRecords, SayWhatTheReaderOfTheDocumentCut) {
+  const auto feed =
+      read_feed("<rss version='2.0'><channel><item><title>" + std::string(9000, 'x') +
+                    "</title><link>http://a.example/" + std::string(3000, 'y') + "</link></item></channel></rss>",
+                {});
+  const Fields fields = entry_record(feed.value().entries.at(0)).fields;
+  EXPECT_EQ(value(fields, "truncated"), "title link");
+  EXPECT_EQ(value(fields, "title"), std::string(8192, 'x'));
+  EXPECT_EQ(value(fields, "link"), "(none)");
 }
 
 TEST(Digests, ChangeOnlyWithWhatAReaderWouldNotice) {
@@ -84,6 +170,13 @@ TEST(Digests, ChangeOnlyWithWhatAReaderWouldNotice) {
   Entry edited = sample();
   edited.content[1].value = "<p>longer</p>";
   EXPECT_NE(entry_record(edited).digest, before);
+}
+
+TEST(Digests, TakeNoNoticeOfWhatFollowsFromOtherFields) {
+  Fields fields = entry_record(sample()).fields;
+  const std::string before = reader_digest(fields);
+  std::erase_if(fields, [](const auto& f) { return f.first == "summary_text" || f.first == "canonical_url"; });
+  EXPECT_EQ(reader_digest(fields), before);
 }
 
 }  // namespace

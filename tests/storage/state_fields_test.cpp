@@ -43,6 +43,25 @@ FeedState full_state() {
   s.not_before = Milliseconds(15);
   s.hints = R"({"ttl":60})";
   s.settings = R"({"keep":10})";
+  s.moving = {"https://example.org/next", 2, Milliseconds(16), true, true};
+  s.moves = {{Milliseconds(17), "https://example.org/a", "https://example.org/b"},
+             {Milliseconds(18), "https://example.org/b", "https://example.org/new"}};
+  s.no_move_to = "https://example.org/b";
+  s.refused_hash = std::string(32, 'c');
+  s.refused_reason = "parse.empty";
+  s.refused_by = "0.1.0";
+  s.not_modified_since = Milliseconds(19);
+  s.last_probe = Milliseconds(20);
+  s.validators_broken = true;
+  s.group_since = Milliseconds(21);
+  s.quarantines = 2;
+  s.quarantined_at = Milliseconds(22);
+  s.strikes = 1;
+  s.unconditional_first = 23;
+  s.unconditional_none = 24;
+  s.unconditional_target = 25;
+  s.unconditional_probe = 26;
+  s.early_polls = 27;
   return s;
 }
 

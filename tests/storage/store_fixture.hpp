@@ -53,7 +53,9 @@ class StoreTest : public testing::Test {
   void make_all_due() {
     const auto feeds = store.feeds();
     ASSERT_TRUE(feeds);
-    for (const std::string& url : *feeds) redis({"ZADD", "schedule", "XX", "1", url});
+    std::vector<std::string> words{"ZADD", "schedule", "XX"};
+    for (const std::string& url : *feeds) words.insert(words.end(), {"1", url});
+    redis(words);
   }
 
   static EntryRecord post(const std::string& guid, std::int64_t timestamp, const std::string& title = "t") {

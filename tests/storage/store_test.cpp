@@ -3,105 +3,18 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "storage/diff.hpp"
 #include "storage/redis.hpp"
-#include "tests/support/redis_server.hpp"
+#include "tests/storage/store_fixture.hpp"
 
 namespace feedmill {
 namespace {
 
 namespace json = boost::json;
+using test::feed_url;
+using test::StoreTest;
+using test::worker_a;
+using test::worker_b;
 using Result = Committed::Result;
-
-const std::string feed_url = "https://example.org/feed.xml";
-const std::string worker_a(32, 'a'), worker_b(32, 'b');
-
-class StoreTest : public testing::Test {
- protected:
-  StoreTest() : store(StoreOptions{.url = server.url()}) {
-    const auto opened = store.open();
-    EXPECT_TRUE(opened) << opened.error().detail;
-  }
-
-  std::string redis(const std::vector<std::string>& words) { return test::redis_command(server, words); }
-
-  void add(const std::string& url = feed_url) {
-    ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url, .after = {}, .settings = "", .title = ""}}));
-  }
-
-  ClaimBatch claim(const std::string& worker = worker_a, std::size_t max = 10,
-                   Milliseconds lease = Milliseconds(90'000)) {
-    Store::ClaimRequest request;
-    request.worker = worker;
-    request.request = ++requests;
-    request.max = max;
-    request.lease = lease;
-    request.host = {64, Milliseconds(0)};
-    auto batch = store.claim(request);
-    EXPECT_TRUE(batch) << batch.error().detail;
-    return batch ? *batch : ClaimBatch();
-  }
-
-  Claim claim_one() {
-    EXPECT_EQ(redis({"ZADD", "schedule", "XX", "1", feed_url}), "0");
-    ClaimBatch batch = claim();
-    EXPECT_EQ(batch.claims.size(), 1U);
-    return batch.claims.empty() ? Claim() : batch.claims[0];
-  }
-
-  static EntryRecord post(const std::string& guid, std::int64_t timestamp, const std::string& title = "t") {
-    Fields fields{{"link", "https://example.org/" + guid}, {"title", title}};
-    return {guid, title, timestamp, fields};
-  }
-
-  /// What the worker does with a document: look up, diff, commit.
-  Commit plan(const Claim& claimed, const std::vector<EntryRecord>& posts, Retention retention = {}) {
-    const Store::LookUp look_up{claimed.feed_url, posts};
-    const auto known = store.look_up(std::span(&look_up, 1)).front();
-    EXPECT_TRUE(known) << known.error().detail;
-    Commit commit;
-    commit.feed_url = claimed.feed_url;
-    commit.claim = claimed.id;
-    commit.next_due = claimed.now + std::chrono::hours(1);
-    commit.before = commit.state = claimed.state;
-    commit.state.state = "healthy";
-    commit.state.last_at = claimed.now;
-    commit.document = true;
-    commit.initial = claimed.state.imported.count() == 0;
-    if (commit.initial) commit.state.imported = claimed.now;
-    commit.entries = diff_entries(posts, *known, claimed.now).writes;
-    commit.tombs_left = known->left;
-    commit.tombs_back = known->back;
-    commit.retention = retention;
-    commit.retention.listed = posts.size();
-    return commit;
-  }
-
-  Committed send(const Commit& commit) {
-    const Commit* const one = &commit;
-    const auto done = store.commit(std::span(&one, 1)).front();
-    EXPECT_TRUE(done) << done.error().detail;
-    return done ? *done : Committed();
-  }
-
-  Committed refresh(const std::vector<EntryRecord>& posts, Retention retention = {}) {
-    return send(plan(claim_one(), posts, retention));
-  }
-
-  std::vector<json::object> signals(const std::string& type = "") {
-    std::vector<json::object> all;
-    const auto records = store.read_signals("0", 100'000, Milliseconds(0));
-    EXPECT_TRUE(records);
-    for (const SignalRecord& record : *records) {
-      if (type.empty() || record.type == type) all.push_back(json::parse(record.json).as_object());
-    }
-    return all;
-  }
-
-  test::RedisServer server;
-  Store store;
-  std::uint64_t requests = 0;
-};
 
 TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
   const std::vector<NewFeed> feeds{{feed_url, {}, R"({"keep":5})", "Title"}, {feed_url, {}, "", ""}};

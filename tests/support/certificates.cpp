@@ -48,7 +48,7 @@ long next_serial() {
 
 /// Signed by `issuer` with `issuer_key`, or by itself when these are null.
 Identity make(const std::string& name, const CertificateWish& wish, X509* issuer, EVP_PKEY* issuer_key) {
-  const Key key(EVP_EC_gen("P-256"));
+  const Key key(wish.rsa_bits == 0 ? EVP_EC_gen("P-256") : EVP_RSA_gen(wish.rsa_bits));
   const Certificate certificate(X509_new());
   X509_set_version(certificate.get(), X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), next_serial());
@@ -64,7 +64,9 @@ Identity make(const std::string& name, const CertificateWish& wish, X509* issuer
   std::string names;
   for (const std::string& one : wish.names) names += (names.empty() ? "" : ",") + one;
   if (!names.empty()) extend(certificate.get(), signer, NID_subject_alt_name, names);
-  X509_sign(certificate.get(), issuer_key != nullptr ? issuer_key : key.get(), EVP_sha256());
+  if (!wish.usage.empty()) extend(certificate.get(), signer, NID_ext_key_usage, wish.usage);
+  X509_sign(certificate.get(), issuer_key != nullptr ? issuer_key : key.get(),
+            EVP_get_digestbyname(wish.digest.c_str()));
 
   const Memory key_text(BIO_new(BIO_s_mem())), certificate_text(BIO_new(BIO_s_mem()));
   PEM_write_bio_PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
@@ -94,7 +96,13 @@ Identity Authority::issue(const CertificateWish& wish) const {
   const Memory certificate_text(BIO_new_mem_buf(own_.certificate.data(), static_cast<int>(own_.certificate.size())));
   const Key key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr));
   const Certificate certificate(PEM_read_bio_X509(certificate_text.get(), nullptr, nullptr, nullptr));
-  return make("server", wish, certificate.get(), key.get());
+  Identity issued =
+      wish.self_signed ? make("server", wish, nullptr, nullptr) : make("server", wish, certificate.get(), key.get());
+  if (wish.chain_bytes > 0) {
+    const std::string other = make("one more", CertificateWish{}, certificate.get(), key.get()).certificate;
+    for (std::size_t bytes = 0; bytes < wish.chain_bytes; bytes += other.size()) issued.certificate += other;
+  }
+  return issued;
 }
 
 }  // namespace feedmill::test

@@ -12,6 +12,11 @@ namespace feedmill::test {
 struct CertificateWish {
   std::vector<std::string> names{};  ///< as OpenSSL has them: "DNS:a.example", "IP:127.0.0.1"
   int valid_from_days = -1, valid_until_days = 30;
+  unsigned rsa_bits = 0;          ///< of its key; 0: a P-256 key
+  std::string digest = "SHA256";  ///< it is signed with
+  std::string usage{};            ///< extended key usage: "serverAuth"; "" for none stated
+  bool self_signed = false;       ///< by itself instead of the authority
+  std::size_t chain_bytes = 0;    ///< others are sent along, of so many bytes (PEM)
 };
 
 /// Signs with a key made when it is; trusted by whoever is given its file.

@@ -41,7 +41,9 @@ std::string encoded(const std::string& name) {
 
 }  // namespace
 
-DnsServer::DnsServer() : socket_(context_, udp::endpoint(asio::ip::address_v4::loopback(), 0)) {
+DnsServer::DnsServer(const std::string& address, std::uint16_t port)
+    : socket_(context_, udp::endpoint(asio::ip::make_address(address), port)) {
+  socket_.set_option(asio::socket_base::receive_buffer_size(1 << 20));  // many ask at once
   asio::co_spawn(context_, receive(), asio::detached);
   thread_ = std::thread([this] { context_.run(); });
 }
@@ -122,6 +124,7 @@ std::string DnsServer::respond(const std::string& query) {
   }
   const DnsAnswer answer = handler ? handler(name) : DnsAnswer{.rcode = 3};
   if (answer.silent) return "";
+  if (!answer.raw.empty()) return query.substr(0, 2) + answer.raw;
 
   std::string records;
   std::size_t count = 0;

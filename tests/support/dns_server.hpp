@@ -22,6 +22,7 @@ struct DnsAnswer {
   std::string cname{};     ///< the addresses are this name's
   std::uint8_t rcode = 0;  ///< 2 SERVFAIL, 3 NXDOMAIN
   bool silent = false;     ///< never answer
+  std::string raw{};       ///< sent instead of all that, after the question's id
 };
 
 /// Serves from its own thread until destroyed. All members may be called from any thread.
@@ -29,7 +30,8 @@ class DnsServer {
  public:
   using Handler = std::function<DnsAnswer(const std::string& name)>;
 
-  DnsServer();
+  /// On a free port of loopback unless told otherwise.
+  explicit DnsServer(const std::string& address = "127.0.0.1", std::uint16_t port = 0);
   ~DnsServer();
   DnsServer(const DnsServer&) = delete;
   DnsServer& operator=(const DnsServer&) = delete;

@@ -98,6 +98,7 @@ HttpServer::HttpServer(const Identity& identity, const std::function<void(SSL_CT
       acceptor_(context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
       held_(context_),
       port_(acceptor_.local_endpoint().port()) {
+  SSL_CTX_set_security_level(tls_->native_handle(), 0);  // bad ones must be there to be refused
   tls_->use_certificate_chain(asio::buffer(identity.certificate));
   tls_->use_private_key(asio::buffer(identity.key), asio::ssl::context::pem);
   if (configure) configure(tls_->native_handle());
@@ -239,6 +240,24 @@ Response HttpServer::answer(const ServedRequest& request) {
   return handler ? handler(request) : Response{.status = 404, .body = "no such page\n"};
 }
 
+/// False when the client has gone.
+template <class Stream>
+asio::awaitable<bool> HttpServer::write(Stream& stream, const std::string& text, const Response& response) {
+  if (response.drip.count() == 0) {
+    auto [error, written] = co_await asio::async_write(stream, asio::buffer(text), as_result);
+    co_return !error;
+  }
+  asio::steady_timer timer(context_);
+  for (std::size_t at = 0; at < text.size(); at += response.drip_bytes) {
+    const std::size_t piece = std::min(response.drip_bytes, text.size() - at);
+    auto [error, written] = co_await asio::async_write(stream, asio::buffer(text.data() + at, piece), as_result);
+    if (error) co_return false;
+    timer.expires_after(response.drip);
+    co_await timer.async_wait(as_result);
+  }
+  co_return true;
+}
+
 /// False when the connection is to be closed.
 template <class Stream>
 asio::awaitable<bool> HttpServer::send(Stream& stream, const Response& response, const ServedRequest& request) {
@@ -252,11 +271,11 @@ asio::awaitable<bool> HttpServer::send(Stream& stream, const Response& response,
     co_await timer.async_wait(as_result);
   }
   const std::string text = render(response, request);
-  auto [error, written] = co_await asio::async_write(stream, asio::buffer(text), as_result);
-  if (error) co_return false;
+  const bool sent = co_await write(stream, text, response);
+  if (!sent) co_return false;
   while (!response.then_forever.empty()) {
-    auto [gone, more] = co_await asio::async_write(stream, asio::buffer(response.then_forever), as_result);
-    if (gone) co_return false;
+    const bool there = co_await write(stream, response.then_forever, response);
+    if (!there) co_return false;
   }
   if (response.end == Response::End::hang) {
     char byte = 0;
@@ -265,6 +284,7 @@ asio::awaitable<bool> HttpServer::send(Stream& stream, const Response& response,
   if (response.end == Response::End::reset) {
     boost::system::error_code ignored;
     stream.lowest_layer().set_option(asio::socket_base::linger(true, 0), ignored);
+    stream.lowest_layer().close(ignored);  // its destructor would undo that
   }
   co_return response.end == Response::End::keep_alive&& response.raw.empty();
 }

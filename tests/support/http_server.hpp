@@ -51,6 +51,8 @@ struct Response {
   std::string raw{};                    ///< sent instead of status, headers and body; then the connection is closed
   bool silent = false;                  ///< send nothing at all
   std::string then_forever{};           ///< after that, again and again until the client goes
+  std::chrono::milliseconds drip{0};    ///< between any two pieces of all that,
+  std::size_t drip_bytes = 1;           ///< which are of so many bytes
   End end = End::keep_alive;
 };
 
@@ -106,6 +108,8 @@ class HttpServer {
   template <class Stream>
   boost::asio::awaitable<bool> send(Stream& stream, const Response& response, const ServedRequest& request);
   Response answer(const ServedRequest& request);
+  template <class Stream>
+  boost::asio::awaitable<bool> write(Stream& stream, const std::string& text, const Response& response);
 
   mutable std::mutex mutex_;  ///< over the next eight; the rest is the server thread's
   mutable std::condition_variable arrived_;

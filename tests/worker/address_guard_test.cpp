@@ -1,5 +1,6 @@
 #include "worker/address_guard.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
 #include <netinet/in.h>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "worker/own_addresses.hpp"
 
 namespace feedmill {
 namespace {
@@ -264,6 +267,35 @@ TEST(EgressPolicy, KnowsWhatOnlyTheOperatorOpened) {
   EXPECT_FALSE(rules.opened_by_allow("1.1.1.1", 80));
   EXPECT_FALSE(rules.opened_by_allow("1.2.3.4", 80));
   EXPECT_FALSE(rules.opened_by_allow("", 80));
+}
+
+// SECURITY E7
+TEST(EgressPolicy, BlocksThisMachineUnlessAllowed) {
+  EgressPolicy rules = policy({"8.8.4.4:8080"});
+  rules.close_own(Strings{"8.8.8.8", "8.8.4.4", "2a00::1", "no address"});
+  EXPECT_EQ(ask(rules, "8.8.8.8", 80), Egress::blocked_address);
+  EXPECT_EQ(ask(rules, "2a00::1", 80), Egress::blocked_address);
+  EXPECT_EQ(ask(rules, "64:ff9b::8.8.8.8", 80), Egress::blocked_address);
+  EXPECT_EQ(ask(rules, "8.8.8.9", 80), Egress::allowed);
+  EXPECT_EQ(ask(rules, "8.8.4.4", 8080), Egress::allowed);
+  EXPECT_TRUE(rules.opened_by_allow("8.8.4.4", 8080));
+  EXPECT_EQ(ask(rules, "8.8.4.4", 80), Egress::blocked_port);
+  rules.close_own({});
+  EXPECT_EQ(ask(rules, "8.8.8.8", 80), Egress::allowed);
+  EXPECT_FALSE(rules.opened_by_allow("8.8.4.4", 8080));
+}
+
+TEST(OwnAddresses, HoldTheLoopback) {
+  const Strings addresses = interface_addresses();
+  EXPECT_NE(std::ranges::find(addresses, "127.0.0.1"), addresses.end());
+}
+
+// HTTP H8
+TEST(DestinationNetwork, IsOfATwentyFourthOrAFortyEighth) {
+  EXPECT_EQ(destination_network("203.0.113.77"), "203.0.113.0");
+  EXPECT_EQ(destination_network("2001:db8:1:2:3::4"), "2001:db8:1::");
+  EXPECT_EQ(destination_network("64:ff9b::203.0.113.77"), "203.0.113.0");
+  EXPECT_EQ(destination_network("nowhere"), "");
 }
 
 TEST(EgressPolicy, NamesTheEntryThatIsWrong) {

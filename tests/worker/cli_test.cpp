@@ -28,12 +28,12 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_TRUE(verb<RunVerb>({"run", "--once"}).once);
   EXPECT_FALSE(verb<RunVerb>({"run"}).once);
 
-  const auto add =
-      verb<AddVerb>({"add", "http://a.example/", "--now", "http://b.example/", "--keep", "7", "--interval-min", "90"});
+  const auto add = verb<AddVerb>(
+      {"add", "http://a.example/", "--now", "http://b.example/", "--keep", "7", "--interval-min", "90min"});
   EXPECT_EQ(add.urls, (Words{"http://a.example/", "http://b.example/"}));
   EXPECT_TRUE(add.now);
-  EXPECT_EQ(add.keep, 7U);
-  EXPECT_EQ(add.interval_min, std::chrono::minutes(90));
+  EXPECT_EQ(add.settings.keep, 7U);
+  EXPECT_EQ(add.settings.interval_min, 5400U);
 
   const auto remove = verb<RemoveVerb>({"remove", "--yes", "http://a.example/", "--dry-run"});
   EXPECT_TRUE(remove.yes && remove.dry_run);
@@ -72,6 +72,17 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_EQ(parse.html, HtmlPolicy::classic);
   EXPECT_EQ(verb<ParseVerb>({"parse", "--raw-html", "-"}).html, HtmlPolicy::raw);
   EXPECT_TRUE(verb<ParseVerb>({"parse", "--pipe"}).pipe);
+
+  EXPECT_TRUE(verb<AddVerb>({"add", "http://a.example/", "--first"}).first);
+  EXPECT_EQ(verb<ExplainVerb>({"explain", "http://a.example/"}).url, "http://a.example/");
+  EXPECT_EQ(verb<CheckVerb>({"check", "http://a.example/"}).url, "http://a.example/");
+  EXPECT_EQ(verb<DiscoverVerb>({"discover", "http://a.example/"}).url, "http://a.example/");
+  const auto plan = verb<PlanVerb>({"plan", "--days", "7", "--host", "a.example", "--feeds", "100"});
+  EXPECT_EQ(plan.days, 7U);
+  EXPECT_EQ(plan.host + plan.feeds, "a.example100");
+  EXPECT_EQ(verb<PlanVerb>({"plan"}).days, 1U);
+  verb<DoctorVerb>({"doctor"});
+  EXPECT_TRUE(verb<HealthVerb>({"health", "--ready"}).ready);
 
   EXPECT_TRUE(verb<ConfigShowVerb>({"config", "show", "--origin", "--changed"}).origin);
   verb<VersionVerb>({"--version"});
@@ -148,6 +159,11 @@ INSTANTIATE_TEST_SUITE_P(
                   "refresh: URL and --all exclude each other (see feedmill refresh -h)"},
         WrongCase{
             "EntryHalf", {"entry", "--guid", "g"}, "entry: --feed and --guid need each other (see feedmill entry -h)"},
+        WrongCase{"NoPage", {"discover"}, "discover: URL is missing (see feedmill discover -h)"},
+        WrongCase{"TooManyDays",
+                  {"plan", "--days", "366"},
+                  "plan: --days: \"366\" is no number from 1 to 365 (see feedmill plan -h)"},
+        WrongCase{"NearVerb", {"docter"}, "unknown verb \"docter\", did you mean doctor? (see feedmill -h)"},
         WrongCase{"QuietAndVerbose", {"list", "-q", "-v"}, "-q and -v exclude each other"}),
     [](const auto& test) { return test.param.name; });
 
@@ -160,8 +176,9 @@ TEST(CommandLine, AloneIsHelpAndAMistake) {
 }
 
 TEST(CommandLine, HasHelpWithAnExampleForEachVerb) {
-  for (const char* const name :
-       {"run", "add", "remove", "list", "show", "import", "export", "refresh", "entries", "entry", "tail", "parse"}) {
+  for (const char* const name : {"run",     "add",    "remove", "move",     "set",     "pause", "resume", "list",
+                                 "show",    "import", "export", "refresh",  "entries", "entry", "tail",   "parse",
+                                 "explain", "plan",   "check",  "discover", "doctor",  "health"}) {
     const auto read = read_command_line({name, "-h"});
     ASSERT_TRUE(read.has_error()) << name;
     EXPECT_EQ(read.error().exit, 0) << name;

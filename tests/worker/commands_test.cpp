@@ -165,7 +165,7 @@ class Commands : public testing::Test {
 
 TEST_F(Commands, AddsFeedsOnce) {
   const Outcome first =
-      feedmill({"add", "HTTP://A.example/feed.xml", feed_b, feed_b, "--keep", "7", "--interval-min", "90"});
+      feedmill({"add", "HTTP://A.example/feed.xml", feed_b, feed_b, "--keep", "7", "--interval-min", "90min"});
   EXPECT_EQ(first.exit, 0);
   EXPECT_EQ(first.out, "added " + feed_a + "\nadded " + feed_b + "\n");
   EXPECT_EQ(record(feed_a).state.settings, R"({"keep":7,"interval_min":5400})");
@@ -173,6 +173,105 @@ TEST_F(Commands, AddsFeedsOnce) {
   EXPECT_EQ(second.exit, 0);
   ASSERT_EQ(rows(second.out).size(), 1U);
   EXPECT_EQ(text_of(rows(second.out)[0], "result"), "present");
+}
+
+TEST_F(Commands, SetsWhatHoldsForAFeed) {
+  feedmill({"add", feed_a});
+  const Outcome dry = feedmill({"set", feed_a, "keep=7", "--dry-run"});
+  EXPECT_EQ(dry.out, "would set " + feed_a + " keep=7\n");
+  EXPECT_EQ(record(feed_a).state.settings, "");
+  const Outcome set = feedmill({"set", "HTTP://A.example/feed.xml", "keep=7", "interval_min=90min", "header.X-A=a b"});
+  EXPECT_EQ(set.exit, 0);
+  EXPECT_EQ(set.out, "set " + feed_a + " keep=7 interval_min=90min header.X-A=a b\n");
+  EXPECT_EQ(record(feed_a).state.settings, R"({"keep":7,"interval_min":5400,"headers":{"X-A":"a b"}})");
+  const Outcome shown = feedmill({"show", feed_a});
+  EXPECT_NE(shown.out.find("keep=7 interval_min=90min header.X-A=a b"), std::string::npos) << shown.out;
+  const Outcome less = feedmill({"set", feed_a, "interval_min=", "header.x-a=", "html_policy=raw", "--json"});
+  ASSERT_EQ(rows(less.out).size(), 1U);
+  EXPECT_EQ(text_of(rows(less.out)[0], "result"), "set");
+  EXPECT_EQ(text_of(rows(less.out)[0], "settings"), R"({"keep":7,"html_policy":"raw"})");
+  const Outcome none = feedmill({"set", feed_a, "keep=", "html_policy="});
+  EXPECT_EQ(none.out, "set " + feed_a + "\n");
+  EXPECT_EQ(record(feed_a).state.settings, "");
+}
+
+TEST_F(Commands, SetsNothingWhenSomethingIsWrong) {
+  feedmill({"add", feed_a});
+  const Words wrong[] = {{"set"},
+                         {"set", feed_a},
+                         {"set", feed_a, "keep=7", "kep=8"},
+                         {"set", feed_a, "keep=7", "interval_max=1h", "interval_min=2h"},
+                         {"set", feed_a, "keep=7", "auth=nobody"},
+                         {"set", feed_a, "keep=7", "policy=nowhere"},
+                         {"set", feed_a, "keep=7", "proxy=http://proxy.example:3128"},
+                         {"set", feed_a, "header.Authorization=Bearer s3cret"},
+                         {"set", feed_a, "proxy=http://me:s3cret@proxy.example:3128"},
+                         {"add", feed_b, "--policy", "nowhere"},
+                         {"add", feed_b, "--auth", "nobody"},
+                         {"add", feed_b, "--interval-min", "15"}};
+  for (const Words& words : wrong) {
+    const Outcome outcome = feedmill(words);
+    EXPECT_EQ(outcome.exit, 64) << testing::PrintToString(words);
+    EXPECT_EQ(outcome.out, "") << testing::PrintToString(words);
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(outcome.err.find("s3cret"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(record(feed_a).state.settings, "");
+  EXPECT_EQ(store_.feeds()->size(), 1U);
+  EXPECT_EQ(feedmill({"set", feed_b, "keep=7"}).exit, 1) << "no such feed";
+  EXPECT_EQ(feedmill({"set", "a.example", "keep=7"}).exit, 65);
+  const Outcome unknown = feedmill({"set", feed_a, "nonsense=1"});
+  EXPECT_NE(unknown.err.find("keep interval_min interval_max"), std::string::npos) << unknown.err;
+}
+
+TEST_F(Commands, SetsOnlyNamesThatAreConfigured) {
+  file("feedmill.toml", "[feed_auth.news]\nheader = \"X-Key\"\nvalue_file = \"" + file("key", "c4nary") +
+                            "\"\norigin = \"http://a.example\"\n[egress.policy.intranet]\nallow = [\"10.0.0.0/8\"]\n");
+  const Outcome added = feedmill({"add", feed_a, feed_b, "--auth", "news", "--policy", "intranet"});
+  EXPECT_EQ(added.exit, 0) << added.err;
+  EXPECT_EQ(record(feed_a).state.settings, R"({"auth":"news","policy":"intranet"})");
+  const Outcome other = feedmill({"set", feed_b, "auth=weather"});
+  EXPECT_EQ(other.exit, 64);
+  EXPECT_NE(other.err.find("there are news"), std::string::npos) << other.err;
+  // A name that is no longer configured does not stand in the way of other changes.
+  file("feedmill.toml", "");
+  EXPECT_EQ(feedmill({"set", feed_b, "keep=3"}).exit, 0);
+  EXPECT_EQ(feedmill({"set", feed_b, "auth=", "policy=", "keep="}).out, "set " + feed_b + "\n");
+}
+
+TEST_F(Commands, SaysWhenASecretWouldGoNowhere) {
+  file("feedmill.toml", "[feed_auth.news]\nheader = \"X-Key\"\nvalue_file = \"" + file("key", "c4nary") +
+                            "\"\norigin = \"http://a.example\"\n");
+  feedmill({"add", feed_a, feed_b});
+  const auto warned = [](const Outcome& outcome) { return outcome.err.find("alone") != std::string::npos; };
+  EXPECT_FALSE(warned(feedmill({"set", feed_a, "auth=news"})));
+  EXPECT_TRUE(warned(feedmill({"set", feed_b, "auth=news"})));
+}
+
+TEST_F(Commands, PausesAndResumesFeeds) {
+  feedmill({"add", feed_a, feed_b});
+  EXPECT_EQ(feedmill({"pause", feed_a, "--dry-run"}).out, "would pause " + feed_a + "\n");
+  EXPECT_EQ(record(feed_a).state.state, "new");
+  EXPECT_EQ(feedmill({"pause", feed_a, "http://c.example/"}).exit, 1);
+  EXPECT_EQ(record(feed_a).state.state, "new") << "nothing half-done";
+  EXPECT_EQ(feedmill({"pause", feed_a}).out, "paused " + feed_a + "\n");
+  EXPECT_EQ(feedmill({"pause", feed_a, feed_b}).out, "paused already " + feed_a + "\npaused " + feed_b + "\n");
+  const Outcome shown = feedmill({"show", feed_a});
+  EXPECT_NE(shown.out.find("paused"), std::string::npos) << shown.out;
+  EXPECT_EQ(shown.out.find("due"), std::string::npos) << shown.out;
+  EXPECT_EQ(rows(feedmill({"list", "--state", "paused", "--json"}).out).size(), 2U);
+  const Outcome refreshed = feedmill({"refresh", feed_a});
+  EXPECT_EQ(refreshed.exit, 0) << refreshed.err;
+  EXPECT_EQ(refreshed.out, "paused " + feed_a + ": feedmill resume lets it go on\n");
+  EXPECT_EQ(feedmill({"resume", feed_a, "--dry-run"}).out, "would resume " + feed_a + "\n");
+  const Outcome resumed = feedmill({"resume", feed_a, feed_b, "--json"});
+  ASSERT_EQ(rows(resumed.out).size(), 2U) << resumed.out << resumed.err;
+  EXPECT_EQ(text_of(rows(resumed.out)[1], "result"), "resumed");
+  EXPECT_NE(text_of(rows(resumed.out)[1], "due"), "null");
+  EXPECT_EQ(record(feed_a).state.state, "new");
+  EXPECT_GT(*record(feed_b).due, *record(feed_a).due) << "spread as an import is";
+  EXPECT_EQ(feedmill({"resume", feed_a}).out.find("not paused " + feed_a), 0U);
+  EXPECT_EQ(feedmill({"resume", "http://c.example/"}).exit, 1);
 }
 
 TEST_F(Commands, AddsNothingWhenOneAddressIsWrong) {
@@ -548,6 +647,19 @@ TEST(Parse, PrintsADocumentOrSaysWhyNot) {
   EXPECT_EQ(text_of(answer(R"({"argv":[")" + bad + "\"]}"), "rc"), "65");
   EXPECT_EQ(text_of(answer(R"({"argv":["--nonsense"]})"), "rc"), "64");
   EXPECT_EQ(text_of(answer("nonsense"), "rc"), "64");
+
+  std::ofstream(good) << "<rss version=\"2.0\"><channel><title>T</title><item><title>a\xE2\x80\xAE</title>"
+                         "<pubDate>\xE2\x80\xAEsoon</pubDate></item></channel></rss>";
+  const Outcome words = feedmill_says({"parse", "--explain", good});
+  EXPECT_EQ(words.exit, 0) << words.err;
+  EXPECT_EQ(words.out.substr(0, 14), "format: rss20,") << words.out;
+  EXPECT_NE(words.out.find("kept as text only: entry 1 (\"\\u{202E}soon\")\n"), std::string::npos) << words.out;
+  const auto statements = rows(feedmill_says({"parse", "--explain", "--json", good}).out);
+  ASSERT_EQ(statements.size(), static_cast<std::size_t>(std::count(words.out.begin(), words.out.end(), '\n')));
+  EXPECT_EQ(statements.at(0).at("schema"), 1);
+  EXPECT_EQ(text_of(statements.at(0), "topic"), "format");
+  EXPECT_EQ(text_of(answer(R"({"argv":["--explain",")" + good + "\"]}"), "out"), words.out);
+  EXPECT_EQ(feedmill_says({"parse", "--explain", bad}).exit, 65);
   std::filesystem::remove_all(directory);
 }
 

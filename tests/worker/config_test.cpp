@@ -83,6 +83,9 @@ TEST_F(ConfigTest, HasTheDefaultsOfTheManual) {
   EXPECT_EQ(config.schedule.poll, 500ms);
   EXPECT_EQ(config.schedule.floor, 1h);
   EXPECT_EQ(config.fetch.max_body, 16u << 20);
+  EXPECT_EQ(config.fetch.proxy, "");
+  EXPECT_FALSE(config.fetch.subscribers);
+  EXPECT_THAT(config.dns.servers, testing::IsEmpty());
   EXPECT_TRUE(config.fetch.http2);
   EXPECT_THAT(config.egress.ports, ElementsAre("80", "443", "8000-8999"));
   EXPECT_EQ(config.html.policy, HtmlPolicy::strict);
@@ -231,6 +234,8 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedCase{"Huge", "worker.lanes", "99999999999", "whole number"},
                     RefusedCase{"NoLanes", "worker.lanes", "0", "between 1 and"},
                     RefusedCase{"Lease", "schedule.lease", "79s", "schedule.commit_budget, which is 80s"},
+                    RefusedCase{"Memory", "memory.budget", "127MiB", "which is 128MiB"},
+                    RefusedCase{"MemoryWord", "memory.budget", "plenty", "write auto or a size"},
                     RefusedCase{"CommitBudget", "schedule.commit_budget", "100ms", "at least 200ms"},
                     RefusedCase{"MinFloor", "schedule.min_floor", "500ms", "at least 1s"},
                     RefusedCase{"Floor", "schedule.floor", "9min", "schedule.min_floor, which is 10min"},
@@ -243,6 +248,13 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedCase{"CidrPort", "egress.allow", "10.0.0.0/8:0", "is not CIDR"},
                     RefusedCase{"CidrName", "egress.deny", "localhost", "is not CIDR"},
                     RefusedCase{"Ports", "egress.ports", "80,9000-8000", "9000-8000"},
+                    RefusedCase{"NameServer", "dns.servers", "192.0.2.1,dns.example", "dns.example"},
+                    RefusedCase{"NameServerPort", "dns.servers", "192.0.2.1:0", "192.0.2.1:0"},
+                    RefusedCase{"NameServerBrackets", "dns.servers", "[192.0.2.1]:53", "[192.0.2.1]:53"},
+                    RefusedCase{"ProxyScheme", "fetch.proxy", "socks5://10.0.0.1:1080", "http://host:port"},
+                    RefusedCase{"ProxyPort", "fetch.proxy", "http://proxy.example", "http://host:port"},
+                    RefusedCase{"ProxyPath", "fetch.proxy", "http://proxy.example:3128/x", "http://host:port"},
+                    RefusedCase{"ProxyAlone", "fetch.proxy", "http://proxy.example:3128", "proxy_enforces_egress=true"},
                     RefusedCase{"Listen", "admin.listen", "::1:9810", "address:port"},
                     RefusedCase{"ListenPort", "admin.listen", "127.0.0.1:65536", "address:port"}),
     [](const auto& test) { return test.param.name; });
@@ -311,6 +323,157 @@ TEST_F(ConfigTest, TurnsTheListenerOff) {
   sources.flags["admin.listen"] = "off";
   EXPECT_FALSE(load().admin.listen);
   EXPECT_EQ(shown("admin.listen"), "off");
+}
+
+// --- tables whose rows have names
+// ---------------------------------------------------------------------------------------
+
+TEST_F(ConfigTest, ReadsTheNamedTables) {
+  const std::string password = write("password", "swordfish\n").string(), value = write("value", "k-1\r\n").string();
+  file("[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + password + "\"\norigin = \"https://news.example\"\n" +
+       "[feed_auth.\"api.2\"]\nheader = \"X-Api-Key\"\nvalue_file = \"" + value +
+       "\"\norigin = \"http://a.example:8080\"\n" + R"(
+[host]
+concurrency = 2
+[host."slow.example"]
+concurrency = 1
+spacing = "30s"
+min_interval = "6h"
+http_version = "1.1"
+[host."fast.example"]
+spacing = 0
+[host_group.family]
+hosts = ["a.example", "b.example"]
+[egress.policy.intranet]
+allow = ["10.20.0.0/16:443"]
+deny = "10.20.0.1"
+ports = [443]
+[dns]
+servers = ["192.0.2.53", "192.0.2.54:5353", "[2001:db8::53]:53", "2001:db8::54"]
+[fetch]
+proxy = "http://me:hunter2@Proxy.example:3128"
+proxy_enforces_egress = true
+subscribers = true
+)");
+  const Config config = load();
+  EXPECT_EQ(config.feed_auth.at("news").header_line, "Authorization: Basic bWU6c3dvcmRmaXNo");
+  EXPECT_EQ(config.feed_auth.at("news").origin, "https://news.example");
+  EXPECT_EQ(config.feed_auth.at("api.2").header_line, "X-Api-Key: k-1");
+  EXPECT_EQ(config.host.concurrency, 2u);
+  const HostOverride& slow = config.hosts.at("slow.example");
+  EXPECT_EQ(slow.concurrency, 1u);
+  EXPECT_EQ(slow.spacing, 30s);
+  EXPECT_EQ(slow.min_interval, 6h);
+  EXPECT_EQ(slow.http_version, "1.1");
+  EXPECT_EQ(config.hosts.at("fast.example").spacing, 0ms);
+  EXPECT_FALSE(config.hosts.at("fast.example").concurrency);
+  EXPECT_THAT(config.host_groups.at("family").hosts, ElementsAre("a.example", "b.example"));
+  EXPECT_THAT(config.egress_policies.at("intranet").allow, ElementsAre("10.20.0.0/16:443"));
+  EXPECT_THAT(config.egress_policies.at("intranet").deny, ElementsAre("10.20.0.1"));
+  EXPECT_THAT(config.egress_policies.at("intranet").ports, ElementsAre("443"));
+  EXPECT_EQ(config.dns.servers.size(), 4u);
+  EXPECT_TRUE(config.fetch.subscribers);
+  EXPECT_TRUE(config.fetch.proxy_enforces_egress);
+  EXPECT_THAT(config.warnings, testing::IsEmpty());
+}
+
+TEST_F(ConfigTest, ShowsTheNamedTablesWithoutTheirSecrets) {
+  const std::string password = write("password", "swordfish").string();
+  file("[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + password +
+       "\"\norigin = \"https://news.example\"\n[host.\"slow.example\"]\nspacing = \"30s\"\n"
+       "[fetch]\nproxy = \"http://me:hunter2@proxy.example:3128\"\nproxy_enforces_egress = true\n");
+  EXPECT_EQ(shown("feed_auth.\"news\".origin"), "https://news.example");
+  EXPECT_EQ(shown("feed_auth.\"news\".password_file"), password);
+  EXPECT_EQ(shown("host.\"slow.example\".spacing"), "30s");
+  EXPECT_EQ(shown("host.\"slow.example\".concurrency"), "no such option");
+  EXPECT_EQ(shown("fetch.proxy"), "http://me:<set>@proxy.example:3128");
+  for (const auto& option : show(load())) {
+    EXPECT_THAT(option.value, testing::Not(HasSubstr("swordfish"))) << option.key;
+    EXPECT_THAT(option.value, testing::Not(HasSubstr("hunter2"))) << option.key;
+    EXPECT_THAT(option.value, testing::Not(HasSubstr("bWU6"))) << option.key;
+  }
+}
+
+TEST_F(ConfigTest, WarnsOfSecretsThatEveryUserMayRead) {
+  const fs::path password = write("password", "swordfish");
+  fs::permissions(password, fs::perms::others_read, fs::perm_options::add);
+  file("[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + password.string() +
+       "\"\norigin = \"https://news.example\"\n");
+  EXPECT_THAT(load().warnings,
+              ElementsAre(password.string() + " holds a secret and every user may read it; chmod 600 it"));
+}
+
+struct RowCase {
+  const char* name;
+  const char* text;
+  const char* problem;  ///< without where it stands
+};
+class BadRow : public ConfigTest, public testing::WithParamInterface<RowCase> {};
+TEST_P(BadRow, IsRefusedWithARemedy) {
+  const std::string secret = write("secret", "swordfish").string(), lines = write("lines", "sword\nfish").string();
+  std::string text = GetParam().text;
+  for (const auto& [name, path] : {std::pair<std::string, std::string>{"SECRET", secret}, {"LINES", lines}}) {
+    if (const auto at = text.find(name); at != std::string::npos) text.replace(at, name.size(), path);
+  }
+  file(text);
+  const auto found = problems();
+  ASSERT_EQ(found.size(), 1u) << testing::PrintToString(found);
+  EXPECT_THAT(found[0], HasSubstr(GetParam().problem));
+  EXPECT_THAT(found[0], HasSubstr("(file " + sources.file.string() + ":"));
+  EXPECT_THAT(found[0], testing::Not(HasSubstr("hunter2")));
+  EXPECT_THAT(found[0], testing::Not(HasSubstr("swordfish")));
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, BadRow,
+    testing::Values(
+        RowCase{"UnknownTable", "[feed_aut.x]\nuser = \"me\"\n", "feed_aut"},
+        RowCase{"UnknownCell", "[host.\"a.example\"]\nspacin = \"1s\"\n", "host.\"a.example\".spacin (file "},
+        RowCase{"UnknownCellNearest", "[host.\"a.example\"]\nspacin = \"1s\"\n", "did you mean spacing?"},
+        RowCase{"UnknownCellList", "[host_group.x]\nhosts = [\"a.example\"]\nspacing = \"1s\"\n",
+                "no such option; there are hosts"},
+        RowCase{"HostName", "[host.\"A.example\"]\nspacing = \"1s\"\n", "is no host as in a URL"},
+        RowCase{"HostPort", "[host.\"a.example:80\"]\nspacing = \"1s\"\n", "is no host as in a URL"},
+        RowCase{"Name", "[egress.policy.\"a b\"]\nallow = []\n", "letters, digits"},
+        RowCase{"Concurrency", "[host.\"a.example\"]\nconcurrency = 0\n", "between 1 and 1000"},
+        RowCase{"Spacing", "[host.\"a.example\"]\nspacing = \"2h\"\n", "at most 1h"},
+        RowCase{"MinInterval", "[host.\"a.example\"]\nmin_interval = \"31d\"\n", "at most 30d"},
+        RowCase{"HttpVersion", "[host.\"a.example\"]\nhttp_version = \"2\"\n", "write \"1.1\""},
+        RowCase{"TwoGroups", "[host_group.x]\nhosts = [\"a.example\"]\n[host_group.y]\nhosts = [\"a.example\"]\n",
+                "a.example stands in the group x already"},
+        RowCase{"NoHosts", "[host_group.x]\n", "hosts is missing"},
+        RowCase{"Policy", "[egress.policy.x]\nallow = [\"intranet.example\"]\n", "is not CIDR"},
+        RowCase{"PolicyPorts", "[egress.policy.x]\nports = [0]\n", "is not a port"},
+        RowCase{"AuthEmpty", "[feed_auth.x]\norigin = \"https://a.example\"\n", "give either user and password_file"},
+        RowCase{"AuthBoth", "[feed_auth.x]\norigin = \"https://a.example\"\nuser = \"me\"\nheader = \"X-Key\"\n",
+                "give either user and password_file"},
+        RowCase{"AuthHalf", "[feed_auth.x]\norigin = \"https://a.example\"\nuser = \"me\"\n", "need each other"},
+        RowCase{"AuthOrigin", "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\n", "origin is missing"},
+        RowCase{"AuthOriginPath",
+                "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\norigin = \"https://a.example/feed\"\n",
+                "write scheme://host[:port]"},
+        RowCase{"AuthPassword",
+                "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\npassword = \"hunter2\"\n"
+                "origin = \"https://a.example\"\n",
+                "there are user password_file header"},
+        RowCase{"AuthHeaderLine",
+                "[feed_auth.x]\nheader = \"X-Key: hunter2\"\nvalue_file = \"SECRET\"\norigin = \"https://a.example\"\n",
+                "write the name of a header"},
+        RowCase{"AuthHost",
+                "[feed_auth.x]\nheader = \"Host\"\nvalue_file = \"SECRET\"\norigin = \"https://a.example\"\n",
+                "write the name of a header"},
+        RowCase{"AuthLines",
+                "[feed_auth.x]\nheader = \"X-Key\"\nvalue_file = \"LINES\"\norigin = \"https://a.example\"\n",
+                "must hold one line"},
+        RowCase{"AuthNoFile",
+                "[feed_auth.x]\nheader = \"X-Key\"\nvalue_file = \"/nowhere\"\norigin = \"https://a.example\"\n",
+                "/nowhere cannot be read"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(ConfigTest, RepeatsNoPasswordOfAProxy) {
+  env("FETCH_PROXY", "http://me:hunter2@proxy.example");
+  EXPECT_THAT(problems(), ElementsAre(testing::Not(HasSubstr("hunter2"))));
+  env("FETCH_PROXY", "http://me:hunter2@proxy.example:3128");
+  EXPECT_THAT(problems(), ElementsAre(testing::Not(HasSubstr("hunter2"))));
 }
 
 TEST(NearestName, ForgivesTypingErrors) {

@@ -11,6 +11,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "worker/feed_settings.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -68,7 +70,6 @@ Exchange exchange_with(Headers headers = {}, Validators validators = {}) {
   exchange.validators = std::move(validators);
   if (exchange.validators.url.empty()) exchange.validators.url = feed_url;
   exchange.wire_bytes = 500;
-  exchange.sent_validators = true;
   return exchange;
 }
 
@@ -148,7 +149,6 @@ std::vector<Row> all_rows() {
   };
   const auto unreadable = [](Reason reason) { return Reading(Unreadable{reason, "what was found", {}}); };
   const auto retry_after = [](const char* value) { return Headers{{"retry-after", value}}; };
-  const Headers challenge{{"cf-mitigated", "challenge"}};
   const Headers a_year{{"cache-control", "max-age=31536000"}}, six_hours{{"cache-control", "max-age=21600"}};
   std::vector<Row> rows{
       {"NotAFeed", unreadable(Reason::parse_not_a_feed), {}, Reason::parse_not_a_feed, hour, "backoff", "healthy", 200},
@@ -185,15 +185,20 @@ std::vector<Row> all_rows() {
       {"EgressPort", error(Reason::egress_port), {}, Reason::egress_port, 4 * hour, "backoff"},
       {"Forbidden403RetryAfter", status(403), retry_after("86400"), Reason::status_forbidden, day, "retry_after",
        "healthy", 403},
-      {"Challenge403", status(403), challenge, Reason::status_challenge, 4 * hour, "challenge", "healthy", 403},
-      {"Challenge503", status(503), challenge, Reason::status_challenge, 4 * hour, "challenge", "healthy", 503},
-      {"NoChallenge404", status(404), challenge, Reason::status_not_found, hour, "not_found", "healthy", 404},
-      {"NoChallenge503",
-       status(503),
-       {{"cf-mitigated", "block"}},
-       Reason::status_server,
-       hour,
-       "backoff",
+      {"Challenge403",
+       Reading(HttpStatus{403, true}),
+       {},
+       Reason::status_challenge,
+       4 * hour,
+       "challenge",
+       "healthy",
+       403},
+      {"Challenge503",
+       Reading(HttpStatus{503, true}),
+       {},
+       Reason::status_challenge,
+       4 * hour,
+       "challenge",
        "healthy",
        503},
       {"RateLimitedFor2h", status(429), retry_after("7200"), Reason::status_rate_limited, 2 * hour, "retry_after",
@@ -284,6 +289,61 @@ TEST_P(Rows, SayWhatFollows) {
   EXPECT_EQ(signal_types(decision), row.state == std::string("blocked") ? Types{"feed_failing"} : Types{}) << name;
   const boost::json::value why = boost::json::parse(state.why);
   EXPECT_FALSE(why.as_array().empty()) << name;
+}
+
+/// base and cap of HTTP §4, seconds.
+std::pair<std::int64_t, std::int64_t> back_off_of(const Row& row) {
+  const auto* error = std::get_if<FetchError>(&row.reading);
+  const bool told_when =
+      !row.headers.empty() && row.headers[0].first == "retry-after" && row.headers[0].second != "soon";
+  const std::string_view reason = to_string(row.reason);
+  if (reason == "status.auth" || reason == "status.forbidden" || reason == "status.challenge")
+    return {4 * hour, 7 * day};
+  if (reason == "status.rate_limited") return told_when ? std::pair(hour, hour) : std::pair(4 * hour, 7 * day);
+  if (reason == "status.not_found") return {hour, 7 * day};
+  if (reason == "status.gone") return {day, day};
+  if (reason == "status.legal") return {day, 30 * day};
+  if (reason == "status.client") return {row.last_status == 431 ? 4 * hour : hour, 7 * day};
+  if (reason.starts_with("egress.") || reason == "url.invalid") return {4 * hour, 7 * day};
+  const bool nothing_sent = error != nullptr && !error->sent;
+  if (reason.starts_with("dns.") || reason.starts_with("connect.") || reason.starts_with("tls.")) {
+    return {nothing_sent ? 15 * minute : hour, day};
+  }
+  return {hour, day};
+}
+
+TEST_P(Rows, SayItTwiceInARow) {
+  const Row& row = GetParam();
+  const FeedState once = decide_on(healthy(), row.reading, exchange_with(row.headers)).commit.state;
+  const Decision twice = decide_on(once, row.reading, exchange_with(row.headers));
+  const FeedState& state = twice.commit.state;
+  const auto [base, cap] = back_off_of(row);
+  const std::int64_t doubled = std::min(cap, 2 * base);
+  expect_due_after(twice, std::max(row.interval_s == base ? 0 : row.interval_s, doubled), row.name);
+  EXPECT_EQ(state.failures, 2);
+  EXPECT_EQ(state.state, row.state);
+  if (row.interval_s > doubled || row.interval_s == base) {
+    EXPECT_EQ(state.won, row.code);
+  }
+  EXPECT_EQ(state.etag, healthy().etag);
+  EXPECT_EQ(state.body_hash, healthy().body_hash);
+  EXPECT_EQ(signal_types(twice), Types{}) << "it is no news";
+}
+
+TEST_P(Rows, SayItAnewAfterASuccess) {
+  const Row& row = GetParam();
+  const FeedState before = failed("status.server", 5, days(1), "degraded");
+  const FeedState between = decide_on(before, NotModified()).commit.state;
+  EXPECT_EQ(between.state, "healthy");
+  const Decision first = decide_on(between, row.reading, exchange_with(row.headers));
+  expect_due_after(first, row.interval_s, row.name);
+  EXPECT_EQ(first.commit.state.failures, 1);
+  EXPECT_EQ(first.commit.state.won, row.code);
+  EXPECT_EQ(first.commit.state.state, row.state);
+  const Decision after = decide_on(first.commit.state, NotModified());
+  EXPECT_EQ(after.commit.state.failures, 0);
+  EXPECT_EQ(after.commit.state.state, "healthy");
+  EXPECT_EQ(signal_types(after), row.state == std::string("blocked") ? Types{"feed_recovered"} : Types{});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Rows, testing::ValuesIn(all_rows()), [](const auto& test) {
@@ -387,19 +447,171 @@ TEST(Decide, SaysInTheSignalWhyAFeedFails) {
   ASSERT_EQ(decision.commit.signals.size(), 1U);
   const FeedSignal& signal = decision.commit.signals[0];
   EXPECT_EQ(signal.action, "updated");
-  EXPECT_EQ(boost::json::parse(signal.data), boost::json::parse(R"({"reason":"status.auth","since":1772366400})"));
+  EXPECT_EQ(boost::json::parse(signal.data),
+            boost::json::parse(R"({"state":"blocked","reason":"status.auth","since":1772366400})"));
   const Decision recovered = decide_on(failed("status.auth", 5, days(9), "blocked"), NotModified());
   ASSERT_EQ(recovered.commit.signals.size(), 1U);
-  EXPECT_EQ(boost::json::parse(recovered.commit.signals[0].data), boost::json::parse(R"({"since":1772366400})"));
+  EXPECT_EQ(boost::json::parse(recovered.commit.signals[0].data),
+            boost::json::parse(R"({"state":"healthy","since":1772366400})"));
 }
 
 TEST(Decide, BlocksAfterThreeChallengesAndNeverCountsThemAsGone) {
-  const Exchange challenge = exchange_with({{"cf-mitigated", "challenge"}});
-  EXPECT_EQ(decide_on(failed("status.challenge", 1, hours(9)), HttpStatus{403}, challenge).commit.state.state,
-            "healthy");
-  const Decision third = decide_on(failed("status.challenge", 2, hours(9)), HttpStatus{503}, challenge);
+  EXPECT_EQ(decide_on(failed("status.challenge", 1, hours(9)), HttpStatus{403, true}).commit.state.state, "healthy");
+  const Decision third = decide_on(failed("status.challenge", 2, hours(9)), HttpStatus{503, true});
   EXPECT_EQ(third.commit.state.state, "blocked");
   expect_due_after(third, 16 * hour, "third challenge");
+}
+
+// HTTP §4, row 403
+TEST(Decide, TakesA403ForThrottlingWhereTheHostServesOthers) {
+  FeedState state = healthy();
+  for (int answer = 1; answer <= 5; ++answer) {
+    Claim claim = claim_of(state);
+    claim.host_served_at = now - days(6);
+    const Decision decision = decide(claim, HttpStatus{403}, exchange_with(), {}, {}, now);
+    EXPECT_EQ(decision.commit.host.is, answer <= 3 ? HostAnswer::Is::refused : HostAnswer::Is::served) << answer;
+    EXPECT_EQ(decision.commit.host.cause, answer <= 3 ? "forbidden" : "") << answer;
+    EXPECT_EQ(decision.commit.state.state == "blocked", answer > 3) << answer;
+    EXPECT_EQ(decision.commit.state.won, "forbidden");
+    state = decision.commit.state;
+  }
+  Claim strange = claim_of(healthy());
+  strange.host_served_at = now - days(8);
+  EXPECT_EQ(decide(strange, HttpStatus{403}, exchange_with(), {}, {}, now).commit.host.is, HostAnswer::Is::served);
+}
+
+// HTTP H3
+TEST(Decide, SaysOfTheHostHowItAnswered) {
+  using Is = HostAnswer::Is;
+  struct Case {
+    const char* name;
+    Reading reading;
+    Headers headers;
+    Is is;
+    const char* cause;
+    Milliseconds retry_at;
+    bool document;
+  };
+  const Headers hour_long{{"retry-after", "3600"}};
+  const Case cases[] = {
+      {"200", document_of({}), {}, Is::served, "", {}, true},
+      {"304", NotModified(), {}, Is::served, "", {}, false},
+      {"404", HttpStatus{404}, {}, Is::served, "", {}, false},
+      {"429", HttpStatus{429}, {}, Is::refused, "rate_limited", {}, false},
+      {"429 for an hour", HttpStatus{429}, hour_long, Is::refused, "rate_limited", now + hours(1), false},
+      {"503", HttpStatus{503}, {}, Is::refused, "unavailable", {}, false},
+      {"500", HttpStatus{500}, {}, Is::silent, "", {}, false},
+      {"500 for an hour", HttpStatus{500}, hour_long, Is::refused, "unavailable", now + hours(1), false},
+      {"200 for an hour", document_of({}), hour_long, Is::refused, "unavailable", now + hours(1), true},
+      {"Retry-After 0", document_of({}), {{"retry-after", "0"}}, Is::served, "", {}, true},
+      {"no feed", Unreadable{Reason::parse_not_a_feed, "x", {}}, {}, Is::served, "", {}, true},
+      {"no answer", error_of(Reason::connect_refused), {}, Is::silent, "", {}, false},
+  };
+  for (const Case& c : cases) {
+    const HostAnswer host = decide_on(healthy(), c.reading, exchange_with(c.headers)).commit.host;
+    EXPECT_EQ(host.is, c.is) << c.name;
+    EXPECT_EQ(host.cause, c.cause) << c.name;
+    EXPECT_EQ(host.retry_at, c.retry_at) << c.name;
+    EXPECT_EQ(host.document, c.document) << c.name;
+    EXPECT_EQ(host.host, "") << c.name;
+  }
+  Exchange led = exchange_with();
+  led.hops = {{feed_url, 302, "https://cdn.example/feed.xml"}, {"https://cdn.example/feed.xml", 429, ""}};
+  EXPECT_EQ(decide_on(healthy(), HttpStatus{429}, led).commit.host.host, "cdn.example");
+  led.fell_back = led.identity = true;
+  EXPECT_TRUE(decide_on(healthy(), NotModified(), led).commit.host.needs_http1);
+  EXPECT_TRUE(decide_on(healthy(), NotModified(), led).commit.host.needs_identity);
+  EXPECT_FALSE(decide_on(healthy(), HttpStatus{500}, led).commit.host.needs_identity);
+}
+
+// HTTP H6
+TEST(Decide, PutsOffWhatCannotBeFollowedNow) {
+  const FeedState before = failed("status.server", 2, hours(3));
+  const Decision decision = decide_on(before, error_of(Reason::worker_host_wait, true, 302));
+  EXPECT_EQ(decision.outcome, Outcome::deferred);
+  EXPECT_EQ(decision.commit.state.last_error, "worker.host_wait");
+  EXPECT_EQ(decision.commit.state.failures, before.failures) << "nobody's failure";
+  EXPECT_EQ(decision.commit.state.polls_failed, before.polls_failed);
+  EXPECT_EQ(decision.commit.state.won, "host_spacing");
+  expect_due_after(decision, hour, "the first hop was asked");
+}
+
+// HTTP §4
+TEST(Decide, RemembersADocumentThatCouldNotBeRead) {
+  const BodyPrint print{std::string(32, 'e'), std::string(32, 'f'), 9, 9};
+  const FeedState state = decide_on(healthy(), Unreadable{Reason::parse_not_a_feed, "x", print}).commit.state;
+  EXPECT_EQ(state.refused_hash, print.body_hash);
+  EXPECT_EQ(state.refused_reason, "parse.not_a_feed");
+  EXPECT_EQ(state.refused_by, FEEDMILL_VERSION);
+  EXPECT_EQ(decide_on(state, HttpStatus{500}).commit.state.refused_hash, print.body_hash);
+  EXPECT_EQ(decide_on(state, document_of({})).commit.state.refused_hash, "");
+  EXPECT_EQ(decide_on(healthy(), Unreadable{Reason::limit_body, "x", print}).commit.state.refused_hash, "")
+      << "another limit may let it pass";
+}
+
+// HTTP P5
+TEST(Decide, ProbesAServerThatAlwaysSays304) {
+  FeedState state = healthy();
+  state.new_per_week = 3;
+  EXPECT_FALSE(wants_probe(state, now));
+  state = decide_on(state, NotModified()).commit.state;
+  EXPECT_EQ(state.not_modified_since, now);
+  state.not_modified_since = now - days(14);
+  EXPECT_TRUE(wants_probe(state, now));
+  FeedState quiet = state;
+  quiet.new_per_week = 2;
+  EXPECT_FALSE(wants_probe(quiet, now)) << "nothing is missed there";
+  FeedState unknown = state;
+  unknown.etag = unknown.last_modified = "";
+  EXPECT_FALSE(wants_probe(unknown, now)) << "it is asked without validators anyhow";
+
+  Exchange probe = exchange_with({}, {"\"p\"", "", feed_url});
+  probe.unconditional = Unconditional::probe;
+  const FeedState honest = decide_on(state, SameBody{{"e", std::string(32, 'b'), 1, 1}}, probe).commit.state;
+  EXPECT_EQ(honest.last_probe, now);
+  EXPECT_EQ(honest.unconditional_probe, 1U);
+  EXPECT_FALSE(honest.validators_broken);
+  EXPECT_FALSE(wants_probe(honest, now + days(13)));
+  const FeedState denied = decide_on(state, HttpStatus{304}, probe).commit.state;
+  EXPECT_FALSE(wants_probe(denied, now + hours(23))) << "one a day";
+  EXPECT_TRUE(wants_probe(denied, now + hours(24)));
+
+  FeedState caught = decide_on(state, document_of({post("n", now_s)}), probe, unknown_guids(1)).commit.state;
+  EXPECT_TRUE(caught.validators_broken);
+  caught.new_per_week = 0;
+  EXPECT_FALSE(wants_probe(caught, now + hours(23)));
+  EXPECT_TRUE(wants_probe(caught, now + hours(24))) << "the daily probe stays";
+  const FeedState cured =
+      decide_on(caught, document_of({post("m", now_s)}), exchange_with(), unknown_guids(1)).commit.state;
+  EXPECT_FALSE(cured.validators_broken) << "a conditional request brought something";
+}
+
+// HTTP P24
+TEST(Decide, CountsUnconditionalRequestsByReason) {
+  const auto count = [](Unconditional why) {
+    Exchange exchange = exchange_with();
+    exchange.unconditional = why;
+    const FeedState s = decide_on(healthy(), NotModified(), exchange).commit.state;
+    return std::vector<std::uint64_t>{s.polls_unconditional, s.unconditional_first, s.unconditional_none,
+                                      s.unconditional_target, s.unconditional_probe};
+  };
+  using Counts = std::vector<std::uint64_t>;
+  EXPECT_EQ(count(Unconditional::no), (Counts{0, 0, 0, 0, 0}));
+  EXPECT_EQ(count(Unconditional::first), (Counts{1, 1, 0, 0, 0}));
+  EXPECT_EQ(count(Unconditional::no_validators), (Counts{1, 0, 1, 0, 0}));
+  EXPECT_EQ(count(Unconditional::target_changed), (Counts{1, 0, 0, 1, 0}));
+  EXPECT_EQ(count(Unconditional::probe), (Counts{1, 0, 0, 0, 1}));
+}
+
+// SECURITY Q3
+TEST(Decide, OnlyASuccessEndsAQuarantine) {
+  FeedState before = healthy();
+  before.state = "quarantined";
+  EXPECT_EQ(decide_on(before, HttpStatus{500}).commit.state.state, "quarantined");
+  const Decision success = decide_on(before, NotModified());
+  EXPECT_EQ(success.commit.state.state, "healthy");
+  EXPECT_EQ(success.commit.state.state_since, now);
+  EXPECT_EQ(signal_types(success), Types{}) << "it gave none when it began";
 }
 
 TEST(Decide, TakesASecond410ADayLaterForGood) {
@@ -420,13 +632,17 @@ TEST(Decide, TakesASecond410ADayLaterForGood) {
   };
   for (const Case& c : cases) {
     FeedState before = failed(c.group, 1, c.failing_since);
-    before.last_at = now - c.last;
+    before.last_at = before.group_since = now - c.last;
     const Decision decision = decide_on(before, HttpStatus{410});
     EXPECT_EQ(decision.commit.state.state, c.gone ? "gone" : "healthy") << c.name;
     EXPECT_EQ(signal_types(decision), c.gone ? Types{"feed_gone"} : Types{}) << c.name;
     EXPECT_EQ(decision.commit.state.won, "gone") << c.name;
     expect_due_after(decision, c.gone ? 30 * day : day, c.name);
   }
+  FeedState asked_between = failed("status.gone", 2, hours(25));
+  asked_between.group_since = now - hours(25);
+  asked_between.last_at = now - hours(1);
+  EXPECT_EQ(decide_on(asked_between, HttpStatus{410}).commit.state.state, "gone") << "a day after the first";
   FeedState gone = failed("status.server", 1, days(60), "gone");
   const Decision again = decide_on(gone, HttpStatus{410});
   EXPECT_EQ(again.commit.next_due, now + days(30)) << "checked once a month, whatever came between";
@@ -666,7 +882,7 @@ TEST(Decide, Counts) {
         Case{"404", HttpStatus{404}, true, 50, 20, 10, 6, 2000},
         Case{"no answer", error_of(Reason::dns_failed), true, 50, 20, 10, 6, 2000}}) {
     Exchange exchange = exchange_with();
-    exchange.sent_validators = c.sent_validators;
+    if (!c.sent_validators) exchange.unconditional = Unconditional::no_validators;
     const FeedState state = decide_on(before, c.reading, exchange).commit.state;
     EXPECT_EQ(state.polls, 101U) << c.name;
     EXPECT_EQ(state.polls_not_modified, c.not_modified) << c.name;
@@ -782,9 +998,10 @@ TEST(Settings, AreReadAsFarAsTheyCanBe) {
       {R"({"keep":10} x)", -1, -1},
   };
   for (const Case& c : cases) {
-    const PolicySettings settings = read_policy_settings(c.json);
+    const FeedSettings settings = read_settings(c.json);
     EXPECT_EQ(settings.keep ? static_cast<std::int64_t>(*settings.keep) : -1, c.keep) << c.json;
-    EXPECT_EQ(settings.interval_min ? *settings.interval_min / seconds(1) : -1, c.interval_min_s) << c.json;
+    EXPECT_EQ(settings.interval_min ? static_cast<std::int64_t>(*settings.interval_min) : -1, c.interval_min_s)
+        << c.json;
   }
 }
 
@@ -804,6 +1021,26 @@ TEST(Settings, GovernRetentionAndInterval) {
   const Decision broken = decide_on(before, document_of({}), exchange_with(), {}, options);
   EXPECT_EQ(broken.commit.retention.entries, 50U);
   EXPECT_EQ(broken.commit.state.settings, "{broken") << "left for the operator to see";
+}
+
+// HTTP F8, H7
+TEST(Settings, BoundTheIntervalFromAboveAndByHost) {
+  FeedState before = healthy();
+  before.new_per_week = 0.01;  // adaptive: as seldom as may be
+  before.settings = R"({"interval_max":7200})";
+  const Decision often = decide_on(before, NotModified());
+  EXPECT_EQ(often.commit.state.won, "override");
+  EXPECT_GE(often.commit.next_due, now + hours(2));
+  EXPECT_LE(often.commit.next_due, now + hours(2) + minutes(12));
+  const Decision told = decide_on(before, NotModified(), exchange_with({{"retry-after", "86400"}}));
+  EXPECT_GE(told.commit.next_due, now + hours(24)) << "a Retry-After wins";
+
+  PolicyOptions options;
+  options.host_min_interval = {{"example.org", hours(30)}, {"other.example", hours(50)}};
+  before.settings = R"({"interval_min":3600})";
+  const Decision seldom = decide_on(before, NotModified(), exchange_with(), {}, options);
+  EXPECT_GE(seldom.commit.next_due, now + hours(30));
+  EXPECT_LE(seldom.commit.next_due, now + hours(31));
 }
 
 TEST(Decide, CutsDetailsBetweenCharacters) {

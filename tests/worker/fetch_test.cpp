@@ -13,6 +13,7 @@
 
 #include "tests/support/await.hpp"
 #include "tests/support/http_server.hpp"
+#include "worker/request_style.hpp"
 
 namespace feedmill {
 namespace {
@@ -335,6 +336,30 @@ TEST_F(FetchTest, RetriesAMisdirectedRequestOnceOnAFreshConnection) {
   EXPECT_EQ(answer("/feed").status, 421);
   ASSERT_EQ(server.requests().size(), 2u);
   EXPECT_NE(server.requests()[0].connection, server.requests()[1].connection);
+}
+
+// HTTP H6
+TEST_F(FetchTest, AsksLeaveBeforeItGoesToAnotherHost) {
+  server.serve("/feed.xml", redirect(302, server.url("/near.xml")));
+  server.serve("/near.xml", redirect(301, server.url("localhost", "/far.xml")));
+  server.serve("/far.xml", redirect(302, server.url("localhost", "/end.xml")));
+  server.serve("/end.xml", redirect(302, server.url("/back.xml")));
+  server.serve("/back.xml", Response{.body = "<rss/>"});
+  std::vector<std::string> hosts;
+  bool leave = true;
+  FetchRequest asked = request(server.url("/feed.xml"));
+  asked.enter_host = [&](std::string host) -> asio::awaitable<bool> {
+    hosts.push_back(std::move(host));
+    co_return leave;
+  };
+  EXPECT_EQ(answer(fetch(asked)).body, "<rss/>");
+  EXPECT_EQ(hosts, std::vector<std::string>{"localhost"}) << "once, and never for the first";
+  leave = false;
+  const FetchError refused = error(fetch(asked));
+  EXPECT_EQ(refused.reason, Reason::worker_host_wait);
+  EXPECT_EQ(refused.status, 301);
+  EXPECT_TRUE(refused.sent);
+  EXPECT_EQ(server.count("/far.xml"), 1U) << "it was not asked again";
 }
 
 TEST_F(FetchTest, AsksForNoCodingWhenTold) {

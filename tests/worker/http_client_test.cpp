@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
@@ -226,6 +227,77 @@ TEST_F(HttpClientTest, NamesAServerThatSpeaksNoTls) {
   const HttpFailure refused = failure("https://127.0.0.1:" + std::to_string(plain.local_endpoint().port()) + "/");
   EXPECT_EQ(refused.reason, Reason::tls_handshake) << refused.detail;
   EXPECT_FALSE(refused.trace.sent);
+}
+
+// SECURITY M3: a body that memory is too short for waits, without stalling by that.
+TEST_F(HttpClientTest, PausesUntilThereIsMemory) {
+  HttpClientOptions options = on_loopback();
+  options.stall_time = std::chrono::seconds(1);
+  HttpClient impatient(context.get_executor(), options);
+  MemoryBudget budget(8 << 20);
+  auto oldest = std::make_unique<MemoryBudget::Share>(budget, 0);
+  MemoryBudget::Share share(budget, 0);
+  EXPECT_TRUE(oldest->cover(1 << 20));
+  const std::string body(3 << 20, 'x');
+  server.serve("/", Response{.body = body});
+  asio::steady_timer frees(context, std::chrono::milliseconds(1500));  // longer than a stall may last
+  std::uint64_t used = 0;
+  frees.async_wait([&](boost::system::error_code) {
+    used = budget.used();
+    oldest.reset();
+  });
+  HttpRequest asked = request("/");
+  asked.memory = &share;
+  EXPECT_EQ(answer(test::await(context, impatient.get(asked))).body, body);
+  EXPECT_GT(used, 4u << 20);  // it had begun
+  EXPECT_LE(used, 8u << 20);
+  EXPECT_EQ(budget.used(), 4 * share.document_bytes());
+}
+
+TEST_F(HttpClientTest, GivesUpWithoutMemory) {
+  HttpClientOptions options = on_loopback();
+  options.memory_wait = std::chrono::milliseconds(20);
+  HttpClient hasty(context.get_executor(), options);
+  MemoryBudget budget(1 << 20);
+  MemoryBudget::Share oldest(budget, 0);
+  EXPECT_TRUE(oldest.cover(200 << 10));
+  server.serve("/", Response{.body = std::string(1 << 20, 'x')});
+  for (int i = 0; i < 3; ++i) {
+    MemoryBudget::Share share(budget, 0);
+    HttpRequest asked = request("/");
+    asked.memory = &share;
+    EXPECT_EQ(failure(test::await(context, hasty.get(asked))).reason, Reason::worker_memory);
+  }
+  HttpRequest pausing = request("/");  // the deadline ends a pause too, and is not the server's fault then
+  pausing.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  MemoryBudget::Share share(budget, 0);
+  pausing.memory = &share;
+  EXPECT_EQ(failure(get(pausing)).reason, Reason::worker_memory);
+  EXPECT_EQ(answer("/").body.size(), 1u << 20);
+}
+
+// HTTP X5
+TEST_F(HttpClientTest, UnwindsFromAPause) {
+  MemoryBudget budget(1 << 20);
+  MemoryBudget::Share oldest(budget, 0);
+  EXPECT_TRUE(oldest.cover(100 << 10));
+  server.serve("/", Response{.body = std::string(1 << 20, 'x')});
+  {
+    MemoryBudget::Share share(budget, 0);
+    HttpRequest asked = request("/");
+    asked.memory = &share;
+    asio::cancellation_signal cancel;
+    bool unwound = false;
+    asio::co_spawn(context, client.get(asked),
+                   asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr thrown, const HttpResult&) {
+                     unwound = thrown != nullptr;
+                   }));
+    context.restart();
+    while (server.requests().empty() || budget.used() == 4 * oldest.document_bytes()) context.run_one();
+    cancel.emit(asio::cancellation_type::terminal);
+    while (!unwound) context.run_one();
+  }
+  EXPECT_EQ(budget.used(), 4 * oldest.document_bytes());
 }
 
 // HTTP X4: libcurl asks again by itself when a kept connection turns out to be dead.

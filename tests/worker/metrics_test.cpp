@@ -48,6 +48,8 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_commits_total",
                                        "feedmill_connections_total",
                                        "feedmill_redis_errors_total",
+                                       "feedmill_host_backoffs_total",
+                                       "feedmill_quarantines_total",
                                        "feedmill_redis_reconnects_total",
                                        "feedmill_delivery_records_total",
                                        "feedmill_stream_limit_records",
@@ -71,6 +73,7 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_workers_alive",
                                        "feedmill_lanes",
                                        "feedmill_inflight_bytes",
+                                       "feedmill_memory_budget_bytes",
                                        "feedmill_stream_records",
                                        "feedmill_ready",
                                        "feedmill_draining",
@@ -230,8 +233,14 @@ TEST(Metrics, CountsWhatTheStoreAnswers) {
   Metrics metrics(build);
   ClaimBatch batch;
   batch.claims.resize(3);
-  batch.deferred.resize(2);
+  batch.deferred = {
+      {"a", {}, "host_spacing"}, {"b", {}, "host_spacing"}, {"c", {}, "host_backoff"}, {"d", {}, "quarantine"}};
+  batch.quarantined = {{"e", {}, "quarantine"}};
   metrics.claimed(batch, 1ms);
+  Report closed;
+  closed.host_closed = true;
+  closed.host_cause = "rate_limited";
+  metrics.record(closed);
   metrics.committed(Committed{.result = Committed::Result::ok});
   metrics.committed(Committed{.result = Committed::Result::stale});
   metrics.committed(StoreError{StoreError::Code::refused, ""});
@@ -239,12 +248,18 @@ TEST(Metrics, CountsWhatTheStoreAnswers) {
   metrics.store_error({StoreError::Code::out_of_memory, ""});
   metrics.reconnected(2);
   metrics.bug();
-  metrics.early_poll();
+  Report early;
+  early.early = true;
+  metrics.record(early);
   metrics.set_log_suppressed(5);
   metrics.set_log_suppressed(7);
   const auto found = samples(metrics);
   EXPECT_EQ(found.at(R"(feedmill_claims_total{result="taken"})"), 3);
   EXPECT_EQ(found.at(R"(feedmill_claims_total{result="host_spacing"})"), 2);
+  EXPECT_EQ(found.at(R"(feedmill_claims_total{result="host_backoff"})"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_claims_total{result="quarantined"})"), 2);
+  EXPECT_EQ(found.at("feedmill_quarantines_total"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_host_backoffs_total{cause="rate_limited"})"), 1);
   EXPECT_EQ(found.at("feedmill_claim_duration_seconds_count"), 1);
   EXPECT_EQ(found.at(R"(feedmill_commits_total{result="ok"})"), 1);
   EXPECT_EQ(found.at(R"(feedmill_commits_total{result="stale"})"), 1);
@@ -276,6 +291,7 @@ TEST(Metrics, ShowsTheFleet) {
   metrics.set_redis_up(true);
   metrics.set_draining(true);
   metrics.set_inflight_bytes(1 << 20);
+  metrics.set_memory_budget(1 << 29);
   auto found = samples(metrics);
   EXPECT_EQ(found.at(R"(feedmill_feeds{state="healthy"})"), 10);
   EXPECT_EQ(found.at("feedmill_oldest_due_seconds"), 2.5);
@@ -286,6 +302,7 @@ TEST(Metrics, ShowsTheFleet) {
   EXPECT_EQ(found.at(R"(feedmill_lanes{state="free"})"), 251);
   EXPECT_EQ(found.at("feedmill_ready") + found.at("feedmill_redis_up") + found.at("feedmill_draining"), 3);
   EXPECT_EQ(found.at("feedmill_inflight_bytes"), 1 << 20);
+  EXPECT_EQ(found.at("feedmill_memory_budget_bytes"), 1 << 29);
   metrics.set_fleet({});
   found = samples(metrics);
   EXPECT_EQ(found.at(R"(feedmill_feeds{state="healthy"})"), 0);

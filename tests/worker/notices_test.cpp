@@ -40,10 +40,31 @@ TEST(Notices, OperatorsHearOfEveryStepInAFeedsLifeAndOfNothingElse) {
     EXPECT_FALSE(object.at("text").as_string().empty());
     EXPECT_FALSE(object.at("remedy").as_string().empty());
   }
+  signal.type = "feed_failing";
+  signal.data.emplace_back("state", "blocked");
+  const auto blocked = boost::json::parse(operator_notice(signal)->json).as_object();
+  EXPECT_EQ(blocked.at("text"), "feed is blocked") << "as the log says";
   for (const char* type : {"feed_created", "feed_modified", "post_created", "post_trimmed", ""}) {
     signal.type = type;
     EXPECT_FALSE(operator_notice(signal)) << type;
   }
+}
+
+TEST(Notices, OperatorsHearOfWhatNoSignalTells) {
+  const Milliseconds now(1'700'000'000'123);
+  const Notice quarantined = quarantine_notice("https://a.org/", now);
+  EXPECT_EQ(quarantined.user, operator_user);
+  EXPECT_NE(quarantined.id, quarantine_notice("https://a.org/", now + Milliseconds(1)).id) << "each time";
+  const auto object = boost::json::parse(quarantined.json).as_object();
+  EXPECT_EQ(object.at("id").as_string(), quarantined.id);
+  EXPECT_EQ(object.at("type"), "feed_quarantined");
+  EXPECT_EQ(object.at("feed_url"), "https://a.org/");
+  EXPECT_EQ(object.at("timestamp"), 1'700'000'000);
+  EXPECT_FALSE(object.at("remedy").as_string().empty());
+
+  const Notice collided = collision_notice("https://a.org/", "https://b.org/", now);
+  EXPECT_EQ(collided.id, collision_notice("https://a.org/", "https://b.org/", now + Milliseconds(1)).id) << "once";
+  EXPECT_EQ(boost::json::parse(collided.json).at("to"), "https://b.org/");
 }
 
 }  // namespace

@@ -226,5 +226,80 @@ TEST(Reading, Takes304OnlyAsAnAnswerToValidators) {
   EXPECT_GE(decision.commit.next_due, now + std::chrono::minutes(60));
 }
 
+// HTTP §4
+TEST(Reading, KnowsPagesThatWantToSeeABrowser) {
+  const std::string page =
+      "<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>"
+      "<script src=\"/cdn-cgi/challenge-platform/h/b/orchestrate/jsch/v1\"></script></body></html>";
+  const std::string refusal = "<!DOCTYPE html><html><body>403 Forbidden</body></html>";
+  struct Case {
+    const char* name;
+    int status;
+    std::vector<Header> headers;
+    std::string body;
+    bool challenge;
+  };
+  for (const Case& c : {Case{"a page of the table", 403, {}, page, true}, Case{"503 as well", 503, {}, page, true},
+                        Case{"compressed", 403, {gzipped}, gzip(page), true},
+                        Case{"by its header", 403, {{"cf-mitigated", "challenge"}}, "", true},
+                        Case{"another header", 503, {{"cf-mitigated", "block"}}, refusal, false},
+                        Case{"a plain refusal", 403, {}, refusal, false},
+                        Case{"no HTML", 403, {}, "/cdn-cgi/challenge-platform/", false},
+                        Case{"broken compression", 403, {gzipped}, page, false},
+                        Case{"not with that status", 404, {{"cf-mitigated", "challenge"}}, page, false}}) {
+    const Reading reading = read_one(answer(c.body, c.headers, c.status));
+    const auto* status = std::get_if<HttpStatus>(&reading);
+    ASSERT_NE(status, nullptr) << c.name;
+    EXPECT_EQ(status->challenge, c.challenge) << c.name;
+  }
+  const Reading instead = read_one(answer(page));
+  EXPECT_EQ(std::get<Unreadable>(instead).reason, Reason::status_challenge) << "sent as 200";
+  EXPECT_EQ(std::get<Unreadable>(read_one(answer(refusal))).reason, Reason::parse_not_a_feed);
+}
+
+TEST(Reading, DoesNotParseAgainWhatCouldNotBeRead) {
+  const auto first = std::get<Unreadable>(read_one(answer("<html>no feed</html>")));
+  FeedState state;
+  state.refused_hash = first.print.body_hash;
+  state.refused_reason = "parse.limit";  // not what parsing it would say
+  state.refused_by = FEEDMILL_VERSION;
+  const auto again = std::get<Unreadable>(read_one(answer("<html>no feed</html>"), state));
+  EXPECT_EQ(again.reason, Reason::parse_limit);
+  EXPECT_EQ(std::get<Unreadable>(read_one(answer("<html>other</html>"), state)).reason, Reason::parse_not_a_feed);
+  state.refused_by = "0.0.1";
+  EXPECT_EQ(std::get<Unreadable>(read_one(answer("<html>no feed</html>"), state)).reason, Reason::parse_not_a_feed)
+      << "another version tries again";
+}
+
+TEST(Reading, SaysWhenTheCodingIsToBlame) {
+  struct Case {
+    const char* name;
+    std::vector<Header> headers;
+    std::string body;
+    bool bad_coding;
+  };
+  for (const Case& c : {Case{"broken", {gzipped}, feed_text, true}, Case{"undeclared", {}, gzip(feed_text), true},
+                        Case{"cut off", {gzipped}, gzip(feed_text).substr(0, 60), true},
+                        Case{"never asked for", {{"content-encoding", "compress"}}, feed_text, true},
+                        Case{"no feed", {}, "<html></html>", false}}) {
+    EXPECT_EQ(std::get<Unreadable>(read_one(answer(c.body, c.headers))).bad_coding, c.bad_coding) << c.name;
+  }
+}
+
+// HTTP R5, R9
+TEST(Reading, TellsWhoseDocumentItSaysItIs) {
+  const std::string text =
+      "<?xml version=\"1.0\"?><rss version=\"2.0\" xmlns:atom=\"http://www.w3.org/2005/Atom\" "
+      "xmlns:itunes=\"http://www.itunes.com/dtds/podcast-1.0.dtd\"><channel><title>T</title>"
+      "<atom:link rel=\"self\" href=\"https://Example.org:443/self.xml\"/>"
+      "<atom:link rel=\"previous\" href=\"https://example.org/prev.xml\"/>"
+      "<itunes:new-feed-url>https://new.example.org/feed.xml</itunes:new-feed-url></channel></rss>";
+  const auto document = std::get<Document>(read_one(answer(text)));
+  EXPECT_EQ(document.self, "https://example.org/self.xml") << "in the spelling that feeds have";
+  EXPECT_EQ(document.prev, "https://example.org/prev.xml");
+  EXPECT_EQ(document.new_location, "https://new.example.org/feed.xml");
+  EXPECT_EQ(std::get<Document>(read_one(answer(feed_text))).new_location, "");
+}
+
 }  // namespace
 }  // namespace feedmill

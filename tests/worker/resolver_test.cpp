@@ -219,6 +219,96 @@ TEST_F(ResolverTest, KnowsLocalhostWithoutAskingAnybody) {
   }
 }
 
+// HTTP D2
+TEST_F(ResolverTest, AsksNoMoreNamesAtOnceThanItMay) {
+  ResolverOptions narrow = options();
+  narrow.max_outstanding = 5;
+  narrow.timeout = std::chrono::seconds(60);
+  Resolver resolver(context.get_executor(), narrow);
+  names.serve_rest([](const std::string&) { return DnsAnswer{.silent = true}; });
+  std::size_t answered = 0;
+  const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+  for (int i = 0; i < 50; ++i) {
+    asio::co_spawn(context, resolver.resolve("h" + std::to_string(i) + ".net", soon),
+                   [&](std::exception_ptr, const Answer& answer) {
+                     EXPECT_FALSE(answer);
+                     ++answered;
+                   });
+  }
+  context.restart();
+  while (answered < 50) context.run_one();
+  EXPECT_EQ(resolver.queries(), 5u);
+}
+
+// SECURITY T4
+TEST_F(ResolverTest, SurvivesAFloodOfNamesThatDoNotExist) {
+  ResolverOptions small = options();
+  small.max_names = 100;
+  Resolver resolver(context.get_executor(), small);
+  std::size_t answered = 0;
+  for (int i = 0; i < 5000; ++i) {
+    asio::co_spawn(context, resolver.resolve("h" + std::to_string(i) + ".example", in_a_minute()),
+                   [&](std::exception_ptr, const Answer& answer) { answered += answer ? 0 : 1; });
+  }
+  context.restart();
+  while (answered < 5000) context.run_one();
+  names.serve("good.example", DnsAnswer{.addresses = {"192.0.2.1"}});
+  EXPECT_EQ(found(resolver, "good.example").size(), 1u);
+}
+
+// SECURITY T4: whatever a name server sends, there is an answer, and it is none of the sender's making.
+TEST_F(ResolverTest, TakesNoWrongAnswers) {
+  const std::string flags("\x81\x80", 2), one("\0\1", 2), none("\0\0", 2);
+  const std::string question = std::string("\3bad\7example\0", 13) + one + one;
+  const std::string pointer("\xc0\x0c", 2);
+  const auto record = [&](const std::string& owner, char type, const std::string& data) {
+    return owner + std::string("\0", 1) + type + one + std::string("\0\0\1\0\0", 5) + static_cast<char>(data.size()) +
+           data;
+  };
+  const std::string address("\xc0\0\2\1", 4);  // 192.0.2.1
+  const std::vector<std::pair<const char*, std::string>> wrong = {
+      {"nothing but an id", "\x81"},
+      {"header cut", flags + one},
+      {"no question", flags + none + one + none + none + record(pointer, 1, address)},
+      {"another question", flags + one + one + none + none + std::string("\4evil\7example\0", 14) + one + one +
+                               record(pointer, 1, address)},
+      {"more answers said than sent", flags + one + std::string("\xff\xff", 2) + none + none + question},
+      {"a name that points to itself", flags + one + one + none + none + question +
+                                           record(std::string("\xc0", 1) + static_cast<char>(12 + 17), 1, address)},
+      {"a name that points nowhere", flags + one + one + none + none + question + record("\xff\xff", 1, address)},
+      {"an address too short", flags + one + one + none + none + question + record(pointer, 1, "\xc0")},
+      {"an address too long", flags + one + one + none + none + question + record(pointer, 1, address + address)},
+      {"an alias of itself", flags + one + one + none + none + question + record(pointer, 5, pointer)},
+      {"another's address",
+       flags + one + one + none + none + question + record(std::string("\4evil\7example\0", 14), 1, address)},
+      {"a query", std::string("\x01\x00", 2) + one + none + none + none + question},
+      {"garbage", std::string(3000, '\xa5')},
+      {"truncated", std::string("\x83\x80", 2) + one + none + none + none + question},
+      {"refused", std::string("\x81\x85", 2) + one + none + none + none + question},
+      {"format error", std::string("\x81\x81", 2) + one + none + none + none + question}};
+  for (const auto& [name, raw] : wrong) {
+    Resolver resolver(context.get_executor(), options());
+    names.serve("bad.example", DnsAnswer{.raw = raw});
+    const Answer answer = ask(resolver, "bad.example");
+    if (std::string(name) == "an address too long" && answer) continue;  // c-ares takes the first four bytes
+    EXPECT_FALSE(answer) << name << ": " << answer->front();
+    const Reason why = answer ? Reason::none : answer.error().reason;
+    EXPECT_TRUE(to_string(why).starts_with("dns.")) << name;
+  }
+}
+
+// HTTP D5: a name with more addresses than anybody needs. (Without EDNS, 512 bytes hold 29 of IPv4.)
+TEST_F(ResolverTest, TakesManyAddressesInTurns) {
+  Resolver resolver(context.get_executor(), options());
+  DnsAnswer many;
+  for (int i = 1; i <= 28; ++i) many.addresses.push_back("192.0.2." + std::to_string(i));
+  for (int i = 1; i <= 15; ++i) many.addresses.push_back("2001:db8::" + std::to_string(i));
+  names.serve("many.example", many);
+  const Addresses addresses = found(resolver, "many.example");
+  ASSERT_EQ(addresses.size(), 32u);
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(addresses[i].find(':') != std::string::npos, i % 2 == 0) << i;
+}
+
 TEST(IsAddress, NeedsNoResolving) {
   EXPECT_TRUE(is_address("127.0.0.1"));
   EXPECT_TRUE(is_address("[::1]"));
@@ -295,6 +385,38 @@ TEST_F(FetchByNameTest, NamesWhatTheNameServersSay) {
   EXPECT_EQ(reason(by, url("broken.example")), Reason::dns_failed);
   names.serve("dead.example", DnsAnswer{.silent = true});
   EXPECT_EQ(reason(by, url("dead.example")), Reason::dns_timeout);
+}
+
+// SECURITY T4, HTTP D4: names that nobody answers for, each of its own domain so that no circuit helps, beside good
+// ones.
+TEST_F(FetchByNameTest, FetchesBesideAThousandTarpits) {
+  FetchOptions wanted;
+  wanted.resolver = options();
+  wanted.resolver.timeout = std::chrono::milliseconds(500);
+  wanted.resolver.tries = 2;  // datagrams may get lost on a busy machine
+  wanted.egress = *EgressPolicy::parse(std::vector<std::string>{"127.0.0.0/8:1024-65535"}, {}, {});
+  wanted.max_connections = 2100;
+  Fetcher by(context.get_executor(), wanted);
+  server.serve("/feed", test::Response{.body = "x", .end = test::Response::End::close});
+  names.serve_rest([](const std::string& name) {
+    return name.starts_with("good") ? DnsAnswer{.addresses = {"127.0.0.1"}} : DnsAnswer{.silent = true};
+  });
+  constexpr std::size_t each = 1000;
+  std::size_t good = 0, dead = 0, other = 0;
+  for (std::size_t i = 0; i < each; ++i) {
+    for (const std::string kind : {"tar", "good"}) {
+      const std::string address = url(kind + std::to_string(i) + ".com");
+      asio::co_spawn(context, by.fetch(FetchRequest{.feed_url = address, .url = address, .validators = {}}),
+                     [&](std::exception_ptr, const FetchResult& result) {
+                       const auto* error = std::get_if<FetchError>(&result);
+                       ++(error == nullptr ? good : error->reason == Reason::dns_timeout ? dead : other);
+                     });
+    }
+  }
+  context.restart();
+  while (good + dead + other < 2 * each) context.run_one();
+  EXPECT_EQ(good, each);
+  EXPECT_EQ(dead, each);
 }
 
 // SECURITY T3: the answer flips with every query, and none of the connections goes astray.

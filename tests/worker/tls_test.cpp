@@ -1,4 +1,5 @@
 // Fetching over TLS: whom it trusts, what it refuses, what it resumes.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -93,6 +94,86 @@ TEST_F(TlsTest, SpeaksNoOldProtocol) {
     SSL_CTX_set_max_proto_version(tls, TLS1_1_VERSION);
   });
   EXPECT_EQ(reason(by, old->url("a.example", "/feed")), Reason::tls_handshake);
+}
+
+// SECURITY T12: no row needs a switch, and none has one.
+TEST_F(TlsTest, RefusesWhateverIsWrong) {
+  struct Row {
+    const char* what;
+    CertificateWish wish;
+    std::function<void(SSL_CTX*)> configure;
+    Reason expected;
+  };
+  const std::vector<std::string> right = {"DNS:a.example"};
+  const auto only = [](int version) {
+    return [version](SSL_CTX* tls) {
+      SSL_CTX_set_min_proto_version(tls, version);
+      SSL_CTX_set_max_proto_version(tls, version);
+    };
+  };
+  const std::vector<Row> rows = {
+      {"expired", {.names = right, .valid_from_days = -9, .valid_until_days = -1}, {}, Reason::tls_verify},
+      {"not yet valid", {.names = right, .valid_from_days = 2}, {}, Reason::tls_verify},
+      {"another host", {.names = {"DNS:b.example"}}, {}, Reason::tls_verify},
+      {"a parent", {.names = {"DNS:example"}}, {}, Reason::tls_verify},
+      {"a wildcard one level too high", {.names = {"DNS:*"}}, {}, Reason::tls_verify},
+      {"a wildcard one level too low", {.names = {"DNS:*.a.example"}}, {}, Reason::tls_verify},
+      {"an address instead of the name", {.names = {"IP:127.0.0.1"}}, {}, Reason::tls_verify},
+      {"no name at all", {}, {}, Reason::tls_verify},
+      {"signed by itself", {.names = right, .self_signed = true}, {}, Reason::tls_verify},
+      {"for clients only", {.names = right, .usage = "clientAuth"}, {}, Reason::tls_verify},
+      {"a key of 1024 bits", {.names = right, .rsa_bits = 1024}, {}, Reason::tls_verify},
+      {"a key of 512 bits", {.names = right, .rsa_bits = 512}, {}, Reason::tls_handshake},
+      {"signed with SHA-1", {.names = right, .digest = "SHA1"}, {}, Reason::tls_verify},
+      {"a huge chain", {.names = right, .chain_bytes = 300'000}, {}, Reason::tls_handshake},
+      {"TLS 1.0", {.names = right}, only(TLS1_VERSION), Reason::tls_handshake},
+      {"TLS 1.1", {.names = right}, only(TLS1_1_VERSION), Reason::tls_handshake},
+      {"anonymous",
+       {.names = right},
+       [&](SSL_CTX* tls) {
+         only(TLS1_2_VERSION)(tls);
+         SSL_CTX_set_cipher_list(tls, "aNULL:@SECLEVEL=0");
+       },
+       Reason::tls_handshake},
+      {"no encryption",
+       {.names = right},
+       [&](SSL_CTX* tls) {
+         only(TLS1_2_VERSION)(tls);
+         SSL_CTX_set_cipher_list(tls, "eNULL:@SECLEVEL=0");
+       },
+       Reason::tls_handshake},
+      {"wants a certificate of ours",
+       {.names = right},
+       [&](SSL_CTX* tls) {
+         only(TLS1_2_VERSION)(tls);
+         SSL_CTX_set_verify(tls, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+       },
+       Reason::tls_handshake},
+  };
+  Fetcher by(context.get_executor(), options());
+  for (const Row& row : rows) {
+    const auto server = serve(row.wish, row.configure);
+    EXPECT_EQ(reason(by, server->url("a.example", "/feed")), row.expected) << row.what;
+    EXPECT_TRUE(server->requests().empty()) << row.what;
+  }
+  const test::Authority stranger;
+  HttpServer unknown(stranger.issue({.names = right}));
+  EXPECT_EQ(reason(by, unknown.url("a.example", "/feed")), Reason::tls_verify);
+  FetchOptions without = options();
+  without.ca_bundle = "/nonexistent";
+  Fetcher trusting_nobody(context.get_executor(), without);
+  const auto good = serve({.names = right});
+  EXPECT_EQ(reason(trusting_nobody, good->url("a.example", "/feed")), Reason::tls_handshake);
+  EXPECT_EQ(answer(by, good->url("a.example", "/feed")).body, "x");  // the control
+}
+
+// HTTP X1
+TEST_F(TlsTest, FiftyFeedsOfAHostNeedOneConnection) {
+  HttpServer server(authority.issue({.names = {"DNS:a.example"}}));
+  server.serve_rest([](const test::ServedRequest&) { return Response{.body = "x"}; });
+  Fetcher by(context.get_executor(), options());
+  for (int i = 0; i < 50; ++i) answer(by, server.url("a.example", "/feed/" + std::to_string(i)));
+  EXPECT_EQ(server.connections(), 1u);
 }
 
 // HTTP R3

@@ -149,5 +149,18 @@ TEST(HostOf, IsTheNameOnly) {
   EXPECT_EQ(origin_of("http://example.org:8080/x"), (Origin{"http", "example.org", 8080}));
 }
 
+TEST(CanonicalFeedUrl, RefusesEncodedControlCharactersInHosts) {
+  EXPECT_FALSE(canonical_feed_url("http://a.%7f.example/"));
+  EXPECT_FALSE(canonical_feed_url("http://a%0ab.example/"));
+}
+
+// SECURITY E3: one spelling, whichever script its digits are of.
+TEST(CanonicalFeedUrl, ReadsAddressesInOtherDigits) {
+  const auto url = canonical_feed_url("http://\xe2\x82\x82/");  // subscript two
+  ASSERT_TRUE(url);
+  EXPECT_EQ(*url, "http://0.0.0.2/");
+  EXPECT_EQ(*canonical_feed_url(*url), *url);
+}
+
 }  // namespace
 }  // namespace feedmill

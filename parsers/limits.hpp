@@ -1,0 +1,21 @@
+// The caps of SECURITY §3 on one entry: bytes, or how many. Values over them are cut or dropped and named in
+// Entry::truncated.
+#pragma once
+
+#include <cstddef>
+
+namespace feedmill::limits {
+
+inline constexpr std::size_t guid = std::size_t{1} << 10;  ///< longer ones are hashed
+inline constexpr std::size_t url = 2048;                   ///< longer ones are dropped
+inline constexpr std::size_t title = std::size_t{8} << 10;
+inline constexpr std::size_t author = std::size_t{1} << 10;
+inline constexpr std::size_t category = 256;
+inline constexpr std::size_t word = 128;  ///< a media type, a language
+inline constexpr std::size_t categories = 64, enclosures = 32, links = 32, people = 64;
+inline constexpr std::size_t summary = std::size_t{64} << 10;
+inline constexpr std::size_t content = std::size_t{1} << 20;
+inline constexpr std::size_t json = std::size_t{256} << 10;  ///< of one field that holds JSON
+inline constexpr std::size_t entry = std::size_t{2} << 20;   ///< all fields together
+
+}  // namespace feedmill::limits

@@ -1,0 +1,119 @@
+-- What all workers know of a host (HTTP §6), or of a group of hosts that share a gate (H7): the hash state:host:<host>,
+-- which goes by itself when it says nothing more.
+--   s:<claim>                              a slot: end of its lease (H2)
+--   last_start, tail                       when a request last started; the last time that was reserved (H1)
+--   refused_by, refused_at, refused_until  the last refusal while the host is open: whose, when, its Retry-After (H3)
+--   closed, not_before, refusals, cause    the back-off that holds for the whole host, and why (H4)
+--   probe                                  the claim that tries whether the host serves again (H5)
+--   slow, calm                             spacing is multiplied by it; successes since it was (H5)
+--   served_at                              when it last answered 200, to the day (§4, row 403)
+--   identity_until, http1_until            it fails at content codings, at HTTP/2 (§4, P20)
+local minute_ms, day_ms = 60000, 24 * 3600 * 1000
+
+local function read_host(name, now)
+  local gate = {key = host_key(name), in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0,
+                refusals = 0, slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0}
+  local fields = redis.pcall('HGETALL', gate.key)
+  if fields.err then  -- no hash: it is of the moment only, and must not stop the claims
+    redis.call('DEL', gate.key)
+    fields = {}
+  end
+  for i = 1, #fields, 2 do
+    local name, value = fields[i], fields[i + 1]
+    if string.sub(name, 1, 2) ~= 's:' then
+      gate[name] = tonumber(value) or value
+    elseif tonumber(value) > now then
+      gate.in_flight, gate.slots_end = gate.in_flight + 1, math.max(gate.slots_end, tonumber(value))
+    else
+      redis.call('HDEL', gate.key, name)
+    end
+  end
+  return gate
+end
+
+-- Keeps the hash for as long as it says something, and a minute longer.
+local function keep_host(gate, now)
+  local last = math.max(now, gate.slots_end, gate.tail, gate.not_before, gate.refused_at + 10 * minute_ms,
+                        gate.served_at + 7 * day_ms, gate.identity_until, gate.http1_until)
+  if gate.refusals > 0 then last = math.max(last, now + day_ms, gate.not_before + day_ms) end
+  redis.call('PEXPIRE', gate.key, text(last - now + minute_ms))
+end
+
+-- Why no request may start now, nil when one may (H1, H4, H5).
+local function why_not(gate, now, concurrency, spacing)
+  if now < gate.not_before or (gate.closed and gate.in_flight > 0) then return 'host_backoff' end
+  if gate.in_flight >= concurrency or now < gate.last_start + spacing * gate.slow then return 'host_spacing' end
+end
+
+-- Takes a slot until `lease_end`. Of a closed host's requests the one that may start is the probe.
+local function take_slot(gate, claim, now, lease_end)
+  gate.last_start, gate.in_flight = now, gate.in_flight + 1
+  redis.call('HSET', gate.key, 'last_start', text(now), 's:' .. claim, text(lease_end))
+  if gate.closed then redis.call('HSET', gate.key, 'probe', claim) end
+  gate.slots_end = math.max(gate.slots_end, lease_end)
+  keep_host(gate, now)
+end
+
+-- Gives back what a claim holds: at the host that is asked first, and at those it was led to.
+local function free_slots(claim, first_url, more_hosts)
+  redis.pcall('HDEL', host_key((gate_of(first_url))), 's:' .. claim)
+  for host in string.gmatch(more_hosts or '', '%S+') do
+    redis.pcall('HDEL', host_key((gate_of_host(host))), 's:' .. claim)
+  end
+end
+
+-- Notes how a host answered. `is`: 'served', 'refused' or '' (it says nothing); `marks`: d = a document, i = needs
+-- identity, 1 = needs HTTP/1.1; `retry_at`: its Retry-After, 0 = none. Returns 'closed' or 'opened' when that changed.
+local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
+  local set, unset, event = {}, {}, ''
+  local function put(name, value)
+    gate[name] = value
+    set[#set + 1] = name
+    set[#set + 1] = type(value) == 'number' and text(value) or value
+  end
+  local function drop(...)
+    for _, name in ipairs({...}) do unset[#unset + 1] = name end
+  end
+  local function close(until_when)
+    put('refusals', gate.refusals + 1)
+    put('cause', cause)
+    local back = math.min(day_ms, 15 * minute_ms * 2 ^ math.min(gate.refusals - 1, 10))
+    put('not_before', until_when > now and until_when or now + back)
+    drop('probe', 'refused_by', 'refused_at', 'refused_until')
+  end
+  if string.find(marks, 'd', 1, true) and now - gate.served_at > day_ms then put('served_at', now) end
+  if string.find(marks, 'i', 1, true) then put('identity_until', now + 7 * day_ms) end
+  if string.find(marks, '1', 1, true) then put('http1_until', now + 7 * day_ms) end
+  local probed = gate.closed and gate.probe == claim
+  if is == 'refused' then
+    if probed then
+      close(retry_at)
+    elseif gate.closed then  -- asked before it closed
+      if retry_at > gate.not_before then put('not_before', retry_at) end
+    elseif gate.refused_by and gate.refused_by ~= url and now - gate.refused_at <= 10 * minute_ms then
+      close(math.max(retry_at, gate.refused_until or 0))
+      put('closed', 1)
+      event = 'closed'
+    else
+      put('refused_by', url)
+      put('refused_at', now)
+      put('refused_until', retry_at)
+    end
+  elseif is == 'served' and probed then
+    put('slow', math.min(gate.slow * 2, 64))
+    drop('closed', 'probe', 'not_before', 'calm')
+    event = 'opened'
+  elseif is == 'served' and not gate.closed and gate.slow > 1 then
+    if gate.calm < 9 then
+      put('calm', gate.calm + 1)
+    else
+      put('slow', gate.slow / 2)
+      drop('calm')
+      if gate.slow <= 1 then drop('slow', 'refusals', 'cause') end
+    end
+  end
+  if #set > 0 then redis.call('HSET', gate.key, unpack(set)) end
+  if #unset > 0 then redis.call('HDEL', gate.key, unpack(unset)) end
+  if #set > 0 then keep_host(gate, now) end
+  return event, gate.not_before
+end

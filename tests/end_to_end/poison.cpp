@@ -1,0 +1,15 @@
+// Loaded into the program under test: it aborts when it is about to read a document that says so. A real crash, in the
+// real program, at the place where documents are taken in.
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <xxhash.h>
+
+extern "C" XXH128_hash_t XXH3_128bits(const void* data, size_t size) {
+  constexpr char marker[] = "this document kills";
+  if (memmem(data, size, marker, sizeof marker - 1) != nullptr) std::abort();
+  using Function = XXH128_hash_t (*)(const void*, size_t);
+  static const auto original = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "XXH3_128bits"));
+  return original(data, size);
+}

@@ -1,0 +1,71 @@
+// Any egress.allow, egress.deny and egress.ports, one entry a line → refused, or a policy that still never opens what
+// is no host, and judges an address the same whoever asks (SECURITY E2, E5, E6).
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/invariants.hpp"
+#include "worker/address_guard.hpp"
+
+namespace {
+
+feedmill::Egress by_socket(const feedmill::EgressPolicy& policy, const std::string& address, std::uint16_t port) {
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  v4.sin_family = AF_INET;
+  v6.sin6_family = AF_INET6;
+  if (inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1) {
+    return policy.check(reinterpret_cast<const sockaddr*>(&v4), port);
+  }
+  if (inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1) {
+    return policy.check(reinterpret_cast<const sockaddr*>(&v6), port);
+  }
+  return feedmill::Egress::blocked_address;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace feedmill;
+  // Lines that begin with '-' deny, with '=' are ports, with '?' addresses to ask about; all others allow.
+  std::vector<std::string> allow, deny, ports, asked;
+  std::string_view rest = fuzz::view(data, size);
+  while (!rest.empty() && allow.size() + deny.size() + ports.size() + asked.size() < 64) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.starts_with('-')) {
+      deny.emplace_back(line.substr(1));
+    } else if (line.starts_with('=')) {
+      ports.emplace_back(line.substr(1));
+    } else if (line.starts_with('?')) {
+      asked.emplace_back(line.substr(1));
+    } else {
+      allow.emplace_back(line);
+    }
+  }
+  for (const std::string& address : asked) destination_network(address);
+  auto policy = EgressPolicy::parse(allow, deny, ports);
+  if (!policy) {
+    fuzz::require(policy.error().starts_with("egress."));
+    return 0;
+  }
+  policy->close_own(asked);
+  for (const char* never : {"0.0.0.0", "0.1.2.3", "224.0.0.1", "239.255.255.255", "255.255.255.255", "::", "ff02::1",
+                            "::ffff:8.8.8.8", "64:ff9b::224.0.0.1"}) {
+    fuzz::require(policy->check(std::string_view(never), 80) != Egress::allowed);
+  }
+  for (const std::uint16_t bad : {std::uint16_t{22}, std::uint16_t{25}, std::uint16_t{6000}}) {
+    fuzz::require(policy->check(std::string_view("8.8.8.8"), bad) != Egress::allowed);
+  }
+  asked.insert(asked.end(), {"127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "2606:4700::1111", "64:ff9b::8.8.8.8"});
+  for (const std::string& address : asked) {
+    for (const std::uint16_t port : {std::uint16_t{80}, std::uint16_t{8080}, std::uint16_t{50000}}) {
+      const Egress verdict = policy->check(std::string_view(address), port);
+      fuzz::require(verdict == by_socket(*policy, address, port) || address.find('\0') != address.npos);
+      fuzz::require(!policy->opened_by_allow(address, port) || (verdict == Egress::allowed && !allow.empty()));
+    }
+  }
+  return 0;
+}

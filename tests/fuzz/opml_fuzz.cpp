@@ -1,0 +1,23 @@
+// Any bytes → rows with a URL and problems with a line; and what is written of them reads as the same rows.
+#include "parsers/opml.hpp"
+#include "tests/fuzz/invariants.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace feedmill;
+  const Opml opml = read_opml(fuzz::view(data, size));
+  std::vector<OpmlOutline> outlines;
+  for (const OpmlRow& row : opml.rows) {
+    fuzz::require(!row.url.empty() && row.line > 0 && row.folders.size() <= max_opml_depth);
+    fuzz::require_clean(row.url);
+    OpmlOutline outline;
+    for (const std::string& folder : row.folders) fuzz::require_clean(folder);
+    outline.attributes.emplace_back("xmlUrl", row.url);
+    for (const auto& [name, value] : row.attributes) fuzz::require_clean(value);
+    outlines.push_back(std::move(outline));
+  }
+  for (const OpmlProblem& problem : opml.problems) fuzz::require_clean(problem.detail);
+  const Opml again = read_opml(write_opml("t", "Thu, 01 Jan 2004 00:00:00 GMT", {}, outlines));
+  fuzz::require(again.rows.size() == opml.rows.size());
+  for (std::size_t i = 0; i < again.rows.size(); ++i) fuzz::require(again.rows[i].url == opml.rows[i].url);
+  return 0;
+}

@@ -1,0 +1,305 @@
+// The back-off of a host, shared by all workers (HTTP H1–H6).
+#include <set>
+
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using test::worker_a;
+using test::worker_b;
+using Is = HostAnswer::Is;
+
+class Hosts : public test::StoreTest {
+ protected:
+  static std::string feed(int number, const std::string& host = "a.org") {
+    return "https://" + host + "/" + std::to_string(number);
+  }
+  void add_many(int count, const std::string& host = "a.org") {
+    std::vector<NewFeed> feeds;
+    for (int i = 0; i < count; ++i) feeds.push_back({feed(i, host), {}, "", ""});
+    ASSERT_TRUE(store.add_feeds(feeds));
+  }
+  /// The default of a deployment but for the spacing.
+  ClaimBatch polite(const std::string& worker = worker_a, std::size_t max = 100, Milliseconds spacing = {}) {
+    return claim(worker, max, Milliseconds(90'000), {1, spacing});
+  }
+  Committed answer(const Claim& claimed, Is is, Milliseconds retry_at = {}, const std::string& host = "") {
+    Commit commit = plan(claimed, {});
+    commit.document = false;
+    commit.next_due = claimed.now + hours(4);
+    commit.host.is = is;
+    commit.host.host = host;
+    if (is == Is::refused) commit.host.cause = "rate_limited";
+    commit.host.retry_at = retry_at;
+    return send(commit);
+  }
+  Claim the_one(const ClaimBatch& batch) {
+    EXPECT_EQ(batch.claims.size(), 1U);
+    return batch.claims.empty() ? Claim() : batch.claims[0];
+  }
+  std::string host(const std::string& field, const std::string& name = "a.org") {
+    return redis({"HGET", "state:host:" + name, field});
+  }
+  Milliseconds not_before(const std::string& name = "a.org") {
+    return Milliseconds(std::stoll("0" + host("not_before", name)));
+  }
+  /// Two feeds of a.org are refused.
+  Committed close() {
+    answer(the_one(polite(worker_a, 1)), Is::refused);
+    return answer(the_one(polite(worker_a, 1)), Is::refused);
+  }
+  /// The time of its back-off is over, as far as the host knows.
+  void let_time_pass() {
+    redis({"HSET", "state:host:a.org", "not_before", "1"});
+    make_all_due();
+  }
+};
+
+// HTTP H3
+TEST_F(Hosts, OneRefusedFeedOfTwoLeavesTheOtherAlone) {
+  add_many(2);
+  const Claim first = the_one(polite(worker_a, 1));
+  EXPECT_EQ(answer(first, Is::refused, first.now + hours(2)).host, Committed::Host::unchanged);
+  const Claim second = the_one(polite(worker_a, 1));
+  EXPECT_NE(second.feed_url, first.feed_url);
+  answer(second, Is::served);
+  redis({"ZADD", "schedule", "XX", "1", first.feed_url});
+  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::refused).host, Committed::Host::unchanged)
+      << "the same feed twice is one";
+  EXPECT_EQ(host("closed"), "(nil)");
+}
+
+// HTTP H4
+TEST_F(Hosts, TwoRefusedFeedsCloseTheHostForAllOfThem) {
+  add_many(100);
+  add_many(1, "b.org");
+  add_many(1, "www.a.org");
+  const Committed closed = close();
+  EXPECT_EQ(closed.host, Committed::Host::closed);
+  EXPECT_GE(not_before(), *store.now() + minutes(14));
+  EXPECT_LE(not_before(), *store.now() + minutes(15));
+  EXPECT_EQ(closed.host_until, not_before());
+  EXPECT_EQ(host("cause"), "rate_limited");
+
+  std::set<std::string> claimed;
+  for (const std::string& worker : {worker_a, worker_b}) {
+    const ClaimBatch batch = polite(worker);
+    for (const Claim& one : batch.claims) claimed.insert(one.feed_url);
+    for (const auto& deferred : batch.deferred) {
+      EXPECT_EQ(deferred.code, "host_backoff");
+      EXPECT_GE(deferred.due, not_before());
+    }
+  }
+  EXPECT_EQ(claimed, (std::set<std::string>{"https://b.org/0", "https://www.a.org/0"})) << "never wider than the host";
+  EXPECT_EQ(redis({"ZCOUNT", "schedule", "-inf", std::to_string(not_before().count() - 1)}), "2") << "those two";
+}
+
+TEST_F(Hosts, ClosedItTellsEachFeedWhy) {
+  add_many(3);
+  close();
+  polite();
+  const auto record = store.feed_records(std::vector{feed(2)});
+  EXPECT_EQ((*record)[0]->state.won, "host_backoff");
+  const auto why = boost::json::parse((*record)[0]->state.why);
+  EXPECT_EQ(why.at(0).at("code").as_string(), "host_backoff");
+  EXPECT_EQ(why.at(0).at("from").as_string(), "a.org");
+  EXPECT_GE(why.at(0).at("s").as_int64(), 14 * 60);
+}
+
+TEST_F(Hosts, TheLatestRetryAfterCounts) {
+  add_many(3);
+  const Claim first = the_one(polite(worker_a, 1));
+  answer(first, Is::refused, first.now + hours(2));
+  const Claim second = the_one(polite(worker_a, 1));
+  answer(second, Is::refused, second.now + hours(1));
+  EXPECT_EQ(not_before(), first.now + hours(2));
+}
+
+TEST_F(Hosts, RefusalsFarApartDoNotAddUp) {
+  add_many(2);
+  answer(the_one(polite(worker_a, 1)), Is::refused);
+  const auto long_ago = *store.now() - minutes(11);
+  redis({"HSET", "state:host:a.org", "refused_at", std::to_string(long_ago.count())});
+  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::refused).host, Committed::Host::unchanged);
+}
+
+TEST_F(Hosts, ARequestFromBeforeNeitherOpensNorCounts) {
+  add_many(4);
+  const ClaimBatch batch = claim(worker_a, 4);
+  ASSERT_EQ(batch.claims.size(), 4U);
+  answer(batch.claims[0], Is::refused);
+  EXPECT_EQ(answer(batch.claims[1], Is::refused).host, Committed::Host::closed);
+  const Milliseconds until = not_before();
+  EXPECT_EQ(answer(batch.claims[2], Is::served).host, Committed::Host::unchanged);
+  EXPECT_EQ(not_before(), until);
+  answer(batch.claims[3], Is::refused, batch.now + hours(3));
+  EXPECT_EQ(not_before(), batch.now + hours(3)) << "but what it asks for is heard";
+  EXPECT_EQ(host("refusals"), "1");
+}
+
+// HTTP H5
+TEST_F(Hosts, OneFeedProbesAndARefusalDoublesTheWait) {
+  add_many(20);
+  close();
+  for (const int quarters : {2, 4, 8, 16, 32, 64, 96, 96}) {
+    let_time_pass();
+    const Claim probe = the_one(claim(worker_a, 20));  // whatever the concurrency
+    EXPECT_TRUE(claim(worker_b, 20).claims.empty()) << "one probes";
+    answer(probe, Is::refused);
+    EXPECT_GE(not_before(), *store.now() + minutes(15) * quarters - minutes(1)) << quarters;
+    EXPECT_LE(not_before(), *store.now() + minutes(15) * quarters) << quarters;
+  }
+}
+
+TEST_F(Hosts, AProbeThatSaysNothingIsFollowedByAnother) {
+  add_many(4);
+  close();
+  let_time_pass();
+  answer(the_one(polite(worker_a, 1)), Is::silent);
+  EXPECT_EQ(host("closed"), "1");
+  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::served).host, Committed::Host::opened);
+}
+
+TEST_F(Hosts, ADeadWorkersProbeIsFollowedByAnother) {
+  add_many(4);
+  close();
+  let_time_pass();
+  ASSERT_EQ(claim(worker_a, 4, Milliseconds(1)).claims.size(), 1U);
+  ClaimBatch batch;
+  while (batch.claims.empty()) {
+    make_all_due();
+    batch = polite(worker_b);
+  }
+  EXPECT_EQ(answer(the_one(batch), Is::served).host, Committed::Host::opened);
+}
+
+TEST_F(Hosts, OpenAgainItIsAskedAtTwiceTheSpacingForTenSuccesses) {
+  add_many(40);
+  close();
+  let_time_pass();
+  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::served).host, Committed::Host::opened);
+  EXPECT_EQ(host("slow"), "2");
+  EXPECT_EQ(host("not_before"), "(nil)");
+  const auto started_ago = [&](Milliseconds ago) {
+    redis({"HSET", "state:host:a.org", "last_start", std::to_string((*store.now() - ago).count())});
+    make_all_due();
+  };
+  constexpr Milliseconds hour = hours(1);
+  for (int i = 0; i < 10; ++i) {
+    started_ago(hour * 3 / 2);
+    EXPECT_TRUE(polite(worker_a, 100, hour).claims.empty()) << i << ": an hour and a half is too soon";
+    started_ago(hour * 2);
+    answer(the_one(polite(worker_a, 1, hour)), Is::served);
+  }
+  EXPECT_EQ(host("slow"), "(nil)");
+  EXPECT_EQ(host("refusals"), "(nil)");
+  started_ago(hour);
+  EXPECT_EQ(polite(worker_a, 1, hour).claims.size(), 1U);
+}
+
+TEST_F(Hosts, RefusedAgainSoonAfterItWaitsLongerAndIsSlowerStill) {
+  add_many(10);
+  close();
+  let_time_pass();
+  answer(the_one(polite(worker_a, 1)), Is::served);
+  let_time_pass();
+  close();
+  EXPECT_EQ(host("refusals"), "2");
+  EXPECT_GE(not_before(), *store.now() + minutes(29));
+  let_time_pass();
+  answer(the_one(polite(worker_a, 1)), Is::served);
+  EXPECT_EQ(host("slow"), "4");
+}
+
+TEST_F(Hosts, SpreadsWhoWaitsBehindTheBackOff) {
+  add_many(400);
+  close();
+  make_all_due();
+  while (!claim(worker_a, 1, Milliseconds(90'000), {1, Milliseconds(1000)}).exhausted) {
+  }
+  const auto end = (not_before() + minutes(5)).count();
+  EXPECT_LE(std::stoi(redis({"ZCOUNT", "schedule", std::to_string(not_before().count()), std::to_string(end)})), 301);
+}
+
+// §4, row 403
+TEST_F(Hosts, RemembersForAWeekThatItServed) {
+  add_many(2);
+  const Claim first = the_one(polite(worker_a, 1));
+  EXPECT_EQ(first.host_served_at.count(), 0);
+  Commit commit = plan(first, {});
+  commit.host = {Is::served, "", "", {}, true, true, true};
+  send(commit);
+  const Claim second = the_one(polite(worker_a, 1));
+  EXPECT_GE(second.host_served_at, first.now);
+  EXPECT_TRUE(second.host_identity);
+  EXPECT_TRUE(second.host_http1);
+  const std::int64_t ttl = std::stoll(redis({"PTTL", "state:host:a.org"}));
+  EXPECT_GT(ttl, Milliseconds(hours(24 * 7) - minutes(1)).count());
+  EXPECT_LT(ttl, Milliseconds(hours(24 * 7) + minutes(5)).count());
+}
+
+TEST_F(Hosts, LeavesNothingBehindOfAHostThatOnlyFailed) {
+  add_many(1);
+  answer(the_one(polite(worker_a, 1)), Is::silent);
+  EXPECT_LT(std::stoll(redis({"PTTL", "state:host:a.org"})), Milliseconds(minutes(3)).count());
+}
+
+// HTTP H6
+TEST_F(Hosts, ARedirectTakesASlotWhereItLeads) {
+  add_many(1);
+  add_many(2, "b.org");
+  const ClaimBatch batch = polite();
+  ASSERT_EQ(batch.claims.size(), 2U);
+  const Claim &led = batch.claims[0].feed_url == feed(0) ? batch.claims[0] : batch.claims[1],
+              &there = batch.claims[0].feed_url == feed(0) ? batch.claims[1] : batch.claims[0];
+  const HostLimits limits{1, Milliseconds(0)};
+  EXPECT_GT((*store.take_slot(led, "b.org", limits))->count(), 0) << "b.org is busy";
+  answer(there, Is::served);
+  EXPECT_EQ((*store.take_slot(led, "b.org", limits))->count(), 0);
+  EXPECT_EQ((*store.take_slot(led, "b.org", limits))->count(), 0) << "it has it already";
+  make_all_due();
+  EXPECT_TRUE(polite(worker_b).claims.empty()) << "the slot is taken";
+  answer(led, Is::served, {}, "b.org");
+  make_all_due();
+  EXPECT_EQ(polite(worker_b).claims.size(), 2U) << "it ends with the commit";
+  EXPECT_FALSE(store.take_slot(led, "b.org", limits)->has_value()) << "the claim is over";
+}
+
+TEST_F(Hosts, ASlotElsewhereEndsWithTheReleaseToo) {
+  add_many(1);
+  add_many(1, "b.org");
+  const ClaimBatch batch = claim(worker_a, 1);
+  const std::string other = batch.claims[0].feed_url == feed(0) ? "b.org" : "a.org";
+  ASSERT_EQ((*store.take_slot(batch.claims[0], other, {1, Milliseconds(0)}))->count(), 0);
+  EXPECT_EQ(redis({"HEXISTS", "state:host:" + other, "s:" + batch.claims[0].id}), "1");
+  ASSERT_TRUE(store.release(batch.claims));
+  EXPECT_EQ(redis({"HEXISTS", "state:host:" + other, "s:" + batch.claims[0].id}), "0");
+}
+
+TEST_F(Hosts, ARedirectMayNotGoToAHostThatIsClosed) {
+  add_many(4);
+  add_many(1, "b.org");
+  close();
+  const Claim led = the_one(polite(worker_a, 1));
+  ASSERT_EQ(led.feed_url, feed(0, "b.org"));
+  EXPECT_GT(**store.take_slot(led, "a.org", {64, Milliseconds(0)}), minutes(14));
+  answer(led, Is::refused, {}, "a.org");
+  EXPECT_EQ(host("closed", "b.org"), "(nil)") << "who answered is who is meant";
+}
+
+// HTTP N4
+TEST_F(Hosts, PullsBackDueTimesThatLieBehindAStepOfTheClock) {
+  add_many(1);
+  const auto year = std::to_string((*store.now() + hours(24 * 365)).count());
+  redis({"ZADD", "schedule", "XX", year, feed(0)});
+  EXPECT_TRUE(polite().claims.empty());
+  const Milliseconds due(std::stoll(redis({"ZSCORE", "schedule", feed(0)})));
+  EXPECT_LE(due, *store.now() + hours(24));
+  EXPECT_GE(due, *store.now() + hours(23));
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,181 @@
+// Feeds that workers die of (SECURITY Q1–Q3).
+#include <algorithm>
+
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill {
+namespace {
+
+using std::chrono::hours;
+using test::feed_url;
+using test::worker_a;
+using test::worker_b;
+
+class Quarantine : public test::StoreTest {
+ protected:
+  std::string state(const std::string& field, const std::string& url = feed_url) {
+    return redis({"HGET", "state:feed:" + url, field});
+  }
+  /// Claims all that can be claimed and dies of it. Each death is another worker's.
+  ClaimBatch die(std::size_t max = 1000) {
+    const ClaimBatch batch = claim(next_worker(), max, Milliseconds(1));
+    Milliseconds last = batch.now;
+    while (last <= batch.now + Milliseconds(1)) last = *store.now();  // until the leases have ended
+    return batch;
+  }
+  std::string next_worker() {
+    const std::string digits = std::to_string(++workers);
+    return std::string(32 - digits.size(), '0') + digits;
+  }
+  bool contains(const ClaimBatch& batch, const std::string& url) {
+    return std::any_of(batch.claims.begin(), batch.claims.end(), [&](const Claim& one) { return one.feed_url == url; });
+  }
+  /// Workers one after the other, each of which dies as soon as it has `poison` among its feeds and serves the others.
+  /// What was quarantined in the end.
+  std::string quarantined_by(const std::string& poison) {
+    const HostLimits any{1'000'000, Milliseconds(0)};
+    for (int pass = 0; pass < 10; ++pass) {
+      const std::string worker = next_worker();
+      make_all_due();  // whatever a dead one held: its leases are over
+      for (;;) {
+        const ClaimBatch batch = claim(worker, 100, Milliseconds(90'000), any);
+        if (!batch.quarantined.empty()) return batch.quarantined[0].feed_url;
+        if (contains(batch, poison)) break;
+        for (const Claim& one : batch.claims) send(plan(one, {}));
+        if (batch.claims.empty()) make_all_due();
+      }
+    }
+    return "";
+  }
+
+  int workers = 0;
+};
+
+TEST_F(Quarantine, AStrikeIsClearedByCommitAndByRelease) {
+  add();
+  const Claim claimed = claim_one();
+  EXPECT_EQ(claimed.state.strikes, 1U);
+  EXPECT_EQ(state("strikes"), "1");
+  send(plan(claimed, {}));
+  EXPECT_EQ(state("strikes"), "(nil)");
+  EXPECT_EQ(*store.release(std::vector{claim_one()}), 1U);
+  EXPECT_EQ(state("strikes"), "(nil)");
+  EXPECT_FALSE(claim_one().alone);
+}
+
+TEST_F(Quarantine, FeedsWithAStrikeAreHandedOutOneAtATimeToAWorker) {
+  for (int i = 0; i < 20; ++i) add("https://a.org/" + std::to_string(i));
+  EXPECT_EQ(die().claims.size(), 20U);
+  add("https://fresh.org/");
+  const ClaimBatch batch = claim(worker_a, 100);
+  ASSERT_EQ(batch.claims.size(), 2U);
+  EXPECT_TRUE(contains(batch, "https://fresh.org/")) << "others go on beside it";
+  const Claim& lonely = batch.claims[0].alone ? batch.claims[0] : batch.claims[1];
+  EXPECT_TRUE(lonely.alone);
+  EXPECT_EQ(batch.deferred.size(), 19U);
+  EXPECT_EQ(batch.deferred[0].code, "quarantine");
+  make_all_due();
+  redis({"ZADD", "schedule", "XX", std::to_string((batch.now + hours(1)).count()), lonely.feed_url});
+  for (const Claim& one : claim(worker_a, 100).claims) EXPECT_FALSE(one.alone) << "one at a time";
+  EXPECT_EQ(claim(worker_b, 100).claims.size(), 0U) << "they were put off a moment";
+  make_all_due();
+  redis({"ZADD", "schedule", "XX", std::to_string((batch.now + hours(1)).count()), lonely.feed_url});
+  EXPECT_EQ(claim(worker_b, 100).claims.size(), 1U) << "another worker has one of its own";
+  send(plan(lonely, {}));
+  make_all_due();
+  EXPECT_EQ(claim(worker_a, 1).claims.size(), 1U);
+}
+
+TEST_F(Quarantine, ARepeatedClaimSaysAgainThatItIsAlone) {
+  add();
+  die();
+  EXPECT_TRUE(claim().claims.at(0).alone);
+  --requests;
+  EXPECT_TRUE(claim().claims.at(0).alone);
+  EXPECT_EQ(state("strikes"), "2") << "and counts once";
+}
+
+TEST_F(Quarantine, ThreeDeathsAloneAreEnough) {
+  add();
+  EXPECT_EQ(die().claims.size(), 1U) << "in company, perhaps: does not count";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(die().claims.size(), 1U) << i;
+  const ClaimBatch batch = claim();
+  EXPECT_TRUE(batch.claims.empty());
+  ASSERT_EQ(batch.quarantined.size(), 1U);
+  EXPECT_EQ(batch.quarantined[0].feed_url, feed_url);
+  EXPECT_EQ(batch.quarantined[0].due, batch.now + hours(24));
+  EXPECT_EQ(redis({"ZSCORE", "schedule", feed_url}), std::to_string(batch.quarantined[0].due.count()));
+  EXPECT_EQ(redis({"ZRANGE", "quarantine", "0", "-1"}), feed_url);
+  EXPECT_EQ(state("state"), "quarantined");
+  EXPECT_EQ(state("won"), "quarantine");
+  EXPECT_EQ(redis({"HMGET", "stats:feeds:states", "new", "quarantined"}), "0 1");
+  EXPECT_TRUE(signals().empty()) << "no signal";
+  EXPECT_EQ(store.wake(std::vector{feed_url}, Milliseconds(0), false)->at(0).result, Wake::Result::due)
+      << "never fetched: nothing to be early for";
+}
+
+TEST_F(Quarantine, AfterItOneAttemptIsEnoughAndTheWaitDoubles) {
+  add();
+  for (int i = 0; i < 4; ++i) die();
+  EXPECT_EQ(claim().quarantined.size(), 1U);
+  for (const int days : {2, 4, 7, 7}) {
+    make_all_due();
+    const ClaimBatch attempt = die();
+    ASSERT_EQ(attempt.claims.size(), 1U);
+    EXPECT_TRUE(attempt.claims[0].alone);
+    EXPECT_EQ(attempt.claims[0].state.state, "quarantined");
+    const ClaimBatch batch = claim();
+    ASSERT_EQ(batch.quarantined.size(), 1U);
+    EXPECT_EQ(batch.quarantined[0].due, batch.now + hours(24) * days);
+  }
+  EXPECT_EQ(redis({"HGET", "stats:feeds:states", "quarantined"}), "1");
+}
+
+TEST_F(Quarantine, ASuccessClearsEverything) {
+  add();
+  for (int i = 0; i < 4; ++i) die();
+  claim();
+  const Claim attempt = claim_one();
+  EXPECT_TRUE(attempt.alone);
+  send(plan(attempt, {}));
+  EXPECT_EQ(redis({"EXISTS", "quarantine"}), "0");
+  EXPECT_EQ(redis({"HMGET", "state:feed:" + feed_url, "state", "quarantines", "quarantined_at", "strikes", "alone",
+                   "alone_deaths"}),
+            "healthy (nil) (nil) (nil) (nil) (nil)");
+  EXPECT_EQ(redis({"HMGET", "stats:feeds:states", "healthy", "quarantined"}), "1 0");
+  EXPECT_FALSE(claim_one().alone);
+}
+
+TEST_F(Quarantine, AnAttemptThatSurvivesStartsTheCountAnew) {
+  add();
+  for (int i = 0; i < 3; ++i) die();
+  make_all_due();
+  send(plan(claim_one(), {}));
+  for (int i = 0; i < 3; ++i) {
+    make_all_due();
+    EXPECT_EQ(die().claims.size(), 1U);
+  }
+  make_all_due();
+  EXPECT_TRUE(claim().quarantined.empty()) << "two deaths alone since";
+}
+
+TEST_F(Quarantine, FindsTheOneAmongManyAndHarmsNobodyBeside) {
+  std::vector<NewFeed> feeds;
+  for (int i = 0; i < 60; ++i) feeds.push_back({"https://a.org/" + std::to_string(i), {}, "", ""});
+  ASSERT_TRUE(store.add_feeds(feeds));
+  EXPECT_EQ(quarantined_by("https://a.org/50"), "https://a.org/50");
+  EXPECT_EQ(redis({"ZRANGE", "quarantine", "0", "-1"}), "https://a.org/50");
+  EXPECT_EQ(redis({"HGET", "stats:feeds:states", "quarantined"}), "1");
+}
+
+TEST_F(Quarantine, GoesWithTheFeed) {
+  add();
+  for (int i = 0; i < 4; ++i) die();
+  claim();
+  EXPECT_TRUE(*store.remove_feed(feed_url));
+  EXPECT_EQ(redis({"EXISTS", "quarantine"}), "0");
+  EXPECT_EQ(redis({"HGET", "stats:feeds:states", "quarantined"}), "0");
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,51 @@
+// A small real HTTP proxy on loopback: forwards http, tunnels CONNECT. Every name leads to 127.0.0.1. It keeps what it
+// was asked.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+namespace feedmill::test {
+
+/// Serves from its own thread until destroyed. All members may be called from any thread.
+class ProxyServer {
+ public:
+  ProxyServer();
+  ~ProxyServer();
+  ProxyServer(const ProxyServer&) = delete;
+  ProxyServer& operator=(const ProxyServer&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  /// "http://127.0.0.1:PORT"
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+  /// Heads of the requests that came to the proxy itself: what goes through a tunnel is not among them.
+  std::vector<std::string> heads() const;
+  /// Answers everything with that status from now on; 0: serves again.
+  void refuse(int status);
+
+ private:
+  boost::asio::awaitable<void> accept();
+  boost::asio::awaitable<void> session(boost::asio::ip::tcp::socket client);
+  boost::asio::awaitable<void> forward(boost::asio::ip::tcp::socket client, std::string head);
+  boost::asio::awaitable<void> tunnel(boost::asio::ip::tcp::socket client, const std::string& head);
+  static boost::asio::awaitable<void> copy(boost::asio::ip::tcp::socket& from, boost::asio::ip::tcp::socket& to);
+
+  mutable std::mutex mutex_;  ///< over the next two
+  std::vector<std::string> heads_;
+  int refuse_ = 0;
+
+  boost::asio::io_context context_{1};
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace feedmill::test

@@ -1,0 +1,114 @@
+// A publisher that keeps score: it serves feeds with habits of every kind and judges each request by the rules of
+// HTTP §1–§5 that its own answers have put into force. It shares no code with what it judges.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "tests/support/http_server.hpp"
+
+namespace feedmill::test {
+
+/// What has been said of a feed's document, byte for byte; "" where it was not said.
+struct SaidValidators {
+  std::string etag{}, last_modified{};
+  std::string url{};  ///< who said it
+
+  bool operator==(const SaidValidators&) const = default;
+};
+
+class Referee {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+  using Seconds = std::chrono::seconds;
+
+  /// One request of a feed, as a habit sees it.
+  struct Visit {
+    Milliseconds now{};        ///< of the poll, by the clock of set_time()
+    unsigned poll = 0;         ///< 1 for the feed's first
+    std::string url;           ///< asked for
+    bool conditional = false;  ///< it carried what this URL said last
+  };
+
+  /// An answer, and what it means by the rules: none of this is read from the answer itself.
+  struct Answer {
+    Response response;
+    enum class Keep {
+      old,      ///< validators stay as they are
+      replace,  ///< by `said`, what is missing there is deleted
+      renew,    ///< by what stands in `said`, the rest stays
+    } keep = Keep::replace;
+    SaidValidators said{};      ///< `url` is filled in
+    Seconds earliest{3600};     ///< no poll before that long from now
+    Seconds latest{24 * 3600};  ///< one has come by then, the spread of P12 (a tenth, 30 min at most) apart
+    const char* rule = "P6";    ///< which asks for `earliest`
+    std::string moved_to{};     ///< the feed lives there from now on (R5)
+    std::function<bool(Milliseconds)> allowed{};  ///< whether the next poll may come at that time (P11); null: any time
+  };
+  using Habit = std::function<Answer(const Visit&)>;
+
+  struct Score {
+    std::uint64_t checks = 0, violations = 0;
+    std::string first;  ///< the first violation in words
+  };
+
+  struct Polls {
+    std::uint64_t polls = 0, requests = 0, not_modified = 0, unconditional = 0;
+  };
+
+  /// `contact`: the URL that the User-Agent has to name.
+  explicit Referee(std::string contact);
+
+  std::uint16_t port() const { return server_.port(); }
+  /// Registers a feed at http://NAME.test:PORT/feed.xml and returns that. Its habit answers for all hosts that end in
+  /// NAME.test.
+  std::string add(const std::string& name, Habit habit);
+  /// "http://HOST:PORT/path"
+  std::string url(std::string_view host, std::string_view path) const;
+
+  /// The poll that begins now. Later requests of the same feed within it have to be hops.
+  void set_time(Milliseconds now);
+  /// Ends the game now: who has waited too long for a poll says so (P14).
+  void finish();
+  Polls polls(const std::string& feed_url) const;
+  std::map<std::string, Score> scores() const;
+  std::uint64_t violations() const;
+  /// "P1  1234 checks, 0 violations" and so on, a line each.
+  std::string table() const;
+
+ private:
+  struct Feed {
+    std::string name, home, url;  ///< where it was registered, where it lives
+    Habit habit;
+    SaidValidators said;
+    std::string hop;  ///< where the last answer sent the visitor, "" when it was final
+    Milliseconds last{}, earliest{}, latest{};
+    const char* rule = "P6";
+    std::function<bool(Milliseconds)> allowed;
+    Milliseconds unchanged_since{}, probed{};  ///< 304 ever since; last unconditional request despite validators (P5)
+    bool broken = false;                       ///< a probe has shown that its 304s are wrong: one a day is due
+    std::uint64_t tick = 0;                    ///< of its last poll
+    Polls polls;
+  };
+
+  Response answer(const ServedRequest& request);
+  Feed* feed_of(const ServedRequest& request, const std::string& url);
+  void judge_time(const Feed& feed);
+  void judge_request(Feed& feed, const ServedRequest& request, const std::string& url, bool is_hop);
+  void check(const char* rule, bool holds, const std::function<std::string()>& words);
+
+  const std::string contact_;
+  mutable std::mutex mutex_;  ///< over all that follows but the server
+  std::map<std::string, Feed> feeds_;
+  std::map<std::string, Score> scores_;
+  Milliseconds now_{};
+  std::uint64_t tick_ = 0;
+  HttpServer server_;
+};
+
+}  // namespace feedmill::test

@@ -1,0 +1,528 @@
+// Weeks of polling in seconds: the real hot path, network and store, with only the clock of the claims moved on; judged
+// by a referee on the publishers' side (HTTP §1).
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <queue>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/support/await.hpp"
+#include "tests/support/dns_server.hpp"
+#include "tests/support/redis_server.hpp"
+#include "tests/support/referee.hpp"
+#include "worker/refresh.hpp"
+#include "worker/request_style.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::days;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using test::Referee;
+using test::SaidValidators;
+using Answer = Referee::Answer;
+using Visit = Referee::Visit;
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+const std::string contact = "https://reader.example/bot";
+
+std::string http_date(Milliseconds time) {
+  const std::time_t at = time.count() / 1000;
+  std::tm parts{};
+  gmtime_r(&at, &parts);
+  char text[64];
+  std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return text;
+}
+
+/// Posts 1 … count; `newest` is the date of the last one, an hour between them. `head`: further elements of the
+/// channel.
+std::string rss(int count, Milliseconds newest, const std::string& head = "", const std::string& guids = "post") {
+  std::string text =
+      "<rss version=\"2.0\" xmlns:sy=\"http://purl.org/rss/1.0/modules/syndication/\"><channel>"
+      "<title>A feed</title>" +
+      head;
+  for (int i = count; i > std::max(0, count - 20); --i) {
+    text += "<item><guid isPermaLink=\"false\">" + guids + std::to_string(i) + "</guid><title>Post " +
+            std::to_string(i) + "</title><pubDate>" + http_date(newest - hours(count - i)) + "</pubDate></item>";
+  }
+  return text + "</channel></rss>";
+}
+
+Headers said_in(const SaidValidators& said, Headers headers = {}) {
+  if (!said.etag.empty()) headers.emplace_back("ETag", said.etag);
+  if (!said.last_modified.empty()) headers.emplace_back("Last-Modified", said.last_modified);
+  return headers;
+}
+
+/// 200 with a document.
+Answer document(std::string body, const SaidValidators& said = {}, Headers headers = {}) {
+  Answer answer;
+  answer.response = {.headers = said_in(said, std::move(headers)), .body = std::move(body)};
+  answer.said = said;
+  return answer;
+}
+
+Answer not_modified(Headers headers = {}) {
+  Answer answer;
+  answer.response = {.status = 304, .headers = std::move(headers)};
+  answer.keep = Answer::Keep::old;
+  return answer;
+}
+
+/// A refusal or a failure that leaves the validators alone; waited out for `wait` at the least.
+Answer refusal(int status, seconds wait, const char* rule, Headers headers = {}) {
+  Answer answer;
+  answer.response = {.status = status, .headers = std::move(headers), .body = "no"};
+  answer.keep = Answer::Keep::old;
+  answer.earliest = answer.latest = wait;
+  answer.rule = rule;
+  return answer;
+}
+
+Answer redirect(int status, const std::string& to, Headers headers = {}) {
+  headers.emplace_back("Location", to);
+  Answer answer;
+  answer.response = {.status = status, .headers = std::move(headers)};
+  return answer;
+}
+
+seconds back(seconds base, seconds cap, int n) {
+  return n > 20 ? cap : std::min(cap, base * (1 << (n - 1)));
+}
+
+/// Honours validators; the document never changes.
+Referee::Habit steady(SaidValidators said, Headers headers = {}, seconds earliest = hours(1), const char* rule = "P6",
+                      std::string head = "") {
+  return [=](const Visit& visit) {
+    Answer answer =
+        visit.conditional ? not_modified(headers) : document(rss(3, visit.now - days(2), head), said, headers);
+    answer.earliest = earliest;
+    answer.rule = rule;
+    return answer;
+  };
+}
+
+/// 200 first, then nothing but that status; the back-off doubles from `base` to `cap`.
+Referee::Habit failing(int status, seconds base, seconds cap, const char* rule, Headers headers = {}) {
+  return [=](const Visit& visit) {
+    if (visit.poll == 1) return document(rss(3, visit.now), {.etag = "\"first\""});
+    return refusal(status, back(base, cap, static_cast<int>(visit.poll) - 1), rule, headers);
+  };
+}
+
+class Politeness : public testing::Test {
+ protected:
+  Politeness() : store(StoreOptions{.url = redis.url()}) {
+    const auto opened = store.open();
+    EXPECT_TRUE(opened) << opened.error().detail;
+    dns.serve_rest([](const std::string&) { return test::DnsAnswer{.addresses = {"127.0.0.1"}}; });
+    start = *store.now() - days(25);
+  }
+
+  void add(const std::string& name, Referee::Habit habit) { urls.push_back(referee.add(name, std::move(habit))); }
+
+  std::string at(const std::string& host, const std::string& path = "/feed.xml") const {
+    return referee.url(host + ".test", path);
+  }
+
+  /// A worker's own parts; thrown away and made anew, as by a crash (HTTP P4).
+  struct Parts {
+    Parts(const std::string& redis_url, const std::string& name_server)
+        : store(context.get_executor(), StoreOptions{.url = redis_url}, 1),
+          fetcher(context.get_executor(), fetch_options(name_server)),
+          refresher(fetcher, cpu, store, memory, refresh_options(), [](const StoreResult<Committed>&) {}) {}
+    ~Parts() { cpu.join(); }
+
+    static FetchOptions fetch_options(const std::string& name_server) {
+      FetchOptions options;
+      options.egress = *EgressPolicy::parse(std::vector<std::string>{"127.0.0.0/8:1024-65535"}, {}, {});
+      options.resolver.servers = name_server;
+      options.contact = contact;
+      return options;
+    }
+
+    static RefreshOptions refresh_options() {
+      RefreshOptions options;
+      options.host = {64, Milliseconds(0)};  // the gates go by Redis' clock, which stands still here
+      return options;
+    }
+
+    asio::io_context context;
+    asio::thread_pool cpu{1};
+    StorePool store;
+    MemoryBudget memory{512u << 20};
+    Fetcher fetcher;
+    Refresher refresher;
+  };
+
+  /// Polls each feed whenever it is due, for so long by the clock of the claims.
+  void poll_for(Milliseconds length) {
+    std::vector<NewFeed> feeds;
+    for (const std::string& url : urls) feeds.push_back({.feed_url = url});
+    ASSERT_TRUE(store.add_feeds(feeds));
+    using Due = std::pair<Milliseconds, std::string>;
+    std::priority_queue<Due, std::vector<Due>, std::greater<>> queue;
+    for (const std::string& url : urls) queue.emplace(start, url);
+    std::unique_ptr<Parts> parts;
+    while (!queue.empty() && queue.top().first < start + length) {
+      if (polls++ % 500 == 0) parts = std::make_unique<Parts>(redis.url(), dns.address());
+      const auto [now, url] = queue.top();
+      queue.pop();
+      poll(*parts, url, now);
+      const auto record = store.feed_records(std::span(&url, 1));
+      ASSERT_TRUE(record && record->front() && record->front()->due) << url;
+      queue.emplace(*record->front()->due, url);
+    }
+  }
+
+  void poll(Parts& parts, const std::string& url, Milliseconds now) {
+    referee.set_time(now);
+    Store::ClaimRequest request;
+    request.worker = std::string(32, 'a');
+    request.request = polls;
+    request.host = {64, Milliseconds(0)};
+    request.only = {url};
+    auto batch = store.claim(request);
+    ASSERT_TRUE(batch && batch->claims.size() == 1) << url;
+    Claim claim = std::move(batch->claims.front());
+    claim.now = claim.due = now;
+    const Report report = test::await(parts.context, parts.refresher.refresh(std::move(claim)));
+    ASSERT_NE(report.reason, Reason::store_stale);
+    ASSERT_NE(report.reason, Reason::store_unavailable) << report.detail;
+  }
+
+  FeedState state(const std::string& url) { return store.feed_records(std::span(&url, 1))->front()->state; }
+
+  test::RedisServer redis;
+  test::DnsServer dns;
+  Referee referee{contact};
+  Store store;
+  Milliseconds start{};
+  std::vector<std::string> urls;
+  std::uint64_t polls = 0;
+};
+
+TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
+  // Validators: byte for byte, whatever they look like.
+  add("weak", steady({.etag = "W/\"odd  one\""}));
+  add("unquoted", steady({.etag = "no-quotes"}));
+  add("latin", steady({.etag = "\"caf\xE9\""}));
+  add("empty-quotes", steady({.etag = "\"\""}));
+  add("odd-date", steady({.last_modified = "some day"}));
+  add("early-date", steady({.last_modified = "Thu, 01 Jan 1970 00:00:00 GMT"}));
+  add("both", steady({.etag = "\"a,b;c\"", .last_modified = "Sat, 01 Aug 2026 10:00:00 GMT"}));
+  add("none", steady({}));
+  add("long", [](const Visit& visit) {
+    return document(rss(3, visit.now), {}, {{"ETag", "\"" + std::string(1100, 'x') + "\""}});
+  });
+  add("control", [](const Visit& visit) { return document(rss(3, visit.now), {}, {{"ETag", "\"a\x01z\""}}); });
+  add("twice", [](const Visit& visit) {
+    Answer answer = document(rss(3, visit.now - days(3)), {}, {{"ETag", "\"one\""}, {"ETag", "\"two\""}});
+    answer.said.etag = "\"one\"";
+    return visit.conditional ? not_modified() : answer;
+  });
+  add("etag-moves", [](const Visit& visit) {  // the body stays the same
+    return document("<rss version='2.0'><channel><title>x</title></channel></rss>",
+                    {.etag = "\"" + std::to_string(visit.poll) + "\""});
+  });
+  add("renews", [](const Visit& visit) {
+    if (!visit.conditional) return document(rss(3, visit.now), {.etag = "\"a\"", .last_modified = "then"});
+    Answer answer = not_modified({{"ETag", "\"renewed " + std::to_string(visit.poll) + "\""}});
+    answer.keep = Answer::Keep::renew;
+    answer.said.etag = "\"renewed " + std::to_string(visit.poll) + "\"";
+    return answer;
+  });
+  add("drops", [](const Visit& visit) {  // a validator that a later document lacks is forgotten
+    if (visit.poll % 2 == 1)
+      return document(rss(static_cast<int>(visit.poll), visit.now), {.etag = "\"a\"", .last_modified = "b"});
+    return document(rss(static_cast<int>(visit.poll), visit.now), {.last_modified = "c"});
+  });
+  add("half-broken", [n = 0](const Visit& visit) mutable {  // a refused document takes its validators with it
+    if (visit.poll % 3 != 0) {
+      n = 0;
+      return document(rss(static_cast<int>(visit.poll), visit.now),
+                      {.etag = "\"good " + std::to_string(visit.poll) + "\""});
+    }
+    Answer answer = refusal(200, back(hours(1), hours(24), ++n), "P2", {{"ETag", "\"bad\""}});
+    answer.response.body = "<html><body>Down for maintenance, try " + std::to_string(visit.poll) + "</body></html>";
+    return answer;
+  });
+  add("sometimes-500", [](const Visit& visit) {
+    if (visit.poll % 4 == 0) return refusal(500, hours(1), "P6", {{"ETag", "\"of the error page\""}});
+    return visit.conditional ? not_modified() : document(rss(3, visit.now), {.etag = "\"real\""});
+  });
+  add("cut-short", [](const Visit& visit) {
+    if (visit.poll % 3 != 2)
+      return document(rss(static_cast<int>(visit.poll), visit.now), {.etag = "\"" + std::to_string(visit.poll) + "\""});
+    Answer answer = refusal(200, hours(1), "P2");
+    answer.response = {.raw = "HTTP/1.1 200 OK\r\nETag: \"cut\"\r\nContent-Length: 5000\r\n\r\n" + rss(1, visit.now)};
+    return answer;
+  });
+  add("stuck", [](const Visit& visit) {  // says 304 although there is news: a post an hour
+    const int posts = static_cast<int>(visit.now / hours(1) % 1000) + 100;
+    return visit.conditional ? not_modified() : document(rss(posts, visit.now), {.etag = "\"forever\""});
+  });
+
+  // Freshness and hints.
+  add("busy", [](const Visit& visit) {  // freshness lowers the floor, not below ten minutes
+    Answer answer = document(rss(static_cast<int>(visit.now / minutes(20) % 100'000), visit.now), {},
+                             {{"Cache-Control", "max-age=60"}});
+    answer.earliest = minutes(10);
+    return answer;
+  });
+  add("busy-silent",
+      [](const Visit& visit) { return document(rss(static_cast<int>(visit.now / minutes(20) % 100'000), visit.now)); });
+  add("no-cache", steady({.etag = "\"n\""}, {{"Cache-Control", "no-cache, max-age=60"}}, hours(1), "P7"));
+  add("max-age",
+      steady({.etag = "\"m\""}, {{"Cache-Control", "public, max-age=\"36000\""}, {"Age", "3600"}}, hours(9), "P7"));
+  add("year", steady({.etag = "\"y\""}, {{"Cache-Control", "max-age=31536000"}}, hours(24), "P8"));
+  add("expires", [](const Visit& visit) {
+    Answer answer =
+        document(rss(3, visit.now), {}, {{"Date", http_date(visit.now)}, {"Expires", http_date(visit.now + hours(5))}});
+    answer.earliest = hours(5);
+    answer.rule = "P7";
+    return answer;
+  });
+  add("fresh-404", [](const Visit& visit) {
+    if (visit.poll == 1) return document(rss(3, visit.now));
+    const auto wait = std::max<seconds>(hours(3), back(hours(1), days(7), static_cast<int>(visit.poll) - 1));
+    return refusal(404, wait, "P7", {{"Cache-Control", "max-age=10800"}});
+  });
+  add("ttl", steady({.etag = "\"t\""}, {}, hours(5), "P11", "<ttl>300</ttl>"));
+  add("ttl-odd", steady({.etag = "\"t\""}, {}, hours(1), "P11", "<ttl>soon</ttl>"));
+  add("sy", steady({.etag = "\"s\""}, {}, hours(6), "P11",
+                   "<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>"));
+  add("skip-hours", [](const Visit& visit) {
+    std::string hours_out;
+    for (int hour = 6; hour < 24; ++hour) hours_out += "<hour>" + std::to_string(hour) + "</hour>";
+    Answer answer = document(rss(static_cast<int>(visit.now / minutes(30) % 100'000), visit.now,
+                                 "<skipHours>" + hours_out + "</skipHours>"));
+    answer.allowed = [](Milliseconds time) { return time / hours(1) % 24 < 6; };
+    answer.latest = hours(44);
+    return answer;
+  });
+  add("skip-days", [](const Visit& visit) {
+    Answer answer = document(rss(static_cast<int>(visit.now / minutes(30) % 100'000), visit.now,
+                                 "<skipDays><day>Saturday</day><day>Sunday</day></skipDays>"));
+    answer.allowed = [](Milliseconds time) { return (time / days(1) + 3) % 7 < 5; };
+    answer.latest = hours(73);
+    return answer;
+  });
+  add("dormant", [](const Visit& visit) {
+    Answer answer = document(rss(3, Milliseconds(days(20'000)), "", "old"), {.etag = "\"d\""});
+    if (visit.conditional) answer = not_modified();
+    answer.latest = days(7);
+    return answer;
+  });
+
+  // Refusals.
+  add("retry-after", [](const Visit& visit) {
+    if (visit.poll % 2 == 1) return document(rss(static_cast<int>(visit.poll), visit.now));
+    return refusal(429, hours(2), "P9", {{"Retry-After", "7200"}});
+  });
+  add("retry-date", [](const Visit& visit) {
+    if (visit.poll % 2 == 1) return document(rss(static_cast<int>(visit.poll), visit.now));
+    return refusal(503, hours(3) - seconds(1), "P9", {{"Retry-After", http_date(visit.now + hours(3))}});
+  });
+  add("retry-month", [](const Visit& visit) {
+    if (visit.poll == 1) return document(rss(3, visit.now));
+    return refusal(503, days(7), "P9", {{"Retry-After", "2592000"}});
+  });
+  add("retry-nonsense", failing(503, hours(1), hours(24), "P9", {{"Retry-After", "in a while"}}));
+  add("retry-404", [](const Visit& visit) {
+    if (visit.poll % 2 == 1) return document(rss(static_cast<int>(visit.poll), visit.now));
+    return refusal(404, hours(10), "P9", {{"Retry-After", "36000"}});
+  });
+  add("limited", failing(429, hours(4), days(7), "P10"));
+  add("not-found", failing(404, hours(1), days(7), "P14"));
+  add("forbidden", failing(403, hours(4), days(7), "P14"));
+  add("private", failing(401, hours(4), days(7), "P14"));
+  add("legal", failing(451, hours(24), days(30), "P14"));
+  add("server-error", failing(500, hours(1), hours(24), "P14"));
+  add("teapot", failing(418, hours(1), days(7), "P14"));
+  add("no-content", failing(204, hours(1), hours(24), "P14"));
+  add("gone", [](const Visit& visit) {
+    if (visit.poll == 1) return document(rss(3, visit.now));
+    return refusal(410, visit.poll == 2 ? seconds(hours(24)) : seconds(days(30)), "P14");
+  });
+  add("resets", [](const Visit& visit) {
+    if (visit.poll % 2 == 1) return document(rss(static_cast<int>(visit.poll), visit.now));
+    Answer answer = refusal(200, hours(1), "P6");
+    answer.response = {.raw = "HTTP/1.1 200 OK\r\nContent-Le", .end = test::Response::End::reset};
+    return answer;
+  });
+
+  // Redirects.
+  const auto elsewhere = [this](int status, const std::string& name) {
+    return [this, status, name](const Visit& visit) {
+      const std::string real = at("www." + name, "/real.xml");
+      if (visit.url != real) return redirect(status, real);
+      return visit.conditional ? not_modified() : document(rss(3, visit.now, "", name), {.etag = "\"real\""});
+    };
+  };
+  add("see-302", elsewhere(302, "see-302"));
+  add("see-303", elsewhere(303, "see-303"));
+  add("see-307", elsewhere(307, "see-307"));
+  add("wanders", [this](const Visit& visit) {  // a new target every third poll: asked without validators at first
+    const std::string real = at("www.wanders", "/" + std::to_string(visit.poll / 3) + ".xml");
+    if (visit.url != real) return redirect(302, real);
+    return visit.conditional ? not_modified() : document(rss(3, visit.now), {.etag = "\"same everywhere\""});
+  });
+  add("cookies", [this](const Visit& visit) {
+    if (visit.url == at("cookies"))
+      return redirect(302, at("cookies", "/in.xml"), {{"Set-Cookie", "session=1; Path=/"}});
+    return visit.conditional ? not_modified() : document(rss(3, visit.now), {.etag = "\"c\""});
+  });
+  add("for-good", [this, sightings = 0, first = Milliseconds(0)](const Visit& visit) mutable {
+    const std::string target = at("new.for-good");
+    if (visit.url != target) {
+      if (sightings++ == 0) first = visit.now;
+      return redirect(301, target);
+    }
+    Answer answer = document(rss(static_cast<int>(visit.poll), visit.now, "", "same"), {});
+    if (sightings >= 3 && visit.now - first >= hours(24)) answer.moved_to = target;
+    return answer;
+  });
+  add("hijacked", [this](const Visit& visit) {  // leads to another feed one day: never taken over
+    const std::string target = at("other.hijacked");
+    if (visit.url != target) {
+      return visit.poll < 10 ? document(rss(static_cast<int>(visit.poll), visit.now)) : redirect(301, target);
+    }
+    return document(rss(static_cast<int>(visit.poll), visit.now, "", "foreign"));
+  });
+
+  poll_for(days(21));
+  referee.set_time(start + days(21));
+  referee.finish();
+  std::printf("%llu polls of %zu feeds in three weeks:\n%s", static_cast<unsigned long long>(polls), urls.size(),
+              referee.table().c_str());
+  EXPECT_EQ(referee.violations(), 0U) << referee.table();
+  for (const char* rule : {"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P13", "P14", "P16",
+                           "P17", "P18", "P19", "P21"}) {
+    EXPECT_GT(referee.scores()[rule].checks, 0U) << rule << " was not put to the test";
+  }
+
+  // HTTP P24: what is counted per feed is what the publisher saw.
+  for (const std::string& url : urls) {
+    const FeedState counted = state(url);
+    const Referee::Polls seen = referee.polls(url);
+    EXPECT_EQ(counted.polls, seen.polls) << url;
+    EXPECT_EQ(counted.polls_not_modified, seen.not_modified) << url;
+  }
+  // HTTP P5: the same document again and again is no news.
+  EXPECT_EQ(state(at("etag-moves")).polls_same_body, state(at("etag-moves")).polls - 1);
+}
+
+/// A visitor without manners, on a connection of its own.
+class Visitor {
+ public:
+  explicit Visitor(const Referee& referee) : socket_(context_) {
+    socket_.connect({asio::ip::make_address("127.0.0.1"), referee.port()});
+  }
+
+  /// A request as it should be, with `change` made to it; `more` are further lines.
+  void ask(const std::string& feed_url, const std::string& url, const std::string& more = "",
+           const std::function<void(std::string&)>& change = {}) {
+    const std::size_t path = url.find('/', 7);
+    std::string head = "GET " + url.substr(path) + " HTTP/1.1\r\nHost: " + url.substr(7, path - 7) +
+                       "\r\nUser-Agent: " + user_agent(contact, feed_url) +
+                       "\r\nAccept: application/atom+xml, application/rss+xml, application/feed+json, "
+                       "application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
+                       "\r\nAccept-Encoding: gzip, br, zstd\r\n" +
+                       more + "\r\n";
+    if (change) change(head);
+    asio::write(socket_, asio::buffer(head));
+    char answer[4096];
+    socket_.read_some(asio::buffer(answer));
+  }
+
+ private:
+  asio::io_context context_;
+  asio::ip::tcp::socket socket_;
+};
+
+TEST(RefereeTest, SeesWhatIsImpolite) {
+  const auto swap = [](const std::string& from, const std::string& to) {
+    return [=](std::string& head) { head.replace(head.find(from), from.size(), to); };
+  };
+  struct Offence {
+    const char* rule;
+    Milliseconds after;  ///< since the poll before
+    std::string path;
+    std::string more;
+    std::function<void(std::string&)> change;
+  };
+  const std::string match = "If-None-Match: \"v\"\r\n";
+  const std::vector<Offence> offences{
+      {"P1", hours(2), "/feed.xml", "If-None-Match: v\r\n", {}},
+      {"P3", hours(2), "/other.xml", match, {}},
+      {"P4", hours(2), "/feed.xml", "", {}},
+      {"P6", minutes(30), "/feed.xml", match, {}},
+      {"P13", hours(2), "/other.xml", "", {}},
+      {"P14", days(2), "/feed.xml", match, {}},
+      {"P16", hours(2), "/feed.xml", match + "Referer: http://here/\r\n", {}},
+      {"P16", hours(2), "/feed.xml", match + "Cookie: a=1\r\n", {}},
+      {"P16", hours(2), "/feed.xml", match, swap("GET", "HEAD")},
+      {"P16", Milliseconds(0), "/feed.xml", match, {}},
+      {"P17", hours(2), "/feed.xml", match, swap("gzip, br, zstd", "*")},
+      {"P18", hours(2), "/feed.xml", match + "A-IM: feed\r\n", {}},
+      {"P19", hours(2), "/feed.xml", match, swap("feedmill/", "Mozilla/5.0 feedmill/")},
+      {"P19", hours(2), "/feed.xml", match, swap("feed-id=", "feed-id=0")},
+      {"P21", hours(2), "/robots.txt", "", {}},
+  };
+  for (const Offence& offence : offences) {
+    Referee referee(contact);
+    const std::string url = referee.add("feed", steady({.etag = "\"v\""}));
+    Milliseconds now = days(20'000);
+    Visitor visitor(referee);
+    referee.set_time(now);
+    visitor.ask(url, url);
+    EXPECT_EQ(referee.violations(), 0U) << referee.table();
+    if (offence.after.count() != 0) referee.set_time(now + offence.after);
+    visitor.ask(url, referee.url("feed.test", offence.path), offence.more, offence.change);
+    EXPECT_GT(referee.scores()[offence.rule].violations, 0U) << offence.rule << "\n" << referee.table();
+  }
+}
+
+TEST(RefereeTest, SeesThatAWaitWasCutShort) {
+  struct Haste {
+    const char* rule;
+    Referee::Habit habit;
+    Milliseconds after;
+  };
+  const auto refused = [](const char* rule, seconds wait) {
+    return [=](const Visit&) { return refusal(429, wait, rule); };
+  };
+  const auto forbidden_hour = [](const Visit& visit) {
+    Answer answer = document(rss(1, visit.now));
+    answer.allowed = [](Milliseconds time) { return time / hours(1) % 24 < 6; };
+    return answer;
+  };
+  const std::vector<Haste> table{{"P7", steady({}, {}, hours(9), "P7"), hours(8)},
+                                 {"P8", steady({}, {}, hours(24), "P8"), hours(23)},
+                                 {"P9", refused("P9", hours(2)), hours(1)},
+                                 {"P10", refused("P10", hours(4)), hours(3)},
+                                 {"P11", forbidden_hour, hours(12)}};
+  for (const Haste& haste : table) {
+    Referee referee(contact);
+    const std::string url = referee.add("feed", haste.habit);
+    Visitor visitor(referee);
+    referee.set_time(days(20'000));
+    visitor.ask(url, url);
+    referee.set_time(days(20'000) + haste.after);
+    visitor.ask(url, url);
+    EXPECT_GT(referee.scores()[haste.rule].violations, 0U) << haste.rule << "\n" << referee.table();
+  }
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,236 @@
+#include "worker/commands_check.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "parsers/document_json.hpp"
+#include "worker/commands_records.hpp"
+#include "worker/commands_store.hpp"
+#include "worker/decide.hpp"
+#include "worker/due_text.hpp"
+#include "worker/interrupt.hpp"
+#include "worker/moments.hpp"
+#include "worker/probe.hpp"
+#include "worker/run_options.hpp"
+#include "worker/web_url.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t shown_entries = 5;
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+Milliseconds wall_clock() {
+  return std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+/// What a worker would decide that sees the feed for the first time.
+Decision first_decision(const Look& look, const Config& config, Milliseconds now) {
+  Claim claim;
+  claim.feed_url = look.request.feed_url;
+  claim.now = claim.due = now;
+  Known known;
+  if (const auto* document = std::get_if<Document>(&look.reading)) known.guids.resize(document->entries.size());
+  return decide(claim, look.reading, exchange_of(claim, look.request, look.fetched), known,
+                refresh_options(config, RunMode::selected).policy, now);
+}
+
+struct Checked {
+  const Look& look;
+  const Config& config;
+  Decision decision;
+  Milliseconds now;
+
+  const FetchError& error() const { return std::get<FetchError>(look.fetched); }
+  const std::vector<Hop>& hops() const { return look.response() != nullptr ? look.response()->hops : error().hops; }
+  const std::vector<Header>& headers() const {
+    return look.response() != nullptr ? look.response()->headers : error().headers;
+  }
+  const FetchTimings& timings() const {
+    return look.response() != nullptr ? look.response()->timings : error().timings;
+  }
+  std::uint64_t wire_bytes() const {
+    return look.response() != nullptr ? look.response()->wire_bytes : error().wire_bytes;
+  }
+  BodyPrint print() const {
+    if (const auto* document = std::get_if<Document>(&look.reading)) return document->print;
+    if (const auto* unreadable = std::get_if<Unreadable>(&look.reading)) return unreadable->print;
+    return {};
+  }
+  /// "public", "opened by egress.allow", "refused", "unknown": nothing was connected to.
+  std::string_view egress() const {
+    if (look.response() != nullptr) return look.response()->opened_by_allow ? "opened by egress.allow" : "public";
+    return error().reason == Reason::egress_blocked || error().reason == Reason::egress_port ? "refused" : "unknown";
+  }
+  std::string peer() const {
+    if (look.response() == nullptr) return {};
+    const std::string& address = look.response()->peer;
+    const bool v6 = address.find(':') != std::string::npos;
+    return fmt::format("{}{}{}:{}", v6 ? "[" : "", address, v6 ? "]" : "", look.response()->peer_port);
+  }
+  std::vector<std::string> hubs() const {
+    return !look.page.hubs.empty() || !look.feed ? look.page.hubs : look.feed->hubs;
+  }
+  std::string self() const { return !look.page.self.empty() || !look.feed ? look.page.self : look.feed->self; }
+};
+
+json::value text_or_null(std::string_view text) {
+  return text.empty() ? json::value() : json::value(text);
+}
+
+json::object feed_json(const Feed& feed) {
+  json::object row;
+  row["format"] = format_name(feed.format);
+  row["encoding"] = feed.encoding;
+  row["bozo"] = text_or_null(bozo_token(feed.bozo));
+  row["bozo_detail"] = text_or_null(feed.bozo_detail);
+  json::object& flaws = row["flaws"].emplace_object();
+  for (const auto& [flaw, count] : feed.flaws) flaws[to_string(flaw)] = count;
+  row["title"] = feed.title.value;
+  row["link"] = feed.link;
+  row["entries"] = feed.entries.size();
+  json::array& newest = row["first_entries"].emplace_array();
+  for (std::size_t i = 0; i < std::min(shown_entries, feed.entries.size()); ++i) {
+    newest.push_back({{"guid", feed.entries[i].guid}, {"title", feed.entries[i].title.value}});
+  }
+  return row;
+}
+
+json::object checked_json(const Checked& checked) {
+  const Look& look = checked.look;
+  const FeedState& state = checked.decision.commit.state;
+  json::object row = json_row();
+  row["url"] = look.request.url;
+  row["usable"] = look.feed.has_value();
+  row["trouble"] = text_or_null(visible(look.trouble()));
+  json::array& hops = row["hops"].emplace_array();
+  for (const Hop& hop : checked.hops()) {
+    hops.push_back({{"url", hop.url}, {"status", hop.status}, {"location", text_or_null(hop.location)}});
+  }
+  json::array& headers = row["headers"].emplace_array();
+  for (const auto& [name, value] : checked.headers()) {
+    headers.push_back({{"name", visible(name)}, {"value", visible(value)}});
+  }
+  row["egress"] = {{"decision", checked.egress()}, {"peer", text_or_null(checked.peer())}};
+  row["seconds"] = {{"connect", checked.timings().connect.count()},
+                    {"first_byte", checked.timings().first_byte.count()},
+                    {"total", checked.timings().total.count()}};
+  row["bytes"] = {{"wire", checked.wire_bytes()},
+                  {"body_wire", checked.print().wire_bytes},
+                  {"body", checked.print().body_bytes},
+                  {"body_limit", checked.config.fetch.max_body}};
+  row["etag"] = text_or_null(visible(state.etag));
+  row["last_modified"] = text_or_null(visible(state.last_modified));
+  row["feed"] = look.feed ? json::value(feed_json(*look.feed)) : json::value();
+  row["page_feeds"] = json::array();
+  for (const FeedCandidate& candidate : look.page.feeds) {
+    row["page_feeds"].as_array().push_back({{"url", visible(candidate.url)},
+                                            {"title", visible(candidate.title)},
+                                            {"found_in", to_string(candidate.found_in)}});
+  }
+  json::array& hubs = row["hubs"].emplace_array();
+  for (const std::string& hub : checked.hubs()) hubs.emplace_back(visible(hub));
+  row["self"] = text_or_null(visible(checked.self()));
+  row["would"] = {{"outcome", to_string(checked.decision.outcome)},
+                  {"reason", text_or_null(to_string(checked.decision.reason))},
+                  {"state", state.state},
+                  {"create", checked.decision.commit.entries.size()},
+                  {"next_due", rfc3339(checked.decision.commit.next_due)},
+                  {"won", state.won},
+                  {"why", embedded_json(state.why)}};
+  return row;
+}
+
+void add_answer(const Checked& checked, Lines& lines) {
+  for (const Hop& hop : checked.hops()) {
+    lines.emplace_back("answer",
+                       fmt::format("{} {}{}{}", hop.status, hop.url, hop.location.empty() ? "" : " -> ", hop.location));
+  }
+  for (const auto& [name, value] : checked.headers()) lines.emplace_back("header", fmt::format("{}: {}", name, value));
+  lines.emplace_back("egress", checked.peer().empty() ? std::string(checked.egress())
+                                                      : fmt::format("{}, {}", checked.peer(), checked.egress()));
+  lines.emplace_back(
+      "time", fmt::format("{:.3f} s, first byte after {:.3f} s, connecting {:.3f} s", checked.timings().total.count(),
+                          checked.timings().first_byte.count(), checked.timings().connect.count()));
+  const BodyPrint print = checked.print();
+  lines.emplace_back("size", fmt::format("{} bytes received; body {} on the wire, {} decoded of at most {}",
+                                         grouped(static_cast<std::int64_t>(checked.wire_bytes())),
+                                         grouped(static_cast<std::int64_t>(print.wire_bytes)),
+                                         grouped(static_cast<std::int64_t>(print.body_bytes)),
+                                         grouped(static_cast<std::int64_t>(checked.config.fetch.max_body))));
+}
+
+void add_feed(const Feed& feed, Lines& lines) {
+  const std::string_view bozo = bozo_token(feed.bozo);
+  lines.emplace_back("format", fmt::format("{}, {}", format_name(feed.format), feed.encoding));
+  if (!bozo.empty()) lines.emplace_back("repaired", fmt::format("{}: {}", bozo, feed.bozo_detail));
+  std::string flaws;
+  for (const auto& [flaw, count] : feed.flaws) {
+    flaws += fmt::format("{}{} {}", flaws.empty() ? "" : ", ", to_string(flaw), count);
+  }
+  if (!flaws.empty()) lines.emplace_back("flaws", flaws);
+  lines.emplace_back("title", feed.title.value);
+  lines.emplace_back("entries", std::to_string(feed.entries.size()));
+  for (std::size_t i = 0; i < std::min(shown_entries, feed.entries.size()); ++i) {
+    lines.emplace_back("entry",
+                       feed.entries[i].title.value.empty() ? feed.entries[i].guid : feed.entries[i].title.value);
+  }
+}
+
+Lines checked_lines(const Checked& checked) {
+  const Look& look = checked.look;
+  const FeedState& state = checked.decision.commit.state;
+  Lines lines;
+  lines.emplace_back("url", look.request.url);
+  add_answer(checked, lines);
+  if (look.feed) {
+    add_feed(*look.feed, lines);
+    lines.emplace_back("etag", state.etag.empty() ? "none" : state.etag);
+    lines.emplace_back("last-modified", state.last_modified.empty() ? "none" : state.last_modified);
+  }
+  for (const FeedCandidate& candidate : look.page.feeds) {
+    if (candidate.found_in != FoundIn::anchor) lines.emplace_back("names a feed", candidate.url);
+  }
+  for (const std::string& hub : checked.hubs()) lines.emplace_back("hub", hub);
+  if (!checked.self().empty()) lines.emplace_back("self", checked.self());
+  lines.emplace_back("a worker would", look.feed
+                                           ? fmt::format("store {} entries", checked.decision.commit.entries.size())
+                                           : fmt::format("note {}", to_string(checked.decision.reason)));
+  lines.emplace_back("next", due_text(checked.decision.commit.next_due, checked.now, state.won));
+  lines.emplace_back("inputs", due_inputs_text(state.why));
+  return lines;
+}
+
+}  // namespace
+
+int carry_out(const CheckVerb& verb, const Config& config, Terminal& terminal) {
+  const auto urls = feed_urls(terminal, "check", {verb.url}, "give an absolute http or https URL");
+  if (!urls) return exits::bad_input;
+  note_interrupts();
+  Probe probe(config);
+  const Look look = probe.look(urls->front());
+  const Milliseconds now = wall_clock();
+  const Checked checked{look, config, first_decision(look, config, now), now};
+  if (terminal.json()) {
+    terminal.line(checked_json(checked));
+  } else {
+    Columns table(terminal, {{"", 14}, {"", 0}});
+    for (const auto& [name, value] : checked_lines(checked)) table.row({name, value});
+  }
+  if (look.feed) return exits::done;
+  terminal.flush();
+  const char* const remedy = look.is_page() ? "; it is a web page: see feedmill discover" : "";
+  terminal.error(
+      fmt::format("check: {} is not usable as a feed: {}{}", visible(urls->front()), visible(look.trouble()), remedy));
+  return exits::no;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,18 @@
+// What lists of addresses and ports must look like, wherever in the configuration they stand. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace feedmill {
+
+// Each says what is wrong with the first bad item and how to write it, "" when all are good.
+
+/// CIDR[:port[-port]]; IPv6 in brackets when ports follow (SECURITY E6).
+std::string check_egress_rules(const std::vector<std::string>& rules);
+/// port[-port].
+std::string check_egress_ports(const std::vector<std::string>& ports);
+/// ADDRESS[:port]; IPv6 in brackets when a port follows.
+std::string check_name_servers(const std::vector<std::string>& servers);
+
+}  // namespace feedmill

@@ -1,0 +1,188 @@
+#include "worker/doctor.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <sys/resource.h>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <fmt/format.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <unistd.h>
+
+#include "worker/due_text.hpp"
+#include "worker/run_options.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+constexpr std::size_t shown_hosts = 20;
+constexpr std::uintmax_t little_space = 256u << 20;
+
+Finding ok(std::string check, std::string text) {
+  return {std::move(check), Verdict::ok, std::move(text), ""};
+}
+
+std::string count_text(double number) {
+  return grouped(std::llround(number));
+}
+
+/// The directory that exists and would hold `path`.
+fs::path nearest_existing(fs::path path) {
+  std::error_code ignored;
+  while (!path.empty() && !fs::exists(path, ignored) && path.has_relative_path()) path = path.parent_path();
+  return path.empty() ? fs::path(".") : path;
+}
+
+std::size_t certificates_in(const std::string& file) {
+  const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new_file(file.c_str(), "r"), &BIO_free);
+  std::size_t count = 0;
+  while (bio != nullptr) {
+    const std::unique_ptr<X509, decltype(&X509_free)> one(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr),
+                                                          &X509_free);
+    if (one == nullptr) break;
+    ++count;
+  }
+  ERR_clear_error();  // the end of the file counts as one
+  return count;
+}
+
+Finding check_clock(Milliseconds skew) {
+  const double seconds = std::abs(static_cast<double>(skew.count())) / 1000.0;
+  const std::string text = fmt::format("ours and the server's differ by {:.1f} s", seconds);
+  if (seconds <= 5) return ok("clock", text);
+  return {"clock", seconds > 300 ? Verdict::fail : Verdict::warn, text,
+          "set both by NTP: due times go by the server's clock, certificates and dates by ours"};
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  return verdict == Verdict::ok ? "ok" : verdict == Verdict::warn ? "warn" : "fail";
+}
+
+Finding check_dns(const ResolverOptions& options, const std::string& name) {
+  using Answer = boost::system::result<Addresses, ResolveError>;
+  asio::io_context loop(1);
+  Resolver resolver(loop.get_executor(), options);
+  Answer answer = ResolveError{Reason::dns_failed, "no answer"};
+  asio::co_spawn(loop, resolver.resolve(name, std::chrono::steady_clock::now() + std::chrono::seconds(5)),
+                 [&](const std::exception_ptr& failed, Answer given) {
+                   if (!failed) answer = std::move(given);
+                   loop.stop();
+                 });
+  loop.run();
+  if (answer.has_value()) return ok("dns", fmt::format("{} is {}", name, answer->front()));
+  if (answer.error().reason == Reason::dns_not_found) return ok("dns", fmt::format("answers, knows no {}", name));
+  return {"dns", Verdict::fail,
+          fmt::format("{}: {}: {}", name, to_string(answer.error().reason), answer.error().detail),
+          "check the name servers in /etc/resolv.conf and that UDP port 53 gets out"};
+}
+
+Finding check_tls_roots(const std::string& file) {
+  const std::size_t count = certificates_in(file);
+  if (count > 0) return ok("tls roots", fmt::format("{} authorities in {}", count, file));
+  return {"tls roots", Verdict::fail, fmt::format("no certificate in {}: no https feed can be fetched", file),
+          "install the authorities: apt-get install ca-certificates"};
+}
+
+std::size_t descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return limit.rlim_max == RLIM_INFINITY ? 1'000'000 : limit.rlim_max;
+}
+
+Finding check_descriptors(std::size_t limit, std::size_t lanes) {
+  const std::size_t carried = lanes_within(limit);
+  const std::string text = fmt::format("{} files may be open, {} lanes configured", limit, lanes);
+  if (carried >= lanes) return ok("descriptors", text);
+  return {"descriptors", Verdict::warn, fmt::format("{}: only {} of them can work", text, carried),
+          fmt::format("raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}", carried)};
+}
+
+Finding check_data_directory(const Config& config) {
+  if (!config.embedded()) return ok("data directory", "not used: Redis is the operator's own");
+  const fs::path& wanted = config.store.data_dir;
+  const fs::path place = nearest_existing(wanted);
+  std::error_code error;
+  const bool directory = fs::is_directory(place, error);
+  if (!directory || ::access(place.c_str(), W_OK | X_OK) != 0) {
+    return {"data directory", Verdict::fail, fmt::format("{} cannot be written to", place.string()),
+            fmt::format("give {} to this user, or set store.data_dir", wanted.string())};
+  }
+  const fs::space_info space = fs::space(place, error);
+  if (!error && space.available < little_space) {
+    return {"data directory", Verdict::warn, fmt::format("{} has {} MiB left", wanted.string(), space.available >> 20U),
+            "make room on its disk"};
+  }
+  return ok("data directory", fmt::format("{}, {} MiB free", wanted.string(), error ? 0 : space.available >> 20U));
+}
+
+std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
+  std::vector<Finding> findings;
+  if (facts.write_error.empty()) {
+    findings.push_back(ok("redis writes", "a key could be written and removed"));
+  } else {
+    findings.push_back({"redis writes", Verdict::fail, facts.write_error,
+                        facts.role == "master"
+                            ? "let this user write all keys and run scripts (ACL), look at the server's disk"
+                            : "point redis.url at the primary"});
+  }
+  if (facts.last_save != "ok") {
+    findings.push_back({"redis disk", Verdict::fail, "its last write to disk failed: " + facts.last_save,
+                        "look at the server's log and disk"});
+  } else if (!facts.append_only) {
+    findings.push_back({"redis disk", Verdict::warn, "no append-only file: a crash loses all since the last snapshot",
+                        "set appendonly yes"});
+  } else {
+    findings.push_back(ok("redis disk", "append-only file in use"));
+  }
+  const std::uint64_t used = facts.used_memory >> 20U, most = facts.max_memory >> 20U;
+  if (facts.max_memory != 0 && facts.used_memory > facts.max_memory / 10 * 9) {
+    findings.push_back({"redis memory", Verdict::warn, fmt::format("{} of {} MiB used", used, most),
+                        "raise maxmemory, or keep fewer entries (retention.entries)"});
+  } else {
+    findings.push_back(ok("redis memory", most == 0 ? fmt::format("{} MiB used, no limit", used)
+                                                    : fmt::format("{} of {} MiB used", used, most)));
+  }
+  findings.push_back(check_clock(here - facts.now));
+  return findings;
+}
+
+Finding check_contact(std::uint64_t feeds, const std::string& contact) {
+  if (!contact.empty()) return ok("fetch.contact", contact);
+  if (feeds <= 1000) return ok("fetch.contact", fmt::format("not set; needed above 1000 feeds, there are {}", feeds));
+  return {"fetch.contact", Verdict::fail, fmt::format("not set, and there are {} feeds: no worker will start", feeds),
+          "set fetch.contact to a URL where publishers learn who fetches their feeds"};
+}
+
+std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::size_t hosts) {
+  if (do_not_fit.empty()) return {ok("hosts", fmt::format("the feeds of each of {} hosts fit its limits", hosts))};
+  std::vector<Finding> findings;
+  for (const HostLoad& host : do_not_fit) {
+    if (findings.size() == shown_hosts) {
+      findings.push_back({"hosts", Verdict::warn, fmt::format("{} more", do_not_fit.size() - shown_hosts),
+                          "feedmill plan --json lists all"});
+      break;
+    }
+    findings.push_back({"hosts", Verdict::warn,
+                        fmt::format("{}: its {} feeds want {} polls a day, {} fit", host.host, host.feeds,
+                                    count_text(host.wanted_a_day), count_text(host.possible_a_day)),
+                        "poll them less often, or lower host.spacing if the host allows it"});
+  }
+  return findings;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,50 @@
+// The checks behind `doctor`: each looks at one thing and says what is wrong and what to do about it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/store.hpp"
+#include "worker/config.hpp"
+#include "worker/plan.hpp"
+#include "worker/resolver.hpp"
+
+namespace feedmill {
+
+enum class Verdict { ok, warn, fail };
+
+/// "ok", "warn", "fail".
+std::string_view to_string(Verdict verdict);
+
+/// What a check came to. `remedy` is "" when all is well. Not cleaned.
+struct Finding {
+  std::string check;
+  Verdict verdict = Verdict::ok;
+  std::string text, remedy;
+};
+
+/// Whether a name server answers: `name` is looked up, for 5 s at most. Blocks.
+Finding check_dns(const ResolverOptions& options, const std::string& name);
+
+/// Whether certificates can be checked: the PEM file of the authorities.
+Finding check_tls_roots(const std::string& file);
+
+/// Whether `lanes` refreshes at once can have their descriptors; `limit` is what this process may raise its own to.
+Finding check_descriptors(std::size_t limit, std::size_t lanes);
+std::size_t descriptor_limit();
+
+/// Whether the private server can keep its data; nothing to do with a Redis of the operator's own.
+Finding check_data_directory(const Config& config);
+
+/// Writes, disk, memory and role of the server, and how far its clock is from ours (`here`, unix milliseconds).
+std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here);
+
+/// HTTP P19: above 1000 feeds publishers must be told whom to write to.
+Finding check_contact(std::uint64_t feeds, const std::string& contact);
+
+/// HTTP H9: a finding for each host whose feeds want more than its limits let through, at most 20 and one for the rest.
+std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::size_t hosts);
+
+}  // namespace feedmill
