@@ -44,11 +44,28 @@ class Keys {
   std::string sort(std::string_view feed_url) const { return join(feed_url, ":sort"); }
   std::string guidmap(std::string_view feed_url) const { return join(feed_url, ":guidmap"); }
 
+  // What deliver derives from posts. No two of these meet, whatever a channel or a user is called: each name stands
+  // between a beginning and an ending of its own.
+  std::string channels() const { return prefix_ + "channels"; }
+  std::string channel_order(std::string_view uid) const { return join("channel_sortorder_", uid); }
+  std::string channel_feeds(std::string_view uid) const { return join("channel:", uid, ":feeds"); }
+  std::string channel_read(std::string_view uid) const { return join("channel:", uid, ":read"); }
+  std::string timeline(std::string_view uid) const { return join("zchannel:", uid, ":posts"); }
+  /// The channels that hold a feed.
+  std::string holders(std::string_view feed_url) const { return join("state:channels:", feed_url); }
+  std::string notice_order(std::string_view user) const { return join("list:notification:user_id:", user); }
+  std::string notices(std::string_view user) const { return join("hash:notification:user_id:", user); }
+  std::string watches(std::string_view user) const { return join("state:watches:", user); }
+  std::string watchers() const { return prefix_ + "state:watchers"; }
+  std::string watch_version() const { return prefix_ + "state:watch_version"; }
+  /// How far a target has come with a source partition's stream (RELIABILITY L14).
+  std::string delivered(std::string_view target) const { return join("deliver:", target, ":000"); }
+
  private:
-  std::string join(std::string_view left, std::string_view right) const {
+  std::string join(std::string_view left, std::string_view right, std::string_view end = {}) const {
     std::string key;
-    key.reserve(prefix_.size() + left.size() + right.size());
-    return key.append(prefix_).append(left).append(right);
+    key.reserve(prefix_.size() + left.size() + right.size() + end.size());
+    return key.append(prefix_).append(left).append(right).append(end);
   }
 
   std::string key_prefix_, prefix_;

@@ -267,6 +267,7 @@ struct EntryCursor {
 /// A record of stream:signals: `json` is the signal object of DESIGN §4.
 struct SignalRecord {
   std::string id, type, json;
+  bool gone = false;  ///< trimmed away since it was handed out: only the id is known
 };
 
 /// What became of a wish to refresh a feed now (RELIABILITY L10, HTTP P22).
@@ -280,6 +281,19 @@ struct Wake {
   };
   Result result{};
   Milliseconds at{};
+};
+
+/// The stream of signals and who reads it in groups.
+struct StreamFigures {
+  std::uint64_t records = 0;
+  std::uint64_t hard_limit = 0;  ///< trimmed there whoever lags (RELIABILITY L13)
+  Milliseconds now{};
+  struct Group {
+    std::string name;
+    std::uint64_t lag = 0;               ///< records not acknowledged; at most that, where the server cannot tell
+    std::optional<Milliseconds> oldest;  ///< when the oldest of them was written
+  };
+  std::vector<Group> groups;
 };
 
 /// What the fleet knows of a host: hash state:host:<host> (HTTP §6). All zero when it was not asked of late.
@@ -342,7 +356,7 @@ enum class MoveResult {
   busy      ///< somebody else moved it at the same time: look and try again
 };
 
-/// Figures of the whole store, for gauges and `list --summary`.
+/// Figures of the whole store, for gauges and `stats`.
 struct FleetFigures {
   std::uint64_t feeds = 0, due = 0, claimed = 0, workers = 0, stream_records = 0;
   std::vector<std::pair<std::string, std::uint64_t>> states;

@@ -1,14 +1,27 @@
-// The texts of scripts/*.lua, each with the prelude behind its first line.
+// The texts of scripts/*.lua, each with the prelude (and of the deliver half: its own) behind its first line.
 #pragma once
 
 namespace feedmill::scripts {
 
 extern const char* const add;
+extern const char* const channel_add;
+extern const char* const channel_expire;
+extern const char* const channel_follow;
+extern const char* const channel_mark;
+extern const char* const channel_order;
+extern const char* const channel_prune;
+extern const char* const channel_remove;
+extern const char* const channel_unfollow;
 extern const char* const claim;
 extern const char* const commit;
+extern const char* const deliver_lock;
+extern const char* const deliver_notices;
+extern const char* const deliver_posts;
+extern const char* const groups;
 extern const char* const hosts;
 extern const char* const look_up;
 extern const char* const move;
+extern const char* const notify_edit;
 extern const char* const pause;
 extern const char* const release;
 extern const char* const remove;
@@ -17,5 +30,6 @@ extern const char* const settings;
 extern const char* const slot;
 extern const char* const unspread;
 extern const char* const wake;
+extern const char* const watch;
 
 }  // namespace feedmill::scripts

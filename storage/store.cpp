@@ -19,10 +19,34 @@ namespace {
 constexpr int schema_version = 1;
 
 // In the order of enum Script.
-constexpr std::array script_texts{&scripts::add,      &scripts::claim,  &scripts::commit,   &scripts::hosts,
-                                  &scripts::look_up,  &scripts::move,   &scripts::pause,    &scripts::release,
-                                  &scripts::remove,   &scripts::resume, &scripts::settings, &scripts::slot,
-                                  &scripts::unspread, &scripts::wake};
+constexpr std::array script_texts{&scripts::add,
+                                  &scripts::channel_add,
+                                  &scripts::channel_expire,
+                                  &scripts::channel_follow,
+                                  &scripts::channel_mark,
+                                  &scripts::channel_order,
+                                  &scripts::channel_prune,
+                                  &scripts::channel_remove,
+                                  &scripts::channel_unfollow,
+                                  &scripts::claim,
+                                  &scripts::commit,
+                                  &scripts::deliver_lock,
+                                  &scripts::deliver_notices,
+                                  &scripts::deliver_posts,
+                                  &scripts::groups,
+                                  &scripts::hosts,
+                                  &scripts::look_up,
+                                  &scripts::move,
+                                  &scripts::notify_edit,
+                                  &scripts::pause,
+                                  &scripts::release,
+                                  &scripts::remove,
+                                  &scripts::resume,
+                                  &scripts::settings,
+                                  &scripts::slot,
+                                  &scripts::unspread,
+                                  &scripts::wake,
+                                  &scripts::watch};
 
 }  // namespace
 

@@ -127,6 +127,8 @@ class Store {
   // --- entries (DESIGN §3.2) ----------------------------------------------------------------------------------------
 
   StoreResult<std::optional<StoredEntry>> get(const std::string& id);
+  /// Several in one round trip, in the order of `ids`; those that do not exist are left out.
+  StoreResult<std::vector<StoredEntry>> get_all(std::span<const std::string> ids);
   StoreResult<std::optional<StoredEntry>> get_by_guid(const std::string& feed_url, const std::string& guid);
   /// Newest first, at most `limit`, after `before` when given.
   StoreResult<std::vector<StoredEntry>> all_by_order(const std::string& feed_url, std::size_t limit = 20,
@@ -141,12 +143,18 @@ class Store {
   StoreResult<std::string> last_signal();
 
   StoreResult<FleetFigures> figures();
+  /// How far each consumer group of the signals has come. `trim`: takes away what is over the cap or 7 days old and
+  /// that every group has acknowledged (RELIABILITY L13); commits alone keep to the hard limit, twice the cap.
+  StoreResult<StreamFigures> stream_figures(bool trim = false);
   /// What is known of a host (lower case, no port): reads only.
   StoreResult<HostState> host(const std::string& host);
   /// What the server is like, whether or not open() would take it. Writes one key, for a second, to see whether it may.
   StoreResult<ServerFacts> server_facts();
 
  private:
+  friend class Channels;
+  friend class Deliveries;
+  friend class Notifications;
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

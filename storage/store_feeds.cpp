@@ -1,6 +1,7 @@
 // Feeds: registering, removing, looking at, waking; workers and the figures of the fleet.
 #include <algorithm>
 
+#include "storage/channels.hpp"
 #include "storage/fields.hpp"
 #include "storage/signals.hpp"
 #include "storage/state_fields.hpp"
@@ -9,7 +10,8 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t batch_size = 500;  // feeds per script call
+constexpr std::size_t batch_size = 500;                            // feeds per script call
+constexpr Milliseconds signals_kept = std::chrono::hours(24 * 7);  // RELIABILITY L13
 
 Wake::Result wake_result(std::string_view word) {
   if (word == "due") return Wake::Result::due;
@@ -72,6 +74,8 @@ StoreResult<std::vector<bool>> Store::add_feeds(std::span<const NewFeed> feeds) 
 }
 
 StoreResult<bool> Store::remove_feed(const std::string& feed_url) {
+  // Out of the channels while its posts can still be told from others'.
+  if (const auto forgotten = Channels(*this).forget_feed(feed_url); !forgotten) return forgotten.error();
   for (bool known = false;; known = true) {
     Args args;
     args.add(std::string_view(feed_url));
@@ -275,6 +279,31 @@ StoreResult<FleetFigures> Store::figures() {
   const auto in_flight = impl_->pipeline(heartbeats);
   if (!in_flight) return in_flight.error();
   for (const Reply& reply : *in_flight) figures.claimed += static_cast<std::uint64_t>(reply.integer());
+  return figures;
+}
+
+StoreResult<StreamFigures> Store::stream_figures(bool trim) {
+  const auto time = now();
+  if (!time) return time.error();
+  StreamFigures figures;
+  figures.now = *time;
+  figures.hard_limit = 2 * impl_->options.signals_max_len;
+  Args args;
+  if (trim)
+    args.add(impl_->options.signals_max_len);
+  else
+    args.add(std::string_view());
+  args.add(*time - signals_kept);
+  const auto reply = impl_->run(Script::groups, args);
+  if (!reply) return reply.error();
+  figures.records = static_cast<std::uint64_t>((*reply)[0].integer());
+  for (std::size_t i = 1; i < reply->size(); ++i) {
+    const ReplyView row = (*reply)[i];
+    StreamFigures::Group& group = figures.groups.emplace_back();
+    group.name = row[0].text();
+    group.lag = static_cast<std::uint64_t>(row[1].integer());
+    if (!row[2].text().empty()) group.oldest = Milliseconds(row[2].integer());
+  }
   return figures;
 }
 

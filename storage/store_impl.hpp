@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/keys.hpp"
+#include "storage/notifications.hpp"
 #include "storage/redis.hpp"
 #include "storage/store.hpp"
 
@@ -16,11 +17,24 @@ namespace feedmill {
 /// A script by its place in the table of store.cpp.
 enum class Script : std::size_t {
   add,
+  channel_add,
+  channel_expire,
+  channel_follow,
+  channel_mark,
+  channel_order,
+  channel_prune,
+  channel_remove,
+  channel_unfollow,
   claim,
   commit,
+  deliver_lock,
+  deliver_notices,
+  deliver_posts,
+  groups,
   hosts,
   look_up,
   move,
+  notify_edit,
   pause,
   release,
   remove,
@@ -28,7 +42,8 @@ enum class Script : std::size_t {
   settings,
   slot,
   unspread,
-  wake
+  wake,
+  watch
 };
 
 /// The arguments of one script call. add() refers to what it is given, own() keeps a copy.
@@ -59,6 +74,11 @@ class Args {
       own(std::move(value));
     }
   }
+  void add(const Notice& notice) {
+    add(std::string_view(notice.user));
+    add(std::string_view(notice.id));
+    own("{\"read\":false," + notice.json.substr(1));
+  }
   void add(std::span<const std::string> texts) {
     add(texts.size());
     for (const std::string& text : texts) add(std::string_view(text));
@@ -74,6 +94,8 @@ class Args {
 std::string_view info_value(std::string_view info, std::string_view name);
 /// "redis 7.0.15" of an answer to INFO server.
 std::string server_name(std::string_view info);
+/// The records in an answer to XREAD, XREADGROUP or XRANGE.
+std::vector<SignalRecord> read_records(ReplyView rows);
 
 class Store::Impl {
  public:
@@ -89,6 +111,11 @@ class Store::Impl {
   StoreResult<Reply> run(Script script, const Args& args);
   /// Calls one script several times in one round trip; loads it again when the server forgot it.
   std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
+  /// Newest first members of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
+  StoreResult<std::vector<std::string>> newest(const std::string& key, std::size_t limit,
+                                               const std::optional<EntryCursor>& before);
+  /// The entries of these ids in their order, those that have gone left out.
+  StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
   /// Carries out a move that is known to be one; `record` is the feed as it is.
   StoreResult<MoveResult> move(FeedRecord record, const Move& move, const std::string& no_move_to);
   /// Plain commands in one round trip; the first error ends it.

@@ -30,43 +30,75 @@ StoreResult<std::optional<StoredEntry>> Store::get_by_guid(const std::string& fe
   return get(std::string(id->text()));
 }
 
-StoreResult<std::vector<StoredEntry>> Store::all_by_order(const std::string& feed_url, std::size_t limit,
+StoreResult<std::vector<std::string>> Store::Impl::newest(const std::string& key, std::size_t limit,
                                                           const std::optional<EntryCursor>& before) {
-  if (auto connected = impl_->ready(); !connected) return connected.error();
-  const std::string key = impl_->keys.sort(feed_url);
-  // The order is (score, member), both falling: of equal scores only members below the cursor's come after it.
-  std::vector<std::string> ids;
+  if (auto connected = ready(); !connected) return connected.error();
+  if (limit == 0) return std::vector<std::string>();
   if (!before) {
-    if (limit == 0) return std::vector<StoredEntry>();
-    const auto reply = impl_->redis.command({"ZREVRANGE", key, "0", std::to_string(limit - 1)});
+    const auto reply = redis.command({"ZREVRANGE", key, "0", std::to_string(limit - 1)});
     if (!reply) return reply.error();
-    ids = reply->texts();
-  } else {
-    const std::string score = std::to_string(before->score);
-    const auto equal = impl_->redis.command({"ZRANGEBYSCORE", key, score, score});
-    if (!equal) return equal.error();
-    ids = equal->texts();
-    std::erase_if(ids, [&](const std::string& id) { return id >= before->id; });
-    std::reverse(ids.begin(), ids.end());
-    if (ids.size() < limit) {
-      const auto older = impl_->redis.command(
-          {"ZRANGE", key, "(" + score, "-inf", "BYSCORE", "REV", "LIMIT", "0", std::to_string(limit - ids.size())});
-      if (!older) return older.error();
-      const std::vector<std::string> more = older->texts();
-      ids.insert(ids.end(), more.begin(), more.end());
-    }
+    return reply->texts();
+  }
+  // The order is (score, member), both falling: of equal scores only members below the cursor's come after it.
+  const std::string score = std::to_string(before->score);
+  const auto equal = redis.command({"ZRANGEBYSCORE", key, score, score});
+  if (!equal) return equal.error();
+  std::vector<std::string> ids = equal->texts();
+  std::erase_if(ids, [&](const std::string& id) { return id >= before->id; });
+  std::reverse(ids.begin(), ids.end());
+  if (ids.size() < limit) {
+    const auto older = redis.command(
+        {"ZRANGE", key, "(" + score, "-inf", "BYSCORE", "REV", "LIMIT", "0", std::to_string(limit - ids.size())});
+    if (!older) return older.error();
+    const std::vector<std::string> more = older->texts();
+    ids.insert(ids.end(), more.begin(), more.end());
   }
   if (ids.size() > limit) ids.resize(limit);
+  return ids;
+}
+
+StoreResult<std::vector<StoredEntry>> Store::Impl::entries(std::span<const std::string> ids) {
   std::vector<Words> commands;
   commands.reserve(ids.size());
   for (const std::string& id : ids) commands.push_back({"HGETALL", id});
-  const auto replies = impl_->pipeline(commands);
+  const auto replies = pipeline(commands);
   if (!replies) return replies.error();
   std::vector<StoredEntry> entries;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if ((*replies)[i].size() > 0) entries.push_back({ids[i], (*replies)[i].pairs()});
   }
   return entries;
+}
+
+StoreResult<std::vector<StoredEntry>> Store::get_all(std::span<const std::string> ids) {
+  std::vector<std::string> wanted;
+  const std::string beginning = impl_->keys.entries();
+  std::copy_if(ids.begin(), ids.end(), std::back_inserter(wanted),
+               [&](const std::string& id) { return id.starts_with(beginning); });
+  return impl_->entries(wanted);
+}
+
+StoreResult<std::vector<StoredEntry>> Store::all_by_order(const std::string& feed_url, std::size_t limit,
+                                                          const std::optional<EntryCursor>& before) {
+  const auto ids = impl_->newest(impl_->keys.sort(feed_url), limit, before);
+  if (!ids) return ids.error();
+  return impl_->entries(*ids);
+}
+
+std::vector<SignalRecord> read_records(ReplyView rows) {
+  std::vector<SignalRecord> records;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SignalRecord& record = records.emplace_back();
+    record.id = rows[i][0].text();
+    record.gone = !rows[i][1].is_array();
+    for (auto& [name, value] : rows[i][1].pairs()) {
+      if (name == "type")
+        record.type = std::move(value);
+      else if (name == "json")
+        record.json = std::move(value);
+    }
+  }
+  return records;
 }
 
 StoreResult<std::vector<SignalRecord>> Store::read_signals(const std::string& after, std::size_t count,
@@ -79,19 +111,7 @@ StoreResult<std::vector<SignalRecord>> Store::read_signals(const std::string& af
   words.insert(words.end(), {"STREAMS", key, after});
   const auto reply = impl_->redis.command(words);
   if (!reply) return reply.error();
-  std::vector<SignalRecord> records;
-  const ReplyView rows = (*reply)[0][1];
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    SignalRecord& record = records.emplace_back();
-    record.id = rows[i][0].text();
-    for (auto& [name, value] : rows[i][1].pairs()) {
-      if (name == "type")
-        record.type = std::move(value);
-      else if (name == "json")
-        record.json = std::move(value);
-    }
-  }
-  return records;
+  return read_records((*reply)[0][1]);
 }
 
 StoreResult<std::string> Store::last_signal() {

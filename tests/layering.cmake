@@ -2,8 +2,9 @@
 # is another layer's business; and when a key's name stands anywhere but in storage/keys.hpp and storage/scripts/.
 #   cmake -D SOURCE_DIR=… -P tests/layering.cmake
 cmake_minimum_required(VERSION 3.25)
-set(parsers_faces date.hpp discovery.hpp document_json.hpp entry_values.hpp explain.hpp feed.hpp limits.hpp opml.hpp read_feed.hpp)
-set(storage_faces diff.hpp entry_record.hpp feed_fields.hpp records.hpp store.hpp)
+set(parsers_faces date.hpp discovery.hpp document_json.hpp entry_values.hpp explain.hpp feed.hpp limits.hpp opml.hpp read_feed.hpp text.hpp)
+set(storage_faces channels.hpp deliveries.hpp diff.hpp entry_record.hpp feed_fields.hpp notifications.hpp records.hpp
+  signal_record.hpp store.hpp)
 
 # What a layer must not include, as regular expressions of what stands between the quotes or angle brackets.
 set(parsers_forbidden  # I/O, clocks' users, threads, and what the other layers are made of
@@ -21,7 +22,7 @@ set(worker_forbidden
 
 # Names of keys, in string literals: their beginnings, and the endings of those that begin with a feed's URL.
 string(CONCAT key_names
-  "\"(ids:Entry|Entry:|Feed:|state:(feed|host|worker)|stats:feeds|stream:signals|meta:store|conf:hosts|websub:callback"
+  "\"(ids:Entry|Entry:|Feed:|state:(feed|host|worker|channels|watch)|stats:feeds|stream:signals|meta:store|conf:hosts|websub:callback"
   "|lock:delivery|channel_sortorder_|zchannel:|list:notification|hash:notification|deliver:)"
   "|(:sort|:guidmap|:digests|:tombs)\"")
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "worker/cli_values.hpp"
+#include "worker/cli_verb.hpp"
 #include "worker/config.hpp"
 
 namespace feedmill {
@@ -37,6 +38,7 @@ class Tree {
     lists();
     entries();
     signals();
+    add_delivery_verbs(root_, chosen_);
     documents();
     questions();
     others();
@@ -73,17 +75,7 @@ class Tree {
   template <class Kind, class Check>
   std::pair<CLI::App*, std::shared_ptr<Kind>> verb(CLI::App& parent, const char* name, const char* about,
                                                    const char* example, Check check) {
-    auto arguments = std::make_shared<Kind>();
-    CLI::App* const app = parent.add_subcommand(name, about);
-    app->group("Verbs");
-    app->fallthrough();
-    app->footer(
-        fmt::format("Example:\n  {}\n\nOptions of every verb (--json, -q, -v, --config …): feedmill -h", example));
-    app->callback([this, arguments, check] {
-      check(*arguments);
-      chosen_ = *arguments;
-    });
-    return {app, arguments};
+    return add_verb<Kind>(parent, chosen_, name, about, example, check);
   }
 
   template <class Kind>
@@ -123,6 +115,14 @@ class Tree {
   void configuration() {
     for (const Option& option : option_table()) {
       if (option.flag.empty()) continue;
+      if (option.flag.starts_with("--no-")) {
+        root_
+            .add_flag_callback(
+                std::string(option.flag), [this, key = std::string(option.key)] { line_.flags[key] = "false"; },
+                fmt::format("Do not {} ({})", option.meaning, option.key))
+            ->group("Configuration");
+        continue;
+      }
       root_
           .add_option_function<std::string>(
               std::string(option.flag),
@@ -265,8 +265,12 @@ class Tree {
                          });
     import->add_option("FILE", imported->file, "OPML or a list of URLs; - for stdin");
     import->add_flag("--dry-run", imported->dry_run, "Only say what would be added");
+    import->add_option("--user", imported->user, "Folders become channels of this user: USER/FOLDER")
+        ->type_name("USER");
 
-    verb<ExportVerb>("export", "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml");
+    auto [write, written] =
+        verb<ExportVerb>("export", "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml");
+    write->add_option("--user", written->user, "Only what this user's channels hold, as folders")->type_name("USER");
   }
 
   void entries() {

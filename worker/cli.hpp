@@ -74,8 +74,11 @@ struct ShowVerb {
 struct ImportVerb {
   std::string file;  ///< "-" = stdin
   bool dry_run = false;
+  std::string user;  ///< whose channels the folders become; "" = nobody's own
 };
-struct ExportVerb {};
+struct ExportVerb {
+  std::string user;  ///< only this one's channels; "" = all
+};
 struct RefreshVerb {
   std::vector<std::string> urls;
   bool all = false, defer = false, ignore_floor = false;
@@ -93,6 +96,30 @@ struct TailVerb {
   std::string from;                ///< stream id; "$" = from now on
   std::vector<std::string> types;  ///< none = all
 };
+struct ChannelVerb {
+  enum class Does { list, add, remove, order, feeds, timeline, read, unread, unread_count };
+  Does does{};
+  std::vector<std::string> channels;  ///< of feeds, timeline, read and unread exactly one
+  std::string user;                   ///< list, unread-count: only channels of this user
+  std::vector<std::string> add_feeds, remove_feeds;
+  std::vector<std::string> entries;
+  bool all = false, yes = false;
+  std::uint64_t limit = 20;
+  std::optional<EntryCursor> before;
+};
+struct NotifyVerb {
+  enum class Does { rules, list, read, remove };
+  Does does{};
+  std::string user;
+  std::vector<std::string> feeds, channels, words;  ///< rules to add
+  std::vector<std::string> remove_rules;            ///< ids
+  std::vector<std::string> ids;                     ///< of notices
+  bool all = false, unread = false;
+};
+struct NoticesVerb {
+  bool clear = false;
+};
+struct StatsVerb {};
 struct ParseVerb {
   std::string file;  ///< "-" = stdin
   std::string url, content_type;
@@ -124,8 +151,9 @@ struct ConfigShowVerb {
 struct VersionVerb {};
 
 using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb,
-                          ImportVerb, ExportVerb, RefreshVerb, EntriesVerb, EntryVerb, TailVerb, ParseVerb, ExplainVerb,
-                          CheckVerb, DiscoverVerb, PlanVerb, DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
+                          ImportVerb, ExportVerb, RefreshVerb, EntriesVerb, EntryVerb, TailVerb, ChannelVerb,
+                          NotifyVerb, NoticesVerb, StatsVerb, ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb,
+                          DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
 
 struct CommandLine {
   Verb verb;

@@ -8,6 +8,7 @@
 
 #include "worker/commands_about.hpp"
 #include "worker/commands_change.hpp"
+#include "worker/commands_channels.hpp"
 #include "worker/commands_check.hpp"
 #include "worker/commands_discover.hpp"
 #include "worker/commands_doctor.hpp"
@@ -17,9 +18,11 @@
 #include "worker/commands_health.hpp"
 #include "worker/commands_lists.hpp"
 #include "worker/commands_move.hpp"
+#include "worker/commands_notices.hpp"
 #include "worker/commands_parse.hpp"
 #include "worker/commands_plan.hpp"
 #include "worker/commands_refresh.hpp"
+#include "worker/commands_stats.hpp"
 #include "worker/commands_store.hpp"
 #include "worker/commands_tail.hpp"
 #include "worker/config.hpp"
@@ -97,6 +100,10 @@ class Carrier {
   static std::string_view name_of(const RefreshVerb&) { return "refresh"; }
   static std::string_view name_of(const EntriesVerb&) { return "entries"; }
   static std::string_view name_of(const EntryVerb&) { return "entry"; }
+  static std::string_view name_of(const ChannelVerb&) { return "channel"; }
+  static std::string_view name_of(const NotifyVerb&) { return "notify"; }
+  static std::string_view name_of(const NoticesVerb&) { return "notices"; }
+  static std::string_view name_of(const StatsVerb&) { return "stats"; }
 
   template <class Work>
   int with_store(std::string_view verb, Work work, bool create = true) const {

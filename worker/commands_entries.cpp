@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <utility>
 
@@ -10,27 +9,11 @@
 
 #include "worker/commands_records.hpp"
 #include "worker/interrupt.hpp"
-#include "worker/moments.hpp"
 
 namespace feedmill {
 namespace {
 
 constexpr std::size_t page_size = 200;  // entries per store call: each may have 2 MiB
-
-std::string time_of(const StoredEntry& entry) {
-  const std::string_view text = field_of(entry.fields, "timestamp");
-  std::int64_t seconds = 0;
-  std::from_chars(text.data(), text.data() + text.size(), seconds);
-  return rfc3339(Milliseconds(seconds * 1000));
-}
-
-EntryCursor place_of(const StoredEntry& entry) {
-  EntryCursor place;
-  const std::string_view text = field_of(entry.fields, "timestamp");
-  std::from_chars(text.data(), text.data() + text.size(), place.score);
-  place.id = entry.id;
-  return place;
-}
 
 /// Text of many lines, each cleaned, line breaks kept.
 std::string visible_lines(std::string_view text) {
@@ -91,8 +74,7 @@ int carry_out(const EntriesVerb& verb, const VerbContext& context) {
       if (terminal.json()) {
         terminal.line(entry_json(entry));
       } else {
-        const std::string& title = entry.get("title");
-        table.row({time_of(entry), entry.id, title.empty() ? entry.get("link") : title});
+        table.row(entry_cells(entry));
       }
     }
     shown += page->size();

@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/channels.hpp"
 #include "worker/commands_records.hpp"
 #include "worker/input_file.hpp"
 #include "worker/interrupt.hpp"
@@ -63,6 +64,23 @@ StoreResult<std::vector<bool>> add_batch(std::span<const Subscription> batch, st
     feeds.push_back(new_feed(batch[i], Milliseconds(static_cast<std::int64_t>(wait))));
   }
   return context.store.add_feeds(feeds);
+}
+
+/// Puts the feeds into the channels that their folders stand for; also those that were there before.
+StoreResult<void> put_into_channels(std::span<const Subscription> batch, std::string_view user, Store& store) {
+  std::vector<std::string> uids;
+  std::vector<Membership> memberships;
+  for (const Subscription& subscription : batch) {
+    for (std::string& uid : channels_of(subscription.settings.folders, user)) {
+      if (std::find(uids.begin(), uids.end(), uid) == uids.end()) uids.push_back(uid);
+      memberships.push_back({std::move(uid), subscription.feed_url});
+    }
+  }
+  if (uids.empty()) return {};
+  Channels channels(store);
+  if (const auto added = channels.add(uids); added.has_error()) return added.error();
+  if (const auto followed = channels.follow(memberships); followed.has_error()) return followed.error();
+  return {};
 }
 
 void tell_feed(Terminal& terminal, const Subscription& subscription, bool is_new, bool dry_run) {
@@ -157,6 +175,12 @@ int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbCo
                     fmt::format("import: {} of {} feeds are in, run it again for the rest", begin, feeds.size()),
                     is_new.error());
       }
+      if (!verb.dry_run) {
+        if (const auto put = put_into_channels(batch, verb.user, context.store); put.has_error()) {
+          terminal.flush();
+          return fail(terminal, "import: the channels are not complete, run it again", put.error());
+        }
+      }
       for (std::size_t i = 0; i < batch.size(); ++i) {
         (*is_new)[i] ? ++counts.added : ++counts.present;
         if (!batch[i].written.empty()) ++counts.repaired;
@@ -170,7 +194,7 @@ int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbCo
   return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;
 }
 
-int carry_out(const ExportVerb&, const VerbContext& context) {
+int carry_out(const ExportVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto now = context.store.now();
   if (now.has_error()) return fail(terminal, "export", now.error());
@@ -182,9 +206,16 @@ int carry_out(const ExportVerb&, const VerbContext& context) {
     const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(batch_size, urls->size() - begin));
     const auto records = context.store.feed_records(part);
     if (records.has_error()) return fail(terminal, "export", records.error());
-    for (const std::optional<FeedRecord>& record : *records) {
+    const auto channels = Channels(context.store).holding(part);
+    if (channels.has_error()) return fail(terminal, "export", channels.error());
+    for (std::size_t i = 0; i < records->size(); ++i) {
+      const std::optional<FeedRecord>& record = (*records)[i];
       if (!record) continue;
       FeedSettings settings = read_settings(record->state.settings);
+      settings.folders = folders_of((*channels)[i], settings.folders, verb.user);
+      const bool in_a_folder = std::any_of(settings.folders.begin(), settings.folders.end(),
+                                           [](const std::vector<std::string>& path) { return !path.empty(); });
+      if (!verb.user.empty() && !in_a_folder) continue;
       if (terminal.json()) {
         terminal.line(export_json(*record, settings));
         continue;

@@ -199,6 +199,15 @@ std::string cursor_of(const StoredEntry& entry) {
   return fmt::format("{}:{}", score.empty() ? "0" : score, entry.id);
 }
 
+EntryCursor place_of(const StoredEntry& entry) {
+  return {whole_number(field_of(entry.fields, "timestamp")).value_or(0), entry.id};
+}
+
+std::vector<std::string> entry_cells(const StoredEntry& entry) {
+  const std::string& title = entry.get("title");
+  return {rfc3339(Milliseconds(place_of(entry).score * 1000)), entry.id, title.empty() ? entry.get("link") : title};
+}
+
 std::string last_result(const FeedState& state) {
   if (!state.last_error.empty()) return state.last_error;
   if (state.last_status != 0) return std::to_string(state.last_status);

@@ -36,6 +36,9 @@ boost::json::object entry_json(const StoredEntry& entry);
 
 /// "SCORE:ID": the entry's place in its feed's order, for `entries --before`.
 std::string cursor_of(const StoredEntry& entry);
+EntryCursor place_of(const StoredEntry& entry);
+/// TIME, ID and TITLE of an entry in a list.
+std::vector<std::string> entry_cells(const StoredEntry& entry);
 
 /// The short reason or HTTP status of a feed's last refresh, for a column: "200", "http.timeout", "-".
 std::string last_result(const FeedState& state);

@@ -84,10 +84,12 @@ struct Config {
   struct Signals {
     std::uint32_t max_len = 0;
     bool deleted = false;
+    bool per_feed = false;
   } signals;
   struct Worker {
     std::uint32_t lanes = 0;
     std::uint32_t cpu_threads = 0;
+    bool ingest = true, deliver = true;
   } worker;
   struct Schedule {
     std::chrono::milliseconds lease{}, commit_budget{}, poll{};

@@ -412,7 +412,8 @@ class Decider {
     else if (state.state == "healthy" && (from == "failing" || from == "blocked" || from == "gone"))
       type = "feed_recovered";
     if (type == nullptr) return;
-    boost::json::object data{{"reason", state.last_error}, {"since", state.state_since.count() / 1000}};
+    boost::json::object data{
+        {"state", state.state}, {"reason", state.last_error}, {"since", state.state_since.count() / 1000}};
     if (state.last_error.empty()) data.erase("reason");
     decision_.commit.signals.push_back({type, "updated", boost::json::serialize(data), ""});
   }

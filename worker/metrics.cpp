@@ -229,6 +229,9 @@ struct Metrics::Series {
                                                {"rate_limited", "unavailable", "forbidden"});
   Counter& quarantines = make.counter("quarantines_total", "Feeds quarantined after workers died of them.");
   Counter& reconnects = make.counter("redis_reconnects_total", "Connections to Redis made anew.");
+  Named<Counter> delivery_records =
+      make.counters("delivery_records_total", "Signals that went through delivery, by what became of them.", "result",
+                    {"applied", "repeated", "failed"});
   Counter& bugs = make.counter("bugs_total", "Exceptions that reached a lane.");
   Counter& log_suppressed = make.counter("log_suppressed_total", "Log lines left out.");
 
@@ -256,6 +259,10 @@ struct Metrics::Series {
   Gauge& inflight = make.gauge("inflight_bytes", "Bytes reserved for documents in memory.");
   Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
   Gauge& stream_records = make.gauge("stream_records", "Records in the signal stream.");
+  Gauge& stream_limit = make.gauge("stream_limit_records", "Where the stream is trimmed whoever lags.");
+  Gauge& lag_records =
+      make.gauge("delivery_lag_records", "Signals that the slowest consumer group has not acknowledged.");
+  Gauge& lag_seconds = make.gauge("delivery_lag_seconds", "Age of the oldest of them.");
   Gauge& ready = make.gauge("ready", "1 while /readyz says so.");
   Gauge& draining = make.gauge("draining", "1 while stopping.");
   Gauge& redis_up = make.gauge("redis_up", "1 while Redis answers.");
@@ -344,6 +351,14 @@ void Metrics::store_error(const StoreError& error) {
 void Metrics::reconnected(std::uint64_t times) {
   series_->reconnects.Increment(static_cast<double>(times));
 }
+void Metrics::delivered(std::uint64_t applied, std::uint64_t repeated, std::uint64_t failed) {
+  const auto add = [this](std::string_view result, std::uint64_t records) {
+    find(series_->delivery_records, result)->Increment(static_cast<double>(records));
+  };
+  add("applied", applied);
+  add("repeated", repeated);
+  add("failed", failed);
+}
 void Metrics::bug() {
   series_->bugs.Increment();
 }
@@ -360,6 +375,19 @@ void Metrics::set_fleet(const FleetFigures& figures) {
   series_->claimed.Set(static_cast<double>(figures.claimed));
   series_->workers.Set(static_cast<double>(figures.workers));
   series_->stream_records.Set(static_cast<double>(figures.stream_records));
+}
+
+void Metrics::set_stream(const StreamFigures& figures) {
+  series_->stream_records.Set(static_cast<double>(figures.records));
+  series_->stream_limit.Set(static_cast<double>(figures.hard_limit));
+  std::uint64_t records = 0;
+  std::chrono::duration<double> seconds{0};
+  for (const StreamFigures::Group& group : figures.groups) {
+    records = std::max(records, group.lag);
+    if (group.oldest) seconds = std::max<std::chrono::duration<double>>(seconds, figures.now - *group.oldest);
+  }
+  series_->lag_records.Set(static_cast<double>(records));
+  series_->lag_seconds.Set(seconds.count());
 }
 
 void Metrics::set_lanes(std::size_t busy, std::size_t free) {

@@ -36,12 +36,16 @@ class Metrics {
   /// Any other store call that failed.
   void store_error(const StoreError& error);
   void reconnected(std::uint64_t times);
+  /// Records that went through delivery, by what became of them.
+  void delivered(std::uint64_t applied, std::uint64_t repeated, std::uint64_t failed);
   /// An exception that reached a lane.
   void bug();
 
   // --- set when it is known -----------------------------------------------------------------------------------------
 
   void set_fleet(const FleetFigures& figures);
+  /// Length of the stream and how far its groups are behind: the slowest counts.
+  void set_stream(const StreamFigures& figures);
   void set_lanes(std::size_t busy, std::size_t free);
   void set_inflight_bytes(std::uint64_t bytes);
   void set_memory_budget(std::uint64_t bytes);

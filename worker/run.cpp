@@ -22,6 +22,7 @@
 #include "worker/cancellation.hpp"
 #include "worker/cli.hpp"
 #include "worker/commands_store.hpp"
+#include "worker/deliver_loop.hpp"
 #include "worker/embedded_redis.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
@@ -78,13 +79,15 @@ class Process {
         server_(server),
         lanes_(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors_))),
         cpu_(config.worker.cpu_threads),
-        store_(loop_.get_executor(), store_options(config, std::move(redis_url)), config.store.connections),
+        store_(loop_.get_executor(), store_options(config, redis_url), config.store.connections),
         memory_(config.memory.budget.value_or(automatic_memory_budget())),
         fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_, mode)),
         refresher_(fetcher_, cpu_, store_, memory_, refresh_options(config, mode),
                    [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
         options_(worker_options(config, random_id(), lanes_)),
-        worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)) {}
+        worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)),
+        deliver_(loop_.get_executor(), store_options(config, std::move(redis_url)),
+                 deliver_options(config, options_.id, mode), metrics_, log) {}
 
   ~Process() { cpu_.join(); }
   Process(const Process&) = delete;
@@ -160,7 +163,7 @@ class Process {
       log_.write(LogLevel::info, "ready", where, {{"lanes", lanes_}});
     }
     notify_.ready(where);
-    const Worker::End end = co_await worker_.run();
+    const Worker::End end = co_await (ingest() && deliver());
     if (server_ != nullptr) server_->interrupt();
     if (interrupted_) co_return exits::interrupted;
     switch (end) {
@@ -172,6 +175,32 @@ class Process {
         co_return exits::unavailable;
     }
     co_return exits::bug;
+  }
+
+  /// The ingest half; when it is done, so is the other with what it left to deliver. Does not throw: nobody would tell
+  /// the other half.
+  asio::awaitable<Worker::End> ingest() {
+    Worker::End end = Worker::End::store_away;
+    try {
+      if (config_.worker.ingest) {
+        end = co_await worker_.run();
+      } else {
+        // Only delivering: a daemon until it is stopped, any other until what there is has been delivered.
+        while (mode_ == RunMode::daemon && !worker_.stopping()) {
+          idle_.expires_after(std::chrono::hours(1));
+          co_await idle_.async_wait(asio::as_tuple(asio::use_awaitable));
+        }
+        end = Worker::End::clean;
+      }
+    } catch (const std::exception& error) {
+      report_bug("ingest", error.what());
+    }
+    deliver_.finish();
+    co_return end;
+  }
+
+  asio::awaitable<void> deliver() {
+    if (config_.worker.deliver) co_await guarded("deliver", deliver_.run());
   }
 
   /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
@@ -227,10 +256,13 @@ class Process {
       co_await signals.async_wait(asio::use_awaitable);
       const bool first = !worker_.stopping();
       worker_.stop();
+      idle_.cancel();
       store_wait_.cancel();
+      if (!first) deliver_.stop();
       if (mode_ == RunMode::selected) {  // a verb does not drain: it gives back what it has and ends with 130
         interrupted_ = true;
         worker_.stop();
+        deliver_.stop();
       }
       if (!first || mode_ == RunMode::selected) leave_soon();
       metrics_.set_draining(true);
@@ -269,7 +301,7 @@ class Process {
 
   /// Only a daemon counts as a worker: the others take what they were told to and nothing else.
   asio::awaitable<void> beat() {
-    if (mode_ != RunMode::daemon) co_return;
+    if (mode_ != RunMode::daemon || !config_.worker.ingest) co_return;  // others count on it to fetch
     asio::steady_timer timer(loop_);
     for (;;) {
       if (opened_ && !worker_.stopping()) {
@@ -298,6 +330,9 @@ class Process {
         metrics_.set_fleet(*figures);
         worker_.set_fleet(*figures);
       }
+      const StoreResult<StreamFigures> stream =
+          co_await store_.call([](Store& store) { return store.stream_figures(true); });
+      if (stream) metrics_.set_stream(*stream);
       metrics_.set_log_suppressed(log_.suppressed());
       metrics_.set_ready(is_ready());
       metrics_.reconnected(store_.reconnects() - reconnects);
@@ -362,6 +397,7 @@ class Process {
   SdNotify notify_ = SdNotify::from_environment();
   asio::io_context loop_{1};
   asio::steady_timer store_wait_{loop_};   // between two attempts to reach the store at the start
+  asio::steady_timer idle_{loop_};         // while only delivering
   asio::steady_timer last_resort_{loop_};  // after the second signal
   bool leaving_ = false, interrupted_ = false;
   asio::thread_pool side_{1};  // blocking odds and ends of the private server
@@ -372,6 +408,7 @@ class Process {
   Refresher refresher_;
   WorkerOptions options_;
   Worker worker_;
+  DeliverLoop deliver_;
   std::unique_ptr<Admin> admin_;
   bool opened_ = false;
   int exit_code_ = exits::bug;

@@ -43,6 +43,17 @@ WorkerOptions worker_options(const Config& config, std::string id, std::size_t l
   return options;
 }
 
+DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode) {
+  DeliverLoop::Options options;
+  options.deliverer.token = token;
+  options.deliverer.per_feed = config.signals.per_feed;
+  if (mode != RunMode::daemon) options.block = Milliseconds(20);  // it ends with the work, and soon
+  options.store_timeout = config.redis.timeout;
+  options.wait_for_others = mode == RunMode::once;
+  options.tells_of_store = !config.worker.ingest;
+  return options;
+}
+
 boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config) {
   auto standard = EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports);
   if (!standard)
@@ -104,6 +115,7 @@ std::vector<HostSettings> host_settings(const Config& config) {
     for (const std::string& name : members.hosts) host_of_name(name).group = group;
   }
   std::vector<HostSettings> settings;
+  settings.reserve(hosts.size());
   for (auto& [name, host] : hosts) settings.push_back(std::move(host));
   return settings;
 }

@@ -11,6 +11,7 @@
 
 #include "storage/records.hpp"
 #include "worker/config.hpp"
+#include "worker/deliver_loop.hpp"
 #include "worker/fetch.hpp"
 #include "worker/refresh.hpp"
 #include "worker/worker.hpp"
@@ -37,6 +38,9 @@ RefreshOptions refresh_options(const Config& config, RunMode mode);
 
 /// `id`: 32 hex digits, random for each process.
 WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes);
+
+/// `token`: as the id of WorkerOptions.
+DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode);
 
 FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode);
 

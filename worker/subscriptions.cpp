@@ -189,6 +189,54 @@ void gather_lines(Gatherer& gatherer, std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string> channels_of(std::span<const std::vector<std::string>> folders, std::string_view user) {
+  constexpr std::size_t longest = 1024;
+  std::vector<std::string> channels;
+  for (const std::vector<std::string>& path : folders) {
+    std::string uid;
+    for (const std::string& name : path) uid.append(uid.empty() ? "" : "/").append(name);
+    if (uid.empty()) continue;
+    if (!user.empty()) uid.insert(0, std::string(user) + "/");
+    for (char& c : uid) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    }
+    std::size_t length = std::min(uid.size(), longest);
+    while (length < uid.size() && (static_cast<unsigned char>(uid[length]) & 0xC0U) == 0x80U) --length;
+    uid.resize(length);
+    if (std::find(channels.begin(), channels.end(), uid) == channels.end()) channels.push_back(std::move(uid));
+  }
+  return channels;
+}
+
+std::vector<std::vector<std::string>> folders_of(std::span<const std::string> channels,
+                                                 std::span<const std::vector<std::string>> remembered,
+                                                 std::string_view user) {
+  std::vector<std::vector<std::string>> folders;
+  std::vector<std::string> left(channels.begin(), channels.end());
+  for (const std::vector<std::string>& path : remembered) {
+    const std::vector<std::string> uid = channels_of(std::span(&path, 1), user);
+    // At the top of a list besides its folders: no channel says so.
+    if (uid.empty()) {
+      folders.push_back(path);
+    } else if (const auto found = std::find(left.begin(), left.end(), uid.front()); found != left.end()) {
+      folders.push_back(path);
+      left.erase(found);
+    }
+  }
+  const std::string beginning = user.empty() ? std::string() : std::string(user) + "/";
+  for (const std::string& uid : left) {
+    if (!uid.starts_with(beginning)) continue;
+    std::vector<std::string>& path = folders.emplace_back();
+    std::string_view rest = std::string_view(uid).substr(beginning.size());
+    while (!rest.empty()) {
+      const std::size_t slash = std::min(rest.find('/'), rest.size());
+      if (slash > 0) path.emplace_back(rest.substr(0, slash));
+      rest.remove_prefix(std::min(slash + 1, rest.size()));
+    }
+  }
+  return folders;
+}
+
 SubscriptionList read_subscriptions(std::string_view bytes) {
   Gatherer gatherer;
   if (bytes.size() > max_opml_bytes) {

@@ -12,6 +12,16 @@
 
 namespace feedmill {
 
+/// The channels that folders stand for: their names joined by "/", behind USER/ when a user is given. Feeds at the top
+/// are in none. Characters that no channel's name may hold become spaces, and what is too long is cut.
+std::vector<std::string> channels_of(std::span<const std::vector<std::string>> folders, std::string_view user);
+
+/// The folders to write for a feed that is in `channels`: as a list had named them where one of `remembered` is such a
+/// channel, else the name's parts between "/". With a user only that one's channels, without their USER/.
+std::vector<std::vector<std::string>> folders_of(std::span<const std::string> channels,
+                                                 std::span<const std::vector<std::string>> remembered,
+                                                 std::string_view user);
+
 /// A feed that a list names.
 struct Subscription {
   std::string feed_url;  ///< canonical

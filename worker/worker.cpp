@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "worker/cancellation.hpp"
+#include "worker/notices.hpp"
 
 namespace feedmill {
 
@@ -100,6 +101,9 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     store_came();
     note_batch(*batch);
     for (const Claim& claim : batch->claims) start(claim);
+    std::vector<Notice> notices;
+    for (const auto& feed : batch->quarantined) notices.push_back(quarantine_notice(feed.feed_url, batch->now));
+    co_await tell_operators(std::move(notices));
     if (!batch->exhausted || stopping() || scope_is_done()) continue;
     Milliseconds nap = options_.poll;
     if (const auto next = next_wanted(*batch)) nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
@@ -253,6 +257,14 @@ void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now
   tell_(report);
 }
 
+/// RELIABILITY G5: of what no signal tells.
+asio::awaitable<void> Worker::tell_operators(std::vector<Notice> notices) {
+  if (notices.empty()) co_return;
+  const auto work = [&](Store& store) { return Notifications(store).add(notices); };
+  const StoreResult<void> done = co_await store_.call(work);
+  if (!done) metrics_.store_error(done.error());
+}
+
 /// SECURITY Q2: one line each, no signal.
 void Worker::note_quarantined(const ClaimBatch& batch) {
   for (const ClaimBatch::Deferred& feed : batch.quarantined) {
@@ -301,11 +313,17 @@ void Worker::start(Claim claim) {
 asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
   std::exception_ptr error;
   try {
-    co_return co_await refresher_.refresh(*lane.claim);
+    Report report = co_await refresher_.refresh(*lane.claim);
+    std::vector<Notice> notices;
+    if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
+    co_await tell_operators(std::move(notices));
+    co_return report;
   } catch (...) {
     error = std::current_exception();
   }
-  if (!is_cancellation(error)) co_await postpone(*lane.claim, after_bug);
+  if (!is_cancellation(error)) {
+    co_await postpone(*lane.claim, after_bug);
+  }
   std::rethrow_exception(error);
 }
 

@@ -13,6 +13,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "storage/notifications.hpp"
 #include "storage/store.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
@@ -85,6 +86,7 @@ class Worker {
   std::size_t allowed_now();
   double catch_up_rate() const;
   void note_quarantined(const ClaimBatch& batch);
+  boost::asio::awaitable<void> tell_operators(std::vector<Notice> notices);
   bool is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const;
   void tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now);
   void charge(const ClaimBatch& batch);

@@ -45,6 +45,7 @@ local function gate_of(url) return gate_of_host(host_of(url)) end
 -- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is the
 -- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
 -- A record without a channel is internal: in the stream only. `wanted`: there is something to write.
+-- Only the hard limit is kept here, twice the cap: groups.lua trims to the cap behind the slowest group (L13).
 local function signal_writer(now, stream_cap, wanted)
   local last = redis.call('HGET', meta_key, 'last_signal') or '0-0'
   local ms, n = string.match(last, '^(%d+)-(%d+)$')
@@ -63,7 +64,7 @@ local function signal_writer(now, stream_cap, wanted)
     local json = '{"v":1,"seq":"' .. seq .. '","prev":"' .. last .. '","type":"' .. kind .. '","entity_type":"' ..
                  entity_type .. '","entity_id":' .. entity_id .. ',' .. tail
     if written == 0 then
-      redis.call('XADD', signals_key, 'MAXLEN', '~', stream_cap, seq, 'type', kind, 'json', json)
+      redis.call('XADD', signals_key, 'MAXLEN', '~', text(2 * stream_cap), seq, 'type', kind, 'json', json)
     else
       redis.call('XADD', signals_key, seq, 'type', kind, 'json', json)
     end

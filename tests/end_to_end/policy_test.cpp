@@ -149,6 +149,8 @@ TEST_F(Policy, WhatKillsTheWorkerIsFoundAmongAThousand) {
   EXPECT_EQ(world.redis_text({"ZRANGE", "quarantine", "0", "-1"}), world.http.url("/500"));
   EXPECT_EQ(world.redis_text({"HGET", "stats:feeds:states", "quarantined"}), "1");
   EXPECT_NE(log.find("event=quarantine"), std::string::npos) << log;
+  const std::string notices = world.redis_text({"HVALS", "hash:notification:user_id:_operator"});
+  EXPECT_NE(notices.find(R"("type":"feed_quarantined")"), std::string::npos) << notices;
   const auto due = (*world.store.feed_records(std::vector{world.http.url("/500")}))[0]->due;
   EXPECT_GT(*due, *world.store.now() + hours(23));
 }
@@ -226,6 +228,10 @@ TEST_F(Policy, TwoFeedsThatBecameOneStayTwo) {
   EXPECT_NE(done.err.find("event=notice"), std::string::npos) << done.err;
   EXPECT_NE(done.err.find(url), std::string::npos);
   EXPECT_NE(done.err.find(target), std::string::npos);
+  const boost::json::object notice = boost::json::parse(world.run({"notices", "--json"}).out).as_object();
+  EXPECT_EQ(notice.at("type"), "feed_collision");
+  EXPECT_EQ(notice.at("feed_url").as_string(), url);
+  EXPECT_EQ(notice.at("to").as_string(), target);
 }
 
 TEST_F(Policy, AnOperatorMovesAFeed) {

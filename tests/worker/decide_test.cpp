@@ -447,10 +447,12 @@ TEST(Decide, SaysInTheSignalWhyAFeedFails) {
   ASSERT_EQ(decision.commit.signals.size(), 1U);
   const FeedSignal& signal = decision.commit.signals[0];
   EXPECT_EQ(signal.action, "updated");
-  EXPECT_EQ(boost::json::parse(signal.data), boost::json::parse(R"({"reason":"status.auth","since":1772366400})"));
+  EXPECT_EQ(boost::json::parse(signal.data),
+            boost::json::parse(R"({"state":"blocked","reason":"status.auth","since":1772366400})"));
   const Decision recovered = decide_on(failed("status.auth", 5, days(9), "blocked"), NotModified());
   ASSERT_EQ(recovered.commit.signals.size(), 1U);
-  EXPECT_EQ(boost::json::parse(recovered.commit.signals[0].data), boost::json::parse(R"({"since":1772366400})"));
+  EXPECT_EQ(boost::json::parse(recovered.commit.signals[0].data),
+            boost::json::parse(R"({"state":"healthy","since":1772366400})"));
 }
 
 TEST(Decide, BlocksAfterThreeChallengesAndNeverCountsThemAsGone) {

@@ -51,6 +51,10 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_host_backoffs_total",
                                        "feedmill_quarantines_total",
                                        "feedmill_redis_reconnects_total",
+                                       "feedmill_delivery_records_total",
+                                       "feedmill_stream_limit_records",
+                                       "feedmill_delivery_lag_records",
+                                       "feedmill_delivery_lag_seconds",
                                        "feedmill_bugs_total",
                                        "feedmill_log_suppressed_total",
                                        "feedmill_refresh_duration_seconds",
@@ -87,6 +91,25 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("# TYPE ")) names.insert(line.substr(7, line.find(' ', 7) - 7));
   EXPECT_EQ(names, expected);
+}
+
+TEST(Metrics, TheSlowestGroupIsTheLagOfDelivery) {
+  Metrics metrics(build);
+  StreamFigures figures;
+  figures.records = 12;
+  figures.hard_limit = 200;
+  figures.now = Milliseconds(100'000);
+  figures.groups = {{"delivery", 0, {}}, {"slow", 7, Milliseconds(97'500)}, {"other", 9, Milliseconds(99'000)}};
+  metrics.set_stream(figures);
+  metrics.delivered(5, 2, 1);
+  const std::string text = metrics.text();
+  for (const char* line :
+       {"feedmill_stream_records 12\n", "feedmill_stream_limit_records 200\n", "feedmill_delivery_lag_records 9\n",
+        "feedmill_delivery_lag_seconds 2.5\n", "feedmill_delivery_records_total{result=\"applied\"} 5\n",
+        "feedmill_delivery_records_total{result=\"repeated\"} 2\n",
+        "feedmill_delivery_records_total{result=\"failed\"} 1\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+  }
 }
 
 TEST(Metrics, StartsWithEverySeriesAtZero) {

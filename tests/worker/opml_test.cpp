@@ -168,5 +168,24 @@ TEST(Moments, AreWrittenForPeopleAndPrograms) {
   EXPECT_EQ(from_now(Milliseconds(0), Milliseconds(1)), "never");
 }
 
+TEST(Folders, AreChannelsAndChannelsFolders) {
+  using Path = std::vector<std::string>;
+  const std::vector<Path> folders{{"Tech", "TCP/IP"}, {}, {"News\n!"}, {"Tech", "TCP/IP"}, {std::string(2000, 'x')}};
+  const auto channels = channels_of(folders, "anna");
+  ASSERT_EQ(channels.size(), 3U);
+  EXPECT_EQ(channels[0], "anna/Tech/TCP/IP");
+  EXPECT_EQ(channels[1], "anna/News !");
+  EXPECT_EQ(channels[2].size(), 1024U);
+  EXPECT_EQ(channels_of(folders, "")[0], "Tech/TCP/IP");
+  EXPECT_TRUE(channels_of(std::vector<Path>{{}}, "anna").empty());
+
+  const std::vector<std::string> held{"anna/Tech/TCP/IP", "anna/own/list", "bob/his"};
+  EXPECT_EQ(folders_of(held, folders, "anna"), (std::vector<Path>{{"Tech", "TCP/IP"}, {}, {"own", "list"}}))
+      << "as the list named it, at the top as well, and what was added since";
+  EXPECT_EQ(folders_of(held, {}, ""),
+            (std::vector<Path>{{"anna", "Tech", "TCP", "IP"}, {"anna", "own", "list"}, {"bob", "his"}}));
+  EXPECT_EQ(folders_of({}, std::vector<Path>{{"Tech"}}, ""), std::vector<Path>{}) << "taken out since";
+}
+
 }  // namespace
 }  // namespace feedmill

@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+// Keeps a hash of posts from feedmill's signals, through disconnects and crashes, without hole or double.
+//
+//     consumer.js /run/redis.sock myapp:posts        (npm install redis@4, or Debian's node-redis)
+//
+// What is done with a signal stands in the same Redis as the stream, so doing it and acknowledging it are one
+// transaction: it happens once or not at all. What was handed out and not acknowledged is read first.
+const { createClient } = require('redis');
+
+const [path, target] = process.argv.slice(2);
+const stream = 'stream:signals', group = 'example-node', consumer = 'one';
+
+function apply(transaction, signal) {
+  const { type, entity_id: id, data } = signal;
+  if (type === 'post_created' || type === 'post_modified') transaction.hSet(target, id, data.title ?? '');
+  if (type === 'post_deleted' || type === 'post_trimmed') transaction.hDel(target, id);
+  transaction.hIncrBy(`${target}:seen`, signal.seq, 1);
+}
+
+async function follow(client) {
+  await client.xGroupCreate(stream, group, '0', { MKSTREAM: true }).catch((error) => {
+    if (!error.message.includes('BUSYGROUP')) throw error;
+  });
+  for (let begin = '0';;) {
+    const answer = await client.xReadGroup(group, consumer, { key: stream, id: begin }, { COUNT: 100, BLOCK: 1000 });
+    const messages = answer?.[0].messages ?? [];
+    if (begin === '0' && messages.length === 0) begin = '>';
+    for (const { id, message } of messages) {
+      const transaction = client.multi();
+      if (message?.json) apply(transaction, JSON.parse(message.json)); // else it was trimmed away before we came to it
+      await transaction.xAck(stream, group, id).exec();
+      console.log(id, message?.type ?? 'trimmed');
+    }
+  }
+}
+
+async function main() {
+  for (;;) {
+    const client = createClient({ socket: { path, reconnectStrategy: false } });
+    client.on('error', () => {}); // told below
+    try {
+      await client.connect();
+      await follow(client);
+    } catch (error) {
+      console.error('Redis is away:', error.message);
+      await client.disconnect().catch(() => {});
+      await new Promise((resume) => setTimeout(resume, 200));
+    }
+  }
+}
+
+main();

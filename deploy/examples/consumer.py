@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Keeps a table of posts from feedmill's signals, through disconnects and crashes, without hole or double.
+
+    consumer.py unix:///run/redis.sock posts.db      (Debian: python3-redis)
+
+A consumer group remembers what was handed out and not acknowledged. That is read first; what is done with a signal and
+the fact that it was done go into one transaction, and only then it is acknowledged. A signal that comes twice, because
+the acknowledgement was lost, finds itself done.
+"""
+import json
+import sqlite3
+import sys
+import time
+
+import redis
+
+STREAM, GROUP, CONSUMER = "stream:signals", "example", "one"
+
+
+def connect(url):
+    server = redis.from_url(url, decode_responses=True)
+    try:
+        server.xgroup_create(STREAM, GROUP, id="0", mkstream=True)
+    except redis.ResponseError as error:
+        if "BUSYGROUP" not in str(error):
+            raise
+    return server
+
+
+def apply(table, stream_id, signal):
+    with table:  # one transaction
+        done = table.execute("INSERT OR IGNORE INTO done VALUES (?)", (stream_id,)).rowcount == 0
+        if done:
+            return
+        if signal["type"] in ("post_created", "post_modified"):
+            data = signal["data"]
+            table.execute("INSERT OR REPLACE INTO posts VALUES (?, ?, ?, ?)",
+                          (signal["entity_id"], signal["feed_url"], data.get("title", ""), data["timestamp"]))
+        elif signal["type"] in ("post_deleted", "post_trimmed"):
+            table.execute("DELETE FROM posts WHERE id = ?", (signal["entity_id"],))
+    print(stream_id, signal["type"], signal["entity_id"], flush=True)
+
+
+def follow(server, table):
+    begin = "0"  # what was handed out and not acknowledged, then (">") what is new
+    while True:
+        answer = server.xreadgroup(GROUP, CONSUMER, {STREAM: begin}, count=100, block=1000)
+        records = answer[0][1] if answer else []
+        if begin == "0" and not records:
+            begin = ">"
+        for stream_id, fields in records:
+            if fields:  # else it was trimmed away before we came to it
+                apply(table, stream_id, json.loads(fields["json"]))
+            server.xack(STREAM, GROUP, stream_id)
+
+
+def main(url, path):
+    table = sqlite3.connect(path)
+    table.execute("CREATE TABLE IF NOT EXISTS done (id TEXT PRIMARY KEY)")
+    table.execute("CREATE TABLE IF NOT EXISTS posts (id TEXT PRIMARY KEY, feed TEXT, title TEXT, at INTEGER)")
+    while True:
+        try:
+            follow(connect(url), table)
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            print("Redis is away:", error, file=sys.stderr)
+            time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:3])
+    except KeyboardInterrupt:
+        pass

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Runs deploy/examples against a real server: killed in the middle, cut off from Redis, and nothing is lost or doubled.
+
+    examples.py DIRECTORY_OF_EXAMPLES     exit 77: neither python3-redis nor node-redis is installed
+"""
+import atexit
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+TYPES = ["post_created", "post_modified", "post_trimmed"]
+
+
+def wait_for(done):
+    until = time.monotonic() + 60
+    while not done():
+        if time.monotonic() > until:
+            sys.exit("it did not come to its end")
+        time.sleep(0.02)  # between looks at another process
+
+
+class Server:
+    def __init__(self, directory):
+        self.directory = directory
+        self.socket = os.path.join(directory, "redis.sock")
+        self.number = 0
+        self.start()
+        atexit.register(self.kill)
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", self.directory, "--appendonly", "yes",
+             "--appendfsync", "always", "--save", "", "--logfile", os.path.join(self.directory, "log")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        wait_for(lambda: self.cli("PING") == "PONG")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def cli(self, *words):
+        done = subprocess.run(["redis-cli", "--raw", "-s", self.socket, *words], capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def write(self, count):
+        """Signals as feedmill's commits write them: posts come, change and go."""
+        for _ in range(count):
+            self.number += 1
+            post = (self.number - 1) // 3 if self.number % 6 else self.number // 3 - 1
+            kind = TYPES[(self.number - 1) % 3] if self.number % 6 else "post_modified"
+            seq = f"{1000 + self.number}-1"
+            record = {"v": 1, "seq": seq, "prev": f"{999 + self.number}-1", "type": kind, "entity_type": "post",
+                      "entity_id": f"Entry:{post}", "feed_url": "https://example.org/", "guid": str(post),
+                      "data": {"title": f"title {self.number}", "timestamp": self.number}}
+            self.cli("XADD", "stream:signals", seq, "type", kind, "json", json.dumps(record))
+
+    def expected(self):
+        posts = {}
+        lines = self.cli("XRANGE", "stream:signals", "-", "+").splitlines()
+        for line in lines:
+            if not line.startswith("{"):
+                continue
+            record = json.loads(line)
+            if record["type"] == "post_trimmed":
+                posts.pop(record["entity_id"], None)
+            else:
+                posts[record["entity_id"]] = record["data"]["title"]
+        return posts
+
+
+def run(server, command, group, seen):
+    """Kills it while it works, then Redis under it, and lets it come to the end; `seen` tells how many are done."""
+    def start():
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                env={**os.environ, "NODE_PATH": "/usr/share/nodejs"})
+    for _ in range(3):
+        server.write(60)
+        example, before = start(), seen()
+        wait_for(lambda: seen() > before)
+        example.send_signal(signal.SIGKILL)
+        example.wait()
+    example = start()
+    server.write(30)
+    server.kill()
+    server.start()
+    server.write(30)
+    wait_for(lambda: seen() == server.number and server.cli("XPENDING", "stream:signals", group).split("\n")[0] == "0")
+    example.kill()
+    example.wait()
+
+
+def python_example(examples, directory):
+    server, path = Server(directory), os.path.join(directory, "posts.db")
+    table = sqlite3.connect(path, timeout=30)
+
+    def count():
+        try:
+            return table.execute("SELECT count(*) FROM done").fetchone()[0]
+        except sqlite3.OperationalError:
+            return 0
+    run(server, ["/usr/bin/python3", os.path.join(examples, "consumer.py"), "unix://" + server.socket, path], "example",
+        count)
+    posts = dict(table.execute("SELECT id, title FROM posts"))
+    assert posts == server.expected(), (posts, server.expected())
+    server.kill()
+
+
+def node_example(examples, directory):
+    server = Server(directory)
+    run(server, ["node", os.path.join(examples, "consumer.js"), server.socket, "myapp:posts"], "example-node",
+        lambda: int(server.cli("HLEN", "myapp:posts:seen") or 0))
+    words = server.cli("HGETALL", "myapp:posts").split("\n")
+    assert dict(zip(words[::2], words[1::2])) == server.expected()
+    assert set(server.cli("HVALS", "myapp:posts:seen").split("\n")) == {"1"}, "something was done twice"
+    server.kill()
+
+
+def has(command):
+    return subprocess.run(command, capture_output=True, env={**os.environ, "NODE_PATH": "/usr/share/nodejs"}).returncode == 0
+
+
+def main():
+    ran = 0
+    for name, probe, example in [("python", ["/usr/bin/python3", "-c", "import redis"], python_example),
+                                 ("node", ["sh", "-c", "node -e \"require('redis')\""], node_example)]:
+        if not has(probe):
+            print(name, "skipped: its redis client is not installed")
+            continue
+        with tempfile.TemporaryDirectory(prefix="feedmill-") as directory:
+            example(sys.argv[1], directory)
+        print(name, "ok")
+        ran += 1
+    sys.exit(0 if ran else 77)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,361 @@
+// The deliver half against a real server: crashes, two at once, falling behind (RELIABILITY S10, S11, L13–L15).
+#include "worker/deliverer.hpp"
+
+#include <atomic>
+#include <random>
+#include <sys/wait.h>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "storage/diff.hpp"
+#include "tests/support/redis_server.hpp"
+#include "worker/notices.hpp"
+
+namespace feedmill::test {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+class DelivererTest : public testing::Test {
+ protected:
+  DelivererTest() : store(options()) {
+    EXPECT_TRUE(store.open());
+    for (const std::string& url : urls) {
+      EXPECT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+    }
+    EXPECT_TRUE(channels.add(Texts{"all", "anna/one", "bob/two"}));
+    const std::vector<Membership> memberships{
+        {"all", urls[0]}, {"all", urls[1]}, {"anna/one", urls[0]}, {"bob/two", urls[1]}};
+    EXPECT_TRUE(channels.follow(memberships));
+    EXPECT_TRUE(notifications.watch({"anna", "", Watch::Kind::words, "odd"}));
+    EXPECT_TRUE(notifications.watch({"bob", "", Watch::Kind::channel, "bob/two"}));
+    EXPECT_TRUE(notifications.watch({"carl", "", Watch::Kind::feed, urls[0]}));
+  }
+
+  StoreOptions options() const { return StoreOptions{.url = server.url()}; }
+  std::string redis(const Texts& words) const { return redis_command(server, words); }
+
+  /// What a refresh of a feed does that lists these posts: guid and title.
+  void refresh(const std::string& url, const std::vector<std::pair<std::string, std::string>>& posts,
+               Retention retention = {}) {
+    Store::ClaimRequest request;
+    request.worker = std::string(32, 'a');
+    request.request = ++requests;
+    request.only = {url};
+    request.max = 1;
+    request.host = {64, Milliseconds(0)};
+    const auto batch = store.claim(request);
+    ASSERT_TRUE(batch && batch->claims.size() == 1) << url;
+    const Claim& claim = batch->claims[0];
+    std::vector<EntryRecord> records;
+    for (const auto& [guid, title] : posts) {
+      records.push_back({guid, title, 1'000 + static_cast<std::int64_t>(records.size()), {{"title", title}}});
+    }
+    const Store::LookUp look_up{url, records};
+    const auto known = store.look_up(std::span(&look_up, 1)).front();
+    ASSERT_TRUE(known);
+    Commit commit;
+    commit.feed_url = url;
+    commit.claim = claim.id;
+    commit.next_due = claim.now;
+    commit.before = commit.state = claim.state;
+    commit.state.state = "healthy";
+    commit.state.last_at = claim.now;
+    commit.document = true;
+    commit.entries = diff_entries(records, *known, claim.now).writes;
+    commit.tombs_left = known->left;
+    commit.tombs_back = known->back;
+    commit.retention = retention;
+    commit.retention.listed = posts.size();
+    const Commit* const one = &commit;
+    ASSERT_TRUE(store.commit(std::span(&one, 1)).front());
+  }
+
+  /// A history with new, edited and trimmed posts of both feeds.
+  void write_history(unsigned seed, int rounds) {
+    std::minstd_rand random(seed);
+    for (int round = 0; round < rounds; ++round) {
+      const std::string& url = urls[random() % 2];
+      std::vector<std::pair<std::string, std::string>> posts;
+      const auto first = random() % 20;
+      for (auto i = first; i < first + 1 + random() % 8; ++i) {
+        posts.emplace_back("g" + std::to_string(i), (i % 2 == 0 ? "even " : "odd ") + std::to_string(random() % 3));
+      }
+      refresh(url, posts, Retention{.entries = 6, .hard_cap = 10});
+    }
+  }
+
+  static void drain(Deliverer& deliverer) {
+    for (;;) {
+      const auto step = deliverer.step(Milliseconds(0));
+      ASSERT_TRUE(step) << step.error().detail;
+      ASSERT_FALSE(step->waiting);
+      if (step->idle) return;
+    }
+  }
+  void drain() {
+    Deliverer deliverer(options(), DelivererOptions{.token = "test"});
+    drain(deliverer);
+    ASSERT_TRUE(deliverer.let_go());
+  }
+
+  std::string timelines() const {
+    std::string all;
+    for (const char* uid : {"all", "anna/one", "bob/two"}) {
+      all += std::string(uid) + ": " +
+             redis({"ZRANGE", std::string("zchannel:") + uid + ":posts", "0", "-1", "WITHSCORES"}) + "\n";
+    }
+    return all;
+  }
+  std::string notices() {
+    std::string all;
+    for (const char* user : {"anna", "bob", "carl", "_operator"}) {
+      all += std::string(user) + ":";
+      for (const StoredNotice& notice : *notifications.list(user)) all += " " + notice.json;
+      all += "\n";
+    }
+    return all;
+  }
+  /// What a build of the timelines from nothing would give; the reader's marks stay.
+  std::string built_afresh() {
+    for (const char* uid : {"all", "anna/one", "bob/two"}) redis({"DEL", std::string("zchannel:") + uid + ":posts"});
+    for (const char* uid : {"all", "anna/one", "bob/two"}) {
+      EXPECT_TRUE(channels.rebuild(uid, [] { return true; }));
+    }
+    return timelines();
+  }
+
+  /// Timelines are what the feeds say, and everybody was told what one deliverer alone would have told them.
+  void expect_as_if_undisturbed() {
+    const std::string followed = timelines(), told = notices();
+    for (const char* user : {"anna", "bob", "carl"}) ASSERT_TRUE(notifications.remove(user));
+    redis({"DEL", "deliver:notices:000"});
+    redis({"XGROUP", "SETID", "stream:signals", "delivery", "0"});
+    drain();
+    EXPECT_TRUE(notices() == told) << "as one alone tells it";
+    EXPECT_EQ(followed, built_afresh());
+  }
+
+  const Texts urls{"https://one.org/", "https://two.org/"};
+  RedisServer server;
+  Store store;
+  Channels channels{store};
+  Notifications notifications{store};
+  std::uint64_t requests = 0;
+};
+
+TEST_F(DelivererTest, TimelinesAndNoticesComeOutOfTheStream) {
+  refresh(urls[0], {{"a", "odd one"}, {"b", "even one"}});
+  refresh(urls[1], {{"c", "odd two"}});
+  drain();
+  EXPECT_EQ(
+      timelines(),
+      "all: Entry:1 1000 Entry:3 1000 Entry:2 1001\nanna/one: Entry:1 1000 Entry:2 1001\nbob/two: Entry:3 1000\n");
+  EXPECT_EQ(notifications.list("anna")->size(), 2U);
+  EXPECT_EQ(notifications.list("bob")->size(), 1U);
+  EXPECT_EQ(notifications.list("carl")->size(), 2U);
+  EXPECT_EQ(redis({"XPENDING", "stream:signals", "delivery"}), "0 (nil) (nil) (nil)");
+  EXPECT_EQ(store.stream_figures()->groups.front().lag, 0U);
+  const std::string before = timelines() + notices();
+  redis({"XGROUP", "SETID", "stream:signals", "delivery", "0"});
+  drain();
+  EXPECT_EQ(timelines() + notices(), before) << "everything handed out again";
+}
+
+TEST_F(DelivererTest, FollowsAHistoryToWhatTheFeedsSay) {
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    write_history(seed, 30);
+    drain();
+    const std::string followed = timelines();
+    EXPECT_EQ(followed, built_afresh()) << "seed " << seed;
+  }
+}
+
+// Each child is a real process that dies by SIGKILL at its point; the parent goes on from what it left.
+TEST_F(DelivererTest, SurvivesDeathBetweenReadWriteAndAcknowledgement) {
+  enum class Point { read, timelines, notices };
+  const Watcher watcher(*notifications.all_watches());
+  for (int round = 0; round < 12; ++round) {
+    write_history(static_cast<unsigned>(round), 4);
+    for (const Point point : {Point::read, Point::timelines, Point::notices}) {
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        Store own(options());
+        Deliveries group(own);
+        group.join();
+        const auto records = group.fresh(5, Milliseconds(0));
+        std::vector<Signal> signals;
+        std::vector<NoticesOfRecord> told;
+        for (const SignalRecord& record : *records) {
+          const Signal& signal = signals.emplace_back(*read_signal(record));
+          NoticesOfRecord& notices = told.emplace_back(NoticesOfRecord{signal.id, signal.prev, {}});
+          if (signal.type != "post_created") continue;
+          const Texts holding{"all", signal.feed_url == urls[0] ? "anna/one" : "bob/two"};
+          for (const Watcher::Match& match : watcher.matches(signal.feed_url, holding, signal.data[0].second)) {
+            notices.notices.push_back(post_notice(signal, match.user, match.why));
+          }
+        }
+        if (point != Point::read) group.apply(std::span<const Signal>(signals));
+        if (point == Point::notices) group.apply(std::span<const NoticesOfRecord>(told));
+        ::kill(getpid(), SIGKILL);
+        _exit(1);
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    }
+    if (round % 3 == 2) drain();
+  }
+  drain();
+  EXPECT_EQ(redis({"XPENDING", "stream:signals", "delivery"}).substr(0, 2), "0 ");
+  expect_as_if_undisturbed();
+}
+
+TEST_F(DelivererTest, TwoAtOnceEndWhereOneWould) {
+  std::atomic<bool> writing = true;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> deliverers;
+  for (int i = 0; i < 2; ++i) {
+    deliverers.emplace_back([&] {
+      // Both have the same token: neither lock nor luck keeps them apart.
+      Deliverer own(options(), DelivererOptions{.token = "both", .batch = 3});
+      for (bool idle = false; writing || !idle;) {
+        const auto step = own.step(Milliseconds(0));
+        wrong += step ? 0 : 1;
+        idle = step && step->idle;
+      }
+    });
+  }
+  write_history(7, 150);
+  writing = false;
+  for (std::thread& thread : deliverers) thread.join();
+  EXPECT_EQ(wrong, 0);
+  redis({"DEL", "lock:delivery:000"});
+  drain();
+  expect_as_if_undisturbed();
+}
+
+TEST_F(DelivererTest, AnOwnerThatSleptThroughItsRightHarmsNobody) {
+  Deliverer sleeper(options(), DelivererOptions{.token = "sleeper", .batch = 2});
+  refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}, {"c", "odd 3"}, {"d", "odd 4"}, {"e", "odd 5"}});
+  ASSERT_EQ(sleeper.step(Milliseconds(0))->applied, 2U);
+  redis({"DEL", "lock:delivery:000"});
+  Deliverer next(options(), DelivererOptions{.token = "next", .batch = 1});
+  ASSERT_EQ(next.step(Milliseconds(0))->applied, 1U);
+  // The sleeper still believes in its right, is handed what comes after, and may not skip what the other has pending.
+  ASSERT_EQ(sleeper.step(Milliseconds(0))->applied, 2U);
+  drain(next);
+  const std::string followed = timelines();
+  EXPECT_EQ(followed, built_afresh());
+  EXPECT_EQ(notifications.list("anna")->size(), 5U);
+}
+
+TEST_F(DelivererTest, OneThatFellBehindTheStreamBuildsItsTimelinesAnew) {
+  write_history(1, 20);
+  drain();
+  ASSERT_TRUE(channels.mark_all_read("anna/one"));
+  redis({"ZADD", "zchannel:all:posts", "1", "Entry:999"});
+  write_history(2, 40);
+  redis({"XTRIM", "stream:signals", "MAXLEN", "3"});
+  Deliverer deliverer(options(), DelivererOptions{.token = "test"});
+  const auto step = deliverer.step(Milliseconds(0));
+  ASSERT_TRUE(step) << step.error().detail;
+  EXPECT_TRUE(step->rebuilt);
+  EXPECT_TRUE(step->missed);
+  drain(deliverer);
+  const std::string followed = timelines();
+  EXPECT_EQ(followed.find("Entry:999"), std::string::npos);
+  EXPECT_EQ(followed, built_afresh());
+
+  // The same when nothing is left of the stream, and when it is deleted with its group.
+  for (const Texts& loss : {Texts{"XTRIM", "stream:signals", "MAXLEN", "0"}, Texts{"DEL", "stream:signals"}}) {
+    ASSERT_TRUE(deliverer.let_go());
+    write_history(3, 10);
+    redis(loss);
+    drain(deliverer);
+    EXPECT_EQ(timelines(), built_afresh());
+    write_history(4, 5);
+    drain(deliverer);
+    EXPECT_EQ(timelines(), built_afresh());
+  }
+}
+
+TEST_F(DelivererTest, ARecordTakenOutOfTheMiddleIsMadeUpFor) {
+  refresh(urls[0], {{"a", "odd 1"}});
+  drain();
+  refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}});
+  const auto last = store.last_signal();
+  redis({"XDEL", "stream:signals", *last});
+  refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}, {"c", "odd 3"}});
+  drain();
+  EXPECT_EQ(redis({"ZCARD", "zchannel:all:posts"}), "3");
+}
+
+TEST_F(DelivererTest, AReaderIsNotUndoneByWhatComesAgain) {
+  write_history(5, 20);
+  drain();
+  ASSERT_TRUE(channels.mark_all_read("all"));
+  write_history(6, 20);
+  std::atomic<bool> delivering = true;
+  std::thread reader([&] {
+    Store own(options());
+    Channels mine(own);
+    while (delivering) {
+      const auto page = mine.timeline("all", 3);
+      Texts ids;
+      if (page && *page) {
+        for (const StoredEntry& entry : **page) ids.push_back(entry.id);
+      }
+      if (!mine.mark_read("all", ids)) break;
+    }
+  });
+  for (int again = 0; again < 5; ++again) {
+    redis({"DEL", "deliver:timelines:000"});
+    redis({"XGROUP", "SETID", "stream:signals", "delivery", "0"});
+    drain();
+  }
+  delivering = false;
+  reader.join();
+  const std::string read = redis({"ZRANGE", "channel:all:read", "0", "-1"}) + " ";
+  std::istringstream unread(redis({"ZRANGE", "zchannel:all:posts", "0", "-1"}));
+  for (std::string id; unread >> id;) EXPECT_EQ(read.find(id + " "), std::string::npos) << id;
+}
+
+TEST_F(DelivererTest, NewsIsToldAndABackCatalogueIsNot) {
+  redis({"XADD", "stream:signals", "*", "type", "post_created", "json",
+         R"({"seq":"1-1","prev":"","type":"post_created","entity_id":"Entry:50","feed_url":"https://one.org/",)"
+         R"("initial":true,"data":{"title":"odd","timestamp":5}})"});
+  redis({"XADD", "stream:signals", "*", "type", "feed_failing", "json",
+         R"({"seq":"1-2","prev":"","type":"feed_failing","entity_id":"https://one.org/","feed_url":"https://one.org/",)"
+         R"("data":{"reason":"http.gone"}})"});
+  redis({"XADD", "stream:signals", "*", "whatever", "this is"});
+  Deliverer deliverer(options(), DelivererOptions{.token = "test"});
+  const auto step = deliverer.step(Milliseconds(0));
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->applied, 3U);
+  EXPECT_EQ(step->failed, 1U);
+  EXPECT_TRUE(notifications.list("carl")->empty());
+  ASSERT_EQ(notifications.list("_operator")->size(), 1U);
+  EXPECT_NE(notifications.list("_operator")->front().json.find("feed is failing"), std::string::npos);
+}
+
+TEST_F(DelivererTest, RulesCountFromWhenTheyAreMade) {
+  Deliverer deliverer(options(), DelivererOptions{.token = "test"});
+  refresh(urls[0], {{"a", "odd 1"}});
+  drain(deliverer);
+  const auto rule = notifications.watch({"dora", "", Watch::Kind::words, "odd"});
+  refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}});
+  drain(deliverer);
+  EXPECT_EQ(notifications.list("dora")->size(), 1U);
+  ASSERT_TRUE(notifications.unwatch("dora", Texts{**rule}));
+  refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}, {"c", "odd 3"}});
+  drain(deliverer);
+  EXPECT_EQ(notifications.list("dora")->size(), 1U);
+}
+
+}  // namespace
+}  // namespace feedmill::test

@@ -1,0 +1,71 @@
+#include "worker/notices.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+TEST(Notices, OfAPostSayWhatItIsAndWhyItIsTold) {
+  Signal signal;
+  signal.id = "17-3";
+  signal.type = "post_created";
+  signal.entity_id = "Entry:4";
+  signal.feed_url = "https://a.org/";
+  signal.guid = "g\"4";
+  signal.timestamp = 1700;
+  signal.data = {{"title", "T\u2028"}};
+  const std::vector<std::string> why{"feed", "words redis"};
+  const Notice notice = post_notice(signal, "anna", why);
+  EXPECT_EQ(notice.user, "anna");
+  EXPECT_EQ(notice.id, "17-3");
+  EXPECT_EQ(boost::json::parse(notice.json), boost::json::parse(R"({"id":"17-3","type":"post_created",
+      "entity_id":"Entry:4","feed_url":"https://a.org/","guid":"g\"4","title":"T\u2028","link":"","timestamp":1700,
+      "why":["feed","words redis"]})"));
+}
+
+TEST(Notices, OperatorsHearOfEveryStepInAFeedsLifeAndOfNothingElse) {
+  Signal signal;
+  signal.id = "17-3";
+  signal.feed_url = "https://a.org/";
+  signal.data = {{"reason", "http.not_found"}};
+  for (const char* type : {"feed_failing", "feed_gone", "feed_recovered", "feed_moved", "feed_rekeyed", "feed_gap"}) {
+    signal.type = type;
+    const auto notice = operator_notice(signal);
+    ASSERT_TRUE(notice) << type;
+    EXPECT_EQ(notice->user, operator_user);
+    const auto object = boost::json::parse(notice->json).as_object();
+    EXPECT_EQ(object.at("type"), type);
+    EXPECT_EQ(object.at("reason"), "http.not_found");
+    EXPECT_FALSE(object.at("text").as_string().empty());
+    EXPECT_FALSE(object.at("remedy").as_string().empty());
+  }
+  signal.type = "feed_failing";
+  signal.data.emplace_back("state", "blocked");
+  const auto blocked = boost::json::parse(operator_notice(signal)->json).as_object();
+  EXPECT_EQ(blocked.at("text"), "feed is blocked") << "as the log says";
+  for (const char* type : {"feed_created", "feed_modified", "post_created", "post_trimmed", ""}) {
+    signal.type = type;
+    EXPECT_FALSE(operator_notice(signal)) << type;
+  }
+}
+
+TEST(Notices, OperatorsHearOfWhatNoSignalTells) {
+  const Milliseconds now(1'700'000'000'123);
+  const Notice quarantined = quarantine_notice("https://a.org/", now);
+  EXPECT_EQ(quarantined.user, operator_user);
+  EXPECT_NE(quarantined.id, quarantine_notice("https://a.org/", now + Milliseconds(1)).id) << "each time";
+  const auto object = boost::json::parse(quarantined.json).as_object();
+  EXPECT_EQ(object.at("id").as_string(), quarantined.id);
+  EXPECT_EQ(object.at("type"), "feed_quarantined");
+  EXPECT_EQ(object.at("feed_url"), "https://a.org/");
+  EXPECT_EQ(object.at("timestamp"), 1'700'000'000);
+  EXPECT_FALSE(object.at("remedy").as_string().empty());
+
+  const Notice collided = collision_notice("https://a.org/", "https://b.org/", now);
+  EXPECT_EQ(collided.id, collision_notice("https://a.org/", "https://b.org/", now + Milliseconds(1)).id) << "once";
+  EXPECT_EQ(boost::json::parse(collided.json).at("to"), "https://b.org/");
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,28 @@
+// What a notice says (RELIABILITY L16, G5). Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "storage/notifications.hpp"
+#include "storage/signal_record.hpp"
+
+namespace feedmill {
+
+/// The notice of a new post for a user; `why` says which of their rules it fits. JSON members: id, type, entity_id,
+/// feed_url, guid, title, link, timestamp, why.
+Notice post_notice(const Signal& signal, std::string user, std::span<const std::string> why);
+
+/// The notice that operators get of a step in a feed's life: what happened, in the log's words, and what to do about
+/// it. Absent for signals that are none. JSON members: id, type, feed_url, timestamp, text, remedy, and
+/// those of the signal's data.
+std::optional<Notice> operator_notice(const Signal& signal);
+
+/// What operators hear of a feed that was quarantined (SECURITY Q2), which no signal tells. `now`: Redis' clock.
+Notice quarantine_notice(const std::string& feed_url, Milliseconds now);
+
+/// What operators hear of a feed that would move to `to`, which is a feed already (HTTP R7); once for these two.
+Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now);
+
+}  // namespace feedmill
