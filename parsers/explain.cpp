@@ -116,7 +116,7 @@ std::string entries(std::size_t count) {
   return number(count, "entry", "entries");
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   const std::string folded = fold_space(text.substr(0, 4 * max_quote));
   const std::string_view kept = utf8_prefix(folded, max_quote);
   std::string out = "\"";
@@ -277,10 +277,10 @@ class Explainer {
       if (!entry.id.empty()) {
         ++own;
         const auto [first, is_new] = ids.try_emplace(entry.id, i);
-        if (!is_new) repeated.add(i, "as entry " + std::to_string(first->second + 1) + ", " + quoted(entry.id));
+        if (!is_new) repeated.add(i, "as entry " + std::to_string(first->second + 1) + ", " + in_quotes(entry.id));
       } else {
         ++(entry.guid.starts_with("digest:") ? digest : link);
-        unnamed.add(i, quoted(entry.title.value));
+        unnamed.add(i, in_quotes(entry.title.value));
       }
       if (entry.guid.starts_with("sha256:")) ++hashed;
     }
@@ -303,7 +303,7 @@ class Explainer {
     for (std::size_t i = 0; i < feed_.entries.size(); ++i) {
       const Entry& entry = feed_.entries[i];
       if (entry.link.empty()) {
-        none.add(i, quoted(entry.title.value));
+        none.add(i, in_quotes(entry.title.value));
       } else if (std::any_of(entry.links.begin(), entry.links.end(),
                              [&](const Link& link) { return link.href == entry.link; })) {
         ++element;
@@ -326,7 +326,7 @@ class Explainer {
     for (std::size_t i = 0; i < feed_.entries.size(); ++i) {
       const Entry& entry = feed_.entries[i];
       for (const Date* date : {&entry.published, &entry.updated, &entry.created, &entry.expired}) {
-        if (date->present() && !date->time) unreadable.add(i, quoted(date->raw));
+        if (date->present() && !date->time) unreadable.add(i, in_quotes(date->raw));
       }
       const std::optional<Time>& time = entry.updated.time ? entry.updated.time : entry.published.time;
       if (!time) {
@@ -361,7 +361,7 @@ class Explainer {
       } else if (!entry.summary.value.empty()) {
         ++summary;
       } else {
-        none.add(i, quoted(entry.title.value));
+        none.add(i, in_quotes(entry.title.value));
       }
     }
     Parts parts;
