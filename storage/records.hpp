@@ -302,6 +302,7 @@ struct HostState {
   Milliseconds tail{};        ///< up to where starts are reserved
   Milliseconds not_before{};  ///< end of its back-off
   std::uint32_t in_flight = 0;
+  std::uint32_t slow = 1;  ///< spacing is multiplied by it (H5)
   Fields other;  ///< further fields as they stand
 
   bool operator==(const HostState&) const = default;

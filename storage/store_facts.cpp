@@ -31,6 +31,8 @@ StoreResult<HostState> Store::host(const std::string& host) {
       state.tail = number;
     } else if (name == "not_before") {
       state.not_before = number;
+    } else if (name == "slow") {
+      state.slow = static_cast<std::uint32_t>(std::clamp<std::int64_t>(number.count(), 1, 64));
     } else {
       state.other.emplace_back(std::move(name), std::move(value));
     }

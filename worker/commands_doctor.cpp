@@ -63,19 +63,26 @@ class Reporter {
 StoreResult<std::vector<HostLoad>> unfit_hosts(Store& store, const std::vector<std::string>& urls,
                                                const PlanOptions& options, std::size_t& hosts) {
   std::unordered_map<std::string, std::vector<std::string>> by_host;
-  for (const std::string& url : urls) by_host[host_of(url)].push_back(url);
+  std::unordered_map<std::string, HostRule> rules;  // by gate
+  for (const std::string& url : urls) {
+    HostRule rule = options.hosts.of(host_of(url));
+    by_host[rule.gate].push_back(url);
+    HostRule& slowest = rules.try_emplace(rule.gate, rule).first->second;
+    if (rule.limits.spacing > slowest.limits.spacing) slowest = std::move(rule);
+  }
   hosts = by_host.size();
   std::vector<HostLoad> unfit;
-  const double possible = requests_a_day(options.host);
   const auto shortest = static_cast<double>(std::max(options.schedule.min_floor, Milliseconds(1)).count());
   for (const auto& [host, feeds] : by_host) {
+    const double possible = requests_a_day(rules.at(host).limits);
     const double most = static_cast<double>(feeds.size()) * 86'400'000.0 / shortest;
     if (possible == 0 || most <= possible) continue;
     const auto records = all_records(store, feeds);
     if (records.has_error()) return records.error();
     HostLoad load{host, feeds.size(), 0, 0, possible};
     for (const std::optional<FeedRecord>& record : *records) {
-      if (const auto feed = record ? planned_feed(*record) : std::nullopt) {
+      if (auto feed = record ? planned_feed(*record) : std::nullopt) {
+        respect(*feed, options.hosts.of(feed->host));
         load.wanted_a_day += polls_a_day(*feed, options.schedule, options.start);
       }
     }

@@ -7,6 +7,7 @@
 
 #include "worker/commands_records.hpp"
 #include "worker/due_text.hpp"
+#include "worker/host_rules.hpp"
 #include "worker/moments.hpp"
 #include "worker/web_url.hpp"
 
@@ -19,9 +20,9 @@ std::uint32_t free_slots(const HostView& host) {
   return host.limits.concurrency - std::min(host.limits.concurrency, host.state.in_flight);
 }
 
-/// When a request to the host may start (HTTP H1), slots apart.
+/// When a request to the host may start (HTTP H1, H5), slots apart.
 Milliseconds next_start(const HostView& host) {
-  return std::max(host.state.last_start + host.limits.spacing, host.state.not_before);
+  return std::max(host.state.last_start + host.limits.spacing * host.state.slow, host.state.not_before);
 }
 
 std::string state_text(const FeedRecord& record, Milliseconds now) {
@@ -48,7 +49,9 @@ std::string state_text(const FeedRecord& record, Milliseconds now) {
 }
 
 std::string next_text(const FeedRecord& record, Milliseconds now) {
-  if (!record.claim.empty()) return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
+  if (!record.claim.empty() && record.due && *record.due > now) {  // while the lease runs
+    return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
+  }
   if (!record.due) return "never: it is not in the schedule";
   return due_text(*record.due, now, record.state.won);
 }
@@ -57,6 +60,7 @@ std::string host_text(const HostView& host, Milliseconds now) {
   const Milliseconds start = next_start(host);
   std::string text = fmt::format("{}: {} of {} slots free, next start {}", host.name, free_slots(host),
                                  host.limits.concurrency, start <= now ? "now" : from_now(start, now));
+  if (host.state.slow > 1) text += fmt::format(" ({} times its usual spacing)", host.state.slow);
   if (host.state.tail > now) text += fmt::format(", starts reserved up to {}", rfc3339(host.state.tail));
   return text + (host.state.not_before > now ? fmt::format(", back-off until {}, {}", rfc3339(host.state.not_before),
                                                            from_now(host.state.not_before, now))
@@ -75,6 +79,7 @@ json::object host_json(const HostView& host, Milliseconds now) {
   json::object row;
   row["name"] = host.name;
   row["slots"] = host.limits.concurrency;
+  row["slow"] = host.state.slow;
   row["slots_free"] = free_slots(host);
   row["last_start"] = time_json(host.state.last_start);
   row["next_start"] = rfc3339(std::max(next_start(host), now));
@@ -124,8 +129,9 @@ int carry_out(const ExplainVerb& verb, const VerbContext& context) {
   }
   HostView host;
   host.name = host_of(record->state.fetch_url.empty() ? record->feed_url : record->state.fetch_url);
-  host.limits = {context.config.host.concurrency, context.config.host.spacing};
-  const auto state = context.store.host(host.name);
+  const HostRule rule = HostRules(context.config).of(host.name);
+  host.limits = rule.limits;
+  const auto state = context.store.host(rule.gate);
   if (state.has_error()) return fail(terminal, "explain", state.error());
   host.state = *state;
   if (terminal.json()) {

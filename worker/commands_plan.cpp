@@ -218,7 +218,7 @@ void warn_of_hosts(const Plan& plan, Terminal& terminal) {
 PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days) {
   PlanOptions options;
   options.schedule = refresh_options(config, RunMode::selected).policy.schedule;
-  options.host = {config.host.concurrency, config.host.spacing};
+  options.hosts = HostRules(config);
   options.catch_up_rate = config.schedule.catch_up_rate;
   options.start = start;
   options.days = days;

@@ -47,7 +47,6 @@ class Simulation {
       : options_(options),
         start_(options.start.count()),
         end_(start_ + static_cast<std::int64_t>(options.days) * day_ms),
-        spacing_(options.host.spacing.count()),
         minutes_(static_cast<std::size_t>((end_ - start_) / minute_ms)) {
     plan_.feeds = feeds.size();
     plan_.by_hour.resize(options.days * std::size_t{24});
@@ -55,16 +54,20 @@ class Simulation {
     course_.reserve(feeds_.size());
     std::unordered_map<std::string, std::uint32_t> numbers;
     for (PlannedFeed& feed : feeds_) {
-      const auto [found, is_new] = numbers.emplace(feed.host, static_cast<std::uint32_t>(hosts_.size()));
-      if (is_new) hosts_.push_back({feed.host, 0, 0, 0, requests_a_day(options.host)});
+      const HostRule rule = options.hosts.of(feed.host);
+      const auto [found, is_new] = numbers.emplace(rule.gate, static_cast<std::uint32_t>(hosts_.size()));
+      if (is_new) {
+        hosts_.push_back({rule.gate, 0, 0, 0, requests_a_day(rule.limits)});
+        gates_.emplace_back();
+      }
+      respect(feed, rule);
       HostLoad& host = hosts_[found->second];
       ++host.feeds;
       host.wanted_a_day += polls_a_day(feed, options.schedule, options.start);
       std::string().swap(feed.host);
       const double arrivals = feed.new_per_week * std::log(2.0) / week_ms;  // S decays by half in a week
-      course_.push_back({arrivals, 0, found->second, false});
+      course_.push_back({arrivals, 0, rule.limits.spacing.count(), found->second, false});
     }
-    gates_.resize(hosts_.size());
     plan_.hosts = hosts_.size();
     place_all();
   }
@@ -91,6 +94,7 @@ class Simulation {
   struct Course {
     double arrivals;  ///< entries a millisecond
     double pending;   ///< entries that have come since, in parts
+    std::int64_t spacing;
     std::uint32_t host;
     bool held;  ///< has a reservation (HTTP H1)
   };
@@ -135,15 +139,15 @@ class Simulation {
   void happen(Event event) {
     Course& course = course_[event.feed];
     Gate& gate = gates_[course.host];
-    if (event.at >= gate.last_start + spacing_) {
+    if (event.at >= gate.last_start + course.spacing) {
       gate.last_start = event.at;
       poll(feeds_[event.feed], course, Milliseconds(event.at));
       place({feeds_[event.feed].due.count(), event.feed});
       return;
     }
-    std::int64_t at = event.at + spacing_;
+    std::int64_t at = event.at + course.spacing;
     if (!course.held) {
-      gate.tail = std::max(gate.tail, event.at) + spacing_;
+      gate.tail = std::max(gate.tail, event.at) + course.spacing;
       at = gate.tail;
       course.held = true;
     }
@@ -204,7 +208,7 @@ class Simulation {
   }
 
   const PlanOptions& options_;
-  std::int64_t start_, end_, spacing_;
+  std::int64_t start_, end_;
   std::vector<PlannedFeed> feeds_;
   std::vector<Course> course_;  // of each feed
   std::vector<HostLoad> hosts_;
@@ -261,6 +265,11 @@ PlannedFeed made_up_feed(std::uint64_t number, std::uint64_t of, std::string_vie
   poll(now - Milliseconds(static_cast<std::int64_t>(interval * fraction(feed.url, 2))));
   if (feed.due < now) poll(feed.due);
   return feed;
+}
+
+void respect(PlannedFeed& feed, const HostRule& rule) {
+  if (rule.min_interval.count() == 0) return;
+  feed.interval_min = std::max(feed.interval_min.value_or(rule.min_interval), rule.min_interval);
 }
 
 double polls_a_day(const PlannedFeed& feed, const ScheduleOptions& schedule, Milliseconds now) {

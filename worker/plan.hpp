@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/records.hpp"
+#include "worker/host_rules.hpp"
 #include "worker/schedule.hpp"
 
 namespace feedmill {
@@ -39,13 +40,13 @@ double made_up_rate(std::string_view url);
 
 struct PlanOptions {
   ScheduleOptions schedule;
-  HostLimits host;
+  HostRules hosts;
   std::uint32_t catch_up_rate = 0;  ///< overdue feeds a second at the start; 0 = all at once
   Milliseconds start{};             ///< unix milliseconds
   unsigned days = 1;
 };
 
-/// A host and what its feeds ask of it.
+/// A host, or a group of hosts that share a gate ("group:<name>"), and what its feeds ask of it.
 struct HostLoad {
   std::string host;
   std::uint64_t feeds = 0, requests = 0;
@@ -76,6 +77,9 @@ struct Plan {
 /// that have passed; it may throw. Linear in polls but for the order within a minute.
 Plan simulate(std::vector<PlannedFeed> feeds, const PlanOptions& options,
               const std::function<void(std::size_t hour)>& each_hour = {});
+
+/// Nothing shorter than what its host asks for between two polls of a feed (HTTP H7).
+void respect(PlannedFeed& feed, const HostRule& rule);
 
 /// How often a feed would be polled a day were it alone on its host.
 double polls_a_day(const PlannedFeed& feed, const ScheduleOptions& schedule, Milliseconds now);

@@ -24,6 +24,7 @@
 #include "worker/commands_store.hpp"
 #include "worker/deliver_loop.hpp"
 #include "worker/embedded_redis.hpp"
+#include "worker/host_rules.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
 #include "worker/run_options.hpp"
@@ -205,7 +206,7 @@ class Process {
 
   /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
   asio::awaitable<int> open_store() {
-    const std::vector<HostSettings> hosts = host_settings(config_);
+    const std::vector<HostSettings> hosts = HostRules(config_).settings();
     Milliseconds wait(50);
     for (bool told = false; !worker_.stopping();) {
       const StoreResult<std::string> server = co_await store_.call([&](Store& store) {

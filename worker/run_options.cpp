@@ -98,26 +98,4 @@ FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::siz
   return options;
 }
 
-std::vector<HostSettings> host_settings(const Config& config) {
-  std::map<std::string, HostSettings, std::less<>> hosts;
-  const auto host_of_name = [&hosts](const std::string& name) -> HostSettings& {
-    HostSettings& host = hosts[name];
-    host.host = name;
-    return host;
-  };
-  for (const auto& [name, differing] : config.hosts) {
-    HostSettings& host = host_of_name(name);
-    host.concurrency = differing.concurrency;
-    host.spacing = differing.spacing;
-    host.min_interval = differing.min_interval;
-  }
-  for (const auto& [group, members] : config.host_groups) {
-    for (const std::string& name : members.hosts) host_of_name(name).group = group;
-  }
-  std::vector<HostSettings> settings;
-  settings.reserve(hosts.size());
-  for (auto& [name, host] : hosts) settings.push_back(std::move(host));
-  return settings;
-}
-
 }  // namespace feedmill

@@ -44,7 +44,4 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
 
 FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode);
 
-/// Of every host that has some or belongs to a group (HTTP H7).
-std::vector<HostSettings> host_settings(const Config& config);
-
 }  // namespace feedmill

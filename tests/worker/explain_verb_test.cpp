@@ -91,6 +91,9 @@ TEST(Explain, SaysThatAFeedFailsAndWasNeverFetched) {
   record.due.reset();
   EXPECT_NE(text(record, {"example.org", {}, {}}).find("next     never"), std::string::npos);
   record.claim = "0123456789abcdef0123456789abcdef:7-1";
+  record.due = now - 1s;
+  EXPECT_EQ(text(record, {"example.org", {}, {}}).find("being fetched"), std::string::npos) << "its lease is over";
+  record.due = now + 60s;
   EXPECT_NE(
       text(record, {"example.org", {}, {}}).find("next     being fetched now, by 0123456789abcdef0123456789abcdef\n"),
       std::string::npos);
@@ -108,6 +111,10 @@ TEST(Explain, SaysWhatHoldsUpAHost) {
                  "40:57Z, back-off until 2026-03-01T12:55:52Z, in 15 min\n"),
       std::string::npos)
       << shown;
+  host.state.slow = 4;
+  host.state.tail = host.state.not_before = Milliseconds(0);
+  const std::string slowed = text(record_of_the_specification(), host);
+  EXPECT_NE(slowed.find("next start in 3 s (4 times its usual spacing), no back-off\n"), std::string::npos) << slowed;
 }
 
 TEST(DueText, GroupsDigitsAndForgivesWhatItCannotRead) {

@@ -103,10 +103,35 @@ TEST(Plan, KeepsTheSpacingOfAHost) {
   ASSERT_EQ(plan.busiest.size(), 10U);
   EXPECT_EQ(plan.busiest.front().host, "one.example");
   EXPECT_EQ(plan.busiest.front().feeds, 200U);
-  options.host.spacing = 0ms;
+  options.hosts = HostRules(HostLimits{1, 0ms});
   const Plan unlimited = simulate(feeds, options);
   EXPECT_EQ(unlimited.busiest_second_requests, 200U);
   EXPECT_EQ(unlimited.deferrals, 0U);
+}
+
+TEST(Plan, KeepsWhatIsSetForAHostAndForAGroupOfHosts) {
+  Config config;
+  config.host.concurrency = 1;
+  config.host.spacing = 1s;
+  config.hosts["slow.example"].spacing = 30s;
+  config.hosts["seldom.example"].min_interval = 12h;
+  config.host_groups["mirrors"].hosts = {"a.example", "b.example"};
+  PlanOptions options = options_of(1);
+  options.hosts = HostRules(config);
+  const auto of = [&](std::string_view host) {
+    std::vector<PlannedFeed> feeds;
+    for (int i = 0; i < 10; ++i) feeds.push_back(feed_of(std::string(host), i, start + 1min, 0));
+    return feeds;
+  };
+  EXPECT_EQ(simulate(of("slow.example"), options).latest, 270s);
+  EXPECT_EQ(simulate({feed_of("seldom.example", 1, start)}, options).requests, 2U);
+
+  std::vector<PlannedFeed> mirrors = of("a.example");
+  for (PlannedFeed& feed : of("b.example")) mirrors.push_back(std::move(feed));
+  const Plan plan = simulate(std::move(mirrors), options);
+  EXPECT_EQ(plan.hosts, 1U) << "one gate";
+  EXPECT_EQ(plan.latest, 19s);
+  EXPECT_EQ(plan.busiest.front().host, "group:mirrors");
 }
 
 TEST(Plan, CatchesUpAtItsPaceAfterAnOutage) {
