@@ -83,6 +83,10 @@ struct RefreshVerb {
   std::vector<std::string> urls;
   bool all = false, defer = false, ignore_floor = false;
 };
+struct TraceVerb {
+  std::string url;
+  bool ignore_floor = false;
+};
 struct EntriesVerb {
   std::string url;
   std::uint64_t limit = 20;
@@ -151,7 +155,7 @@ struct ConfigShowVerb {
 struct VersionVerb {};
 
 using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb,
-                          ImportVerb, ExportVerb, RefreshVerb, EntriesVerb, EntryVerb, TailVerb, ChannelVerb,
+                          ImportVerb, ExportVerb, RefreshVerb, TraceVerb, EntriesVerb, EntryVerb, TailVerb, ChannelVerb,
                           NotifyVerb, NoticesVerb, StatsVerb, ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb,
                           DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
 

@@ -25,6 +25,7 @@
 #include "worker/commands_stats.hpp"
 #include "worker/commands_store.hpp"
 #include "worker/commands_tail.hpp"
+#include "worker/commands_trace.hpp"
 #include "worker/config.hpp"
 #include "worker/interrupt.hpp"
 #include "worker/run.hpp"
@@ -98,6 +99,7 @@ class Carrier {
   static std::string_view name_of(const ShowVerb&) { return "show"; }
   static std::string_view name_of(const ExportVerb&) { return "export"; }
   static std::string_view name_of(const RefreshVerb&) { return "refresh"; }
+  static std::string_view name_of(const TraceVerb&) { return "trace"; }
   static std::string_view name_of(const EntriesVerb&) { return "entries"; }
   static std::string_view name_of(const EntryVerb&) { return "entry"; }
   static std::string_view name_of(const ChannelVerb&) { return "channel"; }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "parsers/document_json.hpp"
+#include "worker/answer_text.hpp"
 #include "worker/commands_records.hpp"
 #include "worker/commands_store.hpp"
 #include "worker/decide.hpp"
@@ -25,8 +26,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t shown_entries = 5;
-
-using Lines = std::vector<std::pair<std::string, std::string>>;
 
 Milliseconds wall_clock() {
   return std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
@@ -49,32 +48,10 @@ struct Checked {
   Decision decision;
   Milliseconds now;
 
-  const FetchError& error() const { return std::get<FetchError>(look.fetched); }
-  const std::vector<Hop>& hops() const { return look.response() != nullptr ? look.response()->hops : error().hops; }
-  const std::vector<Header>& headers() const {
-    return look.response() != nullptr ? look.response()->headers : error().headers;
-  }
-  const FetchTimings& timings() const {
-    return look.response() != nullptr ? look.response()->timings : error().timings;
-  }
-  std::uint64_t wire_bytes() const {
-    return look.response() != nullptr ? look.response()->wire_bytes : error().wire_bytes;
-  }
   BodyPrint print() const {
     if (const auto* document = std::get_if<Document>(&look.reading)) return document->print;
     if (const auto* unreadable = std::get_if<Unreadable>(&look.reading)) return unreadable->print;
     return {};
-  }
-  /// "public", "opened by egress.allow", "refused", "unknown": nothing was connected to.
-  std::string_view egress() const {
-    if (look.response() != nullptr) return look.response()->opened_by_allow ? "opened by egress.allow" : "public";
-    return error().reason == Reason::egress_blocked || error().reason == Reason::egress_port ? "refused" : "unknown";
-  }
-  std::string peer() const {
-    if (look.response() == nullptr) return {};
-    const std::string& address = look.response()->peer;
-    const bool v6 = address.find(':') != std::string::npos;
-    return fmt::format("{}{}{}:{}", v6 ? "[" : "", address, v6 ? "]" : "", look.response()->peer_port);
   }
   std::vector<std::string> hubs() const {
     return !look.page.hubs.empty() || !look.feed ? look.page.hubs : look.feed->hubs;
@@ -111,19 +88,9 @@ json::object checked_json(const Checked& checked) {
   row["url"] = look.request.url;
   row["usable"] = look.feed.has_value();
   row["trouble"] = text_or_null(visible(look.trouble()));
-  json::array& hops = row["hops"].emplace_array();
-  for (const Hop& hop : checked.hops()) {
-    hops.push_back({{"url", hop.url}, {"status", hop.status}, {"location", text_or_null(hop.location)}});
-  }
-  json::array& headers = row["headers"].emplace_array();
-  for (const auto& [name, value] : checked.headers()) {
-    headers.push_back({{"name", visible(name)}, {"value", visible(value)}});
-  }
-  row["egress"] = {{"decision", checked.egress()}, {"peer", text_or_null(checked.peer())}};
-  row["seconds"] = {{"connect", checked.timings().connect.count()},
-                    {"first_byte", checked.timings().first_byte.count()},
-                    {"total", checked.timings().total.count()}};
-  row["bytes"] = {{"wire", checked.wire_bytes()},
+  const Answered answered(look.fetched);
+  answered.add_to(row);
+  row["bytes"] = {{"wire", answered.wire_bytes()},
                   {"body_wire", checked.print().wire_bytes},
                   {"body", checked.print().body_bytes},
                   {"body_limit", checked.config.fetch.max_body}};
@@ -149,26 +116,7 @@ json::object checked_json(const Checked& checked) {
   return row;
 }
 
-void add_answer(const Checked& checked, Lines& lines) {
-  for (const Hop& hop : checked.hops()) {
-    lines.emplace_back("answer",
-                       fmt::format("{} {}{}{}", hop.status, hop.url, hop.location.empty() ? "" : " -> ", hop.location));
-  }
-  for (const auto& [name, value] : checked.headers()) lines.emplace_back("header", fmt::format("{}: {}", name, value));
-  lines.emplace_back("egress", checked.peer().empty() ? std::string(checked.egress())
-                                                      : fmt::format("{}, {}", checked.peer(), checked.egress()));
-  lines.emplace_back(
-      "time", fmt::format("{:.3f} s, first byte after {:.3f} s, connecting {:.3f} s", checked.timings().total.count(),
-                          checked.timings().first_byte.count(), checked.timings().connect.count()));
-  const BodyPrint print = checked.print();
-  lines.emplace_back("size", fmt::format("{} bytes received; body {} on the wire, {} decoded of at most {}",
-                                         grouped(static_cast<std::int64_t>(checked.wire_bytes())),
-                                         grouped(static_cast<std::int64_t>(print.wire_bytes)),
-                                         grouped(static_cast<std::int64_t>(print.body_bytes)),
-                                         grouped(static_cast<std::int64_t>(checked.config.fetch.max_body))));
-}
-
-void add_feed(const Feed& feed, Lines& lines) {
+void add_feed(const Feed& feed, NamedLines& lines) {
   const std::string_view bozo = bozo_token(feed.bozo);
   lines.emplace_back("format", fmt::format("{}, {}", format_name(feed.format), feed.encoding));
   if (!bozo.empty()) lines.emplace_back("repaired", fmt::format("{}: {}", bozo, feed.bozo_detail));
@@ -185,12 +133,14 @@ void add_feed(const Feed& feed, Lines& lines) {
   }
 }
 
-Lines checked_lines(const Checked& checked) {
+NamedLines checked_lines(const Checked& checked) {
   const Look& look = checked.look;
   const FeedState& state = checked.decision.commit.state;
-  Lines lines;
+  NamedLines lines;
   lines.emplace_back("url", look.request.url);
-  add_answer(checked, lines);
+  const Answered answered(look.fetched);
+  answered.add_to(lines);
+  lines.emplace_back("size", size_text(answered.wire_bytes(), checked.print(), checked.config.fetch.max_body));
   if (look.feed) {
     add_feed(*look.feed, lines);
     lines.emplace_back("etag", state.etag.empty() ? "none" : state.etag);

@@ -189,6 +189,7 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   report.feed_url = claim.feed_url;
   report.lateness = std::max(Seconds(0), Seconds(claim.now - claim.due));
 
+  if (options_.trace != nullptr) options_.trace->claimed(claim);
   MemoryBudget::Share share(memory_, claim.state.body_bytes);  // until the commit is through (SECURITY M2)
   const auto [exchange, reading] = co_await attempt(claim, share, report);
   if (const auto* error = std::get_if<FetchError>(&reading); error != nullptr && is_ours(*error)) {
@@ -201,6 +202,7 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   if (looked_up) {
     const Decision decision = decide(claim, reading, exchange, known, options_.policy, clock.now());
     note_decision(report, claim, decision);
+    if (options_.trace != nullptr) options_.trace->decided(claim, known, decision);
     const auto commit_from = std::chrono::steady_clock::now();
     const StoreResult<Committed> done = co_await commit(decision.commit, deadline);
     report.commit = std::chrono::steady_clock::now() - commit_from;
@@ -230,8 +232,10 @@ asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, Memor
     FetchResult fetched = co_await fetcher_.fetch(request);
     std::visit([&report](const auto& answer) { note_answer(report, answer); }, fetched);
     result.exchange = exchange_of(claim, request, fetched);
+    if (options_.trace != nullptr) options_.trace->answered(request, fetched);
     result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
     result.reading = co_await read_in(claim, request, fetched, report);
+    if (options_.trace != nullptr) options_.trace->read(result.reading);
     const auto* unreadable = std::get_if<Unreadable>(&result.reading);
     if (unreadable == nullptr || !unreadable->bad_coding || request.identity) break;
     request.identity = true;
@@ -338,6 +342,7 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(const Commit& commit, 
   for (int attempt = 0;; ++attempt) {
     StoreResult<Committed> done = co_await store_.commit(commit);
     observer_(done);
+    if (options_.trace != nullptr) options_.trace->committed(done);
     if (done) co_return done;
     const bool again = co_await worth_waiting(done.error(), attempt, deadline);
     if (!again) co_return done;

@@ -16,12 +16,28 @@
 
 namespace feedmill {
 
+/// Told of each step of a refresh, on the loop's thread. What it is shown is gone afterwards.
+class RefreshTrace {
+ public:
+  virtual void claimed(const Claim& claim) = 0;
+  /// Once more when it was asked again without content coding.
+  virtual void answered(const FetchRequest& request, const FetchResult& fetched) = 0;
+  virtual void read(const Reading& reading) = 0;
+  virtual void decided(const Claim& claim, const Known& known, const Decision& decision) = 0;
+  /// The first and every further try.
+  virtual void committed(const StoreResult<Committed>& done) = 0;
+
+ protected:
+  ~RefreshTrace() = default;
+};
+
 struct RefreshOptions {
   ReadingOptions reading;
   PolicyOptions policy;
   Milliseconds lease{90'000};        ///< a commit is tried again until it has ended (RELIABILITY E1)
   HostLimits host;                   ///< for hosts that redirects lead to (HTTP H6)
   Milliseconds memory_wait{10'000};  ///< for memory to decode in (SECURITY M3)
+  RefreshTrace* trace = nullptr;     ///< outlives the Refresher; null: nobody wants to know
 };
 
 /// Told what became of a commit each time it was sent.

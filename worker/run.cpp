@@ -69,11 +69,16 @@ std::size_t raise_descriptor_limit() {
   return limit.rlim_cur == RLIM_INFINITY ? 1'000'000 : limit.rlim_cur;
 }
 
+RefreshOptions traced(RefreshOptions options, RefreshTrace* trace) {
+  options.trace = trace;
+  return options;
+}
+
 /// The parts of a running worker, in the order they are built; destroyed in the reverse (RELIABILITY D3).
 class Process {
  public:
   Process(const Config& config, EgressPolicies egress, std::string redis_url, EmbeddedRedis* server, Log& log,
-          RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell)
+          RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell, RefreshTrace* trace)
       : config_(config),
         mode_(mode),
         log_(log),
@@ -83,7 +88,7 @@ class Process {
         store_(loop_.get_executor(), store_options(config, redis_url), config.store.connections),
         memory_(config.memory.budget.value_or(automatic_memory_budget())),
         fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_, mode)),
-        refresher_(fetcher_, cpu_, store_, memory_, refresh_options(config, mode),
+        refresher_(fetcher_, cpu_, store_, memory_, traced(refresh_options(config, mode), trace),
                    [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
         options_(worker_options(config, random_id(), lanes_)),
         worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)),
@@ -415,7 +420,8 @@ class Process {
   int exit_code_ = exits::bug;
 };
 
-int run_process(const Config& config, RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell) {
+int run_process(const Config& config, RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell,
+                RefreshTrace* trace = nullptr) {
   std::signal(SIGPIPE, SIG_IGN);  // RELIABILITY D6
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);  // SECURITY K4
@@ -449,7 +455,8 @@ int run_process(const Config& config, RunMode mode, WorkerScope scope, std::func
                 {{"pid", server->pid()}, {"url", url}});
     }
   }
-  return Process(config, std::move(*egress), std::move(url), server.get(), log, mode, std::move(scope), std::move(tell))
+  return Process(config, std::move(*egress), std::move(url), server.get(), log, mode, std::move(scope), std::move(tell),
+                 trace)
       .run();
 }
 
@@ -460,8 +467,8 @@ int run(const Config& config, bool once) {
 }
 
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
-                       std::function<void(const Report&)> tell) {
-  return run_process(config, RunMode::selected, WorkerScope{false, feed_urls}, std::move(tell));
+                       std::function<void(const Report&)> tell, RefreshTrace* trace) {
+  return run_process(config, RunMode::selected, WorkerScope{false, feed_urls}, std::move(tell), trace);
 }
 
 }  // namespace feedmill

@@ -10,12 +10,15 @@
 
 namespace feedmill {
 
+class RefreshTrace;
+
 /// The worker, until it is told to stop; `once`: every feed that is due at its start once. Returns the exit code.
 int run(const Config& config, bool once);
 
 /// Refreshes these feeds in this process, due or not, with the limits per host but without pacing; `tell` is called for
-/// each on the calling thread. For when no worker lives. Returns the exit code.
+/// each on the calling thread, `trace`, when there is one, at each step. For when no worker lives. Returns the exit
+/// code.
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
-                       std::function<void(const Report&)> tell);
+                       std::function<void(const Report&)> tell, RefreshTrace* trace = nullptr);
 
 }  // namespace feedmill

@@ -1,0 +1,120 @@
+// feedmill trace: one refresh with every decision.
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/end_to_end/program.hpp"
+
+namespace feedmill::test {
+namespace {
+
+namespace json = boost::json;
+
+class Trace : public testing::Test {
+ protected:
+  void serve(const std::string& second = "Second") {
+    world.http.serve("/feed.xml", {.headers = {{"Content-Type", "application/rss+xml"}},
+                                   .body = rss({{"b", second}, {"a", "First"}}),
+                                   .etag = "\"" + second + "\""});
+    url = world.http.url("/feed.xml");
+  }
+  /// The words of each step, in the order told.
+  std::vector<std::pair<std::string, std::string>> traced(std::vector<std::string> arguments = {}) {
+    arguments.insert(arguments.begin(), {"trace", url, "--json", "--ignore-floor"});
+    const Finished done = world.run(arguments);
+    EXPECT_EQ(done.exit, 0) << done.err;
+    std::vector<std::pair<std::string, std::string>> steps;
+    std::istringstream lines(done.out);
+    for (std::string line; std::getline(lines, line);) {
+      const json::object row = json::parse(line).as_object();
+      EXPECT_EQ(row.at("schema"), 1);
+      EXPECT_GE(row.at("ms").to_number<std::int64_t>(), 0);
+      steps.emplace_back(row.at("step").as_string(), row.at("text").as_string());
+    }
+    return steps;
+  }
+  static std::string all_of(const std::vector<std::pair<std::string, std::string>>& steps, std::string_view name) {
+    std::string text;
+    for (const auto& [step, words] : steps) {
+      if (step == name) text += words + "\n";
+    }
+    return text;
+  }
+  std::string field(const std::string& name) { return world.redis_text({"HGET", "state:feed:" + url, name}); }
+
+  World world;
+  std::string url;
+};
+
+TEST_F(Trace, TellsARefreshFromTheClaimToTheCommit) {
+  serve();
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  const auto steps = traced();
+  std::vector<std::string> order;
+  for (const auto& [step, words] : steps) {
+    if (order.empty() || order.back() != step) order.push_back(step);
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"host", "claim", "request", "answer", "header", "egress", "time", "read",
+                                             "compare", "entry", "signal", "decide", "next", "commit"}));
+  EXPECT_NE(all_of(steps, "request").find("GET " + url + "\nwithout condition"), std::string::npos);
+  EXPECT_EQ(all_of(steps, "compare"), "2 unknown, 0 trimmed before, 0 the same, 0 different\n");
+  EXPECT_EQ(all_of(steps, "entry"), "new: Second\nnew: First\n");
+  EXPECT_EQ(all_of(steps, "signal"), "feed_created\n");
+  EXPECT_EQ(all_of(steps, "decide"), "updated; state new -> healthy\n");
+  EXPECT_EQ(all_of(steps, "commit"), "stored: 2 created, 0 modified, 0 trimmed, 3 signals\n");
+  EXPECT_EQ(world.count("post_created"), 2U) << "what it tells has been done";
+}
+
+TEST_F(Trace, TellsWhatChangedAndWhatDidNot) {
+  serve();
+  ASSERT_EQ(world.run({"add", url, "--now"}).exit, 0);
+  const auto idle = traced();
+  EXPECT_NE(all_of(idle, "request").find("If-None-Match: \"Second\"\n"), std::string::npos);
+  EXPECT_EQ(all_of(idle, "read"), "not modified\n");
+  EXPECT_EQ(all_of(idle, "entry"), "");
+  serve("Second, corrected");
+  const auto busy = traced();
+  EXPECT_EQ(all_of(busy, "compare"), "0 unknown, 0 trimmed before, 1 the same, 1 different\n");
+  EXPECT_EQ(all_of(busy, "entry"), "Entry:2 changed (title): Second, corrected\n");
+}
+
+TEST_F(Trace, TellsWhyItFailed) {
+  serve();
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  world.http.serve("/feed.xml", {.status = 503, .headers = {{"Retry-After", "3600"}}});
+  const auto steps = traced();
+  EXPECT_EQ(all_of(steps, "read"), "status 503\n");
+  EXPECT_NE(all_of(steps, "decide").find("failed status.server"), std::string::npos) << all_of(steps, "decide");
+  EXPECT_NE(all_of(steps, "next").find("retry_after"), std::string::npos) << all_of(steps, "next");
+}
+
+TEST_F(Trace, RefusesWhatMayNotBeFetchedNow) {
+  serve();
+  EXPECT_EQ(world.run({"trace", url}).exit, 1) << "no such feed";
+  ASSERT_EQ(world.run({"add", url, "--now"}).exit, 0);
+  const Finished early = world.run({"trace", url}, {{"FEEDMILL_MANUAL_FLOOR", "5min"}});
+  EXPECT_EQ(early.exit, 1);
+  EXPECT_NE(early.err.find("--ignore-floor"), std::string::npos) << early.err;
+  ASSERT_EQ(world.run({"pause", url}).exit, 0);
+  const Finished paused = world.run({"trace", url, "--ignore-floor"});
+  EXPECT_EQ(paused.exit, 1);
+  EXPECT_NE(paused.err.find("paused"), std::string::npos) << paused.err;
+}
+
+TEST_F(Trace, SaysWhenAnotherProcessIsAtIt) {
+  serve();
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  Store::ClaimRequest request;
+  request.worker = std::string(32, 'a');
+  request.request = 1;
+  request.host = {64, Milliseconds(0)};
+  request.only = {url};
+  ASSERT_EQ(world.store.claim(request)->claims.size(), 1U);
+  const Finished refused = world.run({"trace", url, "--ignore-floor"});
+  EXPECT_EQ(refused.exit, 1);
+  EXPECT_NE(refused.err.find("a worker is fetching"), std::string::npos) << refused.err;
+}
+
+}  // namespace
+}  // namespace feedmill::test
