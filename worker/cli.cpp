@@ -272,7 +272,9 @@ class Tree {
                            if (arguments.file.empty()) refuse("FILE is missing (- for stdin)");
                          });
     import->add_option("FILE", imported->file, "OPML or a list of URLs; - for stdin");
-    import->add_flag("--dry-run", imported->dry_run, "Only say what would be added");
+    import->add_flag("--dry-run", imported->dry_run, "Only say what would be added or removed");
+    import->add_flag("--prune", imported->prune, "Then remove the feeds that the list does not name, with their posts");
+    import->add_flag("--yes", imported->yes, "Do not ask before --prune");
     import->add_option("--user", imported->user, "Folders become channels of this user: USER/FOLDER")
         ->type_name("USER");
 

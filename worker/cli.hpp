@@ -74,7 +74,8 @@ struct ShowVerb {
 struct ImportVerb {
   std::string file;  ///< "-" = stdin
   bool dry_run = false;
-  std::string user;  ///< whose channels the folders become; "" = nobody's own
+  bool prune = false, yes = false;  ///< remove what the list does not name; without asking
+  std::string user;                 ///< whose channels the folders become; "" = nobody's own
 };
 struct ExportVerb {
   std::string user;  ///< only this one's channels; "" = all

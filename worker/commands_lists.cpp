@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "storage/channels.hpp"
+#include "worker/commands_feeds.hpp"
 #include "worker/commands_records.hpp"
 #include "worker/input_file.hpp"
 #include "worker/interrupt.hpp"
@@ -150,6 +153,23 @@ json::object export_json(const FeedRecord& record, const FeedSettings& settings)
   return row;
 }
 
+/// Removes the feeds that a list without a fault does not name (OPERATIONS O7).
+int prune(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
+  if (!list.refused.empty() || !list.broken.empty() || list.feeds.empty()) {
+    context.terminal.error(list.feeds.empty()
+                               ? "import: nothing was pruned: the list names no feed, so that all would go"
+                               : "import: nothing was pruned: rows of the list could not be read; mend them first");
+    return exits::bad_input;
+  }
+  auto registered = context.store.feeds();
+  if (registered.has_error()) return fail(context.terminal, "import", registered.error());
+  std::unordered_set<std::string_view> named;
+  for (const Subscription& feed : list.feeds) named.insert(feed.feed_url);
+  std::erase_if(*registered, [&](const std::string& url) { return named.contains(url); });
+  if (registered->empty()) return exits::done;
+  return carry_out(RemoveVerb{std::move(*registered), verb.yes, verb.dry_run}, context);
+}
+
 }  // namespace
 
 boost::system::result<SubscriptionList, VerbFailure> read_list(const ImportVerb& verb) {
@@ -191,6 +211,7 @@ int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbCo
   tell_bad_rows(terminal, "refused", list.refused);
   tell_bad_rows(terminal, "broken", list.broken);
   tell_summary(terminal, counts, list, verb.dry_run);
+  if (verb.prune) return prune(verb, list, context);
   return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;
 }
 

@@ -94,6 +94,30 @@ TEST_F(Verbs, ImportWhatCanBeReadAndNameTheRest) {
   EXPECT_NE(exported.out.find("xmlUrl=\"https://a.example/feed\""), std::string::npos) << exported.out;
 }
 
+TEST_F(Verbs, ImportPrunesWhatAWholeListDoesNotNameAndOnlyWhenTold) {
+  const std::string both = file("both.txt", "https://a.example/feed\nhttps://b.example/feed\n");
+  const std::string one = file("one.txt", "https://a.example/feed\n");
+  ASSERT_EQ(world.run({"import", both}).exit, 0);
+  ASSERT_EQ(world.run({"import", one}).exit, 0);
+  EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "2") << "an import removes nothing by itself";
+
+  const Finished dry = world.run({"import", one, "--prune", "--dry-run"});
+  EXPECT_EQ(dry.exit, 0) << dry.err;
+  EXPECT_NE(dry.out.find("would remove https://b.example/feed"), std::string::npos) << dry.out;
+  const Finished unasked = world.run({"import", one, "--prune"});
+  EXPECT_EQ(unasked.exit, 64);
+  EXPECT_NE(unasked.err.find("--yes"), std::string::npos) << unasked.err;
+  const Finished broken =
+      world.run({"import", file("bad.txt", "https://a.example/feed\ngopher://x/\n"), "--prune", "--yes"});
+  EXPECT_EQ(broken.exit, 65);
+  EXPECT_NE(broken.err.find("nothing was pruned"), std::string::npos) << broken.err;
+  EXPECT_EQ(world.run({"import", file("empty.txt", "# none\n"), "--prune", "--yes"}).exit, 65);
+  EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "2");
+
+  EXPECT_EQ(world.run({"import", one, "--prune", "--yes"}).exit, 0);
+  EXPECT_EQ(world.redis_text({"SMEMBERS", "feeds"}), "https://a.example/feed");
+}
+
 TEST_F(Verbs, ListShowEntriesAgreeWithTheStore) {
   world.http.serve("/feed.xml", {.body = rss({{"b", "Second"}, {"a", "First"}})});
   const std::string url = world.http.url("/feed.xml");
