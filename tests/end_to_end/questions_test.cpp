@@ -330,6 +330,10 @@ TEST_F(Questions, HealthAsksTheWorker) {
   world.redis.kill();
   ASSERT_TRUE(eventually([&] { return world.run({"health", "--ready", "-q"}).exit == 1; }));
   EXPECT_EQ(world.run({"health"}).exit, 0) << "alive, though not ready";
+  const Finished words = world.run({"health", "--ready"});
+  EXPECT_TRUE(has(words.out, "readyz failed (503)\n")) << words.out;
+  EXPECT_TRUE(has(words.out, "  redis         failed: ")) << words.out;
+  EXPECT_TRUE(has(words.out, "  not_draining  ok\n")) << words.out;
   worker.signal(SIGKILL);
 }
 
