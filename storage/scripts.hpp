@@ -1,4 +1,5 @@
-// The texts of scripts/*.lua, each with the prelude (and of the deliver half: its own) behind its first line.
+// The texts of scripts/*.lua, each with the prelude (and of the deliver half and of the checks: their own) behind its
+// first line.
 #pragma once
 
 namespace feedmill::scripts {
@@ -17,18 +18,25 @@ extern const char* const commit;
 extern const char* const deliver_lock;
 extern const char* const deliver_notices;
 extern const char* const deliver_posts;
+extern const char* const export_feed;
 extern const char* const groups;
 extern const char* const hosts;
+extern const char* const import_feed;
 extern const char* const look_up;
 extern const char* const move;
 extern const char* const notify_edit;
 extern const char* const pause;
 extern const char* const release;
 extern const char* const remove;
+extern const char* const repair;
 extern const char* const resume;
 extern const char* const settings;
 extern const char* const slot;
 extern const char* const unspread;
+extern const char* const verify_channel;
+extern const char* const verify_feed;
+extern const char* const verify_keys;
+extern const char* const verify_store;
 extern const char* const wake;
 extern const char* const watch;
 

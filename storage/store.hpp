@@ -152,9 +152,11 @@ class Store {
   StoreResult<ServerFacts> server_facts();
 
  private:
+  friend class Archive;
   friend class Channels;
   friend class Deliveries;
   friend class Notifications;
+  friend class Verifier;
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
