@@ -3,7 +3,7 @@
 #   cmake -D SOURCE_DIR=… -P tests/layering.cmake
 cmake_minimum_required(VERSION 3.25)
 set(parsers_faces date.hpp discovery.hpp document_json.hpp entry_values.hpp explain.hpp feed.hpp limits.hpp opml.hpp read_feed.hpp text.hpp)
-set(storage_faces byte_text.hpp channels.hpp deliveries.hpp diff.hpp entry_record.hpp feed_fields.hpp key_value.hpp notifications.hpp records.hpp
+set(storage_faces archive.hpp byte_text.hpp channels.hpp deliveries.hpp diff.hpp entry_record.hpp feed_fields.hpp key_value.hpp notifications.hpp records.hpp
   signal_record.hpp store.hpp verify.hpp)
 
 # What a layer must not include, as regular expressions of what stands between the quotes or angle brackets.

@@ -39,6 +39,7 @@ class Tree {
     entries();
     signals();
     add_delivery_verbs(root_, chosen_);
+    add_store_verbs(root_, chosen_);
     documents();
     questions();
     others();

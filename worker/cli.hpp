@@ -150,15 +150,29 @@ struct DoctorVerb {};
 struct HealthVerb {
   bool ready = false;
 };
+struct VerifyVerb {
+  std::vector<std::string> feeds;  ///< only these; none = the whole store
+  bool repair = false;
+  std::string journal;  ///< file; "" = named after the time
+};
+struct StoreExportVerb {
+  std::string file;                ///< "-" = stdout
+  std::vector<std::string> feeds;  ///< only these; none = the whole store
+};
+struct StoreImportVerb {
+  std::string file;  ///< "-" = stdin
+  bool dry_run = false, replace = false, yes = false;
+};
 struct ConfigShowVerb {
   bool origin = false, changed = false;
 };
 struct VersionVerb {};
 
-using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb,
-                          ImportVerb, ExportVerb, RefreshVerb, TraceVerb, EntriesVerb, EntryVerb, TailVerb, ChannelVerb,
-                          NotifyVerb, NoticesVerb, StatsVerb, ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb,
-                          DoctorVerb, HealthVerb, ConfigShowVerb, VersionVerb>;
+using Verb =
+    std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb, ImportVerb,
+                 ExportVerb, RefreshVerb, TraceVerb, EntriesVerb, EntryVerb, TailVerb, ChannelVerb, NotifyVerb,
+                 NoticesVerb, StatsVerb, ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb, DoctorVerb,
+                 HealthVerb, VerifyVerb, StoreExportVerb, StoreImportVerb, ConfigShowVerb, VersionVerb>;
 
 struct CommandLine {
   Verb verb;

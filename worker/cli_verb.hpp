@@ -34,4 +34,7 @@ std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb(CLI::App& parent, std::opti
 /// The verbs of timelines and notices: channel …, notify …, notices, stats.
 void add_delivery_verbs(CLI::App& root, std::optional<Verb>& chosen);
 
+/// The verbs of the store itself: verify, store ….
+void add_store_verbs(CLI::App& root, std::optional<Verb>& chosen);
+
 }  // namespace feedmill

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "worker/commands_about.hpp"
+#include "worker/commands_archive.hpp"
 #include "worker/commands_change.hpp"
 #include "worker/commands_channels.hpp"
 #include "worker/commands_check.hpp"
@@ -26,6 +27,7 @@
 #include "worker/commands_store.hpp"
 #include "worker/commands_tail.hpp"
 #include "worker/commands_trace.hpp"
+#include "worker/commands_verify.hpp"
 #include "worker/config.hpp"
 #include "worker/interrupt.hpp"
 #include "worker/run.hpp"
@@ -66,6 +68,22 @@ class Carrier {
     note_interrupts();
     return with_store(
         "explain", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+  }
+
+  int operator()(const VerifyVerb& verb) const {
+    note_interrupts();
+    return with_store(
+        "verify", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+  }
+
+  int operator()(const StoreExportVerb& verb) const {
+    note_interrupts();
+    return with_store(
+        "store export", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+  }
+  int operator()(const StoreImportVerb& verb) const {
+    note_interrupts();
+    return with_store("store import", [&](const VerbContext& context) { return carry_out(verb, context); });
   }
 
   int operator()(const ImportVerb& verb) const {

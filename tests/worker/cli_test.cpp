@@ -84,6 +84,11 @@ TEST(CommandLine, ReadsEachVerb) {
   verb<DoctorVerb>({"doctor"});
   EXPECT_TRUE(verb<HealthVerb>({"health", "--ready"}).ready);
 
+  const auto verify = verb<VerifyVerb>({"verify", "--feed", "http://a.example/", "--repair", "--journal", "j"});
+  EXPECT_TRUE(verify.repair);
+  EXPECT_EQ(verify.feeds, Words{"http://a.example/"});
+  EXPECT_EQ(verify.journal, "j");
+
   EXPECT_TRUE(verb<ConfigShowVerb>({"config", "show", "--origin", "--changed"}).origin);
   verb<VersionVerb>({"--version"});
 }

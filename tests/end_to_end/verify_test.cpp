@@ -1,0 +1,199 @@
+// verify, store export and store import from the outside.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/end_to_end/program.hpp"
+
+namespace feedmill::test {
+namespace {
+
+namespace json = boost::json;
+
+std::vector<json::object> rows(const std::string& text) {
+  std::vector<json::object> all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) all.push_back(json::parse(line).as_object());
+  return all;
+}
+
+class VerifyVerbs : public testing::Test {
+ protected:
+  VerifyVerbs() {
+    world.http.serve("/feed.xml", {.body = rss({{"b", "Second"}, {"a", "First"}})});
+    url = world.http.url("/feed.xml");
+    EXPECT_EQ(world.run({"add", url}).exit, 0);
+    EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
+  }
+  std::string path(const std::string& name) { return (world.redis.directory() / name).string(); }
+  static std::string content(const std::string& name) {
+    std::ifstream file(name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  World world;
+  std::string url;
+};
+
+TEST_F(VerifyVerbs, TellDamageRepairItWithAJournalAndAreCleanAfterwards) {
+  const Finished healthy = world.run({"verify"});
+  EXPECT_EQ(healthy.exit, 0) << healthy.out << healthy.err;
+  EXPECT_NE(healthy.out.find("healthy: 1 feeds, 2 entries"), std::string::npos) << healthy.out;
+  world.redis_text({"ZREM", url + ":sort", "Entry:1"});
+  const Finished violated = world.run({"verify", "--json"});
+  EXPECT_EQ(violated.exit, 1);
+  const auto told = rows(violated.out);
+  ASSERT_EQ(told.size(), 2U) << violated.out;
+  EXPECT_EQ(told[0].at("invariant").as_string(), "I4");
+  EXPECT_EQ(told[0].at("kind").as_string(), "index.missing");
+  EXPECT_EQ(told[0].at("keys").at(0).as_string(), url + ":sort");
+  EXPECT_EQ(told[0].at("outcome").as_string(), "found");
+  EXPECT_EQ(told[1].at("left").as_int64(), 1);
+  const std::string journal = path("repair.jsonl");
+  const Finished repaired = world.run({"verify", "--repair", "--journal", journal});
+  EXPECT_EQ(repaired.exit, 0) << repaired.out << repaired.err;
+  EXPECT_NE(repaired.err.find(journal), std::string::npos) << repaired.err;
+  const auto written = rows(content(journal));
+  ASSERT_EQ(written.size(), 1U);
+  EXPECT_EQ(written[0].at("done").as_string(), "zadd");
+  EXPECT_EQ(written[0].at("key").as_string(), url + ":sort");
+  EXPECT_EQ(written[0].at("field").as_string(), "Entry:1");
+  EXPECT_TRUE(written[0].at("old").is_null());
+  EXPECT_EQ(world.run({"verify"}).exit, 0);
+  world.redis_text({"ZREM", url + ":sort", "Entry:1"});
+  const Finished refused = world.run({"verify", "--repair", "--journal", journal});
+  EXPECT_EQ(refused.exit, 73) << "a journal is not written over";
+  EXPECT_EQ(world.redis_text({"ZSCORE", url + ":sort", "Entry:1"}), "(nil)") << "nothing is repaired without one";
+}
+
+TEST_F(VerifyVerbs, SayThatTheStoreIsAway) {
+  EXPECT_EQ(world.run({"verify", "--redis", "unix:/nowhere/redis.sock"}).exit, 69);
+  EXPECT_EQ(world.run({"verify", "--feed", "gopher://a/"}).exit, 65);
+  EXPECT_EQ(world.run({"verify", "--journal", "x"}).exit, 64);
+}
+
+TEST_F(VerifyVerbs, RunAsTheAdminUser) {
+  std::string rules = "on nopass ~* resetchannels &post_* &feed_* -@all";
+  for (const char* command : {"eval",
+                              "evalsha",
+                              "script|load",
+                              "time",
+                              "type",
+                              "exists",
+                              "hget",
+                              "hmget",
+                              "hgetall",
+                              "hset",
+                              "hdel",
+                              "hincrby",
+                              "hlen",
+                              "hexists",
+                              "incr",
+                              "zadd",
+                              "zrem",
+                              "zscore",
+                              "zcard",
+                              "zrange",
+                              "zrevrange",
+                              "zrangebyscore",
+                              "zremrangebyrank",
+                              "zremrangebyscore",
+                              "del",
+                              "unlink",
+                              "pexpire",
+                              "xadd",
+                              "xlen",
+                              "xtrim",
+                              "xrange",
+                              "xrevrange",
+                              "xread",
+                              "xgroup|create",
+                              "xreadgroup",
+                              "xautoclaim",
+                              "xpending",
+                              "xack",
+                              "xinfo|groups",
+                              "xinfo|stream",
+                              "subscribe",
+                              "lpush",
+                              "lrem",
+                              "ltrim",
+                              "lrange",
+                              "llen",
+                              "sadd",
+                              "srem",
+                              "sismember",
+                              "smembers",
+                              "scard",
+                              "get",
+                              "set",
+                              "publish",
+                              "wait",
+                              "ping",
+                              "hello",
+                              "auth",
+                              "select",
+                              "info",
+                              "client|setname",
+                              "scan",
+                              "hscan",
+                              "zscan",
+                              "dbsize",
+                              "memory|usage",
+                              "config|get"}) {
+    rules += std::string(" +") + command;
+  }
+  std::vector<std::string> words{"ACL", "SETUSER", "default"};
+  std::istringstream each(rules);
+  for (std::string word; each >> word;) words.push_back(word);
+  world.redis_text({"HSET", url + ":guidmap", "ghost", "Entry:99"});
+  world.redis_text({"HSET", "Feed:https://nobody.org/", "title", "x"});
+  ASSERT_EQ(world.redis_text(words), "OK");  // a unix socket's URL names no user: the default one gets the rules
+  const Finished done = world.run({"verify", "--repair", "--journal", path("j")});
+  EXPECT_EQ(done.exit, 0) << done.out << done.err;
+  EXPECT_EQ(world.run({"store", "export", path("e")}).exit, 0);
+}
+
+TEST_F(VerifyVerbs, ExportAndImport) {
+  const std::string file = path("store.jsonl");
+  const Finished exported = world.run({"store", "export", file});
+  ASSERT_EQ(exported.exit, 0) << exported.err;
+  const Finished piped = world.run({"store", "export"});
+  EXPECT_EQ(rows(piped.out).size(), rows(content(file)).size());
+  EXPECT_EQ(rows(content(file)).back().at("entries").as_int64(), 2);
+  for (const auto& entry : std::filesystem::directory_iterator(world.redis.directory())) {
+    EXPECT_NE(entry.path().extension(), ".part");
+  }
+  RedisServer fresh;
+  const std::vector<std::string> there{"--redis", fresh.url()};
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.end(), there.begin(), there.end());
+    return world.run(words);
+  };
+  EXPECT_EQ(run({"store", "import", file, "--dry-run"}).exit, 0);
+  EXPECT_EQ(redis_command(fresh, {"SCARD", "feeds"}), "0");
+  const Finished imported = run({"store", "import", file, "--json"});
+  ASSERT_EQ(imported.exit, 0) << imported.err;
+  EXPECT_EQ(rows(imported.out).at(0).at("feeds").as_int64(), 1);
+  EXPECT_EQ(run({"verify"}).exit, 0);
+  EXPECT_EQ(run({"entries", url, "--json"}).out, world.run({"entries", url, "--json"}).out);
+  EXPECT_EQ(run({"store", "import", file, "--replace"}).exit, 64) << "it asks, or needs --yes";
+
+  std::ofstream(path("cut"), std::ios::binary) << content(file).substr(0, content(file).size() - 30);
+  const Finished cut = run({"store", "import", path("cut")});
+  EXPECT_EQ(cut.exit, 65);
+  EXPECT_EQ(std::count(cut.err.begin(), cut.err.end(), '\n'), 1) << cut.err;
+  std::ofstream(path("long"), std::ios::binary)
+      << content(file).substr(0, content(file).find('\n') + 1) << std::string((64U << 20U) + 100'000, 'x');
+  const Finished endless = run({"store", "import", path("long")});
+  EXPECT_EQ(endless.exit, 65);
+  EXPECT_NE(endless.err.find("line 2"), std::string::npos) << endless.err;
+  EXPECT_EQ(run({"store", "import", path("nowhere")}).exit, 65);
+  EXPECT_EQ(world.run({"store", "export", path("no/such/directory")}).exit, 73);
+}
+
+}  // namespace
+}  // namespace feedmill::test

@@ -1,0 +1,338 @@
+// A store comes back from its file as it was; a broken file leaves nothing half-written.
+#include "storage/archive.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "storage/channels.hpp"
+#include "storage/deliveries.hpp"
+#include "storage/key_value.hpp"
+#include "storage/notifications.hpp"
+#include "storage/verify.hpp"
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill::test {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+const std::string other = "https://other.org/feed", resting = "https://resting.org/feed";
+
+class ArchiveTest : public StoreTest {
+ protected:
+  ArchiveTest() : second(StoreOptions{.url = second_server.url()}) { EXPECT_TRUE(second.open()); }
+
+  void fill() {
+    add();
+    Retention three;
+    three.entries = 3;
+    three.strict = true;
+    refresh({post("a", 1000), post("b", 1001), post("c", 1002), post("d", 1003), post("e", 1004)}, three);
+    refresh({post("b", 1001), post("c", 1002), post("d", 1003), post("e", 1004, "changed"), post("f", 1005)}, three);
+    add(other);
+    add(resting);
+    redis({"ZADD", "schedule", "XX", "1", other});
+    for (const Claim& claimed : claim().claims) {
+      send(plan(claimed, claimed.feed_url == other ? std::vector{post("x", 2000), post("y", 2001)}
+                                                   : std::vector<EntryRecord>()));
+    }
+    ASSERT_TRUE(store.pause(std::vector{resting}));
+    Channels channels(store);
+    ASSERT_TRUE(channels.add(Texts{"news", "anna/work"}));
+    const std::vector<Membership> memberships{{"news", feed_url}, {"news", other}, {"anna/work", other}};
+    ASSERT_TRUE(channels.follow(memberships));
+    deliver(store);
+    const Texts read{"Entry:2"};
+    ASSERT_TRUE(channels.mark_read("news", read));
+    Notifications notifications(store);
+    ASSERT_TRUE(notifications.watch({"anna", "", Watch::Kind::feed, other}));
+    ASSERT_TRUE(
+        notifications.add(std::vector<Notice>{{"anna", "1", R"({"text":"one"})"}, {"anna", "2", R"({"text":"two"})"}}));
+    const HostSettings slow{"example.org", 1, Milliseconds(5000), {}, ""};
+    ASSERT_TRUE(store.set_hosts(std::span(&slow, 1)));
+    redis({"HSET", "Entry:3", "comments", "caf\xe9"});  // bytes that no JSON string holds
+  }
+  static void deliver(Store& where) {
+    const auto records = where.read_signals("0", 100'000, Milliseconds(0));
+    ASSERT_TRUE(records);
+    std::vector<Signal> read;
+    for (const SignalRecord& record : *records) read.push_back(*read_signal(record));
+    if (!read.empty()) {
+      ASSERT_TRUE(Deliveries(where).apply(read));
+    }
+  }
+  static Texts written(Store& from, const Texts& urls = {}) {
+    Texts lines;
+    ExportOptions options;
+    options.feed_urls = urls;
+    const auto done = Archive(from).write(options, [&](std::string_view line) { lines.emplace_back(line); });
+    EXPECT_TRUE(done) << done.error().detail;
+    return lines;
+  }
+  static boost::system::result<ArchiveFigures, ArchiveError> read(Store& into, const Texts& lines, bool replace = false,
+                                                                  bool dry_run = false) {
+    ImportOptions options;
+    options.replace = replace;
+    options.dry_run = dry_run;
+    options.is_feed_url = [](const std::string& url) { return url.starts_with("https://"); };
+    std::size_t at = 0;
+    return Archive(into).read(options, [&](std::string& line) {
+      if (at == lines.size()) return false;
+      line = lines[at++];
+      return true;
+    });
+  }
+  /// Every key that an archive speaks of, with what it holds.
+  static std::map<std::string, Texts> content(const RedisServer& where) {
+    std::map<std::string, Texts> all;
+    Redis connection(*parse_redis_url(where.url()), std::chrono::seconds(5));
+    const auto keys = connection.command({"KEYS", "*"});
+    for (const std::string& key : keys->texts()) {
+      if (key.starts_with("state:host:") || key.starts_with("state:worker") || key.starts_with("deliver:") ||
+          key == "stream:signals" || key == "meta:store") {
+        continue;
+      }
+      auto value = read_key(connection, key);
+      EXPECT_TRUE(value);
+      if (value->type == "hash" || value->type == "zset") {  // their order is nobody's
+        std::vector<std::pair<std::string, std::string>> pairs;
+        for (std::size_t i = 0; i < value->words.size(); i += 2)
+          pairs.emplace_back(value->words[i], value->words[i + 1]);
+        std::sort(pairs.begin(), pairs.end());
+        value->words.clear();
+        for (auto& [name, text] : pairs) value->words.insert(value->words.end(), {name, text});
+      } else if (value->type == "set") {
+        std::sort(value->words.begin(), value->words.end());
+      }
+      value->words.insert(value->words.begin(), value->type);
+      all[key] = value->words;
+    }
+    return all;
+  }
+  static std::string wrong(Store& where) {
+    std::string text;
+    for (const Violation& one : *verify(where)) text += one.kind + " " + one.detail + "\n";
+    return text;
+  }
+
+  RedisServer second_server;
+  Store second;
+};
+
+TEST_F(ArchiveTest, BringsAStoreBackIntoAnEmptyOneKeyByKey) {
+  fill();
+  const auto done = read(second, written(store));
+  ASSERT_TRUE(done) << done.error().error.detail;
+  EXPECT_TRUE(done->kept_numbers);
+  EXPECT_EQ(done->feeds, 3U);
+  EXPECT_EQ(done->entries, 5U);
+  EXPECT_EQ(done->channels, 2U);
+  EXPECT_EQ(content(second_server), content(server));
+  redis({"HDEL", "Entry:3", "comments"});  // the one planted text that is none
+  redis_command(second_server, {"HDEL", "Entry:3", "comments"});
+  EXPECT_EQ(wrong(store), "");
+  EXPECT_EQ(wrong(second), "");
+}
+
+TEST_F(ArchiveTest, TwiceIsOnce) {
+  fill();
+  const Texts lines = written(store);
+  ASSERT_TRUE(read(second, lines));
+  const auto before = content(second_server);
+  const auto again = read(second, lines);
+  ASSERT_TRUE(again) << again.error().error.detail;
+  EXPECT_EQ(again->present, 3U);
+  EXPECT_EQ(again->feeds, 0U);
+  EXPECT_EQ(content(second_server), before);
+}
+
+TEST_F(ArchiveTest, NumbersAnewWhereThereAreEntries) {
+  fill();
+  redis({"HDEL", "Entry:3", "comments"});
+  ASSERT_TRUE(second.add_feeds(std::vector{NewFeed{.feed_url = other}}));
+  redis_command(second_server, {"SET", "ids:Entry", "1000"});
+  const auto done = read(second, written(store));
+  ASSERT_TRUE(done) << done.error().error.detail;
+  EXPECT_FALSE(done->kept_numbers);
+  EXPECT_EQ(done->feeds, 2U);
+  EXPECT_EQ(done->present, 1U) << "what is there stays";
+  const auto posts = second.all_by_order(feed_url);
+  ASSERT_TRUE(posts && posts->size() == 3U);
+  EXPECT_EQ((*posts)[0].get("guid"), "f");
+  EXPECT_EQ((*posts)[0].id, "Entry:1003");
+  EXPECT_EQ(second.read_signals("0", 100, Milliseconds(0))->size(), 3U) << "each is told of";
+  deliver(second);
+  EXPECT_EQ(wrong(second), "");
+  EXPECT_EQ(redis_command(second_server, {"ZCARD", "zchannel:news:posts"}), "3") << "channels gather them";
+}
+
+TEST_F(ArchiveTest, ReplacesWhenAskedTo) {
+  fill();
+  redis({"HDEL", "Entry:3", "comments"});
+  const Texts lines = written(store, {other});
+  const Claim claimed = claim_one();
+  send(plan(claimed, {post("z", 3000)}));
+  const auto left_alone = read(store, lines);
+  ASSERT_TRUE(left_alone && left_alone->present == 1U);
+  const auto done = read(store, lines, true);
+  ASSERT_TRUE(done) << done.error().error.detail;
+  EXPECT_EQ(done->replaced, 1U);
+  EXPECT_EQ(done->feeds, 1U);
+  EXPECT_EQ(store.all_by_order(other)->size(), 2U);
+  EXPECT_EQ(store.feeds()->size(), 3U);
+  deliver(store);
+  EXPECT_EQ(wrong(store), "");
+}
+
+TEST_F(ArchiveTest, SaysWhatADryRunWouldDoAndWritesNothing) {
+  fill();
+  const auto done = read(second, written(store), false, true);
+  ASSERT_TRUE(done) << done.error().error.detail;
+  EXPECT_EQ(done->feeds, 3U);
+  EXPECT_EQ(done->entries, 5U);
+  EXPECT_TRUE(content(second_server).empty());
+}
+
+TEST_F(ArchiveTest, LeavesNoFeedHalfWrittenWhereverTheFileIsCut) {
+  fill();
+  redis({"HDEL", "Entry:3", "comments"});
+  const Texts lines = written(store);
+  for (std::size_t cut = 0; cut < lines.size(); ++cut) {
+    RedisServer fresh_server;
+    Store fresh(StoreOptions{.url = fresh_server.url()});
+    ASSERT_TRUE(fresh.open());
+    const auto done = read(fresh, Texts(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(cut)));
+    ASSERT_TRUE(done.has_error());
+    EXPECT_TRUE(done.error().bad_input);
+    EXPECT_EQ(done.error().line, cut + 1);
+    deliver(fresh);
+    EXPECT_EQ(wrong(fresh), "") << "cut behind line " << cut;
+    const auto rest = read(fresh, lines);
+    ASSERT_TRUE(rest) << rest.error().error.detail;
+    deliver(fresh);
+    EXPECT_EQ(wrong(fresh), "");
+    if (cut > 0) {
+      EXPECT_TRUE(rest->kept_numbers) << "it goes on as it was begun";
+      EXPECT_EQ(content(fresh_server), content(server)) << "cut behind line " << cut;
+    }
+  }
+}
+
+struct Garbage {
+  const char* name;
+  const char* line;
+  const char* says;
+};
+class Hostile : public ArchiveTest, public testing::WithParamInterface<Garbage> {};
+TEST_P(Hostile, LinesAreRefusedByNumber) {
+  fill();
+  Texts lines = written(store);
+  const auto place = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find(R"("t":"entry")") != std::string::npos;
+  });
+  const auto number = static_cast<std::uint64_t>(place - lines.begin()) + 1;
+  *place = GetParam().line;
+  const auto done = read(second, lines);
+  ASSERT_TRUE(done.has_error());
+  EXPECT_EQ(done.error().line, number);
+  EXPECT_NE(done.error().error.detail.find(GetParam().says), std::string::npos) << done.error().error.detail;
+  EXPECT_EQ(redis_command(second_server, {"SCARD", "feeds"}), "0");
+  EXPECT_EQ(redis_command(second_server, {"KEYS", "http*"}), "");
+  EXPECT_EQ(wrong(second), "");
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, Hostile,
+    testing::Values(
+        Garbage{"Text", "hello", "no JSON object"}, Garbage{"List", "[1,2]", "no JSON object"},
+        Garbage{"NoKind", "{}", "\"t\" is missing"}, Garbage{"UnknownKind", R"({"t":"bomb"})", "unknown kind"},
+        Garbage{"KeyInsideAFeed", R"({"t":"key","key":"feeds","type":"set","words":["x"]})", "inside of a feed"},
+        Garbage{"NumberZero", R"({"t":"entry","id":"0","score":"1","fields":[]})", "\"id\" is 0"},
+        Garbage{"NumberHuge", R"({"t":"entry","id":"99999999999999999999","score":"1","fields":[]})",
+                "\"id\" is no number"},
+        Garbage{"ScoreNegative", R"({"t":"entry","id":"1","score":"-1","fields":[]})", "\"score\" is no number"},
+        Garbage{"NoGuid", R"({"t":"entry","id":"1","score":"1","fields":["title","x"]})", "lack guid"},
+        Garbage{"NameWithoutValue", R"({"t":"entry","id":"1","score":"1","fields":["title"]})", "without a value"},
+        Garbage{"OtherTimestamp",
+                R"({"t":"entry","id":"1","score":"1","fields":["guid","g","digest","d","timestamp","2","rev","1"]})",
+                "not its timestamp"},
+        Garbage{"HexBroken", R"({"t":"entry","id":"1","score":"1","fields":["guid",{"hex":"xyz"}]})", "is no text"},
+        Garbage{"FeedInFeed", R"({"t":"feed","url":"https://a.org/"})", "inside of another"},
+        Garbage{"EndOfAnother", R"({"t":"end","url":"https://a.org/","entries":0})", "was not begun"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(ArchiveTest, WritesOnlyKeysOfItsOwnKind) {
+  Texts lines{R"({"t":"feedmill","v":1,"schema":1,"id":"x","whole":true,"feeds":0,"counter":0})",
+              R"({"t":"key","key":"schedule","type":"zset","words":["https://a.org/","1"]})"};
+  auto done = read(second, lines);
+  ASSERT_TRUE(done.has_error());
+  EXPECT_NE(done.error().error.detail.find("none that an export holds"), std::string::npos);
+  lines[1] = R"({"t":"feed","url":"gopher://a.org/","due":"1","quarantined":"","state":[],"feed":[],"tombs":[]})";
+  done = read(second, lines);
+  ASSERT_TRUE(done.has_error());
+  EXPECT_NE(done.error().error.detail.find("no feed address"), std::string::npos);
+  EXPECT_EQ(redis_command(second_server, {"ZCARD", "schedule"}), "0");
+}
+
+TEST_F(ArchiveTest, HoldsNoSecretsAndNothingOfTheMoment) {
+  fill();
+  redis({"HSET", "websub:callback:abc", "secret", "s3cret", "feed_url", feed_url});
+  claim_one();
+  for (const std::string& line : written(store)) {
+    EXPECT_EQ(line.find("s3cret"), std::string::npos);
+    EXPECT_EQ(line.find("\"claim\""), std::string::npos) << line;
+    EXPECT_EQ(line.find("\"strikes\""), std::string::npos) << line;
+  }
+}
+
+TEST_F(ArchiveTest, TakesBackAFeedThatChangedWhileItWasWritten) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 0; i < 120; ++i) posts.push_back(post("p" + std::to_string(i), 1000 + i));
+  Retention many;
+  many.entries = 1000;
+  refresh(posts, many);
+  Texts lines;
+  bool changed = false;
+  const auto done = Archive(store).write({}, [&](std::string_view line) {
+    lines.emplace_back(line);
+    if (changed || line.find(R"("t":"entry")") == std::string_view::npos) return;
+    changed = true;
+    Store busy(StoreOptions{.url = server.url()});
+    posts.push_back(post("new", 5000));
+    redis({"ZADD", "schedule", "XX", "1", feed_url});
+    Store::ClaimRequest request;
+    request.worker = worker_b;
+    request.request = 1;
+    request.host = {64, Milliseconds(0)};
+    const auto batch = busy.claim(request);
+    ASSERT_TRUE(batch && batch->claims.size() == 1);
+    const Commit commit = [&] {
+      const Store::LookUp look_up{feed_url, posts};
+      const auto known = busy.look_up(std::span(&look_up, 1)).front();
+      Commit one;
+      one.feed_url = feed_url;
+      one.claim = batch->claims[0].id;
+      one.next_due = batch->now + std::chrono::hours(1);
+      one.before = one.state = batch->claims[0].state;
+      one.document = true;
+      one.entries = diff_entries(posts, *known, batch->now).writes;
+      one.retention = many;
+      return one;
+    }();
+    const Commit* const one = &commit;
+    ASSERT_TRUE(busy.commit(std::span(&one, 1)).front());
+  });
+  ASSERT_TRUE(done) << done.error().detail;
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                          [](const std::string& line) { return line.find(R"("t":"again")") != std::string::npos; }),
+            1);
+  EXPECT_EQ(done->entries, 121U);
+  const auto back = read(second, lines);
+  ASSERT_TRUE(back) << back.error().error.detail;
+  EXPECT_EQ(back->entries, 121U);
+  EXPECT_EQ(second.all_by_order(feed_url, 1000)->size(), 121U);
+  EXPECT_EQ(wrong(second), "");
+}
+
+}  // namespace
+}  // namespace feedmill::test
