@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "storage/redis.hpp"
+
 namespace feedmill {
 
 std::string score_text(std::string_view score) {

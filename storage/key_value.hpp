@@ -5,10 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/redis.hpp"
 #include "storage/store.hpp"
 
 namespace feedmill {
+
+class Redis;
 
 /// The value of one key. `words`: string: the value; list and set: the members; hash: field, value …; sorted set:
 /// member, score …; stream: id, number of words, field, value ….

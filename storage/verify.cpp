@@ -255,7 +255,9 @@ StoreResult<void> Verifier::Work::told_of() {
         if (const auto read = read_signals(); !read) return read.error();
       }
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        const auto& post = signals_.posts().at(batch[i]);
+        const auto known = signals_.posts().find(batch[i]);
+        if (known == signals_.posts().end()) continue;  // trimmed away since
+        const auto& post = known->second;
         const std::string id = impl_.keys.entries() + std::to_string(batch[i]);
         if (!revs[i] || post.gone) continue;  // no hash: told with its feed
         if (revs[i]->is_nil()) {

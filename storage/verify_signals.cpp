@@ -87,7 +87,8 @@ StoreResult<std::optional<Signal>> SignalLedger::read_again(const std::string& r
 StoreResult<void> SignalLedger::find_beginning() {
   const auto first = redis_.command({"XRANGE", keys_.signals(), "-", "+", "COUNT", "1"});
   if (!first) return first.error();
-  first_ms_ = first->size() == 0 ? 0 : milliseconds_of((*first)[0][0].text());
+  first_ = (*first)[0][0].text();
+  first_ms_ = first_.empty() ? 0 : milliseconds_of(first_);
   return {};
 }
 
@@ -98,12 +99,19 @@ StoreResult<void> SignalLedger::read_on(std::vector<Violation>& wrong) {
     const auto reply = redis_.command({"XRANGE", key, after, "+", "COUNT", page});
     if (!reply) return reply.error();
     const std::vector<SignalRecord> records = read_records(*reply);
+    if (records.empty()) return find_beginning();
+    if (records_ > 0) {
+      if (const auto found = find_beginning(); !found) return found;
+      if (first_ == records.front().id) {  // trimmed up to here while it was read
+        posts_.clear();
+        records_ = 0;
+      }
+    }
     for (const SignalRecord& record : records) {
       read(record, wrong);
       last_ = record.id;
       ++records_;
     }
-    if (records.empty()) return find_beginning();
   }
 }
 

@@ -49,7 +49,7 @@ class SignalLedger {
   Redis& redis_;
   const Keys& keys_;
   std::unordered_map<std::uint64_t, Revision> posts_;
-  std::string last_ = "0-0";
+  std::string last_ = "0-0", first_;
   std::int64_t first_ms_ = 0;  // of the oldest record, 0 = none
   std::uint64_t records_ = 0, highest_ = 0;
 };

@@ -8,6 +8,7 @@
 #include "storage/deliveries.hpp"
 #include "storage/key_value.hpp"
 #include "storage/notifications.hpp"
+#include "storage/redis.hpp"
 #include "storage/verify.hpp"
 #include "tests/storage/store_fixture.hpp"
 
@@ -48,7 +49,7 @@ class ArchiveTest : public StoreTest {
     ASSERT_TRUE(notifications.watch({"anna", "", Watch::Kind::feed, other}));
     ASSERT_TRUE(
         notifications.add(std::vector<Notice>{{"anna", "1", R"({"text":"one"})"}, {"anna", "2", R"({"text":"two"})"}}));
-    const HostSettings slow{"example.org", 1, Milliseconds(5000), {}, ""};
+    const HostSettings slow{"slow.example", 1, Milliseconds(5000), {}, ""};
     ASSERT_TRUE(store.set_hosts(std::span(&slow, 1)));
     redis({"HSET", "Entry:3", "comments", "caf\xe9"});  // bytes that no JSON string holds
   }
@@ -99,6 +100,7 @@ class ArchiveTest : public StoreTest {
         for (std::size_t i = 0; i < value->words.size(); i += 2)
           pairs.emplace_back(value->words[i], value->words[i + 1]);
         std::sort(pairs.begin(), pairs.end());
+        if (key == "stats:feeds:states") std::erase_if(pairs, [](const auto& count) { return count.second == "0"; });
         value->words.clear();
         for (auto& [name, text] : pairs) value->words.insert(value->words.end(), {name, text});
       } else if (value->type == "set") {
@@ -108,6 +110,22 @@ class ArchiveTest : public StoreTest {
       all[key] = value->words;
     }
     return all;
+  }
+  /// Keys that differ, with both values; "" when none does.
+  static std::string difference(const std::map<std::string, Texts>& one, const std::map<std::string, Texts>& two) {
+    std::string text;
+    const auto add = [&](const char* side, const std::string& key, const Texts& words) {
+      text += std::string(side) + " " + key + ":";
+      for (const std::string& word : words) text += " " + word;
+      text += "\n";
+    };
+    for (const auto& [key, words] : one) {
+      if (const auto found = two.find(key); found == two.end() || found->second != words) add("<", key, words);
+    }
+    for (const auto& [key, words] : two) {
+      if (const auto found = one.find(key); found == one.end() || found->second != words) add(">", key, words);
+    }
+    return text;
   }
   static std::string wrong(Store& where) {
     std::string text;
@@ -127,7 +145,7 @@ TEST_F(ArchiveTest, BringsAStoreBackIntoAnEmptyOneKeyByKey) {
   EXPECT_EQ(done->feeds, 3U);
   EXPECT_EQ(done->entries, 5U);
   EXPECT_EQ(done->channels, 2U);
-  EXPECT_EQ(content(second_server), content(server));
+  EXPECT_EQ(difference(content(second_server), content(server)), "");
   redis({"HDEL", "Entry:3", "comments"});  // the one planted text that is none
   redis_command(second_server, {"HDEL", "Entry:3", "comments"});
   EXPECT_EQ(wrong(store), "");
@@ -143,7 +161,7 @@ TEST_F(ArchiveTest, TwiceIsOnce) {
   ASSERT_TRUE(again) << again.error().error.detail;
   EXPECT_EQ(again->present, 3U);
   EXPECT_EQ(again->feeds, 0U);
-  EXPECT_EQ(content(second_server), before);
+  EXPECT_EQ(difference(content(second_server), before), "");
 }
 
 TEST_F(ArchiveTest, NumbersAnewWhereThereAreEntries) {
@@ -213,7 +231,7 @@ TEST_F(ArchiveTest, LeavesNoFeedHalfWrittenWhereverTheFileIsCut) {
     EXPECT_EQ(wrong(fresh), "");
     if (cut > 0) {
       EXPECT_TRUE(rest->kept_numbers) << "it goes on as it was begun";
-      EXPECT_EQ(content(fresh_server), content(server)) << "cut behind line " << cut;
+      EXPECT_EQ(difference(content(fresh_server), content(server)), "") << "cut behind line " << cut;
     }
   }
 }
@@ -244,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, Hostile,
     testing::Values(
         Garbage{"Text", "hello", "no JSON object"}, Garbage{"List", "[1,2]", "no JSON object"},
-        Garbage{"NoKind", "{}", "\"t\" is missing"}, Garbage{"UnknownKind", R"({"t":"bomb"})", "unknown kind"},
+        Garbage{"NoKind", "{}", "\"t\" is missing"}, Garbage{"UnknownKind", R"({"t":"bomb"})", "inside of a feed"},
         Garbage{"KeyInsideAFeed", R"({"t":"key","key":"feeds","type":"set","words":["x"]})", "inside of a feed"},
         Garbage{"NumberZero", R"({"t":"entry","id":"0","score":"1","fields":[]})", "\"id\" is 0"},
         Garbage{"NumberHuge", R"({"t":"entry","id":"99999999999999999999","score":"1","fields":[]})",
