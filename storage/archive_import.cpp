@@ -28,6 +28,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t entries_per_call = 50, bytes_per_call = 4U << 20U;
+constexpr std::ptrdiff_t tombs_per_call = 1000;
 constexpr std::size_t most_fields = 200, most_tombs = 20'000;
 
 /// What is wrong with a line; caught where lines are read.
@@ -290,8 +291,24 @@ class Archive::Reader {
   void send() {
     if (pending_ == 0) return;
     pending_ = 0;
-    const auto reply = run(call_);
+    carry_out(call_);
+  }
+
+  void carry_out(const Args& args) {
+    const auto reply = run(args);
     if (reply && reply->text() != "ok") throw BadLine{"feed " + url_ + ": " + std::string(reply->text())};
+  }
+
+  void send_tombs() {
+    for (auto begin = tombs_.begin(); begin != tombs_.end() && !failure_;) {
+      const auto end = begin + std::min<std::ptrdiff_t>(tombs_per_call, tombs_.end() - begin);
+      Args args;
+      args.add(std::string_view("tombs"));
+      args.add(std::string_view(url_));
+      args.own_all(Fields(begin, end));
+      carry_out(args);
+      begin = end;
+    }
   }
 
   void end(const json::object& object) {
@@ -299,14 +316,14 @@ class Archive::Reader {
     if (count_of(object, "entries") != entries_) throw BadLine{"entries are missing"};
     if (writing_) {
       send();
+      if (!failure_) send_tombs();
       if (failure_) return;
       Args args;
       args.add(std::string_view("end"));
       for (const std::string* text : {&url_, &due_, &since_}) args.add(std::string_view(*text));
-      for (const Fields* fields : {&state_, &feed_, &tombs_}) args.add(*fields);
-      const auto reply = run(args);
-      if (!reply) return;
-      if (reply->text() != "ok") throw BadLine{"feed " + url_ + ": " + std::string(reply->text())};
+      for (const Fields* fields : {&state_, &feed_}) args.add(*fields);
+      carry_out(args);
+      if (failure_) return;
     }
     if (counts_) {
       ++figures_.feeds;

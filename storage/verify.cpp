@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view keys_per_scan = "1000", members_per_scan = "500";
 constexpr std::size_t most_counted = 10'000;  // feeds whose states one script counts
-constexpr std::size_t keys_per_look = 500, most_postponed = 100'000;
+constexpr std::size_t keys_per_look = 200, most_postponed = 100'000;
 
 /// What stands in `key` where `pattern` has a line break, when the rest is the same.
 std::optional<std::string> name_in(const std::string& key, const std::string& pattern) {

@@ -34,7 +34,7 @@ struct Violation {
 
   enum class Outcome {
     found,         ///< repairs were not asked for
-    repaired,      ///< and confirmed by looking again
+    repaired,      ///< its changes were made
     unrepairable,  ///< nobody can tell what was there
     changed        ///< it changed while it was looked at: somebody works on it
   };

@@ -8,7 +8,8 @@
 --   'begin', feed_url               Returns 'ok', 'known' (it is a feed) or 'left' (something of it is there)
 --   'entries', feed_url, 1 = keep numbers, channel prefix, stream cap, then number, score, signal, counted fields …
 --                                   Returns 'ok', or what stands in the way
---   'end', feed_url, due ('' = paused), quarantined since ('' = not), counted state, readers' record and tombstones
+--   'tombs', feed_url, counted tombstones
+--   'end', feed_url, due ('' = paused), quarantined since ('' = not), counted state and readers' record
 local what, url = ARGV[2], ARGV[3]
 if what == 'open' then
   local begun = redis.call('HGET', meta_key, 'importing')
@@ -75,10 +76,16 @@ if what == 'entries' then
   return 'ok'
 end
 
+if what == 'tombs' then
+  at = 3
+  local tombs = take_list()
+  for i = 1, #tombs, 2 do redis.call('ZADD', tombs_key(url), tombs[i + 1], tombs[i]) end
+  return 'ok'
+end
+
 local due, since = ARGV[4], ARGV[5]
 at = 5
-local state, feed, tombs = take_list(), take_list(), take_list()
-for i = 1, #tombs, 2 do redis.call('ZADD', tombs_key(url), tombs[i + 1], tombs[i]) end
+local state, feed = take_list(), take_list()
 if #feed > 0 then redis.call('HSET', feed_key(url), unpack(feed)) end
 redis.call('HSET', state_key(url), unpack(state))
 redis.call('HDEL', state_key(url), 'removing')

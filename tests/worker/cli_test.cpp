@@ -88,6 +88,12 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_TRUE(verify.repair);
   EXPECT_EQ(verify.feeds, Words{"http://a.example/"});
   EXPECT_EQ(verify.journal, "j");
+  const auto exported = verb<StoreExportVerb>({"store", "export", "f", "--feed", "http://a.example/"});
+  EXPECT_EQ(exported.file, "f");
+  EXPECT_EQ(exported.feeds, Words{"http://a.example/"});
+  EXPECT_EQ(verb<StoreExportVerb>({"store", "export"}).file, "-");
+  const auto brought = verb<StoreImportVerb>({"store", "import", "f", "--dry-run", "--replace", "--yes"});
+  EXPECT_TRUE(brought.dry_run && brought.replace && brought.yes);
 
   EXPECT_TRUE(verb<ConfigShowVerb>({"config", "show", "--origin", "--changed"}).origin);
   verb<VersionVerb>({"--version"});
