@@ -99,6 +99,7 @@ for _, post in ipairs(posts) do
   end
 end
 
+local passed_over = 0  -- stored posts that are older than a new one which is not created
 if keep then
   -- A post that the trim below would take at once is tombstoned without being created. Posts stand oldest first.
   local fresh, more_bytes = {}, grown + later_bytes
@@ -127,6 +128,7 @@ if keep then
       else
         fresh[i].tombstone = true
         heavy = heavy - fresh[i].bytes
+        passed_over = (j - 1) / 2
         i = i + 1
       end
       surplus, left_over = surplus - 1, left_over - 1
@@ -162,7 +164,7 @@ if part == parts then
     for _, guid in ipairs(left) do redis.call('ZADD', tombs, 'XX', text(now), guid) end
     for _, guid in ipairs(back) do redis.call('ZADD', tombs, 'XX', '+inf', guid) end
     redis.call('ZREMRANGEBYSCORE', tombs, '-inf', text(now - grace))
-    trimmed, untrimmed = trim(url, url_json, keep, oldest, most_bytes, now, signal,
+    trimmed, untrimmed = trim(url, url_json, keep, oldest, most_bytes, passed_over, now, signal,
                               publish_trims and channel_prefix .. 'post_deleted')
     local surplus = redis.call('ZCARD', tombs) - 20000
     if surplus > 0 then redis.call('ZREMRANGEBYRANK', tombs, 0, surplus - 1) end

@@ -6,7 +6,7 @@ local channel_prefix, url, url_json, stream_cap, publish_trims = unpack(ARGV, 2,
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return {-1, 0} end
 local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)
-local trimmed, more = trim(url, url_json, tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), now, signal,
+local trimmed, more = trim(url, url_json, tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), 0, now, signal,
                            publish_trims == '1' and channel_prefix .. 'post_deleted')
 finish_signals()
 return {trimmed, more and 1 or 0}

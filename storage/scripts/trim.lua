@@ -13,14 +13,16 @@ end
 
 -- What retention takes of a feed's posts (RELIABILITY L7), oldest first, at most 100 a call: those beyond the newest
 -- `keep`, those from before `oldest` (unix seconds), those over `most_bytes` together, of which the newest stays; nil =
--- no such limit. Each leaves a tombstone and is told to signal(). Returns how many went, and whether more have to.
-local function trim(url, url_json, keep, oldest, most_bytes, now, signal, published_on)
+-- no such limit; and at least the first `passed_over`, so that none stays that is older than what was not created. Each
+-- leaves a tombstone and is told to signal(). Returns how many went, and whether more have to.
+local function trim(url, url_json, keep, oldest, most_bytes, passed_over, now, signal, published_on)
   local sort, trimmed = sort_key(url), 0
   local count = redis.call('ZCARD', sort)
   if count == 0 or not (oldest or most_bytes or keep and count > keep) then return 0, false end
   local bytes = most_bytes and tonumber(redis.call('HGET', state_key(url), 'bytes') or 0) or 0
   local function must_go(score)
-    return keep and count > keep or oldest and score < oldest or most_bytes and bytes > most_bytes and count > 1
+    return trimmed < passed_over or keep and count > keep or oldest and score < oldest or
+           most_bytes and bytes > most_bytes and count > 1
   end
   local first = redis.call('ZRANGE', sort, 0, 0, 'WITHSCORES')
   if not must_go(tonumber(first[2])) then return 0, false end
