@@ -11,7 +11,12 @@ namespace feedmill {
 namespace {
 
 // Fields of Entry:<n> that the document does not decide.
-constexpr std::array own_fields{"digest", "feed_url", "first_seen", "guid", "last_changed", "rev", "timestamp"};
+constexpr std::array own_fields{"bytes", "digest",       "feed_url", "first_seen",
+                                "guid",  "last_changed", "rev",      "timestamp"};
+
+bool is_own(std::string_view name) {
+  return std::find(own_fields.begin(), own_fields.end(), name) != own_fields.end();
+}
 
 std::int64_t number(const Fields& fields, std::string_view name, std::int64_t otherwise) {
   const std::string* text = find_field(fields, name);
@@ -26,6 +31,7 @@ EntryWrite creation(const EntryRecord& record, std::int64_t timestamp, std::int6
   write.guid = record.guid;
   write.digest = record.digest;
   write.timestamp = timestamp;
+  write.bytes = entry_bytes(record.fields);
   write.set = record.fields;
   write.set.emplace_back("timestamp", std::to_string(timestamp));
   write.set.emplace_back("rev", "1");
@@ -39,6 +45,7 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   write.guid = record.guid;
   write.digest = record.digest;
   write.id = known.id;
+  write.bytes = entry_bytes(record.fields);
   write.rev = number(known.fields, "rev", 1) + 1;
   const std::int64_t stored = number(known.fields, "timestamp", now);
   write.timestamp = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now ? *record.timestamp : stored;
@@ -51,7 +58,7 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   }
   for (const auto& [name, before] : known.fields) {
     if (find_field(record.fields, name) != nullptr) continue;
-    if (std::find(own_fields.begin(), own_fields.end(), name) != own_fields.end()) continue;
+    if (is_own(name)) continue;
     write.unset.push_back(name);
     write.old.emplace_back(name, before);
   }
@@ -68,6 +75,14 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
 }
 
 }  // namespace
+
+std::uint64_t entry_bytes(const Fields& fields) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, value] : fields) {
+    if (!is_own(name) && name != saved_field) bytes += name.size() + value.size();
+  }
+  return bytes;
+}
 
 EntryDiff diff_entries(const std::vector<EntryRecord>& read, const Known& known, Milliseconds now) {
   EntryDiff diff;

@@ -5,6 +5,15 @@
 
 namespace feedmill {
 
+/// When an operator last saved the post, unix seconds: there until the publisher changes it. Its `digest` is that of
+/// the publisher's version then.
+inline constexpr const char* saved_field = "saved";
+
+/// What retention counts of a post: bytes of the names and values of its fields, the store's own apart (bytes, digest,
+/// feed_url, first_seen, guid, last_changed, rev, saved, timestamp). Stored beside them as `bytes`; a feed's posts
+/// together are `bytes` of its state. What Redis itself needs is not counted.
+std::uint64_t entry_bytes(const Fields& fields);
+
 struct EntryDiff {
   std::vector<EntryWrite> writes;  ///< oldest first
   std::uint32_t unchanged = 0;     ///< same, or tombstoned

@@ -29,6 +29,8 @@ class Keys {
   std::string signals() const { return prefix_ + "stream:signals"; }
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
   std::string store() const { return prefix_ + "meta:store"; }
+  /// Feeds whose removal has begun and not ended (RELIABILITY L17).
+  std::string removals() const { return prefix_ + "state:removals"; }
   std::string workers() const { return prefix_ + "state:workers"; }
   /// Never exists; declared by every script so that a migrating slot refuses it up front (RELIABILITY L4).
   std::string none() const { return prefix_ + "none"; }

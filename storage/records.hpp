@@ -100,6 +100,9 @@ struct FeedState {
   std::string why;            ///< JSON array of its inputs: [{"code":…,"s":…,"from":…}]
   Milliseconds not_before{};  ///< a Retry-After in force, else 0 (HTTP P9, P22)
   std::string hints;          ///< what the newest document said about its schedule, as the worker writes it (HTTP F8)
+  std::uint64_t listed = 0;   ///< posts of the newest document
+  std::uint64_t kept = 0;     ///< how many posts the last trim held it to, 0 = there was none (RELIABILITY L7)
+  bool untrimmed = false;     ///< the last trim had more to take than one call may; written by the scripts
   std::string settings;       ///< JSON object: what the operator set for this feed, "" when nothing
 
   bool operator==(const FeedState&) const = default;
@@ -168,6 +171,7 @@ struct EntryWrite {
   std::int64_t timestamp = 0;      ///< score in <feed_url>:sort
   Fields set;                      ///< created: all fields; modified: those that changed
   std::vector<std::string> unset;  ///< fields that went away
+  std::uint64_t bytes = 0;         ///< entry_bytes() of the post as it is to be
   Fields old;                      ///< modified: old values of what changed, for the signal
   Fields shown;                    ///< modified: title, link and author as stored, for the signal where unchanged
   std::int64_t rev = 1;
@@ -192,6 +196,11 @@ struct Retention {
   std::uint64_t hard_cap = 2000;
   bool strict = false;
   Milliseconds grace{std::chrono::hours(24 * 7)};  ///< tombstones after the guid left the document
+  Milliseconds age{};                              ///< posts whose timestamp is older go, 0 = none does
+  std::uint64_t bytes = 0;  ///< entry_bytes() of all posts together; the newest stays whatever its size; 0 = no limit
+
+  /// How many posts are kept.
+  std::uint64_t count() const;
 };
 
 /// What an answer says of its host, for all feeds of it (HTTP H3–H5).
@@ -211,6 +220,7 @@ struct Commit {
   Milliseconds next_due{};
   FeedState before, state;          ///< as claimed, and as it is to be
   bool document = false;            ///< a document was read: retention applies, and feed/entries/tombs below count
+  bool trim = false;                ///< retention applies without a document, too
   bool initial = false;             ///< first import of the feed
   Fields feed;                      ///< fields of Feed:<feed_url> that changed
   std::vector<EntryWrite> entries;  ///< oldest first
@@ -248,6 +258,7 @@ struct FeedRecord {
   std::optional<Milliseconds> due;  ///< absent when it is not in the schedule
   std::string claim;                ///< "" when nobody refreshes it
   std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;  ///< entry_bytes() of them together, as the scripts count it
 };
 
 /// A stored post.
@@ -256,6 +267,28 @@ struct StoredEntry {
   Fields fields;
   /// Value of a field, "" when absent.
   const std::string& get(const std::string& field) const;
+};
+
+/// What became of a given post.
+struct Saved {
+  enum class Result {
+    created,
+    modified,
+    unchanged,     ///< it was like that already: nothing written, nothing sent
+    unknown_feed,  ///< no such feed: nothing written
+    unfit          ///< a field cannot be stored; `detail` says which and what to write
+  };
+  Result result{};
+  std::string id;  ///< Entry:<n>
+  std::int64_t rev = 0;
+  std::string detail;
+};
+
+/// What an operator lets go of a feed's posts, oldest first; absent = no such limit.
+struct Expiry {
+  std::optional<std::uint64_t> limit;  ///< how many of the newest stay
+  std::optional<Milliseconds> age;     ///< those whose timestamp is older go
+  std::optional<std::uint64_t> bytes;  ///< of all together; the newest stays
 };
 
 /// A place in a feed's order: entries after it are older (DESIGN §3.2).

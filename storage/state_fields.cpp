@@ -167,6 +167,8 @@ Fields state_fields(const FeedState& s) {
       {"why", s.why},
       {"not_before", number_or_nothing(s.not_before)},
       {"hints", s.hints},
+      {"retention", s.listed == 0 && s.kept == 0 ? "" : Packed().add(s.listed).add(s.kept).take()},
+      {"untrimmed", s.untrimmed ? "1" : ""},
       {"settings", s.settings},
   };
 }
@@ -251,6 +253,10 @@ FeedState read_state(const Fields& fields) {
       s.not_before = read_time(value);
     else if (name == "hints")
       s.hints = value;
+    else if (name == "retention")
+      Unpacked(value).take(s.listed).take(s.kept);
+    else if (name == "untrimmed")
+      s.untrimmed = !value.empty();
     else if (name == "settings")
       s.settings = value;
   }

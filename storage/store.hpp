@@ -10,6 +10,7 @@
 
 #include <boost/system/result.hpp>
 
+#include "storage/given_entry.hpp"
 #include "storage/records.hpp"
 
 namespace feedmill {
@@ -100,8 +101,11 @@ class Store {
 
   /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url).
   StoreResult<std::vector<bool>> add_feeds(std::span<const NewFeed> feeds);
-  /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (L17). Resumable.
+  /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (L17). Resumable: one that
+  /// was interrupted is known until it is finished.
   StoreResult<bool> remove_feed(const std::string& feed_url);
+  /// Finishes removals that were interrupted; returns how many.
+  StoreResult<std::size_t> finish_removals();
   /// All registered feed URLs, sorted.
   StoreResult<std::vector<std::string>> feeds();
   /// What is known of each; absent where it is not registered.
@@ -133,6 +137,25 @@ class Store {
   /// Newest first, at most `limit`, after `before` when given.
   StoreResult<std::vector<StoredEntry>> all_by_order(const std::string& feed_url, std::size_t limit = 20,
                                                      const std::optional<EntryCursor>& before = {});
+
+  // What an operator or a program does to posts beside the feed's document. Each is one script, atomic, with its
+  // signal.
+
+  /// Stores a post whole: creates it, or replaces what is stored under its guid (fields not given go). Values pass the
+  /// caps and the hygiene of documents (SECURITY §3–§5). Brings back what was trimmed or removed.
+  ///
+  /// A post that no document lists stays as it is until retention takes it, as one that has left the document. Of one
+  /// that a document lists the digest stays the publisher's: what was saved holds until the publisher changes the post.
+  StoreResult<Saved> save(const GivenEntry& entry, const GivenMarkup& markup = {});
+  /// The same, but fields that are not given stay as they are. Only what differs is written.
+  StoreResult<Saved> update_or_create(const GivenEntry& entry, const GivenMarkup& markup = {});
+  /// Deletes a post with its place, guid link and digest; false when there is none. It does not come back while the
+  /// feed lists it, nor for 7 days after. Sends post_deleted with why=operator.
+  StoreResult<bool> remove(const std::string& id);
+  /// Trims a feed now, in steps of 100 posts; how many went, nothing when there is no such feed. Trimmed posts do not
+  /// come back (RELIABILITY L7).
+  StoreResult<std::optional<std::uint64_t>> expire(const std::string& feed_url, const Expiry& expiry);
+  StoreResult<std::optional<std::uint64_t>> expire(const std::string& feed_url, std::uint64_t limit = 50);
 
   // --- signals ------------------------------------------------------------------------------------------------------
 

@@ -36,9 +36,23 @@ std::vector<std::size_t> part_starts(const std::vector<EntryWrite>& writes) {
   return starts;
 }
 
-std::uint64_t kept(const Retention& retention) {
-  if (retention.strict) return retention.entries;
-  return std::min(std::max(retention.entries, retention.listed), retention.hard_cap);
+/// What the script holds a feed to: how many posts, from which second on, how many bytes.
+std::string retention_text(const Retention& retention, std::int64_t now_seconds) {
+  const std::int64_t age = retention.age.count() / 1000;
+  return std::to_string(retention.count()) + (age == 0 ? " -" : " " + std::to_string(now_seconds - age)) +
+         (retention.bytes == 0 ? " -" : " " + std::to_string(retention.bytes));
+}
+
+/// "<how many> <bytes>" of the posts to be created that are not too old.
+std::string sum_of_new(std::span<const EntryWrite> writes, const Retention& retention, std::int64_t now_seconds) {
+  const std::int64_t age = retention.age.count() / 1000;
+  std::uint64_t count = 0, bytes = 0;
+  for (const EntryWrite& write : writes) {
+    if (!write.id.empty() || (age != 0 && write.timestamp < now_seconds - age)) continue;
+    ++count;
+    bytes += write.bytes;
+  }
+  return std::to_string(count) + " " + std::to_string(bytes);
 }
 
 void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::int64_t now_seconds) {
@@ -46,6 +60,7 @@ void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::in
   args.add(std::string_view(write.digest));
   args.add(std::string_view(write.id));
   args.add(write.timestamp);
+  args.add(write.bytes);
   args.own(post_signal(commit, write, now_seconds));
   args.add(write.set);
   args.add(std::span<const std::string>(write.unset));
@@ -84,12 +99,12 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.add(commit.next_due);
     args.add(options.signals_max_len);
     args.add(options.signals_deleted ? 1 : 0);
-    if (commit.document)
-      args.add(kept(commit.retention));
+    if (commit.document || commit.trim)
+      args.own(retention_text(commit.retention, now_seconds));
     else
       args.add(std::string_view());
     args.add(commit.retention.grace);
-    args.add(std::count_if(later.begin(), later.end(), [](const EntryWrite& write) { return write.id.empty(); }));
+    args.own(sum_of_new(later, commit.retention, now_seconds));
     add_host_answer(args, commit.host);
     args.add(std::string_view(commit.move_to));
     args.own_all(last ? changed_state_fields(commit.before, commit.state) : Fields());
@@ -185,6 +200,11 @@ StoreResult<Known> read_known(const StoreResult<Reply>& reply, std::size_t asked
 }
 
 }  // namespace
+
+std::uint64_t Retention::count() const {
+  if (strict) return entries;
+  return std::min(std::max(entries, listed), hard_cap);
+}
 
 StoreResult<ClaimBatch> Store::claim(const ClaimRequest& request) {
   Args args;

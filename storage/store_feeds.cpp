@@ -1,5 +1,6 @@
 // Feeds: registering, removing, looking at, waking; workers and the figures of the fleet.
 #include <algorithm>
+#include <charconv>
 
 #include "storage/channels.hpp"
 #include "storage/fields.hpp"
@@ -74,18 +75,42 @@ StoreResult<std::vector<bool>> Store::add_feeds(std::span<const NewFeed> feeds) 
 }
 
 StoreResult<bool> Store::remove_feed(const std::string& feed_url) {
-  // Out of the channels while its posts can still be told from others'.
-  if (const auto forgotten = Channels(*this).forget_feed(feed_url); !forgotten) return forgotten.error();
-  for (bool known = false;; known = true) {
+  constexpr std::int64_t unknown = 0, gone = 2, in_channels = 3;
+  const auto step = [&](std::string_view which) -> StoreResult<std::int64_t> {
     Args args;
     args.add(std::string_view(feed_url));
     args.own(json_string(feed_url));
     args.add(impl_->options.signals_max_len);
+    args.add(which);
     const auto reply = impl_->run(Script::remove, args);
     if (!reply) return reply.error();
-    if (reply->integer() == 0) return known;
-    if (reply->integer() == 2) return true;
+    return reply->integer();
+  };
+  const auto begun = step("begin");
+  if (!begun) return begun.error();
+  // Out of the channels while its posts can still be told from others'.
+  if (const auto forgotten = Channels(*this).forget_feed(feed_url); !forgotten) return forgotten.error();
+  if (*begun == unknown) return false;
+  for (;;) {
+    const auto done = step("go on");
+    if (!done) return done.error();
+    if (*done == gone || *done == unknown) return true;  // unknown: somebody else has finished it meanwhile
+    if (*done != in_channels) continue;
+    if (const auto forgotten = Channels(*this).forget_feed(feed_url); !forgotten) return forgotten.error();
   }
+}
+
+StoreResult<std::size_t> Store::finish_removals() {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  const auto begun = impl_->redis.command({"SMEMBERS", impl_->keys.removals()});
+  if (!begun) return begun.error();
+  std::size_t finished = 0;
+  for (const std::string& feed_url : begun->texts()) {
+    const auto removed = remove_feed(feed_url);
+    if (!removed) return removed.error();
+    if (*removed) ++finished;
+  }
+  return finished;
 }
 
 StoreResult<std::vector<std::string>> Store::feeds() {
@@ -130,6 +155,9 @@ StoreResult<std::vector<std::optional<FeedRecord>>> Store::feed_records(std::spa
       record.feed = row[2].pairs();
       if (!row[3].is_nil()) record.due = Milliseconds(row[3].integer());
       record.entries = static_cast<std::uint64_t>(row[4].integer());
+      if (const std::string* bytes = find_field(state, "bytes")) {
+        std::from_chars(bytes->data(), bytes->data() + bytes->size(), record.bytes);
+      }
     }
     feed_urls = feed_urls.subspan(batch.size());
   }

@@ -36,7 +36,7 @@ class Tree {
     feeds();
     changes();
     lists();
-    entries();
+    add_entry_verbs(root_, chosen_);
     signals();
     add_delivery_verbs(root_, chosen_);
     add_store_verbs(root_, chosen_);
@@ -282,36 +282,6 @@ class Tree {
     auto [write, written] =
         verb<ExportVerb>("export", "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml");
     write->add_option("--user", written->user, "Only what this user's channels hold, as folders")->type_name("USER");
-  }
-
-  void entries() {
-    auto [list, listed] =
-        verb<EntriesVerb>("entries", "Entries of a feed, newest first",
-                          "feedmill entries https://example.org/feed.xml --limit 5", [](const EntriesVerb& arguments) {
-                            if (arguments.url.empty()) refuse("URL is missing");
-                          });
-    list->add_option("URL", listed->url, "Address of a feed");
-    list->add_option_function<std::string>(
-            "--limit", [to = listed](const std::string& text) { to->limit = number("--limit", text, 1, 1'000'000); },
-            "At most so many (20)")
-        ->type_name("N");
-    list->add_option_function<std::string>(
-            "--before", [to = listed](const std::string& text) { to->before = cursor(text); },
-            "Only those after this one in the order: SCORE:ID as the last line tells it")
-        ->type_name("SCORE:ID");
-
-    auto [one, arguments] =
-        verb<EntryVerb>("entry", "One entry", "feedmill entry Entry:17", [](const EntryVerb& entry) {
-          if (entry.id.empty() && entry.feed.empty() && entry.guid.empty())
-            refuse("ID is missing (or --feed and --guid)");
-          if (entry.id.empty() && (entry.feed.empty() || entry.guid.empty()))
-            refuse("--feed and --guid need each other");
-          if (!entry.id.empty() && (!entry.feed.empty() || !entry.guid.empty()))
-            refuse("ID and --guid exclude each other");
-        });
-    one->add_option("ID", arguments->id, "Such as Entry:17");
-    one->add_option("--feed", arguments->feed, "Address of its feed")->type_name("URL");
-    one->add_option("--guid", arguments->guid, "What identifies it inside its feed")->type_name("GUID");
   }
 
   void signals() {

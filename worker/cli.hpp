@@ -97,6 +97,21 @@ struct EntryVerb {
   std::string id;          ///< or
   std::string feed, guid;  ///< both
 };
+struct EntryPutVerb {
+  std::string feed, guid;  ///< "" = as the JSON says
+  Fields fields;           ///< NAME=VALUE
+  std::string file;        ///< JSON objects, one for each entry; "-" = stdin, "" = none
+  bool replace = false;    ///< fields that are not given go
+};
+struct EntryRemoveVerb {
+  std::vector<std::string> ids;
+  bool yes = false, dry_run = false;
+};
+struct ExpireVerb {
+  std::string url;
+  Expiry expiry;
+  bool yes = false, dry_run = false;
+};
 struct TailVerb {
   std::string from;                ///< stream id; "$" = from now on
   std::vector<std::string> types;  ///< none = all
@@ -168,11 +183,11 @@ struct ConfigShowVerb {
 };
 struct VersionVerb {};
 
-using Verb =
-    std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb, ImportVerb,
-                 ExportVerb, RefreshVerb, TraceVerb, EntriesVerb, EntryVerb, TailVerb, ChannelVerb, NotifyVerb,
-                 NoticesVerb, StatsVerb, ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb, DoctorVerb,
-                 HealthVerb, VerifyVerb, StoreExportVerb, StoreImportVerb, ConfigShowVerb, VersionVerb>;
+using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb,
+                          ImportVerb, ExportVerb, RefreshVerb, TraceVerb, EntriesVerb, EntryVerb, EntryPutVerb,
+                          EntryRemoveVerb, ExpireVerb, TailVerb, ChannelVerb, NotifyVerb, NoticesVerb, StatsVerb,
+                          ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb, DoctorVerb, HealthVerb, VerifyVerb,
+                          StoreExportVerb, StoreImportVerb, ConfigShowVerb, VersionVerb>;
 
 struct CommandLine {
   Verb verb;

@@ -14,6 +14,7 @@
 #include "worker/commands_discover.hpp"
 #include "worker/commands_doctor.hpp"
 #include "worker/commands_entries.hpp"
+#include "worker/commands_entry_change.hpp"
 #include "worker/commands_explain.hpp"
 #include "worker/commands_feeds.hpp"
 #include "worker/commands_health.hpp"
@@ -120,6 +121,9 @@ class Carrier {
   static std::string_view name_of(const TraceVerb&) { return "trace"; }
   static std::string_view name_of(const EntriesVerb&) { return "entries"; }
   static std::string_view name_of(const EntryVerb&) { return "entry"; }
+  static std::string_view name_of(const EntryPutVerb&) { return "entry put"; }
+  static std::string_view name_of(const EntryRemoveVerb&) { return "entry remove"; }
+  static std::string_view name_of(const ExpireVerb&) { return "expire"; }
   static std::string_view name_of(const ChannelVerb&) { return "channel"; }
   static std::string_view name_of(const NotifyVerb&) { return "notify"; }
   static std::string_view name_of(const NoticesVerb&) { return "notices"; }

@@ -77,6 +77,12 @@ int carry_out(const RemoveVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "remove", verb.urls, "nothing was removed");
   if (!urls) return exits::bad_input;
+  if (!verb.dry_run) {
+    const auto finished = context.store.finish_removals();
+    if (finished.has_error()) return fail(terminal, "remove", finished.error());
+    if (*finished > 0)
+      terminal.note(fmt::format("finished {} that had been interrupted", counted(*finished, "removal")));
+  }
   const auto records = known_records(context, "remove", *urls, "nothing was removed");
   if (records.has_error()) return records.error();
   std::uint64_t entries = 0;

@@ -40,8 +40,9 @@ json::value text_or_null(std::string_view text) {
 json::value field_json(std::string_view name, const std::string& value) {
   if (std::find(json_fields.begin(), json_fields.end(), name) != json_fields.end()) return embedded_json(value);
   const std::optional<std::int64_t> number = whole_number(value);
-  if (number && (name == "timestamp" || name == "rev" || name == "san_ver")) return *number;
-  if (number && (name == "first_seen" || name == "last_changed")) return time_json(Milliseconds(*number * 1000));
+  if (number && (name == "timestamp" || name == "rev" || name == "san_ver" || name == "bytes")) return *number;
+  if (number && (name == "first_seen" || name == "last_changed" || name == "saved"))
+    return time_json(Milliseconds(*number * 1000));
   return json::value(value);
 }
 
@@ -69,6 +70,7 @@ json::object list_json(const FeedRecord& record) {
   row["title"] = text_or_null(field_of(record.feed, "title"));
   row["state"] = record.state.state;
   row["entries"] = record.entries;
+  row["bytes"] = record.bytes;
   row["due"] = record.due ? time_json(*record.due) : json::value();
   row["claimed"] = !record.claim.empty();
   row["last_at"] = time_json(record.state.last_at);
@@ -146,7 +148,7 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   };
   add("url", record.feed_url);
   for (const auto& [name, value] : record.feed) add(name.c_str(), value);
-  add("entries", std::to_string(record.entries));
+  add("entries", fmt::format("{}, {} bytes", record.entries, record.bytes));
   const bool dated = state.state_since.count() != 0 && !is_paused(state);
   add("state", dated ? fmt::format("{} since {}", state.state, rfc3339(state.state_since)) : state.state);
   add_time("due", record.due.value_or(Milliseconds(0)));

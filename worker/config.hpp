@@ -79,6 +79,8 @@ struct Config {
     std::uint32_t entries = 0;
     bool strict = false;
     std::uint32_t hard_cap = 0;
+    std::chrono::milliseconds age{};  ///< 0 = no limit
+    std::uint64_t bytes = 0;          ///< 0 = no limit
     std::chrono::milliseconds grace{};
   } retention;
   struct Signals {

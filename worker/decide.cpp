@@ -29,6 +29,17 @@ std::chrono::sys_seconds wall_clock(Milliseconds now) {
   return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
 }
 
+/// What is kept of a feed: as configured, or as its operator set (RELIABILITY L7).
+Retention retention_of(Retention retention, const FeedSettings& settings) {
+  constexpr std::uint64_t longest_s = std::uint64_t{100} * 366 * 24 * 3600;
+  if (settings.keep) retention.entries = *settings.keep;
+  if (settings.keep_age) {
+    retention.age = std::chrono::seconds(static_cast<std::int64_t>(std::min(*settings.keep_age, longest_s)));
+  }
+  if (settings.keep_bytes) retention.bytes = *settings.keep_bytes;
+  return retention;
+}
+
 class Decider {
  public:
   Decider(const Claim& claim, const Exchange& exchange, const Known& known, const PolicyOptions& options,
@@ -43,8 +54,7 @@ class Decider {
     commit.feed_url = claim.feed_url;
     commit.claim = claim.id;
     commit.before = commit.state = claim.state;
-    commit.retention = options.retention;
-    if (settings_.keep) commit.retention.entries = *settings_.keep;
+    commit.retention = retention_of(options.retention, settings_);
     FeedState& state = commit.state;
     state.last_at = now;
     state.last_status = 0;
@@ -103,9 +113,12 @@ class Decider {
     commit.document = true;
     commit.initial = first;
     commit.entries = std::move(diff.writes);
-    commit.tombs_left = known_.left;
+    if (!document.cut_short) commit.tombs_left = known_.left;
     commit.tombs_back = known_.back;
-    commit.retention.listed = document.entries.size();
+    const std::uint64_t listed = document.entries.size();
+    state.listed = document.cut_short ? std::max(state.listed, listed) : listed;
+    commit.retention.listed = state.listed;
+    state.kept = commit.retention.count();
     tell_feed(document, first);
     decision_.unchanged = diff.unchanged;
     consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
@@ -118,6 +131,7 @@ class Decider {
     ++state.polls_same_body;
     state.total_body_bytes += same.print.body_bytes;
     state.not_modified_since = Milliseconds(0);
+    trim_if_needed();
     take_validators();
     take_print(same.print);
     consider_move({true, false, unretracted()});
@@ -132,6 +146,7 @@ class Decider {
     if (!renewed.etag.empty()) state.etag = renewed.etag;
     if (!renewed.last_modified.empty()) state.last_modified = renewed.last_modified;
     if (state.not_modified_since.count() == 0) state.not_modified_since = now_;
+    trim_if_needed();
     consider_move({true, false, unretracted()});
     succeed(Outcome::not_modified, 0, false);
   }
@@ -329,6 +344,19 @@ class Decider {
       commit.signals.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed)});
     }
     commit.feed = std::move(change.write);
+  }
+
+  /// Without a document retention has work only when the last trim left some, when fewer posts are to be kept than
+  /// before, and where age or bytes count: most polls pay nothing for it.
+  void trim_if_needed() {
+    Commit& commit = decision_.commit;
+    FeedState& state = commit.state;
+    if (state.kept == 0) return;  // what the document lists is not known
+    commit.retention.listed = state.listed;
+    const std::uint64_t kept = commit.retention.count();
+    commit.trim =
+        state.untrimmed || kept < state.kept || commit.retention.age.count() != 0 || commit.retention.bytes != 0;
+    state.kept = kept;
   }
 
   void succeed(Outcome outcome, std::uint32_t new_entries, bool first) {

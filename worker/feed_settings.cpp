@@ -43,6 +43,26 @@ std::string read_interval(std::string_view text, std::optional<std::uint64_t>& i
   return {};
 }
 
+std::string read_age(std::string_view text, std::optional<std::uint64_t>& into) {
+  const auto duration = read_duration(text);
+  if (!duration || (duration->count() != 0 && *duration < std::chrono::seconds(1))) {
+    return "write a duration with its unit: 24h 30d, or 0 for no limit";
+  }
+  into = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(*duration).count());
+  return {};
+}
+
+std::string read_bytes(std::string_view text, std::optional<std::uint64_t>& into) {
+  const auto size = read_size(text);
+  if (!size) return "write a size with its unit: 512KiB 16MiB, or 0 for no limit";
+  into = *size;
+  return {};
+}
+
+std::string show_bytes(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? format_size(*bytes) : "";
+}
+
 std::string show_interval(const std::optional<std::uint64_t>& seconds) {
   return seconds ? format_duration(std::chrono::seconds(*seconds)) : "";
 }
@@ -144,6 +164,10 @@ constexpr FeedSetting words(std::string_view key, std::string_view unit, std::st
 
 const FeedSetting table[] = {
     setting<&FeedSettings::keep, read_count<1, 1'000'000>, as_number>("keep", "entries", "how many are kept"),
+    setting<&FeedSettings::keep_age, read_age, show_interval>("keep_age", "duration",
+                                                              "older ones go, instead of retention.age; 0: no limit"),
+    setting<&FeedSettings::keep_bytes, read_bytes, show_bytes>(
+        "keep_bytes", "size", "of all together, instead of retention.bytes; 0: no limit"),
     setting<&FeedSettings::interval_min, read_interval, show_interval>("interval_min", "duration",
                                                                        "never fetched more often"),
     setting<&FeedSettings::interval_max, read_interval, show_interval>(
@@ -201,8 +225,10 @@ constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 7
     {"pin", &FeedSettings::pin},
 }};
 
-constexpr std::array<std::pair<std::string_view, std::optional<std::uint64_t> FeedSettings::*>, 4> numbers_in_json{{
+constexpr std::array<std::pair<std::string_view, std::optional<std::uint64_t> FeedSettings::*>, 6> numbers_in_json{{
     {"keep", &FeedSettings::keep},
+    {"keep_age", &FeedSettings::keep_age},
+    {"keep_bytes", &FeedSettings::keep_bytes},
     {"interval_min", &FeedSettings::interval_min},
     {"interval_max", &FeedSettings::interval_max},
     {"subscribers", &FeedSettings::subscribers},

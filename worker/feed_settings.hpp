@@ -18,6 +18,8 @@ namespace feedmill {
 /// "" and nullopt mean: as the configuration says.
 struct FeedSettings {
   std::optional<std::uint64_t> keep;          ///< entries to keep
+  std::optional<std::uint64_t> keep_age;      ///< seconds: older entries go; 0 = no limit, whatever is configured
+  std::optional<std::uint64_t> keep_bytes;    ///< of the entries together; 0 = no limit, whatever is configured
   std::optional<std::uint64_t> interval_min;  ///< seconds between fetches at least (HTTP F8), at most 30 days
   std::optional<std::uint64_t> interval_max;  ///< seconds between fetches at most (HTTP F8), at most 30 days
   std::optional<HtmlPolicy> html_policy;      ///< SECURITY S14

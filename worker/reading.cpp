@@ -113,6 +113,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   document.prev = canonical(feed->prev);
   if (feed->itunes) document.new_location = canonical(feed->itunes->new_feed_url);
   document.flaws = std::move(feed->flaws);
+  document.cut_short = feed->bozo == Bozo::truncated;
   return document;
 }
 

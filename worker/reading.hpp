@@ -31,6 +31,7 @@ struct Document {
   std::string self, prev;    ///< where it says it is itself, and the feed before it: absolute URLs, "" = nowhere
   std::string new_location;  ///< where it says it has moved to (HTTP R9), canonical, "" = nowhere
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
+  bool cut_short = false;  ///< it ends in the middle: what it does not list may be listed all the same
 };
 
 /// 200 with the body that is stored already.

@@ -339,6 +339,7 @@ class Process {
       const StoreResult<StreamFigures> stream =
           co_await store_.call([](Store& store) { return store.stream_figures(true); });
       if (stream) metrics_.set_stream(*stream);
+      co_await store_.call([](Store& store) { return store.finish_removals(); });  // RELIABILITY S15
       metrics_.set_log_suppressed(log_.suppressed());
       metrics_.set_ready(is_ready());
       metrics_.reconnected(store_.reconnects() - reconnects);

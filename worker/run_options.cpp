@@ -22,6 +22,8 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   options.policy.retention.hard_cap = config.retention.hard_cap;
   options.policy.retention.strict = config.retention.strict;
   options.policy.retention.grace = config.retention.grace;
+  options.policy.retention.age = config.retention.age;
+  options.policy.retention.bytes = config.retention.bytes;
   options.lease = config.schedule.lease;
   options.host = {config.host.concurrency, config.host.spacing};
   if (mode != RunMode::daemon) options.memory_wait = config.fetch.wall;

@@ -2,18 +2,22 @@
 -- The atomic write at the end of a refresh (RELIABILITY L4, L6, L7, L12). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, claim, part, parts, next due, stream cap, publish trims (1/0),
---       keep ('' = no document), grace ms, new posts in later parts (all newer); how the host answered as note_answer
+--       retention ('' = nothing is trimmed, else how many posts, from which second on, how many bytes; '-' = no such
+--       limit), grace ms, new posts in later parts (all newer) and their bytes; how the host answered as note_answer
 --       has it: host ('' = the feed's own), is, cause, retry_at, marks; URL to move to ('' = none); then four counted
 --       lists: state fields, feed fields (name, value; '' removes), guids that left, guids that are back; then counted
---       posts: guid, digest, id ('' = new), score, signal, counted fields to set, counted fields to remove; then counted
---       feed signals: type, signal.
+--       posts: guid, digest, id ('' = new), score, bytes, signal, counted fields to set, counted fields to remove; then
+--       counted feed signals: type, signal.
 -- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'ok' | 'dup' | 'stale' | 'type <key>', created, modified, trimmed, tombstoned, records, what became of the
 -- host ('closed', 'opened', ''), until when it is closed, whether the URL to move to is a feed already (1/0)}.
 local channel_prefix, url, url_json, claim = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local part, parts, next_due = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local stream_cap, publish_trims = ARGV[9], ARGV[10] == '1'
-local keep, grace, later = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local keep, oldest, most_bytes = string.match(ARGV[11], '^(%S+) (%S+) (%S+)$')
+keep, oldest, most_bytes = tonumber(keep), tonumber(oldest), tonumber(most_bytes)
+local grace, later, later_bytes = tonumber(ARGV[12]), string.match(ARGV[13], '^(%d+) (%d+)$')
+later, later_bytes = tonumber(later), tonumber(later_bytes)
 local answered_by, is, cause, retry_at, marks, move_to = unpack(ARGV, 14, 19)
 local at = 19
 local function take()
@@ -58,7 +62,7 @@ local feed = take_list(2)
 local left = take_list(1)
 local back = take_list(1)
 
-local created, modified, trimmed, tombstoned = 0, 0, 0, 0
+local created, modified, trimmed, tombstoned, grown = 0, 0, 0, 0, 0
 local posts = {}
 for i = 1, tonumber(take()) do
   local post = {}
@@ -66,73 +70,102 @@ for i = 1, tonumber(take()) do
   post.digest = take()
   post.id = take()
   post.score = tonumber(take())
+  post.bytes = tonumber(take())
   post.signal = take()
   post.set = take_list(2)
   post.unset = take_list(1)
   posts[i] = post
 end
 
+-- Posts that are stored. An operator may have removed one since it was looked up, or changed it: then both changes hold,
+-- and rev counts both.
+for _, post in ipairs(posts) do
+  local mine = post.id ~= '' and redis.call('HMGET', post.id, 'rev', 'bytes')
+  if mine and redis.call('HGET', map, post.guid) == post.id then
+    local rev, expected = (tonumber(mine[1]) or 0) + 1, tonumber(string.match(post.signal, '"rev":(%d+)'))
+    if rev ~= expected then
+      post.signal = string.gsub(post.signal, '"rev":%d+', '"rev":' .. text(rev), 1)
+      post.set[#post.set + 1], post.set[#post.set + 2] = 'rev', text(rev)
+    end
+    redis.call('HSET', post.id, 'digest', post.digest, 'bytes', post.bytes, unpack(post.set))
+    if #post.unset > 0 then redis.call('HDEL', post.id, unpack(post.unset)) end
+    if rev ~= expected then
+      post.bytes = bytes_of(post.id)
+      redis.call('HSET', post.id, 'bytes', post.bytes)
+    end
+    redis.call('HSET', digests, post.guid, post.digest)
+    redis.call('ZADD', sort, 'XX', text(post.score), post.id)
+    post.modified, grown = true, grown + post.bytes - (tonumber(mine[2]) or 0)
+  end
+end
+
+local passed_over = 0  -- stored posts that are older than a new one which is not created
 if keep then
   -- A post that the trim below would take at once is tombstoned without being created. Posts stand oldest first.
-  local fresh = {}
+  local fresh, more_bytes = {}, grown + later_bytes
   for _, post in ipairs(posts) do
-    if post.id == '' then fresh[#fresh + 1] = post end
+    if post.id == '' and oldest and post.score < oldest then
+      post.tombstone = true
+    elseif post.id == '' then
+      fresh[#fresh + 1] = post
+      more_bytes = more_bytes + post.bytes
+    end
   end
-  local excess = #fresh > 0 and redis.call('ZCARD', sort) + #fresh + later - keep or 0
-  if excess > 0 then
-    local oldest = redis.call('ZRANGE', sort, 0, excess - 1, 'WITHSCORES')
+  local stored = #fresh > 0 and redis.call('ZCARD', sort) or 0
+  local left_over = stored + #fresh + later
+  local surplus = left_over - keep
+  local heavy = most_bytes and #fresh > 0 and
+                (tonumber(redis.call('HGET', feed_state, 'bytes') or 0)) + more_bytes - most_bytes or 0
+  if #fresh > 0 and (surplus > 0 or heavy > 0) then
+    local known = redis.call('ZRANGE', sort, 0, math.max(surplus, heavy > 0 and 100 or 0) - 1, 'WITHSCORES')
     local i, j = 1, 1
-    for _ = 1, excess do
-      if not fresh[i] then break end
-      if oldest[j + 1] and tonumber(oldest[j + 1]) < fresh[i].score then
+    while fresh[i] and (surplus > 0 or (heavy > 0 and left_over > 1)) do
+      if known[j + 1] and tonumber(known[j + 1]) < fresh[i].score then
+        if most_bytes then heavy = heavy - tonumber(redis.call('HGET', known[j], 'bytes') or 0) end
         j = j + 2
+      elseif not known[j] and (j - 1) / 2 < stored then
+        break  -- there are more, and the trim will not come to them today
       else
         fresh[i].tombstone = true
+        heavy = heavy - fresh[i].bytes
+        passed_over = (j - 1) / 2
         i = i + 1
       end
+      surplus, left_over = surplus - 1, left_over - 1
     end
   end
 end
 
+local has_tombs = #posts > 0 and redis.call('EXISTS', tombs) == 1
 for _, post in ipairs(posts) do
-  if post.tombstone then
+  if post.modified then
+    signal('post_modified', 'post', '"' .. post.id .. '"', post.signal, channel_prefix .. 'post_modified')
+    modified = modified + 1
+  elseif post.tombstone then
     redis.call('ZADD', tombs, '+inf', post.guid)
     tombstoned = tombstoned + 1
-  elseif post.id == '' and redis.call('HEXISTS', map, post.guid) == 0 then
+  elseif post.id == '' and redis.call('HEXISTS', map, post.guid) == 0 and
+         not (has_tombs and redis.call('ZSCORE', tombs, post.guid)) then
     local id = entry_key(text(redis.call('INCR', counter_key)))
-    redis.call('HSET', id, 'feed_url', url, 'guid', post.guid, 'digest', post.digest, unpack(post.set))
+    redis.call('HSET', id, 'feed_url', url, 'guid', post.guid, 'digest', post.digest, 'bytes', post.bytes,
+               unpack(post.set))
     redis.call('HSET', map, post.guid, id)
     redis.call('HSET', digests, post.guid, post.digest)
     redis.call('ZADD', sort, text(post.score), id)
     signal('post_created', 'post', '"' .. id .. '"', post.signal, channel_prefix .. 'post_created')
-    created = created + 1
-  elseif post.id ~= '' then
-    redis.call('HSET', post.id, 'digest', post.digest, unpack(post.set))
-    if #post.unset > 0 then redis.call('HDEL', post.id, unpack(post.unset)) end
-    redis.call('HSET', digests, post.guid, post.digest)
-    redis.call('ZADD', sort, 'XX', text(post.score), post.id)
-    signal('post_modified', 'post', '"' .. post.id .. '"', post.signal, channel_prefix .. 'post_modified')
-    modified = modified + 1
+    created, grown = created + 1, grown + post.bytes
   end
 end
+if grown ~= 0 then redis.call('HINCRBY', feed_state, 'bytes', text(grown)) end
 
-local host_event, host_until, taken = '', 0, false
+local host_event, host_until, taken, untrimmed = '', 0, false, false
 if part == parts then
   if keep then
     for _, guid in ipairs(left) do redis.call('ZADD', tombs, 'XX', text(now), guid) end
     for _, guid in ipairs(back) do redis.call('ZADD', tombs, 'XX', '+inf', guid) end
     redis.call('ZREMRANGEBYSCORE', tombs, '-inf', text(now - grace))
-    local excess = math.min(redis.call('ZCARD', sort) - keep, 100)
-    if excess > 0 then
-      for _, id in ipairs(redis.call('ZRANGE', sort, 0, excess - 1)) do
-        local guid_json, guid = delete_post(url, id)
-        if guid then redis.call('ZADD', tombs, '+inf', guid) end
-        local tail = deletion(now, url_json, guid_json, 'trim')
-        signal('post_trimmed', 'post', '"' .. id .. '"', tail)
-        if publish_trims then signal('post_deleted', 'post', '"' .. id .. '"', tail, channel_prefix .. 'post_deleted') end
-        trimmed = trimmed + 1
-      end
-    end
+    trimmed, untrimmed = trim(url, url_json, keep, oldest, most_bytes, passed_over, now, signal,
+                              publish_trims and channel_prefix .. 'post_deleted')
     local surplus = redis.call('ZCARD', tombs) - 20000
     if surplus > 0 then redis.call('ZREMRANGEBYRANK', tombs, 0, surplus - 1) end
   end
@@ -145,6 +178,7 @@ if part == parts then
   end
   local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
                           'alone_deaths'}
+  if untrimmed then set = {'untrimmed', '1'} elseif keep then unset[#unset + 1] = 'untrimmed' end
   taken = move_to ~= '' and redis.call('SISMEMBER', feeds_key, move_to) == 1  -- HTTP R7: two feeds stay two
   if taken then redis.call('HSET', feed_state, 'no_move_to', move_to) end
   local was = paused and mine[8] or old_state

@@ -4,6 +4,7 @@ local schedule_key, feeds_key = prefix .. 'schedule', prefix .. 'feeds'
 local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:store'
 local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
 local hosts_key, quarantine_key = prefix .. 'conf:hosts', prefix .. 'quarantine'
+local removals_key = prefix .. 'state:removals'
 
 local function entry_key(number) return prefix .. 'Entry:' .. number end
 local function state_key(url) return prefix .. 'state:feed:' .. url end
@@ -13,6 +14,7 @@ local function sort_key(url) return prefix .. url .. ':sort' end
 local function guidmap_key(url) return prefix .. url .. ':guidmap' end
 local function digests_key(url) return prefix .. url .. ':digests' end
 local function tombs_key(url) return prefix .. url .. ':tombs' end
+local function holders_key(url) return prefix .. 'state:channels:' .. url end
 
 -- A number as text without an exponent: tostring() loses milliseconds.
 local function text(number) return string.format('%.0f', number) end
@@ -78,15 +80,18 @@ local function signal_writer(now, stream_cap, wanted)
   return signal, finish
 end
 
--- Takes one post away with everything that points to it. Returns its guid as JSON text ('""' when it had none), and raw.
+-- Takes one post away with everything that points to it, and its bytes from the feed's count. Returns its guid as JSON
+-- text ('""' when it had none), the same raw, and its bytes.
 local function delete_post(url, id)
-  local guid = redis.call('HGET', id, 'guid')
+  local mine = redis.call('HMGET', id, 'guid', 'bytes')
+  local guid, bytes = mine[1], tonumber(mine[2] or 0)
   redis.call('DEL', id)
   redis.call('ZREM', sort_key(url), id)
-  if not guid then return '""' end
+  if bytes > 0 then redis.call('HINCRBY', state_key(url), 'bytes', -bytes) end
+  if not guid then return '""', nil, bytes end
   redis.call('HDEL', guidmap_key(url), guid)
   redis.call('HDEL', digests_key(url), guid)
-  return cjson.encode(guid), guid
+  return cjson.encode(guid), guid, bytes
 end
 
 -- The tail of post_trimmed and post_deleted.

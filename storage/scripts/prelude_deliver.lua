@@ -5,7 +5,6 @@ local function channel_order_key(uid) return prefix .. 'channel_sortorder_' .. u
 local function channel_feeds_key(uid) return prefix .. 'channel:' .. uid .. ':feeds' end
 local function channel_read_key(uid) return prefix .. 'channel:' .. uid .. ':read' end
 local function timeline_key(uid) return prefix .. 'zchannel:' .. uid .. ':posts' end
-local function holders_key(url) return prefix .. 'state:channels:' .. url end
 local function notice_order_key(user) return prefix .. 'list:notification:user_id:' .. user end
 local function notices_key(user) return prefix .. 'hash:notification:user_id:' .. user end
 local function watches_key(user) return prefix .. 'state:watches:' .. user end

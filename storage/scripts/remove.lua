@@ -1,9 +1,12 @@
 #!lua flags=allow-oom
--- One bounded step of removing a feed (RELIABILITY L17): out of the schedule first, its state last.
--- ARGV: prefix, feed_url, its JSON text, stream cap. Returns 0 = unknown, 1 = more to do, 2 = gone.
-local url, url_json, stream_cap = ARGV[2], ARGV[3], ARGV[4]
+-- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, feed_url, its JSON text, stream cap, step:
+-- 'begin' takes it out of the feeds, the schedule and its host's slots, and leaves the marks that the last step takes
+-- away; 'go on' takes up to 100 posts, and with the last of them all else.
+-- Returns 0 = unknown, 1 = more to do, 2 = gone, 3 = take it out of its channels first.
+local url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local feed_state = state_key(url)
 if redis.call('SREM', feeds_key, url) == 1 then
+  redis.call('SADD', removals_key, url)
   redis.call('HINCRBY', states_key, redis.call('HGET', feed_state, 'state') or 'new', -1)
   redis.call('HSET', feed_state, 'removing', '1')
   local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url', 'claim_hosts')
@@ -12,10 +15,12 @@ if redis.call('SREM', feeds_key, url) == 1 then
     free_slots(mine[1], mine[2] or url, mine[3])
   end
 elseif redis.call('HEXISTS', feed_state, 'removing') == 0 then
+  redis.call('SREM', removals_key, url)
   return 0
 end
 redis.call('ZREM', schedule_key, url)
 redis.call('ZREM', quarantine_key, url)
+if step == 'begin' then return 1 end
 
 local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)
@@ -25,5 +30,7 @@ for _, id in ipairs(redis.call('ZRANGE', sort_key(url), 0, 99)) do
 end
 finish_signals()
 if redis.call('EXISTS', sort_key(url)) == 1 then return 1 end
+if redis.call('EXISTS', holders_key(url)) == 1 then return 3 end
 redis.call('UNLINK', guidmap_key(url), digests_key(url), tombs_key(url), feed_key(url), feed_state)
+redis.call('SREM', removals_key, url)
 return 2

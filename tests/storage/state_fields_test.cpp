@@ -62,6 +62,9 @@ FeedState full_state() {
   s.unconditional_target = 25;
   s.unconditional_probe = 26;
   s.early_polls = 27;
+  s.listed = 28;
+  s.kept = 29;
+  s.untrimmed = true;
   return s;
 }
 

@@ -59,6 +59,21 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_EQ(verb<EntryVerb>({"entry", "Entry:17"}).id, "Entry:17");
   EXPECT_EQ(verb<EntryVerb>({"entry", "--feed", "http://a.example/", "--guid", "g"}).guid, "g");
 
+  const auto put = verb<EntryPutVerb>(
+      {"entry", "put", "--feed", "http://a.example/", "--guid", "g", "title=a=b", "summary=", "--replace"});
+  EXPECT_EQ(put.feed + put.guid, "http://a.example/g");
+  EXPECT_EQ(put.fields, (Fields{{"title", "a=b"}, {"summary", ""}}));
+  EXPECT_TRUE(put.replace);
+  EXPECT_EQ(verb<EntryPutVerb>({"entry", "put", "--file", "-"}).file, "-");
+  const auto gone = verb<EntryRemoveVerb>({"entry", "remove", "Entry:17", "--yes", "Entry:18", "--dry-run"});
+  EXPECT_EQ(gone.ids, (Words{"Entry:17", "Entry:18"}));
+  EXPECT_TRUE(gone.yes && gone.dry_run);
+  EXPECT_EQ(verb<ExpireVerb>({"expire", "http://a.example/"}).expiry.limit, 50U);
+  const auto expire = verb<ExpireVerb>({"expire", "http://a.example/", "--age", "90d", "--bytes", "1MiB", "--yes"});
+  EXPECT_FALSE(expire.expiry.limit);
+  EXPECT_EQ(expire.expiry.age, std::chrono::hours(90 * 24));
+  EXPECT_EQ(expire.expiry.bytes, 1U << 20U);
+
   const auto tail = verb<TailVerb>({"tail", "--from", "17-3", "--type", "post_created", "--type", "feed_gone"});
   EXPECT_EQ(tail.from, "17-3");
   EXPECT_EQ(tail.types, (Words{"post_created", "feed_gone"}));
@@ -170,6 +185,21 @@ INSTANTIATE_TEST_SUITE_P(
                   "refresh: URL and --all exclude each other (see feedmill refresh -h)"},
         WrongCase{
             "EntryHalf", {"entry", "--guid", "g"}, "entry: --feed and --guid need each other (see feedmill entry -h)"},
+        WrongCase{"EntryNothing", {"entry"}, "entry: ID is missing (or --feed and --guid) (see feedmill entry -h)"},
+        WrongCase{"PutNothing",
+                  {"entry", "put", "--feed", "http://a.example/", "--guid", "g"},
+                  "put: what to store is missing: NAME=VALUE (or --file) (see feedmill entry put -h)"},
+        WrongCase{"PutNowhere",
+                  {"entry", "put", "title=x"},
+                  "put: --feed and --guid are missing (or --file) (see feedmill entry put -h)"},
+        WrongCase{"PutUnknown",
+                  {"entry", "put", "--feed", "http://a.example/", "--guid", "g", "titel=x"},
+                  "put: unknown field \"titel\", did you mean title? (see feedmill entry put -h)"},
+        WrongCase{"RemoveNoEntry", {"entry", "remove"}, "remove: ID is missing (see feedmill entry remove -h)"},
+        WrongCase{"ExpireNothing", {"expire"}, "expire: URL is missing (see feedmill expire -h)"},
+        WrongCase{"ExpireAge",
+                  {"expire", "http://a.example/", "--age", "90"},
+                  "expire: --age: write a duration with its unit: 24h 30d (see feedmill expire -h)"},
         WrongCase{"NoPage", {"discover"}, "discover: URL is missing (see feedmill discover -h)"},
         WrongCase{"TooManyDays",
                   {"plan", "--days", "366"},
@@ -187,9 +217,9 @@ TEST(CommandLine, AloneIsHelpAndAMistake) {
 }
 
 TEST(CommandLine, HasHelpWithAnExampleForEachVerb) {
-  for (const char* const name : {"run",     "add",    "remove", "move",     "set",     "pause", "resume", "list",
-                                 "show",    "import", "export", "refresh",  "entries", "entry", "tail",   "parse",
-                                 "explain", "plan",   "check",  "discover", "doctor",  "health"}) {
+  for (const char* const name : {"run",     "add",    "remove", "move",     "set",     "pause",  "resume", "list",
+                                 "show",    "import", "export", "refresh",  "entries", "entry",  "tail",   "parse",
+                                 "explain", "plan",   "check",  "discover", "doctor",  "health", "expire"}) {
     const auto read = read_command_line({name, "-h"});
     ASSERT_TRUE(read.has_error()) << name;
     EXPECT_EQ(read.error().exit, 0) << name;
@@ -197,6 +227,10 @@ TEST(CommandLine, HasHelpWithAnExampleForEachVerb) {
         << read.error().text;
   }
   EXPECT_NE(read_command_line({"config", "show", "-h"}).error().text.find("feedmill config show"), std::string::npos);
+  for (const char* const name : {"put", "remove"}) {
+    const std::string help = read_command_line({"entry", name, "-h"}).error().text;
+    EXPECT_NE(help.find(std::string("feedmill entry ") + name), std::string::npos) << help;
+  }
   EXPECT_EQ(read_command_line({"-h"}).error().exit, 0);
 }
 

@@ -1023,6 +1023,71 @@ TEST(Settings, GovernRetentionAndInterval) {
   EXPECT_EQ(broken.commit.state.settings, "{broken") << "left for the operator to see";
 }
 
+TEST(Settings, GovernAgeAndBytesOfWhatIsKept) {
+  PolicyOptions options;
+  options.retention.age = hours(24);
+  options.retention.bytes = 1000;
+  FeedState before = healthy();
+  const Retention configured = decide_on(before, document_of({}), exchange_with(), {}, options).commit.retention;
+  EXPECT_EQ(configured.age, hours(24));
+  EXPECT_EQ(configured.bytes, 1000U);
+  before.settings = R"({"keep_age":60,"keep_bytes":5})";
+  const Retention own = decide_on(before, document_of({}), exchange_with(), {}, options).commit.retention;
+  EXPECT_EQ(own.age, seconds(60));
+  EXPECT_EQ(own.bytes, 5U);
+  before.settings = R"({"keep_age":0,"keep_bytes":0})";
+  const Retention none = decide_on(before, document_of({}), exchange_with(), {}, options).commit.retention;
+  EXPECT_EQ(none.age.count(), 0);
+  EXPECT_EQ(none.bytes, 0U);
+  before.settings = R"({"keep_age":18446744073709551615})";
+  EXPECT_GT(decide_on(before, document_of({}), exchange_with(), {}, options).commit.retention.age,
+            hours(24 * 365 * 99));
+}
+
+// RELIABILITY L7
+TEST(Decide, TrimsWithoutADocumentOnlyWhereThereIsSomethingToTrim) {
+  PolicyOptions options;
+  options.retention.entries = 10;
+  FeedState before = healthy();
+  before.listed = 30;
+  before.kept = 30;
+  const auto trims = [&] {
+    const Decision decision = decide_on(before, NotModified(), exchange_with(), {}, options);
+    EXPECT_EQ(decision.commit.retention.listed, 30U);
+    return decision.commit.trim;
+  };
+  EXPECT_FALSE(trims()) << "as many as the document lists";
+  before.untrimmed = true;
+  EXPECT_TRUE(trims()) << "the last trim left some";
+  before.untrimmed = false;
+  before.settings = R"({"keep":7})";
+  EXPECT_FALSE(trims()) << "the document lists more";
+  options.retention.strict = true;
+  EXPECT_TRUE(trims()) << "fewer are to be kept than before";
+  EXPECT_EQ(decide_on(before, NotModified(), exchange_with(), {}, options).commit.state.kept, 7U);
+  before.kept = 7;
+  EXPECT_FALSE(trims());
+  options.retention.age = hours(1);
+  EXPECT_TRUE(trims()) << "posts grow older without a document";
+  before.kept = 0;
+  EXPECT_FALSE(decide_on(before, NotModified(), exchange_with(), {}, options).commit.trim)
+      << "what the document lists is not known";
+}
+
+TEST(Decide, TakesADocumentThatEndsInTheMiddleForNoFullList) {
+  FeedState before = healthy();
+  before.listed = 30;
+  Document document = document_of({});
+  Known known;
+  known.left = {"a"};
+  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.tombs_left, known.left);
+  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.state.listed, 0U);
+  document.cut_short = true;
+  const Decision decision = decide_on(before, document, exchange_with(), known);
+  EXPECT_TRUE(decision.commit.tombs_left.empty());
+  EXPECT_EQ(decision.commit.retention.listed, 30U);
+}
+
 // HTTP F8, H7
 TEST(Settings, BoundTheIntervalFromAboveAndByHost) {
   FeedState before = healthy();

@@ -1,0 +1,42 @@
+-- Shared by the scripts that write posts or trim them.
+
+-- Bytes of a stored post: names and values of all fields but the store's own (entry_bytes of diff.hpp).
+local function bytes_of(id)
+  local own = {bytes = 1, digest = 1, feed_url = 1, first_seen = 1, guid = 1, last_changed = 1, rev = 1, saved = 1,
+               timestamp = 1}
+  local bytes, fields = 0, redis.call('HGETALL', id)
+  for i = 1, #fields, 2 do
+    if not own[fields[i]] then bytes = bytes + #fields[i] + #fields[i + 1] end
+  end
+  return bytes
+end
+
+-- What retention takes of a feed's posts (RELIABILITY L7), oldest first, at most 100 a call: those beyond the newest
+-- `keep`, those from before `oldest` (unix seconds), those over `most_bytes` together, of which the newest stays; nil =
+-- no such limit; and at least the first `passed_over`, so that none stays that is older than what was not created. Each
+-- leaves a tombstone and is told to signal(). Returns how many went, and whether more have to.
+local function trim(url, url_json, keep, oldest, most_bytes, passed_over, now, signal, published_on)
+  local sort, trimmed = sort_key(url), 0
+  local count = redis.call('ZCARD', sort)
+  if count == 0 or not (oldest or most_bytes or keep and count > keep) then return 0, false end
+  local bytes = most_bytes and tonumber(redis.call('HGET', state_key(url), 'bytes') or 0) or 0
+  local function must_go(score)
+    return trimmed < passed_over or keep and count > keep or oldest and score < oldest or
+           most_bytes and bytes > most_bytes and count > 1
+  end
+  local first = redis.call('ZRANGE', sort, 0, 0, 'WITHSCORES')
+  if not must_go(tonumber(first[2])) then return 0, false end
+  local posts = redis.call('ZRANGE', sort, 0, 100, 'WITHSCORES')
+  for i = 1, #posts, 2 do
+    if not must_go(tonumber(posts[i + 1])) then return trimmed, false end
+    if trimmed == 100 then return trimmed, true end
+    local id = posts[i]
+    local guid_json, guid, size = delete_post(url, id)
+    if guid then redis.call('ZADD', tombs_key(url), '+inf', guid) end
+    local tail = deletion(now, url_json, guid_json, 'trim')
+    signal('post_trimmed', 'post', '"' .. id .. '"', tail)
+    if published_on then signal('post_deleted', 'post', '"' .. id .. '"', tail, published_on) end
+    trimmed, count, bytes = trimmed + 1, count - 1, bytes - size
+  end
+  return trimmed, false
+end
