@@ -20,7 +20,7 @@ class FaultProxyTest : public testing::Test {
   std::string behind(const std::vector<std::string>& words) { return redis_command(server, words); }
 
   RedisServer server;
-  FaultProxy proxy{server.url(), FaultProxy::Speaks::redis};
+  FaultProxy proxy{server.admin_url(), FaultProxy::Speaks::redis};
 };
 
 TEST_F(FaultProxyTest, PassesOnWhatIsLeftAlone) {

@@ -183,7 +183,7 @@ TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
 
 TEST_F(StoreTest, PublishesWhatStandsInTheStream) {
   add();
-  Redis listener(*parse_redis_url(server.url()), Milliseconds(5000));
+  Redis listener(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(listener.command({"SUBSCRIBE", "post_created"}));
   refresh({post("a", 100)});
   const auto message = listener.next();
@@ -429,7 +429,7 @@ TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
   redis({"DEL", "meta:store"});
   std::swap(store, prefixed);
   add();
-  Redis listener(*parse_redis_url(server.url()), Milliseconds(5000));
+  Redis listener(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(listener.command({"SUBSCRIBE", "p:post_created"}));
   const Claim claimed = claim().claims.at(0);
   send(plan(claimed, {post("a", 1)}));

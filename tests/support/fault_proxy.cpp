@@ -125,7 +125,7 @@ struct FaultProxy::Session {
   }
 };
 
-FaultProxy::FaultProxy(const std::string& server, Speaks speaks) : server_(server), speaks_(speaks) {
+FaultProxy::FaultProxy(const std::string& server, Speaks speaks) : speaks_(speaks), server_(server) {
   listen();
   thread_ = std::thread([this] { context_.run(); });
 }
@@ -228,6 +228,11 @@ void FaultProxy::cut() {
   run_there([this] { cut_all(); });
 }
 
+void FaultProxy::lead_to(const std::string& server) {
+  const std::lock_guard lock(mutex_);
+  server_ = server;
+}
+
 void FaultProxy::down() {
   run_there([this] {
     acceptor_.close();
@@ -258,7 +263,12 @@ asio::awaitable<void> FaultProxy::accept() {
 asio::awaitable<void> FaultProxy::serve(std::shared_ptr<Session> session) {
   sessions_.insert(session.get());
   try {
-    const auto target = endpoint_of(server_);
+    std::string server;
+    {
+      const std::lock_guard lock(mutex_);
+      server = server_;
+    }
+    const auto target = endpoint_of(server);
     co_await session->server.async_connect(target, asio::use_awaitable);
     co_await (to_server(*session) && to_client(*session));
   } catch (const std::exception&) {  // one side is gone, or does not speak Redis' protocol

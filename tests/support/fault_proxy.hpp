@@ -66,6 +66,8 @@ class FaultProxy {
   /// "127.0.0.1:PORT"
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   std::string redis_url() const { return "redis://" + address(); }
+  /// The same as a user whose password is its name (RedisServer::url_of).
+  std::string redis_url_of(const std::string& user) const { return "redis://" + user + ":" + user + "@" + address(); }
 
   void shape(Towards towards, const Shape& shape);
 
@@ -86,6 +88,9 @@ class FaultProxy {
   /// Ends all connections and refuses new ones; up() takes them again on the same port.
   void down();
   void up();
+
+  /// Leads to another server from now on, as a name does after a failover; connections that are there stay.
+  void lead_to(const std::string& server);
 
   /// Connections accepted so far.
   std::size_t connections() const;
@@ -120,10 +125,10 @@ class FaultProxy {
   void cut_all();
   void run_there(const std::function<void()>& work);
 
-  const std::string server_;
   const Speaks speaks_;
 
-  mutable std::mutex mutex_;  ///< over the next six
+  mutable std::mutex mutex_;  ///< over the next seven
+  std::string server_;
   std::condition_variable changed_;
   std::array<Shape, 2> shapes_;
   std::vector<Rule> rules_;

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <sys/wait.h>
 #include <thread>
 
@@ -18,7 +20,7 @@ namespace feedmill::test {
 namespace {
 
 RedisAddress address_of(const RedisServer& server) {
-  return *parse_redis_url(server.url());
+  return *parse_redis_url(server.admin_url());
 }
 
 std::string text_of(ReplyView reply) {
@@ -55,7 +57,7 @@ void RedisServer::start() {
                                  "--port",
                                  "0",
                                  "--unixsocket",
-                                 (directory_ / "redis.sock").string(),
+                                 socket().string(),
                                  "--save",
                                  "",
                                  "--dir",
@@ -76,12 +78,30 @@ void RedisServer::start() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
     const auto pong = redis.command({"PING"});
-    if (pong || pong.error().code == StoreError::Code::auth) return;
+    if (pong) return make_users();
+    if (pong.error().code == StoreError::Code::auth) return;
     if (waitpid(pid_, nullptr, WNOHANG) == pid_) give_up("it ended at once");
     if (std::chrono::steady_clock::now() > deadline) give_up("it does not answer");
     std::this_thread::yield();
     if (pong.error().code == StoreError::Code::loading) redis.disconnect();
   }
+}
+
+/// Each line of the published file, with the user's name as password.
+void RedisServer::make_users() {
+  std::ifstream file(FEEDMILL_USERS_ACL);
+  Redis redis(address_of(*this), std::chrono::seconds(5));
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream text(line);
+    std::vector<std::string> words{"ACL", "SETUSER"};
+    std::string word;
+    text >> word;  // "user"
+    while (text >> word) words.push_back(word);
+    words.push_back(">" + words[2]);
+    if (!redis.command(Words(words.begin(), words.end()))) give_up("it does not take " FEEDMILL_USERS_ACL);
+    has_users_ = true;
+  }
+  if (!has_users_) give_up("no users in " FEEDMILL_USERS_ACL);
 }
 
 void RedisServer::kill() {
