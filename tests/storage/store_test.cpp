@@ -94,6 +94,7 @@ TEST_F(StoreTest, ClaimsOnlyWhatWasDueAtATimeWithItsDeferralsApart) {
   send(again);
   redis({"ZADD", "schedule", "XX", "12", "http://a.org/2"});
   request.request = 2;
+  request.only = {"http://a.org/2"};
   batch = store.claim(request);
   ASSERT_EQ(batch->claims.size(), 1U);
   EXPECT_EQ(batch->claims[0].feed_url, "http://a.org/2");
@@ -424,6 +425,7 @@ TEST_F(StoreTest, PagesByScoreAndMember) {
 }
 
 TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
+  redis({"ACL", "SETUSER", "feedmill", "resetkeys", "~p:*", "resetchannels", "&p:post_*", "&p:feed_*"});
   Store prefixed(StoreOptions{.url = server.url(), .password = "", .key_prefix = "p:"});
   ASSERT_TRUE(prefixed.open());
   redis({"DEL", "meta:store"});
