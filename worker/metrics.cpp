@@ -223,9 +223,9 @@ struct Metrics::Series {
       make.counters("commits_total", "Commits, by result.", "result", {"ok", "dup", "stale", "refused", "error"});
   Named<Counter> connections =
       make.counters("connections_total", "Connections used for requests.", "kind", {"new", "reused", "resumed"});
-  Named<Counter> redis_errors = make.counters(
-      "redis_errors_total", "Redis calls that failed, by kind.", "kind",
-      {"connection", "timeout", "loading", "oom", "misconf", "readonly", "auth", "script", "unsupported", "other"});
+  Named<Counter> redis_errors = make.counters("redis_errors_total", "Redis calls that failed, by kind.", "kind",
+                                              {"connection", "timeout", "loading", "oom", "misconf", "readonly",
+                                               "moved", "auth", "script", "unsupported", "other"});
   Named<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.", "cause",
                                                {"rate_limited", "unavailable", "forbidden"});
   Counter& quarantines = make.counter("quarantines_total", "Feeds quarantined after workers died of them.");
@@ -267,9 +267,9 @@ struct Metrics::Series {
   Gauge& ready = make.gauge("ready", "1 while /readyz says so.");
   Gauge& draining = make.gauge("draining", "1 while stopping.");
   Gauge& redis_up = make.gauge("redis_up", "1 while Redis answers.");
-  Named<Gauge> redis_trouble = make.gauges(
-      "redis_trouble", "1 for what keeps Redis from serving, by kind.", "kind",
-      {"connection", "timeout", "loading", "oom", "misconf", "readonly", "auth", "script", "unsupported", "other"});
+  Named<Gauge> redis_trouble = make.gauges("redis_trouble", "1 for what keeps Redis from serving, by kind.", "kind",
+                                           {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved",
+                                            "auth", "script", "unsupported", "other"});
   Gauge& redis_buffer = make.gauge("redis_buffer_bytes", "Bytes of commits that Redis has not answered.");
   Gauge& last_commit = make.gauge("last_commit_timestamp_seconds", "Last commit of this worker, unix time.");
 };

@@ -52,7 +52,7 @@ RedisServer::~RedisServer() {
   std::filesystem::remove_all(directory_, ignored);
 }
 
-void RedisServer::start() {
+void RedisServer::spawn(const std::vector<std::string>& more) {
   std::vector<std::string> words{"redis-server",
                                  "--port",
                                  "0",
@@ -65,6 +65,7 @@ void RedisServer::start() {
                                  "--logfile",
                                  (directory_ / "redis.log").string()};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
+  words.insert(words.end(), more.begin(), more.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -74,6 +75,15 @@ void RedisServer::start() {
   const int failed = posix_spawnp(&pid_, "redis-server", &quiet, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&quiet);
   if (failed != 0) give_up("not installed");
+}
+
+void RedisServer::start_loading(const std::vector<std::string>& more) {
+  spawn(more);
+  has_users_ = false;
+}
+
+void RedisServer::start(const std::vector<std::string>& more) {
+  spawn(more);
   Redis redis(address_of(*this), std::chrono::seconds(5));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {

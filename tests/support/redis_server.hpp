@@ -29,11 +29,14 @@ class RedisServer {
 
   /// SIGKILL, as a crash.
   void kill();
-  /// Starts it again on the same directory and waits until it answers.
-  void start();
+  /// Starts it again on the same directory and waits until it answers. `more`: arguments of this time only.
+  void start(const std::vector<std::string>& more = {});
+  /// The same without waiting, for a server that has much to load. Only the default user is known then.
+  void start_loading(const std::vector<std::string>& more);
 
  private:
   std::filesystem::path directory_;
+  void spawn(const std::vector<std::string>& more);
   void make_users();
 
   std::vector<std::string> arguments_;
