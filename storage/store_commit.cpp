@@ -254,8 +254,10 @@ StoreResult<std::optional<Milliseconds>> Store::take_slot(const Claim& claim, co
 }
 
 StoreResult<Milliseconds> Store::unspread() {
+  constexpr int most_passes = 10'000;  // over millions of feeds
   std::string since;
-  for (std::int64_t skip = 0;;) {
+  std::int64_t skip = 0;
+  for (int pass = 0; pass < most_passes; ++pass) {
     Args args;
     args.add(std::string_view(since));
     args.add(skip);
@@ -266,6 +268,7 @@ StoreResult<Milliseconds> Store::unspread() {
     if (looked_at == 0) return read_ms((*reply)[0]);
     skip += looked_at - (*reply)[2].integer();  // those that were made due stand before the rest now
   }
+  return StoreError{StoreError::Code::bug, "making feeds due comes to no end"};
 }
 
 std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {

@@ -197,6 +197,30 @@ TEST_F(RedisFaults, AnOutageLongerThanALeaseLeavesNoSuspects) {
     EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + feed.feed_url, "strikes"}), "(nil)");
 }
 
+/// RELIABILITY B2: the further away Redis is, the less is claimed at once.
+TEST_F(RedisFaults, ASlowRedisLosesNoLease) {
+  constexpr std::size_t feeds = 40;
+  world.environment["FEEDMILL_REDIS_TIMEOUT"] = "5s";
+  std::vector<NewFeed> list;
+  for (std::size_t i = 0; i < feeds; ++i) {
+    const std::string path = "/feed/" + std::to_string(i);
+    world.http.serve(path, {.body = rss({{"a", "First"}})});
+    list.push_back({.feed_url = world.http.url(path)});
+  }
+  ASSERT_TRUE(world.store.add_feeds(list));
+  proxy.shape(FaultProxy::Towards::client, {.delay = std::chrono::milliseconds(20)});  // of each of many answers
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  EXPECT_TRUE(eventually([&] {
+    return world.redis_text({"GET", "ids:Entry"}) == std::to_string(feeds);
+  })) << worker.err();
+  for (const char* const lost : {"dup", "stale", "error"}) {
+    EXPECT_NE(get(address, "/metrics").find("feedmill_commits_total{result=\"" + std::string(lost) + "\"} 0\n"),
+              std::string::npos)
+        << lost;
+  }
+}
+
 TEST_F(RedisFaults, TheNetworkMayCutAnything) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}, {"b", "Second"}})});
   ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}}));

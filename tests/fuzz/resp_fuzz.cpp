@@ -68,13 +68,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::string> urls{"https://example.org/feed.xml"};
   const std::vector<EntryRecord> posts{{"a", "digest", 1, {{"title", "t"}}}, {"b", "digest", {}, {}}};
   const Store::LookUp wanted{urls[0], posts};
+  Store::ClaimRequest request;
+  request.worker = "worker";
+  request.request = 1;
   Commit commit;
   commit.feed_url = urls[0];
   commit.claim = "worker:1-1";
   const Commit* const one = &commit;
   switch (data[0] % 12) {
     case 0:
-      store.claim({.worker = "worker", .request = 1, .max = 10, .only = {}});
+      store.claim(request);
       break;
     case 1:
       store.look_up(std::span(&wanted, 1));

@@ -13,6 +13,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
@@ -127,7 +128,10 @@ struct FaultProxy::Session {
 
 FaultProxy::FaultProxy(const std::string& server, Speaks speaks) : speaks_(speaks), server_(server) {
   listen();
-  thread_ = std::thread([this] { context_.run(); });
+  thread_ = std::thread([this] {
+    const auto work = asio::make_work_guard(context_);  // while it is down there is nothing else to do
+    context_.run();
+  });
 }
 
 FaultProxy::~FaultProxy() {
