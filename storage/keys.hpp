@@ -39,7 +39,7 @@ class Keys {
   std::string entries() const { return prefix_ + "Entry:"; }
   std::string worker(std::string_view id) const { return join("state:worker:", id); }
   std::string host(std::string_view host) const { return join("state:host:", host); }
-  /// Written and removed by `doctor`, to see whether it may.
+  /// Written by `doctor` to see whether it may, and as a mark behind which all writes before it are durable.
   std::string trial(std::string_view id) const { return join("state:trial:", id); }
   std::string feed(std::string_view feed_url) const { return join("Feed:", feed_url); }
   std::string feed_state(std::string_view feed_url) const { return join("state:feed:", feed_url); }

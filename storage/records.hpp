@@ -229,6 +229,8 @@ struct Commit {
   Retention retention;
   HostAnswer host;
   std::string move_to;  ///< state.fetch_url when this refresh moves the feed, "" otherwise; not done when it is a feed
+  std::uint64_t highest_entry =
+      0;  ///< number of an entry that this worker has seen: none up to it is given out again (L8)
 };
 
 struct Committed {
@@ -237,9 +239,10 @@ struct Committed {
   std::uint32_t created = 0, modified = 0, trimmed = 0, tombstoned = 0;
   std::uint32_t signals = 0;  ///< stream records written, internal ones included
   enum class Host { unchanged, closed, opened };
-  Host host = Host::unchanged;  ///< what became of the back-off of the host that answered (HTTP H4, H5)
-  Milliseconds host_until{};    ///< closed: until then
-  bool move_taken = false;      ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
+  Host host = Host::unchanged;      ///< what became of the back-off of the host that answered (HTTP H4, H5)
+  Milliseconds host_until{};        ///< closed: until then
+  bool move_taken = false;          ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
+  std::uint64_t highest_entry = 0;  ///< the highest number given to a created entry, 0 when there was none
 };
 
 /// A feed to register.
@@ -336,7 +339,7 @@ struct HostState {
   Milliseconds not_before{};  ///< end of its back-off
   std::uint32_t in_flight = 0;
   std::uint32_t slow = 1;  ///< spacing is multiplied by it (H5)
-  Fields other;  ///< further fields as they stand
+  Fields other;            ///< further fields as they stand
 
   bool operator==(const HostState&) const = default;
 };

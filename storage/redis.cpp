@@ -1,11 +1,14 @@
 #include "storage/redis.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
 #include <sys/time.h>
 
 #include <hiredis/hiredis.h>
+
+#include "storage/reply_shape.hpp"
 
 namespace feedmill {
 namespace {
@@ -40,9 +43,30 @@ bool read_number(std::string_view text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+/// Takes "user:password@" off the front of `rest`, which ends before any path; what is wrong with it, "" when nothing.
+std::string_view read_login(std::string_view& rest, RedisAddress& address) {
+  const auto at = rest.rfind('@');
+  if (at == std::string_view::npos) return {};
+  const std::string_view login = rest.substr(0, at);
+  const auto colon = login.find(':');
+  const auto user = percent_decoded(login.substr(0, colon));
+  const auto password = percent_decoded(colon == std::string_view::npos ? std::string_view() : login.substr(colon + 1));
+  if (!user || !password) return "bad %-escape in user or password";
+  address.user = *user;
+  address.password = *password;
+  rest = rest.substr(at + 1);
+  return {};
+}
+
 boost::system::result<RedisAddress, StoreError> parse_unix(std::string_view rest) {
   RedisAddress address;
-  if (rest.starts_with("//")) rest.remove_prefix(2);
+  if (rest.starts_with("//")) {
+    rest.remove_prefix(2);
+    const auto slash = std::min(rest.find('/'), rest.size());
+    std::string_view login = rest.substr(0, slash);
+    if (const auto wrong = read_login(login, address); !wrong.empty()) return bad_url(std::string(wrong));
+    rest = login.empty() ? rest.substr(slash) : rest;
+  }
   if (const auto query = rest.find('?'); query != std::string_view::npos) {
     const std::string_view db = rest.substr(query + 1);
     if (!db.starts_with("db=") || !read_number(db.substr(3), address.database)) {
@@ -72,17 +96,7 @@ boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view
     }
     rest = rest.substr(0, slash);
   }
-  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
-    const std::string_view login = rest.substr(0, at);
-    const auto colon = login.find(':');
-    const auto user = percent_decoded(login.substr(0, colon));
-    const auto password =
-        percent_decoded(colon == std::string_view::npos ? std::string_view() : login.substr(colon + 1));
-    if (!user || !password) return bad_url("bad %-escape in user or password");
-    address.user = *user;
-    address.password = *password;
-    rest = rest.substr(at + 1);
-  }
+  if (const auto wrong = read_login(rest, address); !wrong.empty()) return bad_url(std::string(wrong));
   if (rest.starts_with('[')) {
     const auto close = rest.find(']');
     if (close == std::string_view::npos) return bad_url("'[' without ']'");
@@ -108,6 +122,13 @@ bool ReplyView::is_error() const {
 }
 bool ReplyView::is_array() const {
   return reply_ != nullptr && reply_->type == REDIS_REPLY_ARRAY;
+}
+
+bool ReplyView::is_integer() const {
+  return reply_ != nullptr && reply_->type == REDIS_REPLY_INTEGER;
+}
+bool ReplyView::is_text() const {
+  return reply_ != nullptr && (reply_->type == REDIS_REPLY_STRING || reply_->type == REDIS_REPLY_STATUS);
 }
 
 std::string_view ReplyView::text() const {
@@ -162,7 +183,8 @@ StoreError redis_error(std::string_view text) {
   using Code = StoreError::Code;
   static constexpr std::array rows{
       Row{"LOADING", Code::loading},
-      Row{"BUSY", Code::loading},
+      Row{"BUSY ", Code::loading},
+      Row{"NOSCRIPT", Code::loading},  // flushed again while they were loaded
       Row{"TRYAGAIN", Code::loading},
       Row{"CLUSTERDOWN", Code::loading},
       Row{"MASTERDOWN", Code::loading},
@@ -173,7 +195,11 @@ StoreError redis_error(std::string_view text) {
       Row{"NOAUTH", Code::auth},
       Row{"WRONGPASS", Code::auth},
       Row{"NOPERM", Code::auth},
+      Row{"DENIED", Code::auth},  // protected mode
       Row{"ERR unknown command", Code::auth},
+      Row{"ERR ACL failure in script", Code::auth},
+      Row{"MOVED", Code::unsupported},
+      Row{"ASK ", Code::unsupported},
       Row{"ERR AUTH", Code::auth},
       Row{"ERR invalid password", Code::auth},
       Row{"WRONGTYPE", Code::refused},
@@ -234,7 +260,11 @@ void Redis::disconnect() {
 Redis::Result<Reply> Redis::command(const Words& words) {
   if (auto ready = connect(); !ready) return ready.error();
   append(words);
-  return next();
+  auto reply = next();
+  if (!reply && reply.error().code == StoreError::Code::read_only) disconnect();
+  if (!reply) return reply;
+  if (auto wrong = misshapen(words.front(), *reply)) return std::move(*wrong);
+  return reply;
 }
 
 void Redis::append(const Words& words) {

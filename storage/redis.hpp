@@ -26,9 +26,9 @@ struct RedisAddress {
   int database = 0;
 };
 
-/// redis://[user[:password]@]host[:port][/db] · unix:///path[?db=N] · unix:/path. Percent-encoding in user and password
-/// is undone. `unsupported` for other schemes (rediss:// needs hiredis 1.0 with TLS). The error never holds the
-/// password.
+/// redis://[user[:password]@]host[:port][/db] · unix://[user[:password]@]/path[?db=N] · unix:/path. Percent-encoding in
+/// user and password is undone. `unsupported` for other schemes (rediss:// needs hiredis 1.0 with TLS). The error never
+/// holds the password.
 boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url);
 
 /// A view into a reply that a Reply owns. Cheap to copy; must not outlive it.
@@ -39,6 +39,8 @@ class ReplyView {
   bool is_nil() const;
   bool is_error() const;
   bool is_array() const;
+  bool is_integer() const;                        ///< not a string of digits
+  bool is_text() const;                           ///< a string or a status
   std::string_view text() const;                  ///< of a string, status or error; "" otherwise
   std::int64_t integer() const;                   ///< of an integer, or of a string of digits; 0 otherwise
   std::size_t size() const;                       ///< of an array; 0 otherwise
@@ -82,7 +84,7 @@ class Redis {
   void disconnect();
   bool connected() const { return context_ != nullptr; }
 
-  /// One command, one reply.
+  /// One command, one reply. A server that has become a replica is let go of: the name may lead elsewhere by now.
   Result<Reply> command(const Words& words);
 
   /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all that are left.

@@ -1,9 +1,11 @@
 #include "storage/store.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <stdexcept>
 
+#include "storage/reply_shape.hpp"
 #include "storage/scripts.hpp"
 #include "storage/store_impl.hpp"
 
@@ -18,45 +20,55 @@ namespace {
 
 constexpr int schema_version = 1;
 
+struct ScriptRow {
+  std::string_view name;
+  const char* const* text;
+  ReplyShape answer;
+};
+using Type = ReplyShape::Type;
+
 // In the order of enum Script.
-constexpr std::array script_texts{&scripts::add,
-                                  &scripts::channel_add,
-                                  &scripts::channel_expire,
-                                  &scripts::channel_follow,
-                                  &scripts::channel_mark,
-                                  &scripts::channel_order,
-                                  &scripts::channel_prune,
-                                  &scripts::channel_remove,
-                                  &scripts::channel_unfollow,
-                                  &scripts::claim,
-                                  &scripts::commit,
-                                  &scripts::deliver_lock,
-                                  &scripts::deliver_notices,
-                                  &scripts::deliver_posts,
-                                  &scripts::export_feed,
-                                  &scripts::entry_remove,
-                                  &scripts::entry_save,
-                                  &scripts::expire,
-                                  &scripts::groups,
-                                  &scripts::hosts,
-                                  &scripts::import_feed,
-                                  &scripts::look_up,
-                                  &scripts::move,
-                                  &scripts::notify_edit,
-                                  &scripts::pause,
-                                  &scripts::release,
-                                  &scripts::remove,
-                                  &scripts::repair,
-                                  &scripts::resume,
-                                  &scripts::settings,
-                                  &scripts::slot,
-                                  &scripts::unspread,
-                                  &scripts::verify_channel,
-                                  &scripts::verify_feed,
-                                  &scripts::verify_keys,
-                                  &scripts::verify_store,
-                                  &scripts::wake,
-                                  &scripts::watch};
+constexpr std::array script_rows{
+    ScriptRow{"add", &scripts::add, {Type::array}},
+    ScriptRow{"channel_add", &scripts::channel_add, {Type::array}},
+    ScriptRow{"channel_expire", &scripts::channel_expire, {Type::integer}},
+    ScriptRow{"channel_follow", &scripts::channel_follow, {Type::integer}},
+    ScriptRow{"channel_mark", &scripts::channel_mark, {Type::integer}},
+    ScriptRow{"channel_order", &scripts::channel_order, {Type::integer}},
+    ScriptRow{"channel_prune", &scripts::channel_prune, {Type::array, 2}},
+    ScriptRow{"channel_remove", &scripts::channel_remove, {Type::array, 2}},
+    ScriptRow{"channel_unfollow", &scripts::channel_unfollow, {Type::integer}},
+    ScriptRow{"claim", &scripts::claim, {Type::array, 7}},
+    ScriptRow{"commit", &scripts::commit, {Type::array, 1}},
+    ScriptRow{"deliver_lock", &scripts::deliver_lock, {Type::integer}},
+    ScriptRow{"deliver_notices", &scripts::deliver_notices, {Type::array, 5}},
+    ScriptRow{"deliver_posts", &scripts::deliver_posts, {Type::array, 5}},
+    ScriptRow{"export_feed", &scripts::export_feed, {Type::array, 1}},
+    ScriptRow{"entry_remove", &scripts::entry_remove, {Type::integer}},
+    ScriptRow{"entry_save", &scripts::entry_save, {Type::array, 1}},
+    ScriptRow{"expire", &scripts::expire, {Type::array, 2}},
+    ScriptRow{"groups", &scripts::groups, {Type::array, 1}},
+    ScriptRow{"hosts", &scripts::hosts, {Type::integer}},
+    ScriptRow{"import_feed", &scripts::import_feed, {Type::text_or_integer}},
+    ScriptRow{"look_up", &scripts::look_up, {Type::array, 5}},
+    ScriptRow{"move", &scripts::move, {Type::text}},
+    ScriptRow{"notify_edit", &scripts::notify_edit, {Type::integer}},
+    ScriptRow{"pause", &scripts::pause, {Type::array}},
+    ScriptRow{"probe", &scripts::probe, {Type::array}},
+    ScriptRow{"release", &scripts::release, {Type::integer}},
+    ScriptRow{"remove", &scripts::remove, {Type::integer}},
+    ScriptRow{"repair", &scripts::repair, {Type::integer}},
+    ScriptRow{"resume", &scripts::resume, {Type::array}},
+    ScriptRow{"settings", &scripts::settings, {Type::integer}},
+    ScriptRow{"slot", &scripts::slot, {Type::array, 1}},
+    ScriptRow{"unspread", &scripts::unspread, {Type::array, 3}},
+    ScriptRow{"verify_channel", &scripts::verify_channel, {Type::array, 1}},
+    ScriptRow{"verify_feed", &scripts::verify_feed, {Type::array, 5}},
+    ScriptRow{"verify_keys", &scripts::verify_keys, {Type::array, 2}},
+    ScriptRow{"verify_store", &scripts::verify_store, {Type::array, 1}},
+    ScriptRow{"wake", &scripts::wake, {Type::array}},
+    ScriptRow{"watch", &scripts::watch, {Type::array}},
+};
 
 }  // namespace
 
@@ -96,9 +108,10 @@ StoreResult<void> Store::Impl::ready() {
 
 StoreResult<void> Store::Impl::load_scripts() {
   hashes_.clear();
-  for (const char* const* text : script_texts) redis.append({"SCRIPT", "LOAD", *text});
+  waitaof_.reset();  // another server may be behind the name now
+  for (const ScriptRow& row : script_rows) redis.append({"SCRIPT", "LOAD", *row.text});
   std::optional<StoreError> first;
-  for (std::size_t i = 0; i < script_texts.size(); ++i) {
+  for (std::size_t i = 0; i < script_rows.size(); ++i) {
     auto hash = redis.next();
     if (!hash && !first) first = hash.error();
     hashes_.emplace_back(hash ? hash->text() : std::string_view());
@@ -132,14 +145,9 @@ StoreResult<std::string> Store::Impl::open(bool create) {
       return loaded.error();
     }
   }
-  const auto memory = redis.command({"INFO", "memory"});
-  if (!memory) return memory.error();
-  const std::string_view policy = info_value(memory->text(), "maxmemory_policy");
-  if (policy != "noeviction" && !options.allow_eviction) {
-    return StoreError{StoreError::Code::unsupported,
-                      "maxmemory-policy of the server is '" + std::string(policy) +
-                          "', which would throw posts away; set it to 'noeviction', or store.allow_eviction=true"};
-  }
+  if (const auto allowed = check_rights(); !allowed) return allowed.error();
+  if (const auto kept = check_eviction(); !kept) return kept.error();
+  if (const auto durable = check_durability(version); !durable) return durable.error();
   const auto type = redis.command({"TYPE", keys.store()});
   if (!type) return type.error();
   if (type->text() == "none") {
@@ -158,6 +166,36 @@ StoreResult<std::string> Store::Impl::open(bool create) {
                                                          std::string(schema->text()) + "); upgrade this one"};
   }
   return server;
+}
+
+StoreResult<void> Store::Impl::check_eviction() {
+  const auto memory = redis.command({"INFO", "memory"});
+  if (!memory) return memory.error();
+  const std::string_view policy = info_value(memory->text(), "maxmemory_policy");
+  if (policy == "noeviction" || options.allow_eviction) return {};
+  return StoreError{StoreError::Code::unsupported,
+                    "maxmemory-policy of the server is '" + std::string(policy) +
+                        "', which would throw posts away; set it to 'noeviction', or store.allow_eviction=true"};
+}
+
+/// SECURITY A1, A3.
+StoreResult<void> Store::Impl::check_rights() {
+  Args args;
+  args.add(std::string_view(keys.channel_prefix()));
+  const auto refused = run(Script::probe, args);
+  if (!refused) return refused.error();
+  std::vector<std::string> missing = refused->texts();
+  if (options.durability == Durability::replica) {
+    // Not asked of a server that need not know it.
+    const auto waited = redis.command({"WAIT", "0", "1"});
+    if (!waited && waited.error().code != StoreError::Code::auth) return waited.error();
+    if (!waited) missing.emplace_back("wait");
+  }
+  if (missing.empty()) return {};
+  std::string names;
+  for (const std::string& name : missing) names += (names.empty() ? "+" : " +") + name;
+  return StoreError{StoreError::Code::auth, "its user lacks rights on our keys: grant " + names +
+                                                " (ACL SETUSER; deploy/redis/users.acl lists all that are needed)"};
 }
 
 StoreResult<std::string> Store::Impl::now_text() {
@@ -183,10 +221,13 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
   for (const Args& args : calls) append(script, args);
   bool forgotten = false;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    replies.push_back(redis.next());
+    replies.push_back(answer(script));
     forgotten = forgotten || (replies.back().has_error() && replies.back().error().detail.starts_with("NOSCRIPT"));
   }
-  if (!forgotten) return replies;
+  if (!forgotten) {
+    leave_replica(replies);
+    return replies;
+  }
   // SCRIPT FLUSH by somebody: nothing of these calls was carried out (RELIABILITY §6).
   if (auto loaded = load_scripts(); !loaded) {
     replies.assign(calls.size(), loaded.error());
@@ -197,8 +238,25 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
     if (replies[i].has_error() && replies[i].error().detail.starts_with("NOSCRIPT")) again.push_back(i);
   }
   for (const std::size_t i : again) append(script, calls[i]);
-  for (const std::size_t i : again) replies[i] = redis.next();
+  for (const std::size_t i : again) replies[i] = answer(script);
+  leave_replica(replies);
   return replies;
+}
+
+StoreResult<Reply> Store::Impl::answer(Script script) {
+  auto reply = redis.next();
+  if (!reply) return reply;
+  const ScriptRow& row = script_rows[static_cast<std::size_t>(script)];
+  if (auto wrong = misshapen(row.name, row.answer, *reply)) return std::move(*wrong);
+  return reply;
+}
+
+/// After a failover the name leads to another server (RELIABILITY §6).
+void Store::Impl::leave_replica(std::span<const StoreResult<Reply>> replies) {
+  const auto refused = [](const StoreResult<Reply>& reply) {
+    return reply.has_error() && reply.error().code == StoreError::Code::read_only;
+  };
+  if (std::any_of(replies.begin(), replies.end(), refused)) redis.disconnect();
 }
 
 StoreResult<Reply> Store::Impl::run(Script script, const Args& args) {
@@ -210,14 +268,18 @@ StoreResult<std::vector<Reply>> Store::Impl::pipeline(std::span<const Words> com
   for (const Words& words : commands) redis.append(words);
   std::vector<Reply> replies;
   std::optional<StoreError> first;
-  for (std::size_t i = 0; i < commands.size(); ++i) {
+  for (const Words& words : commands) {
     auto reply = redis.next();
-    if (reply)
+    auto wrong = reply ? misshapen(words.front(), *reply) : reply.error();
+    if (!wrong)
       replies.push_back(std::move(*reply));
     else if (!first)
-      first = reply.error();
+      first = std::move(wrong);
   }
-  if (first) return *first;
+  if (first) {
+    if (first->code == StoreError::Code::read_only) redis.disconnect();
+    return *first;
+  }
   return replies;
 }
 
@@ -234,6 +296,11 @@ Store& Store::operator=(Store&&) noexcept = default;
 
 StoreResult<std::string> Store::open(bool create) {
   return impl_->open(create);
+}
+
+StoreResult<void> Store::check_eviction() {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  return impl_->check_eviction();
 }
 
 void Store::disconnect() {

@@ -18,14 +18,23 @@ namespace feedmill {
 template <class T>
 using StoreResult = boost::system::result<T, StoreError>;
 
+/// When a commit counts as stored (RELIABILITY L18).
+enum class Durability {
+  ack,     ///< the server has answered
+  fsync,   ///< it is in the server's append-only file, on disk
+  replica  ///< a replica has it
+};
+
 struct StoreOptions {
-  std::string url{};       ///< redis://[user[:password]@]host[:port][/db], unix:///path[?db=N] or unix:/path
+  /// redis://[user[:password]@]host[:port][/db], unix://[user[:password]@]/path[?db=N] or unix:/path
+  std::string url{};
   std::string password{};  ///< wins over the one in the URL
   std::string key_prefix{};
   Milliseconds timeout{5000};  ///< of one command, of connecting
   bool allow_eviction = false;
   std::uint64_t signals_max_len = 100'000;
   bool signals_deleted = false;  ///< publish post_deleted for trims (OPERATIONS signals.deleted)
+  Durability durability = Durability::ack;
 };
 
 /// How `feed_url` ends when that is how our own keys end (":sort" …): such a feed cannot be stored. "" when it can.
@@ -41,10 +50,13 @@ class Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  /// Connects now and checks what must hold: server version, maxmemory-policy, schema version; creates meta:store in an
-  /// empty store unless told not to `create`. Returns what serves it, as in "redis 7.0.15"; `unsupported` says what the
-  /// operator must change.
+  /// Connects now and checks what must hold: server version, the user's rights (SECURITY A1), maxmemory-policy,
+  /// durability, schema version; creates meta:store in an empty store unless told not to `create`. Returns what serves
+  /// it, as in "redis 7.0.15"; `unsupported` says what the operator must change.
   StoreResult<std::string> open(bool create = true);
+
+  /// Whether the server keeps what it is given: `unsupported` when its maxmemory-policy evicts and that is not allowed.
+  StoreResult<void> check_eviction();
 
   /// Drops the connection; the next call connects anew.
   void disconnect();
@@ -62,8 +74,9 @@ class Store {
     std::size_t max = 1;
     Milliseconds lease{90'000};
     HostLimits host;
-    std::optional<Milliseconds> due_by;  ///< only feeds that were due at that time, their deferral apart (run --once)
-    std::vector<std::string> only;       ///< just these feeds, due or not (refresh in-process); "" = by schedule
+    /// Only feeds that were due at that time (run --once). Those that were put off since must be named in `only`.
+    std::optional<Milliseconds> due_by;
+    std::vector<std::string> only;  ///< without due_by: just these feeds, due or not; empty = by schedule
   };
   StoreResult<ClaimBatch> claim(const ClaimRequest& request);
 
@@ -81,7 +94,8 @@ class Store {
 
   /// Stores, reschedules and signals what each refresh found, all or nothing for each. `stale`, nothing written:
   /// another worker has claimed the feed since. `dup`: this very commit had gone through before. Several at once travel
-  /// in one round trip (PERFORMANCE fact 4).
+  /// in one round trip (PERFORMANCE fact 4). When the outcome is not as durable as asked for within the timeout that is
+  /// an error; sent again the commit is a `dup` and waited for anew (L18).
   std::vector<StoreResult<Committed>> commit(std::span<const Commit* const> commits);
 
   /// Gives claims back: old due time, or `due`, slot freed. Foreign claims are left alone. Returns how many were ours

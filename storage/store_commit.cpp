@@ -107,6 +107,7 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.own(sum_of_new(later, commit.retention, now_seconds));
     add_host_answer(args, commit.host);
     args.add(std::string_view(commit.move_to));
+    args.add(commit.highest_entry);
     args.own_all(last ? changed_state_fields(commit.before, commit.state) : Fields());
     static const Fields no_fields;
     const std::span<const std::string> none;
@@ -128,7 +129,7 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
   if (!reply) return reply.error();
   const std::string_view word = (*reply)[0].text();
   Committed done;
-  if (word == "ok") {
+  if (word == "ok" && reply->size() >= 10) {
     const auto count = [&](std::size_t i) { return static_cast<std::uint32_t>((*reply)[i].integer()); };
     done = {Committed::Result::ok, count(1), count(2), count(3), count(4), count(5)};
     const std::string_view host = (*reply)[6].text();
@@ -136,10 +137,13 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
     if (host == "opened") done.host = Committed::Host::opened;
     done.host_until = read_ms((*reply)[7]);
     done.move_taken = (*reply)[8].integer() == 1;
+    done.highest_entry = static_cast<std::uint64_t>((*reply)[9].integer());
   } else if (word == "dup") {
     done.result = Committed::Result::dup;
   } else if (word == "stale") {
     done.result = Committed::Result::stale;
+  } else if (word.empty()) {
+    return StoreError{StoreError::Code::bug, "the server's answer to commit names no outcome"};
   } else {
     return StoreError{StoreError::Code::refused, "nothing was written: " + std::string(word)};
   }
@@ -162,6 +166,7 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
     all.host = done->host;
     all.host_until = done->host_until;
     all.move_taken = done->move_taken;
+    all.highest_entry = std::max(all.highest_entry, done->highest_entry);
   }
   return all;
 }
@@ -269,8 +274,10 @@ StoreResult<std::optional<Milliseconds>> Store::take_slot(const Claim& claim, co
 }
 
 StoreResult<Milliseconds> Store::unspread() {
+  constexpr int most_passes = 10'000;  // over millions of feeds
   std::string since;
-  for (std::int64_t skip = 0;;) {
+  std::int64_t skip = 0;
+  for (int pass = 0; pass < most_passes; ++pass) {
     Args args;
     args.add(std::string_view(since));
     args.add(skip);
@@ -281,6 +288,7 @@ StoreResult<Milliseconds> Store::unspread() {
     if (looked_at == 0) return read_ms((*reply)[0]);
     skip += looked_at - (*reply)[2].integer();  // those that were made due stand before the rest now
   }
+  return StoreError{StoreError::Code::bug, "making feeds due comes to no end"};
 }
 
 std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {
@@ -309,6 +317,16 @@ std::vector<StoreResult<Committed>> Store::commit(std::span<const Commit* const>
   std::vector<StoreResult<Committed>> done;
   for (std::size_t i = 0; i < commits.size(); ++i) {
     done.push_back(together(std::span(replies).subspan(first_call[i], first_call[i + 1] - first_call[i])));
+  }
+  const auto is = [&](Committed::Result result) {
+    return std::any_of(done.begin(), done.end(), [&](const auto& one) { return one && one->result == result; });
+  };
+  const bool repeated = is(Committed::Result::dup);
+  if (!repeated && !is(Committed::Result::ok)) return done;
+  if (const auto settled = impl_->settle(!repeated); !settled) {
+    for (auto& one : done) {
+      if (one && one->result != Committed::Result::stale) one = settled.error();
+    }
   }
   return done;
 }

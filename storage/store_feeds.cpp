@@ -251,7 +251,8 @@ StoreResult<void> Store::heartbeat(const std::string& worker, const Fields& fiel
   const std::string expiry = std::to_string((*time + ttl).count()), ttl_text = std::to_string(ttl.count());
   const std::string now_text = std::to_string(time->count());
   std::vector<Words> commands{{"HSET", key, "alive_at", now_text},
-                              {"PEXPIRE", key, ttl_text},
+                              {"PEXPIRE", key, ttl_text, "NX"},  // a claim's answer may be kept longer
+                              {"PEXPIRE", key, ttl_text, "GT"},
                               {"ZADD", all, expiry, worker},
                               {"ZREMRANGEBYSCORE", all, "-inf", now_text},
                               {"PEXPIRE", all, ttl_text}};
@@ -293,7 +294,10 @@ StoreResult<FleetFigures> Store::figures() {
   figures.due = static_cast<std::uint64_t>(row[1].integer());
   if (row[2].size() == 2) figures.oldest_due = Milliseconds(row[2][1].integer());
   figures.stream_records = static_cast<std::uint64_t>(row[3].integer());
-  for (const auto& [state, count] : row[4].pairs()) figures.states.emplace_back(state, std::stoull("0" + count));
+  const Reply& states_row = row[4];
+  for (std::size_t i = 0; i + 1 < states_row.size(); i += 2) {
+    figures.states.emplace_back(states_row[i].text(), std::max<std::int64_t>(states_row[i + 1].integer(), 0));
+  }
   const std::vector<std::string> alive = row[5].texts();
   figures.workers = alive.size();
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <forward_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ enum class Script : std::size_t {
   move,
   notify_edit,
   pause,
+  probe,
   release,
   remove,
   repair,
@@ -114,6 +116,13 @@ class Store::Impl {
   /// Connected, with the scripts loaded.
   StoreResult<void> ready();
   StoreResult<std::string> open(bool create);
+  /// What open() checks, each on its own: an error says what the operator must change.
+  StoreResult<void> check_eviction();
+  StoreResult<void> check_rights();
+  StoreResult<void> check_durability(std::string_view version);
+  /// Waits until what this connection has written is as durable as asked for. `marked`: its last write is one that must
+  /// be waited for.
+  StoreResult<void> settle(bool marked);
 
   /// Redis' clock, unix milliseconds in decimal. Needs a connection.
   StoreResult<std::string> now_text();
@@ -140,8 +149,11 @@ class Store::Impl {
  private:
   StoreResult<void> load_scripts();
   void append(Script script, const Args& args);
+  StoreResult<Reply> answer(Script script);
+  void leave_replica(std::span<const StoreResult<Reply>> replies);
 
   std::vector<std::string> hashes_;  // of the loaded scripts, by Script
+  std::optional<bool> waitaof_;      // whether the connected server knows it, once asked
 };
 
 }  // namespace feedmill

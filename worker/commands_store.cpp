@@ -50,6 +50,7 @@ StoreOptions store_options(const Config& config, std::string url) {
   options.allow_eviction = config.store.allow_eviction;
   options.signals_max_len = config.signals.max_len;
   options.signals_deleted = config.signals.deleted;
+  options.durability = config.store.durability;
   return options;
 }
 

@@ -16,6 +16,7 @@
 #include <boost/system/result.hpp>
 
 #include "parsers/read_feed.hpp"
+#include "storage/store.hpp"
 #include "worker/log.hpp"
 
 namespace feedmill {
@@ -68,11 +69,13 @@ struct Config {
     std::string password;                 ///< what stands in password_file
     std::string key_prefix;
     std::chrono::milliseconds timeout{};
+    std::uint64_t buffer = 0;  ///< bytes fetched and not yet stored, from which on nothing more is claimed
     EmbeddedMode embedded{};
   } redis;
   struct Store {
     std::filesystem::path data_dir;
     bool allow_eviction = false;
+    Durability durability{};
     std::uint32_t connections = 0;
   } store;
   struct Retention {
@@ -152,7 +155,8 @@ using ConfigField =
     std::variant<std::string& (*)(Config&), std::filesystem::path& (*)(Config&), bool& (*)(Config&),
                  std::uint32_t& (*)(Config&), std::chrono::milliseconds& (*)(Config&), std::uint64_t& (*)(Config&),
                  std::vector<std::string>& (*)(Config&), AutomaticSize& (*)(Config&), ListenAddress& (*)(Config&),
-                 EmbeddedMode& (*)(Config&), HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&), LogFormat& (*)(Config&)>;
+                 EmbeddedMode& (*)(Config&), Durability& (*)(Config&), HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&),
+                 LogFormat& (*)(Config&)>;
 
 /// One row of the table: parsing, `--help` and `config show` are made from it.
 struct Option {

@@ -17,6 +17,8 @@ using Names = std::span<const std::pair<std::string_view, Enum>>;
 
 constexpr std::pair<std::string_view, EmbeddedMode> embedded_names[] = {
     {"auto", EmbeddedMode::automatic}, {"true", EmbeddedMode::always}, {"false", EmbeddedMode::never}};
+constexpr std::pair<std::string_view, Durability> durability_names[] = {
+    {"ack", Durability::ack}, {"fsync", Durability::fsync}, {"replica", Durability::replica}};
 constexpr std::pair<std::string_view, HtmlPolicy> html_names[] = {{"strict", HtmlPolicy::strict},
                                                                   {"classic", HtmlPolicy::classic}};
 constexpr std::pair<std::string_view, LogLevel> level_names[] = {
@@ -24,6 +26,9 @@ constexpr std::pair<std::string_view, LogLevel> level_names[] = {
 constexpr std::pair<std::string_view, LogFormat> format_names[] = {
     {"auto", LogFormat::automatic}, {"json", LogFormat::json}, {"logfmt", LogFormat::logfmt}};
 
+Names<Durability> names_of(Durability) {
+  return durability_names;
+}
 Names<EmbeddedMode> names_of(EmbeddedMode) {
   return embedded_names;
 }
@@ -167,6 +172,13 @@ std::string show_value(const ListenAddress& value) {
   std::ostringstream text;
   text << *value;
   return text.str();
+}
+
+std::string read_value(std::string_view text, Durability& into) {
+  return read_enum(text, into);
+}
+std::string show_value(Durability value) {
+  return show_enum(value);
 }
 
 std::string read_value(std::string_view text, EmbeddedMode& into) {

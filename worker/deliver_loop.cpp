@@ -1,12 +1,12 @@
 #include "worker/deliver_loop.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "worker/run_on.hpp"
+#include "worker/store_health.hpp"
 
 namespace feedmill {
 
@@ -66,10 +66,7 @@ asio::awaitable<bool> DeliverLoop::take_step() {
     if (stopping_) co_return false;
     store_went(step.error());
     if (finishing_ && SteadyClock::now() >= bear_until_) co_return false;
-    static thread_local std::minstd_rand random{std::random_device()()};
-    const Milliseconds longest = std::min(Milliseconds(50) * (1 << std::min(attempts_++, 7)), Milliseconds(5000));
-    co_await pause(
-        Milliseconds(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random)));
+    co_await pause(wait_before_retry(step.error(), attempts_++));
     co_return true;
   }
   store_came();

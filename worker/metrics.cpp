@@ -115,6 +115,7 @@ std::string_view error_kind(StoreError::Code code) {
     case StoreError::Code::refused:
       return "script";
     case StoreError::Code::unsupported:
+      return "unsupported";
     case StoreError::Code::bug:
       break;
   }
@@ -222,9 +223,9 @@ struct Metrics::Series {
       make.counters("commits_total", "Commits, by result.", "result", {"ok", "dup", "stale", "refused", "error"});
   Named<Counter> connections =
       make.counters("connections_total", "Connections used for requests.", "kind", {"new", "reused", "resumed"});
-  Named<Counter> redis_errors = make.counters(
-      "redis_errors_total", "Redis calls that failed, by kind.", "kind",
-      {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved", "auth", "script", "other"});
+  Named<Counter> redis_errors = make.counters("redis_errors_total", "Redis calls that failed, by kind.", "kind",
+                                              {"connection", "timeout", "loading", "oom", "misconf", "readonly",
+                                               "moved", "auth", "script", "unsupported", "other"});
   Named<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.", "cause",
                                                {"rate_limited", "unavailable", "forbidden"});
   Counter& quarantines = make.counter("quarantines_total", "Feeds quarantined after workers died of them.");
@@ -266,6 +267,10 @@ struct Metrics::Series {
   Gauge& ready = make.gauge("ready", "1 while /readyz says so.");
   Gauge& draining = make.gauge("draining", "1 while stopping.");
   Gauge& redis_up = make.gauge("redis_up", "1 while Redis answers.");
+  Named<Gauge> redis_trouble = make.gauges("redis_trouble", "1 for what keeps Redis from serving, by kind.", "kind",
+                                           {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved",
+                                            "auth", "script", "unsupported", "other"});
+  Gauge& redis_buffer = make.gauge("redis_buffer_bytes", "Bytes of commits that Redis has not answered.");
   Gauge& last_commit = make.gauge("last_commit_timestamp_seconds", "Last commit of this worker, unix time.");
 };
 
@@ -409,6 +414,15 @@ void Metrics::set_draining(bool draining) {
 }
 void Metrics::set_redis_up(bool up) {
   series_->redis_up.Set(up ? 1 : 0);
+}
+
+void Metrics::set_redis_trouble(const std::optional<StoreError>& error) {
+  const std::string_view now = error ? error_kind(error->code) : std::string_view();
+  for (const auto& [kind, gauge] : series_->redis_trouble) gauge->Set(kind == now ? 1 : 0);
+}
+
+void Metrics::set_redis_buffer(std::uint64_t bytes) {
+  series_->redis_buffer.Set(static_cast<double>(bytes));
 }
 
 void Metrics::set_log_suppressed(std::uint64_t total) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "storage/store.hpp"
@@ -52,6 +53,10 @@ class Metrics {
   void set_ready(bool ready);
   void set_draining(bool draining);
   void set_redis_up(bool up);
+  /// What keeps Redis from serving; absent: nothing does.
+  void set_redis_trouble(const std::optional<StoreError>& error);
+  /// Bytes of commits that Redis has not answered.
+  void set_redis_buffer(std::uint64_t bytes);
   void set_log_suppressed(std::uint64_t total);
   /// "redis 7.0.15"
   void set_store(const std::string& server);

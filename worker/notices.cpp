@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include <boost/json.hpp>
 
 #include "worker/commands_records.hpp"
+#include "worker/commands_store.hpp"
 
 namespace feedmill {
 namespace {
@@ -79,6 +81,22 @@ Notice quarantine_notice(const std::string& feed_url, Milliseconds now) {
   return notice_of("quarantine " + std::to_string(now.count()) + " " + feed_url, "feed_quarantined", feed_url, now,
                    {{"text", "workers died while this feed was the one suspect among theirs"},
                     {"remedy", "it is tried again later, alone; please report it with the document behind the URL"}});
+}
+
+Notice outage_notice(const Outage& outage, Milliseconds now) {
+  return notice_of(
+      "outage " + std::to_string(now.count()), "store_outage", "", now,
+      {{"down_s", std::llround(outage.length.count())},
+       {"errors", outage.errors},
+       {"detail", visible(outage.last.detail)},
+       {"text", "Redis did not serve: claims waited, and what had been fetched was kept while its lease held"},
+       {"remedy", failure_of(outage.last).text}});
+}
+
+Notice unfit_notice(const StoreError& error, Milliseconds now) {
+  return notice_of(
+      "unfit " + std::to_string(now.count()), "store_unfit", "", now,
+      {{"text", "nothing is fetched any more: the server would throw posts away"}, {"remedy", visible(error.detail)}});
 }
 
 Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now) {

@@ -7,6 +7,7 @@
 
 #include "storage/notifications.hpp"
 #include "storage/signal_record.hpp"
+#include "worker/store_health.hpp"
 
 namespace feedmill {
 
@@ -24,5 +25,11 @@ Notice quarantine_notice(const std::string& feed_url, Milliseconds now);
 
 /// What operators hear of a feed that would move to `to`, which is a feed already (HTTP R7); once for these two.
 Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now);
+
+/// What operators hear when the store has served again since `now`, after `outage`.
+Notice outage_notice(const Outage& outage, Milliseconds now);
+
+/// What operators hear of a server that works and must not be used: it evicts keys.
+Notice unfit_notice(const StoreError& error, Milliseconds now);
 
 }  // namespace feedmill

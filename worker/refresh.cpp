@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "worker/store_health.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -141,8 +142,34 @@ void note_committed(Report& report, const Decision& decision, const Committed& d
 /// the lease ends, which would poll it every 90 s for ever.
 std::optional<Milliseconds> put_off_for(const StoreError& error) {
   if (error.code == StoreError::Code::refused) return std::chrono::hours(24);
-  if (error.code == StoreError::Code::bug) return std::chrono::hours(1);
+  if (error.code == StoreError::Code::bug || error.code == StoreError::Code::unsupported) return std::chrono::hours(1);
+  if (error.code == StoreError::Code::auth) return asked_wait;  // it was tried for as long as the lease held
   return std::nullopt;
+}
+
+/// Adds to a total while it lives.
+class Counted {
+ public:
+  Counted(std::uint64_t& total, std::uint64_t amount) : total_(total), amount_(amount) { total_ += amount_; }
+  ~Counted() { total_ -= amount_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::uint64_t& total_;
+  std::uint64_t amount_;
+};
+
+/// About what a commit takes on its way.
+std::uint64_t bytes_of(const Commit& commit) {
+  std::uint64_t bytes = 4096;  // state, signals and what else is small
+  for (const EntryWrite& write : commit.entries) {
+    bytes += 256 + write.guid.size();
+    for (const Fields* fields : {&write.set, &write.old}) {
+      for (const auto& [name, value] : *fields) bytes += name.size() + value.size();
+    }
+  }
+  return bytes;
 }
 
 /// Nothing was written: what was decided has not come to pass.
@@ -200,7 +227,7 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   StoreResult<void> looked_up;
   const Known known = co_await look_up(claim, reading, deadline, looked_up);
   if (looked_up) {
-    const Decision decision = decide(claim, reading, exchange, known, options_.policy, clock.now());
+    Decision decision = decide(claim, reading, exchange, known, options_.policy, clock.now());
     note_decision(report, claim, decision);
     if (options_.trace != nullptr) options_.trace->decided(claim, known, decision);
     const auto commit_from = std::chrono::steady_clock::now();
@@ -308,7 +335,8 @@ asio::awaitable<Report> Refresher::defer(const Claim& claim, const FetchError& e
   report.next_in = wait;
   const auto give_back = [&](Store& store) { return store.release(std::span(&claim, 1), now + wait); };
   const auto released = co_await store_.call(give_back);
-  if (!released) report.next_in = options_.lease;  // the claim ends with its lease
+  report.claim_left = released.has_error();
+  if (report.claim_left) report.next_in = options_.lease;  // the claim ends with its lease
   co_return report;
 }
 
@@ -317,9 +345,11 @@ asio::awaitable<void> Refresher::not_stored(const Claim& claim, const StoreError
   note_store_error(report, error);
   const std::optional<Milliseconds> wait = put_off_for(error);
   report.next_in = wait.value_or(options_.lease);
-  if (!wait) co_return;  // the claim ends with its lease
+  report.claim_left = true;  // it ends with its lease, or is given back when the store serves again
+  if (!wait) co_return;
   const auto give_back = [&](Store& store) { return store.release(std::span(&claim, 1), now + *wait); };
-  co_await store_.call(give_back);
+  const auto released = co_await store_.call(give_back);
+  report.claim_left = released.has_error();
 }
 
 asio::awaitable<Known> Refresher::look_up(const Claim& claim, const Reading& reading, Deadline deadline,
@@ -327,9 +357,11 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, const Reading& rea
   const auto* document = std::get_if<Document>(&reading);
   if (document == nullptr) co_return Known();
   const Store::LookUp wanted{claim.feed_url, document->entries};
+  std::optional<Counted> waiting;
   for (int attempt = 0;; ++attempt) {
     StoreResult<Known> known = co_await store_.look_up(wanted);
     if (known) co_return std::move(*known);
+    if (is_passing(known.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
     const bool again = co_await worth_waiting(known.error(), attempt, deadline);
     if (!again) {
       failed = known.error();
@@ -338,28 +370,32 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, const Reading& rea
   }
 }
 
-asio::awaitable<StoreResult<Committed>> Refresher::commit(const Commit& commit, Deadline deadline) {
+asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadline deadline) {
+  const Counted unanswered(unanswered_bytes_, bytes_of(commit));
+  std::optional<Counted> waiting;
+  commit.highest_entry = highest_entry_;
   for (int attempt = 0;; ++attempt) {
+    const auto from = std::chrono::steady_clock::now();
     StoreResult<Committed> done = co_await store_.commit(commit);
-    observer_(done);
+    observer_(done, std::chrono::steady_clock::now() - from);
     if (options_.trace != nullptr) options_.trace->committed(done);
-    if (done) co_return done;
+    if (done) {
+      highest_entry_ = std::max(highest_entry_, done->highest_entry);
+      co_return done;
+    }
+    if (is_passing(done.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
     const bool again = co_await worth_waiting(done.error(), attempt, deadline);
     if (!again) co_return done;
   }
 }
 
-/// Waits before the next try: 50 ms · 2^k, at most 5 s, with jitter; false when trying again is no use or the lease
-/// would end meanwhile (RELIABILITY §6, E1, E3).
+/// Waits before the next try, the last of which is at the end of the lease; false when trying again is no use
+/// (RELIABILITY §6, E1, E3).
 asio::awaitable<bool> Refresher::worth_waiting(const StoreError& error, int attempt, Deadline deadline) {
-  using Code = StoreError::Code;
-  if (error.code == Code::refused || error.code == Code::bug || error.code == Code::unsupported) co_return false;
-  static thread_local std::minstd_rand random{std::random_device()()};
-  Milliseconds longest = std::min(Milliseconds(50) * (1 << std::min(attempt, 7)), Milliseconds(5000));
-  if (error.code == Code::out_of_memory || error.code == Code::misconfigured) longest = Milliseconds(5000);
-  const Milliseconds wait(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random));
-  if (std::chrono::steady_clock::now() + wait >= deadline) co_return false;
-  asio::steady_timer timer(co_await asio::this_coro::executor, wait);
+  const auto now = std::chrono::steady_clock::now();
+  if (!is_passing(error) || now >= deadline) co_return false;
+  const auto until = std::min<Deadline>(now + wait_before_retry(error, attempt), deadline);
+  asio::steady_timer timer(co_await asio::this_coro::executor, until);
   const auto [cancelled] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
   co_return !cancelled;
 }

@@ -40,8 +40,8 @@ struct RefreshOptions {
   RefreshTrace* trace = nullptr;     ///< outlives the Refresher; null: nobody wants to know
 };
 
-/// Told what became of a commit each time it was sent.
-using CommitObserver = std::function<void(const StoreResult<Committed>&)>;
+/// Told what became of a commit each time it was sent, and how long the answer took.
+using CommitObserver = std::function<void(const StoreResult<Committed>&, std::chrono::duration<double>)>;
 
 /// Lives on one loop. What it is given must outlive every refresh() under way.
 class Refresher {
@@ -57,6 +57,11 @@ class Refresher {
 
   /// Memory is too short to begin with anything new (SECURITY M3).
   bool is_short_of_memory() const { return memory_.is_short(); }
+
+  /// Of commits that the store has not answered yet.
+  std::uint64_t unanswered_bytes() const { return unanswered_bytes_; }
+  /// Refreshes whose result the store did not take, and that are going to offer it again.
+  std::uint64_t waiting_for_store() const { return waiting_for_store_; }
 
   /// Cancellation unwinds with operation_aborted while fetching; once a document is read it is also committed.
   boost::asio::awaitable<Report> refresh(Claim claim);
@@ -79,7 +84,7 @@ class Refresher {
   boost::asio::awaitable<Report> defer(const Claim& claim, const FetchError& error, Milliseconds now, Report report);
   boost::asio::awaitable<Known> look_up(const Claim& claim, const Reading& reading, Deadline deadline,
                                         StoreResult<void>& failed);
-  boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit, Deadline deadline);
+  boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline);
   /// Notes that nothing was written, and puts the feed off when trying again is no use.
   boost::asio::awaitable<void> not_stored(const Claim& claim, const StoreError& error, Milliseconds now,
                                           Report& report);
@@ -91,6 +96,8 @@ class Refresher {
   MemoryBudget& memory_;
   RefreshOptions options_;
   CommitObserver observer_;
+  std::uint64_t unanswered_bytes_ = 0, waiting_for_store_ = 0;
+  std::uint64_t highest_entry_ = 0;  // that the store has given out to us (RELIABILITY L8)
 };
 
 /// An exchange as far as policy cares.

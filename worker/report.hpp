@@ -103,6 +103,7 @@ struct Report {
   std::vector<double> publish_delays;   ///< seconds from published to stored; dated entries, no first import
   std::chrono::milliseconds next_in{};  ///< until the next due time
   std::string won;                      ///< the code that fixed it
+  bool claim_left = false;              ///< the store could not be told that the claim is over
   std::string state_from, state_to;     ///< feed states, equal when nothing changed
   std::string host;          ///< that this refresh has closed or opened for all its feeds (HTTP H4, H5), "" = none
   bool host_closed = false;  ///< else opened

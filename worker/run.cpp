@@ -89,7 +89,10 @@ class Process {
         memory_(config.memory.budget.value_or(automatic_memory_budget())),
         fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_, mode)),
         refresher_(fetcher_, cpu_, store_, memory_, traced(refresh_options(config, mode), trace),
-                   [this](const StoreResult<Committed>& result) { metrics_.committed(result); }),
+                   [this](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
+                     metrics_.committed(result);
+                     worker_.note_commit(result, took);
+                   }),
         options_(worker_options(config, random_id(), lanes_)),
         worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)),
         deliver_(loop_.get_executor(), store_options(config, std::move(redis_url)),
@@ -340,6 +343,10 @@ class Process {
           co_await store_.call([](Store& store) { return store.stream_figures(true); });
       if (stream) metrics_.set_stream(*stream);
       co_await store_.call([](Store& store) { return store.finish_removals(); });  // RELIABILITY S15
+      if (config_.worker.ingest) {
+        const StoreResult<void> fit = co_await store_.call([](Store& store) { return store.check_eviction(); });
+        co_await worker_.note_fitness(fit);  // RELIABILITY §6: at least every 60 s
+      }
       metrics_.set_log_suppressed(log_.suppressed());
       metrics_.set_ready(is_ready());
       metrics_.reconnected(store_.reconnects() - reconnects);

@@ -41,6 +41,7 @@ WorkerOptions worker_options(const Config& config, std::string id, std::size_t l
   options.poll = config.schedule.poll;
   options.host = {config.host.concurrency, config.host.spacing};
   options.catch_up_rate = config.schedule.catch_up_rate;
+  options.buffer = config.redis.buffer;
   options.drain = config.drain.timeout;
   return options;
 }

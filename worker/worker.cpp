@@ -1,8 +1,9 @@
 #include "worker/worker.hpp"
 
 #include <algorithm>
-#include <random>
+#include <iterator>
 #include <set>
+#include <span>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -24,6 +25,8 @@ constexpr std::size_t max_claims_per_call = 100;           // RELIABILITY L1
 constexpr Milliseconds after_bug = std::chrono::hours(1);  // SECURITY Q4
 constexpr Milliseconds patience{30'000};                   // of a worker with a scope, for a store that is away
 constexpr std::size_t max_selected = 500;                  // feeds named in one claim call
+constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
+constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
 std::string what(const std::exception_ptr& error) {
@@ -52,7 +55,9 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
       lanes_(options_.lanes),
       changed_(executor_),
       tokens_(options_.catch_up_rate),
-      tokens_at_(SteadyClock::now()) {
+      tokens_at_(SteadyClock::now()),
+      health_(metrics, log),
+      pace_(max_claims_per_call) {
   for (Lane& lane : lanes_) free_.push_back(&lane);
   metrics_.set_lanes(0, lanes_.size());
 }
@@ -79,26 +84,27 @@ asio::awaitable<void> Worker::claim_until_stopped() {
       co_await wait_for_lanes();
       continue;
     }
-    const std::size_t max = allowed_now();
+    const std::size_t max = must_wait() ? 0 : allowed_now();
     if (max == 0) {
-      co_await pause(Milliseconds(100));
-      continue;
-    }
-    const StoreResult<ClaimBatch> batch = co_await claim(max);
-    if (!batch) {
-      store_went(batch.error());
-      if ((scope_.once || selected_) && SteadyClock::now() - *store_down_since_ > patience) {
+      if (has_scope() && health_.has_been_away(patience)) {
         gave_up_ = true;
         co_return;
       }
-      static thread_local std::minstd_rand random{std::random_device()()};
-      const Milliseconds longest = std::min(Milliseconds(50) * (1 << std::min(store_attempts_, 7)), Milliseconds(5000));
-      ++store_attempts_;
-      co_await pause(
-          Milliseconds(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random)));
+      co_await pause(Milliseconds(100));
       continue;
     }
-    store_came();
+    StoreResult<ClaimBatch> batch = ClaimBatch();
+    const StoreResult<void> told = co_await give_back_left();
+    if (told)
+      batch = co_await claim(max);
+    else
+      batch = told.error();
+    if (!batch) {
+      const bool goes_on = co_await bear(batch.error());
+      if (!goes_on) co_return;
+      continue;
+    }
+    co_await store_came(batch->now);
     note_batch(*batch);
     for (const Claim& claim : batch->claims) start(claim);
     std::vector<Notice> notices;
@@ -129,10 +135,20 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
     const auto some = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));
     request.only.assign(scope_.only.begin(), scope_.only.begin() + some);
   }
+  if (scope_.once) {
+    if (!repeat_request_) named_.clear();
+    for (auto next = deferred_.begin(); next != deferred_.end() && named_.size() < max_selected; ++next) {
+      if (!repeat_request_ && next->second <= store_now_) named_.push_back(next->first);
+    }
+    request.only = named_;
+  }
   const auto from = SteadyClock::now();
   StoreResult<ClaimBatch> batch = co_await store_.call([&](Store& store) { return store.claim(request); });
   repeat_request_ = !batch;  // RELIABILITY L3: the same number brings the same batch
-  if (batch) metrics_.claimed(*batch, SteadyClock::now() - from);
+  if (batch) {
+    metrics_.claimed(*batch, SteadyClock::now() - from);
+    store_now_ = batch->now;
+  }
   co_return batch;
 }
 
@@ -161,8 +177,8 @@ void Worker::tell_changed() {
 /// HTTP P12: how many feeds the next claim may take.
 std::size_t Worker::allowed_now() {
   if (refresher_.is_short_of_memory()) return 0;
-  const std::size_t most = std::min(free_.size(), max_claims_per_call);
-  if (options_.catch_up_rate == 0 || scope_.once || selected_) return most;
+  const std::size_t most = std::min(free_.size(), pace_.allowed(SteadyClock::now()));
+  if (options_.catch_up_rate == 0 || has_scope()) return most;
   const auto now = SteadyClock::now();
   const double rate = catch_up_rate();
   tokens_ = std::min(std::max(rate, 1.0), tokens_ + rate * std::chrono::duration<double>(now - tokens_at_).count());
@@ -228,8 +244,8 @@ void Worker::note_batch(const ClaimBatch& batch) {
   if (scope_.once) {
     for (const Claim& claim : batch.claims) deferred_.erase(claim.feed_url);
     if (batch.exhausted) {
-      // One whose time has come and that is not there has been taken by another worker.
-      std::erase_if(deferred_, [&](const auto& entry) { return entry.second <= batch.now; });
+      // One that was asked for and is not there has been taken by another worker.
+      for (const std::string& url : named_) deferred_.erase(url);
     }
     for (const auto& deferred : batch.deferred) {
       if (is_awaited(deferred, batch.now))
@@ -330,7 +346,10 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
 asio::awaitable<void> Worker::postpone(const Claim& claim, Milliseconds wait) {
   const auto work = [&](Store& store) { return store.release(std::span(&claim, 1), claim.now + wait); };
   const StoreResult<std::size_t> done = co_await store_.call(work);
-  if (!done) metrics_.store_error(done.error());
+  if (!done) {
+    metrics_.store_error(done.error());
+    left_.push_back(claim);
+  }
 }
 
 void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report) {
@@ -348,8 +367,10 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
     mean_interval_s_ += (interval - mean_interval_s_) * (mean_interval_s_ > 0 ? 0.01 : 1.0);
   }
   metrics_.record(report);
+  metrics_.set_redis_buffer(refresher_.unanswered_bytes());
   log_refresh(log_, report);
   if (tell_) tell_(report);
+  if (report.claim_left && lane.claim) left_.push_back(*lane.claim);
   --in_flight_;
   if (!cancelled) lane.claim.reset();  // else it is given back at the end
   free_.push_back(&lane);
@@ -377,7 +398,7 @@ asio::awaitable<void> Worker::drain() {
 
 /// RELIABILITY L9, D2.
 asio::awaitable<Worker::End> Worker::give_back() {
-  std::vector<Claim> left;
+  std::vector<Claim> left = std::move(left_);
   for (Lane& lane : lanes_) {
     if (lane.claim) left.push_back(std::move(*lane.claim));
   }
@@ -391,26 +412,59 @@ asio::awaitable<Worker::End> Worker::give_back() {
   co_return gone || left.empty() ? End::clean : End::claims_left;
 }
 
-void Worker::store_went(const StoreError& error) {
-  metrics_.store_error(error);
-  ++store_errors_;
-  store_trouble_ = error.detail;
-  if (store_down_since_) return;
-  store_down_since_ = SteadyClock::now();
-  metrics_.set_redis_up(false);
-  log_.write(LogLevel::error, "redis_down", "Redis does not serve; claims wait and are tried again",
-             {{"detail", error.detail}});
+void Worker::note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took) {
+  if (took > slow_commit || refresher_.unanswered_bytes() > options_.buffer / 2) pace_.slow(SteadyClock::now());
+  metrics_.set_redis_buffer(refresher_.unanswered_bytes());
+  if (!result && is_passing(result.error())) health_.went(result.error());
 }
 
-void Worker::store_came() {
-  store_attempts_ = 0;
-  if (!store_down_since_) return;
-  const std::chrono::duration<double> down = SteadyClock::now() - *store_down_since_;
-  log_.write(LogLevel::info, "redis_up", "Redis serves again", {{"down_s", down.count()}, {"errors", store_errors_}});
-  store_down_since_.reset();
-  store_trouble_.clear();
-  store_errors_ = 0;
-  metrics_.set_redis_up(true);
+asio::awaitable<void> Worker::note_fitness(StoreResult<void> fit) {
+  const bool evicts = fit.has_error() && fit.error().code == StoreError::Code::unsupported;
+  if (fit.has_error() && !evicts) co_return;  // the claims find out by themselves
+  const bool news = evicts && !unfit_;
+  unfit_ = evicts;
+  if (evicts) health_.went(fit.error());
+  if (!news) co_return;
+  std::vector<Notice> notices{unfit_notice(fit.error(), store_now_)};
+  co_await tell_operators(std::move(notices));
+}
+
+/// Nothing is claimed: the store does not take what there is, or must not be given more.
+bool Worker::must_wait() const {
+  return unfit_ || refresher_.waiting_for_store() > 0 || refresher_.unanswered_bytes() >= options_.buffer;
+}
+
+/// Waits before the store is tried again; false when it has been waited for long enough.
+asio::awaitable<bool> Worker::bear(StoreError error) {
+  metrics_.store_error(error);
+  health_.went(error);
+  gave_up_ = has_scope() && health_.has_been_away(patience);
+  if (!gave_up_) co_await pause(health_.next_wait());
+  co_return !gave_up_;
+}
+
+/// Claims whose refreshes have ended while the store was away must not look like those of a dead worker (SECURITY Q1).
+asio::awaitable<StoreResult<void>> Worker::give_back_left() {
+  while (!left_.empty()) {
+    // Others are left meanwhile.
+    const auto first = left_.end() - static_cast<std::ptrdiff_t>(std::min(left_.size(), max_selected));
+    const std::vector<Claim> some(std::make_move_iterator(first), std::make_move_iterator(left_.end()));
+    left_.erase(first, left_.end());
+    const auto work = [&](Store& store) { return store.release(some); };
+    const StoreResult<std::size_t> done = co_await store_.call(work);
+    if (done) continue;
+    left_.insert(left_.end(), some.begin(), some.end());
+    co_return done.error();
+  }
+  co_return StoreResult<void>();
+}
+
+asio::awaitable<void> Worker::store_came(Milliseconds now) {
+  if (must_wait()) co_return;  // it takes claims and no commits
+  const std::optional<Outage> outage = health_.came();
+  if (!outage || (outage->length < worth_a_notice && !needs_operator(outage->last))) co_return;
+  std::vector<Notice> notices{outage_notice(*outage, now)};
+  co_await tell_operators(std::move(notices));
 }
 
 }  // namespace feedmill

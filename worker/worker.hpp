@@ -15,9 +15,11 @@
 
 #include "storage/notifications.hpp"
 #include "storage/store.hpp"
+#include "worker/claim_pace.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
 #include "worker/refresh.hpp"
+#include "worker/store_health.hpp"
 #include "worker/store_pool.hpp"
 
 namespace feedmill {
@@ -28,6 +30,7 @@ struct WorkerOptions {
   Milliseconds lease{90'000};
   Milliseconds poll{500};  ///< a feed that becomes due is noticed within it
   HostLimits host;
+  std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
   Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
 };
@@ -62,8 +65,14 @@ class Worker {
   bool stopping() const { return stops_ > 0; }
 
   /// The store answered lately, and this worker has claimed without error.
-  bool store_is_usable() const { return !store_down_since_; }
-  std::string store_trouble() const { return store_trouble_; }
+  bool store_is_usable() const { return health_.is_up(); }
+  std::string store_trouble() const { return health_.trouble(); }
+
+  /// What became of a commit, after `took`.
+  void note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took);
+  /// Whether the server may be used (Store::check_eviction); while it may not nothing is claimed.
+  boost::asio::awaitable<void> note_fitness(StoreResult<void> fit);
+
   std::size_t in_flight() const { return in_flight_; }
 
  private:
@@ -90,8 +99,11 @@ class Worker {
   bool is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const;
   void tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now);
   void charge(const ClaimBatch& batch);
-  void store_went(const StoreError& error);
-  void store_came();
+  boost::asio::awaitable<void> store_came(Milliseconds now);
+  boost::asio::awaitable<bool> bear(StoreError error);
+  boost::asio::awaitable<StoreResult<void>> give_back_left();
+  bool must_wait() const;
+  bool has_scope() const { return scope_.once || selected_; }
   void note_batch(const ClaimBatch& batch);
   std::optional<Milliseconds> next_wanted(const ClaimBatch& batch) const;
   bool scope_is_done() const;
@@ -117,7 +129,9 @@ class Worker {
   std::uint64_t request_ = 0;
   bool repeat_request_ = false;  // the answer to the last claim was lost
   std::optional<Milliseconds> once_start_;
-  std::map<std::string, Milliseconds> deferred_;  // of `once`: put off by their host's gate
+  std::map<std::string, Milliseconds> deferred_;  // of `once`: put off by their host's gate, until then
+  std::vector<std::string> named_;                // of them, those that the claim under way asks for
+  Milliseconds store_now_{};                      // when the store answered the last claim
   bool exhausted_ = false;
   bool gave_up_ = false;
 
@@ -126,10 +140,10 @@ class Worker {
   double mean_interval_s_ = 0;  // between polls, over the last hundreds of refreshes; 0 = not known yet
   std::chrono::steady_clock::time_point tokens_at_;
 
-  std::optional<std::chrono::steady_clock::time_point> store_down_since_;
-  std::string store_trouble_;
-  std::uint64_t store_errors_ = 0;  // since it went down
-  int store_attempts_ = 0;
+  StoreHealth health_;
+  bool unfit_ = false;       // the server evicts keys
+  std::vector<Claim> left_;  // of ended refreshes whose end the store could not be told
+  ClaimPace pace_;
 };
 
 }  // namespace feedmill

@@ -6,7 +6,7 @@ local answers, spread_until = {}, 0
 for i = 2, #ARGV, 4 do
   local url, after, settings, title = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
   local answer = -1
-  if redis.call('HEXISTS', state_key(url), 'removing') == 0 then
+  if not redis.call('HGET', state_key(url), 'removing') then
     answer = redis.call('SADD', feeds_key, url)
     if answer == 1 then
       redis.call('ZADD', schedule_key, text(now + after), url)

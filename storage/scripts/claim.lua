@@ -1,6 +1,7 @@
 #!lua
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
--- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', then URLs: only these.
+-- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', then URLs: without
+--       due_by only these; with it these and what was due by then and has not been put off since.
 -- Returns {now, next due or '', exhausted, claims as {url, claim, due, {state…}, alone, served_at, identity, http1},
 --          deferred as {url, due, code}, refused URLs, quarantined as {url, due}}.
 local worker, request = ARGV[2], ARGV[3]
@@ -35,11 +36,12 @@ end
 local mine = redis.call('HMGET', worker_key, 'request', 'batch', 'alone_url', 'alone_claim')
 if mine[1] == request then
   local claims = {}
-  for _, claim in ipairs(cmsgpack.unpack(mine[2])) do
+  local batch, deferred, refused, quarantined = unpack(cmsgpack.unpack(mine[2]))
+  for _, claim in ipairs(batch) do
     local is = redis.call('HMGET', state_key(claim[1]), 'fetch_url', 'alone')
     claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], is[2], limits_of(host_of(is[1] or claim[1])).gate)
   end
-  return {text(now), next_due(), 0, claims, {}, {}, {}}
+  return {text(now), next_due(), 0, claims, deferred, refused, quarantined}
 end
 -- This worker is busy with a feed that a worker has died of (Q2).
 local lonely = mine[3] and redis.pcall('HGET', state_key(mine[3]), 'claim') == mine[4] and
@@ -58,13 +60,18 @@ if #ARGV > 8 then
   for i = 9, #ARGV do
     local due = redis.call('ZSCORE', schedule_key, ARGV[i])
     local owner = redis.pcall('HGET', state_key(ARGV[i]), 'claim')  -- a key that is no hash is dealt with below
-    if due and not (owner and not owner.err and tonumber(due) > now) then
+    local taken = owner and not owner.err or due_by  -- of those named with due_by another worker may have been sooner
+    if due and not (taken and tonumber(due) > now) then
       candidates[#candidates + 1] = ARGV[i]
       candidates[#candidates + 1] = due
     end
   end
-else
-  candidates = redis.call('ZRANGEBYSCORE', schedule_key, '-inf', text(now), 'WITHSCORES', 'LIMIT', 0, scan)
+end
+local named = #candidates
+if due_by or #ARGV == 8 then
+  local until_when = text(math.min(now, due_by or now))
+  local due = redis.call('ZRANGEBYSCORE', schedule_key, '-inf', until_when, 'WITHSCORES', 'LIMIT', 0, scan)
+  for i = 1, #due do candidates[named + i] = due[i] end
 end
 
 local claims, deferred, refused, quarantined, batch = {}, {}, {}, {}, {}
@@ -109,11 +116,15 @@ for i = 1, #candidates, 2 do
     redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
     refused[#refused + 1] = url
   elseif not due_by or (held or due) <= due_by then
-    if is[5] and is[6] then  -- the attempt was made alone, and nobody lived to tell of it
+    -- A claim of this very worker that has ended did not end with its death: the store was away (Q1).
+    local own = is[5] and string.sub(is[5], 1, #worker + 1) == worker .. ':'
+    local strikes = math.max(0, (tonumber(is[4]) or 0) - (own and 1 or 0))
+    if own then redis.call('HDEL', state_key(url), 'alone') end
+    if is[5] and is[6] and not own then  -- the attempt was made alone, and nobody lived to tell of it
       deaths = redis.call('HINCRBY', state_key(url), 'alone_deaths', 1)
       redis.call('HDEL', state_key(url), 'claim', 'alone')
     end
-    local suspect = is[4] or state == 'quarantined'
+    local suspect = strikes > 0 or state == 'quarantined'
     local host = host_of(is[1] or url)
     local limits = limits_of(host)
     local gate, gap = limits.gate, limits.spacing * limits.gate.slow
@@ -143,8 +154,8 @@ for i = 1, #candidates, 2 do
       local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
       redis.call('ZADD', schedule_key, 'XX', text(now + lease), url)
       redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', text(held or due), 'strikes',
-                 (tonumber(is[4]) or 0) + 1)
-      redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts')
+                 strikes + 1)
+      redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'wake')
       if suspect then
         lonely = true
         redis.call('HSET', state_key(url), 'alone', '1')
@@ -156,9 +167,11 @@ for i = 1, #candidates, 2 do
     end
   end
 end
-if #batch > 0 then
-  redis.call('HSET', worker_key, 'request', request, 'batch', cmsgpack.pack(batch))
+-- What was put off is only waited for by a worker that was told a due_by.
+if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
+  redis.call('HSET', worker_key, 'request', request, 'batch',
+             cmsgpack.pack({batch, due_by and deferred or {}, refused, quarantined}))
   redis.call('PEXPIRE', worker_key, text(lease))
 end
-local exhausted = looked_at * 2 == #candidates and (#ARGV > 8 or looked_at < scan)
+local exhausted = looked_at * 2 == #candidates and #candidates - named < scan * 2
 return {text(now), next_due(), exhausted and 1 or 0, claims, deferred, refused, quarantined}

@@ -1,16 +1,17 @@
 #!lua
--- The atomic write at the end of a refresh (RELIABILITY L4, L6, L7, L12). All checks come first; nothing after the first
+-- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8, L12). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, claim, part, parts, next due, stream cap, publish trims (1/0),
 --       retention ('' = nothing is trimmed, else how many posts, from which second on, how many bytes; '-' = no such
 --       limit), grace ms, new posts in later parts (all newer) and their bytes; how the host answered as note_answer
---       has it: host ('' = the feed's own), is, cause, retry_at, marks; URL to move to ('' = none); then four counted
---       lists: state fields, feed fields (name, value; '' removes), guids that left, guids that are back; then counted
---       posts: guid, digest, id ('' = new), score, bytes, signal, counted fields to set, counted fields to remove; then
---       counted feed signals: type, signal.
+--       has it: host ('' = the feed's own), is, cause, retry_at, marks; URL to move to ('' = none); highest entry number
+--       the worker has seen (L8); then four counted lists: state fields, feed fields (name, value; '' removes), guids
+--       that left, guids that are back; then counted posts: guid, digest, id ('' = new), score, bytes, signal, counted
+--       fields to set, counted fields to remove; then counted feed signals: type, signal.
 -- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'ok' | 'dup' | 'stale' | 'type <key>', created, modified, trimmed, tombstoned, records, what became of the
--- host ('closed', 'opened', ''), until when it is closed, whether the URL to move to is a feed already (1/0)}.
+-- host ('closed', 'opened', ''), until when it is closed, whether the URL to move to is a feed already (1/0), the highest
+-- entry number given out here}.
 local channel_prefix, url, url_json, claim = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local part, parts, next_due = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local stream_cap, publish_trims = ARGV[9], ARGV[10] == '1'
@@ -18,8 +19,8 @@ local keep, oldest, most_bytes = string.match(ARGV[11], '^(%S+) (%S+) (%S+)$')
 keep, oldest, most_bytes = tonumber(keep), tonumber(oldest), tonumber(most_bytes)
 local grace, later, later_bytes = tonumber(ARGV[12]), string.match(ARGV[13], '^(%d+) (%d+)$')
 later, later_bytes = tonumber(later), tonumber(later_bytes)
-local answered_by, is, cause, retry_at, marks, move_to = unpack(ARGV, 14, 19)
-local at = 19
+local answered_by, is, cause, retry_at, marks, move_to, seen = unpack(ARGV, 14, 20)
+local at = 20
 local function take()
   at = at + 1
   return ARGV[at]
@@ -137,6 +138,9 @@ if keep then
 end
 
 local has_tombs = #posts > 0 and redis.call('EXISTS', tombs) == 1
+-- After a failover that lost a suffix numbers must not be given out twice.
+local highest = 0
+if keep and tonumber(redis.call('GET', counter_key) or 0) < tonumber(seen) then redis.call('SET', counter_key, seen) end
 for _, post in ipairs(posts) do
   if post.modified then
     signal('post_modified', 'post', '"' .. post.id .. '"', post.signal, channel_prefix .. 'post_modified')
@@ -144,9 +148,10 @@ for _, post in ipairs(posts) do
   elseif post.tombstone then
     redis.call('ZADD', tombs, '+inf', post.guid)
     tombstoned = tombstoned + 1
-  elseif post.id == '' and redis.call('HEXISTS', map, post.guid) == 0 and
+  elseif post.id == '' and not redis.call('HGET', map, post.guid) and
          not (has_tombs and redis.call('ZSCORE', tombs, post.guid)) then
-    local id = entry_key(text(redis.call('INCR', counter_key)))
+    highest = redis.call('INCR', counter_key)
+    local id = entry_key(text(highest))
     redis.call('HSET', id, 'feed_url', url, 'guid', post.guid, 'digest', post.digest, 'bytes', post.bytes,
                unpack(post.set))
     redis.call('HSET', map, post.guid, id)
@@ -182,7 +187,9 @@ if part == parts then
   taken = move_to ~= '' and redis.call('SISMEMBER', feeds_key, move_to) == 1  -- HTTP R7: two feeds stay two
   if taken then redis.call('HSET', feed_state, 'no_move_to', move_to) end
   local was = paused and mine[8] or old_state
+  local told = 0  -- a Retry-After holds for whoever wakes the feed, too
   for i = 1, #state, 2 do
+    if state[i] == 'not_before' then told = tonumber(state[i + 1]) or 0 end
     if was == 'quarantined' and state[i] == 'state' and state[i + 1] ~= was then
       redis.call('ZREM', quarantine_key, url)
       unset[#unset + 1], unset[#unset + 2] = 'quarantines', 'quarantined_at'
@@ -208,7 +215,7 @@ if part == parts then
     local kind, tail = take(), take()
     if not (taken and kind == 'feed_moved') then signal(kind, 'feed', url_json, tail, channel_prefix .. kind) end
   end
-  if mine[6] then next_due = math.min(next_due, now) end
+  if mine[6] then next_due = math.min(next_due, math.max(now + tonumber(mine[6]), told)) end  -- L10
   redis.call('ZADD', schedule_key, 'XX', text(next_due), url)
   if paused then redis.call('HSET', feed_state, 'paused_due', text(next_due)) end
   local first = gate_of(mine[5] or url)  -- it has answered too, by a redirect
@@ -218,4 +225,4 @@ if part == parts then
 else
   redis.call('HSET', feed_state, 'claim_part', part)
 end
-return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0}
+return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0, text(highest)}

@@ -30,7 +30,7 @@ elseif what == 'begin' then
   return 'ok'
 end
 
-if redis.call('SISMEMBER', feeds_key, url) == 1 or redis.call('HEXISTS', state_key(url), 'removing') == 0 then
+if redis.call('SISMEMBER', feeds_key, url) == 1 or not redis.call('HGET', state_key(url), 'removing') then
   return 'somebody else has added or removed it meanwhile'
 end
 local at
@@ -51,7 +51,7 @@ if what == 'entries' then
     at = at + 3
     post.fields = take_list()
     for i = 1, #post.fields, 2 do post[post.fields[i]] = post.fields[i + 1] end
-    if redis.call('HEXISTS', guidmap_key(url), post.guid) == 1 then return 'two entries have the same guid' end
+    if redis.call('HGET', guidmap_key(url), post.guid) then return 'two entries have the same guid' end
     if keep and redis.call('EXISTS', entry_key(post.number)) == 1 then return 'entry number ' .. post.number .. ' is in use' end
     posts[#posts + 1] = post
   end

@@ -5,12 +5,13 @@ local due, now = tonumber(ARGV[2]), clock()
 local released = 0
 for i = 3, #ARGV, 2 do
   local url, claim = ARGV[i], ARGV[i + 1]
-  local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_due', 'fetch_url', 'claim_hosts')
+  local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_due', 'fetch_url', 'claim_hosts', 'wake')
   if mine[1] == claim then
     local at = due and text(due) or mine[2]
+    if mine[5] then at = text(math.min(tonumber(at), now + tonumber(mine[5]))) end
     redis.call('ZADD', schedule_key, 'XX', at, url)
     redis.call('HDEL', state_key(url), 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'strikes', 'alone',
-               'alone_deaths')
+               'alone_deaths', 'wake')
     local ahead = math.max(0, math.floor((tonumber(at) - now) / 1000))
     redis.call('HSET', state_key(url), 'won', 'released', 'why', '[{"code":"released","s":' .. text(ahead) .. '}]')
     free_slots(claim, mine[3] or url, mine[4])

@@ -14,7 +14,7 @@ if redis.call('SREM', feeds_key, url) == 1 then
     redis.call('HDEL', feed_state, 'claim')
     free_slots(mine[1], mine[2] or url, mine[3])
   end
-elseif redis.call('HEXISTS', feed_state, 'removing') == 0 then
+elseif not redis.call('HGET', feed_state, 'removing') then
   redis.call('SREM', removals_key, url)
   return 0
 end

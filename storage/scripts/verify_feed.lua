@@ -67,7 +67,7 @@ end
 if mode == 'digests' then
   local step = redis.call('HSCAN', digests, first, 'COUNT', count)
   for i = 1, #step[2], 2 do
-    if redis.call('HEXISTS', map, step[2][i]) == 0 then
+    if not redis.call('HGET', map, step[2][i]) then
       find('I4', 'digest.stray', url, {digests}, 'a digest of guid ' .. shown(step[2][i]) .. ', which is not stored',
            {hdel(digests, step[2][i], step[2][i + 1])})
     end

@@ -1,5 +1,6 @@
 #!lua
--- Makes feeds due now (RELIABILITY L10, HTTP P22). ARGV: prefix, floor ms, force (1/0), then feed URLs.
+-- Makes feeds due now (RELIABILITY L10, HTTP P22). One that is being refreshed keeps the wish, as how long after the
+-- refresh it may be due again, for the commit to obey. ARGV: prefix, floor ms, force (1/0), then feed URLs.
 -- Returns {result, at} for each: due, noted, too_early, paused, unknown.
 local floor, force = tonumber(ARGV[2]), ARGV[3] == '1'
 local now = clock()
@@ -7,7 +8,7 @@ local answers = {}
 for i = 4, #ARGV do
   local url = ARGV[i]
   local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
-  local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before', 'state', 'fetch_url')
+  local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before', 'state', 'fetch_url', 'wake')
   local _, _, _, min_interval = gate_of(mine[5] or url)
   local allowed = math.max((tonumber(mine[2]) or 0) + math.max(floor, min_interval or 0), tonumber(mine[3]) or 0)
   local killer = mine[4] == 'quarantined'  -- it has killed workers (SECURITY Q2)
@@ -17,7 +18,8 @@ for i = 4, #ARGV do
   if not due then
     answer = {mine[4] == 'paused' and 'paused' or 'unknown', '0'}
   elseif mine[1] and due > now then
-    if force then redis.call('HSET', state_key(url), 'wake', '1') end
+    local rest = math.min(force and 0 or math.max(floor, min_interval or 0), tonumber(mine[6]) or math.huge)
+    redis.call('HSET', state_key(url), 'wake', text(rest))
     answer = {'noted', text(now)}
   elseif told > now or (not force and (mine[2] or killer) and allowed > now) then
     answer = {'too_early', text(math.max(told, force and 0 or allowed))}

@@ -155,7 +155,7 @@ TEST_F(DeliveriesTest, TheRightToDeliverIsOnesOwn) {
 
 TEST_F(DeliveriesTest, PublishesPerFeedEachRecordOnce) {
   refresh({post("a", 1000)});
-  Redis listener(*parse_redis_url(server.url()), Milliseconds(5000));
+  Redis listener(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(listener.command({"SUBSCRIBE", "post_created:" + feed_url}));
   const auto records = fresh();
   EXPECT_EQ(deliveries.apply(read(records), records)->applied, 1U);

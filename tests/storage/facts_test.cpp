@@ -64,7 +64,7 @@ TEST_F(Facts, OfTheServerNeedNoStoreAndLeaveNothing) {
 }
 
 TEST_F(Facts, NameWhyAServerCannotWrite) {
-  test::redis_command(server_, {"ACL", "SETUSER", "default", "-set"});
+  test::redis_command(server_, {"ACL", "SETUSER", "feedmill", "-set"});
   const auto facts = store_.server_facts();
   ASSERT_TRUE(facts.has_value()) << facts.error().detail;
   EXPECT_NE(facts->write_error.find("NOPERM"), std::string::npos) << facts->write_error;

@@ -65,7 +65,7 @@ TEST_F(NotificationsTest, ListAndHashAgreeWhateverEightWritersDo) {
     threads.emplace_back([&, writer] {
       Store own(StoreOptions{.url = server.url()});
       Notifications notices(own);
-      Redis raw(*parse_redis_url(server.url()), Milliseconds(5000));
+      Redis raw(*parse_redis_url(server.admin_url()), Milliseconds(5000));
       std::minstd_rand random(static_cast<unsigned>(writer + 1));
       for (int round = 0; round < rounds; ++round) {
         const std::string& user = users[random() % users.size()];

@@ -78,7 +78,7 @@ TEST(RedisConnection, NamesTheServerThatIsNotThere) {
 
 TEST(RedisConnection, PipelinesAndKeepsBytes) {
   test::RedisServer server;
-  Redis redis(*parse_redis_url(server.url()), Milliseconds(5000));
+  Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(redis.connect());
   const std::string odd("a\0\r\n\xFF$-1", 8);
   redis.append({"SET", "k", odd});
@@ -91,7 +91,7 @@ TEST(RedisConnection, PipelinesAndKeepsBytes) {
 
 TEST(RedisConnection, ComesBackAfterTheServerDied) {
   test::RedisServer server;
-  Redis redis(*parse_redis_url(server.url()), Milliseconds(5000));
+  Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(redis.command({"PING"}));
   server.kill();
   const auto lost = redis.command({"PING"});
@@ -103,7 +103,7 @@ TEST(RedisConnection, ComesBackAfterTheServerDied) {
 
 TEST(RedisConnection, TellsThatTheServerDoesNotAnswer) {
   test::RedisServer server;
-  Redis redis(*parse_redis_url(server.url()), Milliseconds(50));
+  Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(50));
   const auto reply = redis.command({"BLPOP", "empty", "0"});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, StoreError::Code::timeout);
@@ -112,7 +112,7 @@ TEST(RedisConnection, TellsThatTheServerDoesNotAnswer) {
 
 TEST(RedisConnection, SaysThatThePasswordIsWrong) {
   test::RedisServer server({"--requirepass", "right"});
-  RedisAddress address = *parse_redis_url(server.url());
+  RedisAddress address = *parse_redis_url(server.admin_url());
   Redis without(address, Milliseconds(1000));
   EXPECT_EQ(without.command({"GET", "k"}).error().code, StoreError::Code::auth);
   address.password = "wrong-one";

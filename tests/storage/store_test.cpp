@@ -94,6 +94,7 @@ TEST_F(StoreTest, ClaimsOnlyWhatWasDueAtATimeWithItsDeferralsApart) {
   send(again);
   redis({"ZADD", "schedule", "XX", "12", "http://a.org/2"});
   request.request = 2;
+  request.only = {"http://a.org/2"};
   batch = store.claim(request);
   ASSERT_EQ(batch->claims.size(), 1U);
   EXPECT_EQ(batch->claims[0].feed_url, "http://a.org/2");
@@ -183,7 +184,7 @@ TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
 
 TEST_F(StoreTest, PublishesWhatStandsInTheStream) {
   add();
-  Redis listener(*parse_redis_url(server.url()), Milliseconds(5000));
+  Redis listener(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(listener.command({"SUBSCRIBE", "post_created"}));
   refresh({post("a", 100)});
   const auto message = listener.next();
@@ -424,12 +425,13 @@ TEST_F(StoreTest, PagesByScoreAndMember) {
 }
 
 TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
+  redis({"ACL", "SETUSER", "feedmill", "resetkeys", "~p:*", "resetchannels", "&p:post_*", "&p:feed_*"});
   Store prefixed(StoreOptions{.url = server.url(), .password = "", .key_prefix = "p:"});
   ASSERT_TRUE(prefixed.open());
   redis({"DEL", "meta:store"});
   std::swap(store, prefixed);
   add();
-  Redis listener(*parse_redis_url(server.url()), Milliseconds(5000));
+  Redis listener(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(listener.command({"SUBSCRIBE", "p:post_created"}));
   const Claim claimed = claim().claims.at(0);
   send(plan(claimed, {post("a", 1)}));

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <sys/wait.h>
 #include <thread>
 
@@ -18,7 +20,7 @@ namespace feedmill::test {
 namespace {
 
 RedisAddress address_of(const RedisServer& server) {
-  return *parse_redis_url(server.url());
+  return *parse_redis_url(server.admin_url());
 }
 
 std::string text_of(ReplyView reply) {
@@ -50,12 +52,12 @@ RedisServer::~RedisServer() {
   std::filesystem::remove_all(directory_, ignored);
 }
 
-void RedisServer::start() {
+void RedisServer::spawn(const std::vector<std::string>& more) {
   std::vector<std::string> words{"redis-server",
                                  "--port",
                                  "0",
                                  "--unixsocket",
-                                 (directory_ / "redis.sock").string(),
+                                 socket().string(),
                                  "--save",
                                  "",
                                  "--dir",
@@ -63,6 +65,7 @@ void RedisServer::start() {
                                  "--logfile",
                                  (directory_ / "redis.log").string()};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
+  words.insert(words.end(), more.begin(), more.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -72,16 +75,43 @@ void RedisServer::start() {
   const int failed = posix_spawnp(&pid_, "redis-server", &quiet, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&quiet);
   if (failed != 0) give_up("not installed");
+}
+
+void RedisServer::start_loading(const std::vector<std::string>& more) {
+  spawn(more);
+  has_users_ = false;
+}
+
+void RedisServer::start(const std::vector<std::string>& more) {
+  spawn(more);
   Redis redis(address_of(*this), std::chrono::seconds(5));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
     const auto pong = redis.command({"PING"});
-    if (pong || pong.error().code == StoreError::Code::auth) return;
+    if (pong) return make_users();
+    if (pong.error().code == StoreError::Code::auth) return;
     if (waitpid(pid_, nullptr, WNOHANG) == pid_) give_up("it ended at once");
     if (std::chrono::steady_clock::now() > deadline) give_up("it does not answer");
     std::this_thread::yield();
     if (pong.error().code == StoreError::Code::loading) redis.disconnect();
   }
+}
+
+/// Each line of the published file, with the user's name as password.
+void RedisServer::make_users() {
+  std::ifstream file(FEEDMILL_USERS_ACL);
+  Redis redis(address_of(*this), std::chrono::seconds(5));
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream text(line);
+    std::vector<std::string> words{"ACL", "SETUSER"};
+    std::string word;
+    text >> word;  // "user"
+    while (text >> word) words.push_back(word);
+    words.push_back(">" + words[2]);
+    if (!redis.command(Words(words.begin(), words.end()))) give_up("it does not take " FEEDMILL_USERS_ACL);
+    has_users_ = true;
+  }
+  if (!has_users_) give_up("no users in " FEEDMILL_USERS_ACL);
 }
 
 void RedisServer::kill() {

@@ -70,6 +70,8 @@ TEST_F(ConfigTest, HasTheDefaultsOfTheManual) {
   EXPECT_EQ(config.redis.url, "");
   EXPECT_TRUE(config.embedded());
   EXPECT_EQ(config.redis.timeout, 5s);
+  EXPECT_EQ(config.redis.buffer, 32U << 20U);
+  EXPECT_EQ(config.store.durability, Durability::ack);
   EXPECT_EQ(config.store.data_dir, home / ".local/share/feedmill");
   EXPECT_EQ(config.store.connections, 4u);
   EXPECT_EQ(config.retention.entries, 50u);

@@ -77,6 +77,8 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_stream_records",
                                        "feedmill_ready",
                                        "feedmill_draining",
+                                       "feedmill_redis_buffer_bytes",
+                                       "feedmill_redis_trouble",
                                        "feedmill_redis_up",
                                        "feedmill_last_commit_timestamp_seconds",
                                        "process_cpu_seconds_total",

@@ -139,7 +139,8 @@ class Politeness : public testing::Test {
     Parts(const std::string& redis_url, const std::string& name_server)
         : store(context.get_executor(), StoreOptions{.url = redis_url}, 1),
           fetcher(context.get_executor(), fetch_options(name_server)),
-          refresher(fetcher, cpu, store, memory, refresh_options(), [](const StoreResult<Committed>&) {}) {}
+          refresher(fetcher, cpu, store, memory, refresh_options(),
+                    [](const StoreResult<Committed>&, std::chrono::duration<double>) {}) {}
     ~Parts() { cpu.join(); }
 
     static FetchOptions fetch_options(const std::string& name_server) {

@@ -1,0 +1,396 @@
+// A worker whose Redis goes wrong under it (RELIABILITY §6): what was fetched is kept and stored once, claims wait, and
+// it is said once when Redis goes and once when it comes back.
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "storage/scripts.hpp"
+#include "tests/end_to_end/program.hpp"
+#include "tests/support/fault_proxy.hpp"
+
+namespace feedmill::test {
+namespace {
+
+namespace asio = boost::asio;
+using Fault = FaultProxy::Fault;
+
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+class RedisFaults : public testing::Test {
+ protected:
+  RedisFaults() {
+    world.environment["FEEDMILL_REDIS_URL"] = proxy.redis_url_of("feedmill");
+    world.environment["FEEDMILL_REDIS_TIMEOUT"] = "500ms";
+    world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "24h";
+  }
+  /// A feed whose document is held back until let_go() is called.
+  void serve_held() {
+    world.http.serve("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
+    ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}}));
+  }
+  void let_go() {
+    asio::io_context loop;
+    asio::ip::tcp::socket second(loop);
+    second.connect({asio::ip::make_address("127.0.0.1"), world.http.port()});
+    asio::write(second, asio::buffer(std::string("GET /other HTTP/1.1\r\nHost: x\r\n\r\n")));
+    world.http.wait_for_requests(2);
+  }
+  bool logs(const Program& worker, const std::string& what) {
+    return eventually([&] { return worker.err().find(what) != std::string::npos; });
+  }
+  void expect_stored_once(const Program& worker) {
+    EXPECT_TRUE(eventually([&] { return world.redis_text({"GET", "ids:Entry"}) == "1"; })) << worker.err();
+    EXPECT_TRUE(logs(worker, "event=redis_up")) << worker.err();
+    EXPECT_EQ(world.count("post_created"), 1U);
+    EXPECT_EQ(world.http.count("/feed.xml"), 1U) << "what was fetched is not fetched again";
+    EXPECT_EQ(count_of(worker.err(), "event=redis_down"), 1U) << worker.err();
+    EXPECT_EQ(count_of(worker.err(), "event=redis_up"), 1U) << worker.err();
+    EXPECT_NE(worker.err().find("down_s="), std::string::npos);
+    EXPECT_NE(worker.err().find("errors="), std::string::npos);
+  }
+
+  World world;
+  FaultProxy proxy{world.redis.admin_url(), FaultProxy::Speaks::redis};
+};
+
+struct Trouble {
+  const char* name;
+  const char* kind;
+  bool noticed;  // operators are told, however short it was
+  std::function<void(RedisFaults&, RedisServer&, FaultProxy&)> begin, end;
+};
+
+void settings(const RedisServer& server, const std::vector<std::string>& words) {
+  std::vector<std::string> all{"CONFIG", "SET"};
+  all.insert(all.end(), words.begin(), words.end());
+  EXPECT_EQ(redis_command(server, all), "OK");
+}
+
+const Trouble troubles[] = {
+    {"OutOfMemory", "oom", true,
+     [](auto&, auto& server, auto&) {
+       settings(server, {"maxmemory", "1"});
+     },
+     [](auto&, auto& server, auto&) {
+       settings(server, {"maxmemory", "0"});
+     }},
+    {"NoReplicas", "misconf", true,
+     [](auto&, auto& server, auto&) {
+       settings(server, {"min-replicas-to-write", "1"});
+     },
+     [](auto&, auto& server, auto&) {
+       settings(server, {"min-replicas-to-write", "0"});
+     }},
+    {"IsAReplica", "readonly", true,
+     [](auto&, auto& server, auto&) {
+       redis_command(server, {"REPLICAOF", "127.0.0.1", "1"});
+     },
+     [](auto&, auto& server, auto&) {
+       redis_command(server, {"REPLICAOF", "NO", "ONE"});
+     }},
+    {"Refused", "connection", false, [](auto&, auto&, auto& proxy) { proxy.down(); },
+     [](auto&, auto&, auto& proxy) { proxy.up(); }},
+    {"DoesNotAnswer", "timeout", false, [](auto&, auto& server, auto&) { ::kill(server.pid(), SIGSTOP); },
+     [](auto&, auto& server, auto&) { ::kill(server.pid(), SIGCONT); }},
+};
+
+class AWorkerOutlasts : public RedisFaults, public testing::WithParamInterface<Trouble> {};
+
+TEST_P(AWorkerOutlasts, AndStoresOnceWhatItHasFetched) {
+  serve_held();
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  world.http.wait_for_requests(1);
+  GetParam().begin(*this, world.redis, proxy);
+  let_go();
+  EXPECT_TRUE(logs(worker, "event=redis_down")) << worker.err();
+  const std::string trouble = "feedmill_redis_trouble{kind=\"" + std::string(GetParam().kind) + "\"} 1\n";
+  EXPECT_TRUE(eventually([&] { return get(address, "/metrics").find(trouble) != std::string::npos; }))
+      << get(address, "/metrics") << worker.err();
+  EXPECT_TRUE(get(address, "/readyz").starts_with("HTTP/1.1 503"));
+  EXPECT_TRUE(get(address, "/livez").starts_with("HTTP/1.1 200"));
+  GetParam().end(*this, world.redis, proxy);
+  expect_stored_once(worker);
+  EXPECT_NE(get(address, "/metrics").find("feedmill_redis_up 1\n"), std::string::npos);
+  EXPECT_EQ(
+      get(address, "/metrics").find("feedmill_redis_errors_total{kind=\"" + std::string(GetParam().kind) + "\"} 0"),
+      std::string::npos);
+  if (GetParam().noticed) {
+    EXPECT_TRUE(eventually([&] {
+      return world.redis_text({"HVALS", "hash:notification:user_id:_operator"}).find("store_outage") !=
+             std::string::npos;
+    })) << worker.err();
+    EXPECT_NE(world.run({"notices"}).out.find("Redis did not serve"), std::string::npos);
+  }
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AWorkerOutlasts, testing::ValuesIn(troubles),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_F(RedisFaults, ALostReplyToACommitIsADupAndNoDouble) {
+  serve_held();
+  proxy.at(runs_script(scripts::commit), 1, Fault::cut_reply);
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  world.http.wait_for_requests(1);
+  let_go();
+  EXPECT_TRUE(eventually([&] {
+    return get(address, "/metrics").find("feedmill_commits_total{result=\"dup\"} 1\n") != std::string::npos;
+  })) << worker.err();
+  expect_stored_once(worker);
+}
+
+TEST_F(RedisFaults, ALostReplyToAClaimBringsTheSameFeeds) {
+  serve_held();
+  proxy.at(
+      [claims = runs_script(scripts::claim), this](const auto& words) {
+        return claims(words) && world.redis_text({"ZCOUNT", "schedule", "-inf", "+inf"}) == "1";
+      },
+      1, Fault::cut_reply);
+  Program worker({"run"}, world.environment);
+  world.http.wait_for_requests(1);
+  let_go();
+  expect_stored_once(worker);
+  EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + world.http.url("/feed.xml"), "strikes"}), "(nil)");
+}
+
+/// Longer than the leases: the feeds are not taken for those of a dead worker, and all go on at once.
+TEST_F(RedisFaults, AnOutageLongerThanALeaseLeavesNoSuspects) {
+  constexpr std::size_t feeds = 30;
+  world.environment["FEEDMILL_LEASE"] = "1500ms";
+  world.environment["FEEDMILL_FETCH_WALL"] = "1s";
+  world.environment["FEEDMILL_COMMIT_BUDGET"] = "500ms";
+  std::vector<NewFeed> list;
+  for (std::size_t i = 0; i < feeds; ++i) {
+    const std::string path = "/feed/" + std::to_string(i);
+    world.http.serve(path, {.body = rss({{"a", "First"}}), .hold_until = feeds});
+    list.push_back({.feed_url = world.http.url(path)});
+  }
+  ASSERT_TRUE(world.store.add_feeds(list));
+  proxy.at(runs_script(scripts::commit), 0, Fault::cut_request);  // from the first commit on nothing is taken
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  world.http.wait_for_requests(feeds);
+  EXPECT_TRUE(eventually([&] {  // all were given up, their leases being over
+    return get(address, "/metrics").find("feedmill_failures_total{reason=\"store.unavailable\"} 30\n") !=
+           std::string::npos;
+  })) << get(address, "/metrics");
+  proxy.clear();
+  EXPECT_TRUE(eventually([&] {
+    return world.redis_text({"GET", "ids:Entry"}) == std::to_string(feeds);
+  })) << worker.err();
+  EXPECT_NE(get(address, "/metrics").find("feedmill_claims_total{result=\"quarantined\"} 0\n"), std::string::npos)
+      << "none had to wait for another";
+  for (const NewFeed& feed : list)
+    EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + feed.feed_url, "strikes"}), "(nil)");
+}
+
+/// RELIABILITY B2: the further away Redis is, the less is claimed at once.
+TEST_F(RedisFaults, ASlowRedisLosesNoLease) {
+  constexpr std::size_t feeds = 40;
+  world.environment["FEEDMILL_REDIS_TIMEOUT"] = "5s";
+  std::vector<NewFeed> list;
+  for (std::size_t i = 0; i < feeds; ++i) {
+    const std::string path = "/feed/" + std::to_string(i);
+    world.http.serve(path, {.body = rss({{"a", "First"}})});
+    list.push_back({.feed_url = world.http.url(path)});
+  }
+  ASSERT_TRUE(world.store.add_feeds(list));
+  proxy.shape(FaultProxy::Towards::client, {.delay = std::chrono::milliseconds(20)});  // of each of many answers
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  EXPECT_TRUE(eventually([&] {
+    return world.redis_text({"GET", "ids:Entry"}) == std::to_string(feeds);
+  })) << worker.err();
+  for (const char* const lost : {"dup", "stale", "error"}) {
+    EXPECT_NE(get(address, "/metrics").find("feedmill_commits_total{result=\"" + std::string(lost) + "\"} 0\n"),
+              std::string::npos)
+        << lost;
+  }
+}
+
+TEST_F(RedisFaults, TheNetworkMayCutAnything) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}, {"b", "Second"}})});
+  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}}));
+  proxy.shape(FaultProxy::Towards::client, {.piece = 1});
+  Program worker({"run"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"GET", "ids:Entry"}) == "2"; })) << worker.err();
+  EXPECT_EQ(worker.err().find("event=bug"), std::string::npos) << worker.err();
+}
+
+// --- at the start ----------------------------------------------------------------------------------------------------
+
+TEST_F(RedisFaults, AtTheStartTellWhatMustBeChanged) {
+  world.redis_text({"ACL", "SETUSER", "feedmill", "-xadd"});
+  const Finished lacking = world.run({"run"});
+  EXPECT_EQ(lacking.exit, 78);
+  EXPECT_NE(lacking.err.find("+xadd"), std::string::npos) << lacking.err;
+  world.redis_text({"ACL", "SETUSER", "feedmill", "+xadd", "resetpass", ">another"});
+  const Finished unknown = world.run({"run"});
+  EXPECT_EQ(unknown.exit, 78);
+  EXPECT_NE(unknown.err.find("WRONGPASS"), std::string::npos) << unknown.err;
+  world.redis_text({"ACL", "SETUSER", "feedmill", "resetpass", ">feedmill"});
+  settings(world.redis, {"maxmemory-policy", "allkeys-lru"});
+  const Finished evicting = world.run({"run"});
+  EXPECT_EQ(evicting.exit, 78);
+  EXPECT_NE(evicting.err.find("noeviction"), std::string::npos) << evicting.err;
+  settings(world.redis, {"maxmemory-policy", "noeviction"});
+  const Finished durable = world.run({"run", "--once"}, {{"FEEDMILL_DURABILITY", "fsync"}});
+  EXPECT_EQ(durable.exit, 78);
+  EXPECT_NE(durable.err.find("appendonly"), std::string::npos) << durable.err;
+  EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
+}
+
+TEST_F(RedisFaults, APolicyThatBeginsToEvictStopsTheClaims) {
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  ASSERT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); }));
+  settings(world.redis, {"maxmemory-policy", "allkeys-lru"});
+  EXPECT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 503"); })) << worker.err();
+  EXPECT_NE(get(address, "/metrics").find("feedmill_redis_trouble{kind=\"unsupported\"} 1\n"), std::string::npos);
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}}));
+  EXPECT_TRUE(eventually([&] {
+    return world.redis_text({"HVALS", "hash:notification:user_id:_operator"}).find("store_unfit") != std::string::npos;
+  })) << worker.err();
+  EXPECT_EQ(world.http.count("/feed.xml"), 0U);
+  settings(world.redis, {"maxmemory-policy", "noeviction"});
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"GET", "ids:Entry"}) == "1"; })) << worker.err();
+  EXPECT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); }));
+}
+
+// --- rights and secrets ----------------------------------------------------------------------------------------------
+
+TEST_F(RedisFaults, AWholeRunNeedsNoRightThatIsNotPublished) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  const std::string url = world.http.url("/feed.xml");
+  EXPECT_EQ(world.run({"add", url}).exit, 0);
+  EXPECT_EQ(world.run({"notify", "rules", "anna", "--words", "first"}).exit, 0);
+  EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"list"},
+                                                                                    {"show", url},
+                                                                                    {"entries", url},
+                                                                                    {"stats"},
+                                                                                    {"plan"},
+                                                                                    {"explain", url},
+                                                                                    {"doctor"},
+                                                                                    {"export"},
+                                                                                    {"channel", "list"},
+                                                                                    {"notices"},
+                                                                                    {"pause", url},
+                                                                                    {"resume", url},
+                                                                                    {"remove", url}}) {
+    EXPECT_EQ(world.run(verb).err.find("NOPERM"), std::string::npos) << verb[0];
+  }
+  EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
+}
+
+/// SECURITY K1–K3: every value of every key, the log at its most talkative, metrics and error texts.
+TEST_F(RedisFaults, SecretsShowNowhere) {
+  const std::string canary = "canary7Zq";
+  const auto text_of_all_keys = [&] {
+    std::string all;
+    std::istringstream keys(world.redis_text({"KEYS", "*"}));
+    for (std::string key; keys >> key;) {
+      all += key + "\n";
+      for (const std::vector<std::string>& read : std::vector<std::vector<std::string>>{{"GET", key},
+                                                                                        {"HGETALL", key},
+                                                                                        {"SMEMBERS", key},
+                                                                                        {"ZRANGE", key, "0", "-1"},
+                                                                                        {"LRANGE", key, "0", "-1"},
+                                                                                        {"XRANGE", key, "-", "+"}}) {
+        all += world.redis_text(read) + "\n";
+      }
+    }
+    return all;
+  };
+  world.redis_text({"ACL", "SETUSER", "feedmill", "resetpass", ">" + canary + "redis"});
+  const auto file = world.redis.directory() / "password";
+  std::ofstream(file) << canary << "redis\n";
+  world.environment["FEEDMILL_REDIS_URL"] = "redis://feedmill@" + proxy.address();
+  world.environment["FEEDMILL_REDIS_PASSWORD_FILE"] = file.string();
+  world.environment["FEEDMILL_LOG_LEVEL"] = "debug";
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+
+  const std::string port = std::to_string(world.http.port());
+  const Finished refused = world.run({"add", "http://me:" + canary + "url@127.0.0.1:" + port + "/feed.xml"});
+  EXPECT_NE(refused.exit, 0);
+  EXPECT_EQ((refused.out + refused.err).find(canary), std::string::npos) << refused.err;
+  EXPECT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
+
+  Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"GET", "ids:Entry"}) == "1"; })) << worker.err();
+  proxy.cut();
+  proxy.down();
+  EXPECT_TRUE(logs(worker, "event=redis_down"));
+  proxy.up();
+  EXPECT_TRUE(logs(worker, "event=redis_up"));
+  world.redis_text({"ACL", "SETUSER", "feedmill", "resetpass", ">changed"});
+  proxy.cut();
+  EXPECT_TRUE(logs(worker, "WRONGPASS"));
+  EXPECT_EQ(worker.err().find(canary), std::string::npos);
+  EXPECT_EQ(get(address, "/metrics").find(canary), std::string::npos);
+  EXPECT_EQ(get(address, "/readyz").find(canary), std::string::npos);
+  EXPECT_EQ(text_of_all_keys().find(canary), std::string::npos);
+  const Finished wrong = world.run({"list"});
+  EXPECT_EQ(wrong.exit, 78);
+  EXPECT_EQ((wrong.out + wrong.err).find(canary), std::string::npos) << wrong.err;
+
+  // A value in a query is part of what a feed is called; only what is said about the feed must not tell it.
+  world.redis_text({"ACL", "SETUSER", "feedmill", "resetpass", ">" + canary + "redis"});
+  world.http.serve("/token.xml", {.status = 500, .body = "no"});
+  const std::string with_token = world.http.url("/token.xml?token=" + canary + "query");
+  world.redis_text({"SADD", "feeds", with_token});
+  world.redis_text({"ZADD", "schedule", "1", with_token});
+  const Finished once = world.run({"run", "--once"});
+  EXPECT_EQ(world.http.count("/token.xml"), 1U) << once.err;
+  EXPECT_NE(once.err.find("/token.xml?token=<redacted>"), std::string::npos) << once.err;
+  EXPECT_EQ(once.err.find(canary), std::string::npos) << once.err;
+}
+
+// --- one pass over many ----------------------------------------------------------------------------------------------
+
+/// More feeds than one claim looks at, put off by their one host, and due again before the pass is over.
+TEST(OnePass, OverTwelveThousandFeedsOfOneHostTakesEachOnce) {
+  constexpr std::size_t feeds = 12'000;
+  World world;
+  world.environment["FEEDMILL_HOST_CONCURRENCY"] = "32";
+  world.environment["FEEDMILL_LANES"] = "64";
+  world.environment["FEEDMILL_CONTACT"] = "https://example.org/bot";
+  world.http.forget_requests();
+  world.http.serve_rest([](const ServedRequest&) { return Response{.body = rss({{"a", "First"}})}; });
+  std::vector<NewFeed> list;
+  for (std::size_t i = 0; i < feeds; ++i) list.push_back({.feed_url = world.http.url("/" + std::to_string(i))});
+  ASSERT_TRUE(world.store.add_feeds(list));
+  Program worker({"run", "--once", "--no-deliver"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return worker.ended(); }) || eventually([&] { return worker.ended(); }) ||
+              eventually([&] { return worker.ended(); }))
+      << world.redis_text({"GET", "ids:Entry"});
+  EXPECT_EQ(worker.wait().exit, 0);
+  EXPECT_EQ(world.redis_text({"GET", "ids:Entry"}), std::to_string(feeds));
+  std::size_t polled_once = 0;
+  for (std::size_t from = 0; from < feeds; from += 500) {
+    std::vector<std::string> urls;
+    for (std::size_t i = from; i < from + 500; ++i) urls.push_back(list[i].feed_url);
+    const auto records = world.store.feed_records(urls);
+    ASSERT_TRUE(records);
+    for (const auto& record : *records) polled_once += record && record->state.polls == 1 ? 1 : 0;
+  }
+  EXPECT_EQ(polled_once, feeds);
+}
+
+}  // namespace
+}  // namespace feedmill::test

@@ -1,0 +1,117 @@
+// Any bytes as a server's answers → values or errors, whatever was asked (SECURITY B3).
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <vector>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "storage/store.hpp"
+#include "tests/fuzz/invariants.hpp"
+
+namespace {
+
+using namespace feedmill;
+
+/// A server that answers the loading of the scripts as it should, and then says what it was told to.
+class Liar {
+ public:
+  Liar() {
+    signal(SIGPIPE, SIG_IGN);
+    char pattern[] = "/tmp/feedmill-resp-XXXXXX";
+    fuzz::require(mkdtemp(pattern) != nullptr);
+    path_ = std::string(pattern) + "/s";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    listener_ = socket(AF_UNIX, SOCK_STREAM, 0);
+    fuzz::require(bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    fuzz::require(listen(listener_, 8) == 0);
+    std::thread([this] { serve(); }).detach();  // for the life of the process
+  }
+
+  std::string answer;  // set while nobody is connected
+  std::string url() const { return "unix://" + path_; }
+
+ private:
+  void serve() {
+    for (;;) {
+      const int client = accept(listener_, nullptr, nullptr);
+      if (client < 0) continue;
+      std::string words;
+      for (std::size_t i = 0; i < scripts; ++i) words += "+0123456789012345678901234567890123456789\r\n";
+      words += answer;
+      [[maybe_unused]] const auto sent = send(client, words.data(), words.size(), MSG_NOSIGNAL);
+      shutdown(client, SHUT_WR);
+      char block[65536];
+      while (read(client, block, sizeof block) > 0) {
+      }
+      close(client);
+    }
+  }
+
+  static constexpr std::size_t scripts = 29;
+  std::string path_;
+  int listener_ = -1;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static Liar liar;
+  if (size == 0) return 0;
+  liar.answer = std::string(fuzz::view(data + 1, size - 1));
+  Store store(StoreOptions{.url = liar.url()});
+  const std::vector<std::string> urls{"https://example.org/feed.xml"};
+  const std::vector<EntryRecord> posts{{"a", "digest", 1, {{"title", "t"}}}, {"b", "digest", {}, {}}};
+  const Store::LookUp wanted{urls[0], posts};
+  Store::ClaimRequest request;
+  request.worker = "worker";
+  request.request = 1;
+  Commit commit;
+  commit.feed_url = urls[0];
+  commit.claim = "worker:1-1";
+  const Commit* const one = &commit;
+  switch (data[0] % 12) {
+    case 0:
+      store.claim(request);
+      break;
+    case 1:
+      store.look_up(std::span(&wanted, 1));
+      break;
+    case 2:
+      store.commit(std::span(&one, 1));
+      break;
+    case 3:
+      store.feed_records(urls);
+      break;
+    case 4:
+      store.figures();
+      break;
+    case 5:
+      store.stream_figures(true);
+      break;
+    case 6:
+      store.read_signals("0", 10, Milliseconds(0));
+      break;
+    case 7:
+      store.wake(urls, Milliseconds(0), false);
+      break;
+    case 8:
+      store.all_by_order(urls[0], 10, EntryCursor{5, "Entry:1"});
+      break;
+    case 9:
+      store.host("example.org");
+      break;
+    case 10:
+      store.unspread();
+      break;
+    default:
+      store.open();
+      break;
+  }
+  return 0;
+}

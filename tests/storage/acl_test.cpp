@@ -1,0 +1,212 @@
+// The published users: what each may do, and that the product needs no more (SECURITY §10).
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "storage/channels.hpp"
+#include "storage/redis.hpp"
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace fs = std::filesystem;
+using test::feed_url;
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string lower(std::string_view text) {
+  std::string low;
+  for (const char c : text) low += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return low;
+}
+
+/// The commands that a line of users.acl grants.
+std::set<std::string> granted(const std::string& user) {
+  std::istringstream lines(content_of(fs::path(FEEDMILL_SOURCE) / "deploy/redis/users.acl"));
+  std::set<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("user " + user + " ")) continue;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      if (word.starts_with('+')) names.insert(word.substr(1));
+    }
+  }
+  return names;
+}
+
+/// Upper-case words that stand in quotes after `before` in the text.
+void find_words(const std::string& text, std::string_view before, char quote, std::set<std::string>& words) {
+  for (auto at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
+    const auto from = at + before.size();
+    const auto to = text.find(quote, from);
+    const std::string word = text.substr(from, to - from);
+    if (word.size() > 1 && std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; })) {
+      words.insert(lower(word));
+    }
+  }
+}
+
+/// Commands that storage/ names, in scripts and outside of them.
+std::set<std::string> used() {
+  std::set<std::string> words;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(FEEDMILL_SOURCE) / "storage")) {
+    const std::string text = content_of(entry.path());
+    const auto extension = entry.path().extension();
+    if (extension == ".lua") {
+      for (const char* const before : {"redis.call('", "redis.pcall('"}) find_words(text, before, '\'', words);
+    } else if (extension == ".cpp" && entry.path().filename() != "reply_shape.cpp") {
+      find_words(text, "command({\"", '"', words);
+      find_words(text, "append({\"", '"', words);
+      find_words(text, "Words words{\"", '"', words);
+      find_words(text, " {\"", '"', words);
+      find_words(text, "{{\"", '"', words);
+    }
+  }
+  return words;
+}
+
+class Users : public test::StoreTest {
+ protected:
+  /// What open() says when the worker's user lacks this one right.
+  StoreResult<std::string> without(const std::string& command) {
+    EXPECT_EQ(redis({"ACL", "SETUSER", "feedmill", "-" + command}), "OK") << command;
+    auto opened = Store(StoreOptions{.url = server.url()}).open();
+    EXPECT_EQ(redis({"ACL", "SETUSER", "feedmill", "+" + command}), "OK") << command;
+    return opened;
+  }
+  std::string as(const std::string& user, const std::vector<std::string>& words) {
+    Redis connection(*parse_redis_url(server.url_of(user)), Milliseconds(5000));
+    const auto reply = connection.command(Words(words.begin(), words.end()));
+    return reply ? "ok" : reply.error().detail.substr(0, 6);
+  }
+};
+
+TEST_F(Users, ACommandThatIsMissingIsNamedAtTheStart) {
+  std::set<std::string> named;
+  for (const std::string& command : granted("feedmill")) {
+    const auto opened = without(command);
+    if (opened) continue;
+    EXPECT_EQ(opened.error().code, StoreError::Code::auth) << command << ": " << opened.error().detail;
+    EXPECT_NE(opened.error().detail.find(command), std::string::npos) << command << ": " << opened.error().detail;
+    named.insert(command);
+  }
+  // All that storage/ uses is among them; AUTH is nobody's to refuse, SELECT, WAIT and WAITAOF are asked for if need
+  // be.
+  std::set<std::string> needed = used();
+  EXPECT_GT(needed.size(), 45U);
+  for (const char* const other : {"auth", "select", "wait", "waitaof", "config"}) needed.erase(other);
+  for (const char* const option : {"block", "streams"}) needed.erase(option);
+  for (const std::string& command : needed) {
+    const auto same = [&](const std::string& name) { return name == command || name.starts_with(command + "|"); };
+    EXPECT_TRUE(std::any_of(named.begin(), named.end(), same))
+        << command << " is used, and nobody looks whether it may be";
+  }
+}
+
+TEST_F(Users, KeysAndChannelsThatAreMissingAreNoticedAtTheStart) {
+  redis({"ACL", "SETUSER", "feedmill", "resetkeys", "~other:*"});
+  EXPECT_EQ(Store(StoreOptions{.url = server.url()}).open().error().code, StoreError::Code::auth);
+  redis({"ACL", "SETUSER", "feedmill", "allkeys", "resetchannels"});
+  const auto mute = Store(StoreOptions{.url = server.url()}).open();
+  ASSERT_FALSE(mute);
+  EXPECT_NE(mute.error().detail.find("publish"), std::string::npos) << mute.error().detail;
+}
+
+TEST_F(Users, TheWorkerNeedsNothingElse) {
+  add();
+  refresh({post("a", 1), post("b", 2)});
+  refresh({post("a", 1, "changed")});
+  ASSERT_TRUE(Channels(store).add(std::vector<std::string>{"news"}));
+  ASSERT_TRUE(Channels(store).follow(std::vector<Membership>{{"news", feed_url}}));
+  ASSERT_TRUE(store.figures());
+  ASSERT_TRUE(store.stream_figures(true));
+  ASSERT_TRUE(store.remove_feed(feed_url));
+  EXPECT_EQ(redis({"ACL", "LOG"}), "") << "nothing was refused";
+}
+
+TEST_F(Users, ReadersReadWhatIsForThemAndNothingElse) {
+  add();
+  refresh({post("a", 1)});
+  const std::string reader = "feedmill_reader";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"HGETALL", "Entry:1"},
+           {"HGETALL", "Feed:" + feed_url},
+           {"ZREVRANGE", feed_url + ":sort", "0", "19"},
+           {"HGET", feed_url + ":guidmap", "a"},
+           {"SMEMBERS", "feeds"},
+           {"XRANGE", "stream:signals", "-", "+"},
+           {"XREAD", "COUNT", "1", "STREAMS", "stream:signals", "0"},
+           {"SUBSCRIBE", "post_created"},
+           {"PSUBSCRIBE", "feed_*"},
+           {"SMEMBERS", "channels"},
+           {"ZRANGE", "zchannel:news:posts", "0", "-1"},
+           {"LRANGE", "list:notification:user_id:anna", "0", "-1"},
+           {"HGETALL", "meta:store"},
+       }) {
+    EXPECT_EQ(as(reader, words), "ok") << words[0] << " " << words[1];
+  }
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"HGETALL", "state:feed:" + feed_url},
+           {"HGETALL", "state:host:example.org"},
+           {"HGETALL", "conf:hosts"},
+           {"HGETALL", "websub:callback:0"},
+           {"GET", "ids:Entry"},
+           {"ZRANGE", "schedule", "0", "-1"},
+           {"HSET", "Entry:1", "title", "x"},
+           {"DEL", "Entry:1"},
+           {"PUBLISH", "post_created", "x"},
+           {"SUBSCRIBE", "other"},
+           {"KEYS", "*"},
+           {"SCAN", "0"},
+           {"DUMP", "Entry:1"},
+           {"EVAL", "return 1", "0"},
+           {"CONFIG", "GET", "*"},
+           {"FLUSHALL"},
+       }) {
+    EXPECT_EQ(as(reader, words), "NOPERM") << words[0];
+  }
+}
+
+TEST_F(Users, TheAdministratorMayLookAtEverythingAndChangeNoSetting) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"SCAN", "0"},
+                                                                                     {"DBSIZE"},
+                                                                                     {"MEMORY", "USAGE", "k"},
+                                                                                     {"CONFIG", "GET", "appendfsync"},
+                                                                                     {"HSET", "k", "f", "v"}}) {
+    EXPECT_EQ(as("feedmill_admin", words), "ok") << words[0];
+  }
+  EXPECT_EQ(as("feedmill_admin", {"CONFIG", "SET", "appendfsync", "no"}), "NOPERM");
+  EXPECT_EQ(as("feedmill_admin", {"FLUSHALL"}), "NOPERM");
+  std::set<std::string> worker = granted("feedmill"), admin = granted("feedmill_admin");
+  EXPECT_TRUE(std::includes(admin.begin(), admin.end(), worker.begin(), worker.end()));
+}
+
+/// SECURITY A2.
+TEST(Commands, ThatAreNeverUsedStandNowhere) {
+  std::set<std::string> words = used();
+  for (const char* const never :
+       {"keys", "flushall", "flushdb", "debug", "monitor", "eval", "sort", "scan", "randomkey"}) {
+    EXPECT_FALSE(words.contains(never)) << never;
+  }
+  for (const char* const directory : {"storage", "worker"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(FEEDMILL_SOURCE) / directory)) {
+      if (!entry.is_regular_file()) continue;
+      const std::string text = content_of(entry.path());
+      for (const char* const never : {"\"KEYS\"", "'KEYS'", "FLUSHALL", "FLUSHDB", "\"DEBUG\"", "\"MONITOR\"",
+                                      "\"EVAL\"", "'SORT'", "\"SORT\"", "\"FLUSH\"", "\"CONFIG\", \"SET\""}) {
+        EXPECT_EQ(text.find(never), std::string::npos) << entry.path() << ": " << never;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace feedmill

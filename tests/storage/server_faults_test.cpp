@@ -1,0 +1,372 @@
+// What servers answer that cannot serve just now, each brought about for real (RELIABILITY §6), and what the store
+// makes of answers that were lost or cannot be.
+#include <functional>
+#include <thread>
+
+#include "storage/redis.hpp"
+#include "storage/scripts.hpp"
+#include "tests/storage/store_fixture.hpp"
+#include "tests/support/fault_proxy.hpp"
+
+namespace feedmill {
+namespace {
+
+using Code = StoreError::Code;
+using Fault = test::FaultProxy::Fault;
+using test::FaultProxy;
+using test::feed_url;
+using test::redis_command;
+using test::RedisServer;
+using test::worker_a;
+using test::worker_b;
+
+void change_settings(const RedisServer& server, const std::vector<std::string>& words) {
+  std::vector<std::string> all{"CONFIG", "SET"};
+  all.insert(all.end(), words.begin(), words.end());
+  ASSERT_EQ(redis_command(server, all), "OK");
+}
+
+struct FaultCase {
+  const char* name;
+  Code code;
+  std::function<void(const RedisServer&)> begin, end;
+};
+
+const FaultCase cases[] = {
+    {"OutOfMemory", Code::out_of_memory,
+     [](const RedisServer& server) {
+       change_settings(server, {"maxmemory", "1"});
+     },
+     [](const RedisServer& server) {
+       change_settings(server, {"maxmemory", "0"});
+     }},
+    {"CannotSave", Code::misconfigured,
+     [](const RedisServer& server) {  // its directory is gone: no snapshot can be written
+       const auto gone = server.directory() / "gone";
+       std::filesystem::create_directory(gone);
+       change_settings(server, {"save", "3600 1"});
+       change_settings(server, {"dir", gone.string()});
+       std::filesystem::remove(gone);
+       redis_command(server, {"BGSAVE"});
+       while (redis_command(server, {"INFO", "persistence"}).find("rdb_last_bgsave_status:err") == std::string::npos) {
+         std::this_thread::yield();
+       }
+     },
+     [](const RedisServer& server) {
+       change_settings(server, {"save", ""});
+       change_settings(server, {"dir", server.directory().string()});
+     }},
+    {"NoReplicas", Code::misconfigured,
+     [](const RedisServer& server) {
+       change_settings(server, {"min-replicas-to-write", "1"});
+     },
+     [](const RedisServer& server) {
+       change_settings(server, {"min-replicas-to-write", "0"});
+     }},
+    {"IsAReplica", Code::read_only,
+     [](const RedisServer& server) {
+       redis_command(server, {"REPLICAOF", "127.0.0.1", "1"});
+     },
+     [](const RedisServer& server) {
+       redis_command(server, {"REPLICAOF", "NO", "ONE"});
+     }},
+    {"MayNotWrite", Code::auth,
+     [](const RedisServer& server) {
+       redis_command(server, {"ACL", "SETUSER", "feedmill", "-hset"});
+     },
+     [](const RedisServer& server) {
+       redis_command(server, {"ACL", "SETUSER", "feedmill", "+hset"});
+     }},
+    {"UserIsGone", Code::auth,
+     [](const RedisServer& server) {
+       redis_command(server, {"ACL", "SETUSER", "feedmill", "off"});
+     },
+     [](const RedisServer& server) {
+       redis_command(server, {"ACL", "SETUSER", "feedmill", "on"});
+     }},
+};
+
+class ServerFaults : public test::StoreTest, public testing::WithParamInterface<FaultCase> {
+ protected:
+  StoreResult<Committed> try_to_send(const Commit& commit) {
+    const Commit* const one = &commit;
+    return store.commit(std::span(&one, 1)).front();
+  }
+};
+
+TEST_P(ServerFaults, LoseNothingDoubleNothingAndAreToldApart) {
+  add();
+  const Commit commit = plan(claim_one(), {post("a", 1)});
+  GetParam().begin(server);
+  store.disconnect();  // some show only to those who come
+  const auto refused = try_to_send(commit);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, GetParam().code) << refused.error().detail;
+  GetParam().end(server);
+  EXPECT_EQ(send(commit).created, 1U);
+  EXPECT_EQ(send(commit).result, Committed::Result::dup);
+  EXPECT_EQ(redis({"GET", "ids:Entry"}), "1");
+  EXPECT_EQ(signals("post_created").size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ServerFaults, testing::ValuesIn(cases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+class Interrupted : public ServerFaults {};
+
+TEST_F(Interrupted, ByAnEndlessScriptOfSomebodyElse) {
+  add();
+  const Commit commit = plan(claim_one(), {post("a", 1)});
+  redis({"CONFIG", "SET", "busy-reply-threshold", "1"});
+  std::thread endless([&] { redis({"EVAL", "while true do end", "0"}); });
+  StoreResult<Committed> refused = Committed();
+  do {
+    refused = try_to_send(commit);  // goes through while the script has not begun
+    if (refused) break;
+  } while (refused.error().code != Code::loading);
+  const std::string killed = redis({"SCRIPT", "KILL"});
+  endless.join();
+  EXPECT_EQ(killed, "OK") << "the store leaves other people's scripts alone";
+  EXPECT_EQ(send(commit).result, refused ? Committed::Result::dup : Committed::Result::ok);
+  EXPECT_EQ(redis({"GET", "ids:Entry"}), "1");
+}
+
+TEST_F(Interrupted, ByScriptsBeingForgottenBetweenParts) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 0; i < 250; ++i) posts.push_back(post("g" + std::to_string(i), 1000 + i));
+  const Commit commit = plan(claim_one(), posts, {.entries = 500});
+  redis({"SCRIPT", "FLUSH"});
+  EXPECT_EQ(send(commit).created, 250U);
+  redis({"SCRIPT", "FLUSH"});
+  EXPECT_EQ(send(commit).result, Committed::Result::dup);
+  EXPECT_EQ(redis({"GET", "ids:Entry"}), "250");
+}
+
+TEST(ALoadingServer, IsWaitedFor) {
+  RedisServer server({"--appendonly", "yes"});
+  Store store(StoreOptions{.url = server.admin_url()});
+  ASSERT_TRUE(store.open());
+  redis_command(server, {"EVAL", "for i = 1, 4000 do redis.call('SET', 'k' .. i, string.rep('x', 100)) end", "0"});
+  server.kill();
+  server.start_loading({"--key-load-delay", "200", "--loading-process-events-interval-bytes", "1024"});
+  bool was_loading = false;
+  StoreResult<Milliseconds> now = store.now();
+  for (; !now; now = store.now()) was_loading = was_loading || now.error().code == Code::loading;
+  EXPECT_TRUE(was_loading);
+  EXPECT_EQ(redis_command(server, {"EXISTS", "k4000"}), "1");
+}
+
+/// The primary is gone, its replica takes over, and the name leads there.
+TEST(AFailover, IsFollowedByName) {
+  RedisServer first, second;
+  FaultProxy replication(first.admin_url());
+  FaultProxy name(first.admin_url(), FaultProxy::Speaks::redis);
+  Store store(StoreOptions{.url = name.redis_url_of("feedmill")});
+  ASSERT_TRUE(store.open());
+  ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{feed_url, {}, "", ""}}));
+  redis_command(second, {"REPLICAOF", "127.0.0.1", std::to_string(replication.port())});
+  while (redis_command(second, {"SCARD", "feeds"}) != "1") std::this_thread::yield();
+
+  redis_command(second, {"REPLICAOF", "NO", "ONE"});
+  redis_command(first, {"REPLICAOF", "127.0.0.1", "1"});
+  name.lead_to(second.admin_url());
+  const auto refused = store.add_feeds(std::vector{NewFeed{"https://two.org/", {}, "", ""}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::read_only) << refused.error().detail;
+  ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{"https://two.org/", {}, "", ""}}));
+  EXPECT_EQ(redis_command(second, {"SCARD", "feeds"}), "2");
+  EXPECT_EQ(redis_command(first, {"SCARD", "feeds"}), "1");
+}
+
+class LostReplies : public test::StoreTest {
+ protected:
+  LostReplies() : proxy(server.admin_url(), FaultProxy::Speaks::redis), direct(std::move(store)) {
+    store = Store(StoreOptions{.url = proxy.redis_url_of("feedmill"), .timeout = Milliseconds(2000)});
+    EXPECT_TRUE(store.open());
+  }
+  Store::ClaimRequest request(std::uint64_t number) {
+    Store::ClaimRequest request;
+    request.worker = worker_a;
+    request.request = number;
+    request.max = 1;
+    request.host = {1, Milliseconds(0)};
+    return request;
+  }
+
+  FaultProxy proxy;
+  Store direct;
+};
+
+TEST_F(LostReplies, OfACommitThatWentThroughIsADup) {
+  add();
+  const Commit commit = plan(claim_one(), {post("a", 1)});
+  proxy.at(test::runs_script(scripts::commit), 1, Fault::cut_reply);
+  const Commit* const one = &commit;
+  EXPECT_FALSE(store.commit(std::span(&one, 1)).front());
+  EXPECT_EQ(send(commit).result, Committed::Result::dup);
+  EXPECT_EQ(redis({"GET", "ids:Entry"}), "1");
+  EXPECT_EQ(signals("post_created").size(), 1U);
+}
+
+TEST_F(LostReplies, OfAnyPartOfACommitLoseAndDoubleNothing) {
+  for (const std::size_t part : {1, 2, 3}) {
+    const std::string url = "https://example.org/" + std::to_string(part);
+    add(url);
+    std::vector<EntryRecord> posts;
+    for (int i = 0; i < 250; ++i) posts.push_back(post("g" + std::to_string(i), 1000 + i));
+    const ClaimBatch batch = claim();
+    ASSERT_EQ(batch.claims.size(), 1U);
+    const Commit commit = plan(batch.claims[0], posts, {.entries = 500});
+    proxy.at(test::runs_script(scripts::commit), part, Fault::cut_reply);
+    const Commit* const one = &commit;
+    EXPECT_FALSE(store.commit(std::span(&one, 1)).front());
+    send(commit);
+    EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "250");
+    EXPECT_EQ(redis({"HLEN", url + ":guidmap"}), "250");
+    EXPECT_EQ(signals("post_created").size(), 250 * part);
+    EXPECT_EQ(redis({"HGET", "state:feed:" + url, "claim"}), "(nil)");
+  }
+}
+
+TEST_F(LostReplies, OfAClaimBringTheSameBatchAgainAndNoStrike) {
+  add("http://a.org/1");
+  add("http://a.org/2");
+  auto wanted = request(1);
+  wanted.due_by = *store.now() + Milliseconds(1000);
+  wanted.max = 10;
+  proxy.at(test::runs_script(scripts::claim), 1, Fault::cut_reply);
+  EXPECT_FALSE(store.claim(wanted));
+  const auto again = store.claim(wanted);
+  ASSERT_TRUE(again);
+  ASSERT_EQ(again->claims.size(), 1U);
+  EXPECT_EQ(again->claims[0].state.strikes, 1U) << "the attempt under way alone";
+  ASSERT_EQ(again->deferred.size(), 1U) << "whoever makes one pass must hear of it";
+  EXPECT_EQ(again->deferred[0].feed_url, "http://a.org/2");
+}
+
+TEST_F(LostReplies, OfAnAttemptOfThisVeryWorkerAreNoDeathOfIt) {
+  add("http://a.org/1");
+  auto wanted = request(1);
+  wanted.lease = Milliseconds(1);
+  EXPECT_EQ(store.claim(wanted)->claims.size(), 1U);
+  wanted.request = 2;
+  StoreResult<ClaimBatch> again = ClaimBatch();
+  while (again->claims.empty()) again = store.claim(wanted);  // until the lease has ended
+  EXPECT_FALSE(again->claims[0].alone) << "it lives";
+  EXPECT_EQ(again->claims[0].state.strikes, 1U);
+  wanted.worker = worker_b;
+  wanted.request = 1;
+  again = ClaimBatch();
+  while (again->claims.empty()) again = store.claim(wanted);
+  EXPECT_TRUE(again->claims[0].alone) << "of another one nobody knows";
+}
+
+TEST_F(LostReplies, MisshapenOnesAreBugsAndNoCrash) {
+  add();
+  const Commit commit = plan(claim_one(), {post("a", 1)});
+  const Commit* const one = &commit;
+  const std::vector<EntryRecord> posts{post("a", 1)};
+  const Store::LookUp wanted{feed_url, posts};
+  const std::string evil[] = {":7\r\n",
+                              "$-1\r\n",
+                              "+x\r\n",
+                              "*0\r\n",
+                              "*1\r\n*0\r\n",
+                              "*-1\r\n",
+                              "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n"};
+  std::size_t bugs = 0;
+  const auto look_at = [&](const auto& result) {
+    if (!result && result.error().code == Code::bug) ++bugs;
+  };
+  for (const std::string& reply : evil) {
+    proxy.clear();
+    proxy.at([](const auto& words) { return words[0] != "SCRIPT" && words[0] != "AUTH"; }, 0, Fault::replace_reply,
+             reply);
+    look_at(store.claim(request(9)));
+    look_at(store.commit(std::span(&one, 1)).front());
+    look_at(store.look_up(std::span(&wanted, 1)).front());
+    look_at(store.unspread());
+    look_at(store.wake(std::vector{feed_url}, Milliseconds(0), false));
+    look_at(store.now());
+    look_at(store.feeds());
+    look_at(store.feed_records(std::vector{feed_url}));
+    look_at(store.figures());
+    look_at(store.stream_figures(true));
+    look_at(store.get("Entry:1"));
+    look_at(store.all_by_order(feed_url));
+    look_at(store.read_signals("0", 10, Milliseconds(0)));
+    look_at(store.server_facts());
+    look_at(store.open());
+  }
+  EXPECT_GT(bugs, 60U) << "each of most of them";
+  proxy.clear();
+  EXPECT_EQ(send(commit).created, 1U) << "nothing had been written";
+}
+
+class EntryNumbers : public test::StoreTest {};
+
+TEST_F(EntryNumbers, AreNotGivenOutTwiceByAWorkerThatHasSeenThem) {
+  add();
+  add("https://two.org/");
+  Commit first = plan(claim_one(), {post("a", 1)});
+  EXPECT_EQ(send(first).highest_entry, 1U);
+  redis({"SET", "ids:Entry", "0"});  // as after a failover that lost a suffix
+  ClaimBatch batch = claim();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  Commit second = plan(batch.claims[0], {post("b", 1)});
+  second.highest_entry = 17;
+  EXPECT_EQ(send(second).highest_entry, 18U);
+  EXPECT_EQ(redis({"GET", "ids:Entry"}), "18");
+}
+
+class Wishes : public test::StoreTest {
+ protected:
+  std::int64_t due() { return std::stoll(redis({"ZSCORE", "schedule", feed_url})); }
+};
+
+TEST_F(Wishes, DuringARefreshAreGrantedAfterItWithTheFloor) {
+  add();
+  const Claim claimed = claim_one();
+  EXPECT_EQ(store.wake(std::vector{feed_url}, Milliseconds(60'000), false)->at(0).result, Wake::Result::noted);
+  const std::int64_t before = store.now()->count();
+  Commit commit = plan(claimed, {});
+  commit.next_due = claimed.now + std::chrono::hours(5);
+  send(commit);
+  EXPECT_GE(due(), before + 60'000);
+  EXPECT_LE(due(), store.now()->count() + 60'000);
+  EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "wake"}), "(nil)");
+}
+
+TEST_F(Wishes, TheStrongestOneCounts) {
+  add();
+  const Claim claimed = claim_one();
+  store.wake(std::vector{feed_url}, Milliseconds(60'000), true);
+  store.wake(std::vector{feed_url}, Milliseconds(60'000), false);
+  Commit commit = plan(claimed, {});
+  commit.next_due = claimed.now + std::chrono::hours(5);
+  send(commit);
+  EXPECT_LE(due(), store.now()->count());
+}
+
+TEST_F(Wishes, DoNotOverruleARetryAfter) {
+  add();
+  const Claim claimed = claim_one();
+  store.wake(std::vector{feed_url}, Milliseconds(0), true);
+  Commit commit = plan(claimed, {});
+  commit.state.not_before = commit.next_due = claimed.now + std::chrono::hours(5);
+  send(commit);
+  EXPECT_EQ(due(), commit.next_due.count());
+}
+
+TEST_F(Wishes, OutliveAReleaseAndNoMore) {
+  add();
+  const Claim claimed = claim_one();
+  store.wake(std::vector{feed_url}, Milliseconds(0), false);
+  ASSERT_EQ(*store.release(std::vector{claimed}, claimed.now + std::chrono::hours(5)), 1U);
+  EXPECT_LE(due(), store.now()->count());
+  EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "wake"}), "(nil)");
+}
+
+}  // namespace
+}  // namespace feedmill

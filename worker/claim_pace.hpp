@@ -1,0 +1,47 @@
+// How many feeds one claim call may take (RELIABILITY B2). Pure: the time is an argument.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace feedmill {
+
+/// Halved when commits are slow, at most once a second; one more for each second without.
+class ClaimPace {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// `most`: where it starts and what it never exceeds, at least 1.
+  explicit ClaimPace(std::size_t most) : most_(most), allowed_(most) {}
+
+  /// A commit took longer than it should, or too much waits to be answered.
+  void slow(Time now) {
+    allowed(now);
+    if (halved_once_ && now - halved_ < std::chrono::seconds(1)) return;
+    halved_once_ = true;
+    halved_ = grown_ = now;
+    allowed_ = allowed_ > 1 ? allowed_ / 2 : 1;
+  }
+
+  /// How many one call may take now.
+  std::size_t allowed(Time now) {
+    if (allowed_ >= most_) {
+      grown_ = now;
+      return most_;
+    }
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - grown_);
+    if (seconds.count() > 0) {
+      const auto more = static_cast<std::size_t>(seconds.count());
+      allowed_ = more < most_ - allowed_ ? allowed_ + more : most_;
+      grown_ += seconds;
+    }
+    return allowed_;
+  }
+
+ private:
+  std::size_t most_, allowed_;
+  Time grown_{}, halved_{};
+  bool halved_once_ = false;
+};
+
+}  // namespace feedmill
