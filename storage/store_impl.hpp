@@ -38,6 +38,7 @@ enum class Script : std::size_t {
   move,
   notify_edit,
   pause,
+  posts,
   release,
   remove,
   repair,

@@ -3,13 +3,16 @@
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, claim, part, parts, next due, stream cap, publish trims (1/0),
 --       keep ('' = no document), grace ms, new posts in later parts (all newer); how the host answered as note_answer
---       has it: host ('' = the feed's own), is, cause, retry_at, marks; URL to move to ('' = none); then four counted
---       lists: state fields, feed fields (name, value; '' removes), guids that left, guids that are back; then counted
---       posts: guid, digest, id ('' = new), score, signal, counted fields to set, counted fields to remove; then counted
+--       has it: host ('' = the feed's own), is, cause, retry_at, marks; URL to move to ('' = none); then counted
+--       lists: state fields, feed fields (name, value; '' removes), guids that left, guids that are back, guids to
+--       tombstone, guids that their publisher deleted; then counted posts to re-key: id, from, to, digest, counted fields
+--       to set, and feed_rekeyed if there are any (part 1 alone has these: half a re-keying could not be told from
+--       news); then counted posts: guid, digest, id ('' = new), score, signal ('' = none), counted fields to set, counted fields to remove; then counted
 --       feed signals: type, signal.
 -- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'ok' | 'dup' | 'stale' | 'type <key>', created, modified, trimmed, tombstoned, records, what became of the
--- host ('closed', 'opened', ''), until when it is closed, whether the URL to move to is a feed already (1/0)}.
+-- host ('closed', 'opened', ''), until when it is closed, whether the URL to move to is a feed already (1/0), re-keyed,
+-- deleted}.
 local channel_prefix, url, url_json, claim = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local part, parts, next_due = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local stream_cap, publish_trims = ARGV[9], ARGV[10] == '1'
@@ -57,6 +60,12 @@ local state = take_list(2)
 local feed = take_list(2)
 local left = take_list(1)
 local back = take_list(1)
+local buried, deleted = take_list(1), take_list(1)
+local rekeys = {}
+for i = 1, tonumber(take()) do
+  rekeys[i] = {id = take(), from = take(), to = take(), digest = take(), set = take_list(2)}
+end
+local rekey_signal = #rekeys > 0 and take()
 
 local created, modified, trimmed, tombstoned = 0, 0, 0, 0
 local posts = {}
@@ -70,6 +79,24 @@ for i = 1, tonumber(take()) do
   post.set = take_list(2)
   post.unset = take_list(1)
   posts[i] = post
+end
+
+-- Posts keep their numbers under new guids (DESIGN §5): map, digests and entry follow together.
+local rekeyed = 0
+for _, post in ipairs(rekeys) do
+  if redis.call('HGET', map, post.from) == post.id and redis.call('HEXISTS', map, post.to) == 0 then
+    redis.call('HSET', map, post.to, post.id)
+    redis.call('HSET', digests, post.to, post.digest)
+    redis.call('HSET', post.id, 'guid', post.to, 'digest', post.digest, unpack(post.set))
+    redis.call('HDEL', map, post.from)
+    redis.call('HDEL', digests, post.from)
+    redis.call('ZREM', tombs, post.to)
+    rekeyed = rekeyed + 1
+  end
+end
+if rekeyed > 0 then signal('feed_rekeyed', 'feed', url_json, rekey_signal, channel_prefix .. 'feed_rekeyed') end
+for _, guid in ipairs(buried) do
+  if redis.call('HEXISTS', map, guid) == 0 then redis.call('ZADD', tombs, '+inf', guid) end
 end
 
 if keep then
@@ -106,18 +133,30 @@ for _, post in ipairs(posts) do
     redis.call('ZADD', sort, text(post.score), id)
     signal('post_created', 'post', '"' .. id .. '"', post.signal, channel_prefix .. 'post_created')
     created = created + 1
-  elseif post.id ~= '' then
+  elseif post.id ~= '' and redis.call('HGET', map, post.guid) == post.id then  -- it may have been removed meanwhile
     redis.call('HSET', post.id, 'digest', post.digest, unpack(post.set))
     if #post.unset > 0 then redis.call('HDEL', post.id, unpack(post.unset)) end
     redis.call('HSET', digests, post.guid, post.digest)
     redis.call('ZADD', sort, 'XX', text(post.score), post.id)
-    signal('post_modified', 'post', '"' .. post.id .. '"', post.signal, channel_prefix .. 'post_modified')
-    modified = modified + 1
+    if post.signal ~= '' then
+      signal('post_modified', 'post', '"' .. post.id .. '"', post.signal, channel_prefix .. 'post_modified')
+      modified = modified + 1
+    end
   end
 end
 
-local host_event, host_until, taken = '', 0, false
+local host_event, host_until, taken, withdrawn = '', 0, false, 0
 if part == parts then
+  for _, guid in ipairs(deleted) do  -- RFC 6721: by whoever publishes it
+    local id = redis.call('HGET', map, guid)
+    if id then
+      local guid_json = delete_post(url, id)
+      redis.call('ZADD', tombs, '+inf', guid)
+      signal('post_deleted', 'post', '"' .. id .. '"', deletion(now, url_json, guid_json, 'publisher'),
+             channel_prefix .. 'post_deleted')
+      withdrawn = withdrawn + 1
+    end
+  end
   if keep then
     for _, guid in ipairs(left) do redis.call('ZADD', tombs, 'XX', text(now), guid) end
     for _, guid in ipairs(back) do redis.call('ZADD', tombs, 'XX', '+inf', guid) end
@@ -184,4 +223,5 @@ if part == parts then
 else
   redis.call('HSET', feed_state, 'claim_part', part)
 end
-return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0}
+return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0,
+        rekeyed, withdrawn}
