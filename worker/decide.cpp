@@ -8,8 +8,10 @@
 #include "storage/feed_fields.hpp"
 #include "worker/answers.hpp"
 #include "worker/feed_settings.hpp"
+#include "worker/identity.hpp"
 #include "worker/probation.hpp"
 #include "worker/web_url.hpp"
+#include "worker/withdrawal.hpp"
 
 namespace feedmill {
 namespace {
@@ -27,6 +29,13 @@ std::string_view cut(std::string_view text, std::size_t most) {
 
 std::chrono::sys_seconds wall_clock(Milliseconds now) {
   return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
+}
+
+/// What their publisher has deleted.
+void leave_out(std::vector<EntryWrite>& writes, const std::vector<std::string>& deleted) {
+  std::erase_if(writes, [&](const EntryWrite& write) {
+    return std::find(deleted.begin(), deleted.end(), write.guid) != deleted.end();
+  });
 }
 
 class Decider {
@@ -73,6 +82,9 @@ class Decider {
     state.last_status = 200;
     const bool first = state.imported.count() == 0;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
+    Commit& commit = decision_.commit;
+    commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
+    leave_out(diff.writes, commit.deleted);
     const auto created = static_cast<std::uint32_t>(std::count_if(
         diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
     if (first) {
@@ -99,17 +111,26 @@ class Decider {
     if (created > 0 && !first) state.validators_broken = exchange_.unconditional == Unconditional::probe;
     state.not_modified_since = Milliseconds(0);
 
-    Commit& commit = decision_.commit;
     commit.document = true;
     commit.initial = first;
     commit.entries = std::move(diff.writes);
+    commit.rekeys = std::move(diff.rekeys);
+    commit.rekeys.insert(commit.rekeys.end(), known_.rekeys.begin(), known_.rekeys.end());
+    commit.rekeyed = rekeyed_signal(commit.rekeys, document.identified_by);
+    commit.tombs_new = known_.tombs_new;
     commit.tombs_left = known_.left;
     commit.tombs_back = known_.back;
     commit.retention.listed = document.entries.size();
     tell_feed(document, first);
+    context_.gap = is_gap(claim_.state, document, known_);
+    if (context_.gap) commit.signals.push_back(gap_signal(document, known_, now_));
+    count_document(state, document, known_, now_);
     decision_.unchanged = diff.unchanged;
     consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
-    succeed(commit.entries.empty() ? Outcome::unchanged : Outcome::updated, created, first);
+    const bool noticed = std::any_of(commit.entries.begin(), commit.entries.end(),
+                                     [](const EntryWrite& write) { return !write.quiet; }) ||
+                         !commit.rekeys.empty() || !commit.deleted.empty();
+    succeed(noticed ? Outcome::updated : Outcome::unchanged, created, first);
   }
 
   void operator()(const SameBody& same) {
@@ -227,7 +248,7 @@ class Decider {
 
   bool shares_guid() const {
     return std::any_of(known_.guids.begin(), known_.guids.end(), [](const Known::Guid& guid) {
-      return guid.is == Known::Is::same || guid.is == Known::Is::different;
+      return (guid.is == Known::Is::same || guid.is == Known::Is::different) && guid.stored_guid.empty();
     });
   }
 
