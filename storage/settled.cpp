@@ -40,11 +40,13 @@ void append_settled_tag(std::string& out, std::string_view tag) {
     out += '"';
     if (before.ends_with("href=")) {
       out += value.find('?') == std::string_view::npos ? std::string(value) : canonical_url(value);
-    } else {
+    } else if (before.ends_with("src=") || before.ends_with("srcset=") || before.ends_with("poster=")) {
       while (!value.empty()) {  // srcset: addresses, and words that are none
         append_steady_url(out, take_until(value, ' '));
         out += ' ';
       }
+    } else {
+      out += value;
     }
     out += '"';
   }
