@@ -17,8 +17,9 @@ struct Match {
 };
 
 /// For each post of the document that `wanted` says true of, the stored post that is the same: the one with its former
-/// guid, else with its link, else with its text, as long as neither the document nor the store has two of the kind and
-/// the document does not list the stored one itself. A link to a home page names no post.
+/// guid unless their links contradict, else with its link, else with its text; as long as neither the document nor the
+/// store has different posts of the kind, and the document does not list the stored one itself. A link to a home page
+/// names no post. In the document's order.
 std::vector<Match> match_posts(const std::vector<EntryRecord>& read, const std::vector<bool>& wanted,
                                const std::vector<StoredPost>& stored);
 

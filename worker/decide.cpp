@@ -1,6 +1,7 @@
 #include "worker/decide.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <boost/json.hpp>
 
@@ -33,9 +34,8 @@ std::chrono::sys_seconds wall_clock(Milliseconds now) {
 
 /// What their publisher has deleted.
 void leave_out(std::vector<EntryWrite>& writes, const std::vector<std::string>& deleted) {
-  std::erase_if(writes, [&](const EntryWrite& write) {
-    return std::find(deleted.begin(), deleted.end(), write.guid) != deleted.end();
-  });
+  const std::unordered_set<std::string_view> gone(deleted.begin(), deleted.end());
+  std::erase_if(writes, [&](const EntryWrite& write) { return gone.contains(write.guid); });
 }
 
 class Decider {
@@ -116,7 +116,7 @@ class Decider {
     commit.entries = std::move(diff.writes);
     commit.rekeys = std::move(diff.rekeys);
     commit.rekeys.insert(commit.rekeys.end(), known_.rekeys.begin(), known_.rekeys.end());
-    commit.rekeyed = rekeyed_signal(commit.rekeys, document.identified_by);
+    if (!commit.rekeys.empty()) commit.rekeyed = rekeyed_signal(commit.rekeys, document.identified_by);
     commit.tombs_new = known_.tombs_new;
     commit.tombs_left = known_.left;
     commit.tombs_back = known_.back;

@@ -64,7 +64,10 @@ class Comparison {
       recognised.places.push_back(match.read);
       recognised.look_up.push_back({post.guid, document_.entries[match.read].digest, {}, {}, {}});
     }
-    if (switching_) rekey_unlisted(used, guids);
+    if (switching_) {
+      forget_unmatched();
+      rekey_unlisted(used, guids);
+    }
     bury();
     return recognised;
   }
@@ -109,11 +112,10 @@ class Comparison {
     identify(document_.entries, next);
     switching_ = true;
     match();
+    std::vector<bool> read(document_.entries.size()), used(stored_.size());
+    for (const Match& match : matches_) read[match.read] = used[match.stored] = true;
     for (const Match& match : recognised) {  // by what was agreed to before
-      const bool known = std::any_of(matches_.begin(), matches_.end(), [&](const Match& other) {
-        return other.read == match.read || other.stored == match.stored;
-      });
-      if (!known) matches_.push_back(match);
+      if (!read[match.read] && !used[match.stored]) matches_.push_back(match);
     }
     drop_unnamed();
   }
@@ -136,6 +138,15 @@ class Comparison {
     for (Match& match : matches_) match.read = places[match.read];
     document_.entries.resize(kept);
     known_.guids.resize(kept);
+  }
+
+  /// Several posts may have had one guid before: those that are not the stored one are new.
+  void forget_unmatched() {
+    std::vector<bool> matched(known_.guids.size());
+    for (const Match& match : matches_) matched[match.read] = true;
+    for (std::size_t i = 0; i < matched.size(); ++i) {
+      if (!matched[i] && known_.guids[i].is != Known::Is::tombstoned) known_.guids[i] = {};
+    }
   }
 
   void rekey_unlisted(const std::vector<bool>& used, std::unordered_set<std::string_view>& guids) {

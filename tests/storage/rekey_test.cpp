@@ -76,7 +76,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Matching, LeavesOutWhatIsAmbiguous) {
   const Fields page = fields_of("https://e.org/a", "t");
   EXPECT_TRUE(match_all({listed("1", page), listed("2", page)}, {stored("old", page)}).empty());
-  EXPECT_TRUE(match_all({listed("1", page)}, {stored("a", page), stored("b", page)}).empty());
+  const Fields same_page = fields_of("https://e.org/a", "u");
+  EXPECT_TRUE(match_all({listed("1", page)}, {stored("a", page), stored("b", same_page)}).empty());
+  EXPECT_EQ(match_all({listed("1", page)}, {stored("a", page), stored("b", page)}).size(), 1U)
+      << "one post, stored twice";
 }
 
 TEST(Matching, LeavesAloneWhatTheDocumentListsItself) {
@@ -92,6 +95,17 @@ TEST(Matching, TakesTheFormerGuidFirst) {
   ASSERT_EQ(matches.size(), 1U);
   EXPECT_EQ(matches[0].stored, 1U);
   EXPECT_EQ(matches[0].by, Match::By::guid);
+}
+
+TEST(Matching, BelievesLinksWhereManyPostsHadOneGuid) {
+  EntryRecord second = listed("link:e.org/2", fields_of("https://e.org/2", "Second"));
+  second.former_guid = "shared";
+  EntryRecord first = listed("link:e.org/1", fields_of("https://e.org/1", "First"));
+  first.former_guid = "shared https://e.org/1";
+  const auto matches = match_all({second, first}, {stored("shared", fields_of("https://e.org/1", "First"))});
+  ASSERT_EQ(matches.size(), 1U);
+  EXPECT_EQ(matches[0].read, 1U);
+  EXPECT_EQ(matches[0].by, Match::By::link);
 }
 
 class Rekeying : public StoreTest {
