@@ -273,6 +273,14 @@ struct Account {
   bool operator==(const Account&) const = default;
 };
 
+/// A post that the document says is gone: at:deleted-entry (RFC 6721).
+struct DeletedEntry {
+  std::string guid;  ///< as Entry::guid has it
+  Date when;
+
+  bool operator==(const DeletedEntry&) const = default;
+};
+
 /// One feed document.
 struct Feed : Common {
   Format format{};
@@ -295,6 +303,7 @@ struct Feed : Common {
   std::optional<Syndication> syndication;
 
   std::vector<Entry> entries;  ///< in document order
+  std::vector<DeletedEntry> deleted;
 
   bool operator==(const Feed&) const = default;
 };

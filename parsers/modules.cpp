@@ -3,6 +3,7 @@
 // extensions whole.
 #include "parsers/date.hpp"
 #include "parsers/fields.hpp"
+#include "parsers/limits.hpp"
 #include "parsers/strings.hpp"
 #include "parsers/url.hpp"
 
@@ -163,6 +164,17 @@ bool read_play_image(const Reading& in) {
   return false;
 }
 
+// RFC 6721 §3. It also stays an extension: whoever reads the document's JSON finds by and comment there.
+bool read_deleted_entry(const Reading& in) {
+  DeletedEntry deleted{in.attribute("ref"), {}};
+  deleted.when.raw = in.attribute("when");
+  deleted.when.time = parse_date(deleted.when.raw);
+  if (!deleted.guid.empty() && in.target.feed->deleted.size() < limits::deletions) {
+    in.target.feed->deleted.push_back(std::move(deleted));
+  }
+  return false;
+}
+
 constexpr ElementRow common_elements[] = {
     {Ns::dc, "title", read_title, 1},
     {Ns::dc, "creator", read_dc_author, 1},
@@ -196,6 +208,7 @@ constexpr ElementRow feed_elements[] = {
     {Ns::sy, "updateperiod", read_syndication<&Syndication::update_period>},
     {Ns::sy, "updatefrequency", read_syndication<&Syndication::update_frequency>},
     {Ns::sy, "updatebase", read_syndication<&Syndication::update_base>},
+    {Ns::tombstones, "deleted-entry", read_deleted_entry},
 };
 
 constexpr ElementRow entry_elements[] = {

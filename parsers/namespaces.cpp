@@ -46,7 +46,7 @@ constexpr NamespaceRow rows[] = {
     {"http://prismstandard.org/namespaces/basic/2.1", Ns::prism, "prism"},
     {"http://prismstandard.org/namespaces/basic/3.0", Ns::prism, "prism"},
     {"http://purl.org/atom/ns", Ns::atom, ""},
-    {"http://purl.org/atompub/tombstones/1.0", Ns::other, "at"},
+    {"http://purl.org/atompub/tombstones/1.0", Ns::tombstones, "at"},
     {"http://purl.org/dc/elements/1.0", Ns::dc, "dc"},
     {"http://purl.org/dc/elements/1.1", Ns::dc, "dc"},
     {"http://purl.org/dc/terms", Ns::dcterms, "dcterms"},

@@ -44,6 +44,7 @@ enum class Ns : std::uint8_t {
   acast,
   rawvoice,
   xlink,
+  tombstones,
   other
 };
 

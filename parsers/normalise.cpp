@@ -55,6 +55,10 @@ class Normaliser {
       feed_.language = trim(options_.content_language.substr(0, options_.content_language.find(',')));
       std::replace(feed_.language.begin(), feed_.language.end(), '_', '-');
     }
+    for (DeletedEntry& deleted : feed_.deleted) {
+      fold_lines(deleted.guid);
+      hash_long(deleted.guid);
+    }
     std::unordered_set<std::string> seen;
     for (Entry& entry : feed_.entries) {
       const bool own_page = is_http_url(entry.link) && entry.link.size() <= limits::url;

@@ -1,5 +1,6 @@
 #include "parsers/url.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "parsers/strings.hpp"
@@ -23,6 +24,29 @@ bool is_tracking(std::string_view parameter) {
   if (istarts_with(name, "utm_")) return true;
   return std::any_of(tracking_parameters.begin(), tracking_parameters.end(),
                      [&](std::string_view known) { return iequals(name, known); });
+}
+
+// Names of parameters that get past caches or sign an address for a while.
+constexpr std::array<std::string_view, 31> passing_parameters = {
+    "_",         "bust", "cache",     "cachebust",   "cachebuster", "cb",       "expires", "hdnea",
+    "hdnts",     "hmac", "itok",      "key-pair-id", "lastmod",     "modified", "mtime",   "nocache",
+    "nonce",     "oe",   "oh",        "policy",      "rand",        "random",   "rnd",     "session",
+    "sessionid", "sig",  "signature", "timestamp",   "token",       "ts",       "updated"};
+// These name a version as often as a thing ("watch?v=dQw4w9WgXcQ"): only with a number, dotted or in hex.
+constexpr std::array<std::string_view, 3> version_parameters = {"v", "ver", "version"};
+
+bool is_passing(std::string_view parameter) {
+  const std::size_t equals = parameter.find('=');
+  const std::string_view name = parameter.substr(0, equals);
+  if (equals == std::string_view::npos) {  // "?1690000000": a time, or the number of a build
+    return name.size() >= 4 && std::all_of(name.begin(), name.end(), is_digit);
+  }
+  if (istarts_with(name, "x-amz-") || istarts_with(name, "x-goog-")) return true;
+  const auto is_name = [&](std::string_view known) { return iequals(name, known); };
+  if (std::any_of(passing_parameters.begin(), passing_parameters.end(), is_name)) return true;
+  const std::string_view value = parameter.substr(equals + 1);
+  return std::any_of(version_parameters.begin(), version_parameters.end(), is_name) &&
+         std::all_of(value.begin(), value.end(), [](char c) { return c == '.' || hex_value(c) >= 0; });
 }
 
 // RFC 3986 §5.2.4, one pass from left to right.
@@ -182,6 +206,46 @@ std::string canonical_url(std::string_view url) {
     separator = '&';
   }
   return out;
+}
+
+std::string link_key(std::string_view url) {
+  if (!is_http_url(url)) return {};
+  const UrlParts whole = split_url(url);
+  const std::string canonical = canonical_url(url);
+  const UrlParts parts = split_url(canonical);
+  std::string_view host = parts.authority.substr(parts.authority.rfind('@') + 1);  // npos + 1 = 0
+  if (host.size() > 4 && istarts_with(host, "www.")) host.remove_prefix(4);
+  for (const std::string_view port : {":80", ":443"}) {
+    if (host.ends_with(port)) host.remove_suffix(port.size());
+  }
+  std::string key = lower(host);
+  std::string_view path = parts.path;
+  while (path.ends_with('/')) path.remove_suffix(1);
+  key += path;
+  if (parts.has_query) key.append("?").append(parts.query);
+  const bool parameters = whole.fragment.find('=') != std::string_view::npos;
+  if (!whole.fragment.empty() && !parameters) key.append("#").append(whole.fragment);
+  return key;
+}
+
+void append_steady_url(std::string& out, std::string_view url) {
+  const std::size_t query = url.find('?');
+  const std::size_t fragment = std::min(url.find('#'), url.size());
+  if (query >= fragment) {
+    out += url;
+    return;
+  }
+  out += url.substr(0, query);
+  char separator = '?';
+  for (std::string_view rest = url.substr(query + 1, fragment - query - 1); !rest.empty();) {
+    std::string_view parameter = take_until(rest, '&');
+    if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // as it stands in markup
+    if (parameter.empty() || is_tracking(parameter) || is_passing(parameter)) continue;
+    out += separator;
+    out += parameter;
+    separator = '&';
+  }
+  out += url.substr(fragment);
 }
 
 }  // namespace feedmill

@@ -38,4 +38,13 @@ std::string without_credentials(std::string_view url);
 /// `url` without fragment and tracking parameters (utm_*, fbclid, gclid …): what tells links apart (DESIGN §5).
 std::string canonical_url(std::string_view url);
 
+/// What of a web address names a page, wherever and however it is served: canonical_url without scheme, user, `www.`,
+/// usual port and trailing slash, host in lower case. A fragment stays unless it is made of parameters. "" for anything
+/// but http and https.
+std::string link_key(std::string_view url);
+
+/// Appends the address of an embedded file without what changes from one fetch to the next: tracking parameters, and
+/// those that only get past caches or sign a download (`?ver=5`, `&cb=…`, `?1690000000`, `Expires`, `Signature` …).
+void append_steady_url(std::string& out, std::string_view url);
+
 }  // namespace feedmill

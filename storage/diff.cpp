@@ -5,6 +5,9 @@
 #include <charconv>
 #include <string_view>
 
+#include "parsers/date.hpp"
+#include "parsers/url.hpp"
+#include "storage/entry_record.hpp"
 #include "storage/fields.hpp"
 
 namespace feedmill {
@@ -40,6 +43,37 @@ EntryWrite creation(const EntryRecord& record, std::int64_t timestamp, std::int6
   return write;
 }
 
+/// It was written before what is stored.
+bool is_stale(const EntryRecord& record, const Fields& stored, std::int64_t now) {
+  const auto read_date = parse_date(value_of(record.fields, "date_updated"));
+  const auto stored_date = parse_date(value_of(stored, "date_updated"));
+  return read_date && stored_date && *read_date < *stored_date && unix_seconds(*stored_date) <= now;
+}
+
+/// The record with its addresses as they are stored, where they name the same pages.
+Fields with_stored_links(Fields fields, const Fields& stored) {
+  for (auto& [name, value] : fields) {
+    if (name != "link" && name != "comments") continue;
+    const std::string_view before = value_of(stored, name);
+    if (!before.empty() && link_key(before) == link_key(value)) value = before;
+  }
+  return fields;
+}
+
+/// A re-keying, with the addresses that are written another way since. True when a reader would notice no more.
+bool rekeys_alone(const EntryRecord& record, const Known::Guid& known, Rekey& rekey) {
+  if (known.is != Known::Is::different) return true;
+  if (reader_digest(with_stored_links(record.fields, known.fields)) != reader_digest(known.fields)) {
+    rekey.digest = std::string(value_of(known.fields, "digest"));
+    return false;
+  }
+  for (const auto& [name, value] : record.fields) {
+    const bool address = name == "link" || name == "comments" || name == "canonical_url";
+    if (address && value_of(known.fields, name) != value) rekey.set.emplace_back(name, value);
+  }
+  return true;
+}
+
 EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std::int64_t now) {
   EntryWrite write;
   write.guid = record.guid;
@@ -48,7 +82,16 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   write.bytes = entry_bytes(record.fields);
   write.rev = number(known.fields, "rev", 1) + 1;
   const std::int64_t stored = number(known.fields, "timestamp", now);
-  write.timestamp = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now ? *record.timestamp : stored;
+  // A document that has stopped to say when a post was updated takes nothing back.
+  const bool keeps_date =
+      find_field(known.fields, "date_updated") != nullptr && find_field(record.fields, "date_updated") == nullptr;
+  const bool moves = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now && !keeps_date;
+  write.timestamp = moves ? *record.timestamp : stored;
+  if (reader_digest(known.fields) == record.digest) {  // digests were made another way then
+    write.quiet = true;
+    write.timestamp = stored;
+    return write;
+  }
 
   for (const auto& field : record.fields) {
     const std::string* before = find_field(known.fields, field.first);
@@ -59,6 +102,7 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   for (const auto& [name, before] : known.fields) {
     if (find_field(record.fields, name) != nullptr) continue;
     if (is_own(name)) continue;
+    if (keeps_date && name == "date_updated") continue;
     write.unset.push_back(name);
     write.old.emplace_back(name, before);
   }
@@ -88,6 +132,14 @@ EntryDiff diff_entries(const std::vector<EntryRecord>& read, const Known& known,
   EntryDiff diff;
   const std::int64_t seconds = now.count() / 1000;
   for (std::size_t i = 0; i < read.size() && i < known.guids.size(); ++i) {
+    if (!known.guids[i].stored_guid.empty()) {
+      Rekey& rekey = diff.rekeys.emplace_back(
+          Rekey{known.guids[i].id, known.guids[i].stored_guid, read[i].guid, read[i].digest, {}});
+      if (rekeys_alone(read[i], known.guids[i], rekey)) {
+        ++diff.unchanged;
+        continue;
+      }
+    }
     switch (known.guids[i].is) {
       case Known::Is::unknown: {
         const std::int64_t undated = seconds - static_cast<std::int64_t>(i);
@@ -96,6 +148,10 @@ EntryDiff diff_entries(const std::vector<EntryRecord>& read, const Known& known,
         break;
       }
       case Known::Is::different:
+        if (is_stale(read[i], known.guids[i].fields, seconds)) {
+          ++diff.unchanged;
+          break;
+        }
         diff.writes.push_back(modification(read[i], known.guids[i], seconds));
         break;
       case Known::Is::same:

@@ -16,11 +16,15 @@ std::uint64_t entry_bytes(const Fields& fields);
 
 struct EntryDiff {
   std::vector<EntryWrite> writes;  ///< oldest first
+  std::vector<Rekey> rekeys;       ///< those of `read` that are stored under another guid
   std::uint32_t unchanged = 0;     ///< same, or tombstoned
 };
 
 /// `read` and `known.guids` stand in the same order. New posts get all their fields, `first_seen` and rev 1; changed
 /// ones only what changed, with the old values, and the next rev.
+///
+/// A stored post whose `date_updated` is newer stays as it is (RELIABILITY I11): that was a document from an old cache.
+/// A date in the future protects nothing. What no reader would notice is written without a signal and without a rev.
 ///
 /// timestamp (DESIGN §5): the post's date, clamped to `now`; an undated post gets `now` minus its place in the
 /// document, once, for ever. A changed post moves only when its own date says so, and never because of a date in the

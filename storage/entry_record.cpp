@@ -5,13 +5,15 @@
 #include <ctime>
 #include <memory>
 #include <string_view>
-#include <unordered_set>
 
 #include <xxhash.h>
 
 #include "parsers/document_json.hpp"
 #include "parsers/entry_values.hpp"
 #include "parsers/limits.hpp"
+#include "parsers/url.hpp"
+#include "storage/identity.hpp"
+#include "storage/settled.hpp"
 
 namespace feedmill {
 namespace {
@@ -81,6 +83,15 @@ bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n';
 }
 
+/// A field's value without what is volatile in it.
+std::string_view settled(std::string_view name, const std::string& value, std::string& buffer) {
+  if (name == "content" || name == "summary") return settled_markup(value, buffer);
+  if (name == "enclosures") return settled_json(value, buffer);
+  if (name != "link" && name != "comments") return value;
+  buffer = canonical_url(value);
+  return buffer;
+}
+
 }  // namespace
 
 std::string reader_digest(const Fields& fields) {
@@ -88,9 +99,10 @@ std::string reader_digest(const Fields& fields) {
                                       "enclosures", "link",       "summary",  "title"};
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
   XXH3_64bits_reset(state.get());
-  std::string folded;
-  for (const auto& [name, value] : fields) {
+  std::string folded, buffer;
+  for (const auto& [name, stored] : fields) {
     if (std::find(noticed.begin(), noticed.end(), name) == noticed.end()) continue;
+    const std::string_view value = settled(name, stored, buffer);
     folded.resize(value.size());
     char* out = folded.data();
     bool gap = true;              // drops what stands before the first character
@@ -147,14 +159,19 @@ EntryRecord entry_record(const Entry& entry) {
   return record;
 }
 
-std::vector<EntryRecord> entry_records(const Feed& feed) {
+std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, IdentifiedBy was) {
   std::vector<EntryRecord> records;
   records.reserve(feed.entries.size());
-  std::unordered_set<std::string_view> seen;
   for (const Entry& entry : feed.entries) {
-    if (entry.guid.empty() || !seen.insert(entry.guid).second) continue;
-    records.push_back(entry_record(entry));
+    if (!entry.guid.empty()) records.push_back(entry_record(entry));
   }
+  identify(records, was);
+  if (by == was) {
+    for (EntryRecord& record : records) record.former_guid.clear();
+  } else {
+    identify(records, by);
+  }
+  std::erase_if(records, [](const EntryRecord& record) { return record.guid.empty(); });
   return records;
 }
 

@@ -10,11 +10,13 @@ namespace feedmill {
 /// field `truncated`. Pure; linear in the entry's size.
 EntryRecord entry_record(const Entry& entry);
 
-/// All entries of a document: of equal guids the first wins (DESIGN §5).
-std::vector<EntryRecord> entry_records(const Feed& feed);
+/// All entries of a document under the guids that they have when the feed is identified `by`; `former_guid` is set when
+/// it was identified by something else before. Of what cannot be told apart the first wins (DESIGN §5).
+std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, IdentifiedBy was);
 
-/// Digest of what a reader would notice: XXH3-64 in hex over the text fields, white space folded. Dates are left out:
-/// many publishers write the time of the build (DESIGN §5).
+/// Digest of what a reader would notice: XXH3-64 in hex over the text fields, white space folded, without tracking
+/// pixels and what is volatile in addresses. Dates are left out: many publishers write the time of the build (DESIGN
+/// §5).
 std::string reader_digest(const Fields& fields);
 
 }  // namespace feedmill

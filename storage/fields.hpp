@@ -16,6 +16,12 @@ inline const std::string* find_field(const Fields& fields, std::string_view name
   return nullptr;
 }
 
+/// The value of that name, "" when there is none.
+inline std::string_view value_of(const Fields& fields, std::string_view name) {
+  const std::string* value = find_field(fields, name);
+  return value == nullptr ? std::string_view() : std::string_view(*value);
+}
+
 /// The longest start of `text` (UTF-8) within `cap` bytes that ends with a whole character.
 inline std::string_view cut_text(std::string_view text, std::size_t cap) {
   if (text.size() <= cap) return text;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,11 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
+/// What tells the posts of a feed apart, in the order of the chain (DESIGN §5).
+enum class IdentifiedBy { guid, link, digest };
+/// "guid", "link", "digest"
+std::string_view to_string(IdentifiedBy by);
+
 /// What the worker remembers about a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3).
 /// Scripts look at `state` alone; the rest is opaque to them.
 struct FeedState {
@@ -95,6 +101,12 @@ struct FeedState {
   /// polls_unconditional by reason (HTTP P4): first fetch, no validators known, they belong to another URL, probe.
   std::uint64_t unconditional_first = 0, unconditional_none = 0, unconditional_target = 0, unconditional_probe = 0;
   std::uint64_t early_polls = 0;  ///< before their time; always 0 (HTTP N2)
+
+  IdentifiedBy identified_by = IdentifiedBy::guid;
+  Milliseconds identified_since{};       ///< when it was switched to that, 0 = never
+  std::uint32_t fresh_documents = 0;     ///< in a row of whose guids more than 5 % were unknown
+  std::uint32_t replaced_documents = 0;  ///< of those in a row, that had more than 5 % stored posts under new guids
+  bool listed_none = false;              ///< the newest document had no posts
 
   std::string won;            ///< code that fixed the due time (HTTP §11)
   std::string why;            ///< JSON array of its inputs: [{"code":…,"s":…,"from":…}]
@@ -149,6 +161,27 @@ struct EntryRecord {
   std::string digest;                     ///< of what a reader would notice
   std::optional<std::int64_t> timestamp;  ///< unix seconds; absent when the post is undated
   Fields fields;                          ///< title, link, content …: sorted by name, no empty values
+  std::string former_guid{};  ///< what was its guid before the feed was switched to another identity, "" = the same
+};
+
+/// A post that the document says is gone (RFC 6721).
+struct Deletion {
+  std::string guid;
+  std::int64_t when = 0;  ///< unix seconds
+};
+
+/// A stored post that goes on under another guid (DESIGN §5).
+struct Rekey {
+  std::string id, from, to;
+  std::string digest;
+  Fields set;  ///< fields that follow without a reader noticing: its link, written another way
+};
+
+/// A stored post as far as it can be recognised under another guid.
+struct StoredPost {
+  std::string id, guid, digest;
+  std::int64_t timestamp = 0;
+  Fields fields;  ///< date_published, link, summary_text, title
 };
 
 /// What the store knows of the guids of a document (one read-only script, RELIABILITY L5).
@@ -156,12 +189,23 @@ struct Known {
   enum class Is { unknown, tombstoned, same, different };
   struct Guid {
     Is is{};
-    std::string id;  ///< Entry:<n> when `different`
-    Fields fields;   ///< stored fields when `different`
+    std::string id;             ///< Entry:<n> when `different`
+    Fields fields;              ///< stored fields when `different`
+    std::string stored_guid{};  ///< the guid that `id` is stored under, when that is another
   };
   std::vector<Guid> guids;              ///< in the order asked for
   std::vector<std::string> left, back;  ///< tombstones whose guid left the document, or stands in it again
   Fields feed;                          ///< the readers' record Feed:<feed_url> as it is now: title, description …
+  std::uint64_t stored = 0;             ///< posts of the feed
+  std::int64_t newest = 0;              ///< timestamp of the newest of them
+  bool trimmed = false;                 ///< it has tombstones
+  std::vector<std::string> deletable;   ///< of each deletion asked for: "" = no such post, else the post's date or "0"
+
+  // What a comparison with the stored posts has shown (worker/identity.hpp).
+  bool compared = false,
+       replaced = false;               ///< replaced: more than 5 % of the document are stored posts under new guids
+  std::vector<Rekey> rekeys;           ///< of posts that the document does not list
+  std::vector<std::string> tombs_new;  ///< guids of posts that were trimmed under other guids
 };
 
 /// One post to create or modify.
@@ -175,6 +219,7 @@ struct EntryWrite {
   Fields old;                      ///< modified: old values of what changed, for the signal
   Fields shown;                    ///< modified: title, link and author as stored, for the signal where unchanged
   std::int64_t rev = 1;
+  bool quiet = false;  ///< modified: nothing that a reader would notice, hence no signal
 };
 
 /// A signal about the feed itself: feed_created, feed_modified, feed_failing …; `data` is JSON object text.
@@ -225,7 +270,10 @@ struct Commit {
   Fields feed;                      ///< fields of Feed:<feed_url> that changed
   std::vector<EntryWrite> entries;  ///< oldest first
   std::vector<FeedSignal> signals;
-  std::vector<std::string> tombs_left, tombs_back;
+  std::vector<Rekey> rekeys;  ///< go before `entries`, whose guids are the new ones
+  FeedSignal rekeyed;         ///< feed_rekeyed, sent when there are rekeys
+  std::vector<std::string> tombs_left, tombs_back, tombs_new;
+  std::vector<std::string> deleted;  ///< guids of posts that their publisher has deleted
   Retention retention;
   HostAnswer host;
   std::string move_to;  ///< state.fetch_url when this refresh moves the feed, "" otherwise; not done when it is a feed
@@ -243,6 +291,7 @@ struct Committed {
   Milliseconds host_until{};        ///< closed: until then
   bool move_taken = false;          ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
   std::uint64_t highest_entry = 0;  ///< the highest number given to a created entry, 0 when there was none
+  std::uint32_t rekeyed = 0, deleted = 0;
 };
 
 /// A feed to register.

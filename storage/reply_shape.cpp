@@ -38,6 +38,8 @@ bool fits(const ReplyShape& shape, const ReplyView& reply) {
       return reply.is_text();
     case Type::text_or_nil:
       return reply.is_text() || reply.is_nil();
+    case Type::text_or_integer:
+      return reply.is_text() || reply.is_integer();
   }
   return false;
 }

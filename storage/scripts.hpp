@@ -29,6 +29,7 @@ extern const char* const look_up;
 extern const char* const move;
 extern const char* const notify_edit;
 extern const char* const pause;
+extern const char* const posts;
 extern const char* const probe;
 extern const char* const release;
 extern const char* const remove;

@@ -103,6 +103,36 @@ std::string number_or_nothing(Milliseconds time) {
   return time.count() == 0 ? "" : std::to_string(time.count());
 }
 
+IdentifiedBy read_identified_by(std::string_view word) {
+  if (word == "link") return IdentifiedBy::link;
+  return word == "digest" ? IdentifiedBy::digest : IdentifiedBy::guid;
+}
+
+/// "<guid, link or digest> <since ms> <fresh documents> <replaced documents> <listed none>", "" when nothing is odd.
+std::string identity_text(const FeedState& s) {
+  const std::string numbers = Packed()
+                                  .add(s.identified_since)
+                                  .add(s.fresh_documents)
+                                  .add(s.replaced_documents)
+                                  .add(s.listed_none ? 1 : 0)
+                                  .take();
+  if (s.identified_by == IdentifiedBy::guid && numbers == "0 0 0 0") return "";
+  return std::string(to_string(s.identified_by)) + " " + numbers;
+}
+
+void read_identity(const std::string& text, FeedState& s) {
+  std::string word;
+  int listed_none = 0;
+  Unpacked(text)
+      .take(word)
+      .take(s.identified_since)
+      .take(s.fresh_documents)
+      .take(s.replaced_documents)
+      .take(listed_none);
+  s.identified_by = read_identified_by(word);
+  s.listed_none = listed_none != 0;
+}
+
 Milliseconds read_time(const std::string& text) {
   Milliseconds time{};
   Unpacked(text).take(time);
@@ -110,6 +140,18 @@ Milliseconds read_time(const std::string& text) {
 }
 
 }  // namespace
+
+std::string_view to_string(IdentifiedBy by) {
+  switch (by) {
+    case IdentifiedBy::link:
+      return "link";
+    case IdentifiedBy::digest:
+      return "digest";
+    case IdentifiedBy::guid:
+      break;
+  }
+  return "guid";
+}
 
 std::string moves_text(const std::vector<Move>& moves) {
   std::string text;
@@ -163,6 +205,7 @@ Fields state_fields(const FeedState& s) {
                             .add(s.early_polls)
                             .take()
                       : ""},
+      {"identity", identity_text(s)},
       {"won", s.won},
       {"why", s.why},
       {"not_before", number_or_nothing(s.not_before)},
@@ -245,7 +288,9 @@ FeedState read_state(const Fields& fields) {
           .take(s.unconditional_target)
           .take(s.unconditional_probe)
           .take(s.early_polls);
-    } else if (name == "won")
+    } else if (name == "identity")
+      read_identity(value, s);
+    else if (name == "won")
       s.won = value;
     else if (name == "why")
       s.why = value;

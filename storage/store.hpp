@@ -88,9 +88,13 @@ class Store {
   struct LookUp {
     std::string feed_url;
     std::span<const EntryRecord> entries;
+    std::span<const Deletion> deleted{};
   };
   /// Several at once travel in one round trip. The answers stand in the order of `wanted`.
   std::vector<StoreResult<Known>> look_up(std::span<const LookUp> wanted);
+
+  /// Read-only: the posts of a feed, newest first, as far as they can be recognised under other guids.
+  StoreResult<std::vector<StoredPost>> stored_posts(const std::string& feed_url);
 
   /// Stores, reschedules and signals what each refresh found, all or nothing for each. `stale`, nothing written:
   /// another worker has claimed the feed since. `dup`: this very commit had gone through before. Several at once travel

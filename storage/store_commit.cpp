@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t max_posts_per_part = 100;  // RELIABILITY L6: bounds how long Redis is busy
 constexpr std::size_t max_bytes_per_part = 4U << 20U;
+constexpr std::size_t max_compared = 5000;  // posts of a feed that are looked for under new guids
 
 Milliseconds read_ms(ReplyView reply) {
   return Milliseconds(reply.integer());
@@ -61,9 +62,22 @@ void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::in
   args.add(std::string_view(write.id));
   args.add(write.timestamp);
   args.add(write.bytes);
-  args.own(post_signal(commit, write, now_seconds));
+  args.own(write.quiet ? std::string() : post_signal(commit, write, now_seconds));
   args.add(write.set);
   args.add(std::span<const std::string>(write.unset));
+}
+
+/// All of them in one part: half a re-keying could not be told from news (RELIABILITY L6).
+void add_rekeys(Args& args, const Commit& commit, std::int64_t now_seconds) {
+  args.add(commit.rekeys.size());
+  for (const Rekey& rekey : commit.rekeys) {
+    args.add(std::string_view(rekey.id));
+    args.add(std::string_view(rekey.from));
+    args.add(std::string_view(rekey.to));
+    args.add(std::string_view(rekey.digest));
+    args.add(rekey.set);
+  }
+  if (!commit.rekeys.empty()) args.own(feed_signal(commit, commit.rekeyed, now_seconds));
 }
 
 void add_host_answer(Args& args, const HostAnswer& answer) {
@@ -114,6 +128,12 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.add(last ? commit.feed : no_fields);
     args.add(last ? std::span<const std::string>(commit.tombs_left) : none);
     args.add(last ? std::span<const std::string>(commit.tombs_back) : none);
+    args.add(part == 0 ? std::span<const std::string>(commit.tombs_new) : none);
+    args.add(last ? std::span<const std::string>(commit.deleted) : none);
+    if (part == 0)
+      add_rekeys(args, commit, now_seconds);
+    else
+      args.add(0);
     args.add(posts.size());
     for (const EntryWrite& write : posts) add_post(args, commit, write, now_seconds);
     args.add(last ? commit.signals.size() : 0);
@@ -138,6 +158,8 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
     done.host_until = read_ms((*reply)[7]);
     done.move_taken = (*reply)[8].integer() == 1;
     done.highest_entry = static_cast<std::uint64_t>((*reply)[9].integer());
+    done.rekeyed = count(10);
+    done.deleted = count(11);
   } else if (word == "dup") {
     done.result = Committed::Result::dup;
   } else if (word == "stale") {
@@ -163,6 +185,8 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
     all.trimmed += done->trimmed;
     all.tombstoned += done->tombstoned;
     all.signals += done->signals;
+    all.rekeyed += done->rekeyed;
+    all.deleted += done->deleted;
     all.host = done->host;
     all.host_until = done->host_until;
     all.move_taken = done->move_taken;
@@ -179,6 +203,10 @@ StoreResult<Known> read_known(const StoreResult<Reply>& reply, std::size_t asked
   known.feed = (*reply)[1].pairs();
   known.left = (*reply)[2].texts();
   known.back = (*reply)[3].texts();
+  known.stored = static_cast<std::uint64_t>((*reply)[5].integer());
+  known.newest = (*reply)[6].integer();
+  known.trimmed = (*reply)[7].integer() == 1;
+  known.deletable = (*reply)[8].texts();
   const ReplyView different = (*reply)[4];
   std::size_t next = 0;
   for (const char mark : marks) {
@@ -296,13 +324,40 @@ std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     calls[i].add(std::string_view(wanted[i].feed_url));
     calls[i].add(wanted[i].entries.size());
-    for (const EntryRecord& entry : wanted[i].entries) calls[i].add(std::string_view(entry.guid));
+    for (const EntryRecord& entry : wanted[i].entries) {
+      calls[i].add(std::string_view(entry.former_guid.empty() ? entry.guid : entry.former_guid));
+    }
     for (const EntryRecord& entry : wanted[i].entries) calls[i].add(std::string_view(entry.digest));
+    for (const Deletion& deletion : wanted[i].deleted) calls[i].add(std::string_view(deletion.guid));
   }
   const auto replies = impl_->run_all(Script::look_up, calls);
   std::vector<StoreResult<Known>> known;
   for (std::size_t i = 0; i < wanted.size(); ++i) known.push_back(read_known(replies[i], wanted[i].entries.size()));
   return known;
+}
+
+StoreResult<std::vector<StoredPost>> Store::stored_posts(const std::string& feed_url) {
+  Args args;
+  args.add(std::string_view(feed_url));
+  args.add(max_compared);
+  const auto reply = impl_->run(Script::posts, args);
+  if (!reply) return reply.error();
+  std::vector<StoredPost> posts;
+  posts.reserve(reply->size());
+  for (std::size_t i = 0; i < reply->size(); ++i) {
+    const ReplyView row = (*reply)[i];
+    StoredPost& post = posts.emplace_back();
+    post.id = row[0].text();
+    post.timestamp = row[1].integer();
+    post.guid = row[2].text();
+    post.digest = row[3].text();
+    std::size_t column = 4;
+    for (const char* name : {"date_published", "link", "summary_text", "title"}) {
+      const std::string_view value = row[column++].text();
+      if (!value.empty()) post.fields.emplace_back(name, value);
+    }
+  }
+  return posts;
 }
 
 std::vector<StoreResult<Committed>> Store::commit(std::span<const Commit* const> commits) {

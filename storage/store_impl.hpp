@@ -42,6 +42,7 @@ enum class Script : std::size_t {
   move,
   notify_edit,
   pause,
+  posts,
   probe,
   release,
   remove,

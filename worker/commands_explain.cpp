@@ -75,6 +75,20 @@ std::string validators_text(const FeedState& state) {
   return text + (state.validators_url.empty() ? "" : ", of " + state.validators_url);
 }
 
+std::string identity_text(const FeedState& state) {
+  std::string text = "guid, else link, else digest, as each entry has it";
+  if (state.identified_by == IdentifiedBy::link) text = "link, else digest";
+  if (state.identified_by == IdentifiedBy::digest) text = "digest of title, date and text";
+  if (state.identified_by != IdentifiedBy::guid) {
+    text += fmt::format(", since {}: the identity before it did not tell the entries apart, or changed at every fetch",
+                        rfc3339(state.identified_since));
+  }
+  if (state.replaced_documents > 0) {
+    text += fmt::format("; known entries came under new ones in the last {} documents", state.replaced_documents);
+  }
+  return text;
+}
+
 json::object host_json(const HostView& host, Milliseconds now) {
   json::object row;
   row["name"] = host.name;
@@ -108,7 +122,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
   lines.emplace_back("host", host_text(host, now));
   lines.emplace_back("websub", "none advertised");
   lines.emplace_back("cache", validators_text(state));
-  lines.emplace_back("identity", "guid, else link, else digest, as each entry has it");
+  lines.emplace_back("identity", identity_text(state));
   if (!state.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.fetch_url);
   lines.emplace_back("settings", state.settings.empty() ? "none" : state.settings);
   return lines;

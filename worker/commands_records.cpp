@@ -97,6 +97,8 @@ json::object show_json(const FeedRecord& record) {
   for (const Move& move : state.moves) {
     moves.push_back(json::object{{"at", time_json(move.at)}, {"from", move.from}, {"to", move.to}});
   }
+  row["identified_by"] = to_string(state.identified_by);
+  row["identified_since"] = time_json(state.identified_since);
   row["etag"] = text_or_null(state.etag);
   row["last_modified"] = text_or_null(state.last_modified);
   row["validators_url"] = text_or_null(state.validators_url);
@@ -158,6 +160,10 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   if (!state.moving.to.empty()) {
     add("may be moving to", fmt::format("{}, seen {} times since {}", state.moving.to, state.moving.sightings,
                                         rfc3339(state.moving.since)));
+  }
+  if (state.identified_by != IdentifiedBy::guid) {
+    add("posts told apart by",
+        fmt::format("{} since {}", to_string(state.identified_by), rfc3339(state.identified_since)));
   }
   add_time("last refresh", state.last_at);
   if (!state.last_outcome.empty()) {

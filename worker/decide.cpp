@@ -1,6 +1,7 @@
 #include "worker/decide.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <boost/json.hpp>
 
@@ -8,8 +9,10 @@
 #include "storage/feed_fields.hpp"
 #include "worker/answers.hpp"
 #include "worker/feed_settings.hpp"
+#include "worker/identity.hpp"
 #include "worker/probation.hpp"
 #include "worker/web_url.hpp"
+#include "worker/withdrawal.hpp"
 
 namespace feedmill {
 namespace {
@@ -38,6 +41,12 @@ Retention retention_of(Retention retention, const FeedSettings& settings) {
   }
   if (settings.keep_bytes) retention.bytes = *settings.keep_bytes;
   return retention;
+}
+
+/// What their publisher has deleted.
+void leave_out(std::vector<EntryWrite>& writes, const std::vector<std::string>& deleted) {
+  const std::unordered_set<std::string_view> gone(deleted.begin(), deleted.end());
+  std::erase_if(writes, [&](const EntryWrite& write) { return gone.contains(write.guid); });
 }
 
 class Decider {
@@ -83,6 +92,9 @@ class Decider {
     state.last_status = 200;
     const bool first = state.imported.count() == 0;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
+    Commit& commit = decision_.commit;
+    commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
+    leave_out(diff.writes, commit.deleted);
     const auto created = static_cast<std::uint32_t>(std::count_if(
         diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
     if (first) {
@@ -109,10 +121,13 @@ class Decider {
     if (created > 0 && !first) state.validators_broken = exchange_.unconditional == Unconditional::probe;
     state.not_modified_since = Milliseconds(0);
 
-    Commit& commit = decision_.commit;
     commit.document = true;
     commit.initial = first;
     commit.entries = std::move(diff.writes);
+    commit.rekeys = std::move(diff.rekeys);
+    commit.rekeys.insert(commit.rekeys.end(), known_.rekeys.begin(), known_.rekeys.end());
+    if (!commit.rekeys.empty()) commit.rekeyed = rekeyed_signal(commit.rekeys, document.identified_by);
+    commit.tombs_new = known_.tombs_new;
     if (!document.cut_short) commit.tombs_left = known_.left;
     commit.tombs_back = known_.back;
     const std::uint64_t listed = document.entries.size();
@@ -120,9 +135,15 @@ class Decider {
     commit.retention.listed = state.listed;
     state.kept = commit.retention.count();
     tell_feed(document, first);
+    context_.gap = is_gap(claim_.state, document, known_);
+    if (context_.gap) commit.signals.push_back(gap_signal(document, known_, now_));
+    count_document(state, document, known_, now_);
     decision_.unchanged = diff.unchanged;
     consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
-    succeed(commit.entries.empty() ? Outcome::unchanged : Outcome::updated, created, first);
+    const bool noticed = std::any_of(commit.entries.begin(), commit.entries.end(),
+                                     [](const EntryWrite& write) { return !write.quiet; }) ||
+                         !commit.rekeys.empty() || !commit.deleted.empty();
+    succeed(noticed ? Outcome::updated : Outcome::unchanged, created, first);
   }
 
   void operator()(const SameBody& same) {
@@ -242,7 +263,7 @@ class Decider {
 
   bool shares_guid() const {
     return std::any_of(known_.guids.begin(), known_.guids.end(), [](const Known::Guid& guid) {
-      return guid.is == Known::Is::same || guid.is == Known::Is::different;
+      return (guid.is == Known::Is::same || guid.is == Known::Is::different) && guid.stored_guid.empty();
     });
   }
 

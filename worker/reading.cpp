@@ -6,9 +6,11 @@
 
 #include "storage/entry_record.hpp"
 #include "storage/feed_fields.hpp"
+#include "storage/identity.hpp"
 #include "worker/challenge.hpp"
 #include "worker/content_coding.hpp"
 #include "worker/web_url.hpp"
+#include "worker/withdrawal.hpp"
 
 namespace feedmill {
 namespace {
@@ -105,7 +107,10 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   if (!feed) return Unreadable{reason_of(feed.error().code), feed.error().detail, std::move(print)};
   Document document;
   document.print = std::move(print);
-  document.entries = entry_records(*feed);
+  document.identified_by = fitting_identity(*feed, state.identified_by);
+  const bool first = state.imported.count() == 0;  // nothing is stored under another identity
+  document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identified_by);
+  document.deleted = deletions(*feed);
   if (options.html == HtmlPolicy::raw) mark_untouched(document.entries);
   document.feed = feed_fields(*feed);
   document.hints = schedule_hints(*feed);

@@ -26,6 +26,8 @@ struct BodyPrint {
 struct Document {
   BodyPrint print;
   std::vector<EntryRecord> entries;
+  IdentifiedBy identified_by = IdentifiedBy::guid;  ///< what their guids are made of
+  std::vector<Deletion> deleted;                    ///< posts that it says are gone (RFC 6721)
   Fields feed;
   ScheduleHints hints;
   std::string self, prev;    ///< where it says it is itself, and the feed before it: absolute URLs, "" = nowhere

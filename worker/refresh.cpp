@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "worker/identity.hpp"
 #include "worker/store_health.hpp"
 #include "worker/web_url.hpp"
 
@@ -116,6 +117,8 @@ void note_committed(Report& report, const Decision& decision, const Committed& d
   count("post_created", done.created);
   count("post_modified", done.modified);
   count("post_trimmed", done.trimmed);
+  count("post_deleted", done.deleted);
+  count("feed_rekeyed", done.rekeyed > 0 ? 1 : 0);
   if (done.result != Committed::Result::ok) return;
   const std::vector<Move>& moves = decision.commit.state.moves;
   if (moves != decision.commit.before.moves) {
@@ -218,7 +221,7 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
 
   if (options_.trace != nullptr) options_.trace->claimed(claim);
   MemoryBudget::Share share(memory_, claim.state.body_bytes);  // until the commit is through (SECURITY M2)
-  const auto [exchange, reading] = co_await attempt(claim, share, report);
+  auto [exchange, reading] = co_await attempt(claim, share, report);
   if (const auto* error = std::get_if<FetchError>(&reading); error != nullptr && is_ours(*error)) {
     report = co_await defer(claim, *error, clock.now(), std::move(report));
     report.took = std::chrono::steady_clock::now() - started;
@@ -352,21 +355,45 @@ asio::awaitable<void> Refresher::not_stored(const Claim& claim, const StoreError
   report.claim_left = released.has_error();
 }
 
-asio::awaitable<Known> Refresher::look_up(const Claim& claim, const Reading& reading, Deadline deadline,
+asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, Deadline deadline,
                                           StoreResult<void>& failed) {
-  const auto* document = std::get_if<Document>(&reading);
+  auto* document = std::get_if<Document>(&reading);
   if (document == nullptr) co_return Known();
-  const Store::LookUp wanted{claim.feed_url, document->entries};
+  const Store::LookUp wanted{claim.feed_url, document->entries, document->deleted};
+  StoreResult<Known> known = co_await known_guids(wanted, deadline);
+  if (!known) {
+    failed = known.error();
+    co_return Known();
+  }
+  if (!must_compare(claim.state, *document, *known)) co_return std::move(*known);
+
+  // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not come as news.
+  const auto ask = [&](Store& store) { return store.stored_posts(claim.feed_url); };
+  const StoreResult<std::vector<StoredPost>> stored = co_await store_.call(ask);
+  if (!stored) {
+    failed = stored.error();
+    co_return Known();
+  }
+  const Recognised recognised = recognise(claim.state, *document, *known, *stored);
+  if (recognised.look_up.empty()) co_return std::move(*known);
+  const Store::LookUp once_more{claim.feed_url, recognised.look_up, {}};
+  StoreResult<Known> found = co_await known_guids(once_more, deadline);
+  if (!found) {
+    failed = found.error();
+    co_return Known();
+  }
+  add_recognised(*known, recognised, std::move(*found));
+  co_return std::move(*known);
+}
+
+asio::awaitable<StoreResult<Known>> Refresher::known_guids(const Store::LookUp& wanted, Deadline deadline) {
   std::optional<Counted> waiting;
   for (int attempt = 0;; ++attempt) {
     StoreResult<Known> known = co_await store_.look_up(wanted);
-    if (known) co_return std::move(*known);
+    if (known) co_return known;
     if (is_passing(known.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
     const bool again = co_await worth_waiting(known.error(), attempt, deadline);
-    if (!again) {
-      failed = known.error();
-      co_return Known();
-    }
+    if (!again) co_return known;
   }
 }
 

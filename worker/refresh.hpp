@@ -82,8 +82,10 @@ class Refresher {
   boost::asio::awaitable<Reading> read_granted(FetchResult& fetched, const Claim& claim, MemoryBudget::Share& share,
                                                ReadingOptions options);
   boost::asio::awaitable<Report> defer(const Claim& claim, const FetchError& error, Milliseconds now, Report report);
-  boost::asio::awaitable<Known> look_up(const Claim& claim, const Reading& reading, Deadline deadline,
+  /// May give the document's posts the guids of another identity (identity.hpp).
+  boost::asio::awaitable<Known> look_up(const Claim& claim, Reading& reading, Deadline deadline,
                                         StoreResult<void>& failed);
+  boost::asio::awaitable<StoreResult<Known>> known_guids(const Store::LookUp& wanted, Deadline deadline);
   boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline);
   /// Notes that nothing was written, and puts the feed off when trying again is no use.
   boost::asio::awaitable<void> not_stored(const Claim& claim, const StoreError& error, Milliseconds now,

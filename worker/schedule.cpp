@@ -249,6 +249,12 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
     const bool told = context.interval_max || (context.interval_min && ceiling == floor);
     next.won = told ? "override" : is_dormant(context) ? "dormant" : "ceiling";
   }
+  if (context.gap && interval / 2 > floor / 2) {
+    const Milliseconds half = std::max(floor, interval / 2);
+    if (half < interval) next.won = "gap";
+    interval = half;
+    next.inputs.push_back({"gap", in_seconds(interval), ""});
+  }
 
   // Step 5.
   at_least(next, interval, context, {context.fresh.code, context.fresh.fresh.count(), context.fresh.from});

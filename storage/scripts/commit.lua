@@ -5,13 +5,16 @@
 --       retention ('' = nothing is trimmed, else how many posts, from which second on, how many bytes; '-' = no such
 --       limit), grace ms, new posts in later parts (all newer) and their bytes; how the host answered as note_answer
 --       has it: host ('' = the feed's own), is, cause, retry_at, marks; URL to move to ('' = none); highest entry number
---       the worker has seen (L8); then four counted lists: state fields, feed fields (name, value; '' removes), guids
---       that left, guids that are back; then counted posts: guid, digest, id ('' = new), score, bytes, signal, counted
---       fields to set, counted fields to remove; then counted feed signals: type, signal.
+--       the worker has seen (L8); then counted lists: state fields, feed fields (name, value; '' removes), guids that
+--       left, guids that are back, guids to tombstone, guids that their publisher deleted; then counted posts to re-key:
+--       id, from, to, digest, counted fields to set, and feed_rekeyed if there are any (part 1 alone has these: half a
+--       re-keying could not be told from news); then counted posts: guid, digest, id ('' = new), score, bytes, signal
+--       ('' = none: no reader would notice), counted fields to set, counted fields to remove; then counted feed signals:
+--       type, signal.
 -- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'ok' | 'dup' | 'stale' | 'type <key>', created, modified, trimmed, tombstoned, records, what became of the
 -- host ('closed', 'opened', ''), until when it is closed, whether the URL to move to is a feed already (1/0), the highest
--- entry number given out here}.
+-- entry number given out here, re-keyed, deleted}.
 local channel_prefix, url, url_json, claim = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local part, parts, next_due = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local stream_cap, publish_trims = ARGV[9], ARGV[10] == '1'
@@ -62,6 +65,12 @@ local state = take_list(2)
 local feed = take_list(2)
 local left = take_list(1)
 local back = take_list(1)
+local buried, deleted = take_list(1), take_list(1)
+local rekeys = {}
+for i = 1, tonumber(take()) do
+  rekeys[i] = {id = take(), from = take(), to = take(), digest = take(), set = take_list(2)}
+end
+local rekey_signal = #rekeys > 0 and take()
 
 local created, modified, trimmed, tombstoned, grown = 0, 0, 0, 0, 0
 local posts = {}
@@ -78,11 +87,38 @@ for i = 1, tonumber(take()) do
   posts[i] = post
 end
 
+-- Posts keep their numbers under new guids (DESIGN §5): map, digests and entry follow together.
+local rekeyed = 0
+for _, post in ipairs(rekeys) do
+  if redis.call('HGET', map, post.from) == post.id and not redis.call('HGET', map, post.to) then
+    redis.call('HSET', map, post.to, post.id)
+    redis.call('HSET', digests, post.to, post.digest)
+    redis.call('HSET', post.id, 'guid', post.to, 'digest', post.digest, unpack(post.set))
+    if #post.set > 0 then
+      local before, after = tonumber(redis.call('HGET', post.id, 'bytes') or 0), bytes_of(post.id)
+      redis.call('HSET', post.id, 'bytes', after)
+      grown = grown + after - before
+    end
+    redis.call('HDEL', map, post.from)
+    redis.call('HDEL', digests, post.from)
+    redis.call('ZREM', tombs, post.to)
+    rekeyed = rekeyed + 1
+  end
+end
+if rekeyed > 0 then signal('feed_rekeyed', 'feed', url_json, rekey_signal, channel_prefix .. 'feed_rekeyed') end
+for _, guid in ipairs(buried) do
+  if not redis.call('HGET', map, guid) then redis.call('ZADD', tombs, '+inf', guid) end
+end
+
 -- Posts that are stored. An operator may have removed one since it was looked up, or changed it: then both changes hold,
 -- and rev counts both.
 for _, post in ipairs(posts) do
-  local mine = post.id ~= '' and redis.call('HMGET', post.id, 'rev', 'bytes')
-  if mine and redis.call('HGET', map, post.guid) == post.id then
+  local mine = post.id ~= '' and redis.call('HGET', map, post.guid) == post.id and
+               redis.call('HMGET', post.id, 'rev', 'bytes')
+  if mine and post.signal == '' then
+    redis.call('HSET', post.id, 'digest', post.digest)
+    redis.call('HSET', digests, post.guid, post.digest)
+  elseif mine then
     local rev, expected = (tonumber(mine[1]) or 0) + 1, tonumber(string.match(post.signal, '"rev":(%d+)'))
     if rev ~= expected then
       post.signal = string.gsub(post.signal, '"rev":%d+', '"rev":' .. text(rev), 1)
@@ -163,8 +199,18 @@ for _, post in ipairs(posts) do
 end
 if grown ~= 0 then redis.call('HINCRBY', feed_state, 'bytes', text(grown)) end
 
-local host_event, host_until, taken, untrimmed = '', 0, false, false
+local host_event, host_until, taken, untrimmed, withdrawn = '', 0, false, false, 0
 if part == parts then
+  for _, guid in ipairs(deleted) do  -- RFC 6721: by whoever publishes it
+    local id = redis.call('HGET', map, guid)
+    if id then
+      local guid_json = delete_post(url, id)
+      redis.call('ZADD', tombs, '+inf', guid)
+      signal('post_deleted', 'post', '"' .. id .. '"', deletion(now, url_json, guid_json, 'publisher'),
+             channel_prefix .. 'post_deleted')
+      withdrawn = withdrawn + 1
+    end
+  end
   if keep then
     for _, guid in ipairs(left) do redis.call('ZADD', tombs, 'XX', text(now), guid) end
     for _, guid in ipairs(back) do redis.call('ZADD', tombs, 'XX', '+inf', guid) end
@@ -225,4 +271,5 @@ if part == parts then
 else
   redis.call('HSET', feed_state, 'claim_part', part)
 end
-return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0, text(highest)}
+return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0,
+        text(highest), rekeyed, withdrawn}

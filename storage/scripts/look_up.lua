@@ -1,8 +1,9 @@
 #!lua flags=no-writes
 -- What is known of the guids of a document (RELIABILITY L5). Writes nothing.
--- ARGV: prefix, feed_url, n, n guids, n digests.
--- Returns {marks, {feed…}, {left…}, {back…}, {id, {entry…}}…}: one mark a guid ('+' unknown, 'x' tombstoned, '=' same,
--- '~' different), the readers' record, tombstones to touch, and what is stored for each '~' in their order.
+-- ARGV: prefix, feed_url, n, n guids, n digests, guids that the document says are deleted.
+-- Returns {marks, {feed…}, {left…}, {back…}, {{id, {entry…}}…}, posts stored, score of the newest, has tombstones (1/0),
+-- {date…}}: one mark a guid ('+' unknown, 'x' tombstoned, '=' same, '~' different), the readers' record, tombstones to
+-- touch, what is stored for each '~' in their order, and of each deleted guid '' or what date its post has ('0': none).
 local url, n = ARGV[2], tonumber(ARGV[3])
 local marks, listed, different = {}, {}, {}
 local has_tombs = redis.call('EXISTS', tombs_key(url)) == 1
@@ -32,4 +33,12 @@ if has_tombs then
     if listed[guid] then back[#back + 1] = guid end
   end
 end
-return {table.concat(marks), redis.call('HGETALL', feed_key(url)), left, back, different}
+local deletable = {}
+for i = 4 + 2 * n, #ARGV do
+  local id = redis.call('HGET', guidmap_key(url), ARGV[i])
+  local dates = id and redis.call('HMGET', id, 'date_updated', 'date_published')
+  deletable[#deletable + 1] = dates and (dates[1] or dates[2] or '0') or ''
+end
+local newest = redis.call('ZRANGE', sort_key(url), 0, 0, 'REV', 'WITHSCORES')
+return {table.concat(marks), redis.call('HGETALL', feed_key(url)), left, back, different, redis.call('ZCARD', sort_key(url)),
+        newest[2] or '0', has_tombs and 1 or 0, deletable}

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "parsers/date.hpp"
 #include "parsers/read_feed.hpp"
 
 namespace feedmill {
@@ -23,6 +24,32 @@ TEST(Identity, IsTheGuidThenTheLinkThenADigest) {
   EXPECT_TRUE(feed.entries[2].guid.starts_with("digest:"));
   EXPECT_EQ(feed.entries[2].guid, feed.entries[3].guid);
   EXPECT_NE(feed.entries[2].guid, feed.entries[4].guid);
+}
+
+TEST(Deletions, NameEntriesOfTheirOwnDocument) {
+  const std::string long_id(2000, 'x');
+  const auto read_atom = [](const std::string& children) {
+    return read_feed(
+               "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:gone='http://purl.org/atompub/tombstones/1.0'>"
+               "<id>f</id>" +
+                   children + "</feed>",
+               {})
+        .value();
+  };
+  const Feed feed = read_atom(
+      "<gone:deleted-entry ref='tag:a\n,1' when='2026-03-01T12:00:00+01:00'><gone:by><name>N</name></gone:by>"
+      "</gone:deleted-entry><gone:deleted-entry ref='" +
+      long_id +
+      "' when='?'/><gone:deleted-entry/>"
+      "<entry><id>e</id><gone:deleted-entry ref='b' when='2026-03-01T12:00:00Z'/></entry>");
+  ASSERT_EQ(feed.deleted.size(), 2U) << "one without ref and one inside of an entry say nothing";
+  EXPECT_EQ(feed.deleted[0].guid, "tag:a ,1");
+  EXPECT_EQ(iso8601(feed.deleted[0].when.time), "2026-03-01T11:00:00Z");
+  EXPECT_TRUE(feed.deleted[1].guid.starts_with("sha256:")) << "as the guid of the entry would be";
+  EXPECT_FALSE(feed.deleted[1].when.time);
+  EXPECT_TRUE(
+      read_atom("<x:deleted-entry xmlns:x='http://example.org/' ref='a' when='2026-03-01T12:00:00Z'/>").deleted.empty())
+      << "another namespace";
 }
 
 TEST(Identity, DependsOnNoPolicy) {

@@ -116,6 +116,55 @@ TEST(Url, IsCanonicalWithoutTrackingAndFragment) {
   EXPECT_EQ(canonical_url("http://h/a?utm_source=x"), "http://h/a");
 }
 
+struct KeyCase {
+  const char* name;
+  const char* url;
+  const char* key;
+};
+void PrintTo(const KeyCase& test, std::ostream* out) {
+  *out << test.url;
+}
+
+class LinkKeys : public testing::TestWithParam<KeyCase> {};
+TEST_P(LinkKeys, NameAPage) {
+  EXPECT_EQ(link_key(GetParam().url), GetParam().key);
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, LinkKeys,
+    testing::Values(KeyCase{"Http", "http://example.org/a", "example.org/a"},
+                    KeyCase{"Https", "https://example.org/a", "example.org/a"},
+                    KeyCase{"CaseOfTheHost", "HTTPS://Example.ORG/A", "example.org/A"},
+                    KeyCase{"Www", "https://www.example.org/a", "example.org/a"},
+                    KeyCase{"NoHostButWww", "https://www.a/b", "a/b"}, KeyCase{"Port", "https://h:443/a", "h/a"},
+                    KeyCase{"OtherPort", "https://h:8080/a", "h:8080/a"}, KeyCase{"User", "http://u:p@h/a", "h/a"},
+                    KeyCase{"Tracking", "http://h/a?utm_source=x&id=1&fbclid=y", "h/a?id=1"},
+                    KeyCase{"Slash", "http://h/a/", "h/a"}, KeyCase{"Home", "http://h/", "h"},
+                    KeyCase{"Fragment", "http://h/a#part-2", "h/a#part-2"},
+                    KeyCase{"FragmentOfParameters", "http://h/a#xtor=RSS-1", "h/a"},
+                    KeyCase{"NoWebAddress", "tag:example.org,2020:1", ""}, KeyCase{"Empty", "", ""}),
+    [](const auto& test) { return test.param.name; });
+
+class SteadyUrls : public testing::TestWithParam<KeyCase> {};
+TEST_P(SteadyUrls, LeaveOutWhatPasses) {
+  std::string out = "=";
+  append_steady_url(out, GetParam().url);
+  EXPECT_EQ(out, "=" + std::string(GetParam().key));
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, SteadyUrls,
+    testing::Values(KeyCase{"Nothing", "http://h/a.png", "http://h/a.png"},
+                    KeyCase{"Version", "http://h/a.png?ver=1.20", "http://h/a.png"},
+                    KeyCase{"Number", "http://h/a.png?1690000000", "http://h/a.png"},
+                    KeyCase{"ShortNumber", "http://h/show?12", "http://h/show?12"},
+                    KeyCase{"Signed", "http://h/a.mp3?id=7&Expires=1&Signature=x&Key-Pair-Id=y", "http://h/a.mp3?id=7"},
+                    KeyCase{"Amazon", "http://h/a?X-Amz-Date=1&X-Amz-Signature=2", "http://h/a"},
+                    KeyCase{"InMarkup", "http://h/a?id=1&amp;cb=99", "http://h/a?id=1"},
+                    KeyCase{"AThing", "http://h/watch?v=dQw4w9WgXcQ", "http://h/watch?v=dQw4w9WgXcQ"},
+                    KeyCase{"AnotherThing", "http://h/image.php?id=5", "http://h/image.php?id=5"},
+                    KeyCase{"Fragment", "http://h/a?ts=1#t=5", "http://h/a#t=5"},
+                    KeyCase{"QuestionInFragment", "http://h/a#b?ts=1", "http://h/a#b?ts=1"}),
+    [](const auto& test) { return test.param.name; });
+
 TEST(Url, OfTheWebHasAHost) {
   EXPECT_TRUE(is_http_url("HTTP://h"));
   EXPECT_FALSE(is_http_url("http:///x"));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/entry_record.hpp"
 #include "storage/signals.hpp"
 
 namespace feedmill {
@@ -85,6 +86,93 @@ TEST(Diff, MovesAChangedPostOnlyWhenItsOwnDateSaysSo) {
     EXPECT_EQ(diff.writes[0].timestamp, 50);
     EXPECT_EQ(value(diff.writes[0].set, "timestamp"), "(none)");
   }
+}
+
+Known::Guid different(const EntryRecord& as_stored, std::int64_t timestamp, const std::string& stored_guid = "") {
+  Known::Guid guid{Known::Is::different, "Entry:7", as_stored.fields, stored_guid};
+  guid.fields.insert(guid.fields.end(), {{"timestamp", std::to_string(timestamp)}, {"rev", "3"}, {"digest", "older"}});
+  return guid;
+}
+
+/// As a document says it.
+EntryRecord read_post(Fields fields, std::optional<std::int64_t> timestamp = 50) {
+  EntryRecord record = post("g", timestamp, std::move(fields));
+  record.digest = reader_digest(record.fields);
+  return record;
+}
+
+// RELIABILITY I11
+TEST(Diff, NeverGoesBackToAnOlderVersion) {
+  const auto at = [](const char* date, const char* title) {
+    return read_post({{"date_updated", date}, {"title", title}});
+  };
+  struct Case {
+    const char* name;
+    const char *stored, *read;
+    bool written;
+  };
+  const Case cases[] = {{"older", "2025-11-02T00:00:00Z", "2025-11-01T00:00:00Z", false},
+                        {"equal", "2025-11-02T00:00:00Z", "2025-11-02T00:00:00Z", true},
+                        {"newer", "2025-11-02T00:00:00Z", "2025-11-03T00:00:00Z", true},
+                        {"a future date was put right", "2099-01-01T00:00:00Z", "2025-11-03T00:00:00Z", true}};
+  for (const Case& test : cases) {
+    const auto diff = diff_entries({at(test.read, "read")}, knows({different(at(test.stored, "stored"), 50)}), now);
+    EXPECT_EQ(diff.writes.size(), test.written ? 1U : 0U) << test.name;
+    EXPECT_EQ(diff.unchanged, test.written ? 0U : 1U) << test.name;
+  }
+}
+
+TEST(Diff, KeepsTheUpdatedDateThatADocumentHasStoppedToSay) {
+  const auto diff = diff_entries(
+      {read_post({{"date_published", "1970-01-01T00:00:10Z"}, {"title", "new"}}, 10)},
+      knows({different(read_post({{"date_updated", "1970-01-01T00:00:50Z"}, {"title", "old"}}), 50)}), now);
+  ASSERT_EQ(diff.writes.size(), 1U);
+  EXPECT_TRUE(diff.writes[0].unset.empty());
+  EXPECT_EQ(diff.writes[0].timestamp, 50) << "it does not move back";
+  EXPECT_EQ(value(diff.writes[0].set, "timestamp"), "(none)");
+  EXPECT_EQ(value(diff.writes[0].set, "rev"), "4");
+}
+
+TEST(Diff, IsQuietWhenOnlyTheWayOfDigestingHasChanged) {
+  const EntryRecord same = read_post({{"content", "<p>a</p>"}, {"link", "http://h/a?utm_source=2"}});
+  const auto diff = diff_entries(
+      {same}, knows({different(read_post({{"content", "<p>a</p>"}, {"link", "http://h/a?utm_source=1"}}), 50)}), now);
+  ASSERT_EQ(diff.writes.size(), 1U);
+  EXPECT_TRUE(diff.writes[0].quiet);
+  EXPECT_TRUE(diff.writes[0].set.empty());
+  EXPECT_TRUE(diff.writes[0].unset.empty());
+  EXPECT_EQ(diff.writes[0].digest, same.digest);
+}
+
+TEST(Diff, RekeysWhatIsStoredUnderAnotherGuid) {
+  const EntryRecord same = read_post({{"title", "t"}});
+  const auto diff = diff_entries({same}, knows({{Known::Is::same, "Entry:7", {}, "old"}}), now);
+  EXPECT_TRUE(diff.writes.empty());
+  ASSERT_EQ(diff.rekeys.size(), 1U);
+  EXPECT_EQ(diff.rekeys[0].id, "Entry:7");
+  EXPECT_EQ(diff.rekeys[0].from, "old");
+  EXPECT_EQ(diff.rekeys[0].to, "g");
+  EXPECT_EQ(diff.rekeys[0].digest, same.digest);
+}
+
+TEST(Diff, RekeysQuietlyWhenTheLinkIsWrittenAnotherWay) {
+  const EntryRecord https = read_post({{"canonical_url", "https://h/a"}, {"link", "https://h/a"}, {"title", "t"}});
+  const EntryRecord http = read_post({{"canonical_url", "http://h/a"}, {"link", "http://h/a"}, {"title", "t"}});
+  const auto diff = diff_entries({https}, knows({different(http, 50, "old")}), now);
+  EXPECT_TRUE(diff.writes.empty());
+  ASSERT_EQ(diff.rekeys.size(), 1U);
+  EXPECT_EQ(diff.rekeys[0].digest, https.digest);
+  EXPECT_EQ(diff.rekeys[0].set, (Fields{{"canonical_url", "https://h/a"}, {"link", "https://h/a"}}));
+}
+
+TEST(Diff, RekeysAndModifiesWhatHasChangedToo) {
+  const auto diff =
+      diff_entries({read_post({{"title", "new"}})}, knows({different(read_post({{"title", "old"}}), 50, "old")}), now);
+  ASSERT_EQ(diff.rekeys.size(), 1U);
+  EXPECT_EQ(diff.rekeys[0].digest, "older") << "until the modification is written";
+  ASSERT_EQ(diff.writes.size(), 1U);
+  EXPECT_EQ(diff.writes[0].guid, "g");
+  EXPECT_EQ(value(diff.writes[0].set, "title"), "new");
 }
 
 TEST(Signals, TellNothingThatFollowsFromOtherFields) {

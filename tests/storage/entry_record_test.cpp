@@ -144,7 +144,7 @@ TEST(EntryRecords, KeepTheFirstOfEqualGuids) {
   Feed feed;
   feed.entries = {sample(), sample()};
   feed.entries[1].title.value = "Second";
-  const auto records = entry_records(feed);
+  const auto records = entry_records(feed, IdentifiedBy::guid, IdentifiedBy::guid);
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(value(records[0].fields, "title"), "Title");
 }

@@ -57,6 +57,11 @@ FeedState full_state() {
   s.quarantines = 2;
   s.quarantined_at = Milliseconds(22);
   s.strikes = 1;
+  s.identified_by = IdentifiedBy::link;
+  s.identified_since = Milliseconds(31);
+  s.fresh_documents = 32;
+  s.replaced_documents = 2;
+  s.listed_none = true;
   s.unconditional_first = 23;
   s.unconditional_none = 24;
   s.unconditional_target = 25;

@@ -55,6 +55,26 @@ bool lists(const NextDue& next, std::string_view code, std::int64_t input_s) {
 }
 
 // HTTP §3, "Steady state".
+// HTTP §3 step 4
+TEST(Due, ComesInHalfTheTimeAfterAGap) {
+  DueContext context;
+  context.feed_url = "https://example.org/feed.xml";
+  context.now = Milliseconds(1'772'366'400'000);
+  context.last_new = context.now;
+  const auto interval = [&](double new_per_week, bool gap) {
+    context.gap = gap;
+    const NextDue next = due_after_success({}, context, new_per_week, {});
+    return std::pair(std::chrono::floor<std::chrono::minutes>(next.due - context.now).count(), next.won);
+  };
+  const auto [usual, because] = interval(7, false);
+  const auto [half, gap] = interval(7, true);
+  EXPECT_EQ(because, "adaptive");
+  EXPECT_EQ(gap, "gap");
+  EXPECT_NEAR(static_cast<double>(half), static_cast<double>(usual) / 2, 30.0);
+  EXPECT_GE(interval(100, true).first, 60) << "never below the floor";
+  EXPECT_EQ(interval(100, true).second, "floor");
+}
+
 TEST(Schedule, AsksLessOftenOfFeedsThatSayLess) {
   struct Case {
     double new_per_week;

@@ -1,0 +1,66 @@
+// Posts whose identity is in doubt, through the whole program (DESIGN §5). The rules are in
+// tests/worker/polling_test.cpp.
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/end_to_end/program.hpp"
+
+namespace feedmill::test {
+namespace {
+
+class Identifying : public testing::Test {
+ protected:
+  void serve(const std::string& guids, const std::string& scheme, int first, int last) {
+    std::string xml = "<rss version='2.0'><channel><title>Feed</title>";
+    for (int n = last; n >= first; --n) {
+      const std::string number = std::to_string(n);
+      xml += "<item><guid isPermaLink='false'>" + guids + number + "</guid><link>" + scheme +
+             "://www.example.org/post/" + number + "</link><title>Post " + number + "</title><pubDate>" + number +
+             " Mar 2025 12:00:00 GMT</pubDate></item>";
+    }
+    world.http.serve("/feed.xml", {.body = xml + "</channel></rss>"});
+  }
+  void pass() {
+    const Finished due = world.run({"refresh", "--all", "--defer", "--ignore-floor"});
+    ASSERT_EQ(due.exit, 0) << due.err;
+    const Finished done = world.run({"run", "--once"});
+    ASSERT_EQ(done.exit, 0) << done.err;
+  }
+  std::string say(const std::string& verb) { return world.run({verb, world.http.url("/feed.xml")}).out; }
+
+  World world;
+};
+
+TEST_F(Identifying, KeepsPostsUnderNewGuidsAndSwitchesWhenThereIsNoEnd) {
+  serve("g", "http", 1, 5);
+  ASSERT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
+  pass();
+  EXPECT_NE(say("explain").find("identity guid, else link, else digest"), std::string::npos);
+  for (int fetch = 1; fetch <= 4; ++fetch) {
+    serve("fetch-" + std::to_string(fetch) + "-", "https", 1, 5);
+    pass();
+  }
+  EXPECT_EQ(world.redis_text({"GET", "ids:Entry"}), "5");
+  EXPECT_EQ(world.count("post_created"), 5U);
+  EXPECT_EQ(world.count("feed_rekeyed"), 3U);
+  EXPECT_EQ(world.count("feed_gap"), 0U);
+  EXPECT_EQ(world.redis_text({"HMGET", "Entry:2", "guid", "link"}),
+            "link:example.org/post/2 https://www.example.org/post/2");
+  EXPECT_NE(say("explain").find("identity link, else digest, since "), std::string::npos) << say("explain");
+  EXPECT_NE(say("show").find("link since "), std::string::npos) << say("show");
+}
+
+TEST_F(Identifying, TellsOfAGap) {
+  serve("g", "https", 1, 5);
+  ASSERT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
+  pass();
+  EXPECT_EQ(world.count("feed_gap"), 0U);
+  serve("g", "https", 20, 25);
+  pass();
+  EXPECT_EQ(world.count("feed_gap"), 1U);
+  EXPECT_EQ(world.count("post_created"), 11U);
+  EXPECT_NE(say("explain").find("gap "), std::string::npos) << say("explain");
+}
+
+}  // namespace
+}  // namespace feedmill::test

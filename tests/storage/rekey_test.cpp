@@ -1,0 +1,291 @@
+// Posts that go on under new guids: which they are, and what the store makes of it (DESIGN §5, RELIABILITY I2, I3,
+// I15).
+#include "storage/rekey.hpp"
+
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill::test {
+namespace {
+
+constexpr const char* long_text = "A text that is long enough to be told from the texts of other posts: ";
+
+Fields fields_of(const std::string& link, const std::string& title, const std::string& date = "",
+                 const std::string& text = "") {
+  Fields fields;
+  if (!date.empty()) fields.emplace_back("date_published", date);
+  if (!link.empty()) fields.emplace_back("link", link);
+  if (!text.empty()) fields.emplace_back("summary_text", text);
+  fields.emplace_back("title", title);
+  return fields;
+}
+
+EntryRecord listed(const std::string& guid, Fields fields) {
+  return {guid, "digest", {}, std::move(fields)};
+}
+
+StoredPost stored(const std::string& guid, Fields fields) {
+  return {"Entry:" + guid, guid, "digest", 100, std::move(fields)};
+}
+
+std::vector<Match> match_all(const std::vector<EntryRecord>& read, const std::vector<StoredPost>& posts) {
+  return match_posts(read, std::vector<bool>(read.size(), true), posts);
+}
+
+struct PairCase {
+  const char* name;
+  Fields read, stored;
+  int matches;  // 0 none, 1 by link, 2 by text
+  bool sure = false;
+};
+void PrintTo(const PairCase& test, std::ostream* out) {
+  *out << test.name;
+}
+
+class Pairs : public testing::TestWithParam<PairCase> {};
+TEST_P(Pairs, AreMatchedByWhatTheyShare) {
+  const PairCase& test = GetParam();
+  const auto matches = match_all({listed("new", test.read)}, {stored("old", test.stored)});
+  ASSERT_EQ(matches.size(), test.matches == 0 ? 0U : 1U);
+  if (matches.empty()) return;
+  EXPECT_EQ(matches[0].by, test.matches == 1 ? Match::By::link : Match::By::text);
+  EXPECT_EQ(matches[0].sure, test.sure);
+}
+
+const std::string day = "2026-03-01T12:00:00Z", next_day = "2026-03-02T12:00:00Z";
+INSTANTIATE_TEST_SUITE_P(
+    All, Pairs,
+    testing::Values(
+        PairCase{"HttpToHttps", fields_of("https://e.org/a", "t"), fields_of("http://e.org/a", "t"), 1, true},
+        PairCase{"WwwAndTracking", fields_of("https://e.org/a", "t"),
+                 fields_of("https://www.e.org/a/?utm_source=x", "t"), 1, true},
+        PairCase{"EditedTitle", fields_of("https://e.org/a", "new"), fields_of("https://e.org/a", "old"), 1, false},
+        PairCase{"EditedTitleSameDate", fields_of("https://e.org/a", "new", day),
+                 fields_of("https://e.org/a", "old", day), 1, true},
+        PairCase{"PageThatIsWrittenAnew", fields_of("https://e.org/weather", "Weather", next_day),
+                 fields_of("https://e.org/weather", "Weather", day), 1, false},
+        PairCase{"HomePage", fields_of("https://e.org/", "t", day), fields_of("https://e.org/", "u", day), 0},
+        PairCase{"OtherPage", fields_of("https://e.org/b", "t"), fields_of("https://e.org/a", "t"), 0},
+        PairCase{"MovedDomain", fields_of("https://new.org/x/a", "t", day, "text"),
+                 fields_of("http://old.org/?p=1", "t", day, "text"), 2, true},
+        PairCase{"UndatedText", fields_of("", "t", "", long_text), fields_of("", "t", "", long_text), 2, true},
+        PairCase{"TitlesOnly", fields_of("", "Untitled"), fields_of("", "Untitled"), 0},
+        PairCase{"SameTextAnotherDay", fields_of("https://e.org/2", "Backup done", next_day, long_text),
+                 fields_of("https://e.org/1", "Backup done", day, long_text), 0}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Matching, LeavesOutWhatIsAmbiguous) {
+  const Fields page = fields_of("https://e.org/a", "t");
+  EXPECT_TRUE(match_all({listed("1", page), listed("2", page)}, {stored("old", page)}).empty());
+  const Fields same_page = fields_of("https://e.org/a", "u");
+  EXPECT_TRUE(match_all({listed("1", page)}, {stored("a", page), stored("b", same_page)}).empty());
+  EXPECT_EQ(match_all({listed("1", page)}, {stored("a", page), stored("b", page)}).size(), 1U)
+      << "one post, stored twice";
+}
+
+TEST(Matching, LeavesAloneWhatTheDocumentListsItself) {
+  const Fields page = fields_of("https://e.org/a", "t");
+  const Fields other = fields_of("https://e.org/b", "t");
+  EXPECT_TRUE(match_posts({listed("new", page), listed("old", other)}, {true, false}, {stored("old", page)}).empty());
+}
+
+TEST(Matching, TakesTheFormerGuidFirst) {
+  EntryRecord renamed = listed("link:e.org/a", fields_of("https://e.org/a", "t"));
+  renamed.former_guid = "g1";
+  const auto matches = match_all({renamed}, {stored("g2", fields_of("https://e.org/a", "t")), stored("g1", {})});
+  ASSERT_EQ(matches.size(), 1U);
+  EXPECT_EQ(matches[0].stored, 1U);
+  EXPECT_EQ(matches[0].by, Match::By::guid);
+}
+
+TEST(Matching, BelievesLinksWhereManyPostsHadOneGuid) {
+  EntryRecord second = listed("link:e.org/2", fields_of("https://e.org/2", "Second"));
+  second.former_guid = "shared";
+  EntryRecord first = listed("link:e.org/1", fields_of("https://e.org/1", "First"));
+  first.former_guid = "shared https://e.org/1";
+  const auto matches = match_all({second, first}, {stored("shared", fields_of("https://e.org/1", "First"))});
+  ASSERT_EQ(matches.size(), 1U);
+  EXPECT_EQ(matches[0].read, 1U);
+  EXPECT_EQ(matches[0].by, Match::By::link);
+}
+
+class Rekeying : public StoreTest {
+ protected:
+  std::string guid_of(const std::string& id) { return redis({"HGET", id, "guid"}); }
+  std::string mapped(const std::string& guid) { return redis({"HGET", feed_url + ":guidmap", guid}); }
+
+  /// Map, entries, order and digests fit together (I2, I3, I4).
+  void expect_whole() {
+    const auto entries = store.all_by_order(feed_url, 100'000);
+    ASSERT_TRUE(entries);
+    for (const StoredEntry& entry : *entries) {
+      EXPECT_EQ(mapped(entry.get("guid")), entry.id);
+      EXPECT_EQ(redis({"HGET", feed_url + ":digests", entry.get("guid")}), entry.get("digest"));
+    }
+    for (const char* key : {":guidmap", ":digests"}) {
+      EXPECT_EQ(redis({"HLEN", feed_url + key}), std::to_string(entries->size()));
+    }
+  }
+
+  /// A commit that renames `from` to `to` and does nothing else.
+  Commit renaming(const std::vector<Rekey>& rekeys) {
+    Commit commit = plan(claim_one(), {});
+    commit.rekeys = rekeys;
+    commit.rekeyed = {"feed_rekeyed", "updated", R"({"count":1})", ""};
+    return commit;
+  }
+};
+
+TEST_F(Rekeying, KeepsNumbersAndEverythingThatPointsToThem) {
+  add();
+  refresh({post("b", 200), post("a", 100)});
+  const Committed done = send(renaming(
+      {{"Entry:1", "a", "A", "digest A", {{"link", "https://example.org/A"}}}, {"Entry:2", "b", "B", "b", {}}}));
+  EXPECT_EQ(done.rekeyed, 2U);
+  EXPECT_EQ(done.created + done.modified + done.trimmed, 0U);
+  EXPECT_EQ(guid_of("Entry:1"), "A");
+  EXPECT_EQ(mapped("A"), "Entry:1");
+  EXPECT_EQ(mapped("a"), "(nil)");
+  EXPECT_EQ(redis({"HMGET", "Entry:1", "link", "digest", "rev"}), "https://example.org/A digest A 1");
+  EXPECT_EQ(redis({"ZSCORE", feed_url + ":sort", "Entry:1"}), "100");
+  expect_whole();
+  ASSERT_EQ(signals("feed_rekeyed").size(), 1U);
+  EXPECT_EQ(signals("post_created").size(), 2U) << "those of the import";
+  EXPECT_TRUE(signals("post_modified").empty());
+}
+
+TEST_F(Rekeying, TouchesNothingThatIsNotAsItWas) {
+  add();
+  refresh({post("b", 200), post("a", 100)});
+  const Committed done = send(renaming({{"Entry:2", "a", "A", "x", {}},        // another post's guid
+                                        {"Entry:1", "a", "b", "x", {}},        // a guid that is taken
+                                        {"Entry:9", "gone", "C", "x", {}}}));  // no such post
+  EXPECT_EQ(done.rekeyed, 0U);
+  EXPECT_TRUE(signals("feed_rekeyed").empty());
+  EXPECT_EQ(redis({"EXISTS", "Entry:9"}), "0");
+  expect_whole();
+}
+
+TEST_F(Rekeying, ComesWholeInTheFirstOfManyParts) {
+  add();
+  refresh({post("a", 1)});
+  std::vector<EntryRecord> posts;
+  for (int i = 250; i > 0; --i) posts.push_back(post("n" + std::to_string(i), 1000 + i));
+  Commit commit = plan(claim_one(), posts, {.entries = 500});
+  commit.rekeys = {{"Entry:1", "a", "A", "t", {}}};
+  commit.rekeyed = {"feed_rekeyed", "updated", "{}", ""};
+  commit.tombs_new = {"buried"};
+  const Committed done = send(commit);
+  EXPECT_EQ(done.rekeyed, 1U);
+  EXPECT_EQ(done.created, 250U);
+  EXPECT_EQ(redis({"ZSCORE", feed_url + ":tombs", "buried"}), "inf");
+  const auto all = signals();
+  ASSERT_EQ(all.size(), 252U);
+  EXPECT_EQ(all[1].at("type").as_string(), "feed_rekeyed") << "before anything else of it";
+  expect_whole();
+}
+
+TEST_F(Rekeying, WritesAChangedPostUnderItsNewGuid) {
+  add();
+  refresh({post("a", 100, "old")});
+  const Claim claimed = claim_one();
+  const std::vector<EntryRecord> posts{post("A", 100, "new")};
+  Commit commit = plan(claimed, posts);
+  Known known;
+  known.guids = {{Known::Is::different, "Entry:1", store.get("Entry:1")->value().fields, "a"}};
+  EntryDiff diff = diff_entries(posts, known, claimed.now);
+  commit.entries = diff.writes;
+  commit.rekeys = diff.rekeys;
+  commit.rekeyed = {"feed_rekeyed", "updated", "{}", ""};
+  const Committed done = send(commit);
+  EXPECT_EQ(done.rekeyed, 1U);
+  EXPECT_EQ(done.modified, 1U);
+  EXPECT_EQ(redis({"HMGET", "Entry:1", "guid", "title", "rev"}), "A new 2");
+  EXPECT_EQ(signals("post_modified").at(0).at("guid").as_string(), "A");
+  expect_whole();
+}
+
+TEST_F(Rekeying, SendsAndWritesNothingNewWhenTheReplyWasLost) {
+  add();
+  refresh({post("a", 100)});
+  const Commit commit = renaming({{"Entry:1", "a", "A", "t", {}}});
+  EXPECT_EQ(send(commit).rekeyed, 1U);
+  EXPECT_EQ(send(commit).result, Committed::Result::dup);
+  EXPECT_EQ(signals("feed_rekeyed").size(), 1U);
+}
+
+TEST_F(Rekeying, IsToldAllPostsAsFarAsTheyCanBeRecognised) {
+  add();
+  EntryRecord dated = post("b", 200);
+  dated.fields = {{"date_published", "2026-03-01T12:00:00Z"}, {"link", "l"}, {"summary_text", "s"}, {"title", "t"}};
+  refresh({dated, post("a", 100)});
+  const auto posts = store.stored_posts(feed_url);
+  ASSERT_TRUE(posts);
+  ASSERT_EQ(posts->size(), 2U);
+  EXPECT_EQ((*posts)[0].id, "Entry:2");
+  EXPECT_EQ((*posts)[0].guid, "b");
+  EXPECT_EQ((*posts)[0].digest, "t");
+  EXPECT_EQ((*posts)[0].timestamp, 200);
+  EXPECT_EQ((*posts)[0].fields, dated.fields);
+  EXPECT_EQ((*posts)[1].fields, (Fields{{"link", "https://example.org/a"}, {"title", "t"}}));
+  EXPECT_TRUE(store.stored_posts("https://nowhere.example/")->empty());
+}
+
+TEST_F(Rekeying, LooksUpFormerGuids) {
+  add();
+  refresh({post("a", 100)});
+  std::vector<EntryRecord> posts{post("link:example.org/a", 100)};
+  posts[0].former_guid = "a";
+  const Store::LookUp wanted{feed_url, posts};
+  const auto known = store.look_up(std::span(&wanted, 1)).front();
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->guids[0].is, Known::Is::same);
+  EXPECT_EQ(known->stored, 1U);
+  EXPECT_EQ(known->newest, 100);
+  EXPECT_FALSE(known->trimmed);
+}
+
+// RFC 6721
+TEST_F(Rekeying, DeletesWhatItsPublisherDeletes) {
+  add();
+  EntryRecord dated = post("b", 200);
+  dated.fields.insert(dated.fields.begin(), {"date_updated", "2026-03-01T12:00:00Z"});
+  refresh({dated, post("a", 100)});
+  const std::vector<Deletion> deletions{{"b", 1}, {"never", 1}, {"a", 1}};
+  const Store::LookUp wanted{feed_url, {}, deletions};
+  const auto known = store.look_up(std::span(&wanted, 1)).front();
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->deletable, (std::vector<std::string>{"2026-03-01T12:00:00Z", "", "0"}));
+
+  for (int times = 0; times < 2; ++times) {
+    Commit commit = plan(claim_one(), {post("a", 100)});
+    commit.deleted = {"b", "never"};
+    EXPECT_EQ(send(commit).deleted, times == 0 ? 1U : 0U);
+  }
+  ASSERT_EQ(signals("post_deleted").size(), 1U);
+  EXPECT_EQ(signals("post_deleted")[0].at("entity_id").as_string(), "Entry:2");
+  EXPECT_EQ(signals("post_deleted")[0].at("guid").as_string(), "b");
+  EXPECT_EQ(signals("post_deleted")[0].at("data").at("why").as_string(), "publisher");
+  EXPECT_EQ(redis({"EXISTS", "Entry:2"}), "0");
+  EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "1");
+  EXPECT_NE(redis({"ZSCORE", feed_url + ":tombs", "b"}), "(nil)");
+  EXPECT_EQ(redis({"ZSCORE", feed_url + ":tombs", "never"}), "(nil)") << "nothing to remember";
+  EXPECT_EQ(refresh({dated, post("a", 100)}).created, 0U) << "an old cache brings it back";
+  expect_whole();
+}
+
+TEST_F(Rekeying, DoesNotReviveAPostThatWasRemovedMeanwhile) {
+  add();
+  refresh({post("a", 100, "old")});
+  const Commit commit = plan(claim_one(), {post("a", 100, "new")});
+  ASSERT_EQ(commit.entries.size(), 1U);
+  for (const std::string key : {"Entry:1"}) redis({"DEL", key});
+  redis({"HDEL", feed_url + ":guidmap", "a"});
+  redis({"HDEL", feed_url + ":digests", "a"});
+  redis({"ZREM", feed_url + ":sort", "Entry:1"});
+  EXPECT_EQ(send(commit).modified, 0U);
+  EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "0");
+  EXPECT_TRUE(signals("post_modified").empty());
+}
+
+}  // namespace
+}  // namespace feedmill::test

@@ -1,0 +1,290 @@
+#include "worker/identity.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "storage/identity.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr Milliseconds now{1'772'366'400'000};
+constexpr std::int64_t now_s = now.count() / 1000;
+
+FeedState healthy() {
+  FeedState state;
+  state.state = "healthy";
+  state.imported = now - std::chrono::days(10);
+  return state;
+}
+
+std::string link_of(int n) {
+  return "https://example.org/post/" + std::to_string(n);
+}
+
+EntryRecord listed(const std::string& guid, int n) {
+  return {guid,
+          "digest " + std::to_string(n),
+          now_s - 1000 + n,
+          {{"link", link_of(n)}, {"title", "Post " + std::to_string(n)}},
+          {}};
+}
+
+StoredPost stored(const std::string& guid, int n) {
+  return {"Entry:" + std::to_string(n),
+          guid,
+          "digest " + std::to_string(n),
+          now_s - 1000 + n,
+          {{"link", link_of(n)}, {"title", "Post " + std::to_string(n)}}};
+}
+
+/// A document with posts n … 1, all unknown under "<prefix><n>"; stored are those under "old<n>".
+struct Scene {
+  explicit Scene(int count, const std::string& prefix = "new") {
+    for (int n = count; n > 0; --n) {
+      document.entries.push_back(listed(prefix + std::to_string(n), n));
+      posts.push_back(stored("old" + std::to_string(n), n));
+    }
+    known.guids.resize(document.entries.size());
+    known.stored = posts.size();
+  }
+  Recognised run(const FeedState& state = healthy()) { return recognise(state, document, known, posts); }
+
+  Document document;
+  Known known;
+  std::vector<StoredPost> posts;
+};
+
+Known known_with(std::size_t unknown, std::size_t same) {
+  Known known;
+  known.guids.resize(unknown);
+  known.guids.resize(unknown + same, {Known::Is::same, "", {}, ""});
+  known.stored = 50;
+  return known;
+}
+
+Document document_of(std::size_t count) {
+  Document document;
+  for (std::size_t i = 0; i < count; ++i)
+    document.entries.push_back(listed("g" + std::to_string(i), static_cast<int>(i)));
+  return document;
+}
+
+TEST(Comparing, IsForDocumentsOfWhichMostIsUnknown) {
+  EXPECT_TRUE(must_compare(healthy(), document_of(20), known_with(11, 9)));
+  EXPECT_FALSE(must_compare(healthy(), document_of(20), known_with(10, 10))) << "a busy day";
+  EXPECT_FALSE(must_compare(healthy(), document_of(20), known_with(0, 20)));
+  Known nothing = known_with(20, 0);
+  nothing.stored = 0;
+  EXPECT_FALSE(must_compare(healthy(), document_of(20), nothing)) << "a first import";
+}
+
+TEST(Comparing, IsForASwitchAndForWhatIsNewAtEveryFetch) {
+  Document switched = document_of(20);
+  switched.identified_by = IdentifiedBy::link;
+  EXPECT_TRUE(must_compare(healthy(), switched, known_with(0, 20)));
+  FeedState state = healthy();
+  std::vector<std::uint32_t> turns;
+  for (state.fresh_documents = 0; state.fresh_documents < 50; ++state.fresh_documents) {
+    if (must_compare(state, document_of(20), known_with(2, 18))) turns.push_back(state.fresh_documents + 1);
+    EXPECT_FALSE(must_compare(state, document_of(20), known_with(1, 19))) << "5 % are borne";
+  }
+  EXPECT_EQ(turns, (std::vector<std::uint32_t>{3, 6, 12, 24, 48})) << "ever more rarely when it shows nothing";
+  state.fresh_documents = 1;
+  state.replaced_documents = 1;
+  EXPECT_TRUE(must_compare(state, document_of(20), known_with(2, 18))) << "one has shown something";
+}
+
+TEST(Recognising, GivesStoredPostsTheirNewGuids) {
+  Scene scene(5);
+  const Recognised recognised = scene.run();
+  EXPECT_TRUE(scene.known.compared);
+  EXPECT_TRUE(scene.known.replaced);
+  ASSERT_EQ(recognised.places.size(), 5U);
+  EXPECT_EQ(recognised.look_up[0].guid, "old5");
+  EXPECT_EQ(scene.known.guids[0].id, "Entry:5");
+  EXPECT_EQ(scene.known.guids[0].stored_guid, "old5");
+  EXPECT_TRUE(scene.known.rekeys.empty());
+  EXPECT_EQ(scene.document.identified_by, IdentifiedBy::guid);
+}
+
+TEST(Recognising, TakesNewsForNews) {
+  Scene scene(5);
+  for (EntryRecord& record : scene.document.entries) record.fields[0].second += "/other";
+  EXPECT_TRUE(scene.run().places.empty());
+  EXPECT_FALSE(scene.known.replaced);
+  EXPECT_EQ(scene.known.guids[0].stored_guid, "");
+}
+
+TEST(Recognising, LeavesPostsApartThatShareALinkByChance) {
+  Scene scene(5);
+  for (std::size_t i = 1; i < 5; ++i) scene.document.entries[i].fields[0].second += "/other";
+  scene.document.entries[0].fields[1].second = "About the same page again";
+  EXPECT_TRUE(scene.run().places.empty()) << "one of five, and nothing else agrees";
+  Scene one(1);
+  one.document.entries[0].fields[1].second = "The page of today";
+  EXPECT_TRUE(one.run().places.empty()) << "a single link proves nothing";
+}
+
+TEST(Recognising, LeavesTheRestOfADocumentNew) {
+  Scene scene(5);
+  scene.document.entries.insert(scene.document.entries.begin(), listed("new6", 6));
+  scene.known.guids.resize(6);
+  EXPECT_EQ(scene.run().places.size(), 5U);
+  EXPECT_EQ(scene.known.guids[0].is, Known::Is::unknown);
+  EXPECT_EQ(scene.known.guids[0].stored_guid, "");
+}
+
+TEST(Recognising, BuriesWhatWasTrimmedUnderOtherGuids) {
+  for (const bool trimmed : {true, false}) {
+    Scene scene(10);
+    scene.posts.resize(3);  // 10, 9, 8 are kept
+    scene.document.entries.push_back(listed("undated", 0));
+    scene.document.entries.back().timestamp.reset();
+    scene.known.guids.resize(11);
+    scene.known.trimmed = trimmed;
+    const Recognised recognised = scene.run();
+    EXPECT_EQ(recognised.places.size(), 3U);
+    EXPECT_EQ(scene.known.tombs_new.size(), trimmed ? 8U : 0U);
+    EXPECT_EQ(scene.known.guids[3].is, trimmed ? Known::Is::tombstoned : Known::Is::unknown);
+  }
+}
+
+TEST(Recognising, SwitchesAfterThreeDocumentsInARow) {
+  FeedState state = healthy();
+  state.replaced_documents = 1;
+  Scene second(5);
+  second.run(state);
+  EXPECT_EQ(second.document.identified_by, IdentifiedBy::guid);
+  state.replaced_documents = 2;
+  Scene third(5);
+  third.posts.push_back(stored("older", 0));  // not listed any more
+  const Recognised recognised = third.run(state);
+  EXPECT_EQ(third.document.identified_by, IdentifiedBy::link);
+  EXPECT_EQ(third.document.entries[0].guid, "link:example.org/post/5");
+  EXPECT_EQ(third.known.guids[0].stored_guid, "old5");
+  EXPECT_EQ(recognised.places.size(), 5U);
+  ASSERT_EQ(third.known.rekeys.size(), 1U) << "all that is stored follows";
+  EXPECT_EQ(third.known.rekeys[0].id, "Entry:0");
+  EXPECT_EQ(third.known.rekeys[0].from, "older");
+  EXPECT_EQ(third.known.rekeys[0].to, "link:example.org/post/0");
+}
+
+TEST(Recognising, SwitchesToDigestsWhenLinksDoNotStayEither) {
+  FeedState state = healthy();
+  state.replaced_documents = 2;
+  Scene scene(4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::pair<std::string, std::string> text("summary_text", std::string(50, static_cast<char>('a' + i)));
+    scene.document.entries[i].fields[0].second += "?sid=" + std::to_string(i);
+    for (Fields* fields : {&scene.document.entries[i].fields, &scene.posts[i].fields})
+      fields->insert(fields->begin() + 1, text);
+  }
+  scene.run(state);
+  EXPECT_EQ(scene.document.identified_by, IdentifiedBy::digest);
+  EXPECT_EQ(scene.document.entries[0].guid, "digest:" + text_key(scene.posts[0].fields));
+}
+
+TEST(Recognising, StaysWhereNothingElseTellsPostsApart) {
+  FeedState state = healthy();
+  state.identified_by = IdentifiedBy::digest;
+  state.replaced_documents = 7;
+  Scene scene(4);
+  scene.document.identified_by = IdentifiedBy::digest;
+  scene.run(state);
+  EXPECT_EQ(scene.document.identified_by, IdentifiedBy::digest);
+}
+
+TEST(Recognising, LetsTombstonesFollowASwitch) {
+  Scene scene(3);
+  scene.document.identified_by = IdentifiedBy::link;
+  identify(scene.document.entries, IdentifiedBy::link);  // "new3" … are the former guids
+  scene.known.guids[2].is = Known::Is::tombstoned;
+  scene.known.guids[0].is = Known::Is::same;
+  scene.posts = {stored("new3", 3)};
+  scene.run();
+  EXPECT_EQ(scene.known.guids[0].stored_guid, "new3");
+  EXPECT_EQ(scene.known.guids[0].id, "Entry:3");
+  EXPECT_EQ(scene.known.tombs_new, std::vector<std::string>{"link:example.org/post/1"});
+  EXPECT_EQ(scene.known.left, std::vector<std::string>{"new1"});
+  EXPECT_EQ(scene.known.guids[1].is, Known::Is::unknown) << "what is new stays new";
+}
+
+TEST(Recognising, TakesOverWhatTheStoreSaysThen) {
+  Scene scene(2);
+  const Recognised recognised = scene.run();
+  Known found = known_with(1, 1);
+  add_recognised(scene.known, recognised, std::move(found));
+  EXPECT_EQ(scene.known.guids[0].is, Known::Is::unknown);
+  EXPECT_EQ(scene.known.guids[0].stored_guid, "") << "removed meanwhile: it is new";
+  EXPECT_EQ(scene.known.guids[1].is, Known::Is::same);
+  EXPECT_EQ(scene.known.guids[1].stored_guid, "old1");
+}
+
+TEST(Counting, ForgetsWithTheFirstDocumentThatIsAsItShould) {
+  FeedState state = healthy();
+  for (std::uint32_t i = 1; i <= 4; ++i) {
+    count_document(state, document_of(20), known_with(2, 18), now);
+    EXPECT_EQ(state.fresh_documents, i);
+  }
+  state.replaced_documents = 2;
+  Known shown = known_with(2, 18);
+  shown.compared = shown.replaced = true;
+  count_document(state, document_of(20), shown, now);
+  EXPECT_EQ(state.replaced_documents, 3U);
+  shown.replaced = false;
+  count_document(state, document_of(20), shown, now);
+  EXPECT_EQ(state.replaced_documents, 0U);
+  count_document(state, document_of(20), known_with(1, 19), now);
+  EXPECT_EQ(state.fresh_documents, 0U);
+  EXPECT_FALSE(state.listed_none);
+  count_document(state, {}, {}, now);
+  EXPECT_TRUE(state.listed_none);
+}
+
+TEST(Counting, RemembersTheSwitch) {
+  FeedState state = healthy();
+  state.fresh_documents = state.replaced_documents = 2;
+  Document document = document_of(3);
+  document.identified_by = IdentifiedBy::link;
+  count_document(state, document, known_with(3, 0), now);
+  EXPECT_EQ(state.identified_by, IdentifiedBy::link);
+  EXPECT_EQ(state.identified_since, now);
+  EXPECT_EQ(state.fresh_documents + state.replaced_documents, 0U);
+}
+
+TEST(Gaps, AreDocumentsThatShareNothing) {
+  EXPECT_TRUE(is_gap(healthy(), document_of(3), known_with(3, 0)));
+  EXPECT_FALSE(is_gap(healthy(), document_of(3), known_with(2, 1)));
+  EXPECT_FALSE(is_gap(healthy(), document_of(1), known_with(1, 0))) << "it says nothing of those before it";
+  EXPECT_FALSE(is_gap({}, document_of(3), known_with(3, 0))) << "first import";
+  FeedState empty = healthy();
+  empty.listed_none = true;
+  EXPECT_FALSE(is_gap(empty, document_of(3), known_with(3, 0)));
+  Known nothing = known_with(3, 0);
+  nothing.stored = 0;
+  EXPECT_FALSE(is_gap(healthy(), document_of(3), nothing));
+  Known trimmed = known_with(2, 1);
+  trimmed.guids[2].is = Known::Is::tombstoned;
+  EXPECT_FALSE(is_gap(healthy(), document_of(3), trimmed));
+}
+
+TEST(Gaps, SayFromWhenToWhen) {
+  Known known = known_with(3, 0);
+  known.newest = 1000;
+  const FeedSignal signal = gap_signal(document_of(3), known, now);
+  EXPECT_EQ(signal.type, "feed_gap");
+  EXPECT_EQ(signal.data, "{\"from\":1000,\"to\":" + std::to_string(now_s - 1000) + ",\"healed\":false}");
+}
+
+TEST(RekeyedSignals, CountAndShowExamples) {
+  std::vector<Rekey> rekeys(5, Rekey{"Entry:1", std::string(500, 'x'), "to", "", {}});
+  const auto data = boost::json::parse(rekeyed_signal(rekeys, IdentifiedBy::link).data).as_object();
+  EXPECT_EQ(data.at("count").as_int64(), 5);
+  EXPECT_EQ(data.at("identified_by").as_string(), "link");
+  ASSERT_EQ(data.at("examples").as_array().size(), 3U);
+  EXPECT_EQ(data.at("examples").at(0).at("from").as_string().size(), 200U);
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,48 @@
+#include "worker/withdrawal.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+constexpr std::int64_t noon = 1'772'366'400;  // 2026-03-01T12:00:00Z
+
+struct Case {
+  const char* name;
+  const char* stored;   ///< date of the stored post, "0" undated, "" none
+  std::int64_t listed;  ///< timestamp of the entry in the same document, 0 = not listed, -1 = undated
+  bool counts;
+};
+void PrintTo(const Case& test, std::ostream* out) {
+  *out << test.name;
+}
+
+class Withdrawals : public testing::TestWithParam<Case> {};
+TEST_P(Withdrawals, CountUnlessThePostIsNewer) {
+  const Case& test = GetParam();
+  std::vector<EntryRecord> listed;
+  if (test.listed > 0) listed.push_back({"g", "", test.listed, {}, {}});
+  if (test.listed < 0) listed.push_back({"g", "", {}, {}, {}});
+  const auto guids = withdrawn({{"g", noon}}, {test.stored}, listed);
+  EXPECT_EQ(guids, test.counts ? std::vector<std::string>{"g"} : std::vector<std::string>());
+}
+INSTANTIATE_TEST_SUITE_P(All, Withdrawals,
+                         testing::Values(Case{"Older", "2026-03-01T11:59:59Z", 0, true},
+                                         Case{"Equal", "2026-03-01T12:00:00Z", 0, true},
+                                         Case{"Newer", "2026-03-01T12:00:01Z", 0, false}, Case{"Undated", "0", 0, true},
+                                         Case{"NeverStored", "", 0, false}, Case{"ListedAndOlder", "", noon - 1, true},
+                                         Case{"ListedAndNewer", "2026-03-01T10:00:00Z", noon + 1, false},
+                                         Case{"ListedUndated", "", -1, true}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Deletions, WithoutADateSayNothing) {
+  Feed feed;
+  feed.deleted = {{"a", {Time(std::chrono::seconds(noon)), "x"}}, {"b", {{}, "soon"}}};
+  const auto found = deletions(feed);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].guid, "a");
+  EXPECT_EQ(found[0].when, noon);
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,45 @@
+// When a feed's guids are not to be trusted: posts under new guids are recognised, and a feed whose guids never stay is
+// identified by something else (DESIGN §5, SECURITY T19). Pure policy; refresh.cpp asks the store.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/records.hpp"
+#include "worker/reading.hpp"
+
+namespace feedmill {
+
+/// Whether the document must be compared with all stored posts: most of its guids are unknown, or the feed is being
+/// switched to another identity, or more than 5 % have been unknown for so long that they may be new at every fetch
+/// (looked at after 3 documents, 6, 12 …).
+bool must_compare(const FeedState& state, const Document& document, const Known& known);
+
+/// Stored posts that the document lists under new guids, to be looked up once more for what they hold.
+struct Recognised {
+  std::vector<std::size_t> places;   ///< in the document
+  std::vector<EntryRecord> look_up;  ///< stored guid and digest of each
+};
+
+/// Compares. `known` then says which posts are to be re-keyed, and which were trimmed under other guids: those that are
+/// older than all that is stored, once most of the document goes on under new guids. When stored posts had new guids in
+/// three documents in a row, `document` gets the guids of the identity that has stayed the same.
+Recognised recognise(const FeedState& state, Document& document, Known& known, const std::vector<StoredPost>& stored);
+
+/// Adds what the store said of `recognised.look_up`.
+void add_recognised(Known& known, const Recognised& recognised, Known found);
+
+/// Counts the document in the feed's state; `known` as the comparison has left it, if there was one.
+void count_document(FeedState& state, const Document& document, const Known& known, Milliseconds now);
+
+/// The document shares no guid with what is stored: posts were probably missed. Never at a first import, after an empty
+/// document or one whose posts were recognised; nor for a document of one post, which says nothing of those before it.
+bool is_gap(const FeedState& before, const Document& document, const Known& known);
+
+/// feed_gap{from, to, healed}: between the newest post stored before and the oldest of the document, unix seconds.
+FeedSignal gap_signal(const Document& document, const Known& known, Milliseconds now);
+
+/// feed_rekeyed{count, identified_by, examples}
+FeedSignal rekeyed_signal(const std::vector<Rekey>& rekeys, IdentifiedBy by);
+
+}  // namespace feedmill
