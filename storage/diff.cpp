@@ -85,6 +85,7 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   // A document that has stopped to say when a post was updated takes nothing back.
   const bool keeps_date =
       find_field(known.fields, "date_updated") != nullptr && find_field(record.fields, "date_updated") == nullptr;
+  if (keeps_date) write.bytes += entry_bytes({{"date_updated", std::string(value_of(known.fields, "date_updated"))}});
   const bool moves = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now && !keeps_date;
   write.timestamp = moves ? *record.timestamp : stored;
   if (reader_digest(known.fields) == record.digest) {  // digests were made another way then
