@@ -6,6 +6,7 @@
 #include "storage/signals.hpp"
 #include "storage/state_fields.hpp"
 #include "storage/store_impl.hpp"
+#include "storage/test_point.hpp"
 
 namespace feedmill {
 namespace {
@@ -85,6 +86,7 @@ StoreResult<bool> Store::remove_feed(const std::string& feed_url) {
     if (!reply) return reply.error();
     if (reply->integer() == 0) return known;
     if (reply->integer() == 2) return true;
+    test_point("S15");
   }
 }
 
