@@ -13,6 +13,8 @@
 namespace feedmill {
 namespace {
 
+constexpr std::size_t max_waiting = 64U << 10U;  // then it is sent: a pipeline may hold many megabytes
+
 timeval to_timeval(Milliseconds duration) {
   return {static_cast<time_t>(duration.count() / 1000), static_cast<suseconds_t>(duration.count() % 1000 * 1000)};
 }
@@ -222,6 +224,8 @@ Redis& Redis::operator=(Redis&&) noexcept = default;
 
 Redis::Result<bool> Redis::connect() {
   if (context_) return false;
+  lost_.reset();
+  waiting_ = 0;
   const timeval timeout = to_timeval(timeout_);
   const std::string where =
       address_.socket.empty() ? address_.host + ":" + std::to_string(address_.port) : address_.socket;
@@ -269,17 +273,30 @@ Redis::Result<Reply> Redis::command(const Words& words) {
 
 void Redis::append(const Words& words) {
   if (!context_) return;  // next() says so
+  if (waiting_ > max_waiting) send();
+  if (!context_) return;
   pointers_.clear();
   lengths_.clear();
   for (const std::string_view word : words) {
     pointers_.push_back(word.data() == nullptr ? "" : word.data());
     lengths_.push_back(word.size());
+    waiting_ += word.size();
   }
   redisAppendCommandArgv(context_.get(), static_cast<int>(words.size()), pointers_.data(), lengths_.data());
 }
 
+void Redis::send() {
+  waiting_ = 0;
+  for (int done = 0; done == 0;) {
+    if (redisBufferWrite(context_.get(), &done) == REDIS_OK) continue;
+    lost_ = lost();
+    return;
+  }
+}
+
 Redis::Result<Reply> Redis::next() {
-  if (!context_) return StoreError{StoreError::Code::unavailable, "the connection to Redis was lost"};
+  if (!context_) return lost_.value_or(StoreError{StoreError::Code::unavailable, "the connection to Redis was lost"});
+  waiting_ = 0;
   void* raw = nullptr;
   if (redisGetReply(context_.get(), &raw) != REDIS_OK) return lost();
   Reply reply(static_cast<redisReply*>(raw));

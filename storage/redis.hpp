@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,12 +88,14 @@ class Redis {
   /// One command, one reply. A server that has become a replica is let go of: the name may lead elsewhere by now.
   Result<Reply> command(const Words& words);
 
-  /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all that are left.
+  /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all that are left. What
+  /// is appended waits for next(), but not more than 64 KiB of it.
   void append(const Words& words);
   Result<Reply> next();
 
  private:
   StoreError lost();
+  void send();
 
   struct Free {
     void operator()(redisContext* context) const;
@@ -100,6 +103,8 @@ class Redis {
   RedisAddress address_;
   Milliseconds timeout_;
   std::unique_ptr<redisContext, Free> context_;
+  std::optional<StoreError> lost_;     // while sending
+  std::size_t waiting_ = 0;            // bytes appended and not sent
   std::vector<const char*> pointers_;  // of the command being appended
   std::vector<std::size_t> lengths_;
 };

@@ -8,6 +8,7 @@
 #include "storage/reply_shape.hpp"
 #include "storage/scripts.hpp"
 #include "storage/store_impl.hpp"
+#include "storage/test_point.hpp"
 
 namespace boost::system {
 void throw_exception_from_error(const feedmill::StoreError& error, const boost::source_location&) {
@@ -219,7 +220,10 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
     replies.assign(calls.size(), connected.error());
     return replies;
   }
-  for (const Args& args : calls) append(script, args);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    append(script, calls[i]);
+    if (i > 0 && script == Script::commit) test_point("S7");
+  }
   bool forgotten = false;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     replies.push_back(answer(script));

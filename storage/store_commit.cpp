@@ -4,6 +4,7 @@
 #include "storage/signals.hpp"
 #include "storage/state_fields.hpp"
 #include "storage/store_impl.hpp"
+#include "storage/test_point.hpp"
 
 namespace feedmill {
 namespace {
@@ -253,6 +254,7 @@ StoreResult<ClaimBatch> Store::claim(const ClaimRequest& request) {
     args.add(std::string_view());
   for (const std::string& url : request.only) args.add(std::string_view(url));
   const auto reply = impl_->run(Script::claim, args);
+  test_point("S1");
   if (!reply) return reply.error();
 
   ClaimBatch batch;
@@ -369,6 +371,7 @@ std::vector<StoreResult<Committed>> Store::commit(std::span<const Commit* const>
   }
   first_call.push_back(calls.size());
   const auto replies = impl_->run_all(Script::commit, calls);
+  test_point("S8");
   std::vector<StoreResult<Committed>> done;
   for (std::size_t i = 0; i < commits.size(); ++i) {
     done.push_back(together(std::span(replies).subspan(first_call[i], first_call[i + 1] - first_call[i])));

@@ -7,6 +7,7 @@
 #include "storage/signals.hpp"
 #include "storage/state_fields.hpp"
 #include "storage/store_impl.hpp"
+#include "storage/test_point.hpp"
 
 namespace feedmill {
 namespace {
@@ -95,6 +96,7 @@ StoreResult<bool> Store::remove_feed(const std::string& feed_url) {
     const auto done = step("go on");
     if (!done) return done.error();
     if (*done == gone || *done == unknown) return true;  // unknown: somebody else has finished it meanwhile
+    test_point("S15");
     if (*done != in_channels) continue;
     if (const auto forgotten = Channels(*this).forget_feed(feed_url); !forgotten) return forgotten.error();
   }

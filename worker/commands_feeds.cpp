@@ -73,15 +73,44 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
   return refresh_added(*urls, just_added, context);
 }
 
+namespace {
+
+/// Ends what an interrupted removal has left, to which somebody had said yes, and takes those feeds off `urls`
+/// (RELIABILITY L17).
+StoreResult<void> finish_removals_of(std::vector<std::string>& urls, const VerbContext& context) {
+  const auto records = context.store.feed_records(urls);
+  if (records.has_error()) return records.error();
+  std::vector<std::string> left;
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    bool finished = false;
+    if (!(*records)[i]) {
+      const auto removed = context.store.remove_feed(urls[i]);
+      if (removed.has_error()) return removed.error();
+      finished = *removed;
+    }
+    if (finished)
+      tell(context.terminal, "removed", urls[i]);
+    else
+      left.push_back(urls[i]);
+  }
+  urls = std::move(left);
+  return {};
+}
+
+}  // namespace
+
 int carry_out(const RemoveVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "remove", verb.urls, "nothing was removed");
+  auto urls = feed_urls(terminal, "remove", verb.urls, "nothing was removed");
   if (!urls) return exits::bad_input;
   if (!verb.dry_run) {
+    if (const auto finished = finish_removals_of(*urls, context); finished.has_error())
+      return fail(terminal, "remove", finished.error());
     const auto finished = context.store.finish_removals();
     if (finished.has_error()) return fail(terminal, "remove", finished.error());
     if (*finished > 0)
       terminal.note(fmt::format("finished {} that had been interrupted", counted(*finished, "removal")));
+    if (urls->empty()) return exits::done;
   }
   const auto records = known_records(context, "remove", *urls, "nothing was removed");
   if (records.has_error()) return records.error();

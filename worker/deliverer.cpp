@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "parsers/text.hpp"
+#include "storage/test_point.hpp"
 #include "worker/commands_records.hpp"
 #include "worker/notices.hpp"
 
@@ -48,9 +49,11 @@ StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
     const auto records = next(block);
     if (!records) return records.error();
     step.idle = records->empty();
+    if (!step.idle) test_point("S10");
     for (const DeliveryTarget target : {DeliveryTarget::timelines, DeliveryTarget::notices}) {
       if (auto delivered = deliver(target, *records, step); !delivered) return delivered;
     }
+    if (!step.idle) test_point("S11");
     if (auto acknowledged = deliveries_.acknowledge(*records); !acknowledged) return acknowledged;
     return keep_up();
   };

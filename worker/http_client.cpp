@@ -17,6 +17,7 @@
 #include <curl/curl.h>
 #include <openssl/ssl.h>
 
+#include "storage/test_point.hpp"
 #include "worker/http_engine.hpp"
 #include "worker/network_limit.hpp"
 #include "worker/own_addresses.hpp"
@@ -477,11 +478,13 @@ bool HttpClient::Transfer::header_line(std::string_view line) {
   if (line.starts_with("HTTP/")) {  // a new answer: those before were 1xx
     headers_.clear();
     status_ = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));
+    test_point("S3");
     return true;
   }
   const std::string_view text = trimmed(line);
   if (text.empty()) {
     headers_done_ = long_of(easy_.get(), CURLINFO_RESPONSE_CODE) >= 200;
+    if (headers_done_) test_point("S4");
     if (headers_done_ && !is_framed_clearly()) {
       return refuse(Reason::http_malformed, "does not say clearly where its body ends");
     }
@@ -530,6 +533,7 @@ std::size_t HttpClient::Transfer::on_body(char* data, std::size_t, std::size_t s
   }
   if (self.body_.empty()) self.body_.reserve(static_cast<std::size_t>(length));
   self.body_.append(data, size);
+  test_point("S5");
   return size;
 }
 

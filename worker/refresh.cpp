@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "storage/test_point.hpp"
 #include "worker/identity.hpp"
 #include "worker/store_health.hpp"
 #include "worker/web_url.hpp"
@@ -215,6 +216,7 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   const auto started = std::chrono::steady_clock::now();
   const StoreClock clock(claim.now);
   const Deadline deadline = started + options_.lease;
+  test_point("S2");
   Report report;
   report.feed_url = claim.feed_url;
   report.lateness = std::max(Seconds(0), Seconds(claim.now - claim.due));
@@ -233,9 +235,11 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
     Decision decision = decide(claim, reading, exchange, known, options_.policy, clock.now());
     note_decision(report, claim, decision);
     if (options_.trace != nullptr) options_.trace->decided(claim, known, decision);
+    test_point("S6");
     const auto commit_from = std::chrono::steady_clock::now();
     const StoreResult<Committed> done = co_await commit(decision.commit, deadline);
     report.commit = std::chrono::steady_clock::now() - commit_from;
+    if (done) test_point("S9");
     if (!done) {
       co_await not_stored(claim, done.error(), clock.now(), report);
     } else if (done->result == Committed::Result::stale) {

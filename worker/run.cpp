@@ -18,6 +18,7 @@
 #include <curl/curl.h>
 #include <unistd.h>
 
+#include "storage/test_point.hpp"
 #include "worker/admin.hpp"
 #include "worker/cancellation.hpp"
 #include "worker/cli.hpp"
@@ -265,6 +266,7 @@ class Process {
       co_await signals.async_wait(asio::use_awaitable);
       const bool first = !worker_.stopping();
       worker_.stop();
+      test_point("S16");
       idle_.cancel();
       store_wait_.cancel();
       if (!first) deliver_.stop();

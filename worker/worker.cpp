@@ -10,6 +10,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "storage/test_point.hpp"
 #include "worker/cancellation.hpp"
 #include "worker/notices.hpp"
 
@@ -143,6 +144,7 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
     request.only = named_;
   }
   const auto from = SteadyClock::now();
+  test_point("S0");
   StoreResult<ClaimBatch> batch = co_await store_.call([&](Store& store) { return store.claim(request); });
   repeat_request_ = !batch;  // RELIABILITY L3: the same number brings the same batch
   if (batch) {

@@ -55,6 +55,7 @@ Program::Program(const std::vector<std::string>& arguments, const Environment& e
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
+  posix_spawn_file_actions_addclosefrom_np(&files, 3);  // a connection that we close ends, whoever was started since
   const int failed = posix_spawn(&pid_, argv.front(), &files, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0) throw std::runtime_error("cannot start " FEEDMILL_PROGRAM);
@@ -76,6 +77,13 @@ void Program::signal(int number) const {
 bool Program::ended() const {
   siginfo_t state{};
   return waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT) == 0 && state.si_pid == pid_;
+}
+
+bool Program::stopped() const {
+  return eventually([&] {
+    siginfo_t state{};
+    return waitid(P_PID, static_cast<id_t>(pid_), &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 && state.si_pid == pid_;
+  });
 }
 
 Finished Program::wait() {
@@ -139,7 +147,8 @@ std::string listening_at(const Program& worker) {
   return address;
 }
 
-World::World() : store(StoreOptions{.url = redis.url()}) {
+World::World(const std::vector<std::string>& redis_arguments)
+    : redis(redis_arguments), store(StoreOptions{.url = redis.url()}) {
   environment = {{"FEEDMILL_REDIS_URL", redis.url()},
                  {"FEEDMILL_EGRESS_ALLOW", "127.0.0.0/8:1024-65535"},
                  {"FEEDMILL_ADMIN_LISTEN", "off"},

@@ -36,6 +36,8 @@ class Program {
   void signal(int number) const;
   /// Whether it has come to its end by itself.
   bool ended() const;
+  /// Waits until it has stopped itself (SIGSTOP), for half a minute at most; false when it did not.
+  bool stopped() const;
   /// Waits for its end, for a minute at most.
   Finished wait();
   /// What it has printed so far.
@@ -59,7 +61,8 @@ std::string get(const std::string& host_and_port, const std::string& target);
 /// A real Redis, a real origin, and an environment in which feedmill may talk to both.
 class World {
  public:
-  World();
+  /// `redis`: arguments of its server, as of RedisServer.
+  explicit World(const std::vector<std::string>& redis_arguments = {});
 
   Finished run(const std::vector<std::string>& arguments, const Environment& more = {}) const;
   Environment with(const Environment& more) const;

@@ -72,6 +72,7 @@ void RedisServer::spawn(const std::vector<std::string>& more) {
   posix_spawn_file_actions_t quiet;  // a server left behind by a crashed test must not hold the test's pipes open
   posix_spawn_file_actions_init(&quiet);
   for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
+  posix_spawn_file_actions_addclosefrom_np(&quiet, 3);  // nor connections of ours open
   const int failed = posix_spawnp(&pid_, "redis-server", &quiet, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&quiet);
   if (failed != 0) give_up("not installed");

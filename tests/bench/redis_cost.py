@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""What feeds and entries cost Redis (PERFORMANCE F8): bytes per scheduled feed and per entry beyond its content, CPU per
+created entry and per unchanged poll, microseconds per claimed feed. Needs nothing but a build and redis-server:
+    scripts/build release feedmill feedmill_sample_publisher && tests/bench/redis_cost.py [--feeds 2000] [--build DIR]
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+
+
+class Redis:
+    """One connection, one command at a time."""
+
+    def __init__(self, path):
+        for _ in range(500):
+            self.socket = socket.socket(socket.AF_UNIX)
+            try:
+                self.socket.connect(path)
+                break
+            except OSError:
+                time.sleep(0.01)
+        self.file = self.socket.makefile("rb")
+
+    def __call__(self, *words):
+        encoded = [str(word).encode() for word in words]
+        self.socket.sendall(b"*%d\r\n" % len(encoded) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in encoded))
+        return self.reply()
+
+    def reply(self):
+        line = self.file.readline()
+        kind, rest = line[:1], line[1:-2]
+        if kind == b"-":
+            raise RuntimeError(rest.decode())
+        if kind == b":":
+            return int(rest)
+        if kind == b"+":
+            return rest.decode()
+        if int(rest) < 0:
+            return None
+        if kind == b"$":
+            return self.file.read(int(rest) + 2)[:-2].decode(errors="replace")
+        return [self.reply() for _ in range(int(rest))]
+
+    def info(self, name):
+        return float(re.search(rf"^{name}:([0-9.]+)", self("INFO", "all"), re.M).group(1))
+
+    def cpu(self):
+        return self.info("used_cpu_user_main_thread") + self.info("used_cpu_sys_main_thread")
+
+
+def entry_overhead(redis, keys):
+    """Bytes of each sampled entry that are not its own field values."""
+    beyond = []
+    for key in keys:
+        content = sum(len(value.encode()) for value in redis("HVALS", key))
+        beyond.append(redis("MEMORY", "USAGE", key, "SAMPLES", 0) - content)
+    return beyond
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--feeds", type=int, default=2000)
+    options.add_argument("--build", type=pathlib.Path,
+                         default=pathlib.Path(__file__).resolve().parents[2] / "build/release")
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        path, urls = f"{directory}/redis.sock", f"{directory}/urls"
+        started = [
+            subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", directory],
+                             stdout=subprocess.DEVNULL),
+            subprocess.Popen([given.build / "tests/support/feedmill_sample_publisher", "--port", "0", "--interval",
+                              "3600s", "--feeds", str(given.feeds), "--print-urls", urls], stdout=subprocess.PIPE)]
+        try:
+            started[1].stdout.readline()
+            measure(given, Redis(path), path, urls, directory)
+        finally:
+            for process in started:
+                process.terminate()
+                process.wait()
+
+
+def measure(given, redis, path, urls, directory):
+    environment = dict(os.environ, FEEDMILL_REDIS_URL=f"unix://{path}", FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535",
+                       FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="1000", FEEDMILL_LANES="64",
+                       FEEDMILL_IMPORT_RATE="0", FEEDMILL_CATCH_UP_RATE="0", FEEDMILL_DELIVER="false",
+                       FEEDMILL_CONTACT="https://example.org/", FEEDMILL_ADMIN_LISTEN="off", HOME=directory)
+
+    def feedmill(*words):
+        subprocess.run([given.build / "feedmill", *words], env=environment, check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+
+    def poll_all():
+        """A worker until every feed has been polled: what is claimed or due stands within the next two minutes."""
+        worker = subprocess.Popen([given.build / "feedmill", "run"], env=environment, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+        while redis("ZCOUNT", "schedule", "-inf", int(time.time() * 1000) + 120_000) > 0:
+            time.sleep(0.05)
+        worker.terminate()
+        worker.wait()
+
+    def make_due():
+        feedmill("refresh", "--all", "--defer", "--ignore-floor")
+
+    feedmill("import", urls)
+    feeds = redis("SCARD", "feeds")
+    before = redis.cpu()
+    poll_all()
+    first = redis.cpu() - before
+    entries = int(redis("GET", "ids:Entry"))
+    make_due()
+    before = redis.cpu()
+    poll_all()
+    unchanged = redis.cpu() - before
+
+    # Which script a call was is told by its arguments: those of a claim begin with the worker's id.
+    make_due()
+    redis("CONFIG", "SET", "slowlog-max-len", 1000000)
+    redis("CONFIG", "SET", "slowlog-log-slower-than", 0)
+    redis("SLOWLOG", "RESET")
+    poll_all()
+    redis("CONFIG", "SET", "slowlog-log-slower-than", -1)
+    claims = [call[2] for call in redis("SLOWLOG", "GET", -1)
+              if call[3][0] == "EVALSHA" and len(call[3]) > 9 and re.fullmatch("[0-9a-f]{32}", call[3][6])]
+
+    sample = [redis("SRANDMEMBER", "feeds") for _ in range(200)]
+    states = [redis("MEMORY", "USAGE", f"state:feed:{url}", "SAMPLES", 0) for url in sample]
+    shared = sum(redis("MEMORY", "USAGE", key, "SAMPLES", 0) for key in ("schedule", "feeds")) / feeds
+    indexes, counted, keys = 0, 0, []
+    for url in sample:
+        indexes += sum(redis("MEMORY", "USAGE", f"{url}:{name}", "SAMPLES", 0) or 0
+                       for name in ("sort", "guidmap", "digests"))
+        ids = redis("ZRANGE", f"{url}:sort", 0, -1)
+        counted += len(ids)
+        keys += ids[:5]
+    print(f"{feeds} feeds, {entries} entries")
+    print(f"bytes per scheduled feed with its state     {statistics.mean(states) + shared:8.0f}")
+    print(f"bytes per entry beyond its content          {statistics.mean(entry_overhead(redis, keys)) + indexes / counted:8.0f}")
+    print(f"CPU per entry created, us                   {first / entries * 1e6:8.1f}")
+    print(f"CPU per unchanged poll, us                  {unchanged / feeds * 1e6:8.1f}")
+    print(f"script time per claimed feed, us            {sum(claims) / feeds:8.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,354 @@
+// The crash table of RELIABILITY §4: at each point the worker is killed (W), Redis is killed (R) or an answer is lost
+// with the connection (N); afterwards all invariants hold, and no feed was asked more than once too often.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "storage/scripts.hpp"
+#include "tests/end_to_end/truth_world.hpp"
+#include "tests/support/fault_proxy.hpp"
+
+namespace feedmill::test {
+namespace {
+
+using Fault = FaultProxy::Fault;
+
+enum class Scene {
+  refresh,  ///< three feeds with news are due
+  parts,    ///< so is one whose news need three parts of a commit
+  deliver,  ///< the news are stored and not delivered
+  rewrite,  ///< as refresh, while Redis rewrites its AOF
+  removal,  ///< a feed of 250 posts is removed
+  drain     ///< as refresh, and the worker has been told to stop
+};
+
+/// A step of the table: where it is in the code, and which command's answer is lost.
+struct Step {
+  const char* name;
+  const char* cells;  ///< of W, R, N those that have a tick
+  Scene scene;
+  const char* point;
+  const char* const* script = nullptr;  ///< N: the fault meets a call of this script; none: all connections end
+  Fault fault = Fault::cut_reply;
+  std::size_t nth = 1;
+  bool unanswered = false;  ///< R: Redis dies before the answer is back, not at the point
+};
+
+constexpr Step steps[] = {
+    {"S0", "WRN", Scene::refresh, "S0:1", &scripts::claim, Fault::cut_request},
+    {"S1", "WRN", Scene::refresh, "S1:1", &scripts::claim, Fault::cut_reply, 1, true},
+    {"S2", "WR", Scene::refresh, "S2:2"},
+    {"S3", "WR", Scene::refresh, "S3:2"},
+    {"S4", "WR", Scene::refresh, "S4:2"},
+    {"S5", "WR", Scene::refresh, "S5:2"},
+    {"S6", "WR", Scene::refresh, "S6:2"},
+    {"S7", "WRN", Scene::parts, "S7:1", &scripts::commit, Fault::cut_request, 2},
+    {"S8", "WRN", Scene::refresh, "S8:1", &scripts::commit, Fault::cut_reply, 1, true},
+    {"S9", "WRN", Scene::refresh, "S9:1"},
+    {"S10", "WRN", Scene::deliver, "S10:1", &scripts::deliver_posts, Fault::cut_request},
+    {"S11", "WRN", Scene::deliver, "S11:1", &scripts::deliver_posts, Fault::cut_reply, 1, true},
+    {"S12", "WR", Scene::rewrite, "S8:1"},
+    {"S15", "WRN", Scene::removal, "S15:1", &scripts::remove, Fault::cut_reply, 1, true},
+    {"S16", "WRN", Scene::drain, "S16:1"},
+};
+
+struct Cell {
+  const Step* step;
+  char kind;
+  const char* sync;
+};
+
+std::string name_of(const Cell& cell) {
+  return std::string(cell.step->name) + "_" + cell.kind + (cell.kind == 'R' ? std::string("_") + cell.sync : "");
+}
+
+void PrintTo(const Cell& cell, std::ostream* out) {
+  *out << name_of(cell);
+}
+
+/// Every ticked cell; those that kill Redis with both ways of writing its file.
+std::vector<Cell> cells() {
+  std::vector<Cell> all;
+  for (const Step& step : steps) {
+    for (const char* kind = step.cells; *kind != '\0'; ++kind) {
+      all.push_back({&step, *kind, "everysec"});
+      if (*kind == 'R') all.push_back({&step, *kind, "always"});
+    }
+  }
+  return all;
+}
+
+class CrashPoints : public testing::TestWithParam<Cell> {
+ protected:
+  static constexpr int short_lease = 1500, long_lease = 30'000;
+
+  CrashPoints() : it(durable(GetParam().sync), {.text = 1000, .in_halves = GetParam().step->scene != Scene::parts}) {}
+
+  void set_scene() {
+    it.import(3, GetParam().step->scene == Scene::removal ? 250 : 5);
+    if (testing::Test::HasFatalFailure()) return;
+    switch (GetParam().step->scene) {
+      case Scene::parts:
+        it.truth.publish(0, 250);
+        it.make_all_due();
+        break;
+      case Scene::deliver:
+        it.bring_news();
+        ASSERT_EQ(it.world.run({"run", "--once", "--no-deliver"}).exit, 0);
+        break;
+      case Scene::rewrite:
+        it.bring_news();
+        ASSERT_EQ(redis_command(it.world.redis, {"CONFIG", "SET", "rdb-key-save-delay", "50000"}), "OK");
+        redis_command(it.world.redis, {"BGREWRITEAOF"});
+        ASSERT_TRUE(eventually([&] { return rewriting(); }));
+        break;
+      case Scene::removal:
+        it.truth.withdraw(0);
+        break;
+      case Scene::refresh:
+      case Scene::drain:
+        it.bring_news();
+        break;
+    }
+  }
+
+  bool rewriting() {
+    return redis_command(it.world.redis, {"INFO", "persistence"}).find("aof_rewrite_in_progress:1") !=
+           std::string::npos;
+  }
+
+  std::vector<std::string> command() const {
+    switch (GetParam().step->scene) {
+      case Scene::deliver:
+        return {"run", "--no-ingest"};
+      case Scene::removal:
+        return {"remove", "--yes", it.truth.url(0)};
+      default:
+        return {"run"};
+    }
+  }
+
+  Environment environment(const char* variable, int lease_ms, const FaultProxy* proxy = nullptr) const {
+    Environment more = lease(lease_ms);
+    if (variable != nullptr) more[variable] = GetParam().step->point;
+    if (proxy != nullptr) more["FEEDMILL_REDIS_URL"] = proxy->redis_url();
+    return it.world.with(more);
+  }
+
+  /// In the scene of a drain: it has work in hand, and is told to stop.
+  void let_drain(const Program& worker, std::size_t asked_before) {
+    if (GetParam().step->scene != Scene::drain) return;
+    ASSERT_TRUE(eventually([&] { return it.truth.asked_in_all() > asked_before; })) << worker.err();
+    worker.signal(SIGTERM);
+  }
+
+  /// The same work once more, by whoever comes next, until all is well.
+  void recover() {
+    if (GetParam().step->scene == Scene::removal) {
+      EXPECT_EQ(it.world.run(command()).exit, 0) << "a removal goes on where it was";
+      EXPECT_EQ(it.wrongs_now(Stage::caught_up), "");
+      return;
+    }
+    Program worker({"run"}, environment(nullptr, long_lease));
+    EXPECT_EQ(it.wrongs_once_caught_up(), "") << worker.err();
+    stop(worker);
+  }
+
+  static void stop(Program& worker) {
+    EXPECT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; })) << worker.err();
+    worker.signal(SIGTERM);
+    const Finished end = worker.wait();
+    EXPECT_EQ(end.exit, 0) << end.err;
+  }
+
+  /// The worker that was left alive does the work, or ends as its scene has it.
+  void see_through(Program& worker) {
+    const Scene scene = GetParam().step->scene;
+    if (scene == Scene::removal || scene == Scene::drain) {
+      const Finished end = worker.wait();
+      // A verb tells of an outage; a drain may have had to leave claims behind.
+      EXPECT_TRUE(scene == Scene::removal || end.exit == 0 || end.exit == 75) << end.exit << end.err;
+      it.forget_delivery_right();
+      recover();
+      return;
+    }
+    EXPECT_EQ(it.wrongs_once_caught_up(), "") << worker.err();
+    stop(worker);
+  }
+
+  void kill_worker() {
+    const std::size_t asked = it.truth.asked_in_all();
+    Program worker(command(), environment("FEEDMILL_CRASH_AT", short_lease));
+    let_drain(worker, asked);
+    const Finished end = worker.wait();
+    ASSERT_EQ(end.exit, -SIGKILL) << end.err;
+    expect_claimable_within(short_lease);
+    it.forget_delivery_right();
+    recover();
+  }
+
+  /// I8, as a state: no feed is hidden for longer than the lease.
+  void expect_claimable_within(int ms) {
+    const auto now = it.world.store.now();
+    ASSERT_TRUE(now);
+    const auto urls = it.world.store.feeds();
+    ASSERT_TRUE(urls);
+    const auto records = it.world.store.feed_records(*urls);
+    ASSERT_TRUE(records);
+    for (const auto& record : *records) {
+      ASSERT_TRUE(record && record->due);
+      EXPECT_TRUE(record->claim.empty() || *record->due <= *now + Milliseconds(ms)) << record->feed_url;
+    }
+  }
+
+  void kill_redis_at_the_point() {
+    const std::size_t asked = it.truth.asked_in_all();
+    Program worker(command(), environment("FEEDMILL_PAUSE_AT", long_lease));
+    let_drain(worker, asked);
+    ASSERT_TRUE(worker.stopped()) << worker.err();
+    EXPECT_EQ(rewriting(), GetParam().step->scene == Scene::rewrite);
+    it.restart_redis();
+    worker.signal(SIGCONT);
+    see_through(worker);
+  }
+
+  void kill_redis_before_the_answer() {
+    FaultProxy proxy(it.world.redis.admin_url(), FaultProxy::Speaks::redis);
+    proxy.at(runs_script(*GetParam().step->script), GetParam().step->nth, Fault::hold_reply);
+    Program worker(command(), environment(nullptr, long_lease, &proxy));
+    ASSERT_TRUE(proxy.wait_for_faults(1)) << worker.err();
+    it.restart_redis();
+    proxy.cut();
+    see_through(worker);
+  }
+
+  void lose_an_answer() {
+    const Step& step = *GetParam().step;
+    FaultProxy proxy(it.world.redis.admin_url(), FaultProxy::Speaks::redis);
+    if (step.script != nullptr) {
+      proxy.at(runs_script(*step.script), step.nth, step.fault);
+      Program worker(command(), environment(nullptr, long_lease, &proxy));
+      ASSERT_TRUE(proxy.wait_for_faults(1)) << worker.err();
+      see_through(worker);
+      return;
+    }
+    const std::size_t asked = it.truth.asked_in_all();
+    Program worker(command(), environment("FEEDMILL_PAUSE_AT", long_lease, &proxy));
+    let_drain(worker, asked);
+    ASSERT_TRUE(worker.stopped()) << worker.err();
+    proxy.cut();
+    worker.signal(SIGCONT);
+    see_through(worker);
+  }
+
+  TruthWorld it;
+};
+
+TEST_P(CrashPoints, LeaveAllInvariants) {
+  const Cell& cell = GetParam();
+  ASSERT_NO_FATAL_FAILURE(set_scene());
+  if (cell.kind == 'W')
+    kill_worker();
+  else if (cell.kind == 'N')
+    lose_an_answer();
+  else if (cell.step->unanswered)
+    kill_redis_before_the_answer();
+  else
+    kill_redis_at_the_point();
+  EXPECT_EQ(it.impolite(2), "") << "a crash causes at most one early request";
+  // What is on disk says the same: the rewritten file, too.
+  EXPECT_TRUE(eventually([&] { return !rewriting(); }));
+  it.restart_redis();
+  EXPECT_EQ(it.wrongs_now(Stage::caught_up), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, CrashPoints, testing::ValuesIn(cells()),
+                         [](const auto& test) { return name_of(test.param); });
+
+TEST(Removal, ThatWasKilledIsFinishedByTheNext) {
+  World world;
+  std::vector<std::pair<std::string, std::string>> posts;
+  for (int i = 0; i < 250; ++i) posts.emplace_back("p" + std::to_string(i), "Post");
+  world.http.serve("/feed.xml", {.body = rss(posts)});
+  const std::string url = world.http.url("/feed.xml");
+  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  EXPECT_EQ(world.run({"remove", "--yes", url}, {{"FEEDMILL_CRASH_AT", "S15:1"}}).exit, -SIGKILL);
+  EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "150");
+  EXPECT_EQ(world.run({"remove", "--dry-run", url}).exit, 1) << "it is no feed any more";
+  EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "150");
+  const Finished next = world.run({"remove", url});
+  EXPECT_EQ(next.exit, 0) << "the first time somebody said yes: " << next.err;
+  EXPECT_EQ(world.redis_text({"KEYS", "Entry:*"}), "");
+  EXPECT_EQ(world.redis_text({"EXISTS", "state:feed:" + url}), "0");
+  EXPECT_EQ(world.run({"remove", "--yes", url}).exit, 1);
+}
+
+/// S19: the private server and its worker, either killed.
+class EmbeddedStore : public testing::Test {
+ protected:
+  EmbeddedStore() : truth(world.http) {
+    world.environment.erase("FEEDMILL_REDIS_URL");
+    world.environment["FEEDMILL_DATA_DIR"] = data.string();
+    world.environment["FEEDMILL_FLOOR"] = "1h";
+    world.environment["FEEDMILL_CEILING"] = "24h";
+    for (int feed = 0; feed < 3; ++feed) EXPECT_EQ(world.run({"add", truth.add_feed(5)}).exit, 0);
+  }
+
+  /// Where the server listens, of server.json.
+  std::string url() const {
+    std::ifstream file(data / "server.json");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto from = text.find("\"socket\":\"") + 10;
+    return "unix://" + text.substr(from, text.find('"', from) - from);
+  }
+  int server() const {
+    std::ifstream file(data / "redis.pid");
+    int pid = 0;
+    file >> pid;
+    return pid;
+  }
+
+  void expect_all_stored(Program& worker) {
+    EXPECT_TRUE(eventually([&] { return wrongs_text(url(), truth, Stage::caught_up).empty(); }))
+        << wrongs_text(url(), truth, Stage::caught_up) << worker.err();
+    for (std::size_t feed = 0; feed < truth.feeds(); ++feed) EXPECT_LE(truth.asked(feed).times, 2U);
+    worker.signal(SIGTERM);
+    EXPECT_EQ(worker.wait().exit, 0);
+    EXPECT_NE(::kill(server(), 0), 0) << "the last user stops it";
+  }
+
+  World world;
+  std::filesystem::path data = world.redis.directory() / "data";
+  GroundTruth truth;
+};
+
+TEST_F(EmbeddedStore, OutlivesItsWorkerAndIsTakenUpByTheNext) {
+  Environment killed = world.with(lease(1500));
+  killed["FEEDMILL_CRASH_AT"] = "S8:1";
+  ASSERT_EQ(Program({"run"}, killed).wait().exit, -SIGKILL);
+  const int left = server();
+  EXPECT_EQ(::kill(left, 0), 0);
+  Program next({"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return next.err().find("event=ready") != std::string::npos; })) << next.err();
+  EXPECT_EQ(server(), left);
+  expect_all_stored(next);
+}
+
+TEST_F(EmbeddedStore, IsStartedAgainByItsWorker) {
+  Environment pausing = world.with(lease(30'000));
+  pausing["FEEDMILL_PAUSE_AT"] = "S6:1";
+  Program worker({"run"}, pausing);
+  ASSERT_TRUE(worker.stopped()) << worker.err();
+  const int killed = server();
+  ASSERT_EQ(::kill(killed, SIGKILL), 0);
+  worker.signal(SIGCONT);
+  EXPECT_TRUE(eventually([&] { return server() != killed && server() != 0; })) << worker.err();
+  expect_all_stored(worker);
+}
+
+}  // namespace
+}  // namespace feedmill::test

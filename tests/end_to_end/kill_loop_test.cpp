@@ -1,0 +1,96 @@
+// Workers and Redis are killed at random while a publisher adds and edits posts (RELIABILITY C2): none is lost, none is
+// stored or told of twice. FEEDMILL_LONG_TESTS=1 makes it the long run.
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/end_to_end/truth_world.hpp"
+
+namespace feedmill::test {
+namespace {
+
+constexpr std::size_t feeds = 60;
+
+class KillLoop : public testing::TestWithParam<const char*> {
+ protected:
+  KillLoop() : it(durable(GetParam()), {.listed = 30, .text = 300}) {
+    it.world.environment["FEEDMILL_FLOOR"] = it.world.environment["FEEDMILL_CEILING"] = "1s";
+    it.world.environment["FEEDMILL_SIGNALS_MAX_LEN"] = "100000000";
+    it.world.environment["FEEDMILL_LANES"] = "16";
+    for (const auto& [name, value] : lease(2000)) it.world.environment[name] = value;
+  }
+
+  void start(std::size_t worker) { workers[worker] = std::make_unique<Program>(command, it.world.environment); }
+
+  /// The publisher goes on, and so do the workers, for a while that chance decides.
+  void let_work() {
+    const std::size_t enough = it.truth.asked_in_all() + random() % 16;
+    std::vector<std::string> touched;
+    for (int i = 0; i < 20; ++i) {
+      const std::size_t feed = random() % feeds;
+      it.truth.act(feed, static_cast<unsigned>(random()));
+      touched.push_back(it.truth.url(feed));
+    }
+    ASSERT_TRUE(it.world.store.wake(touched, Milliseconds(0), true));
+    ASSERT_TRUE(eventually([&] { return it.truth.asked_in_all() >= enough; })) << workers[0]->err();
+  }
+
+  void kill_a_worker() {
+    const std::size_t victim = random() % workers.size();
+    workers[victim]->signal(SIGKILL);
+    ASSERT_EQ(workers[victim]->wait().exit, -SIGKILL);
+    it.forget_delivery_right();
+    start(victim);
+  }
+
+  /// Redis comes back with what it had; looked at while nobody works.
+  void kill_redis() {
+    it.restart_redis();
+    for (const auto& worker : workers) worker->signal(SIGSTOP);
+    for (int i = 0; i < 2; ++i) redis_command(it.world.redis, {"PING"});  // what was sent before has been carried out
+    EXPECT_EQ(it.wrongs_now(Stage::any), "");
+    for (const auto& worker : workers) worker->signal(SIGCONT);
+  }
+
+  const std::vector<std::string> command{"run"};
+  TruthWorld it;
+  std::array<std::unique_ptr<Program>, 4> workers;
+  std::minstd_rand random{std::random_device()()};
+};
+
+TEST_P(KillLoop, LosesAndDoublesNothing) {
+  const bool is_long = std::getenv("FEEDMILL_LONG_TESTS") != nullptr;
+  const int worker_kills = is_long ? 1000 : 75, redis_kills = is_long ? 250 : 20;
+  const auto seed = std::random_device()();
+  random.seed(seed);
+  RecordProperty("seed", std::to_string(seed));
+  ASSERT_NO_FATAL_FAILURE(it.import(feeds, 5));
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) start(worker);
+  for (int of_workers = 0, of_redis = 0; of_workers + of_redis < worker_kills + redis_kills;) {
+    ASSERT_NO_FATAL_FAILURE(let_work()) << "seed " << seed;
+    const bool redis = static_cast<int>(random() % static_cast<unsigned>(worker_kills + redis_kills)) < redis_kills;
+    if ((redis && of_redis < redis_kills) || of_workers == worker_kills) {
+      kill_redis();
+      ++of_redis;
+    } else {
+      ASSERT_NO_FATAL_FAILURE(kill_a_worker());
+      ++of_workers;
+    }
+    if (HasFailure()) FAIL() << "after " << of_workers << " + " << of_redis << " kills, seed " << seed;
+  }
+  it.make_some_due();  // what has killed workers three times over, by no fault of its own, waits for a day
+  EXPECT_EQ(it.wrongs_once_caught_up(), "") << "seed " << seed;
+  for (const auto& worker : workers) worker->signal(SIGTERM);
+  for (const auto& worker : workers) EXPECT_EQ(worker->wait().exit, 0);
+  EXPECT_EQ(it.wrongs_now(Stage::caught_up), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Appendfsync, KillLoop, testing::Values("everysec", "always"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace feedmill::test

@@ -1,0 +1,103 @@
+#include "tests/end_to_end/truth_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include "storage/channels.hpp"
+
+namespace feedmill::test {
+
+std::vector<std::string> durable(const std::string& sync) {
+  return {"--appendonly", "yes", "--appendfsync", sync, "--enable-debug-command", "yes"};
+}
+
+Environment lease(int ms) {
+  return {{"FEEDMILL_LEASE", std::to_string(ms) + "ms"},
+          {"FEEDMILL_FETCH_WALL", std::to_string(ms / 2) + "ms"},
+          {"FEEDMILL_COMMIT_BUDGET", std::to_string(ms / 2) + "ms"}};
+}
+
+TruthWorld::TruthWorld(const std::vector<std::string>& redis_arguments, GroundTruth::Options options)
+    : world(redis_arguments), truth(world.http, options) {
+  world.environment["FEEDMILL_FLOOR"] = "1h";
+  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.environment["FEEDMILL_CATCH_UP_RATE"] = "0";
+}
+
+std::vector<std::string> TruthWorld::urls() const {
+  std::vector<std::string> urls;
+  for (std::size_t feed = 0; feed < truth.feeds(); ++feed) {
+    if (!truth.withdrawn(feed)) urls.push_back(truth.url(feed));
+  }
+  return urls;
+}
+
+void TruthWorld::add_feeds(std::size_t feeds, std::size_t posts) {
+  std::vector<NewFeed> fresh;
+  std::vector<Membership> memberships;
+  for (std::size_t i = 0; i < feeds; ++i) {
+    fresh.push_back({.feed_url = truth.add_feed(posts)});
+    memberships.push_back({"all", fresh.back().feed_url});
+  }
+  ASSERT_TRUE(world.store.add_feeds(fresh));
+  Channels channels(world.store);
+  ASSERT_TRUE(channels.add(std::vector<std::string>{"all"}));
+  ASSERT_TRUE(channels.follow(memberships));
+}
+
+void TruthWorld::import(std::size_t feeds, std::size_t posts) {
+  add_feeds(feeds, posts);
+  const Finished once = world.run({"run", "--once"});
+  ASSERT_EQ(once.exit, 0) << once.err;
+  ASSERT_EQ(wrongs_now(Stage::caught_up), "");
+  for (std::size_t feed = 0; feed < truth.feeds(); ++feed) asked_.push_back(truth.asked(feed).times);
+}
+
+void TruthWorld::bring_news() {
+  for (std::size_t feed = 0; feed < truth.feeds(); ++feed) {
+    truth.edit(feed, truth.posts(feed) - 1);
+    truth.publish(feed);
+  }
+  make_all_due();
+}
+
+void TruthWorld::make_all_due() {
+  const auto woken = world.store.wake(urls(), Milliseconds(0), true);
+  ASSERT_TRUE(woken) << woken.error().detail;
+  for (const Wake& wake : *woken) ASSERT_EQ(wake.result, Wake::Result::due);
+}
+
+void TruthWorld::make_some_due() {
+  ASSERT_TRUE(world.store.wake(urls(), Milliseconds(0), true));
+}
+
+void TruthWorld::restart_redis() {
+  world.redis.kill();
+  world.store.disconnect();
+  world.redis.start();
+}
+
+void TruthWorld::forget_delivery_right() {
+  redis_command(world.redis, {"DEL", "lock:delivery:000"});
+}
+
+std::string TruthWorld::wrongs_once_caught_up() {
+  if (eventually([&] { return wrongs(world.redis.admin_url(), truth, Stage::caught_up, "all").empty(); })) return "";
+  return wrongs_now(Stage::caught_up);
+}
+
+std::string TruthWorld::wrongs_now(Stage stage) {
+  return wrongs_text(world.redis.admin_url(), truth, stage, stage == Stage::caught_up ? "all" : "");
+}
+
+std::string TruthWorld::impolite(std::size_t times) const {
+  std::string text;
+  for (std::size_t feed = 0; feed < asked_.size(); ++feed) {
+    const GroundTruth::Asked asked = truth.asked(feed);
+    if (asked.times > asked_[feed] + times)
+      text += truth.url(feed) + " was asked " + std::to_string(asked.times - asked_[feed]) + " times\n";
+    if (asked.unconditional > 1) text += truth.url(feed) + " was asked without its validators\n";
+  }
+  return text;
+}
+
+}  // namespace feedmill::test

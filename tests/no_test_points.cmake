@@ -1,0 +1,37 @@
+# Fails when a program that was built without test points (RELIABILITY C1) has any trace of them, or when looking for
+# traces would not find them in one that was built with them.
+#   cmake -D NM=nm -D WITH=PROGRAM -D "WITHOUT=FILE;FILE" -P tests/no_test_points.cmake      files that are not there
+#   are left out; WITHOUT_THIS=PROGRAM stands for one more.
+cmake_minimum_required(VERSION 3.25)
+
+function(traces_in file found)
+  execute_process(COMMAND "${NM}" -C "${file}" OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "no_test_points: ${NM} cannot read ${file}")
+  endif()
+  file(STRINGS "${file}" variables REGEX "FEEDMILL_CRASH_AT|FEEDMILL_PAUSE_AT")
+  set(${found} FALSE PARENT_SCOPE)
+  if(symbols MATCHES "test_point" OR variables)
+    set(${found} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+if(WITH)
+  traces_in("${WITH}" found)
+  if(NOT found)
+    message(FATAL_ERROR "no_test_points: ${WITH} has test points, and this does not see them")
+  endif()
+endif()
+set(looked_at 0)
+foreach(file IN LISTS WITHOUT WITHOUT_THIS)
+  if(EXISTS "${file}")
+    traces_in("${file}" found)
+    math(EXPR looked_at "${looked_at} + 1")
+    if(found)
+      message(FATAL_ERROR "no_test_points: ${file} has test points; build it with FEEDMILL_TEST_POINTS=OFF")
+    endif()
+  endif()
+endforeach()
+if(looked_at EQUAL 0)
+  message(FATAL_ERROR "no_test_points: there is none of ${WITHOUT}")
+endif()
