@@ -67,12 +67,6 @@ if #ARGV > 8 then
     end
   end
 end
-local named = #candidates
-if due_by or #ARGV == 8 then
-  local until_when = text(math.min(now, due_by or now))
-  local due = redis.call('ZRANGEBYSCORE', schedule_key, '-inf', until_when, 'WITHSCORES', 'LIMIT', 0, scan)
-  for i = 1, #due do candidates[named + i] = due[i] end
-end
 
 local claims, deferred, refused, quarantined, batch = {}, {}, {}, {}, {}
 
@@ -104,9 +98,25 @@ local function quarantine(url, state)
   quarantined[#quarantined + 1] = {url, text(at)}
 end
 
-local looked_at, in_line = 0, 0
-for i = 1, #candidates, 2 do
-  if #claims >= max then break end
+-- The schedule is read page by page: whoever was looked at stands further back in it by then, but for those that stay.
+local looked_at, in_line, stay, named = 0, 0, 0, #candidates / 2
+local read_all = #ARGV > 8 and not due_by
+local function next_page()
+  local size = math.min(scan - (looked_at - named), 2 * (max - #claims) + 16)
+  if read_all or size <= 0 then return false end
+  candidates = redis.call('ZRANGEBYSCORE', schedule_key, '-inf', text(math.min(now, due_by or now)), 'WITHSCORES',
+                          'LIMIT', stay, size)
+  read_all = #candidates < 2 * size
+  return #candidates > 0
+end
+
+local i = -1
+while #claims < max do
+  i = i + 2
+  if i > #candidates then
+    if not next_page() then break end
+    i = 1
+  end
   looked_at = looked_at + 1
   local url, due = candidates[i], tonumber(candidates[i + 1])
   local is = redis.pcall('HMGET', state_key(url), 'fetch_url', 'held', 'state', 'strikes', 'claim', 'alone',
@@ -165,6 +175,8 @@ for i = 1, #candidates, 2 do
       claims[#claims + 1] = handed_out(url, claim, text(held or due), suspect, gate)
       batch[#batch + 1] = {url, claim, text(held or due)}
     end
+  elseif looked_at > named then
+    stay = stay + 1
   end
 end
 -- What was put off is only waited for by a worker that was told a due_by.
@@ -173,5 +185,5 @@ if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
              cmsgpack.pack({batch, due_by and deferred or {}, refused, quarantined}))
   redis.call('PEXPIRE', worker_key, text(lease))
 end
-local exhausted = looked_at * 2 == #candidates and #candidates - named < scan * 2
+local exhausted = read_all and i + 1 >= #candidates
 return {text(now), next_due(), exhausted and 1 or 0, claims, deferred, refused, quarantined}

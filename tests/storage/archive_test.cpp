@@ -19,9 +19,13 @@ using Texts = std::vector<std::string>;
 
 const std::string other = "https://other.org/feed", resting = "https://resting.org/feed";
 
+constexpr const char* admin = "feedmill_admin";
+
 class ArchiveTest : public StoreTest {
  protected:
-  ArchiveTest() : second(StoreOptions{.url = second_server.url()}) { EXPECT_TRUE(second.open()); }
+  ArchiveTest() : StoreTest(admin), second(StoreOptions{.url = second_server.url_of(admin)}) {
+    EXPECT_TRUE(second.open());
+  }
 
   void fill() {
     add();
@@ -86,7 +90,7 @@ class ArchiveTest : public StoreTest {
   /// Every key that an archive speaks of, with what it holds.
   static std::map<std::string, Texts> content(const RedisServer& where) {
     std::map<std::string, Texts> all;
-    Redis connection(*parse_redis_url(where.url()), std::chrono::seconds(5));
+    Redis connection(*parse_redis_url(where.url_of(admin)), std::chrono::seconds(5));
     const auto keys = connection.command({"KEYS", "*"});
     for (const std::string& key : keys->texts()) {
       if (key.starts_with("state:host:") || key.starts_with("state:worker") || key.starts_with("deliver:") ||
@@ -224,7 +228,7 @@ TEST_F(ArchiveTest, LeavesNoFeedHalfWrittenWhereverTheFileIsCut) {
   const Texts lines = written(store);
   for (std::size_t cut = 0; cut < lines.size(); ++cut) {
     RedisServer fresh_server;
-    Store fresh(StoreOptions{.url = fresh_server.url()});
+    Store fresh(StoreOptions{.url = fresh_server.url_of(admin)});
     ASSERT_TRUE(fresh.open());
     const auto done = read(fresh, Texts(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(cut)));
     ASSERT_TRUE(done.has_error());
@@ -322,7 +326,7 @@ TEST_F(ArchiveTest, TakesBackAFeedThatChangedWhileItWasWritten) {
     lines.emplace_back(line);
     if (changed || line.find(R"("t":"entry")") == std::string_view::npos) return;
     changed = true;
-    Store busy(StoreOptions{.url = server.url()});
+    Store busy(StoreOptions{.url = server.url_of(admin)});
     posts.push_back(post("new", 5000));
     redis({"ZADD", "schedule", "XX", "1", feed_url});
     Store::ClaimRequest request;

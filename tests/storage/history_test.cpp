@@ -203,7 +203,7 @@ class Histories : public test::StoreTest {
       entry.title = {item.title, "text/plain", "", "", true};
       if (item.date != 0) entry.updated.time = Time(std::chrono::seconds(item.date));
     }
-    return entry_records(feed);  // fields: date_updated, title
+    return entry_records(feed, IdentifiedBy::guid, IdentifiedBy::guid);  // fields: date_updated, title
   }
 
   /// The feed's turn has come, and the lease of whoever had it is over.

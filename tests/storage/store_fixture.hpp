@@ -18,7 +18,8 @@ inline const std::string worker_a(32, 'a'), worker_b(32, 'b');
 
 class StoreTest : public testing::Test {
  protected:
-  StoreTest() : store(StoreOptions{.url = server.url()}) {
+  /// `user`: of deploy/redis/users.acl.
+  explicit StoreTest(const std::string& user = "feedmill") : store(StoreOptions{.url = server.url_of(user)}) {
     const auto opened = store.open();
     EXPECT_TRUE(opened) << opened.error().detail;
   }

@@ -27,8 +27,11 @@ std::string list_of(const std::vector<Violation>& violations) {
   return text;
 }
 
+constexpr const char* admin = "feedmill_admin";
+
 class VerifyTest : public StoreTest {
  protected:
+  VerifyTest() : StoreTest(admin) {}
   /// feed_url holds Entry:2 (d), Entry:3 (e), Entry:4 (f), with tombstones for a, b and c; `other` Entry:5 (x) and
   /// Entry:6 (y); `resting` is paused. Channel news holds feed_url; anna has a rule and two notices.
   void fill() {
@@ -424,7 +427,7 @@ TEST_F(VerifyTest, LooksAtOneFeedWhenAskedTo) {
 
 TEST_F(VerifyTest, SeesOnlyItsOwnPrefix) {
   fill();
-  Store second(StoreOptions{.url = server.url(), .key_prefix = "b:"});
+  Store second(StoreOptions{.url = server.url_of(admin), .key_prefix = "b:"});
   ASSERT_TRUE(second.open());
   ASSERT_TRUE(second.add_feeds(std::vector{NewFeed{.feed_url = other}}));
   EXPECT_EQ(list_of(found()), "");
@@ -475,7 +478,7 @@ TEST_F(VerifyTest, FindsAStoreHealthyWhileWorkersCommit) {
   std::atomic<bool> stop = false;
   std::atomic<int> commits = 0;
   std::thread worker([&] {  // its own connection, as every worker
-    Store busy(StoreOptions{.url = server.url()});
+    Store busy(StoreOptions{.url = server.url_of(admin)});
     Deliveries deliveries(busy);
     std::string applied = "0";
     for (int round = 0; !stop; ++round) {
