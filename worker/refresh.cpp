@@ -359,12 +359,25 @@ asio::awaitable<void> Refresher::not_stored(const Claim& claim, const StoreError
   report.claim_left = released.has_error();
 }
 
+template <class Ask>
+auto Refresher::answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&> {
+  std::optional<Counted> waiting;
+  for (int attempt = 0;; ++attempt) {
+    auto answer = co_await ask();
+    if (answer) co_return answer;
+    if (is_passing(answer.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
+    const bool again = co_await worth_waiting(answer.error(), attempt, deadline);
+    if (!again) co_return answer;
+  }
+}
+
 asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, Deadline deadline,
                                           StoreResult<void>& failed) {
   auto* document = std::get_if<Document>(&reading);
   if (document == nullptr) co_return Known();
   const Store::LookUp wanted{claim.feed_url, document->entries, document->deleted};
-  StoreResult<Known> known = co_await known_guids(wanted, deadline);
+  const auto look = [&] { return store_.look_up(wanted); };
+  StoreResult<Known> known = co_await answer_of(look, deadline);
   if (!known) {
     failed = known.error();
     co_return Known();
@@ -372,8 +385,9 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
   if (!must_compare(claim.state, *document, *known)) co_return std::move(*known);
 
   // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not come as news.
-  const auto ask = [&](Store& store) { return store.stored_posts(claim.feed_url); };
-  const StoreResult<std::vector<StoredPost>> stored = co_await store_.call(ask);
+  const auto read_posts = [&](Store& store) { return store.stored_posts(claim.feed_url); };
+  const auto read_all = [&] { return store_.call(read_posts); };
+  const StoreResult<std::vector<StoredPost>> stored = co_await answer_of(read_all, deadline);
   if (!stored) {
     failed = stored.error();
     co_return Known();
@@ -381,24 +395,14 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
   const Recognised recognised = recognise(claim.state, *document, *known, *stored);
   if (recognised.look_up.empty()) co_return std::move(*known);
   const Store::LookUp once_more{claim.feed_url, recognised.look_up, {}};
-  StoreResult<Known> found = co_await known_guids(once_more, deadline);
+  const auto look_again = [&] { return store_.look_up(once_more); };
+  StoreResult<Known> found = co_await answer_of(look_again, deadline);
   if (!found) {
     failed = found.error();
     co_return Known();
   }
   add_recognised(*known, recognised, std::move(*found));
   co_return std::move(*known);
-}
-
-asio::awaitable<StoreResult<Known>> Refresher::known_guids(const Store::LookUp& wanted, Deadline deadline) {
-  std::optional<Counted> waiting;
-  for (int attempt = 0;; ++attempt) {
-    StoreResult<Known> known = co_await store_.look_up(wanted);
-    if (known) co_return known;
-    if (is_passing(known.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
-    const bool again = co_await worth_waiting(known.error(), attempt, deadline);
-    if (!again) co_return known;
-  }
 }
 
 asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadline deadline) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <type_traits>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -85,7 +86,9 @@ class Refresher {
   /// May give the document's posts the guids of another identity (identity.hpp).
   boost::asio::awaitable<Known> look_up(const Claim& claim, Reading& reading, Deadline deadline,
                                         StoreResult<void>& failed);
-  boost::asio::awaitable<StoreResult<Known>> known_guids(const Store::LookUp& wanted, Deadline deadline);
+  /// `ask()` until it is answered, or trying again is no use (RELIABILITY E1).
+  template <class Ask>
+  auto answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&>;
   boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline);
   /// Notes that nothing was written, and puts the feed off when trying again is no use.
   boost::asio::awaitable<void> not_stored(const Claim& claim, const StoreError& error, Milliseconds now,

@@ -90,7 +90,7 @@ class ArchiveTest : public StoreTest {
   /// Every key that an archive speaks of, with what it holds.
   static std::map<std::string, Texts> content(const RedisServer& where) {
     std::map<std::string, Texts> all;
-    Redis connection(*parse_redis_url(where.url_of(admin)), std::chrono::seconds(5));
+    Redis connection(*parse_redis_url(where.admin_url()), std::chrono::seconds(5));
     const auto keys = connection.command({"KEYS", "*"});
     for (const std::string& key : keys->texts()) {
       if (key.starts_with("state:host:") || key.starts_with("state:worker") || key.starts_with("deliver:") ||
