@@ -127,6 +127,7 @@ struct FaultProxy::Session {
 };
 
 FaultProxy::FaultProxy(const std::string& server, Speaks speaks) : speaks_(speaks), server_(server) {
+  bind();
   listen();
   thread_ = std::thread([this] {
     const auto work = asio::make_work_guard(context_);  // while it is down there is nothing else to do
@@ -139,12 +140,17 @@ FaultProxy::~FaultProxy() {
   thread_.join();
 }
 
-void FaultProxy::listen() {
+/// Has the port without taking connections: they are refused, and nobody else can have it meanwhile.
+void FaultProxy::bind() {
   acceptor_.open(tcp::v4());
   acceptor_.set_option(tcp::acceptor::reuse_address(true));
   acceptor_.bind(tcp::endpoint(asio::ip::address_v4::loopback(), port_));
-  acceptor_.listen();
   port_ = acceptor_.local_endpoint().port();
+}
+
+void FaultProxy::listen() {
+  acceptor_.listen();
+  is_down_ = false;
   asio::co_spawn(context_, accept(), asio::detached);
 }
 
@@ -240,13 +246,15 @@ void FaultProxy::lead_to(const std::string& server) {
 void FaultProxy::down() {
   run_there([this] {
     acceptor_.close();
+    bind();
+    is_down_ = true;
     cut_all();
   });
 }
 
 void FaultProxy::up() {
   run_there([this] {
-    if (!acceptor_.is_open()) listen();
+    if (is_down_) listen();
   });
 }
 
