@@ -200,6 +200,7 @@ StoreError redis_error(std::string_view text) {
       Row{"DENIED", Code::auth},  // protected mode
       Row{"ERR unknown command", Code::auth},
       Row{"ERR ACL failure in script", Code::auth},
+      Row{"ERR The user executing the script", Code::auth},  // before 7.2
       Row{"MOVED", Code::unsupported},
       Row{"ASK ", Code::unsupported},
       Row{"ERR AUTH", Code::auth},

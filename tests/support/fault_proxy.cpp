@@ -20,6 +20,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <fcntl.h>
 #include <openssl/sha.h>
 
 namespace feedmill::test {
@@ -98,6 +99,12 @@ asio::generic::stream_protocol::endpoint endpoint_of(const std::string& server) 
   return tcp::endpoint(asio::ip::make_address(server.substr(0, colon)), port);
 }
 
+/// A program that a test starts would go on listening for us, and keep connections up that we end.
+template <class Socket>
+void keep_from_children(Socket& socket) {
+  ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+}
+
 asio::awaitable<void> sleep_for(std::chrono::nanoseconds time) {
   if (time.count() <= 0) co_return;
   asio::steady_timer timer(co_await asio::this_coro::executor, time);
@@ -127,6 +134,7 @@ struct FaultProxy::Session {
 };
 
 FaultProxy::FaultProxy(const std::string& server, Speaks speaks) : speaks_(speaks), server_(server) {
+  bind();
   listen();
   thread_ = std::thread([this] {
     const auto work = asio::make_work_guard(context_);  // while it is down there is nothing else to do
@@ -139,12 +147,18 @@ FaultProxy::~FaultProxy() {
   thread_.join();
 }
 
-void FaultProxy::listen() {
+/// Has the port without taking connections: they are refused, and nobody else can have it meanwhile.
+void FaultProxy::bind() {
   acceptor_.open(tcp::v4());
+  keep_from_children(acceptor_);
   acceptor_.set_option(tcp::acceptor::reuse_address(true));
   acceptor_.bind(tcp::endpoint(asio::ip::address_v4::loopback(), port_));
-  acceptor_.listen();
   port_ = acceptor_.local_endpoint().port();
+}
+
+void FaultProxy::listen() {
+  acceptor_.listen();
+  is_down_ = false;
   asio::co_spawn(context_, accept(), asio::detached);
 }
 
@@ -240,13 +254,15 @@ void FaultProxy::lead_to(const std::string& server) {
 void FaultProxy::down() {
   run_there([this] {
     acceptor_.close();
+    bind();
+    is_down_ = true;
     cut_all();
   });
 }
 
 void FaultProxy::up() {
   run_there([this] {
-    if (!acceptor_.is_open()) listen();
+    if (is_down_) listen();
   });
 }
 
@@ -255,6 +271,7 @@ asio::awaitable<void> FaultProxy::accept() {
     auto [error, accepted] = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
     if (error) co_return;  // down()
     accepted.set_option(tcp::no_delay(true));
+    keep_from_children(accepted);
     {
       const std::lock_guard lock(mutex_);
       ++connections_;
@@ -273,6 +290,8 @@ asio::awaitable<void> FaultProxy::serve(std::shared_ptr<Session> session) {
       server = server_;
     }
     const auto target = endpoint_of(server);
+    session->server.open(target.protocol());
+    keep_from_children(session->server);
     co_await session->server.async_connect(target, asio::use_awaitable);
     co_await (to_server(*session) && to_client(*session));
   } catch (const std::exception&) {  // one side is gone, or does not speak Redis' protocol

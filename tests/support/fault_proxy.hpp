@@ -120,6 +120,7 @@ class FaultProxy {
   boost::asio::awaitable<void> pass(Session& session, Towards towards, std::string bytes);
   Planned plan(const Words& words);
   Shape shape_of(Towards towards) const;
+  void bind();
   void listen();
   void happened();
   void cut_all();
@@ -138,6 +139,7 @@ class FaultProxy {
   boost::asio::io_context context_{1};  // the rest belongs to its thread
   boost::asio::ip::tcp::acceptor acceptor_{context_};
   std::uint16_t port_ = 0;
+  bool is_down_ = false;
   std::set<Session*> sessions_;
   std::thread thread_;
 };
