@@ -104,6 +104,9 @@ class Store {
   StoreResult<bool> remove_feed(const std::string& feed_url);
   /// All registered feed URLs, sorted.
   StoreResult<std::vector<std::string>> feeds();
+  /// Some registered feeds, about `count`, from `cursor` on ("0" = from the start), and where to go on; "0" again when
+  /// that was the last of them. One that is there all the while is told of at least once (SSCAN).
+  StoreResult<FeedPage> feed_page(const std::string& cursor, std::size_t count);
   /// What is known of each; absent where it is not registered.
   StoreResult<std::vector<std::optional<FeedRecord>>> feed_records(std::span<const std::string> feed_urls);
   /// Makes feeds due now. `floor`: not sooner than this after the last refresh; nothing is held back when `force`.
@@ -143,6 +146,8 @@ class Store {
   StoreResult<std::string> last_signal();
 
   StoreResult<FleetFigures> figures();
+  /// StoreOptions::signals_max_len from the next call on.
+  void set_signals_max_len(std::uint64_t records);
   /// How far each consumer group of the signals has come. `trim`: takes away what is over the cap or 7 days old and
   /// that every group has acknowledged (RELIABILITY L13); commits alone keep to the hard limit, twice the cap.
   StoreResult<StreamFigures> stream_figures(bool trim = false);

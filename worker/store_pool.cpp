@@ -13,6 +13,19 @@ namespace {
 
 constexpr std::size_t max_batch = 64;
 
+std::uint64_t size_of(const Fields& fields) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, value] : fields) bytes += name.size() + value.size();
+  return bytes;
+}
+
+/// What its values take: the posts are nearly all of it.
+std::uint64_t size_of(const Commit& commit) {
+  std::uint64_t bytes = size_of(commit.feed);
+  for (const EntryWrite& write : commit.entries) bytes += size_of(write.set);
+  return bytes;
+}
+
 }  // namespace
 
 /// A request that waits for its turn, and its answer; `done` is the event.
@@ -46,7 +59,10 @@ asio::awaitable<StoreResult<Known>> StorePool::look_up(const Store::LookUp& want
 asio::awaitable<StoreResult<Committed>> StorePool::commit(const Commit& commit) {
   Waiting waiting(executor_);
   waiting.commit = &commit;
+  const std::uint64_t bytes = size_of(commit);
+  unacknowledged_bytes_ += bytes;
   co_await wait_for(waiting);
+  unacknowledged_bytes_ -= bytes;
   co_return std::move(*waiting.committed);
 }
 

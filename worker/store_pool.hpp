@@ -37,6 +37,16 @@ class StorePool {
     return run_on(control_->thread, [this, work = std::move(work)]() mutable { return work(control_->store); });
   }
 
+  /// Runs `work(store)` on every thread, one after another.
+  template <class Work>
+  boost::asio::awaitable<void> for_each(Work work) {
+    for (const auto& connection : connections_) co_await run_on(connection->thread, [&] { work(connection->store); });
+    co_await run_on(control_->thread, [&] { work(control_->store); });
+  }
+
+  /// Of what is sent in commits that have not been answered yet, roughly.
+  std::uint64_t unacknowledged_bytes() const { return unacknowledged_bytes_; }
+
   /// Of all connections, for redis_reconnects_total.
   std::uint64_t reconnects() const { return reconnects_; }
 
@@ -60,6 +70,7 @@ class StorePool {
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unique_ptr<Connection> control_;
   std::uint64_t reconnects_ = 0;
+  std::uint64_t unacknowledged_bytes_ = 0;
 };
 
 }  // namespace feedmill

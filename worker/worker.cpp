@@ -63,6 +63,12 @@ asio::awaitable<Worker::End> Worker::run() {
   co_return co_await give_back();
 }
 
+void Worker::set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Milliseconds drain) {
+  options_.host = host;
+  options_.catch_up_rate = catch_up_rate;
+  options_.drain = drain;
+}
+
 void Worker::stop() {
   ++stops_;
   if (stops_ == 1) {
