@@ -19,9 +19,10 @@ RUN scripts/test
 
 FROM debian:13-slim
 COPY --from=test /src/build/runtime-packages /tmp/runtime-packages
+# glibc's converters for CJK charsets, where they are a package of their own.
 RUN apt-get update \
-    && xargs -a /tmp/runtime-packages apt-get install -y --no-install-recommends \
-       ca-certificates libc-gconv-modules-extra valkey-server \
+    && apt-cache search --names-only '^libc-gconv-modules-extra$' | cut -d' ' -f1 >> /tmp/runtime-packages \
+    && xargs -a /tmp/runtime-packages apt-get install -y --no-install-recommends ca-certificates valkey-server \
     && rm -rf /var/lib/apt/lists/* /tmp/runtime-packages \
     && install -d -o 65532 -g 65532 -m 700 /var/lib/feedmill /run/feedmill
 COPY --from=test /src/build/release/feedmill /usr/bin/feedmill

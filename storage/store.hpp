@@ -151,6 +151,8 @@ class Store {
   /// How far each consumer group of the signals has come. `trim`: takes away what is over the cap or 7 days old and
   /// that every group has acknowledged (RELIABILITY L13); commits alone keep to the hard limit, twice the cap.
   StoreResult<StreamFigures> stream_figures(bool trim = false);
+  /// How many of these hosts are left alone now because they refused: one round trip.
+  StoreResult<std::size_t> hosts_backing_off(std::span<const std::string> hosts);
   /// What is known of a host (lower case, no port): reads only.
   StoreResult<HostState> host(const std::string& host);
   /// What the server is like, whether or not open() would take it. Writes one key, for a second, to see whether it may.

@@ -38,28 +38,24 @@ StoreResult<bool> Survey::look_at_some(Store& store, const std::vector<std::stri
   if (!page) return page.error();
   const auto records = store.feed_records(page->feed_urls);
   if (!records) return records.error();
+  std::vector<std::string> gates;
   for (const std::optional<FeedRecord>& record : *records) {
     if (!record) continue;
     const FeedState& state = record->state;
     const bool seen = state.last_success.count() > 0;
     if (state.state == "healthy" && seen) oldest_ = std::min(oldest_.value_or(state.last_success), state.last_success);
-    const std::string host = host_of(state.fetch_url.empty() ? record->feed_url : state.fetch_url);
-    if (const auto looked = look_at_host(store, host); !looked) return looked.error();
+    std::string host = host_of(state.fetch_url.empty() ? record->feed_url : state.fetch_url);
+    if (hosts_.insert(std::hash<std::string>{}(host)).second) gates.push_back(std::move(host));
   }
   cursor_ = page->next;
-  if (cursor_ != "0") return false;
-  for (const std::string& group : groups) {
-    if (const auto looked = look_at_host(store, "group:" + group); !looked) return looked.error();
+  const bool ended = cursor_ == "0";
+  if (ended) {
+    for (const std::string& group : groups) gates.push_back("group:" + group);
   }
-  return true;
-}
-
-StoreResult<void> Survey::look_at_host(Store& store, const std::string& host) {
-  if (!hosts_.insert(std::hash<std::string>{}(host)).second) return {};
-  const StoreResult<HostState> state = store.host(host);
-  if (!state) return state.error();
-  if (state->not_before > now_) ++backing_off_;
-  return {};
+  const StoreResult<std::size_t> closed = store.hosts_backing_off(gates);
+  if (!closed) return closed.error();
+  backing_off_ += *closed;
+  return ended;
 }
 
 }  // namespace feedmill

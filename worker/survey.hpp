@@ -32,7 +32,6 @@ class Survey {
 
  private:
   StoreResult<bool> look_at_some(Store& store, const std::vector<std::string>& groups);
-  StoreResult<void> look_at_host(Store& store, const std::string& host);
 
   std::string cursor_ = "0";
   std::unordered_set<std::size_t> hosts_;  // hashes of those looked at in this round
