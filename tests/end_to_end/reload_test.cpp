@@ -107,6 +107,25 @@ TEST_F(Reloading, OpensAndClosesAddressesForWhatIsFetchedFromThenOn) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
+// What was begun under the old options ends under them, and only then do they go.
+TEST_F(Reloading, FetchesUnderWayAreLeftInPeace) {
+  world.http.serve("/first", {.body = rss({{"a", "A"}}), .hold_until = 2});
+  world.http.serve("/second", {.body = rss({{"b", "B"}})});
+  Program worker(arguments(), world.environment);
+  ASSERT_TRUE(eventually_says(worker, "event=ready"));
+  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/first")}}));
+  ASSERT_TRUE(eventually([&] { return world.http.requests().size() == 1; }));
+  for (const char* const wall : {"40s", "41s", "42s"}) {
+    write("[fetch]\nwall = \"" + std::string(wall) + "\"\n");
+    hang_up(worker);
+  }
+  EXPECT_EQ(world.count("post_created"), 0u);
+  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/second")}}));
+  EXPECT_TRUE(eventually([&] { return world.count("post_created") == 2; })) << worker.err();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
 TEST_F(Reloading, AFileThatIsRefusedChangesNothing) {
   write("[retention]\nentries = 5\n");
   Program worker(arguments(), world.environment);
