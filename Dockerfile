@@ -1,6 +1,7 @@
 # feedmill with a private Valkey server inside. Without settings it keeps its data in /var/lib/feedmill:
 #   docker run --read-only --tmpfs /run/feedmill:uid=65532,mode=700 -v feedmill:/var/lib/feedmill feedmill
 # Set FEEDMILL_REDIS_URL for a server elsewhere, and FEEDMILL_ADMIN_LISTEN=0.0.0.0:9810 to reach metrics from outside.
+# Secrets come as files: FEEDMILL_REDIS_PASSWORD_FILE, FEEDMILL_REDIS_URL_FILE. tests/package/image rehearses the steps.
 
 FROM debian:13-slim AS build
 WORKDIR /src
@@ -8,26 +9,29 @@ COPY scripts/install-packages scripts/install-packages
 RUN scripts/install-packages
 COPY . .
 RUN scripts/build
-# The packages that the binary's libraries come from, so that the list below cannot go stale.
+# The packages that the binary's libraries come from, so that the list below cannot go stale; and all that it is made of.
 RUN ldd build/release/feedmill | awk '/=> \// {print $3}' | xargs readlink -f | xargs dpkg -S \
     | cut -d: -f1 | sort -u > build/runtime-packages
+RUN scripts/sbom build/release/feedmill > build/feedmill.spdx.json
 
 FROM build AS test
 RUN scripts/test
 
 FROM debian:13-slim
 COPY --from=test /src/build/runtime-packages /tmp/runtime-packages
+# glibc's converters for CJK charsets, where they are a package of their own.
 RUN apt-get update \
-    && xargs -a /tmp/runtime-packages apt-get install -y --no-install-recommends \
-       ca-certificates valkey-server \
+    && apt-cache search --names-only '^libc-gconv-modules-extra$' | cut -d' ' -f1 >> /tmp/runtime-packages \
+    && xargs -a /tmp/runtime-packages apt-get install -y --no-install-recommends ca-certificates valkey-server \
     && rm -rf /var/lib/apt/lists/* /tmp/runtime-packages \
     && install -d -o 65532 -g 65532 -m 700 /var/lib/feedmill /run/feedmill
 COPY --from=test /src/build/release/feedmill /usr/bin/feedmill
-COPY LICENSE /usr/share/doc/feedmill/LICENSE
+COPY --from=test /src/build/feedmill.spdx.json /src/LICENSE /usr/share/doc/feedmill/
 
 LABEL org.opencontainers.image.title="feedmill" \
       org.opencontainers.image.description="Asynchronous feed ingestion into Redis" \
-      org.opencontainers.image.licenses="Apache-2.0"
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.documentation="/usr/share/doc/feedmill"
 ENV FEEDMILL_DATA_DIR=/var/lib/feedmill RUNTIME_DIRECTORY=/run/feedmill
 VOLUME /var/lib/feedmill
 EXPOSE 9810

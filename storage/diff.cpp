@@ -88,7 +88,10 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   if (keeps_date) write.bytes += entry_bytes({{"date_updated", std::string(value_of(known.fields, "date_updated"))}});
   const bool moves = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now && !keeps_date;
   write.timestamp = moves ? *record.timestamp : stored;
-  if (reader_digest(known.fields) == record.digest) {  // digests were made another way then
+  const bool made_another_way = value_of(known.fields, "digest") != record.digest &&
+                                find_field(known.fields, saved_field) == nullptr &&
+                                reader_digest(known.fields) == record.digest;
+  if (made_another_way) {
     write.quiet = true;
     write.timestamp = stored;
     return write;

@@ -124,6 +124,17 @@ StoreResult<std::vector<std::string>> Store::feeds() {
   return urls;
 }
 
+StoreResult<FeedPage> Store::feed_page(const std::string& cursor, std::size_t count) {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  const auto reply = impl_->redis.command({"SSCAN", impl_->keys.feeds(), cursor, "COUNT", std::to_string(count)});
+  if (!reply) return reply.error();
+  return FeedPage{std::string((*reply)[0].text()), (*reply)[1].texts()};
+}
+
+void Store::set_signals_max_len(std::uint64_t records) {
+  impl_->options.signals_max_len = records;
+}
+
 StoreResult<std::vector<std::optional<FeedRecord>>> Store::feed_records(std::span<const std::string> feed_urls) {
   std::vector<std::optional<FeedRecord>> records;
   records.reserve(feed_urls.size());

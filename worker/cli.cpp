@@ -46,6 +46,8 @@ class Tree {
     root_.footer("Examples:\n  feedmill add https://example.org/feed.xml\n  feedmill run\n  feedmill tail --json");
   }
 
+  CommandNode describe() const { return feedmill::describe(root_); }
+
   boost::system::result<CommandLine, NoCommand> read(std::vector<std::string> arguments) {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     try {
@@ -398,6 +400,19 @@ class Tree {
                                               [](const ConfigShowVerb&) {});
     show->add_flag("--origin", shown->origin, "Where each value comes from");
     show->add_flag("--changed", shown->changed, "Only what differs from the default");
+    verb<ConfigCheckVerb>(*config, "check", "Every problem of the configuration; exit 1 when there is one",
+                          "feedmill config check --config /etc/feedmill/feedmill.toml", [](const ConfigCheckVerb&) {});
+
+    constexpr static std::array<std::string_view, 3> shells = {"bash", "zsh", "fish"};
+    auto [completion, completed] =
+        verb<CompletionVerb>("completion", "A script that completes verbs and flags: bash, zsh or fish",
+                             "feedmill completion bash > ~/.local/share/bash-completion/completions/feedmill",
+                             [](const CompletionVerb& arguments) {
+                               if (arguments.shell.empty()) refuse("SHELL is missing: bash, zsh or fish");
+                               one_of("SHELL", arguments.shell, shells);
+                             });
+    completion->add_option("SHELL", completed->shell, "bash, zsh or fish");
+    verb<ManVerb>("man", "The manual page", "feedmill man | man -l -");
   }
 
   /// The verb that was named, its parents included; nullptr when none.
@@ -463,6 +478,10 @@ class Tree {
 
 boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments) {
   return Tree().read(arguments);
+}
+
+CommandNode command_tree() {
+  return Tree().describe();
 }
 
 std::span<const std::string_view> feed_states() {

@@ -15,6 +15,7 @@
 
 #include "parsers/read_feed.hpp"
 #include "storage/records.hpp"
+#include "worker/command_tree.hpp"
 #include "worker/feed_settings.hpp"
 #include "worker/terminal.hpp"
 
@@ -181,13 +182,19 @@ struct StoreImportVerb {
 struct ConfigShowVerb {
   bool origin = false, changed = false;
 };
+struct ConfigCheckVerb {};
 struct VersionVerb {};
+struct CompletionVerb {
+  std::string shell;  ///< bash, zsh or fish
+};
+struct ManVerb {};
 
-using Verb = std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb,
-                          ImportVerb, ExportVerb, RefreshVerb, TraceVerb, EntriesVerb, EntryVerb, EntryPutVerb,
-                          EntryRemoveVerb, ExpireVerb, TailVerb, ChannelVerb, NotifyVerb, NoticesVerb, StatsVerb,
-                          ParseVerb, ExplainVerb, CheckVerb, DiscoverVerb, PlanVerb, DoctorVerb, HealthVerb, VerifyVerb,
-                          StoreExportVerb, StoreImportVerb, ConfigShowVerb, VersionVerb>;
+using Verb =
+    std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb, ImportVerb,
+                 ExportVerb, RefreshVerb, TraceVerb, EntriesVerb, EntryVerb, EntryPutVerb, EntryRemoveVerb, ExpireVerb,
+                 TailVerb, ChannelVerb, NotifyVerb, NoticesVerb, StatsVerb, ParseVerb, ExplainVerb, CheckVerb,
+                 DiscoverVerb, PlanVerb, DoctorVerb, HealthVerb, VerifyVerb, StoreExportVerb, StoreImportVerb,
+                 ConfigShowVerb, ConfigCheckVerb, VersionVerb, CompletionVerb, ManVerb>;
 
 struct CommandLine {
   Verb verb;
@@ -205,6 +212,9 @@ struct NoCommand {
 
 /// Reads the arguments after the program's name. Pure.
 boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments);
+
+/// The tree of verbs as a value: what completions and the manual are made from (OPERATIONS U7).
+CommandNode command_tree();
 
 /// The states of a feed, and the types of signals that exist (HTTP §4, DESIGN §4).
 std::span<const std::string_view> feed_states();

@@ -34,6 +34,9 @@ std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb(CLI::App& parent, std::opti
 /// The verbs of stored posts: entries, entry, entry put, entry remove, expire.
 void add_entry_verbs(CLI::App& root, std::optional<Verb>& chosen);
 
+/// A verb with its flags, and the verbs below it, in their order.
+CommandNode describe(const CLI::App& app);
+
 /// The verbs of timelines and notices: channel …, notify …, notices, stats.
 void add_delivery_verbs(CLI::App& root, std::optional<Verb>& chosen);
 

@@ -36,11 +36,15 @@
 namespace feedmill {
 namespace {
 
-boost::system::result<Config, int> configuration(const CommandLine& line, Terminal& terminal) {
+ConfigSources sources_of(const CommandLine& line) {
   ConfigSources sources;
   sources.file = line.config_file;
   sources.environment = process_environment();
   sources.flags = line.flags;
+  return sources;
+}
+
+boost::system::result<Config, int> configuration(const ConfigSources& sources, Terminal& terminal) {
   auto config = load_config(sources);
   if (config.has_error()) {
     for (const ConfigProblem& problem : config.error()) terminal.error(visible(to_string(problem)));
@@ -53,9 +57,10 @@ boost::system::result<Config, int> configuration(const CommandLine& line, Termin
 /// The verbs that need a configuration. Each says what of the rest it needs.
 class Carrier {
  public:
-  Carrier(const Config& config, Terminal& terminal) : config_(config), terminal_(terminal) {}
+  Carrier(const Config& config, const ConfigSources& sources, Terminal& terminal)
+      : config_(config), sources_(sources), terminal_(terminal) {}
 
-  int operator()(const RunVerb& verb) const { return run(config_, verb.once); }
+  int operator()(const RunVerb& verb) const { return run(config_, sources_, verb.once); }
 
   int operator()(const ConfigShowVerb& verb) const { return carry_out(verb, config_, terminal_); }
 
@@ -139,6 +144,23 @@ class Carrier {
   }
 
   const Config& config_;
+  const ConfigSources& sources_;
+  Terminal& terminal_;
+};
+
+/// The verbs that need none, or that say what is wrong with it.
+class EarlyCarrier {
+ public:
+  EarlyCarrier(const ConfigSources& sources, Terminal& terminal) : sources_(sources), terminal_(terminal) {}
+
+  int operator()(const ParseVerb& verb) const { return carry_out(verb, terminal_); }
+  int operator()(const VersionVerb& verb) const { return carry_out(verb, terminal_); }
+  int operator()(const CompletionVerb& verb) const { return carry_out(verb, terminal_); }
+  int operator()(const ManVerb& verb) const { return carry_out(verb, terminal_); }
+  int operator()(const ConfigCheckVerb& verb) const { return carry_out(verb, sources_, terminal_); }
+
+ private:
+  const ConfigSources& sources_;
   Terminal& terminal_;
 };
 
@@ -156,17 +178,14 @@ int tell(const NoCommand& nothing, Terminal& terminal) {
 }
 
 int carry_out(const CommandLine& line, Terminal& terminal) {
-  if (const auto* const parse = std::get_if<ParseVerb>(&line.verb)) return carry_out(*parse, terminal);
-  if (const auto* const version = std::get_if<VersionVerb>(&line.verb)) return carry_out(*version, terminal);
-  const auto config = configuration(line, terminal);
-  if (config.has_error()) return config.error();
+  const ConfigSources sources = sources_of(line);
   return std::visit(
       [&](const auto& verb) {
-        using Kind = std::decay_t<decltype(verb)>;
-        if constexpr (std::is_same_v<Kind, ParseVerb> || std::is_same_v<Kind, VersionVerb>) {
-          return exits::bug;  // carried out above
+        if constexpr (std::is_invocable_v<EarlyCarrier, decltype(verb)>) {
+          return EarlyCarrier(sources, terminal)(verb);
         } else {
-          return Carrier(*config, terminal)(verb);
+          const auto config = configuration(sources, terminal);
+          return config.has_error() ? config.error() : Carrier(*config, sources, terminal)(verb);
         }
       },
       line.verb);

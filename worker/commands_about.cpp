@@ -10,6 +10,9 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include "worker/completions.hpp"
+#include "worker/manual.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -66,6 +69,38 @@ int carry_out(const ConfigShowVerb& verb, const Config& config, Terminal& termin
       terminal.line(verb.origin ? fmt::format("{:<44} # {}", line, visible(option.origin)) : line);
     }
   }
+  return exits::done;
+}
+
+int carry_out(const ConfigCheckVerb&, const ConfigSources& sources, Terminal& terminal) {
+  const auto config = load_config(sources);
+  if (!config.has_error()) {
+    for (const std::string& warning : config->warnings) terminal.note("feedmill: warning: " + visible(warning));
+    const std::string file = config_file(sources).string();
+    terminal.note("feedmill: the configuration is good" + (file.empty() ? ", without a file" : ": " + visible(file)));
+    return exits::done;
+  }
+  for (const ConfigProblem& problem : config.error()) {
+    if (!terminal.json()) {
+      terminal.line(visible(to_string(problem)));
+      continue;
+    }
+    boost::json::object row = json_row();
+    row["key"] = problem.key;
+    row["origin"] = problem.origin;
+    row["remedy"] = problem.remedy;
+    terminal.line(row);
+  }
+  return exits::no;
+}
+
+int carry_out(const CompletionVerb& verb, Terminal& terminal) {
+  terminal.raw(completion_script(command_tree(), verb.shell));
+  return exits::done;
+}
+
+int carry_out(const ManVerb&, Terminal& terminal) {
+  terminal.raw(manual_page(command_tree()));
   return exits::done;
 }
 

@@ -65,12 +65,19 @@ std::string computed_default(const Option& option, const ConfigSources& sources)
   return std::string(option.fallback);
 }
 
+/// As it would be written, a password included.
+std::string shown(Config& config, const Option& option) {
+  return std::visit([&](auto place) { return show_value(place(config)); }, option.field);
+}
+
 // --- reading the sources ---------------------------------------------------------------------------------------------
 
 /// Collects values and problems from one source after another; a later value replaces an earlier one whole.
 class Reader {
  public:
-  explicit Reader(const ConfigSources& sources) : sources_(sources) {}
+  /// `running`: what needs a restart keeps its value of there; null: nothing runs yet.
+  explicit Reader(const ConfigSources& sources, const Config* running = nullptr)
+      : sources_(sources), running_(running) {}
 
   boost::system::result<Config, std::vector<ConfigProblem>> read() {
     for (const auto& option : option_table()) set(option, computed_default(option, sources_), "default");
@@ -82,11 +89,31 @@ class Reader {
       problems_.push_back({problem.key, "", config_.origins[problem.key], std::move(problem.remedy)});
     }
     check_together();
+    if (problems_.empty() && running_ != nullptr) {
+      keep_what_needs_a_restart();
+      check_together();
+    }
     if (!problems_.empty()) return std::move(problems_);
     return std::move(config_);
   }
 
+  /// Keys whose new value waits for the next start; once read.
+  std::vector<std::string> waiting() && { return std::move(waiting_); }
+
  private:
+  void keep_what_needs_a_restart() {
+    Config running = *running_;  // the table reaches fields for writing
+    for (const Option& option : option_table()) {
+      if (option.reloads) continue;
+      const bool secret = option.key == "redis.password_file" && config_.redis.password != running.redis.password;
+      if (secret || shown(config_, option) != shown(running, option)) waiting_.emplace_back(option.key);
+      std::visit([&](auto place) { place(config_) = place(running); }, option.field);
+      config_.origins[std::string(option.key)] = running.origins[std::string(option.key)];
+    }
+    config_.redis.password = running.redis.password;
+    for (std::string& key : keep_named(config_, running)) waiting_.push_back(std::move(key));
+  }
+
   void set(const Option& option, std::string_view text, const std::string& origin) {
     std::string remedy = std::visit([&](auto place) { return read_value(text, place(config_)); }, option.field);
     if (remedy.empty() && option.check) remedy = option.check(config_);
@@ -320,11 +347,13 @@ class Reader {
 
   void add(std::string_view key, std::string remedy) {
     const Option& option = *find_option(key);
-    const std::string value = std::visit([&](auto place) { return show_value(place(config_)); }, option.field);
-    problems_.push_back({std::string(key), hide_password(value), config_.origins[std::string(key)], std::move(remedy)});
+    problems_.push_back({std::string(key), hide_password(shown(config_, option)), config_.origins[std::string(key)],
+                         std::move(remedy)});
   }
 
   const ConfigSources& sources_;  // the caller's, outlives the reader
+  const Config* running_;         // likewise
+  std::vector<std::string> waiting_;
   Config config_;
   std::vector<ConfigProblem> problems_;
 };
@@ -380,18 +409,31 @@ boost::system::result<Config, std::vector<ConfigProblem>> load_config(const Conf
   return Reader(sources).read();
 }
 
+boost::system::result<Reload, std::vector<ConfigProblem>> reload_config(const ConfigSources& sources,
+                                                                        const Config& running) {
+  Reader reader(sources, &running);
+  auto config = reader.read();
+  if (!config) return config.error();
+  Reload reload{std::move(*config), {}, std::move(reader).waiting()};
+  Config before = running;
+  for (const Option& option : option_table()) {
+    if (shown(before, option) != shown(reload.config, option)) reload.changed.emplace_back(option.key);
+  }
+  for (std::string& key : changed_named(running, reload.config)) reload.changed.push_back(std::move(key));
+  return reload;
+}
+
 std::vector<ShownOption> show(const Config& config) {
   Config copy = config;  // the table reaches fields for writing
-  std::vector<ShownOption> shown;
+  std::vector<ShownOption> rows;
   for (const auto& option : option_table()) {
-    const std::string value = std::visit([&](auto place) { return show_value(place(copy)); }, option.field);
     const auto origin = config.origins.find(option.key);
-    shown.push_back({std::string(option.key), hide_password(value),
-                     origin == config.origins.end() ? "default" : origin->second, std::string(option.fallback),
-                     std::string(option.meaning)});
+    rows.push_back({std::string(option.key), hide_password(shown(copy, option)),
+                    origin == config.origins.end() ? "default" : origin->second, std::string(option.fallback),
+                    std::string(option.meaning)});
   }
-  for (ShownOption& row : show_named(config)) shown.push_back(std::move(row));
-  return shown;
+  for (ShownOption& row : show_named(config)) rows.push_back(std::move(row));
+  return rows;
 }
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names) {

@@ -158,7 +158,7 @@ using ConfigField =
                  EmbeddedMode& (*)(Config&), Durability& (*)(Config&), HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&),
                  LogFormat& (*)(Config&)>;
 
-/// One row of the table: parsing, `--help` and `config show` are made from it.
+/// One row of the table: parsing, `--help`, `config show`, the sample file and the manual are made from it.
 struct Option {
   std::string_view key;       ///< in the file: "redis.url"
   std::string_view env;       ///< without the leading FEEDMILL_
@@ -169,6 +169,7 @@ struct Option {
   ConfigField field;
   /// What is wrong with the value as a remedy for people, "" when nothing is. Null: every readable value is legal.
   std::string (*check)(const Config&) = nullptr;
+  bool reloads = false;  ///< SIGHUP takes a new value over; else it holds from the next start on
 };
 
 /// All options, in the order of the manual. Constant for the life of the program.
@@ -205,6 +206,17 @@ std::string to_string(const ConfigProblem& problem);
 
 /// Reads and checks everything; on failure all problems at once, at least one (the caller exits 78).
 boost::system::result<Config, std::vector<ConfigProblem>> load_config(const ConfigSources& sources);
+
+/// What a running worker makes of its configuration when it is read again (RELIABILITY D5).
+struct Reload {
+  Config config;                     ///< the running one, with what may change in the middle taken over
+  std::vector<std::string> changed;  ///< keys that differ and are taken over
+  std::vector<std::string> restart;  ///< keys that differ and wait for the next start
+};
+
+/// As load_config; what needs a restart keeps its running value, and the mixture must hold together too.
+boost::system::result<Reload, std::vector<ConfigProblem>> reload_config(const ConfigSources& sources,
+                                                                        const Config& running);
 
 /// One option as `config show` prints it. `value` as one would write it, secrets as "<set>".
 struct ShownOption {

@@ -75,8 +75,12 @@ std::string check_min_interval(const std::optional<std::chrono::milliseconds>& i
 
 /// A column that is a member of the table's row.
 template <auto Rows, auto Member, auto Check>
-constexpr NamedColumn column(std::string_view name, std::string_view unit, std::string_view meaning) {
-  return {name, unit, meaning,
+constexpr NamedColumn column(std::string_view name, std::string_view unit, std::string_view meaning,
+                             std::string_view example) {
+  return {name,
+          unit,
+          meaning,
+          example,
           [](std::string_view text, Config& config, const std::string& row) {
             auto& cell = (config.*Rows)[row].*Member;
             std::string remedy = read_value(text, cell);
@@ -86,18 +90,21 @@ constexpr NamedColumn column(std::string_view name, std::string_view unit, std::
 }
 
 template <auto Member, auto Check>
-constexpr NamedColumn auth(std::string_view name, std::string_view unit, std::string_view meaning) {
-  return column<&Config::feed_auth, Member, Check>(name, unit, meaning);
+constexpr NamedColumn auth(std::string_view name, std::string_view unit, std::string_view meaning,
+                           std::string_view example) {
+  return column<&Config::feed_auth, Member, Check>(name, unit, meaning, example);
 }
 
 template <auto Member, auto Check>
-constexpr NamedColumn host(std::string_view name, std::string_view unit, std::string_view meaning) {
-  return column<&Config::hosts, Member, Check>(name, unit, meaning);
+constexpr NamedColumn host(std::string_view name, std::string_view unit, std::string_view meaning,
+                           std::string_view example) {
+  return column<&Config::hosts, Member, Check>(name, unit, meaning, example);
 }
 
 template <auto Member, auto Check>
-constexpr NamedColumn policy(std::string_view name, std::string_view unit, std::string_view meaning) {
-  return column<&Config::egress_policies, Member, Check>(name, unit, meaning);
+constexpr NamedColumn policy(std::string_view name, std::string_view unit, std::string_view meaning,
+                             std::string_view example) {
+  return column<&Config::egress_policies, Member, Check>(name, unit, meaning, example);
 }
 
 std::string check_file(const fs::path& file) {
@@ -105,41 +112,56 @@ std::string check_file(const fs::path& file) {
 }
 
 const NamedColumn auth_columns[] = {
-    auth<&FeedAuth::user, check_user>("user", "text", "user name of HTTP Basic; needs password_file"),
-    auth<&FeedAuth::password_file, check_file>("password_file", "path", "file that holds the password"),
-    auth<&FeedAuth::header, check_auth_header>("header", "text", "name of a header; needs value_file"),
-    auth<&FeedAuth::value_file, check_file>("value_file", "path", "file that holds the header's value"),
-    auth<&FeedAuth::origin, check_origin>("origin", "URL", "where it may be sent: scheme://host[:port]")};
+    auth<&FeedAuth::user, check_user>("user", "text", "user name of HTTP Basic; needs password_file", "\"reader\""),
+    auth<&FeedAuth::password_file, check_file>("password_file", "path", "file that holds the password",
+                                               "\"/etc/feedmill/news-password\""),
+    auth<&FeedAuth::header, check_auth_header>("header", "text", "name of a header; needs value_file", "\"X-Api-Key\""),
+    auth<&FeedAuth::value_file, check_file>("value_file", "path", "file that holds the header's value",
+                                            "\"/etc/feedmill/news-key\""),
+    auth<&FeedAuth::origin, check_origin>("origin", "URL", "where it may be sent: scheme://host[:port]",
+                                          "\"https://news.example\"")};
 
 const NamedColumn host_columns[] = {
-    host<&HostOverride::concurrency, check_concurrency>("concurrency", "requests", "at once, by all workers together"),
-    host<&HostOverride::spacing, check_spacing>("spacing", "duration", "between requests"),
-    host<&HostOverride::min_interval, check_min_interval>("min_interval", "duration", "between refreshes of one feed"),
-    host<&HostOverride::http_version, check_http_version>("http_version", "1.1", "the only version that is spoken")};
+    host<&HostOverride::concurrency, check_concurrency>("concurrency", "requests", "at once, by all workers together",
+                                                        "2"),
+    host<&HostOverride::spacing, check_spacing>("spacing", "duration", "between requests", "\"30s\""),
+    host<&HostOverride::min_interval, check_min_interval>("min_interval", "duration", "between refreshes of one feed",
+                                                          "\"6h\""),
+    host<&HostOverride::http_version, check_http_version>("http_version", "1.1", "the only version that is spoken",
+                                                          "\"1.1\"")};
 
 const NamedColumn group_columns[] = {column<&Config::host_groups, &HostGroup::hosts, check_hosts>(
-    "hosts", "list", "hosts that share one gate and back-off")};
+    "hosts", "list", "hosts that share one gate and back-off", "[\"a.example\", \"b.example\"]")};
 
 const NamedColumn policy_columns[] = {
-    policy<&EgressRules::allow, check_egress_rules>("allow", "CIDR[:port] list", "addresses opened"),
-    policy<&EgressRules::deny, check_egress_rules>("deny", "CIDR[:port] list", "addresses never connected to"),
-    policy<&EgressRules::ports, check_egress_ports>("ports", "list", "ports that may be connected to")};
+    policy<&EgressRules::allow, check_egress_rules>("allow", "CIDR[:port] list", "addresses opened",
+                                                    "[\"10.20.0.0/16:443\"]"),
+    policy<&EgressRules::deny, check_egress_rules>("deny", "CIDR[:port] list", "addresses never connected to",
+                                                   "[\"10.20.30.0/24\"]"),
+    policy<&EgressRules::ports, check_egress_ports>("ports", "list", "ports that may be connected to", "[\"443\"]")};
 
 template <auto Rows>
 constexpr NamedTable table(std::string_view path, std::span<const NamedColumn> columns,
-                           std::string (*check_name)(const std::string&)) {
-  return {path, columns, check_name, [](Config& config, const std::string& name) { (config.*Rows)[name]; },
+                           std::string (*check_name)(const std::string&), std::string_view example, bool reloads) {
+  return {path,
+          columns,
+          check_name,
+          [](Config& config, const std::string& name) { (config.*Rows)[name]; },
           [](const Config& config) {
             std::vector<std::string> names;
             for (const auto& [name, row] : config.*Rows) names.push_back(name);
             return names;
-          }};
+          },
+          [](Config& into, const Config& from) { into.*Rows = from.*Rows; },
+          example,
+          reloads};
 }
 
-const NamedTable tables[] = {table<&Config::feed_auth>("feed_auth", auth_columns, check_plain_name),
-                             table<&Config::hosts>("host", host_columns, check_host),
-                             table<&Config::host_groups>("host_group", group_columns, check_plain_name),
-                             table<&Config::egress_policies>("egress.policy", policy_columns, check_plain_name)};
+const NamedTable tables[] = {
+    table<&Config::feed_auth>("feed_auth", auth_columns, check_plain_name, "news", false),
+    table<&Config::hosts>("host", host_columns, check_host, "slow.example", true),
+    table<&Config::host_groups>("host_group", group_columns, check_plain_name, "mirrors", true),
+    table<&Config::egress_policies>("egress.policy", policy_columns, check_plain_name, "intranet", false)};
 
 // --- what must hold in a row
 // ------------------------------------------------------------------------------------------
@@ -206,6 +228,51 @@ std::vector<NamedProblem> finish_named(Config& config) {
     }
   }
   return problems;
+}
+
+namespace {
+
+/// Row → what stands in it, of one table.
+std::map<std::string, std::string> rows_of(const NamedTable& table, const Config& config) {
+  std::map<std::string, std::string> rows;
+  for (const std::string& name : table.names(config)) {
+    std::string& row = rows[row_key(table, name)];
+    for (const NamedColumn& column : table.columns) row.append(column.show(config, name)).append("\n");
+  }
+  return rows;
+}
+
+std::vector<std::string> differing(const NamedTable& table, const Config& before, const Config& after) {
+  const auto old_rows = rows_of(table, before), new_rows = rows_of(table, after);
+  std::vector<std::string> keys;
+  for (const auto& [key, row] : old_rows) {
+    const auto found = new_rows.find(key);
+    if (found == new_rows.end() || found->second != row) keys.push_back(key);
+  }
+  for (const auto& [key, row] : new_rows) {
+    if (!old_rows.contains(key)) keys.push_back(key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::vector<std::string> keep_named(Config& config, const Config& running) {
+  std::vector<std::string> kept;
+  for (const NamedTable& table : tables) {
+    if (table.reloads) continue;
+    for (std::string& key : differing(table, running, config)) kept.push_back(std::move(key));
+    table.copy(config, running);
+  }
+  return kept;
+}
+
+std::vector<std::string> changed_named(const Config& before, const Config& after) {
+  std::vector<std::string> changed;
+  for (const NamedTable& table : tables) {
+    for (std::string& key : differing(table, before, after)) changed.push_back(std::move(key));
+  }
+  return changed;
 }
 
 std::vector<ShownOption> show_named(const Config& config) {

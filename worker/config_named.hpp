@@ -17,6 +17,7 @@ struct NamedColumn {
   std::string_view name;
   std::string_view unit;     ///< what may be written: "URL", "duration"
   std::string_view meaning;  ///< for people
+  std::string_view example;  ///< as it may stand in the file: 2, "30s"
   /// Reads `text` into the row of that name, which exists; says what should have been written, "" when it was right.
   std::string (*read)(std::string_view text, Config& config, const std::string& row);
   /// As it would be written, "" when it is not set.
@@ -29,6 +30,9 @@ struct NamedTable {
   std::string (*check_name)(const std::string& name);  ///< what a name must look like, "" when it does
   void (*add)(Config& config, const std::string& name);
   std::vector<std::string> (*names)(const Config& config);
+  void (*copy)(Config& into, const Config& from);  ///< all rows
+  std::string_view example;                        ///< a name for a row
+  bool reloads;                                    ///< SIGHUP takes new rows over
 };
 
 /// Constant for the life of the program.
@@ -48,6 +52,12 @@ struct NamedProblem {
 /// Checks what must hold in a row and between rows, and reads the files of [feed_auth] into its header lines. Files
 /// that every user may read add a warning.
 std::vector<NamedProblem> finish_named(Config& config);
+
+/// Puts back the rows of `running` where a table's new ones need a restart; the rows that differ there.
+std::vector<std::string> keep_named(Config& config, const Config& running);
+
+/// The rows that two configurations do not have in common, by their keys.
+std::vector<std::string> changed_named(const Config& before, const Config& after);
 
 /// Every cell that is set, as `config show` prints it.
 std::vector<ShownOption> show_named(const Config& config);

@@ -195,11 +195,19 @@ Validators FetchResponse::validators() const {
                     std::string(usable_validator(header("last-modified"))), url};
 }
 
-Fetcher::Fetcher(asio::any_io_executor executor, FetchOptions options) : options_(std::move(options)) {
-  clients_.try_emplace("", executor, client_options(options_, options_.egress));
-  for (const auto& [name, egress] : options_.policies) {
-    clients_.try_emplace(name, executor, client_options(options_, egress));
+Fetcher::Generation::Generation(const asio::any_io_executor& executor, FetchOptions fetch_options)
+    : options(std::move(fetch_options)) {
+  clients.try_emplace("", executor, client_options(options, options.egress));
+  for (const auto& [name, egress] : options.policies) {
+    clients.try_emplace(name, executor, client_options(options, egress));
   }
+}
+
+Fetcher::Fetcher(asio::any_io_executor executor, FetchOptions options)
+    : executor_(std::move(executor)), now_(std::make_shared<Generation>(executor_, std::move(options))) {}
+
+void Fetcher::set_options(FetchOptions options) {
+  now_ = std::make_shared<Generation>(executor_, std::move(options));
 }
 
 asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
@@ -207,12 +215,14 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
   ChainCookies cookies;
   std::vector<std::pair<std::string, std::string>> seen;  // URL and cookies of each request: HTTP R3
   std::string url = request.url;
-  const auto style = request_style(options_, request);
+  const std::shared_ptr<Generation> generation = now_;
+  const FetchOptions& options = generation->options;
+  const auto style = request_style(options, request);
   if (!style) co_return chain.error(style.error().reason, style.error().detail);
-  HttpClient& client = clients_.at(style->policy);
+  HttpClient& client = generation->clients.at(style->policy);
   bool with_headers = true;                   // the feed's own
   std::set<std::string> hosts{host_of(url)};  // asked so far
-  const steady_clock::time_point deadline = chain.start + options_.wall;
+  const steady_clock::time_point deadline = chain.start + options.wall;
 
   for (;;) {
     const Origin origin = origin_of(url);
@@ -259,7 +269,7 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
       co_return response;
     }
     cookies.note(origin, answer.headers);
-    Turn next = turn(url, answer, chain.hops.size() - 1, options_.allow_downgrade);
+    Turn next = turn(url, answer, chain.hops.size() - 1, options.allow_downgrade);
     if (next.reason != Reason::none) {
       co_return chain.unfollowed(next.reason, std::move(next.detail), std::move(answer));
     }

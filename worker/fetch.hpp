@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -135,16 +136,27 @@ class Fetcher {
   /// One conditional GET and the redirects it meets, at most 5 (HTTP §5). Cancellation unwinds with operation_aborted.
   boost::asio::awaitable<FetchResult> fetch(FetchRequest request);
 
+  /// For fetches that begin from now on; those under way end under the options they began with. Connections that are
+  /// kept alive are given up: they were opened under the old policy.
+  void set_options(FetchOptions options);
+
   /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
   void reload() {
-    for (auto& [policy, client] : clients_) client.reload();
+    for (auto& [policy, client] : now_->clients) client.reload();
   }
 
  private:
+  /// The options and what is made of them.
+  struct Generation {
+    Generation(const boost::asio::any_io_executor& executor, FetchOptions fetch_options);
+    FetchOptions options;
+    std::map<std::string, HttpClient, std::less<>> clients;  // by name of the policy, "" = the default one: HTTP §7
+  };
+
   static boost::asio::awaitable<HttpResult> ask(HttpClient& client, HttpRequest request, bool& fell_back);
 
-  FetchOptions options_;
-  std::map<std::string, HttpClient, std::less<>> clients_;  // by name of the policy, "" = the default one: HTTP §7
+  boost::asio::any_io_executor executor_;
+  std::shared_ptr<Generation> now_;  // shared with the fetches that began under it: the last of them ends it
 };
 
 }  // namespace feedmill

@@ -273,6 +273,7 @@ Log::Log(Options options)
           options.format = ::isatty(options.fd) != 0 ? LogFormat::logfmt : LogFormat::json;
         return std::move(options);
       }()),
+      level_(options_.level),
       journal_(is_journal(options_.fd)),
       writer_([this] { write_lines(); }) {}
 

@@ -93,7 +93,9 @@ class Log {
   /// Waits for the lines to be written, for at most a second.
   ~Log();
 
-  bool enabled(LogLevel level) const { return level >= options_.level; }
+  bool enabled(LogLevel level) const { return level >= level_; }
+  /// Least level that is written, from the next line on.
+  void set_level(LogLevel level) { level_ = level; }
 
   /// `event` is one of OPERATIONS §5; `message` is for people. String fields are cleaned, redacted and cut; empty ones
   /// are left out. A field named "reason" takes part in the rate limit.
@@ -117,6 +119,7 @@ class Log {
   bool write_out(std::string_view text);
 
   const Options options_;
+  std::atomic<LogLevel> level_;
   bool journal_ = false;
   std::atomic<std::uint64_t> suppressed_ = 0;
   std::mutex mutex_;  // guards the following

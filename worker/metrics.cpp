@@ -228,6 +228,8 @@ struct Metrics::Series {
                                                "moved", "auth", "script", "unsupported", "other"});
   Named<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.", "cause",
                                                {"rate_limited", "unavailable", "forbidden"});
+  Named<Counter> lookups = make.counters("dns_lookups_total", "Look-ups of names, by what became of them.", "result",
+                                         {"cached", "ok", "not_found", "timeout", "failed"});
   Counter& quarantines = make.counter("quarantines_total", "Feeds quarantined after workers died of them.");
   Counter& reconnects = make.counter("redis_reconnects_total", "Connections to Redis made anew.");
   Named<Counter> delivery_records =
@@ -237,6 +239,8 @@ struct Metrics::Series {
   Counter& log_suppressed = make.counter("log_suppressed_total", "Log lines left out.");
 
   Histogram& refresh = make.histogram("refresh_duration_seconds", "A refresh from claim to commit.", network_buckets);
+  Histogram& lookup =
+      make.histogram("dns_duration_seconds", "A look-up that the cache did not answer.", network_buckets);
   Histogram& connect =
       make.histogram("connect_duration_seconds", "Connecting to an origin, TLS included.", network_buckets);
   Histogram& first_byte =
@@ -255,9 +259,11 @@ struct Metrics::Series {
   Gauge& due = make.gauge("due_feeds", "Feeds that are due.");
   Gauge& oldest_due = make.gauge("oldest_due_seconds", "How long the feed that waits longest has been due.");
   Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
+  Gauge& backing_off = make.gauge("hosts_backing_off", "Hosts that are left alone after they refused.");
   Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat.");
   Named<Gauge> lanes = make.gauges("lanes", "Lanes of this worker.", "state", {"busy", "free"});
   Gauge& inflight = make.gauge("inflight_bytes", "Bytes reserved for documents in memory.");
+  Gauge& unacknowledged = make.gauge("unacknowledged_bytes", "Sent in commits that Redis has not answered.");
   Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
   Gauge& stream_records = make.gauge("stream_records", "Records in the signal stream.");
   Gauge& stream_limit = make.gauge("stream_limit_records", "Where the stream is trimmed whoever lags.");
@@ -270,7 +276,8 @@ struct Metrics::Series {
   Named<Gauge> redis_trouble = make.gauges("redis_trouble", "1 for what keeps Redis from serving, by kind.", "kind",
                                            {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved",
                                             "auth", "script", "unsupported", "other"});
-  Gauge& redis_buffer = make.gauge("redis_buffer_bytes", "Bytes of commits that Redis has not answered.");
+  Gauge& oldest_success =
+      make.gauge("oldest_success_age_seconds", "Since the last success of the healthy feed that had none for longest.");
   Gauge& last_commit = make.gauge("last_commit_timestamp_seconds", "Last commit of this worker, unix time.");
 };
 
@@ -364,6 +371,11 @@ void Metrics::delivered(std::uint64_t applied, std::uint64_t repeated, std::uint
   add("repeated", repeated);
   add("failed", failed);
 }
+void Metrics::looked_up(Lookup became, std::chrono::duration<double> took) {
+  constexpr std::string_view names[] = {"cached", "ok", "not_found", "timeout", "failed"};
+  find(series_->lookups, names[static_cast<std::size_t>(became)])->Increment();
+  if (became != Lookup::cached) series_->lookup.Observe(took.count());
+}
 void Metrics::bug() {
   series_->bugs.Increment();
 }
@@ -395,6 +407,11 @@ void Metrics::set_stream(const StreamFigures& figures) {
   series_->lag_seconds.Set(seconds.count());
 }
 
+void Metrics::set_survey(const SurveyFigures& figures) {
+  series_->backing_off.Set(static_cast<double>(figures.hosts_backing_off));
+  series_->oldest_success.Set(figures.oldest_success_age.count());
+}
+
 void Metrics::set_lanes(std::size_t busy, std::size_t free) {
   find(series_->lanes, "busy")->Set(static_cast<double>(busy));
   find(series_->lanes, "free")->Set(static_cast<double>(free));
@@ -402,6 +419,9 @@ void Metrics::set_lanes(std::size_t busy, std::size_t free) {
 
 void Metrics::set_inflight_bytes(std::uint64_t bytes) {
   series_->inflight.Set(static_cast<double>(bytes));
+}
+void Metrics::set_unacknowledged_bytes(std::uint64_t bytes) {
+  series_->unacknowledged.Set(static_cast<double>(bytes));
 }
 void Metrics::set_memory_budget(std::uint64_t bytes) {
   series_->memory_budget.Set(static_cast<double>(bytes));
@@ -419,10 +439,6 @@ void Metrics::set_redis_up(bool up) {
 void Metrics::set_redis_trouble(const std::optional<StoreError>& error) {
   const std::string_view now = error ? error_kind(error->code) : std::string_view();
   for (const auto& [kind, gauge] : series_->redis_trouble) gauge->Set(kind == now ? 1 : 0);
-}
-
-void Metrics::set_redis_buffer(std::uint64_t bytes) {
-  series_->redis_buffer.Set(static_cast<double>(bytes));
 }
 
 void Metrics::set_log_suppressed(std::uint64_t total) {

@@ -10,6 +10,8 @@
 
 #include "storage/store.hpp"
 #include "worker/report.hpp"
+#include "worker/resolver.hpp"
+#include "worker/survey.hpp"
 
 namespace feedmill {
 
@@ -39,6 +41,8 @@ class Metrics {
   void reconnected(std::uint64_t times);
   /// Records that went through delivery, by what became of them.
   void delivered(std::uint64_t applied, std::uint64_t repeated, std::uint64_t failed);
+  /// A look-up of a name, and how long it took.
+  void looked_up(Lookup became, std::chrono::duration<double> took);
   /// An exception that reached a lane.
   void bug();
 
@@ -47,16 +51,17 @@ class Metrics {
   void set_fleet(const FleetFigures& figures);
   /// Length of the stream and how far its groups are behind: the slowest counts.
   void set_stream(const StreamFigures& figures);
+  void set_survey(const SurveyFigures& figures);
   void set_lanes(std::size_t busy, std::size_t free);
   void set_inflight_bytes(std::uint64_t bytes);
+  /// Of commits that Redis has not answered.
+  void set_unacknowledged_bytes(std::uint64_t bytes);
   void set_memory_budget(std::uint64_t bytes);
   void set_ready(bool ready);
   void set_draining(bool draining);
   void set_redis_up(bool up);
   /// What keeps Redis from serving; absent: nothing does.
   void set_redis_trouble(const std::optional<StoreError>& error);
-  /// Bytes of commits that Redis has not answered.
-  void set_redis_buffer(std::uint64_t bytes);
   void set_log_suppressed(std::uint64_t total);
   /// "redis 7.0.15"
   void set_store(const std::string& server);

@@ -298,7 +298,7 @@ asio::awaitable<bool> Refresher::enter_host(const Claim& claim, std::string host
   const auto until = std::chrono::steady_clock::now() + longest_host_wait;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
-    const auto ask = [&](Store& store) { return store.take_slot(claim, host, options_.host); };
+    const auto ask = [&, limits = options_.host](Store& store) { return store.take_slot(claim, host, limits); };
     const StoreResult<std::optional<Milliseconds>> wait = co_await store_.call(ask);
     if (!wait || !*wait) co_return false;  // the store is away, or the claim is over
     if ((*wait)->count() == 0) co_return true;

@@ -56,6 +56,9 @@ class Refresher {
         options_(std::move(options)),
         observer_(std::move(observer)) {}
 
+  /// For refreshes that begin from now on; those under way take over what they have not asked for yet.
+  void set_options(RefreshOptions options) { options_ = std::move(options); }
+
   /// Memory is too short to begin with anything new (SECURITY M3).
   bool is_short_of_memory() const { return memory_.is_short(); }
 

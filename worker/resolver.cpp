@@ -220,6 +220,9 @@ class Resolver::Impl {
   bool circuit_open(const std::string& host) const;
   void reload() { renew_ = true; }
   std::uint64_t queries() const { return queries_; }
+  void tell(Lookup became, steady_clock::time_point from) const {
+    if (options_.tell) options_.tell(became, steady_clock::now() - from);
+  }
 
  private:
   /// A name somebody wants to know: waiting for its turn, or asked for.
@@ -430,6 +433,22 @@ void Resolver::Impl::answered(Question& question, int status, const ares_addrinf
   ask_next();
 }
 
+namespace {
+
+Lookup lookup_of(const Answer& answer) {
+  if (answer) return Lookup::ok;
+  switch (answer.error().reason) {
+    case Reason::dns_not_found:
+      return Lookup::not_found;
+    case Reason::dns_timeout:
+      return Lookup::timeout;
+    default:
+      return Lookup::failed;
+  }
+}
+
+}  // namespace
+
 Resolver::Resolver(asio::any_io_executor executor, ResolverOptions options)
     : impl_(std::make_unique<Impl>(std::move(executor), std::move(options))) {}
 
@@ -440,8 +459,13 @@ asio::awaitable<Answer> Resolver::resolve(std::string host, steady_clock::time_p
     Addresses loopback{"::1", "127.0.0.1"};
     co_return std::move(loopback);
   }
-  if (auto known = impl_->known(host)) co_return std::move(*known);
+  const auto from = steady_clock::now();
+  if (auto known = impl_->known(host)) {
+    impl_->tell(Lookup::cached, from);
+    co_return std::move(*known);
+  }
   if (impl_->circuit_open(host)) {
+    impl_->tell(Lookup::timeout, from);
     co_return ResolveError{Reason::dns_timeout, "the name servers of its domain have not answered for a while"};
   }
   Impl::Waiter waiter(*impl_, host);
@@ -450,6 +474,7 @@ asio::awaitable<Answer> Resolver::resolve(std::string host, steady_clock::time_p
     const auto [interrupted] = co_await waiter.done.async_wait(asio::as_tuple(asio::use_awaitable));
     if (!waiter.answer && interrupted) throw boost::system::system_error(interrupted);  // cancelled: unwind
   }
+  impl_->tell(waiter.answer ? lookup_of(*waiter.answer) : Lookup::timeout, from);
   if (!waiter.answer) co_return ResolveError{Reason::dns_timeout, "no answer within the time allowed"};
   co_return std::move(*waiter.answer);
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@
 
 namespace feedmill {
 
+/// What became of a look-up, for metrics (OPERATIONS §3).
+enum class Lookup { cached, ok, not_found, timeout, failed };
+
 struct ResolverOptions {
   std::string servers;                                          ///< "ADDRESS[:PORT],…"; "" for those of the system
   std::chrono::milliseconds timeout = std::chrono::seconds(2);  ///< of a try
@@ -27,6 +31,8 @@ struct ResolverOptions {
   std::chrono::seconds failure_ttl = std::chrono::seconds(30);
   std::chrono::seconds channel_age = std::chrono::seconds(60);  ///< then the system's configuration is read again
   unsigned channel_queries = 1000;                              ///< then another source port is used (HTTP D7)
+  /// Told of every look-up that had an end, and how long it took. None: nobody counts.
+  std::function<void(Lookup, std::chrono::duration<double>)> tell{};
 };
 
 /// dns.not_found, dns.timeout or dns.failed.

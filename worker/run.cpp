@@ -26,10 +26,12 @@
 #include "worker/deliver_loop.hpp"
 #include "worker/embedded_redis.hpp"
 #include "worker/host_rules.hpp"
+#include "worker/liveness.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
 #include "worker/run_options.hpp"
 #include "worker/sd_notify.hpp"
+#include "worker/survey.hpp"
 #include "worker/worker.hpp"
 
 namespace feedmill {
@@ -78,17 +80,20 @@ RefreshOptions traced(RefreshOptions options, RefreshTrace* trace) {
 /// The parts of a running worker, in the order they are built; destroyed in the reverse (RELIABILITY D3).
 class Process {
  public:
-  Process(const Config& config, EgressPolicies egress, std::string redis_url, EmbeddedRedis* server, Log& log,
-          RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell, RefreshTrace* trace)
+  Process(const Config& config, ConfigSources sources, EgressPolicies egress, std::string redis_url,
+          EmbeddedRedis* server, Log& log, RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell,
+          RefreshTrace* trace)
       : config_(config),
+        sources_(std::move(sources)),
         mode_(mode),
         log_(log),
         server_(server),
         lanes_(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors_))),
         cpu_(config.worker.cpu_threads),
+        liveness_(cpu_),
         store_(loop_.get_executor(), store_options(config, redis_url), config.store.connections),
         memory_(config.memory.budget.value_or(automatic_memory_budget())),
-        fetcher_(loop_.get_executor(), fetch_options(config, std::move(egress), lanes_, mode)),
+        fetcher_(loop_.get_executor(), counted(fetch_options(config, std::move(egress), lanes_, mode))),
         refresher_(fetcher_, cpu_, store_, memory_, traced(refresh_options(config, mode), trace),
                    [this](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
                      metrics_.committed(result);
@@ -134,7 +139,8 @@ class Process {
   asio::awaitable<void> beside() {
     co_await (guarded("signals", obey_signals()) && guarded("hang-up", obey_hang_up()) &&
               guarded("heartbeat", beat()) && guarded("figures", watch_fleet()) && guarded("listener", serve_admin()) &&
-              guarded("private server", supervise()) && guarded("watchdog", feed_watchdog()));
+              guarded("private server", supervise()) && guarded("ticks", liveness_.tick()) &&
+              guarded("watchdog", feed_watchdog()));
   }
 
   /// One part's bug must not take the others along.
@@ -162,17 +168,16 @@ class Process {
   }
 
   asio::awaitable<int> serve_feeds() {
+    notify_.ready("waiting for Redis");  // RELIABILITY N1: a store that is away is no reason to be restarted
     if (const int code = co_await open_store(); code != exits::done || worker_.stopping()) co_return code;
     opened_ = true;
     metrics_.set_memory_budget(memory_.total());
     metrics_.set_redis_up(true);
     metrics_.set_ready(true);
-    std::string where = "ready";
-    if (admin_) where += ", http://" + address();
     if (mode_ == RunMode::daemon) {
-      log_.write(LogLevel::info, "ready", where, {{"lanes", lanes_}});
+      log_.write(LogLevel::info, "ready", state(), {{"lanes", lanes_}});
     }
-    notify_.ready(where);
+    notify_.status(state());
     const Worker::End end = co_await (ingest() && deliver());
     if (server_ != nullptr) server_->interrupt();
     if (interrupted_) co_return exits::interrupted;
@@ -215,9 +220,9 @@ class Process {
 
   /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
   asio::awaitable<int> open_store() {
-    const std::vector<HostSettings> hosts = HostRules(config_).settings();
     Milliseconds wait(50);
     for (bool told = false; !worker_.stopping();) {
+      const std::vector<HostSettings> hosts = HostRules(config_).settings();
       const StoreResult<std::string> server = co_await store_.call([&](Store& store) {
         auto opened = store.open();
         if (!opened) return opened;
@@ -287,15 +292,75 @@ class Process {
     }
   }
 
-  /// HTTP D8.
+  /// RELIABILITY D5, HTTP D8.
   asio::awaitable<void> obey_hang_up() {
     if (mode_ != RunMode::daemon) co_return;  // a verb ends with its terminal
     asio::signal_set signals(loop_, SIGHUP);
     for (;;) {
       co_await signals.async_wait(asio::use_awaitable);
-      fetcher_.reload();
-      log_.write(LogLevel::info, "reload", "reads the resolver's configuration and this machine's addresses again");
+      notify_.reloading();
+      co_await reload();
+      notify_.ready(state());
     }
+  }
+
+  /// What may change in the middle is taken over, the rest is named. A configuration that is refused changes nothing.
+  asio::awaitable<void> reload() {
+    fetcher_.reload();
+    auto read = co_await run_on(cpu_, [&] { return reload_config(sources_, config_); });
+    if (read.has_error()) {
+      for (const ConfigProblem& problem : read.error()) {
+        log_.write(LogLevel::error, "config_error", "not reloaded: " + to_string(problem), {{"reason", problem.key}});
+      }
+      co_return;
+    }
+    auto egress = egress_policies(read->config);
+    if (!egress) {
+      log_.write(LogLevel::error, "config_error", "not reloaded: " + egress.error());
+      co_return;
+    }
+    const auto touched = [&](std::string_view group) {
+      return std::ranges::any_of(read->changed, [&](const std::string& key) { return key.starts_with(group); });
+    };
+    config_ = std::move(read->config);
+    log_.set_level(config_.log.level);
+    refresher_.set_options(refresh_options(config_, mode_));
+    worker_.set_limits({config_.host.concurrency, config_.host.spacing}, config_.schedule.catch_up_rate,
+                       config_.drain.timeout);
+    if (touched("fetch.") || touched("egress.") || touched("host.\"")) {
+      fetcher_.set_options(counted(fetch_options(config_, std::move(*egress), lanes_, mode_)));
+    }
+    if (touched("signals.")) {
+      co_await store_.for_each([&](Store& store) { store.set_signals_max_len(config_.signals.max_len); });
+    }
+    if (opened_ && touched("host")) {
+      const std::vector<HostSettings> hosts = HostRules(config_).settings();
+      const StoreResult<void> known = co_await store_.call([&](Store& store) { return store.set_hosts(hosts); });
+      if (!known) metrics_.store_error(known.error());
+    }
+    log_.write(LogLevel::info, "reload", "read the configuration, the resolver's and this machine's addresses again",
+               {{"changed", joined(read->changed)}, {"needs_restart", joined(read->restart)}});
+  }
+
+  static std::string joined(const std::vector<std::string>& keys) {
+    std::string text;
+    for (const std::string& key : keys) text.append(text.empty() ? "" : " ").append(key);
+    return text;
+  }
+
+  /// What the service manager is told of us.
+  std::string state() const {
+    if (worker_.stopping()) return "draining";
+    if (!opened_) return "waiting for Redis";
+    if (!worker_.store_is_usable()) return "Redis is away: " + worker_.store_trouble();
+    return admin_ ? "ready, http://" + address() : "ready";
+  }
+
+  FetchOptions counted(FetchOptions options) {
+    options.resolver.tell = [this](Lookup became, std::chrono::duration<double> took) {
+      metrics_.looked_up(became, took);
+    };
+    return options;
   }
 
   /// RELIABILITY D2: a store that does not answer must not keep us; the leases run out by themselves.
@@ -331,6 +396,8 @@ class Process {
 
   asio::awaitable<void> watch_fleet() {
     asio::steady_timer timer(loop_);
+    Survey survey;
+    std::string told;
     std::uint64_t reconnects = 0;
     for (;;) {
       timer.expires_after(opened_ ? figures_every : Milliseconds(100));
@@ -349,8 +416,13 @@ class Process {
         const StoreResult<void> fit = co_await store_.call([](Store& store) { return store.check_eviction(); });
         co_await worker_.note_fitness(fit);  // RELIABILITY §6: at least every 60 s
       }
+      std::vector<std::string> groups;
+      for (const auto& [name, hosts] : config_.host_groups) groups.push_back(name);
+      const auto surveyed = co_await store_.call([&](Store& store) { return survey.step(store, groups); });
+      if (surveyed) metrics_.set_survey(*surveyed);
       metrics_.set_log_suppressed(log_.suppressed());
       metrics_.set_ready(is_ready());
+      if (told != state()) notify_.status(told = state());
       metrics_.reconnected(store_.reconnects() - reconnects);
       reconnects = store_.reconnects();
     }
@@ -368,13 +440,13 @@ class Process {
     co_await server_->supervise(side_, tell);
   }
 
-  /// The loop's own tick is what the watchdog is fed by (RELIABILITY N1).
+  /// RELIABILITY N1.
   asio::awaitable<void> feed_watchdog() {
     const auto every = notify_.watchdog_interval();
     if (!every) co_return;
     asio::steady_timer timer(loop_);
     for (;;) {
-      notify_.watchdog();
+      if (liveness_.alive()) notify_.watchdog();
       timer.expires_after(*every);
       co_await timer.async_wait(asio::use_awaitable);
     }
@@ -384,7 +456,7 @@ class Process {
 
   Health health() {
     Health health;
-    health.live = [] { return std::vector<Check>{{"loop", true, ""}}; };  // that it answers is the proof
+    health.live = [this] { return liveness_.checks(); };
     health.ready = [this] {
       const std::string trouble = opened_ ? worker_.store_trouble() : "not connected yet";
       return std::vector<Check>{{"redis", opened_ && worker_.store_is_usable(), trouble},
@@ -392,6 +464,7 @@ class Process {
     };
     health.metrics = [this] {
       metrics_.set_inflight_bytes(memory_.used());
+      metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
       return metrics_.text();
     };
     return health;
@@ -403,7 +476,8 @@ class Process {
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
   }
 
-  const Config& config_;
+  Config config_;  // SIGHUP changes it
+  const ConfigSources sources_;
   const RunMode mode_;
   Log& log_;
   EmbeddedRedis* server_;  // null: a Redis of the operator's own; outlives us
@@ -418,6 +492,7 @@ class Process {
   bool leaving_ = false, interrupted_ = false;
   asio::thread_pool side_{1};  // blocking odds and ends of the private server
   asio::thread_pool cpu_;
+  Liveness liveness_;
   StorePool store_;
   MemoryBudget memory_;
   Fetcher fetcher_;
@@ -430,8 +505,8 @@ class Process {
   int exit_code_ = exits::bug;
 };
 
-int run_process(const Config& config, RunMode mode, WorkerScope scope, std::function<void(const Report&)> tell,
-                RefreshTrace* trace = nullptr) {
+int run_process(const Config& config, ConfigSources sources, RunMode mode, WorkerScope scope,
+                std::function<void(const Report&)> tell, RefreshTrace* trace = nullptr) {
   std::signal(SIGPIPE, SIG_IGN);  // RELIABILITY D6
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);  // SECURITY K4
@@ -465,20 +540,20 @@ int run_process(const Config& config, RunMode mode, WorkerScope scope, std::func
                 {{"pid", server->pid()}, {"url", url}});
     }
   }
-  return Process(config, std::move(*egress), std::move(url), server.get(), log, mode, std::move(scope), std::move(tell),
-                 trace)
+  return Process(config, std::move(sources), std::move(*egress), std::move(url), server.get(), log, mode,
+                 std::move(scope), std::move(tell), trace)
       .run();
 }
 
 }  // namespace
 
-int run(const Config& config, bool once) {
-  return run_process(config, once ? RunMode::once : RunMode::daemon, WorkerScope{once, {}}, {});
+int run(const Config& config, const ConfigSources& sources, bool once) {
+  return run_process(config, sources, once ? RunMode::once : RunMode::daemon, WorkerScope{once, {}}, {});
 }
 
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
                        std::function<void(const Report&)> tell, RefreshTrace* trace) {
-  return run_process(config, RunMode::selected, WorkerScope{false, feed_urls}, std::move(tell), trace);
+  return run_process(config, {}, RunMode::selected, WorkerScope{false, feed_urls}, std::move(tell), trace);
 }
 
 }  // namespace feedmill

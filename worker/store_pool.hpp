@@ -37,6 +37,13 @@ class StorePool {
     return run_on(control_->thread, [this, work = std::move(work)]() mutable { return work(control_->store); });
   }
 
+  /// Runs `work(store)` on every thread, one after another.
+  template <class Work>
+  boost::asio::awaitable<void> for_each(Work work) {
+    for (const auto& connection : connections_) co_await run_on(connection->thread, [&] { work(connection->store); });
+    co_await run_on(control_->thread, [&] { work(control_->store); });
+  }
+
   /// Of all connections, for redis_reconnects_total.
   std::uint64_t reconnects() const { return reconnects_; }
 

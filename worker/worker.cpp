@@ -69,6 +69,12 @@ asio::awaitable<Worker::End> Worker::run() {
   co_return co_await give_back();
 }
 
+void Worker::set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Milliseconds drain) {
+  options_.host = host;
+  options_.catch_up_rate = catch_up_rate;
+  options_.drain = drain;
+}
+
 void Worker::stop() {
   ++stops_;
   if (stops_ == 1) {
@@ -369,7 +375,7 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
     mean_interval_s_ += (interval - mean_interval_s_) * (mean_interval_s_ > 0 ? 0.01 : 1.0);
   }
   metrics_.record(report);
-  metrics_.set_redis_buffer(refresher_.unanswered_bytes());
+  metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
   log_refresh(log_, report);
   if (tell_) tell_(report);
   if (report.claim_left && lane.claim) left_.push_back(*lane.claim);
@@ -416,7 +422,7 @@ asio::awaitable<Worker::End> Worker::give_back() {
 
 void Worker::note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took) {
   if (took > slow_commit || refresher_.unanswered_bytes() > options_.buffer / 2) pace_.slow(SteadyClock::now());
-  metrics_.set_redis_buffer(refresher_.unanswered_bytes());
+  metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
   if (!result && is_passing(result.error())) health_.went(result.error());
 }
 

@@ -57,6 +57,9 @@ class Worker {
   /// Claims and refreshes until stop(), or until the scope is done. Not cancellable: call stop().
   boost::asio::awaitable<End> run();
 
+  /// What may change while it runs; the rest of the options holds until it ends.
+  void set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Milliseconds drain);
+
   /// How large the fleet is, for pacing; as often as it is known (HTTP P12).
   void set_fleet(const FleetFigures& figures);
 

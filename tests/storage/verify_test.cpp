@@ -427,7 +427,7 @@ TEST_F(VerifyTest, LooksAtOneFeedWhenAskedTo) {
 
 TEST_F(VerifyTest, SeesOnlyItsOwnPrefix) {
   fill();
-  Store second(StoreOptions{.url = server.url_of(admin), .key_prefix = "b:"});
+  Store second(StoreOptions{.url = server.admin_url(), .key_prefix = "b:"});
   ASSERT_TRUE(second.open());
   ASSERT_TRUE(second.add_feeds(std::vector{NewFeed{.feed_url = other}}));
   EXPECT_EQ(list_of(found()), "");

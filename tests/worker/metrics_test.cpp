@@ -49,6 +49,11 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_connections_total",
                                        "feedmill_redis_errors_total",
                                        "feedmill_host_backoffs_total",
+                                       "feedmill_dns_lookups_total",
+                                       "feedmill_dns_duration_seconds",
+                                       "feedmill_hosts_backing_off",
+                                       "feedmill_unacknowledged_bytes",
+                                       "feedmill_oldest_success_age_seconds",
                                        "feedmill_quarantines_total",
                                        "feedmill_redis_reconnects_total",
                                        "feedmill_delivery_records_total",
@@ -77,7 +82,6 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_stream_records",
                                        "feedmill_ready",
                                        "feedmill_draining",
-                                       "feedmill_redis_buffer_bytes",
                                        "feedmill_redis_trouble",
                                        "feedmill_redis_up",
                                        "feedmill_last_commit_timestamp_seconds",
@@ -309,6 +313,24 @@ TEST(Metrics, ShowsTheFleet) {
   found = samples(metrics);
   EXPECT_EQ(found.at(R"(feedmill_feeds{state="healthy"})"), 0);
   EXPECT_EQ(found.at("feedmill_oldest_due_seconds"), 0);
+}
+
+TEST(Metrics, CountsLookUps) {
+  Metrics metrics(build);
+  metrics.looked_up(Lookup::cached, 1ms);
+  metrics.looked_up(Lookup::not_found, 30ms);
+  const auto found = samples(metrics);
+  EXPECT_EQ(found.at(R"(feedmill_dns_lookups_total{result="cached"})"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_dns_lookups_total{result="not_found"})"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_dns_lookups_total{result="ok"})"), 0);
+  EXPECT_EQ(found.at("feedmill_dns_duration_seconds_count"), 1);  // the cache takes no time
+}
+
+TEST(Metrics, ShowsTheSurvey) {
+  Metrics metrics(build);
+  metrics.set_survey({3, 7200s});
+  EXPECT_EQ(samples(metrics).at("feedmill_hosts_backing_off"), 3);
+  EXPECT_EQ(samples(metrics).at("feedmill_oldest_success_age_seconds"), 7200);
 }
 
 TEST(Metrics, NamesTheStoreOnceItIsKnown) {

@@ -76,6 +76,18 @@ TEST_F(ResolverTest, RemembersWhatItFound) {
   EXPECT_EQ(resolver.queries(), 1u);
 }
 
+TEST_F(ResolverTest, TellsWhatBecameOfEachLookUp) {
+  std::vector<Lookup> told;
+  ResolverOptions counted = options();
+  counted.tell = [&](Lookup became, std::chrono::duration<double>) { told.push_back(became); };
+  Resolver resolver(context.get_executor(), counted);
+  names.serve("a.example", DnsAnswer{.addresses = {"192.0.2.1"}});
+  found(resolver, "a.example");
+  found(resolver, "a.example");
+  failed(resolver, "nowhere.example");
+  EXPECT_EQ(told, (std::vector{Lookup::ok, Lookup::cached, Lookup::not_found}));
+}
+
 TEST_F(ResolverTest, HonoursShortLivesDownToTheLeast) {
   ResolverOptions brief = options();
   brief.min_ttl = brief.max_ttl = std::chrono::seconds(0);

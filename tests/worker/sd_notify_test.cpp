@@ -1,44 +1,20 @@
 #include "worker/sd_notify.hpp"
 
-#include <cstring>
 #include <filesystem>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "worker/unique_fd.hpp"
+#include "tests/support/service_manager.hpp"
 
 namespace feedmill {
 namespace {
 
 using namespace std::chrono_literals;
+using test::ServiceManager;
 namespace fs = std::filesystem;
-
-/// The other end of $NOTIFY_SOCKET.
-class Manager {
- public:
-  explicit Manager(const std::string& name) : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, name.data(), name.size());
-    if (name[0] == '@') address.sun_path[0] = '\0';
-    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
-    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-  }
-  /// The next datagram, "" when there is none.
-  std::string heard() {
-    char text[4096];
-    const auto size = ::recv(fd_.get(), text, sizeof text, MSG_DONTWAIT);
-    return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "";
-  }
-
- private:
-  UniqueFd fd_;
-};
 
 class SdNotifyTest : public testing::TestWithParam<bool> {
  public:
@@ -56,7 +32,7 @@ class SdNotifyTest : public testing::TestWithParam<bool> {
 };
 
 TEST_P(SdNotifyTest, SendsOneDatagramEach) {
-  Manager manager(name);
+  ServiceManager manager(name);
   const SdNotify notify(name);
   EXPECT_TRUE(notify.enabled());
   notify.ready("ingesting\nREADY=0");

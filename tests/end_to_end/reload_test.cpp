@@ -1,0 +1,160 @@
+// SIGHUP and what a service manager hears (RELIABILITY D5, N1).
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/end_to_end/program.hpp"
+#include "tests/support/service_manager.hpp"
+
+namespace feedmill::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Reloading : public testing::Test {
+ public:
+  ~Reloading() override { fs::remove_all(home); }
+
+ protected:
+  Reloading() : manager_name("@feedmill-reload-" + std::to_string(getpid())), manager(manager_name) {
+    std::string pattern = (fs::temp_directory_path() / "feedmill-reload-XXXXXX").string();
+    home = mkdtemp(pattern.data());
+    world.environment["NOTIFY_SOCKET"] = manager_name;
+    write("");
+  }
+  void write(const std::string& text) { std::ofstream(home / "feedmill.toml") << text; }
+  std::vector<std::string> arguments() const {
+    return {"run", "--config", (home / "feedmill.toml").string(), "--listen", "127.0.0.1:0"};
+  }
+  /// Waits for a datagram that begins so; the last that was heard.
+  std::string hear(const std::string& beginning) {
+    std::string last;
+    eventually([&] {
+      for (std::string one; !(one = manager.heard()).empty();) {
+        last = one;
+        if (one.starts_with(beginning)) return true;
+      }
+      return false;
+    });
+    return last;
+  }
+  static bool eventually_says(const Program& worker, const std::string& text) {
+    return eventually([&] { return worker.err().find(text) != std::string::npos; });
+  }
+  void hang_up(const Program& worker) {
+    worker.signal(SIGHUP);
+    EXPECT_TRUE(hear("RELOADING=1").find("MONOTONIC_USEC=") != std::string::npos);
+    EXPECT_TRUE(hear("READY=1").starts_with("READY=1\nSTATUS="));
+  }
+
+  World world;
+  fs::path home;
+  std::string manager_name;
+  ServiceManager manager;
+};
+
+TEST_F(Reloading, TakesOverWhatMayChangeAndNamesWhatWaits) {
+  std::vector<std::pair<std::string, std::string>> posts;
+  for (int i = 0; i < 30; ++i) posts.emplace_back("guid" + std::to_string(i), "Post");
+  world.http.serve("/many", {.body = rss(posts)});
+  write("[retention]\nentries = 5\nhard_cap = 5\n");
+  Program worker(arguments(), world.environment);
+  ASSERT_TRUE(eventually_says(worker, "event=ready"));
+  write(
+      "[retention]\nentries = 12\nhard_cap = 12\n[worker]\nlanes = 3\n[log]\nlevel = \"debug\"\n[signals]\nmax_len = "
+      "5000\n"
+      "[host.\"slow.example\"]\nspacing = \"9s\"\n");
+  hang_up(worker);
+  EXPECT_TRUE(eventually_says(worker, "needs_restart=worker.lanes")) << worker.err();
+  EXPECT_TRUE(eventually_says(worker, "changed=\"retention.entries retention.hard_cap signals.max_len log.level host."))
+      << worker.err();
+  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/many")}}));
+  EXPECT_TRUE(eventually_says(worker, "event=refresh"));  // a line of the level debug
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", world.http.url("/many") + ":sort"}) == "12"; }));
+  EXPECT_NE(world.redis_text({"HGET", "conf:hosts", "slow.example"}), "");
+  const std::string address = listening_at(worker);
+  EXPECT_TRUE(get(address, "/readyz").starts_with("HTTP/1.1 200"));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+TEST_F(Reloading, OpensAndClosesAddressesForWhatIsFetchedFromThenOn) {
+  world.http.serve("/feed", {.body = rss({{"a", "A"}})});
+  const std::string opened = world.environment.at("FEEDMILL_EGRESS_ALLOW");
+  world.environment.erase("FEEDMILL_EGRESS_ALLOW");
+  Program worker(arguments(), world.environment);
+  ASSERT_TRUE(eventually_says(worker, "event=ready"));
+  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed")}}));
+  const std::string state = "state:feed:" + world.http.url("/feed");
+  ASSERT_TRUE(eventually([&] {
+    return world.redis_text({"HGET", state, "last"}) == "0 failed egress.blocked";
+  })) << world.redis_text({"HGET", state, "last"});
+  std::string list;
+  for (std::size_t at = 0; at < opened.size();) {
+    const std::size_t end = std::min(opened.find(',', at), opened.size());
+    list += (list.empty() ? "\"" : ", \"") + opened.substr(at, end - at) + "\"";
+    at = end + 1;
+  }
+  write("[egress]\nallow = [" + list + "]\n");
+  hang_up(worker);
+  ASSERT_TRUE(world.store.wake(std::vector{world.http.url("/feed")}, {}, true));
+  EXPECT_TRUE(eventually([&] { return world.count("post_created") == 1; })) << worker.err();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+// What was begun under the old options ends under them, and only then do they go.
+TEST_F(Reloading, FetchesUnderWayAreLeftInPeace) {
+  world.http.serve("/first", {.body = rss({{"a", "A"}}), .hold_until = 2});
+  world.http.serve("/second", {.body = rss({{"b", "B"}})});
+  Program worker(arguments(), world.environment);
+  ASSERT_TRUE(eventually_says(worker, "event=ready"));
+  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/first")}}));
+  ASSERT_TRUE(eventually([&] { return world.http.requests().size() == 1; }));
+  for (const char* const wall : {"40s", "41s", "42s"}) {
+    write("[fetch]\nwall = \"" + std::string(wall) + "\"\n");
+    hang_up(worker);
+  }
+  EXPECT_EQ(world.count("post_created"), 0u);
+  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/second")}}));
+  EXPECT_TRUE(eventually([&] { return world.count("post_created") == 2; })) << worker.err();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+TEST_F(Reloading, AFileThatIsRefusedChangesNothing) {
+  write("[retention]\nentries = 5\n");
+  Program worker(arguments(), world.environment);
+  ASSERT_TRUE(eventually_says(worker, "event=ready"));
+  write("[retention]\nentrys = 12\n[log]\nlevel = \"debug\"\n");
+  hang_up(worker);
+  EXPECT_TRUE(eventually_says(worker, "not reloaded: retention.entrys")) << worker.err();
+  EXPECT_NE(worker.err().find("did you mean retention.entries?"), std::string::npos);
+  EXPECT_EQ(worker.err().find("event=reload"), std::string::npos);
+  write("[retention]\nentries = 6\n");
+  hang_up(worker);
+  EXPECT_TRUE(eventually_says(worker, "changed=retention.entries"));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+TEST_F(Reloading, TheServiceManagerHearsOfEachStep) {
+  world.environment["WATCHDOG_USEC"] = "200000";
+  world.redis.kill();
+  Program worker(arguments(), world.environment);
+  // Redis is no condition for being started: a service manager would restart us for ever.
+  EXPECT_EQ(hear("READY=1"), "READY=1\nSTATUS=waiting for Redis");
+  EXPECT_EQ(hear("WATCHDOG=1"), "WATCHDOG=1");
+  world.redis.start();
+  EXPECT_TRUE(hear("STATUS=ready").starts_with("STATUS=ready, http://127.0.0.1:"));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(hear("STOPPING=1"), "STOPPING=1\nSTATUS=draining");
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+}  // namespace
+}  // namespace feedmill::test

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""The Kubernetes manifests: built, checked against schemas, and asserted field by field (OPERATIONS §8).
+
+    kubernetes_test.py DEPLOY_DIRECTORY     kubectl, where installed, must build the same
+"""
+import copy
+import ipaddress
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+import yaml
+
+import kubernetes_schemas
+import kustomize
+
+DEPLOY = pathlib.Path(sys.argv[1])
+OVERLAYS = ("standalone", "embedded", "complete")
+BUILT = {name: kustomize.build(DEPLOY / "kubernetes/overlays" / name) for name in OVERLAYS}
+OURS = {"app.kubernetes.io/name": "feedmill"}
+
+
+def one(overlay, kind, name="feedmill"):
+    found = [thing for thing in BUILT[overlay] if thing["kind"] == kind and
+             (thing["metadata"]["name"] == name or kind == "ConfigMap")]
+    assert len(found) == 1, f"{overlay}: {len(found)} of {kind}/{name}"
+    return found[0]
+
+
+def kinds(overlay):
+    return sorted(thing["kind"] for thing in BUILT[overlay])
+
+
+class Schemas(unittest.TestCase):
+    def test_every_object_fits_its_schema(self):
+        for overlay, objects in BUILT.items():
+            for thing in objects:
+                self.assertEqual(kubernetes_schemas.problems_of(thing), [], overlay)
+
+    def test_every_file_is_part_of_a_build(self):
+        used = set()
+        for overlay in OVERLAYS:
+            used |= {(thing["kind"], thing["metadata"]["name"].partition("-k")[0]) for thing in BUILT[overlay]}
+        for file in (DEPLOY / "kubernetes").rglob("*.yaml"):
+            if file.name == "kustomization.yaml":
+                continue
+            for thing in yaml.safe_load_all(file.read_text()):
+                self.assertIn((thing["kind"], thing["metadata"]["name"]), used, file)
+
+    def test_the_checker_notices(self):
+        good = one("standalone", "Deployment")
+
+        def spoilt(change):
+            thing = copy.deepcopy(good)
+            change(thing)
+            return kubernetes_schemas.problems_of(thing)
+        container = lambda thing: thing["spec"]["template"]["spec"]["containers"][0]
+        self.assertEqual(spoilt(lambda thing: None), [])
+        self.assertTrue(spoilt(lambda thing: thing["spec"].update(replica=2)))
+        self.assertTrue(spoilt(lambda thing: thing["spec"].update(replicas="2")))
+        self.assertTrue(spoilt(lambda thing: thing["spec"].pop("selector")))
+        self.assertTrue(spoilt(lambda thing: container(thing)["livenessProbe"].pop("httpGet")))
+        self.assertTrue(spoilt(lambda thing: container(thing)["resources"]["limits"].update(memory=512)))
+        self.assertTrue(spoilt(lambda thing: thing.update(apiVersion="apps/v1beta1")))
+        self.assertTrue(spoilt(lambda thing: thing.update(kind="Deployments")))
+
+    def test_kubectl_builds_the_same(self):
+        if shutil.which("kubectl") is None:
+            self.skipTest("kubectl is not installed")
+        for overlay in OVERLAYS:
+            told = subprocess.run(["kubectl", "kustomize", str(DEPLOY / "kubernetes/overlays" / overlay)],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(told.returncode, 0, told.stderr)
+            key = lambda thing: (thing["kind"], thing["metadata"]["name"])
+            self.assertEqual(sorted(yaml.safe_load_all(told.stdout), key=key), sorted(BUILT[overlay], key=key), overlay)
+
+
+class Fields(unittest.TestCase):
+    def test_objects_of_each_overlay(self):
+        common = ["ConfigMap", "Namespace", "NetworkPolicy", "PodDisruptionBudget", "Service", "ServiceAccount"]
+        self.assertEqual(kinds("standalone"), sorted(common + ["Deployment"]))
+        self.assertEqual(kinds("embedded"), sorted(common + ["StatefulSet"]))
+        self.assertEqual(kinds("complete"), sorted(common + ["Deployment", "Ingress", "PodMonitor", "PrometheusRule",
+                                                             "ScaledObject", "Service"]))
+        for overlay in OVERLAYS:
+            for thing in BUILT[overlay]:
+                if thing["kind"] != "Namespace":
+                    self.assertEqual(thing["metadata"]["namespace"], "feedmill", thing["kind"])
+
+    def workloads(self):
+        return [("standalone", one("standalone", "Deployment")), ("complete", one("complete", "Deployment")),
+                ("embedded", one("embedded", "StatefulSet"))]
+
+    def test_deployment(self):
+        spec = one("standalone", "Deployment")["spec"]
+        self.assertEqual(spec["replicas"], 2)
+        self.assertEqual(spec["strategy"]["rollingUpdate"]["maxUnavailable"], 0)
+
+    def test_stateful_set(self):
+        spec = one("embedded", "StatefulSet")["spec"]
+        self.assertEqual(spec["replicas"], 1)
+        self.assertEqual(spec["volumeClaimTemplates"][0]["metadata"]["name"], "data")
+        container = spec["template"]["spec"]["containers"][0]
+        mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+        environment = {variable["name"]: variable["value"] for variable in container["env"]}
+        self.assertTrue(environment["FEEDMILL_DATA_DIR"].startswith(mounts["data"] + "/"))
+        self.assertEqual(environment["FEEDMILL_REDIS_EMBEDDED"], "true")
+
+    def test_pods(self):
+        for overlay, workload in self.workloads():
+            with self.subTest(overlay):
+                self.assertEqual(workload["spec"]["selector"], {"matchLabels": OURS})
+                template = workload["spec"]["template"]
+                self.assertEqual(template["metadata"]["labels"], OURS)
+                pod = template["spec"]
+                self.assertEqual(pod["terminationGracePeriodSeconds"], 60)
+                self.assertIs(pod["automountServiceAccountToken"], False)
+                self.assertIs(pod["enableServiceLinks"], False)
+                self.assertEqual(pod["topologySpreadConstraints"][0]["topologyKey"], "kubernetes.io/hostname")
+                context = pod["securityContext"]
+                self.assertIs(context["runAsNonRoot"], True)
+                self.assertEqual((context["runAsUser"], context["runAsGroup"]), (65532, 65532))
+                self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
+                container, = pod["containers"]
+                self.assertEqual(container["securityContext"], {"allowPrivilegeEscalation": False,
+                                                                "readOnlyRootFilesystem": True,
+                                                                "capabilities": {"drop": ["ALL"]}})
+                resources = container["resources"]
+                self.assertEqual(resources["requests"]["memory"], resources["limits"]["memory"])
+                self.assertIn("cpu", resources["requests"])
+                self.assertNotIn("cpu", resources["limits"])
+                self.assertRegex(container["image"], r"^\S+/feedmill:\d")
+                self.check_probes(container)
+                self.check_volumes(pod, container, overlay)
+
+    def check_probes(self, container):
+        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+        self.assertEqual(ports["admin"], 9810)
+        expected = {"startupProbe": ("/startupz", 5, 60), "readinessProbe": ("/readyz", 5, None),
+                    "livenessProbe": ("/livez", 10, 3)}
+        for name, (path, period, failures) in expected.items():
+            probe = container[name]
+            self.assertEqual(probe["httpGet"], {"path": path, "port": "admin"})
+            self.assertEqual(probe["periodSeconds"], period)
+            self.assertEqual(probe.get("failureThreshold"), failures)
+
+    def check_volumes(self, pod, container, overlay):
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
+        self.assertIn("emptyDir", volumes["runtime"])
+        self.assertEqual(mounts["runtime"]["mountPath"], "/run/feedmill")
+        claims = {"data"} if overlay == "embedded" else set()
+        self.assertEqual(set(mounts), set(volumes) | claims)
+        # A change of the settings changes the name, and so restarts the pods.
+        configuration = one(overlay, "ConfigMap")
+        self.assertRegex(configuration["metadata"]["name"], r"^feedmill-[a-z0-9]{10}$")
+        self.assertEqual(volumes["configuration"]["configMap"]["name"], configuration["metadata"]["name"])
+        self.assertIs(mounts["configuration"]["readOnly"], True)
+
+    def test_secrets_are_files(self):
+        pod = one("standalone", "Deployment")["spec"]["template"]["spec"]
+        secret, = [volume for volume in pod["volumes"] if "secret" in volume]
+        mount, = [mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] == secret["name"]]
+        self.assertIn({"name": "FEEDMILL_REDIS_URL_FILE", "value": mount["mountPath"] + "/url"}, pod["containers"][0]["env"])
+        self.assertEqual(secret["secret"]["defaultMode"], 0o440)
+        for overlay in OVERLAYS:
+            self.assertNotIn("Secret", kinds(overlay))
+
+    def test_configuration(self):
+        self.assertIn('listen = "0.0.0.0:9810"', one("standalone", "ConfigMap")["data"]["feedmill.toml"])
+
+    def test_admin_is_reached_from_inside_alone(self):
+        service = one("complete", "Service", "feedmill-admin")
+        self.assertEqual(service["spec"]["type"], "ClusterIP")
+        self.assertEqual(service["spec"]["ports"][0]["targetPort"], "admin")
+        callback = one("complete", "Service", "feedmill-callback")
+        self.assertEqual(callback["spec"]["ports"][0]["targetPort"], "callback")
+        for rule in one("complete", "Ingress", "feedmill-callback")["spec"]["rules"]:
+            for path in rule["http"]["paths"]:
+                self.assertEqual(path["backend"]["service"]["name"], "feedmill-callback")
+                self.assertNotEqual(path["path"], "/")
+
+    def test_disruptions(self):
+        spec = one("standalone", "PodDisruptionBudget")["spec"]
+        self.assertEqual(spec, {"maxUnavailable": 1, "selector": {"matchLabels": OURS}})
+
+    def test_network_policy(self):
+        for overlay in OVERLAYS:
+            spec = one(overlay, "NetworkPolicy")["spec"]
+            self.assertEqual(spec["policyTypes"], ["Ingress", "Egress"])
+            self.assertEqual(spec["podSelector"], {"matchLabels": OURS})
+            for rule in spec["ingress"] + spec["egress"]:
+                self.assertTrue(rule["ports"])
+            blocks = {peer["ipBlock"]["cidr"]: peer["ipBlock"]["except"] for rule in spec["egress"] for peer in rule["to"]
+                      if "ipBlock" in peer}
+            self.assertEqual(set(blocks), {"0.0.0.0/0", "::/0"})
+            closed = [ipaddress.ip_network(network) for networks in blocks.values() for network in networks]
+            for wanted in ("169.254.0.0/16", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7",
+                           "fe80::/10"):
+                self.assertIn(ipaddress.ip_network(wanted), closed)
+            web, = [rule for rule in spec["egress"] if "ipBlock" in rule["to"][0]]
+            self.assertEqual([(port["port"], port.get("endPort")) for port in web["ports"]],
+                             [(80, None), (443, None), (8000, 8999)])
+            names, = [rule for rule in spec["egress"] if rule["ports"][0]["port"] == 53]
+            self.assertEqual([port["protocol"] for port in names["ports"]], ["UDP", "TCP"])
+        port_of = lambda overlay, way: [rule["ports"][0]["port"] for rule in one(overlay, "NetworkPolicy")["spec"][way]]
+        self.assertEqual(port_of("standalone", "ingress"), ["admin"])
+        self.assertEqual(port_of("complete", "ingress"), ["admin", "callback"])
+        self.assertIn(6379, port_of("standalone", "egress"))
+        self.assertNotIn(6379, port_of("embedded", "egress"))
+
+    def test_scaling_follows_what_is_late(self):
+        spec = one("complete", "ScaledObject")["spec"]
+        queries = [trigger["metadata"]["query"] for trigger in spec["triggers"]]
+        self.assertTrue(any("feedmill_schedule_lateness_seconds_bucket" in query for query in queries))
+        self.assertTrue(any("feedmill_due_feeds" in query for query in queries))
+        self.assertFalse(any("feedmill_feeds" in query for query in queries))
+        self.assertEqual(spec["scaleTargetRef"]["name"], one("complete", "Deployment")["metadata"]["name"])
+        self.assertEqual(spec["minReplicaCount"], 2)
+
+    def test_monitoring(self):
+        endpoint, = one("complete", "PodMonitor")["spec"]["podMetricsEndpoints"]
+        self.assertEqual((endpoint["port"], endpoint["path"]), ("admin", "/metrics"))
+        self.assertIn({"targetLabel": "job", "replacement": "feedmill"}, endpoint["relabelings"])
+        alerts = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())
+        self.assertEqual(one("complete", "PrometheusRule")["spec"], alerts)
+
+    def test_namespace_is_restricted(self):
+        labels = one("standalone", "Namespace")["metadata"]["labels"]
+        self.assertEqual(labels["pod-security.kubernetes.io/enforce"], "restricted")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""The systemd unit: exposure, syntax, and the directives that are promised (OPERATIONS §7).
+
+    unit_test.py UNIT BINARY     exit 77: systemd-analyze is not installed
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+UNIT, BINARY = sys.argv[1:3]
+DIRECTIVES = """
+Type=notify; NotifyAccess=main; ExecReload=kill -HUP $MAINPID; WatchdogSec=30; TimeoutStartSec=60;
+TimeoutStopSec=60; KillMode=mixed; Restart=on-failure; RestartSec=2; RestartPreventExitStatus=64 78;
+DynamicUser=yes; StateDirectory=feedmill; RuntimeDirectory=feedmill; ConfigurationDirectory=feedmill;
+UMask=0077; LimitNOFILE=65536; LimitCORE=0; MemoryHigh=768M; MemoryMax=1G; TasksMax=64; ProtectSystem=strict;
+ProtectHome=yes; PrivateTmp=yes; PrivateDevices=yes; PrivateMounts=yes; PrivateIPC=yes; DevicePolicy=closed;
+RemoveIPC=yes; ProtectKernelTunables=yes; ProtectKernelModules=yes; ProtectKernelLogs=yes;
+ProtectControlGroups=yes; ProtectClock=yes; ProtectHostname=yes; ProtectProc=invisible; ProcSubset=pid;
+PrivateUsers=yes; KeyringMode=private; NoNewPrivileges=yes; CapabilityBoundingSet=; AmbientCapabilities=;
+RestrictNamespaces=yes; RestrictRealtime=yes; RestrictSUIDSGID=yes; LockPersonality=yes;
+MemoryDenyWriteExecute=yes; SystemCallArchitectures=native; SystemCallFilter=@system-service;
+SystemCallFilter=~@privileged @resources; SystemCallErrorNumber=EPERM;
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK; SocketBindDeny=any; SocketBindAllow=tcp:9810;
+SocketBindAllow=tcp:9811; IPAddressDeny=link-local multicast
+"""
+
+
+class Unit(unittest.TestCase):
+    def setUp(self):
+        self.text = pathlib.Path(UNIT).read_text()
+
+    def test_has_the_directives(self):
+        lines = self.text.splitlines()
+        for directive in DIRECTIVES.split(";"):
+            self.assertIn(directive.strip(), lines)
+        self.assertIn("After=network-online.target redis-server.service valkey-server.service", lines)
+        self.assertIn("Wants=network-online.target", lines)
+
+    def test_exposure(self):
+        told = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", UNIT],
+                              capture_output=True, text=True, check=True).stdout
+        level = float(re.search(r"Overall exposure level for \S+: ([0-9.]+)", told).group(1))
+        self.assertLessEqual(level, 1.5, told)
+
+    def test_is_understood(self):
+        with tempfile.TemporaryDirectory() as directory:
+            # Where the program is not installed the one that was built stands in.
+            name = os.path.join(directory, "feedmill.service")
+            with open(name, "w") as unit:
+                unit.write(self.text.replace("ExecStart=feedmill", "ExecStart=" + BINARY)
+                           .replace("Documentation=man:feedmill(1)\n", ""))
+            told = subprocess.run(["systemd-analyze", "verify", "--man=no", name], capture_output=True, text=True)
+            self.assertEqual(told.stderr + told.stdout, "")
+            self.assertEqual(told.returncode, 0)
+
+
+if __name__ == "__main__":
+    if shutil.which("systemd-analyze") is None:
+        print("skipped: systemd-analyze is not installed (package systemd)")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
