@@ -19,6 +19,8 @@ extern const char* const deliver_lock;
 extern const char* const deliver_notices;
 extern const char* const deliver_posts;
 extern const char* const export_feed;
+extern const char* const feed_page;
+extern const char* const feed_signals;
 extern const char* const groups;
 extern const char* const hosts;
 extern const char* const import_feed;

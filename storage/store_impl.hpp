@@ -31,6 +31,8 @@ enum class Script : std::size_t {
   deliver_notices,
   deliver_posts,
   export_feed,
+  feed_page,
+  feed_signals,
   groups,
   hosts,
   import_feed,
