@@ -1,0 +1,52 @@
+#include "worker/bearer.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+
+#include "parsers/strings.hpp"
+
+namespace feedmill {
+namespace {
+
+using Digest = std::array<unsigned char, SHA256_DIGEST_LENGTH>;
+
+Digest digest(std::string_view text) {
+  Digest digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  return digest;
+}
+
+/// What stands behind the first colon of base64 text; "" when there is none.
+std::string password_of(std::string_view base64) {
+  constexpr std::size_t longest = 4096;
+  if (base64.empty() || base64.size() > longest || base64.size() % 4 != 0) return {};
+  std::vector<unsigned char> bytes(base64.size() / 4 * 3 + 1);
+  const int size = EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(base64.data()),
+                                   static_cast<int>(base64.size()));
+  if (size < 0) return {};
+  std::string text(bytes.begin(), bytes.begin() + size);
+  for (std::string_view end = base64; end.ends_with('='); end.remove_suffix(1)) text.pop_back();  // it counts padding
+  const auto colon = text.find(':');
+  return colon == std::string::npos ? std::string() : text.substr(colon + 1);
+}
+
+}  // namespace
+
+bool shows_token(std::string_view authorization, std::string_view token) {
+  const auto space = authorization.find(' ');
+  if (space == std::string_view::npos) return false;
+  const std::string_view scheme = authorization.substr(0, space), rest = trim(authorization.substr(space));
+  const std::string shown = iequals(scheme, "Bearer")  ? std::string(rest)
+                            : iequals(scheme, "Basic") ? password_of(rest)
+                                                       : std::string();
+  if (shown.empty()) return false;
+  const Digest mine = digest(token), theirs = digest(shown);
+  return CRYPTO_memcmp(mine.data(), theirs.data(), mine.size()) == 0;
+}
+
+}  // namespace feedmill
