@@ -17,7 +17,7 @@ struct StateText {
 };
 constexpr std::array state_texts{
     StateText{"healthy", "fetched as planned"},
-    StateText{"new", "not fetched yet"},
+    StateText{"new", "not read yet"},
     StateText{"degraded", "failed three times in a row or more"},
     StateText{"failing", "no success for 7 days"},
     StateText{"blocked", "its server refuses us"},

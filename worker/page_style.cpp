@@ -37,10 +37,10 @@ code { font: .9em ui-monospace, SFMono-Regular, Menlo, "Liberation Mono", monosp
 header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem 1.5rem; padding: 1rem 0 .8rem; }
 .brand { margin: 0; }
 .brand bdi { color: var(--soft); margin-left: .35rem; }
-nav ul, .chips, .plain { list-style: none; margin: 0; padding: 0; }
-nav ul { display: flex; gap: 1.1rem; }
-nav a { display: inline-block; padding: .25rem 0; text-decoration: none; }
-nav a[aria-current] { color: var(--ink); font-weight: 600; box-shadow: 0 2px 0 var(--link); }
+header ul, .chips { list-style: none; margin: 0; padding: 0; }
+header ul { display: flex; gap: 1.1rem; }
+header li a { display: inline-block; padding: .25rem 0; text-decoration: none; }
+header a[aria-current] { color: var(--ink); font-weight: 600; box-shadow: 0 2px 0 var(--link); }
 footer { color: var(--soft); font-size: .85rem; margin-top: 2rem; }
 footer p { margin: 0 0 .2rem; }
 section { background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; padding: 1rem; margin: 0 0 1rem; }
@@ -52,11 +52,11 @@ section { background: var(--sheet); border: 1px solid var(--line); border-radius
 .verdict.warning { border-left-color: var(--warn); }
 .verdict.note { border-left-color: var(--soft); }
 .verdict > p { margin: .35rem 0 0; }
-.findings { margin: .8rem 0 0; padding: 0; list-style: none; display: grid; gap: .6rem; }
-.findings li { border-radius: 6px; padding: .6rem .8rem; background: var(--ground); }
-.findings .bad { background: var(--bad-ground); }
-.findings .warning { background: var(--warn-ground); }
-.findings p { margin: 0; }
+.concerns { margin: .8rem 0 0; padding: 0; list-style: none; display: grid; gap: .6rem; }
+.concerns li { border-radius: 6px; padding: .6rem .8rem; background: var(--ground); }
+.concerns .bad { background: var(--bad-ground); }
+.concerns .warning { background: var(--warn-ground); }
+.concerns p { margin: 0; }
 .weight { font-weight: 600; margin-right: .35rem; }
 .bad .weight { color: var(--bad); }
 .warning .weight { color: var(--warn); }

@@ -11,12 +11,12 @@ namespace {
 
 using namespace std::chrono_literals;
 using Seconds = std::chrono::duration<double>;
-using Weight = Finding::Weight;
+using Weight = Concern::Weight;
 
 /// Below so many refreshes a share says little.
 constexpr std::uint64_t few = 20;
 
-void judge_process(const Status& status, std::vector<Finding>& found) {
+void judge_process(const Status& status, std::vector<Concern>& found) {
   const ProcessStatus& process = status.process;
   if (process.stopping) {
     found.push_back({Weight::note, "This worker is stopping: it takes no new feeds and finishes those it has.",
@@ -59,7 +59,7 @@ void judge_process(const Status& status, std::vector<Finding>& found) {
   }
 }
 
-void judge_store(const Status& status, const StoreStatus& store, std::vector<Finding>& found) {
+void judge_store(const Status& status, const StoreStatus& store, std::vector<Concern>& found) {
   const ProcessStatus& process = status.process;
   if (process.ingest && process.uptime > 10min && store.fleet.due > 0 &&
       (process.last_commit_ago < 0s || process.last_commit_ago > 10min)) {
@@ -151,8 +151,8 @@ StoreResult<StoreStatus> read_store_status(Store& store) {
   return status;
 }
 
-std::vector<Finding> findings(const Status& status) {
-  std::vector<Finding> found;
+std::vector<Concern> concerns(const Status& status) {
+  std::vector<Concern> found;
   if (!status.store) {
     // `store_error` says what to do as well; what follows is what it means.
     found.push_back({Weight::bad, status.store_error,
@@ -160,7 +160,7 @@ std::vector<Finding> findings(const Status& status) {
   }
   judge_process(status, found);
   if (status.store) judge_store(status, *status.store, found);
-  std::ranges::stable_sort(found, {}, &Finding::weight);
+  std::ranges::stable_sort(found, {}, &Concern::weight);
   return found;
 }
 

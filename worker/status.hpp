@@ -61,7 +61,7 @@ inline constexpr std::size_t most_hosts = 20, most_notices = 20;  ///< OPERATION
 StoreResult<StoreStatus> read_store_status(Store& store);
 
 /// Something that is not as it should be.
-struct Finding {
+struct Concern {
   enum class Weight { bad, warning, note };
   Weight weight{};
   std::string text;    ///< what is wrong, a sentence
@@ -79,7 +79,7 @@ struct Status {
 };
 
 /// What is wrong, the worst first (limits: OPERATIONS §4).
-std::vector<Finding> findings(const Status& status);
+std::vector<Concern> concerns(const Status& status);
 
 /// Feeds in a state.
 std::uint64_t feeds_in(const FleetFigures& fleet, std::string_view state);

@@ -103,11 +103,11 @@ json::object status_json(const Status& status) {
     checks.push_back(json::object{{"name", check.name}, {"ok", check.passed}, {"detail", check.detail}});
   }
   constexpr std::string_view weights[] = {"bad", "warning", "note"};
-  json::array& found = object["findings"].emplace_array();
-  for (const Finding& finding : findings(status)) {
-    found.push_back(json::object{{"weight", weights[static_cast<std::size_t>(finding.weight)]},
-                                 {"text", finding.text},
-                                 {"remedy", finding.remedy}});
+  json::array& found = object["concerns"].emplace_array();
+  for (const Concern& concern : concerns(status)) {
+    found.push_back(json::object{{"weight", weights[static_cast<std::size_t>(concern.weight)]},
+                                 {"text", concern.text},
+                                 {"remedy", concern.remedy}});
   }
   json::object& worker = object["worker"].emplace_object();
   worker["id"] = process.worker;

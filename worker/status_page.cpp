@@ -19,17 +19,17 @@ namespace json = boost::json;
 
 constexpr std::size_t shown_at_once = 5;  // rows of a list before the rest is folded away
 
-std::string_view weight_name(Finding::Weight weight) {
+std::string_view weight_name(Concern::Weight weight) {
   constexpr std::string_view names[] = {"bad", "warning", "note"};
   return names[static_cast<std::size_t>(weight)];
 }
 
-std::string_view weight_word(Finding::Weight weight) {
+std::string_view weight_word(Concern::Weight weight) {
   constexpr std::string_view words[] = {"Wrong:", "Watch:", "Note:"};
   return words[static_cast<std::size_t>(weight)];
 }
 
-Html verdict_section(const Status& status, const std::vector<Finding>& found) {
+Html verdict_section(const Status& status, const std::vector<Concern>& found) {
   const std::string_view look = found.empty() ? std::string_view("well") : weight_name(found.front().weight);
   Html html;
   html.add("<section class=\"verdict {}\" aria-labelledby=\"verdict\">\n<h1 id=\"verdict\">{}</h1>\n", look,
@@ -45,11 +45,11 @@ Html verdict_section(const Status& status, const std::vector<Finding>& found) {
   html.add("<p class=\"soft\">This worker is {} for {}, {}. {}.</p>\n", status.process.stopping ? "stopping, up" : "up",
            span_text(status.process.uptime), ready ? "ready" : "not ready", checks);
   if (!found.empty()) {
-    html.add("<ol class=\"findings\">\n");
-    for (const Finding& finding : found) {
+    html.add("<ol class=\"concerns\">\n");
+    for (const Concern& concern : found) {
       html.add("<li class=\"{}\"><p><span class=\"weight\">{}</span>{}</p><p class=\"soft\">{}",
-               weight_name(finding.weight), weight_word(finding.weight), finding.text, finding.remedy);
-      if (!finding.where.empty()) html.add(" <a href=\"{}\">Show them</a>", finding.where);
+               weight_name(concern.weight), weight_word(concern.weight), concern.text, concern.remedy);
+      if (!concern.where.empty()) html.add(" <a href=\"{}\">Show them</a>", concern.where);
       html.add("</p></li>\n");
     }
     html.add("</ol>\n");
@@ -186,7 +186,7 @@ Html refreshes_section(const ProcessStatus& process) {
   if (process.uptime < std::chrono::hours(24))
     html.add("<caption>It has been up for {}.</caption>", span_text(process.uptime));
   html.add(
-      "<thead><tr><th scope=\"col\">Refreshes</th><th scope=\"col\" class=\"number\">1 hour</th>"
+      "<thead><tr><th scope=\"col\">In the last</th><th scope=\"col\" class=\"number\">1 hour</th>"
       "<th scope=\"col\" class=\"number\">24 hours</th></tr></thead><tbody>\n");
   const RefreshFigures& hour = process.hour;
   const RefreshFigures& day = process.day;
@@ -362,7 +362,10 @@ Html delivery_section(const StoreStatus& store) {
       "<th scope=\"col\">Oldest of them</th></tr></thead><tbody>\n");
   for (const StreamFigures::Group& group : stream.groups) {
     Html oldest;
-    if (group.oldest) oldest.add("{}", time_ago(*group.oldest, stream.now));
+    if (group.oldest)
+      oldest.add("{}", time_ago(*group.oldest, stream.now));
+    else
+      oldest.add("none");
     html.add("<tr><td><bdi>{}</bdi></td><td class=\"number\">{}</td><td>{}</td></tr>\n", short_text(group.name, 100),
              group.lag, oldest);
   }
@@ -396,22 +399,24 @@ Html process_section(const ProcessStatus& process) {
 
 }  // namespace
 
-std::string verdict(const std::vector<Finding>& findings) {
+std::string verdict(const std::vector<Concern>& concerns) {
   const auto wrong =
-      std::ranges::count_if(findings, [](const Finding& one) { return one.weight != Finding::Weight::note; });
+      std::ranges::count_if(concerns, [](const Concern& one) { return one.weight != Concern::Weight::note; });
   if (wrong == 0) return "All is well";
   return wrong == 1 ? "One thing needs attention" : fmt::format("{} things need attention", wrong);
 }
 
 Html status_page(const Status& status) {
-  const std::vector<Finding> found = findings(status);
+  const std::vector<Concern> found = concerns(status);
   const ProcessStatus& process = status.process;
   Html html;
   html.add("{}{}{}", verdict_section(status, found), tiles_section(status), sparks_section(process));
   html.add("<div class=\"columns\">\n");
-  if (status.store) html.add("{}", states_section(status.store->fleet));
+  if (status.store) {
+    const StoreStatus& store = *status.store;
+    html.add("{}{}{}", states_section(store.fleet), closed_section(store), notices_section(store));
+  }
   html.add("{}", refreshes_section(process));
-  if (status.store) html.add("{}{}", closed_section(*status.store), notices_section(*status.store));
   html.add("{}{}", hosts_table("busy", "Busiest hosts", process.busiest, process.hosts_age),
            hosts_table("slow", "Slowest hosts", process.slowest, process.hosts_age));
   if (status.store) html.add("{}{}", workers_section(*status.store, process.worker), delivery_section(*status.store));

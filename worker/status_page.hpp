@@ -10,6 +10,6 @@ namespace feedmill {
 Html status_page(const Status& status);
 
 /// "All is well", "2 things need attention": for the head and the window.
-std::string verdict(const std::vector<Finding>& findings);
+std::string verdict(const std::vector<Concern>& concerns);
 
 }  // namespace feedmill

@@ -180,7 +180,7 @@ asio::awaitable<AdminPage> StatusPages::overview(bool as_json) {
   else
     status.store_error = failure_of(store.error()).text;
   if (as_json) co_return json_page(status_json(status));
-  co_return page_of(verdict(findings(status)), "/status", status_page(status), status.now(), "/status.json");
+  co_return page_of(verdict(concerns(status)), "/status", status_page(status), status.now(), "/status.json");
 }
 
 asio::awaitable<AdminPage> StatusPages::feed_list(const std::string& query) {

@@ -46,7 +46,7 @@ std::string hostile_feed() {
       "<?xml version=\"1.0\"?><rss version=\"2.0\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><channel><title>" +
       text + "</title><link>javascript:window.ran=6</link><description>" + text + "</description>";
   for (const std::string& link :
-       {std::string("javascript:window.ran=7"), "https://canary.example/\"onclick=\"window.ran=8\"",
+       {std::string("javascript:window.ran=7"), std::string("https://canary.example/\"onclick=\"window.ran=8\""),
         std::string("data:text/html,<script>parent.ran=9</script>"), "https://canary.example/" + long_word}) {
     feed += "<item><title>" + text + "</title><link>" + escaped(link) + "</link><guid isPermaLink=\"false\">" + text +
             escaped(link) + "</guid><dc:creator>" + text + "</dc:creator></item>";

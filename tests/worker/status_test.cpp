@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::Not;
-using Weight = Finding::Weight;
+using Weight = Concern::Weight;
 
 constexpr Milliseconds now{1'772'370'432'000};  // 2026-03-01T13:07:12Z
 
@@ -53,20 +53,20 @@ std::string page(const Status& status) {
   return status_page(status).text();
 }
 
-TEST(Findings, SaysNothingWhenAllIsWell) {
-  EXPECT_TRUE(findings(healthy()).empty());
+TEST(Concerns, SaysNothingWhenAllIsWell) {
+  EXPECT_TRUE(concerns(healthy()).empty());
   EXPECT_EQ(verdict({}), "All is well");
   EXPECT_THAT(page(healthy()), HasSubstr("<h1 id=\"verdict\">All is well</h1>"));
 }
 
-struct FindingCase {
+struct ConcernCase {
   const char* says;
   Weight weight;
   std::function<void(Status&)> spoil;
 };
 
-TEST(Findings, SaysWhatIsWrongWithARemedyAndOnlyThat) {
-  const FindingCase cases[] = {
+TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
+  const ConcernCase cases[] = {
       {"Redis does not answer", Weight::bad,
        [](Status& s) {
          s.store.reset();
@@ -111,10 +111,10 @@ TEST(Findings, SaysWhatIsWrongWithARemedyAndOnlyThat) {
        [](Status& s) { s.store->fleet.states.emplace_back("quarantined", 12); }},
       {"No new entry for 6 hours", Weight::bad, [](Status& s) { s.process.six_hours.created = 0; }},
   };
-  for (const FindingCase& one : cases) {
+  for (const ConcernCase& one : cases) {
     Status status = healthy();
     one.spoil(status);
-    const auto found = findings(status);
+    const auto found = concerns(status);
     ASSERT_EQ(found.size(), 1U) << one.says;
     EXPECT_THAT(found[0].text, HasSubstr(one.says));
     EXPECT_EQ(found[0].weight, one.weight) << one.says;
@@ -123,12 +123,12 @@ TEST(Findings, SaysWhatIsWrongWithARemedyAndOnlyThat) {
   }
 }
 
-TEST(Findings, PutsTheWorstFirst) {
+TEST(Concerns, PutsTheWorstFirst) {
   Status status = healthy();
   status.process.stopping = true;
   status.process.hour.bugs = 1;
   status.process.six_hours.created = 0;
-  const auto found = findings(status);
+  const auto found = concerns(status);
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found[0].weight, Weight::bad);
   EXPECT_EQ(found[2].weight, Weight::note);
@@ -217,7 +217,7 @@ TEST(StatusJson, CarriesWhatThePageShows) {
   const boost::json::object without = status_json(status);
   EXPECT_TRUE(without.at("store").is_null());
   EXPECT_EQ(without.at("store_error").as_string(), "away");
-  EXPECT_EQ(without.at("findings").at(0).at("weight").as_string(), "bad");
+  EXPECT_EQ(without.at("concerns").at(0).at("weight").as_string(), "bad");
 }
 
 TEST(FeedListQuery, TakesOnlyWhatCanBeMeant) {
