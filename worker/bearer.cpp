@@ -25,12 +25,14 @@ Digest digest(std::string_view text) {
 std::string password_of(std::string_view base64) {
   constexpr std::size_t longest = 4096;
   if (base64.empty() || base64.size() > longest || base64.size() % 4 != 0) return {};
+  std::size_t padding = 0;  // EVP_DecodeBlock counts it as bytes of the text
+  while (padding < base64.size() && base64[base64.size() - 1 - padding] == '=') ++padding;
+  if (padding > 2) return {};
   std::vector<unsigned char> bytes(base64.size() / 4 * 3 + 1);
   const int size = EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(base64.data()),
                                    static_cast<int>(base64.size()));
-  if (size < 0) return {};
-  std::string text(bytes.begin(), bytes.begin() + size);
-  for (std::string_view end = base64; end.ends_with('='); end.remove_suffix(1)) text.pop_back();  // it counts padding
+  if (size < static_cast<int>(padding)) return {};
+  const std::string text(bytes.begin(), bytes.begin() + size - static_cast<int>(padding));
   const auto colon = text.find(':');
   return colon == std::string::npos ? std::string() : text.substr(colon + 1);
 }

@@ -70,16 +70,29 @@ bool searches(const FeedListQuery& query) {
   return !query.host.empty() || !query.part.empty();
 }
 
+/// "status.not_found" → "status: not found"
+std::string reason_text(std::string_view code) {
+  std::string text;
+  for (const char c : short_text(code, 40)) {
+    if (c == '.')
+      text += ": ";
+    else
+      text += c == '_' ? ' ' : c;
+  }
+  return text;
+}
+
 void add_row(Html& html, const FeedRecord& feed, Milliseconds now) {
   const std::string_view title = field_of(feed.feed, "title");
-  html.add("<tr><td>{}", feed_link(feed.feed_url, short_text(title.empty() ? feed.feed_url : title, 160)));
-  if (!title.empty()) html.add(" <span class=\"sub\">{}</span>", short_text(feed.feed_url, 200));
-  html.add("</td><td>{} <span class=\"sub\">{}</span></td><td>", state_word(feed.state.state),
-           feed.state.last_at.count() == 0 ? "never fetched" : short_text(last_result(feed.state), 60));
+  html.add("<tr><td>{}", feed_link(feed.feed_url, short_text(title.empty() ? feed.feed_url : title, 120)));
+  if (!title.empty()) html.add(" <span class=\"sub\">{}</span>", short_text(feed.feed_url, 160));
+  html.add("</td><td class=\"words\">{} <span class=\"sub\">{}</span></td><td class=\"words\">",
+           state_word(feed.state.state),
+           feed.state.last_at.count() == 0 ? "never fetched" : reason_text(last_result(feed.state)));
   if (!feed.claim.empty())
     html.add("being fetched");
   else if (feed.due)
-    html.add("{} <span class=\"sub\">{}</span>", time_ago(*feed.due, now), short_text(feed.state.won, 40));
+    html.add("{} <span class=\"sub\">{}</span>", time_ago(*feed.due, now), reason_text(feed.state.won));
   else
     html.add("never");
   html.add("</td></tr>\n");

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "worker/commands_records.hpp"
+#include "worker/config_values.hpp"
 #include "worker/due_text.hpp"
 #include "worker/figure_text.hpp"
 #include "worker/page_parts.hpp"
@@ -248,6 +249,12 @@ std::string cause_text(std::string_view cause) {
   return std::string(cause);
 }
 
+/// What another process wrote as a number, as long as it is one.
+std::string number_text(std::string_view text) {
+  std::int64_t number = 0;
+  return read_number(text, number) ? grouped(number) : "–";
+}
+
 Html closed_section(const StoreStatus& store) {
   Html html;
   html.add("<section aria-labelledby=\"closed\"><h2 id=\"closed\">Hosts backing off</h2>\n");
@@ -265,10 +272,9 @@ Html closed_section(const StoreStatus& store) {
       again.add("{}", time_ago(closed.state.not_before, store.fleet.now));
     else
       again.add("with the next feed that is due");
-    const std::string_view refusals = field_of(closed.state.other, "refusals");
     out.add("<tr><td>{}</td><td>{} <span class=\"sub\">refused {} times in a row</span></td><td>{}</td></tr>\n",
             host_link(closed.host), cause_text(field_of(closed.state.other, "cause")),
-            refusals.empty() ? "0" : refusals, again);
+            number_text(field_of(closed.state.other, "refusals")), again);
   });
   html.add("</section>\n");
   return html;
@@ -339,8 +345,8 @@ Html workers_section(const StoreStatus& store, const std::string& own) {
         "<tr><td><bdi>{}</bdi>{} <span class=\"sub\">process {}, version {}</span></td><td>{}</td><td "
         "class=\"number\">{}</td></tr>\n",
         short_text(field_of(worker.fields, "host"), 100), worker.id == own ? " (this one)" : "",
-        field_of(worker.fields, "pid"), short_text(field_of(worker.fields, "version"), 40),
-        time_ago(worker.alive_at, store.fleet.now), field_of(worker.fields, "in_flight"));
+        short_text(field_of(worker.fields, "pid"), 20), short_text(field_of(worker.fields, "version"), 40),
+        time_ago(worker.alive_at, store.fleet.now), number_text(field_of(worker.fields, "in_flight")));
   }
   html.add("</tbody></table></section>\n");
   return html;

@@ -15,11 +15,26 @@ TEST(Bearer, TakesTheTokenAsBearerOrAsPassword) {
 }
 
 TEST(Bearer, TakesNothingElse) {
-  for (const char* const header :
-       {"", " ", "Bearer", "Bearer ", "a-token-of-our-own", "Bearer a-token-of-our-ow", "Bearer a-token-of-our-own2",
-        "Bearer A-token-of-our-own", "Digest a-token-of-our-own", "Basic a-token-of-our-own", "Basic", "Basic ====",
-        "Basic YS10b2tlbi1vZi1vdXItb3du",  // no colon
-        "Basic bWU6YS10b2tlbi1vZi1vdXItb3duMg==", "Basic !!!!", "Bearer a-token-of-our-own, Bearer x"})
+  for (const char* const header : {"",
+                                   " ",
+                                   "Bearer",
+                                   "Bearer ",
+                                   "a-token-of-our-own",
+                                   "Bearer a-token-of-our-ow",
+                                   "Bearer a-token-of-our-own2",
+                                   "Bearer A-token-of-our-own",
+                                   "Digest a-token-of-our-own",
+                                   "Basic a-token-of-our-own",
+                                   "Basic",
+                                   "Basic =",
+                                   "Basic ====",
+                                   "Basic ========",
+                                   "Basic =AAA",
+                                   "Basic bWU6",
+                                   "Basic YS10b2tlbi1vZi1vdXItb3du",  // no colon
+                                   "Basic bWU6YS10b2tlbi1vZi1vdXItb3duMg==",
+                                   "Basic !!!!",
+                                   "Bearer a-token-of-our-own, Bearer x"})
     EXPECT_FALSE(shows_token(header, token)) << header;
 }
 
