@@ -4,11 +4,10 @@
 #include <string>
 #include <vector>
 
+#include <boost/beast/core/string.hpp>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
-
-#include "parsers/strings.hpp"
 
 namespace feedmill {
 namespace {
@@ -42,10 +41,13 @@ std::string password_of(std::string_view base64) {
 bool shows_token(std::string_view authorization, std::string_view token) {
   const auto space = authorization.find(' ');
   if (space == std::string_view::npos) return false;
-  const std::string_view scheme = authorization.substr(0, space), rest = trim(authorization.substr(space));
-  const std::string shown = iequals(scheme, "Bearer")  ? std::string(rest)
-                            : iequals(scheme, "Basic") ? password_of(rest)
-                                                       : std::string();
+  const std::string_view scheme = authorization.substr(0, space);
+  std::string_view rest = authorization.substr(space);
+  while (rest.starts_with(' ')) rest.remove_prefix(1);
+  while (rest.ends_with(' ')) rest.remove_suffix(1);
+  const std::string shown = boost::beast::iequals(scheme, "Bearer")  ? std::string(rest)
+                            : boost::beast::iequals(scheme, "Basic") ? password_of(rest)
+                                                                     : std::string();
   if (shown.empty()) return false;
   const Digest mine = digest(token), theirs = digest(shown);
   return CRYPTO_memcmp(mine.data(), theirs.data(), mine.size()) == 0;

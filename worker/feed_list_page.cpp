@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "parsers/strings.hpp"
 #include "worker/commands_records.hpp"
 #include "worker/config_values.hpp"
 #include "worker/feed_pages.hpp"
@@ -17,6 +16,17 @@ namespace {
 
 constexpr std::size_t feeds_on_page = 50;
 constexpr std::size_t longest_part = 200;
+
+/// Without the spaces around it, at most so many bytes of whole characters.
+std::string trimmed(std::string_view text, std::size_t longest) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  if (text.size() > longest) {
+    while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0U) == 0x80) --longest;
+    text = text.substr(0, longest);
+  }
+  return std::string(text);
+}
 
 /// "1763690000000-3"
 std::optional<FeedPlace> read_place(std::string_view text) {
@@ -118,8 +128,9 @@ FeedListQuery read_feed_list_query(std::string_view query) {
   FeedListQuery wanted;
   const std::string state = parameter(query, "state").value_or("");
   if (std::ranges::find(all_states(), state) != all_states().end()) wanted.state = state;
-  wanted.host = lower(trim(parameter(query, "host").value_or("").substr(0, 255)));
-  wanted.part = trim(utf8_prefix(parameter(query, "q").value_or(""), longest_part));
+  wanted.host = trimmed(parameter(query, "host").value_or(""), 255);
+  for (char& c : wanted.host) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  wanted.part = trimmed(parameter(query, "q").value_or(""), longest_part);
   wanted.after = read_place(parameter(query, "after").value_or(""));
   return wanted;
 }

@@ -2,9 +2,23 @@
 
 #include <algorithm>
 
-#include "parsers/strings.hpp"
-
 namespace feedmill {
+namespace {
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// What needs no escape anywhere in a URL (RFC 3986 §2.3).
+bool is_unreserved(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
+         c == '_' || c == '~';
+}
+
+}  // namespace
 
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string decoded;
@@ -24,7 +38,7 @@ std::string percent_encoded(std::string_view text) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string encoded;
   for (const char c : text) {
-    if (is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~') {
+    if (is_unreserved(c)) {
       encoded += c;
       continue;
     }
