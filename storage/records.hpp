@@ -393,6 +393,29 @@ struct HostState {
   bool operator==(const HostState&) const = default;
 };
 
+/// A place in a list of feeds: behind so many of that score.
+struct FeedPlace {
+  std::int64_t score = 0;
+  std::uint64_t behind = 0;
+
+  bool operator==(const FeedPlace&) const = default;
+};
+
+/// A part of a list of feeds.
+struct FeedPage {
+  std::vector<FeedRecord> feeds;
+  std::uint64_t total = 0;        ///< in the list, wanted or not
+  std::uint64_t looked_at = 0;    ///< of them for this part
+  std::optional<FeedPlace> next;  ///< absent at the end of the list
+};
+
+/// What a worker tells of itself.
+struct WorkerRecord {
+  std::string id;
+  Milliseconds alive_at{};
+  Fields fields;  ///< host, pid, version, in_flight
+};
+
 /// What the server itself is like, for `doctor`.
 struct ServerFacts {
   std::string server;  ///< "redis 7.0.15"

@@ -22,6 +22,8 @@ extern const char* const export_feed;
 extern const char* const entry_remove;
 extern const char* const entry_save;
 extern const char* const expire;
+extern const char* const feed_page;
+extern const char* const feed_signals;
 extern const char* const groups;
 extern const char* const hosts;
 extern const char* const import_feed;

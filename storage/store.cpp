@@ -48,6 +48,8 @@ constexpr std::array script_rows{
     ScriptRow{"entry_remove", &scripts::entry_remove, {Type::integer}},
     ScriptRow{"entry_save", &scripts::entry_save, {Type::array, 1}},
     ScriptRow{"expire", &scripts::expire, {Type::array, 2}},
+    ScriptRow{"feed_page", &scripts::feed_page, {Type::array}},
+    ScriptRow{"feed_signals", &scripts::feed_signals, {Type::array}},
     ScriptRow{"groups", &scripts::groups, {Type::array, 1}},
     ScriptRow{"hosts", &scripts::hosts, {Type::integer}},
     ScriptRow{"import_feed", &scripts::import_feed, {Type::text_or_integer}},

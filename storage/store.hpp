@@ -196,8 +196,30 @@ class Store {
   StoreResult<std::size_t> hosts_backing_off(std::span<const std::string> hosts);
   /// What is known of a host (lower case, no port): reads only.
   StoreResult<HostState> host(const std::string& host);
+  /// The same of several in one round trip, in their order.
+  StoreResult<std::vector<HostState>> hosts(std::span<const std::string> hosts);
   /// What the server is like, whether or not open() would take it. Writes one key, for a second, to see whether it may.
   StoreResult<ServerFacts> server_facts();
+
+  // --- what operators look at: each bounded whatever the store holds, and reads only
+  // -----------------------------------
+
+  /// A part of a list of feeds.
+  struct FeedQuery {
+    std::string state;  ///< "" or "healthy": in the order of the schedule, without the paused; else newest in it first
+    std::string part;   ///< stands in the URL, "" = any
+    std::string host;   ///< "" = any
+    std::optional<FeedPlace> after;
+    std::size_t limit = 50;
+    std::size_t look = 5'000;  ///< feeds looked at for those that are wanted, at most
+  };
+  StoreResult<FeedPage> feed_page(const FeedQuery& query);
+  /// The newest signals of a feed among the newest `look` of all, newest first, at most `limit`.
+  StoreResult<std::vector<SignalRecord>> feed_signals(const std::string& feed_url, std::size_t look, std::size_t limit);
+  /// Workers with a heartbeat, the most 100.
+  StoreResult<std::vector<WorkerRecord>> workers();
+  /// Hosts that back off, those first that do so longest, at most `limit`; some may serve again by now.
+  StoreResult<std::vector<std::string>> closed_hosts(std::size_t limit);
 
  private:
   friend class Archive;

@@ -14,18 +14,12 @@ std::uint64_t whole_number(std::string_view text) {
   return value;
 }
 
-}  // namespace
-
-StoreResult<HostState> Store::host(const std::string& host) {
-  const auto time = now();
-  if (!time) return time.error();
-  const auto reply = impl_->redis.command({"HGETALL", impl_->keys.host(host)});
-  if (!reply) return reply.error();
+HostState host_state(Fields fields, Milliseconds now) {
   HostState state;
-  for (auto& [name, value] : reply->pairs()) {
+  for (auto& [name, value] : fields) {
     const Milliseconds number(static_cast<std::int64_t>(whole_number(value)));
     if (name.starts_with("s:")) {
-      if (number > *time) ++state.in_flight;  // a slot: claim id → end of its lease
+      if (number > now) ++state.in_flight;  // a slot: claim id → end of its lease
     } else if (name == "last_start") {
       state.last_start = number;
     } else if (name == "tail") {
@@ -41,6 +35,8 @@ StoreResult<HostState> Store::host(const std::string& host) {
   return state;
 }
 
+}  // namespace
+
 StoreResult<std::size_t> Store::hosts_backing_off(std::span<const std::string> hosts) {
   std::vector<std::string> names;
   names.reserve(hosts.size());
@@ -53,6 +49,26 @@ StoreResult<std::size_t> Store::hosts_backing_off(std::span<const std::string> h
   const std::int64_t now = time[0].integer() * 1000 + time[1].integer() / 1000;
   return static_cast<std::size_t>(
       std::count_if(replies->begin() + 1, replies->end(), [&](const Reply& reply) { return reply.integer() > now; }));
+}
+
+StoreResult<HostState> Store::host(const std::string& host) {
+  auto states = hosts(std::span(&host, 1));
+  if (!states) return states.error();
+  return std::move(states->front());
+}
+
+StoreResult<std::vector<HostState>> Store::hosts(std::span<const std::string> hosts) {
+  const auto time = now();
+  if (!time) return time.error();
+  std::vector<std::string> names;
+  names.reserve(hosts.size());
+  std::vector<Words> commands;
+  for (const std::string& host : hosts) commands.push_back({"HGETALL", names.emplace_back(impl_->keys.host(host))});
+  const auto replies = impl_->pipeline(commands);
+  if (!replies) return replies.error();
+  std::vector<HostState> states;
+  for (const Reply& reply : *replies) states.push_back(host_state(reply.pairs(), *time));
+  return states;
 }
 
 StoreResult<ServerFacts> Store::server_facts() {

@@ -35,6 +35,8 @@ enum class Script : std::size_t {
   entry_remove,
   entry_save,
   expire,
+  feed_page,
+  feed_signals,
   groups,
   hosts,
   import_feed,

@@ -1,7 +1,6 @@
 #include "worker/admin.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -23,6 +22,9 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "worker/bearer.hpp"
+#include "worker/query.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -35,43 +37,16 @@ using tcp = asio::ip::tcp;
 constexpr std::uint32_t longest_header = 8 << 10;
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-/// The path of a target, percent-decoded once (SECURITY O5); nothing when an escape is broken.
-std::optional<std::string> decoded(std::string_view path) {
-  std::string text;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    if (path[i] != '%') {
-      text += path[i];
-      continue;
-    }
-    if (i + 2 >= path.size() || hex_digit(path[i + 1]) < 0 || hex_digit(path[i + 2]) < 0) return std::nullopt;
-    text += static_cast<char>(hex_digit(path[i + 1]) * 16 + hex_digit(path[i + 2]));
-    i += 2;
-  }
-  return text;
-}
-
-bool has_parameter(std::string_view query, std::string_view name) {
-  while (!query.empty()) {
-    const auto end = std::min(query.find('&'), query.size());
-    const auto parameter = query.substr(0, end);
-    if (parameter.substr(0, parameter.find('=')) == name) return true;
-    query.remove_prefix(std::min(end + 1, query.size()));
-  }
-  return false;
-}
-
 Admin::Response make_response(http::status status, std::string_view type, std::string body) {
   Admin::Response response(status, 11);
   response.set(http::field::content_type, type);
   response.set(http::field::cache_control, "no-store");
   response.set("X-Content-Type-Options", "nosniff");
+  if (type.starts_with("text/html")) {  // SECURITY O4
+    response.set("Content-Security-Policy",
+                 "default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'");
+    response.set("Referrer-Policy", "no-referrer");
+  }
   response.body() = std::move(body);
   return response;
 }
@@ -84,8 +59,12 @@ bool all_passed(const std::vector<Check>& checks) {
   return std::ranges::all_of(checks, &Check::passed);
 }
 
+bool is_probe(std::string_view path) {
+  return path == "/livez" || path == "/readyz" || path == "/startupz";
+}
+
 /// {"status":"ok","checks":[{"name":"redis","ok":true}]}; details only when asked for.
-Admin::Response probe(bool passed, const std::vector<Check>& checks, bool verbose) {
+Admin::Response probe_answer(bool passed, const std::vector<Check>& checks, bool verbose) {
   json::array list;
   for (const auto& check : checks) {
     json::object object{{"name", check.name}, {"ok", check.passed}};
@@ -104,7 +83,8 @@ void throw_exception_from_error(const AdminError& error, const boost::source_loc
 }
 
 boost::system::result<std::unique_ptr<Admin>, AdminError> Admin::open(const asio::any_io_executor& executor,
-                                                                      const Options& options, Health health) {
+                                                                      const Options& options, Health health,
+                                                                      AdminPages pages) {
   boost::system::error_code error;
   tcp::acceptor acceptor(executor);
   acceptor.open(options.listen.protocol(), error);
@@ -117,29 +97,41 @@ boost::system::result<std::unique_ptr<Admin>, AdminError> Admin::open(const asio
          << "; choose another address with --listen (admin.listen), port 0 for any free one, or off";
     return AdminError{text.str()};
   }
-  return std::unique_ptr<Admin>(new Admin(std::move(acceptor), options, std::move(health)));
+  return std::unique_ptr<Admin>(new Admin(std::move(acceptor), options, std::move(health), std::move(pages)));
 }
 
-Admin::Response Admin::answer(http::verb method, std::string_view target) {
+asio::awaitable<Admin::Response> Admin::answer(http::verb method, std::string_view target,
+                                               std::string_view authorization) {
   const auto question = std::min(target.find('?'), target.size());
-  const auto path = decoded(target.substr(0, question));
-  const bool verbose = has_parameter(target.substr(std::min(question + 1, target.size())), "verbose");
-  const bool known = path == "/livez" || path == "/readyz" || path == "/startupz" || path == "/metrics";
-  if (!known) return plain(http::status::not_found);
+  const std::string path = percent_decoded(target.substr(0, question)).value_or("");
+  std::string query(target.substr(std::min(question + 1, target.size())));
+  const bool is_page = std::ranges::find(pages_.paths, path) != pages_.paths.end();
+  if (!is_page && !is_probe(path) && path != "/metrics") co_return plain(http::status::not_found);
   if (method != http::verb::get && method != http::verb::head) {
     Response refused = plain(http::status::method_not_allowed);
     refused.set(http::field::allow, "GET, HEAD");
-    return refused;
+    co_return refused;
+  }
+  if (is_probe(path)) co_return probe(path, parameter(query, "verbose").has_value());
+  if (!options_.token.empty() && !shows_token(authorization, options_.token)) {
+    Response refused = plain(http::status::unauthorized);
+    refused.set(http::field::www_authenticate, "Bearer realm=\"feedmill\", Basic realm=\"feedmill\"");
+    co_return refused;
   }
   if (path == "/metrics")
-    return make_response(http::status::ok, "text/plain; version=0.0.4; charset=utf-8", health_.metrics());
+    co_return make_response(http::status::ok, "text/plain; version=0.0.4; charset=utf-8", health_.metrics());
+  AdminPage page = co_await pages_.answer(path, std::move(query));
+  co_return make_response(http::int_to_status(page.status), page.type, std::move(page.body));
+}
+
+Admin::Response Admin::probe(std::string_view path, bool verbose) {
   if (path == "/livez") {
     const auto checks = health_.live();
-    return probe(all_passed(checks), checks, verbose);
+    return probe_answer(all_passed(checks), checks, verbose);
   }
   const auto checks = health_.ready();
   started_ = started_ || all_passed(checks);
-  return probe(path == "/startupz" ? started_ : all_passed(checks), checks, verbose);
+  return probe_answer(path == "/startupz" ? started_ : all_passed(checks), checks, verbose);
 }
 
 asio::awaitable<void> Admin::serve() {
@@ -187,7 +179,7 @@ asio::awaitable<void> Admin::converse(tcp::socket socket) {
       keep = false;
     } else {
       const auto& request = parser.get();
-      response = answer(request.method(), request.target());
+      response = co_await answer(request.method(), request.target(), request[http::field::authorization]);
       keep = request.keep_alive() && parser.is_done();  // a body is never read: the connection ends there
       response.version(request.version());
     }

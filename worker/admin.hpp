@@ -1,4 +1,4 @@
-// The admin listener: probes and metrics, for people and machines of the house (OPERATIONS §6, RELIABILITY §9).
+// The admin listener: probes, metrics and pages, for people and machines of the house (OPERATIONS §6, RELIABILITY §9).
 #pragma once
 
 #include <chrono>
@@ -31,6 +31,19 @@ struct Health {
   std::function<std::string()> metrics;       ///< Prometheus text
 };
 
+/// A page: what it answers with. HTML gets the headers of SECURITY O4.
+struct AdminPage {
+  unsigned status = 200;
+  std::string type, body;
+};
+
+/// What is answered besides; the paths stand as they are matched, decoded once (SECURITY O5).
+struct AdminPages {
+  std::vector<std::string> paths;
+  /// Called for one of the paths with the query as it was sent; ends soon whatever it waits for, and does not throw.
+  std::function<boost::asio::awaitable<AdminPage>(std::string path, std::string query)> answer;
+};
+
 /// Why the listener could not be opened; the caller exits 78.
 struct AdminError {
   std::string detail;  ///< names the address and the flag
@@ -44,12 +57,14 @@ class Admin {
     boost::asio::ip::tcp::endpoint listen;
     std::size_t connections = 32;               ///< at once; more wait in the kernel's queue
     std::chrono::milliseconds timeout{10'000};  ///< for a request to arrive whole, for an answer to be taken
+    std::string token{};                        ///< needed for all but the probes (SECURITY T33); "" = for nothing
   };
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
   /// Binds and listens; connections are answered once serve() runs. All on `executor`, which has one thread.
   static boost::system::result<std::unique_ptr<Admin>, AdminError> open(const boost::asio::any_io_executor& executor,
-                                                                        const Options& options, Health health);
+                                                                        const Options& options, Health health,
+                                                                        AdminPages pages = {});
   Admin(const Admin&) = delete;
   Admin& operator=(const Admin&) = delete;
 
@@ -59,19 +74,24 @@ class Admin {
   /// Answers until cancelled; when it returns no connection is left.
   boost::asio::awaitable<void> serve();
 
-  /// The answer to one request. Pure but for what Health says.
-  Response answer(boost::beast::http::verb method, std::string_view target);
-
  private:
-  Admin(boost::asio::ip::tcp::acceptor acceptor, const Options& options, Health health)
-      : acceptor_(std::move(acceptor)), options_(options), health_(std::move(health)) {}
+  Admin(boost::asio::ip::tcp::acceptor acceptor, Options options, Health health, AdminPages pages)
+      : acceptor_(std::move(acceptor)),
+        options_(std::move(options)),
+        health_(std::move(health)),
+        pages_(std::move(pages)) {}
 
+  /// The answer to one request; `authorization` is its header. They live until it is there.
+  boost::asio::awaitable<Response> answer(boost::beast::http::verb method, std::string_view target,
+                                          std::string_view authorization);
+  Response probe(std::string_view path, bool verbose);
   boost::asio::awaitable<void> lane();
   boost::asio::awaitable<void> converse(boost::asio::ip::tcp::socket socket);
 
   boost::asio::ip::tcp::acceptor acceptor_;
   Options options_;
   Health health_;
+  AdminPages pages_;
   bool started_ = false;  ///< was ready once (RELIABILITY H3)
 };
 

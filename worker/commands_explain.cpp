@@ -128,35 +128,50 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
   return lines;
 }
 
+StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRules& rules,
+                                                     const std::string& feed_url) {
+  const auto now = store.now();
+  if (!now) return now.error();
+  auto records = store.feed_records(std::span(&feed_url, 1));
+  if (!records) return records.error();
+  if (!records->front()) return std::optional<Explained>();
+  Explained explained;
+  explained.now = *now;
+  explained.record = std::move(*records->front());
+  const FeedRecord& record = explained.record;
+  HostView& host = explained.host;
+  host.name = host_of(record.state.fetch_url.empty() ? record.feed_url : record.state.fetch_url);
+  const HostRule rule = rules.of(host.name);
+  host.limits = rule.limits;
+  auto state = store.host(rule.gate);
+  if (!state) return state.error();
+  host.state = std::move(*state);
+  return std::optional(std::move(explained));
+}
+
+json::object explain_json(const Explained& explained) {
+  json::object row = show_json(explained.record);
+  row["now"] = rfc3339(explained.now);
+  row["host"] = host_json(explained.host, explained.now);
+  row["websub"] = nullptr;
+  return row;
+}
+
 int carry_out(const ExplainVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "explain", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;
-  const auto now = context.store.now();
-  if (now.has_error()) return fail(terminal, "explain", now.error());
-  const auto records = context.store.feed_records(*urls);
-  if (records.has_error()) return fail(terminal, "explain", records.error());
-  const std::optional<FeedRecord>& record = records->front();
-  if (!record) {
+  const auto explained = read_explained(context.store, HostRules(context.config), urls->front());
+  if (explained.has_error()) return fail(terminal, "explain", explained.error());
+  if (!*explained) {
     terminal.error(fmt::format("explain: no such feed: {} (see feedmill list)", visible(urls->front())));
     return exits::no;
   }
-  HostView host;
-  host.name = host_of(record->state.fetch_url.empty() ? record->feed_url : record->state.fetch_url);
-  const HostRule rule = HostRules(context.config).of(host.name);
-  host.limits = rule.limits;
-  const auto state = context.store.host(rule.gate);
-  if (state.has_error()) return fail(terminal, "explain", state.error());
-  host.state = *state;
   if (terminal.json()) {
-    json::object row = show_json(*record);
-    row["now"] = rfc3339(*now);
-    row["host"] = host_json(host, *now);
-    row["websub"] = nullptr;
-    terminal.line(row);
+    terminal.line(explain_json(**explained));
     return exits::done;
   }
-  for (const auto& [name, value] : explain_lines(*record, host, *now)) {
+  for (const auto& [name, value] : explain_lines((*explained)->record, (*explained)->host, (*explained)->now)) {
     terminal.line(fmt::format("{:<9}{}", name, visible(value)));
   }
   return exits::done;

@@ -1,12 +1,16 @@
 // explain: why a feed is due when it is (HTTP E2).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <boost/json/object.hpp>
+
 #include "worker/cli.hpp"
 #include "worker/commands_store.hpp"
+#include "worker/host_rules.hpp"
 
 namespace feedmill {
 
@@ -23,5 +27,18 @@ struct HostView {
 /// What `explain` says to people: names and values in the order to show, not cleaned.
 std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
                                                                Milliseconds now);
+
+/// A feed and its host at one moment, which is Redis' time.
+struct Explained {
+  FeedRecord record;
+  HostView host;
+  Milliseconds now{};
+};
+
+/// Reads it; nothing when there is no such feed.
+StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRules& rules, const std::string& feed_url);
+
+/// All of it for programs: what `explain --json` and /explain say.
+boost::json::object explain_json(const Explained& explained);
 
 }  // namespace feedmill

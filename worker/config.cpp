@@ -84,7 +84,7 @@ class Reader {
     read_file();
     read_environment();
     read_flags();
-    read_password();
+    read_secrets();
     for (NamedProblem& problem : finish_named(config_)) {
       problems_.push_back({problem.key, "", config_.origins[problem.key], std::move(problem.remedy)});
     }
@@ -277,14 +277,21 @@ class Reader {
     }
   }
 
-  void read_password() {
-    const auto& file = config_.redis.password_file;
+  void read_secrets() {
+    read_secret_of("redis.password_file", config_.redis.password_file, config_.redis.password);
+    read_secret_of("admin.token_file", config_.admin.token_file, config_.admin.token);
+    // An empty token would let everybody in.
+    if (!config_.admin.token_file.empty() && sound({"admin.token_file"}) && config_.admin.token.size() < 16)
+      add("admin.token_file", "the file must hold a token of 16 bytes or more");
+  }
+
+  void read_secret_of(std::string_view key, const fs::path& file, std::string& secret) {
     if (file.empty()) return;
-    if (auto password = read_secret(file)) {
-      config_.redis.password = std::move(*password);
+    if (auto text = read_secret(file)) {
+      secret = std::move(*text);
       if (readable_by_all(file)) warn_readable(file);
     } else {
-      add("redis.password_file", "the file cannot be read");
+      add(key, "the file cannot be read");
     }
   }
 

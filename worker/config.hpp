@@ -129,6 +129,8 @@ struct Config {
   } html;
   struct Admin {
     ListenAddress listen;
+    std::filesystem::path token_file;  ///< "" = none
+    std::string token;                 ///< what stands in token_file
   } admin;
   struct Drain {
     std::chrono::milliseconds listen{}, timeout{};

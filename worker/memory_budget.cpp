@@ -12,6 +12,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
+#include <unistd.h>
 
 namespace feedmill {
 namespace {
@@ -114,6 +115,13 @@ std::uint64_t automatic_memory_budget(const fs::path& root) {
   consider(root / "sys/fs/cgroup/memory/memory.limit_in_bytes");  // version 1
   constexpr std::uint64_t unlimited = std::uint64_t{1} << 60U;    // version 1 says so by a huge number
   return least && *least < unlimited ? *least / 10 * 6 : without_a_limit;
+}
+
+std::uint64_t resident_memory() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0, resident = 0;
+  if (!(file >> all >> resident)) return 0;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace feedmill

@@ -80,4 +80,7 @@ class MemoryBudget::Share {
 /// 60 % of the smallest memory.max of our cgroup and those above it, else 512 MiB. `root`: where /proc and /sys are.
 std::uint64_t automatic_memory_budget(const std::filesystem::path& root = "/");
 
+/// Memory of this process that is in RAM, in bytes; 0 when it is not told.
+std::uint64_t resident_memory();
+
 }  // namespace feedmill

@@ -31,12 +31,15 @@
 #include "worker/metrics.hpp"
 #include "worker/run_options.hpp"
 #include "worker/sd_notify.hpp"
+#include "worker/status_history.hpp"
+#include "worker/status_pages.hpp"
 #include "worker/survey.hpp"
 #include "worker/worker.hpp"
 
 namespace feedmill {
 
 namespace asio = boost::asio;
+using SteadyClock = std::chrono::steady_clock;
 using namespace asio::experimental::awaitable_operators;
 
 namespace {
@@ -77,6 +80,13 @@ RefreshOptions traced(RefreshOptions options, RefreshTrace* trace) {
   return options;
 }
 
+StatusPages::Options page_options(const Config& config, const std::string& redis_url) {
+  StatusPages::Options options;
+  options.store = store_options(config, redis_url);
+  options.rules = HostRules(config);
+  return options;
+}
+
 /// The parts of a running worker, in the order they are built; destroyed in the reverse (RELIABILITY D3).
 class Process {
  public:
@@ -98,9 +108,17 @@ class Process {
                    [this](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
                      metrics_.committed(result);
                      worker_.note_commit(result, took);
+                     history_.committed(result.has_value(), SteadyClock::now());
                    }),
         options_(worker_options(config, random_id(), lanes_)),
-        worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope), std::move(tell)),
+        worker_(loop_.get_executor(), refresher_, store_, metrics_, log, options_, std::move(scope),
+                [this, tell = std::move(tell)](const Report& report) {
+                  history_.record(report, SteadyClock::now());
+                  if (tell) tell(report);
+                }),
+        pages_(
+            loop_.get_executor(), page_options(config, redis_url), history_, [this] { return process_status(); },
+            [this](const char* what) { report_bug("page", what); }),
         deliver_(loop_.get_executor(), store_options(config, std::move(redis_url)),
                  deliver_options(config, options_.id, mode), metrics_, log) {}
 
@@ -113,7 +131,8 @@ class Process {
     if (mode_ == RunMode::daemon && config_.admin.listen) {
       Admin::Options options;
       options.listen = *config_.admin.listen;
-      auto opened = Admin::open(loop_.get_executor(), options, health());
+      options.token = config_.admin.token;
+      auto opened = Admin::open(loop_.get_executor(), options, health(), pages_.pages());
       if (!opened) {
         log_.write(LogLevel::error, "config_error", opened.error().detail);
         return exits::configuration;
@@ -454,20 +473,43 @@ class Process {
 
   bool is_ready() const { return opened_ && !worker_.stopping() && worker_.store_is_usable(); }
 
+  std::vector<Check> ready_checks() const {
+    const std::string trouble = opened_ ? worker_.store_trouble() : "not connected yet";
+    return {{"redis", opened_ && worker_.store_is_usable(), trouble}, {"not_draining", !worker_.stopping(), ""}};
+  }
+
   Health health() {
     Health health;
     health.live = [this] { return liveness_.checks(); };
-    health.ready = [this] {
-      const std::string trouble = opened_ ? worker_.store_trouble() : "not connected yet";
-      return std::vector<Check>{{"redis", opened_ && worker_.store_is_usable(), trouble},
-                                {"not_draining", !worker_.stopping(), ""}};
-    };
+    health.ready = [this] { return ready_checks(); };
     health.metrics = [this] {
       metrics_.set_inflight_bytes(memory_.used());
       metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
       return metrics_.text();
     };
     return health;
+  }
+
+  ProcessStatus process_status() {
+    ProcessStatus status;
+    status.worker = options_.id;
+    status.host = host_name();
+    status.version = FEEDMILL_VERSION;
+    status.pid = getpid();
+    status.configuration = configuration_;
+    status.clock = std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+    status.ready = ready_checks();
+    status.stopping = worker_.stopping();
+    if (!opened_ || !worker_.store_is_usable()) status.store_trouble = ready_checks().front().detail;
+    status.ingest = config_.worker.ingest;
+    status.deliver = config_.worker.deliver;
+    status.lanes_busy = worker_.in_flight();
+    status.lanes = lanes_;
+    status.memory_used = memory_.used();
+    status.memory_budget = memory_.total();
+    status.memory_resident = resident_memory();
+    status.log_suppressed = log_.suppressed();
+    return status;
   }
 
   std::string address() const {
@@ -483,6 +525,7 @@ class Process {
   EmbeddedRedis* server_;  // null: a Redis of the operator's own; outlives us
   std::size_t descriptors_ = raise_descriptor_limit();
   std::size_t lanes_;
+  const std::string configuration_ = configuration_digest(config_);
   Metrics metrics_{{FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}};
   SdNotify notify_ = SdNotify::from_environment();
   asio::io_context loop_{1};
@@ -495,10 +538,12 @@ class Process {
   Liveness liveness_;
   StorePool store_;
   MemoryBudget memory_;
+  StatusHistory history_{SteadyClock::now()};
   Fetcher fetcher_;
   Refresher refresher_;
   WorkerOptions options_;
   Worker worker_;
+  StatusPages pages_;
   DeliverLoop deliver_;
   std::unique_ptr<Admin> admin_;
   bool opened_ = false;

@@ -3,9 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+#include <xxhash.h>
+
 #include "worker/web_url.hpp"
 
 namespace feedmill {
+
+std::string configuration_digest(const Config& config) {
+  std::string text;
+  for (const ShownOption& option : show(config)) text.append(option.key).append("=").append(option.value).append("\n");
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
 
 std::size_t lanes_within(std::size_t descriptors) {
   constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept

@@ -27,6 +27,9 @@ struct EgressPolicies {
 /// The error says what is wrong with which.
 boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config);
 
+/// 16 hex digits that are equal for equal effective values; secrets count as set or not.
+std::string configuration_digest(const Config& config);
+
 /// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
 /// those to publishers, nothing fetched could be stored.
 std::size_t lanes_within(std::size_t descriptors);

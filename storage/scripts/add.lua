@@ -11,7 +11,7 @@ for i = 2, #ARGV, 4 do
     if answer == 1 then
       redis.call('ZADD', schedule_key, text(now + after), url)
       redis.call('HSET', state_key(url), 'state', 'new', 'won', after > 0 and 'spread' or 'first')
-      redis.call('HINCRBY', states_key, 'new', 1)
+      count_state(url, nil, 'new', now)
       if after > 0 then spread_until = math.max(spread_until, now + after) end
       if settings ~= '' then redis.call('HSET', state_key(url), 'settings', settings) end
       if title ~= '' then redis.call('HSET', feed_key(url), 'title', title) end

@@ -88,8 +88,7 @@ local function quarantine(url, state)
   local times = redis.call('HINCRBY', state_key(url), 'quarantines', 1)
   local at = now + day_ms * math.min(2 ^ (times - 1), 7)
   if state ~= 'quarantined' then
-    redis.call('HINCRBY', states_key, state or 'new', -1)
-    redis.call('HINCRBY', states_key, 'quarantined', 1)
+    count_state(url, state or 'new', 'quarantined', now)
     redis.call('HSET', state_key(url), 'state', 'quarantined', 'quarantined_at', text(now))
     redis.call('ZADD', quarantine_key, text(now), url)
   end

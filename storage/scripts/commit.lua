@@ -243,8 +243,7 @@ if part == parts then
     if paused and (state[i] == 'state' or state[i] == 'won') then
       state[i], state[i + 1] = unpack(state[i] == 'state' and {'before_pause', state[i + 1]} or {'won', 'paused'})
     elseif state[i] == 'state' and state[i + 1] ~= old_state then
-      redis.call('HINCRBY', states_key, old_state, -1)
-      redis.call('HINCRBY', states_key, state[i + 1], 1)
+      count_state(url, old_state, state[i + 1], now)
     end
     if taken and (state[i] == 'fetch_url' or state[i] == 'moves') then
       -- stays as it is

@@ -11,7 +11,7 @@
 local minute_ms, day_ms = 60000, 24 * 3600 * 1000
 
 local function read_host(name, now)
-  local gate = {key = host_key(name), in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0,
+  local gate = {name = name, key = host_key(name), in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0,
                 refusals = 0, slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0}
   local fields = redis.pcall('HGETALL', gate.key)
   if fields.err then  -- no hash: it is of the moment only, and must not stop the claims
@@ -115,5 +115,12 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   if #set > 0 then redis.call('HSET', gate.key, unpack(set)) end
   if #unset > 0 then redis.call('HDEL', gate.key, unpack(unset)) end
   if #set > 0 then keep_host(gate, now) end
+  -- Which hosts are closed, until when: for people who look, so its key must not stop a commit either.
+  if gate.closed and is == 'refused' then
+    redis.pcall('ZREMRANGEBYSCORE', closed_hosts_key, '-inf', text(now - day_ms))
+    redis.pcall('ZADD', closed_hosts_key, text(gate.not_before), gate.name)
+  elseif event == 'opened' then
+    redis.pcall('ZREM', closed_hosts_key, gate.name)
+  end
   return event, gate.not_before
 end

@@ -92,5 +92,5 @@ redis.call('HDEL', state_key(url), 'removing')
 redis.call('SADD', feeds_key, url)
 if due ~= '' then redis.call('ZADD', schedule_key, text(math.min(tonumber(due), clock() + 30 * 24 * 3600 * 1000)), url) end
 if since ~= '' then redis.call('ZADD', quarantine_key, since, url) end
-redis.call('HINCRBY', states_key, redis.call('HGET', state_key(url), 'state') or 'new', 1)
+count_state(url, nil, redis.call('HGET', state_key(url), 'state') or 'new', clock())
 return 'ok'

@@ -12,8 +12,7 @@ for i = 2, #ARGV do
       redis.call('ZREM', schedule_key, url)
       redis.call('HSET', state_key(url), 'state', 'paused', 'before_pause', state, 'paused_due', text(due), 'won', 'paused')
       redis.call('HDEL', state_key(url), 'held', 'wake')
-      redis.call('HINCRBY', states_key, state, -1)
-      redis.call('HINCRBY', states_key, 'paused', 1)
+      count_state(url, state, 'paused', clock())
     end
   end
   answers[#answers + 1] = answer

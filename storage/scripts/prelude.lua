@@ -5,6 +5,7 @@ local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:sto
 local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
 local hosts_key, quarantine_key = prefix .. 'conf:hosts', prefix .. 'quarantine'
 local removals_key = prefix .. 'state:removals'
+local closed_hosts_key = prefix .. 'state:hosts:closed'
 
 local function entry_key(number) return prefix .. 'Entry:' .. number end
 local function state_key(url) return prefix .. 'state:feed:' .. url end
@@ -15,6 +16,7 @@ local function guidmap_key(url) return prefix .. url .. ':guidmap' end
 local function digests_key(url) return prefix .. url .. ':digests' end
 local function tombs_key(url) return prefix .. url .. ':tombs' end
 local function holders_key(url) return prefix .. 'state:channels:' .. url end
+local function in_state_key(state) return prefix .. 'stats:feeds:in:' .. state end
 
 -- A number as text without an exponent: tostring() loses milliseconds.
 local function text(number) return string.format('%.0f', number) end
@@ -23,6 +25,15 @@ local function text(number) return string.format('%.0f', number) end
 local function clock()
   local t = redis.call('TIME')
   return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+-- Counts a feed in another state; nil: it was, or is, in none. Those in any state but the usual one are listed too, by
+-- when they came into it: for people who look, so a list's key of the wrong type must not stop a commit half-way.
+local function count_state(url, from, to, now)
+  if from then redis.call('HINCRBY', states_key, from, -1) end
+  if to then redis.call('HINCRBY', states_key, to, 1) end
+  if from and from ~= 'healthy' then redis.pcall('ZREM', in_state_key(from), url) end
+  if to and to ~= 'healthy' then redis.pcall('ZADD', in_state_key(to), text(now), url) end
 end
 
 -- The host of a canonical URL: between "//" and the port or the path.

@@ -7,7 +7,7 @@ local url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local feed_state = state_key(url)
 if redis.call('SREM', feeds_key, url) == 1 then
   redis.call('SADD', removals_key, url)
-  redis.call('HINCRBY', states_key, redis.call('HGET', feed_state, 'state') or 'new', -1)
+  count_state(url, redis.call('HGET', feed_state, 'state') or 'new')
   redis.call('HSET', feed_state, 'removing', '1')
   local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url', 'claim_hosts')
   if mine[1] then  -- who works on it will find its claim gone; its host's slot must not wait for the lease to end

@@ -25,8 +25,7 @@ for i = 3, #ARGV, 2 do
     local state = mine[2] or 'new'
     redis.call('HSET', state_key(url), 'state', state, 'won', won)
     redis.call('HDEL', state_key(url), 'before_pause', 'paused_due')
-    redis.call('HINCRBY', states_key, 'paused', -1)
-    redis.call('HINCRBY', states_key, state, 1)
+    count_state(url, 'paused', state, now)
     answer = {'resumed', text(due)}
   elseif redis.call('SISMEMBER', feeds_key, url) == 1 then
     answer = {'running', redis.call('ZSCORE', schedule_key, url) or '0'}

@@ -200,7 +200,10 @@ TEST_F(Overrides, SecretsAreSeenByTheirOriginAlone) {
   const std::string process = "/proc/" + std::to_string(worker.pid());
   const std::string arguments = content_of(process + "/cmdline"), variables = content_of(process + "/environ");
   seen += arguments + variables + get(listening_at(worker), "/metrics") + get(listening_at(worker), "/readyz?verbose");
+  for (const std::string page : {"/status", "/status.json", "/status/feeds"}) seen += get(listening_at(worker), page);
   for (const std::string path : {"/good", "/denied", "/broken", "/nonsense", "/away"}) {
+    for (const std::string page : {"/status/feed", "/explain"})
+      seen += get(listening_at(worker), page + "?url=" + world.http.url(path));
     note(feedmill({"show", world.http.url(path)}, environment));
     note(feedmill({"show", world.http.url(path), "--json"}, environment));
     note(feedmill({"entries", world.http.url(path), "--json"}, environment));

@@ -37,7 +37,8 @@ class AdminTest : public testing::Test {
  protected:
   void start() {
     admin = Admin::open(io.get_executor(), options,
-                        {[this] { return live; }, [this] { return ready; }, [] { return std::string("metric 1\n"); }})
+                        {[this] { return live; }, [this] { return ready; }, [] { return std::string("metric 1\n"); }},
+                        {{"/page", "/page.json"}, answer_page})
                 .value();
     asio::co_spawn(
         io, admin->serve(),
@@ -65,6 +66,14 @@ class AdminTest : public testing::Test {
   }
   std::string get(const std::string& target, const std::string& method = "GET") {
     return exchange(method + " " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  }
+
+  static asio::awaitable<AdminPage> answer_page(std::string path, std::string query) {
+    AdminPage page;
+    page.status = query == "missing" ? 404 : 200;
+    page.type = path == "/page" ? "text/html; charset=utf-8" : "application/json";
+    page.body = path + "?" + query;
+    co_return page;
   }
 
   Admin::Options options{.listen = loopback()};
@@ -131,6 +140,42 @@ TEST_F(AdminTest, TakesOnlyGetAndHead) {
   EXPECT_THAT(get("/livez", "POST"), testing::AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: GET, HEAD\r\n")));
   EXPECT_THAT(get("/livez", "BREW"), StartsWith("HTTP/1.1 405"));
   EXPECT_THAT(get("/nothing", "POST"), StartsWith("HTTP/1.1 404"));
+}
+
+TEST_F(AdminTest, AnswersPagesWithThePolicyOfTheHouse) {
+  start();
+  const std::string page = get("/page?a=%20");
+  EXPECT_THAT(page, testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), testing::EndsWith("\r\n\r\n/page?a=%20")));
+  for (const char* const header :
+       {"Content-Type: text/html; charset=utf-8\r\n",
+        "Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; "
+        "frame-ancestors 'none'\r\n",
+        "X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n", "Cache-Control: no-store\r\n"})
+    EXPECT_THAT(page, HasSubstr(header));
+  EXPECT_THAT(get("/page.json"), HasSubstr("Content-Type: application/json\r\n"));
+  EXPECT_THAT(get("/page?missing"), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(get("/%70age"), StartsWith("HTTP/1.1 200"));
+  for (const char* const target : {"/page/", "//page", "/pages", "/page%00", "/x/../page", "/%2570age", "/Page"})
+    EXPECT_THAT(get(target), StartsWith("HTTP/1.1 404")) << target;
+  EXPECT_THAT(get("/page", "HEAD"), testing::AllOf(HasSubstr("Content-Length: 6\r\n"), testing::EndsWith("\r\n\r\n")));
+  EXPECT_THAT(get("/page", "POST"), StartsWith("HTTP/1.1 405"));
+}
+
+TEST_F(AdminTest, AsksForATokenWhereThereIsOneButNotOfProbes) {
+  options.token = "a-token-of-our-own";
+  start();
+  for (const char* const probe : {"/livez", "/readyz", "/startupz"})
+    EXPECT_THAT(get(probe), StartsWith("HTTP/1.1 200"));
+  for (const char* const target : {"/metrics", "/page", "/page.json"}) {
+    EXPECT_THAT(get(target), testing::AllOf(StartsWith("HTTP/1.1 401"), HasSubstr("WWW-Authenticate: Bearer realm"),
+                                            testing::Not(HasSubstr("metric 1"))))
+        << target;
+    const std::string head =
+        std::string("GET ") + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ";
+    EXPECT_THAT(exchange(head + "Bearer a-token-of-our-own\r\n\r\n"), StartsWith("HTTP/1.1 200")) << target;
+    EXPECT_THAT(exchange(head + "Bearer another-token-than\r\n\r\n"), StartsWith("HTTP/1.1 401")) << target;
+  }
+  EXPECT_THAT(get("/nothing"), StartsWith("HTTP/1.1 404"));
 }
 
 TEST_F(AdminTest, KeepsAConnectionForSeveralRequests) {

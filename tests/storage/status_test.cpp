@@ -1,0 +1,228 @@
+// What operators look at: lists of feeds by state, workers, hosts that back off (OPERATIONS §6).
+#include <algorithm>
+#include <set>
+
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Urls = std::vector<std::string>;
+
+class StatusStoreTest : public StoreTest {
+ protected:
+  static std::string url(std::size_t i) {
+    return "https://host" + std::to_string(i % 7) + ".example/" + std::to_string(i);
+  }
+
+  void add_many(std::size_t count) {
+    std::vector<NewFeed> feeds;
+    for (std::size_t i = 0; i < count; ++i)
+      feeds.push_back({.feed_url = url(i), .after = Milliseconds(1'000'000 + i / 50)});
+    ASSERT_TRUE(store.add_feeds(feeds));
+  }
+
+  /// All pages of a list, each with its figures checked.
+  Urls walk(Store::FeedQuery query, std::size_t* pages = nullptr) {
+    Urls all;
+    for (std::size_t i = 0; i < 10'000; ++i) {
+      const auto page = store.feed_page(query);
+      EXPECT_TRUE(page) << page.error().detail;
+      if (!page) break;
+      EXPECT_LE(page->feeds.size(), query.limit);
+      EXPECT_LE(page->looked_at, query.look);
+      for (const FeedRecord& feed : page->feeds) all.push_back(feed.feed_url);
+      if (pages != nullptr) ++*pages;
+      if (!page->next) return all;
+      query.after = page->next;
+    }
+    ADD_FAILURE() << "no end";
+    return all;
+  }
+
+  Urls in_state(const std::string& state) { return walk({.state = state, .part = "", .host = "", .after = {}}); }
+
+  /// Commits a refresh of the one feed that ends in a state.
+  void end_in(const std::string& state) {
+    Commit commit = plan(claim_one(), {post("a", 1'700'000'000)});
+    commit.state.state = state;
+    send(commit);
+  }
+};
+
+TEST_F(StatusStoreTest, WalksTheScheduleOnceThroughInItsOrder) {
+  add_many(233);
+  make_all_due();  // all of one score
+  std::size_t pages = 0;
+  Urls all = walk({.state = "", .part = "", .host = "", .after = {}, .limit = 50}, &pages);
+  EXPECT_EQ(pages, 5U);
+  EXPECT_EQ(std::set(all.begin(), all.end()).size(), 233U);
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));  // equal scores: by name
+  redis({"ZADD", "schedule", "XX", "0", url(200), "5", url(3)});
+  all = walk({.state = "", .part = "", .host = "", .after = {}, .limit = 50});
+  EXPECT_EQ(all.size(), 233U);
+  EXPECT_EQ(all.front(), url(200));
+  EXPECT_EQ(all.back(), url(3));
+}
+
+TEST_F(StatusStoreTest, GoesOnWhereAPageEndedThoughFeedsBeforeItMovedAway) {
+  add_many(100);
+  std::vector<std::string> order{"ZADD", "schedule", "XX"};
+  for (std::size_t i = 0; i < 100; ++i) order.insert(order.end(), {std::to_string(i + 10), url(i)});
+  redis(order);
+  const auto first = store.feed_page({.state = "", .part = "", .host = "", .after = {}, .limit = 10});
+  ASSERT_TRUE(first && first->next);
+  for (std::size_t i = 0; i < 9; ++i) redis({"ZADD", "schedule", "XX", "900", url(i)});  // claimed meanwhile
+  const auto second = store.feed_page({.state = "", .part = "", .host = "", .after = first->next, .limit = 10});
+  ASSERT_TRUE(second);
+  ASSERT_EQ(second->feeds.size(), 10U);
+  EXPECT_EQ(second->feeds.front().feed_url, url(10));
+}
+
+TEST_F(StatusStoreTest, FindsByHostAndByPartOfTheUrlAndLooksAtNoMoreThanItMay) {
+  add_many(700);
+  EXPECT_EQ(walk({.state = "", .part = "", .host = "host3.example", .after = {}}).size(), 100U);
+  EXPECT_EQ(walk({.state = "", .part = "e/69", .host = "", .after = {}}).size(), 11U);  // 69, 690 … 699
+  EXPECT_EQ(walk({.state = "", .part = "e/69", .host = "host0.example", .after = {}}), (Urls{url(693)}));
+  EXPECT_EQ(walk({.state = "", .part = "%d+", .host = "", .after = {}}), Urls());  // text, no pattern
+  EXPECT_EQ(walk({.state = "", .part = "", .host = "host", .after = {}}), Urls());
+  const auto page = store.feed_page({.state = "", .part = "nowhere", .host = "", .after = {}, .limit = 5, .look = 300});
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->looked_at, 300U);
+  EXPECT_EQ(page->total, 700U);
+  EXPECT_TRUE(page->next);
+}
+
+TEST_F(StatusStoreTest, ListsFeedsByStateFromTheFirstToTheLastDay) {
+  add();
+  EXPECT_EQ(in_state("new"), Urls{feed_url});
+  end_in("healthy");
+  EXPECT_EQ(in_state("new"), Urls());
+  EXPECT_EQ(in_state("healthy"), Urls{feed_url});
+  EXPECT_EQ(redis({"EXISTS", "stats:feeds:in:healthy"}), "0");  // the usual state has no list of its own
+  end_in("degraded");
+  EXPECT_EQ(in_state("degraded"), Urls{feed_url});
+  EXPECT_EQ(in_state("healthy"), Urls());
+  end_in("failing");
+  EXPECT_EQ(in_state("degraded"), Urls());
+  EXPECT_EQ(in_state("failing"), Urls{feed_url});
+  const Urls one{feed_url};
+  ASSERT_TRUE(store.pause(one));
+  EXPECT_EQ(in_state("paused"), one);  // though it is in no schedule
+  EXPECT_EQ(in_state("failing"), Urls());
+  const ResumedFeed resumed{feed_url, 0ms};
+  ASSERT_TRUE(store.resume(std::span(&resumed, 1), 0ms));
+  EXPECT_EQ(in_state("paused"), Urls());
+  EXPECT_EQ(in_state("failing"), one);
+  ASSERT_TRUE(store.remove_feed(feed_url));
+  EXPECT_EQ(in_state("failing"), Urls());
+}
+
+TEST_F(StatusStoreTest, PutsThoseFirstThatCameIntoTheStateLast) {
+  for (const char* path : {"a", "b", "c"}) add(std::string("https://example.org/") + path);
+  for (int i = 0; i < 3; ++i) {
+    redis({"ZADD", "stats:feeds:in:new", "XX", std::to_string(1000 + i % 2),
+           std::string("https://example.org/") + "abc"[i]});
+  }
+  EXPECT_EQ(walk({.state = "new", .part = "", .host = "", .after = {}, .limit = 1}),
+            (Urls{"https://example.org/b", "https://example.org/c", "https://example.org/a"}));
+}
+
+TEST_F(StatusStoreTest, CommitsThoughAListIsNoList) {
+  add();
+  redis({"SET", "stats:feeds:in:failing", "x"});
+  end_in("failing");
+  EXPECT_EQ(redis({"HGET", "stats:feeds:states", "failing"}), "1");
+  EXPECT_FALSE(store.feed_page({.state = "failing", .part = "", .host = "", .after = {}}));
+}
+
+TEST_F(StatusStoreTest, KnowsWorkersByTheirHeartbeats) {
+  ASSERT_TRUE(store.workers());
+  EXPECT_TRUE(store.workers()->empty());
+  ASSERT_TRUE(store.heartbeat(worker_a, {{"host", "<b>"}, {"pid", "7"}, {"version", "1"}, {"in_flight", "3"}}, 20s));
+  const auto workers = store.workers();
+  ASSERT_TRUE(workers);
+  ASSERT_EQ(workers->size(), 1U);
+  EXPECT_EQ(workers->front().id, worker_a);
+  EXPECT_GT(workers->front().alive_at.count(), 0);
+  EXPECT_EQ(workers->front().fields, (Fields{{"host", "<b>"}, {"pid", "7"}, {"version", "1"}, {"in_flight", "3"}}));
+}
+
+TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {
+  const Urls both{"https://example.org/a", "https://example.org/b"};
+  for (const std::string& one : both) add(one);
+  make_all_due();
+  for (const Claim& claimed : claim().claims) {
+    Commit commit = plan(claimed, {});
+    commit.host = {.is = HostAnswer::Is::refused, .host = "", .cause = "rate_limited"};
+    send(commit);
+  }
+  EXPECT_EQ(*store.closed_hosts(5), Urls{"example.org"});
+  EXPECT_EQ(*store.closed_hosts(0), Urls());
+  const auto states = store.hosts(Urls{"example.org", "other.example"});
+  ASSERT_TRUE(states);
+  ASSERT_EQ(states->size(), 2U);
+  EXPECT_EQ((*states)[0], *store.host("example.org"));
+  EXPECT_GT((*states)[0].not_before.count(), 0);
+  EXPECT_EQ((*states)[1], HostState());
+  redis({"HSET", "state:host:example.org", "not_before", "1"});
+  make_all_due();
+  const ClaimBatch probe = claim();  // one of the two, to try whether it serves again
+  ASSERT_EQ(probe.claims.size(), 1U);
+  Commit commit = plan(probe.claims[0], {});
+  commit.host = {.is = HostAnswer::Is::served, .host = "", .cause = ""};
+  EXPECT_EQ(send(commit).host, Committed::Host::opened);
+  EXPECT_EQ(*store.closed_hosts(5), Urls());
+}
+
+TEST_F(StatusStoreTest, FindsTheNewestSignalsOfAFeed) {
+  add();
+  add("https://example.org/feed.xml2");
+  make_all_due();
+  for (const Claim& claimed : claim().claims) {
+    send(plan(claimed, {post("a", 1'700'000'000), post("b", 1'700'000'100)}));
+  }
+  const auto found = store.feed_signals(feed_url, 1000, 10);
+  ASSERT_TRUE(found) << found.error().detail;
+  ASSERT_EQ(found->size(), 2U);
+  EXPECT_GT((*found)[0].id, (*found)[1].id);
+  for (const SignalRecord& record : *found) {
+    EXPECT_EQ(record.type, "post_created");
+    EXPECT_EQ(boost::json::parse(record.json).at("feed_url").as_string(), feed_url);
+  }
+  EXPECT_EQ(store.feed_signals(feed_url, 1000, 1)->size(), 1U);
+  EXPECT_EQ(store.feed_signals("https://example.org/none", 1000, 10)->size(), 0U);
+}
+
+/// Commands the server has carried out, those of scripts included.
+std::uint64_t commands_of(const RedisServer& server) {
+  const std::string stats = redis_command(server, {"INFO", "commandstats"});
+  std::uint64_t calls = 0;
+  for (std::size_t at = stats.find("calls="); at != std::string::npos; at = stats.find("calls=", at + 1)) {
+    calls += std::stoull(stats.substr(at + 6));
+  }
+  return calls;
+}
+
+TEST_F(StatusStoreTest, AsksLittleOfAStoreOfAHundredThousandFeeds) {
+  constexpr std::size_t count = 100'000;
+  add_many(count);
+  const auto cost = [&](const Store::FeedQuery& query) {
+    const std::uint64_t before = commands_of(server);
+    const auto page = store.feed_page(query);
+    EXPECT_TRUE(page) << page.error().detail;
+    return commands_of(server) - before;
+  };
+  EXPECT_LE(cost({.state = "", .part = "", .host = "", .after = {}}), 300U);
+  EXPECT_LE(cost({.state = "new", .part = "", .host = "", .after = {}}), 300U);
+  EXPECT_LE(cost({.state = "gone", .part = "", .host = "", .after = {}}), 10U);
+  EXPECT_LE(cost({.state = "healthy", .part = "", .host = "", .after = {}}), 5'100U);  // none is: looks at 5 000
+  EXPECT_LE(cost({.state = "", .part = "nowhere", .host = "", .after = {}}), 20U);
+  EXPECT_LE(cost({.state = "", .part = "", .host = "nowhere", .after = {}}), 20U);
+  const auto middle = Milliseconds(store.now()->count() + 1'000'000 + 1'000).count();
+  EXPECT_LE(cost({.state = "", .part = "", .host = "", .after = FeedPlace{middle, 3}}), 300U);
+}
+
+}  // namespace
+}  // namespace feedmill::test

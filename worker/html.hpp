@@ -1,0 +1,67 @@
+// The pages we serve, put together so that no value can become markup (SECURITY O4).
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace feedmill {
+
+/// Text from anywhere as it may stand in an element or in a quoted attribute: without secrets (SECURITY K1), `& < > "
+/// '` and backtick as references, controls and what is no UTF-8 as U+FFFD, without characters that turn or hide others.
+/// White space stays.
+std::string html_text(std::string_view text);
+
+/// Markup of our own with a "{}" for each value. Only literals: what is not known at compile time is a value.
+template <class... Values>
+class Markup {
+ public:
+  consteval Markup(const char* text) : text_(text) {  // NOLINT: a literal is one
+    std::size_t places = 0;
+    for (std::size_t at = text_.find("{}"); at != std::string_view::npos; at = text_.find("{}", at + 2)) ++places;
+    if (places != sizeof...(Values)) throw "as many {} as values";
+  }
+  constexpr std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
+
+/// A piece of a page.
+class Html {
+ public:
+  Html() = default;
+  /// Appends markup, each "{}" replaced by its value: text escaped, whole numbers in groups of three, pieces as they
+  /// are.
+  template <class... Values>
+  Html& add(Markup<std::type_identity_t<Values>...> markup, const Values&... values) {
+    std::string_view rest = markup.text();
+    (put_next(rest, values), ...);
+    out_ += rest;
+    return *this;
+  }
+  bool empty() const { return out_.empty(); }
+  /// The markup itself, for the answer's body.
+  const std::string& text() const { return out_; }
+
+ private:
+  template <class Value>
+  void put_next(std::string_view& rest, const Value& value) {
+    const auto place = rest.find("{}");
+    out_ += rest.substr(0, place);
+    rest.remove_prefix(place + 2);
+    if constexpr (std::same_as<Value, Html>)
+      out_ += value.out_;
+    else if constexpr (std::integral<Value>)
+      put_number(static_cast<std::int64_t>(value));
+    else
+      out_ += html_text(value);
+  }
+  void put_number(std::int64_t number);
+
+  std::string out_;
+};
+
+}  // namespace feedmill
