@@ -41,6 +41,7 @@ constexpr std::array script_texts{&scripts::add,
                                   &scripts::move,
                                   &scripts::notify_edit,
                                   &scripts::pause,
+                                  &scripts::ping,
                                   &scripts::release,
                                   &scripts::remove,
                                   &scripts::repair,
@@ -53,7 +54,13 @@ constexpr std::array script_texts{&scripts::add,
                                   &scripts::verify_keys,
                                   &scripts::verify_store,
                                   &scripts::wake,
-                                  &scripts::watch};
+                                  &scripts::watch,
+                                  &scripts::websub_begin,
+                                  &scripts::websub_claim,
+                                  &scripts::websub_deliver,
+                                  &scripts::websub_settle,
+                                  &scripts::websub_take,
+                                  &scripts::websub_verify};
 
 }  // namespace
 

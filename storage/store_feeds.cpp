@@ -251,13 +251,15 @@ StoreResult<FleetFigures> Store::figures() {
   figures.now = *time;
   const Keys& keys = impl_->keys;
   const std::string feeds = keys.feeds(), schedule = keys.schedule(), signals = keys.signals();
-  const std::string states = keys.feed_states(), workers = keys.workers(), now_text = std::to_string(time->count());
+  const std::string states = keys.feed_states(), workers = keys.workers(), push_states = keys.push_states();
+  const std::string now_text = std::to_string(time->count());
   const std::vector<Words> commands{{"SCARD", feeds},
                                     {"ZCOUNT", schedule, "-inf", now_text},
                                     {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
                                     {"XLEN", signals},
                                     {"HGETALL", states},
-                                    {"ZRANGEBYSCORE", workers, now_text, "+inf"}};
+                                    {"ZRANGEBYSCORE", workers, now_text, "+inf"},
+                                    {"HGETALL", push_states}};
   const auto replies = impl_->pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
@@ -266,6 +268,7 @@ StoreResult<FleetFigures> Store::figures() {
   if (row[2].size() == 2) figures.oldest_due = Milliseconds(row[2][1].integer());
   figures.stream_records = static_cast<std::uint64_t>(row[3].integer());
   for (const auto& [state, count] : row[4].pairs()) figures.states.emplace_back(state, std::stoull("0" + count));
+  for (const auto& [state, count] : row[6].pairs()) figures.push_states.emplace_back(state, std::stoull("0" + count));
   const std::vector<std::string> alive = row[5].texts();
   figures.workers = alive.size();
 

@@ -38,6 +38,7 @@ enum class Script : std::size_t {
   move,
   notify_edit,
   pause,
+  ping,
   release,
   remove,
   repair,
@@ -50,7 +51,13 @@ enum class Script : std::size_t {
   verify_keys,
   verify_store,
   wake,
-  watch
+  watch,
+  websub_begin,
+  websub_claim,
+  websub_deliver,
+  websub_settle,
+  websub_take,
+  websub_verify
 };
 
 /// The arguments of one script call. add() refers to what it is given, own() keeps a copy.

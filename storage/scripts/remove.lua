@@ -6,6 +6,7 @@ local feed_state = state_key(url)
 if redis.call('SREM', feeds_key, url) == 1 then
   redis.call('HINCRBY', states_key, redis.call('HGET', feed_state, 'state') or 'new', -1)
   redis.call('HSET', feed_state, 'removing', '1')
+  leave_hub(url, clock())
   local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url', 'claim_hosts')
   if mine[1] then  -- who works on it will find its claim gone; its host's slot must not wait for the lease to end
     redis.call('HDEL', feed_state, 'claim')
