@@ -77,7 +77,7 @@ class Reader {
     read_file();
     read_environment();
     read_flags();
-    read_password();
+    read_secrets();
     for (NamedProblem& problem : finish_named(config_)) {
       problems_.push_back({problem.key, "", config_.origins[problem.key], std::move(problem.remedy)});
     }
@@ -250,14 +250,20 @@ class Reader {
     }
   }
 
-  void read_password() {
-    const auto& file = config_.redis.password_file;
+  void read_secrets() {
+    read_secret_file("redis.password_file", config_.redis.password_file, config_.redis.password);
+    read_secret_file("admin.token_file", config_.admin.token_file, config_.admin.token);
+    if (!config_.admin.token_file.empty() && config_.admin.token.empty())
+      add("admin.token_file", "the file holds no token");
+  }
+
+  void read_secret_file(std::string_view key, const fs::path& file, std::string& into) {
     if (file.empty()) return;
-    if (auto password = read_secret(file)) {
-      config_.redis.password = std::move(*password);
+    if (auto secret = read_secret(file)) {
+      into = std::move(*secret);
       if (readable_by_all(file)) warn_readable(file);
     } else {
-      add("redis.password_file", "the file cannot be read");
+      add(key, "the file cannot be read");
     }
   }
 
@@ -285,6 +291,10 @@ class Reader {
       add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
     if (sound({"memory.budget", "fetch.max_body"})) check_memory();
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
+    if (sound({"websub.public_url"}) && config_.websub.public_url.starts_with("http:") && !config_.websub.allow_http)
+      add("websub.public_url",
+          "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
+    while (config_.websub.public_url.ends_with('/')) config_.websub.public_url.pop_back();
     if (sound({"fetch.proxy"}) && !config_.fetch.proxy.empty() && !config_.fetch.proxy_enforces_egress)  // SECURITY E9
       add("fetch.proxy",
           "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "

@@ -135,6 +135,12 @@ class Fetcher {
   /// One conditional GET and the redirects it meets, at most 5 (HTTP §5). Cancellation unwinds with operation_aborted.
   boost::asio::awaitable<FetchResult> fetch(FetchRequest request);
 
+  /// One POST of a form to a feed's hub, redirects not followed (WEBSUB S1, S5). The feed's settings hold but for
+  /// secrets, which are its own host's alone.
+  boost::asio::awaitable<HttpResult> post_form(const std::string& feed_url, const FeedSettings& settings,
+                                               std::string url, std::string form,
+                                               std::chrono::steady_clock::time_point deadline);
+
   /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
   void reload() {
     for (auto& [policy, client] : clients_) client.reload();

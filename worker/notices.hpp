@@ -25,4 +25,10 @@ Notice quarantine_notice(const std::string& feed_url, Milliseconds now);
 /// What operators hear of a feed that would move to `to`, which is a feed already (HTTP R7); once for these two.
 Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now);
 
+/// What operators hear of a feed whose subscription is now failed, denied, or healthy again (WEBSUB H1).
+Notice push_notice(const std::string& feed_url, const std::string& state, const std::string& why, Milliseconds now);
+
+/// What operators hear of a hub that five feeds or more cannot rely on (WEBSUB H3).
+Notice hub_notice(const std::string& hub, Milliseconds now);
+
 }  // namespace feedmill

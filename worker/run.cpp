@@ -29,6 +29,8 @@
 #include "worker/metrics.hpp"
 #include "worker/run_options.hpp"
 #include "worker/sd_notify.hpp"
+#include "worker/web_url.hpp"
+#include "worker/websub.hpp"
 #include "worker/worker.hpp"
 
 namespace feedmill {
@@ -39,7 +41,8 @@ using namespace asio::experimental::awaitable_operators;
 namespace {
 
 constexpr Milliseconds heartbeat_every{5'000}, heartbeat_ttl{20'000}, figures_every{15'000};
-constexpr Milliseconds leave_within{1'800};         // RELIABILITY D2 allows 2 s
+constexpr Milliseconds leave_within{1'800};  // RELIABILITY D2 allows 2 s
+constexpr Milliseconds ping_spacing = std::chrono::minutes(5);
 constexpr std::size_t contact_needed_above = 1000;  // HTTP P19
 
 std::string random_id() {
@@ -83,6 +86,7 @@ class Process {
         mode_(mode),
         log_(log),
         server_(server),
+        redis_url_(redis_url),
         lanes_(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors_))),
         cpu_(config.worker.cpu_threads),
         store_(loop_.get_executor(), store_options(config, redis_url), config.store.connections),
@@ -104,12 +108,22 @@ class Process {
     if (mode_ == RunMode::daemon && config_.admin.listen) {
       Admin::Options options;
       options.listen = *config_.admin.listen;
+      options.token = config_.admin.token;
       auto opened = Admin::open(loop_.get_executor(), options, health());
       if (!opened) {
         log_.write(LogLevel::error, "config_error", opened.error().detail);
         return exits::configuration;
       }
       admin_ = std::move(*opened);
+    }
+    if (auto options = websub_options(config_, options_.id, mode_)) {
+      auto opened = WebSub::open(loop_.get_executor(), store_options(config_, redis_url_), std::move(*options),
+                                 {cpu_, fetcher_, store_, memory_, metrics_, log_});
+      if (!opened) {
+        log_.write(LogLevel::error, "config_error", opened.error().detail);
+        return exits::configuration;
+      }
+      websub_ = std::move(*opened);
     }
     asio::co_spawn(loop_, run_until_done(), [this](const std::exception_ptr& error, int code) {
       if (error) std::rethrow_exception(error);
@@ -164,12 +178,15 @@ class Process {
     metrics_.set_redis_up(true);
     metrics_.set_ready(true);
     std::string where = "ready";
-    if (admin_) where += ", http://" + address();
+    if (admin_) where += ", http://" + address_of(admin_->endpoint());
+    if (websub_ && websub_->callbacks()) {
+      where += ", callbacks at http://" + address_of(websub_->callbacks()->endpoint());
+    }
     if (mode_ == RunMode::daemon) {
       log_.write(LogLevel::info, "ready", where, {{"lanes", lanes_}});
     }
     notify_.ready(where);
-    const Worker::End end = co_await (ingest() && deliver());
+    const Worker::End end = co_await (ingest() && deliver() && push());
     if (server_ != nullptr) server_->interrupt();
     if (interrupted_) co_return exits::interrupted;
     switch (end) {
@@ -207,6 +224,23 @@ class Process {
 
   asio::awaitable<void> deliver() {
     if (config_.worker.deliver) co_await guarded("deliver", deliver_.run());
+  }
+
+  asio::awaitable<void> push() {
+    if (!websub_) co_return;
+    if (worker_.stopping()) websub_->stop();  // told before it began
+    co_await guarded("websub", websub_->run());
+  }
+
+  /// A known feed is to be fetched soon, once in five minutes (OPERATIONS §6).
+  asio::awaitable<Pinged> ping(std::string text) {
+    const auto url = canonical_feed_url(text);
+    if (!url) co_return Pinged::no_url;
+    if (!opened_) co_return Pinged::store_away;
+    const auto ask = [&](Store& store) { return Pushes(store).ping(*url, ping_spacing); };
+    const StoreResult<std::optional<Milliseconds>> at = co_await store_.call(ask);
+    if (!at) metrics_.store_error(at.error());
+    co_return !at ? Pinged::store_away : *at ? Pinged::noted : Pinged::unknown;
   }
 
   /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
@@ -262,6 +296,7 @@ class Process {
       co_await signals.async_wait(asio::use_awaitable);
       const bool first = !worker_.stopping();
       worker_.stop();
+      if (websub_) first ? websub_->stop() : websub_->hurry();
       idle_.cancel();
       store_wait_.cancel();
       if (!first) deliver_.stop();
@@ -384,11 +419,11 @@ class Process {
       metrics_.set_inflight_bytes(memory_.used());
       return metrics_.text();
     };
+    health.ping = [this](std::string url) { return ping(std::move(url)); };
     return health;
   }
 
-  std::string address() const {
-    const auto endpoint = admin_->endpoint();
+  static std::string address_of(const asio::ip::tcp::endpoint& endpoint) {
     const std::string host = endpoint.address().to_string();
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
   }
@@ -397,6 +432,7 @@ class Process {
   const RunMode mode_;
   Log& log_;
   EmbeddedRedis* server_;  // null: a Redis of the operator's own; outlives us
+  const std::string redis_url_;
   std::size_t descriptors_ = raise_descriptor_limit();
   std::size_t lanes_;
   Metrics metrics_{{FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}};
@@ -416,6 +452,7 @@ class Process {
   Worker worker_;
   DeliverLoop deliver_;
   std::unique_ptr<Admin> admin_;
+  std::unique_ptr<WebSub> websub_;  // null: no hub is subscribed to
   bool opened_ = false;
   int exit_code_ = exits::bug;
 };

@@ -67,6 +67,7 @@ struct DueContext {
   Freshness fresh;
   bool opened_by_allow = false;  ///< an own or test server: floors down to 1 s are legal (HTTP P6)
   std::optional<Milliseconds> interval_min, interval_max;  ///< the operator's for this feed (HTTP F8)
+  std::optional<Milliseconds> push_fallback{};  ///< between polls, as long as its pushes can be relied on (WEBSUB §5)
 };
 
 /// The shortest time between two polls of a feed, whatever it says of its freshness (HTTP P6).
