@@ -37,6 +37,8 @@ HubLinks hub_links(std::string_view link_header, std::string_view url, const std
   HubLinks links;
   std::string header_self;
   for (const HeaderLink& link : read_link_header(link_header)) {
+    const bool ascii = std::all_of(link.target.begin(), link.target.end(), [](char c) { return c > 0; });
+    if (!ascii) continue;  // a header does not say what such bytes mean
     if (!link.anchor.empty() && resolve_url(url, link.anchor) != url) continue;
     std::string target = absolute(url, link.target);
     if (link.has_rel("self") && header_self.empty()) header_self = target;
@@ -50,7 +52,7 @@ HubLinks hub_links(std::string_view link_header, std::string_view url, const std
   std::stable_partition(links.hubs.begin(), links.hubs.end(),
                         [](const std::string& hub) { return istarts_with(hub, "https:"); });
   links.hubs.resize(std::min(links.hubs.size(), most_hubs));
-  const std::string of_body = absolute(url, body_self);
+  const std::string of_body = body_self.empty() ? std::string() : absolute(url, body_self);
   const std::string& first = of_header ? header_self : of_body;
   const std::string& second = of_header ? of_body : header_self;
   links.topic = !first.empty() ? first : !second.empty() ? second : std::string(url);

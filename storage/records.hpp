@@ -67,6 +67,7 @@ struct PushStanding {
   Milliseconds verified{};   ///< when its hub accepted it, renewals apart
   Milliseconds last_push{};  ///< the last genuine one
   std::string hub;           ///< of the newest attempt
+  std::string subscription;  ///< PushRecord::hash of the one that has been accepted, "" = none
   std::string note;          ///< why the last attempt failed, "" when it did not; for people
   std::uint32_t tries = 0;   ///< failed attempts in a row
   std::uint32_t denials = 0;
@@ -350,7 +351,7 @@ struct HostState {
   Milliseconds not_before{};  ///< end of its back-off
   std::uint32_t in_flight = 0;
   std::uint32_t slow = 1;  ///< spacing is multiplied by it (H5)
-  Fields other;  ///< further fields as they stand
+  Fields other;            ///< further fields as they stand
 
   bool operator==(const HostState&) const = default;
 };

@@ -179,6 +179,8 @@ void read_standing(PushStanding& push, std::string_view name, const std::string&
     push.last_push = read_time(value);
   else if (name == "push_hub")
     push.hub = value;
+  else if (name == "push_token")
+    push.subscription = value;
   else if (name == "push_note")
     push.note = value;
   else if (name == "push_tries")
@@ -252,6 +254,7 @@ Fields state_fields(const FeedState& s) {
       {"push_verified", number_or_nothing(s.push.verified)},
       {"push_at", number_or_nothing(s.push.last_push)},
       {"push_hub", s.push.hub},
+      {"push_token", s.push.subscription},
       {"push_note", s.push.note},
       {"push_tries", count_text(s.push.tries)},
       {"push_denials", count_text(s.push.denials)},
