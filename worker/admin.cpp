@@ -15,6 +15,8 @@
 #include <boost/json/value.hpp>
 #include <openssl/crypto.h>
 
+#include "worker/percent_decode.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -74,12 +76,12 @@ Admin::Response probe(bool passed, const std::vector<Check>& checks, bool verbos
     list.push_back(std::move(object));
   }
   const json::object body{{"status", passed ? "ok" : "failing"}, {"checks", std::move(list)}};
-  return http_answer(passed ? http::status::ok : http::status::service_unavailable, "application/json",
-                     json::serialize(body) + "\n");
+  return http_reply(passed ? http::status::ok : http::status::service_unavailable, "application/json",
+                    json::serialize(body) + "\n");
 }
 
 Admin::Response not_allowed(std::string_view methods) {
-  Admin::Response refused = http_answer(http::status::method_not_allowed);
+  Admin::Response refused = http_reply(http::status::method_not_allowed);
   refused.set(http::field::allow, methods);
   return refused;
 }
@@ -98,11 +100,11 @@ Admin::Response Admin::answer(http::verb method, std::string_view target, std::s
   const auto question = std::min(target.find('?'), target.size());
   const bool verbose = has_parameter(target.substr(std::min(question + 1, target.size())), "verbose");
   const bool known = path == "/livez" || path == "/readyz" || path == "/startupz" || path == "/metrics";
-  if (!known) return http_answer(http::status::not_found);
+  if (!known) return http_reply(http::status::not_found);
   if (method != http::verb::get && method != http::verb::head) return not_allowed("GET, HEAD");
   if (path == "/metrics") {
     if (!options_.token.empty() && !bears_token(authorization)) return refuse_token();
-    return http_answer(http::status::ok, "text/plain; version=0.0.4; charset=utf-8", health_.metrics());
+    return http_reply(http::status::ok, "text/plain; version=0.0.4; charset=utf-8", health_.metrics());
   }
   if (path == "/livez") {
     const auto checks = health_.live();
@@ -125,7 +127,7 @@ bool Admin::bears_token(std::string_view authorization) const {
 }
 
 Admin::Response Admin::refuse_token() const {
-  Response refused = http_answer(http::status::unauthorized);
+  Response refused = http_reply(http::status::unauthorized);
   refused.set(http::field::www_authenticate, "Bearer");
   return refused;
 }
@@ -142,23 +144,23 @@ asio::awaitable<Admin::Response> Admin::ping(std::string_view form) const {
   if (url && health_.ping) pinged = co_await health_.ping(std::move(*url));
   switch (pinged) {
     case Pinged::noted:
-      co_return http_answer(http::status::accepted);
+      co_return http_reply(http::status::accepted);
     case Pinged::unknown:
-      co_return http_answer(http::status::not_found);
+      co_return http_reply(http::status::not_found);
     case Pinged::no_url:
-      co_return http_answer(http::status::bad_request, "text/plain; charset=utf-8",
-                            "send one url=… of a feed, percent-encoded\n");
+      co_return http_reply(http::status::bad_request, "text/plain; charset=utf-8",
+                           "send one url=… of a feed, percent-encoded\n");
     case Pinged::store_away:
       break;
   }
-  Response busy = http_answer(http::status::service_unavailable);
+  Response busy = http_reply(http::status::service_unavailable);
   busy.set(http::field::retry_after, "10");
   co_return busy;
 }
 
 asio::awaitable<void> Admin::serve() {
-  co_await listener_->serve(options_.connections, options_.connections,
-                            [this](tcp::socket socket) { return converse(std::move(socket)); });
+  const Listener::Conversation talk = [this](tcp::socket socket) { return converse(std::move(socket)); };
+  co_await listener_->serve(options_.connections, options_.connections, talk);
 }
 
 asio::awaitable<void> Admin::converse(tcp::socket socket) {
@@ -180,9 +182,9 @@ asio::awaitable<void> Admin::converse(tcp::socket socket) {
     if (unread && !refused) break;
     Response response;
     if (unread) {
-      response = http_answer(unread == http::error::header_limit ? http::status::request_header_fields_too_large
-                             : unread == http::error::body_limit ? http::status::payload_too_large
-                                                                 : http::status::bad_request);
+      response = http_reply(unread == http::error::header_limit ? http::status::request_header_fields_too_large
+                            : unread == http::error::body_limit ? http::status::payload_too_large
+                                                                : http::status::bad_request);
       keep = false;
     } else {
       const auto& request = parser.get();
@@ -195,7 +197,7 @@ asio::awaitable<void> Admin::converse(tcp::socket socket) {
         const auto [cut_short, more] = co_await http::async_read(stream, buffer, parser, quietly);
         if (cut_short && cut_short != http::error::body_limit) break;
         if (cut_short)
-          response = http_answer(http::status::payload_too_large);
+          response = http_reply(http::status::payload_too_large);
         else
           response = co_await ping(request.body());
       }

@@ -46,7 +46,7 @@ class Admin {
     std::chrono::milliseconds timeout{10'000};  ///< for a request to arrive whole, for an answer to be taken
     std::string token{};                        ///< what metrics, and pings from afar, must bear; "" = none
   };
-  using Response = HttpAnswer;
+  using Response = HttpReply;
 
   /// Binds and listens; connections are answered once serve() runs. All on `executor`, which has one thread.
   static boost::system::result<std::unique_ptr<Admin>, ListenError> open(const boost::asio::any_io_executor& executor,

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "parsers/charset.hpp"
 #include "parsers/strings.hpp"
-#include "worker/listener.hpp"
+#include "worker/percent_decode.hpp"
 
 namespace feedmill {
 namespace {
@@ -102,12 +103,9 @@ std::string subscription_form(const PushRecord& record, std::string_view mode, s
 }
 
 std::string one_line(std::string_view text, std::size_t most) {
-  std::string line;
-  for (const char c : text.substr(0, 4 * most)) {
-    const auto byte = static_cast<unsigned char>(c);
-    line += byte < 0x20 || byte == 0x7F ? ' ' : c;
-  }
-  return std::string(utf8_prefix(fold_space(line), most));
+  // Four bytes of it at most become one character.
+  const Decoded decoded = decode_document(text.substr(0, 4 * most), "text/plain; charset=utf-8");
+  return std::string(utf8_prefix(fold_space(decoded.text), most));
 }
 
 }  // namespace feedmill

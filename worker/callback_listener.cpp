@@ -1,6 +1,7 @@
 #include "worker/callback_listener.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -30,18 +31,18 @@ constexpr std::size_t most_reason = 500;
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 /// What every path answers that is not, or not now, one of ours: nobody learns which it was (SECURITY W2).
-HttpAnswer not_found() {
-  return http_answer(http::status::not_found);
+HttpReply not_found() {
+  return http_reply(http::status::not_found);
 }
 
-HttpAnswer try_later(std::string_view seconds) {
-  HttpAnswer answer = http_answer(http::status::service_unavailable);
+HttpReply try_later(std::string_view seconds) {
+  HttpReply answer = http_reply(http::status::service_unavailable);
   answer.set(http::field::retry_after, seconds);
   return answer;
 }
 
-HttpAnswer accepted() {
-  HttpAnswer answer(http::status::accepted, 11);
+HttpReply accepted() {
+  HttpReply answer(http::status::accepted, 11);
   return answer;
 }
 
@@ -64,8 +65,9 @@ boost::system::result<std::unique_ptr<CallbackListener>, ListenError> CallbackLi
 
 asio::awaitable<void> CallbackListener::serve() {
   const bool behind_proxy = endpoint().address().is_loopback();
-  co_await listener_->serve(options_.connections, behind_proxy ? options_.connections : options_.per_address,
-                            [this](tcp::socket socket) { return converse(std::move(socket)); });
+  const Listener::Conversation talk = [this](tcp::socket socket) { return converse(std::move(socket)); };
+  const std::size_t per_address = behind_proxy ? options_.connections : options_.per_address;
+  co_await listener_->serve(options_.connections, per_address, talk);
 }
 
 asio::awaitable<void> CallbackListener::converse(tcp::socket socket) {
@@ -82,11 +84,11 @@ asio::awaitable<void> CallbackListener::converse(tcp::socket socket) {
     const bool refused = unread.category() == http_errors && unread != http::error::end_of_stream &&
                          unread != http::error::partial_message;
     if (unread && !refused) break;
-    HttpAnswer response;
+    HttpReply response;
     if (unread) {
-      response = http_answer(unread == http::error::header_limit ? http::status::request_header_fields_too_large
-                             : unread == http::error::body_limit ? http::status::payload_too_large
-                                                                 : http::status::bad_request);
+      response = http_reply(unread == http::error::header_limit ? http::status::request_header_fields_too_large
+                            : unread == http::error::body_limit ? http::status::payload_too_large
+                                                                : http::status::bad_request);
       parts_.metrics.push_delivery(Metrics::Delivery::limited);
       keep = false;
     } else {
@@ -105,18 +107,30 @@ asio::awaitable<void> CallbackListener::converse(tcp::socket socket) {
     const auto [unwritten, written] = co_await http::async_write(stream, response, quietly);
     if (unwritten) break;
   }
-  boost::system::error_code ignored;
-  stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  co_await part(stream);
 }
 
-asio::awaitable<HttpAnswer> CallbackListener::answer(Visit& visit) {
+/// Closed with something of it unread, the connection would be reset, and our answer lost with it.
+asio::awaitable<void> CallbackListener::part(beast::tcp_stream& stream) const {
+  boost::system::error_code ignored;
+  stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  std::array<char, 16U << 10U> nothing{};
+  stream.expires_after(options_.part_time);
+  for (std::uint64_t left = 2 * options_.max_body_bytes; left > 0;) {
+    const auto [gone, read] = co_await stream.async_read_some(asio::buffer(nothing), quietly);
+    if (gone) break;
+    left -= std::min<std::uint64_t>(left, read);
+  }
+}
+
+asio::awaitable<HttpReply> CallbackListener::answer(Visit& visit) {
   const auto& request = visit.parser.get();
   if (std::distance(request.begin(), request.end()) > static_cast<std::ptrdiff_t>(most_fields)) {
     parts_.metrics.push_delivery(Metrics::Delivery::limited);
-    co_return http_answer(http::status::request_header_fields_too_large);
+    co_return http_reply(http::status::request_header_fields_too_large);
   }
   if (request.method() != http::verb::get && request.method() != http::verb::post) {  // P9
-    HttpAnswer no = http_answer(http::status::method_not_allowed);
+    HttpReply no = http_reply(http::status::method_not_allowed);
     no.set(http::field::allow, "GET, POST");
     co_return no;
   }
@@ -126,7 +140,7 @@ asio::awaitable<HttpAnswer> CallbackListener::answer(Visit& visit) {
 }
 
 /// S7: stored first, then answered.
-asio::awaitable<HttpAnswer> CallbackListener::verify(CallbackTarget target) {
+asio::awaitable<HttpReply> CallbackListener::verify(CallbackTarget target) {
   const auto asked = target.token.empty() ? std::nullopt : read_verification(target.query);
   if (!asked) {
     parts_.metrics.push_verification(false);
@@ -151,17 +165,18 @@ asio::awaitable<HttpAnswer> CallbackListener::verify(CallbackTarget target) {
   const PushTurn& turn = **answered;
   PushNews news{turn.feed_url, turn.from, turn.to, question.note, "", false};
   co_await tell(std::move(news));
-  co_return http_answer(http::status::ok, "text/plain", asked->challenge);
+  co_return http_reply(http::status::ok, "text/plain", asked->challenge);
 }
 
 /// P2: limits, look-up, signature, noted, answered; work comes after.
-asio::awaitable<HttpAnswer> CallbackListener::deliver(Visit& visit, const CallbackTarget& target) {
+asio::awaitable<HttpReply> CallbackListener::deliver(Visit& visit, const CallbackTarget& target) {
   using Delivery = Metrics::Delivery;
   if (target.token.empty() || target.has_query) {
     parts_.metrics.push_delivery(Delivery::unknown);
     co_return not_found();
   }
-  const StoreResult<std::optional<PushRecord>> record = co_await parts_.store.find(hash_of_token(target.token));
+  std::string hash = hash_of_token(target.token);
+  const StoreResult<std::optional<PushRecord>> record = co_await parts_.store.find(std::move(hash));
   if (!record) {
     parts_.metrics.store_error(record.error());
     co_return try_later("30");
@@ -169,10 +184,10 @@ asio::awaitable<HttpAnswer> CallbackListener::deliver(Visit& visit, const Callba
   const bool ours = *record && equal_secrets((*record)->token, target.token) && (*record)->state != "pending";
   if (!ours || (*record)->state == "retired") {
     parts_.metrics.push_delivery(Delivery::unknown);
-    co_return ours ? http_answer(http::status::gone) : not_found();
+    co_return ours ? http_reply(http::status::gone) : not_found();
   }
   auto memory = std::make_unique<MemoryBudget::Share>(parts_.memory, 0);
-  HttpAnswer refusal;
+  HttpReply refusal;
   const bool whole = co_await read_body(visit, *memory, refusal);
   if (!whole) {
     parts_.metrics.push_delivery(Delivery::limited);
@@ -182,7 +197,7 @@ asio::awaitable<HttpAnswer> CallbackListener::deliver(Visit& visit, const Callba
 }
 
 /// As much as the limits and the memory budget allow (SECURITY W1, M4).
-asio::awaitable<bool> CallbackListener::read_body(Visit& visit, MemoryBudget::Share& memory, HttpAnswer& refusal) {
+asio::awaitable<bool> CallbackListener::read_body(Visit& visit, MemoryBudget::Share& memory, HttpReply& refusal) {
   const auto length = visit.parser.content_length();
   visit.stream.expires_after(options_.body_time);
   refusal = try_later("60");
@@ -193,10 +208,11 @@ asio::awaitable<bool> CallbackListener::read_body(Visit& visit, MemoryBudget::Sh
     visit.gone = unsaid.failed();
     if (visit.gone) co_return false;
   }
+  visit.parser.eager(true);
   while (!visit.parser.is_done()) {
     const auto [failed, more] = co_await http::async_read_some(visit.stream, visit.buffer, visit.parser, quietly);
     if (failed == http::error::body_limit) {
-      refusal = http_answer(http::status::payload_too_large);
+      refusal = http_reply(http::status::payload_too_large);
       co_return false;
     }
     visit.gone = failed.failed();
@@ -205,8 +221,8 @@ asio::awaitable<bool> CallbackListener::read_body(Visit& visit, MemoryBudget::Sh
   co_return true;
 }
 
-asio::awaitable<HttpAnswer> CallbackListener::accept(Visit& visit, const PushRecord& record,
-                                                     std::unique_ptr<MemoryBudget::Share> memory) {
+asio::awaitable<HttpReply> CallbackListener::accept(Visit& visit, const PushRecord& record,
+                                                    std::unique_ptr<MemoryBudget::Share> memory) {
   using Delivery = Metrics::Delivery;
   auto& request = visit.parser.get();
   Delivery kind = Delivery::thin;
@@ -230,7 +246,7 @@ asio::awaitable<HttpAnswer> CallbackListener::accept(Visit& visit, const PushRec
   }
   if (noted->result != PushNoted::Result::noted) {
     parts_.metrics.push_delivery(Delivery::unknown);
-    co_return noted->result == PushNoted::Result::retired ? http_answer(http::status::gone) : not_found();
+    co_return noted->result == PushNoted::Result::retired ? http_reply(http::status::gone) : not_found();
   }
   parts_.metrics.push_delivery(kind);
   if (kind == Delivery::fat) {

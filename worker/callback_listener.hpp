@@ -33,7 +33,7 @@ class CallbackListener {
     std::string base;               ///< path of websub.public_url, no slash at its end
     std::size_t connections = 256;  ///< at once
     std::size_t per_address = 32;   ///< of these from one address; not of this machine's own: proxies stand there
-    std::chrono::milliseconds header_time{5'000}, body_time{15'000};
+    std::chrono::milliseconds header_time{5'000}, body_time{15'000}, part_time{2'000};
     std::uint64_t max_body_bytes = 4U << 20U;
   };
   /// What it works with; all outlive it.
@@ -65,12 +65,13 @@ class CallbackListener {
       : listener_(std::move(listener)), options_(options), parts_(parts) {}
 
   boost::asio::awaitable<void> converse(boost::asio::ip::tcp::socket socket);
-  boost::asio::awaitable<HttpAnswer> answer(Visit& visit);
-  boost::asio::awaitable<HttpAnswer> verify(CallbackTarget target);
-  boost::asio::awaitable<HttpAnswer> deliver(Visit& visit, const CallbackTarget& target);
-  boost::asio::awaitable<bool> read_body(Visit& visit, MemoryBudget::Share& memory, HttpAnswer& refusal);
-  boost::asio::awaitable<HttpAnswer> accept(Visit& visit, const PushRecord& record,
-                                            std::unique_ptr<MemoryBudget::Share> memory);
+  boost::asio::awaitable<void> part(boost::beast::tcp_stream& stream) const;
+  boost::asio::awaitable<HttpReply> answer(Visit& visit);
+  boost::asio::awaitable<HttpReply> verify(CallbackTarget target);
+  boost::asio::awaitable<HttpReply> deliver(Visit& visit, const CallbackTarget& target);
+  boost::asio::awaitable<bool> read_body(Visit& visit, MemoryBudget::Share& memory, HttpReply& refusal);
+  boost::asio::awaitable<HttpReply> accept(Visit& visit, const PushRecord& record,
+                                           std::unique_ptr<MemoryBudget::Share> memory);
   boost::asio::awaitable<void> tell(PushNews news);
 
   std::unique_ptr<Listener> listener_;

@@ -19,23 +19,12 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 
-namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-}  // namespace
-
 void throw_exception_from_error(const ListenError& error, const boost::source_location&) {
   throw std::runtime_error(error.detail);
 }
 
-HttpAnswer http_answer(http::status status, std::string_view type, std::string body) {
-  HttpAnswer answer(status, 11);
+HttpReply http_reply(http::status status, std::string_view type, std::string body) {
+  HttpReply answer(status, 11);
   answer.set(http::field::content_type, type);
   answer.set(http::field::cache_control, "no-store");
   answer.set("X-Content-Type-Options", "nosniff");
@@ -43,22 +32,8 @@ HttpAnswer http_answer(http::status status, std::string_view type, std::string b
   return answer;
 }
 
-HttpAnswer http_answer(http::status status) {
-  return http_answer(status, "text/plain; charset=utf-8", std::string(http::obsolete_reason(status)) + "\n");
-}
-
-bool percent_decode(std::string_view text, bool plus, std::string& into) {
-  into.clear();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      into += plus && text[i] == '+' ? ' ' : text[i];
-      continue;
-    }
-    if (i + 2 >= text.size() || hex_digit(text[i + 1]) < 0 || hex_digit(text[i + 2]) < 0) return false;
-    into += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-    i += 2;
-  }
-  return true;
+HttpReply http_reply(http::status status) {
+  return http_reply(status, "text/plain; charset=utf-8", std::string(http::obsolete_reason(status)) + "\n");
 }
 
 boost::system::result<std::unique_ptr<Listener>, ListenError> Listener::open(const asio::any_io_executor& executor,

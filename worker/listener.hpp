@@ -24,15 +24,12 @@ struct ListenError {
 
 [[noreturn]] void throw_exception_from_error(const ListenError& error, const boost::source_location&);
 
-using HttpAnswer = boost::beast::http::response<boost::beast::http::string_body>;
+using HttpReply = boost::beast::http::response<boost::beast::http::string_body>;
 
 /// An answer that nobody keeps and no browser guesses about (SECURITY O4).
-HttpAnswer http_answer(boost::beast::http::status status, std::string_view type, std::string body);
+HttpReply http_reply(boost::beast::http::status status, std::string_view type, std::string body);
 /// One that says its status and nothing else.
-HttpAnswer http_answer(boost::beast::http::status status);
-
-/// `text` with its escapes undone, once (SECURITY O5); false when one is broken. `plus`: "+" is a space, as in forms.
-bool percent_decode(std::string_view text, bool plus, std::string& into);
+HttpReply http_reply(boost::beast::http::status status);
 
 /// Accepts connections. All on one thread; neither copied nor moved.
 class Listener {

@@ -43,7 +43,7 @@ PushIntake::PushIntake(asio::any_io_executor executor, asio::thread_pool& cpu, S
       metrics_(metrics),
       log_(log),
       options_(std::move(options)),
-      changed_(std::move(executor)) {}
+      changed_(std::move(executor), asio::steady_timer::time_point::max()) {}
 
 bool PushIntake::has_room(const std::string& feed_url) const {
   const auto held = held_.find(feed_url);
@@ -80,7 +80,6 @@ asio::awaitable<void> PushIntake::lane() {
     const auto found = next();
     if (found == queue_.end()) {
       if (finishing_ && queue_.empty()) co_return;
-      changed_.expires_after(std::chrono::hours(1));
       co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
       const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
       if (cancelled != asio::cancellation_type::none) co_return;

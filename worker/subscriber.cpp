@@ -53,6 +53,17 @@ bool nobody_there(Reason reason) {
   }
 }
 
+/// What a hub says, or may repeat of what it was told, fit to be kept (SECURITY K1).
+std::string reason_of(std::string text, const PushRecord& record) {
+  for (const std::string* secret : {&record.token, &record.secret}) {
+    if (secret->empty()) continue;
+    for (auto at = text.find(*secret); at != std::string::npos; at = text.find(*secret, at)) {
+      text.replace(at, secret->size(), "<redacted>");
+    }
+  }
+  return one_line(redact(text), most_reason);
+}
+
 std::chrono::sys_seconds wall_clock() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
@@ -163,16 +174,18 @@ Milliseconds Subscriber::wait_for_hub(const std::string& hub, bool in_trouble) {
   const Clock::time_point now = Clock::now();
   if (hubs_.size() > most_hubs_remembered) {
     std::erase_if(hubs_, [&](const auto& one) {
-      return one.second.in_flight == 0 && one.second.next_start < now && one.second.http_until < now;
+      return one.second.in_flight == 0 && one.second.tail < now && one.second.http_until < now;
     });
   }
   Hub& asked = hubs_[hub];
   const Milliseconds spacing = in_trouble ? 2 * options_.spacing : options_.spacing;
   const std::size_t most = in_trouble ? std::max<std::size_t>(options_.per_hub / 2, 1) : options_.per_hub;
-  const bool now_free = asked.in_flight < most && asked.next_start <= now;
-  asked.next_start = std::max(asked.next_start, now) + spacing;
-  if (now_free) return Milliseconds(0);
-  const auto wait = std::chrono::ceil<Milliseconds>(asked.next_start - now);
+  if (asked.in_flight < most && now >= asked.last_start + spacing) {
+    asked.last_start = now;
+    return Milliseconds(0);
+  }
+  asked.tail = std::max(asked.tail, now) + std::max(spacing, Milliseconds(10));
+  const auto wait = std::chrono::ceil<Milliseconds>(asked.tail - now);
   return std::min<Milliseconds>(wait, std::chrono::hours(1));
 }
 
@@ -256,7 +269,7 @@ asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const P
     if (const auto* failure = std::get_if<HttpFailure>(&result)) {
       const bool ours = failure->reason == Reason::egress_blocked || failure->reason == Reason::url_invalid;
       reply.is = ours ? Reply::Is::refused : Reply::Is::unheard;
-      reply.why = one_line(std::string(to_string(failure->reason)) + ": " + failure->detail, most_reason);
+      reply.why = reason_of(std::string(to_string(failure->reason)) + ": " + failure->detail, record);
       reply.no_server = nobody_there(failure->reason) && !failure->trace.sent;
       co_return reply;
     }
@@ -276,7 +289,7 @@ asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const P
       reply.why = downgrade ? "leads from https to http" : "leads nowhere";
       co_return reply;
     }
-    reply.why = one_line("answered " + std::to_string(answer.status) + ": " + answer.body, most_reason);
+    reply.why = reason_of("answered " + std::to_string(answer.status) + ": " + answer.body, record);
     reply.is = answer.status >= 500 || answer.status == 429 ? Reply::Is::unheard : Reply::Is::refused;
     if (const auto wait = retry_after(answer.headers, wall_clock())) reply.retry_after = wait->wait;
     co_return reply;

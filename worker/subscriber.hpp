@@ -53,7 +53,8 @@ class Subscriber {
   /// What is under way to one hub.
   struct Hub {
     std::size_t in_flight = 0;
-    Clock::time_point next_start;
+    Clock::time_point last_start;
+    Clock::time_point tail;        ///< up to where starts are reserved
     Clock::time_point http_until;  ///< its https form does not serve
   };
 
