@@ -9,6 +9,7 @@
 #include "worker/due_text.hpp"
 #include "worker/host_rules.hpp"
 #include "worker/moments.hpp"
+#include "worker/push_text.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -93,7 +94,8 @@ json::object host_json(const HostView& host, Milliseconds now) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
-                                                               Milliseconds now) {
+                                                               Milliseconds now,
+                                                               const std::optional<PushRecord>& subscription) {
   const FeedState& state = record.state;
   std::vector<std::pair<std::string, std::string>> lines;
   lines.emplace_back("state", state_text(record, now));
@@ -106,7 +108,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
                                            from_now(state.not_before, now)));
   }
   lines.emplace_back("host", host_text(host, now));
-  lines.emplace_back("websub", "none advertised");
+  lines.emplace_back("websub", push_text(state, subscription, now));
   lines.emplace_back("cache", validators_text(state));
   lines.emplace_back("identity", "guid, else link, else digest, as each entry has it");
   if (!state.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.fetch_url);
@@ -134,15 +136,17 @@ int carry_out(const ExplainVerb& verb, const VerbContext& context) {
   const auto state = context.store.host(rule.gate);
   if (state.has_error()) return fail(terminal, "explain", state.error());
   host.state = *state;
+  const auto subscription = subscription_of(context.store, record->state);
+  if (subscription.has_error()) return fail(terminal, "explain", subscription.error());
   if (terminal.json()) {
     json::object row = show_json(*record);
     row["now"] = rfc3339(*now);
     row["host"] = host_json(host, *now);
-    row["websub"] = nullptr;
+    row["websub"] = push_json(record->state, *subscription);
     terminal.line(row);
     return exits::done;
   }
-  for (const auto& [name, value] : explain_lines(*record, host, *now)) {
+  for (const auto& [name, value] : explain_lines(*record, host, *now, *subscription)) {
     terminal.line(fmt::format("{:<9}{}", name, visible(value)));
   }
   return exits::done;

@@ -1,10 +1,12 @@
 // explain: why a feed is due when it is (HTTP E2).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "storage/pushes.hpp"
 #include "worker/cli.hpp"
 #include "worker/commands_store.hpp"
 
@@ -22,6 +24,7 @@ struct HostView {
 
 /// What `explain` says to people: names and values in the order to show, not cleaned.
 std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
-                                                               Milliseconds now);
+                                                               Milliseconds now,
+                                                               const std::optional<PushRecord>& subscription = {});
 
 }  // namespace feedmill
