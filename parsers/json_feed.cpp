@@ -119,9 +119,14 @@ class JsonFeedReader {
     for (const element hub : list) {
       object fields;
       if (hub.get(fields) != simdjson::SUCCESS) continue;
+      std::string type, address;
       for (const auto [key, inner] : fields) {
-        if (key == "url" && feed_.hubs.size() < 16) feed_.hubs.push_back(url(inner));
+        if (key == "type") type = scalar(inner);
+        if (key == "url") address = url(inner);
       }
+      // Others (rssCloud, say) are spoken to in another way.
+      const bool websub = type.empty() || iequals(type, "websub") || iequals(type, "pubsubhubbub");
+      if (websub && !address.empty() && feed_.hubs.size() < 16) feed_.hubs.push_back(std::move(address));
     }
   }
 

@@ -48,8 +48,7 @@ json::array fields_json(ReplyView reply) {
 }
 
 bool is_of_the_moment(std::string_view name) {
-  return std::find(of_the_moment.begin(), of_the_moment.end(), name) != of_the_moment.end() ||
-         name.starts_with("websub") || name.starts_with("hub_");
+  return std::find(of_the_moment.begin(), of_the_moment.end(), name) != of_the_moment.end() || name.starts_with("push");
 }
 
 json::array state_json(ReplyView reply) {

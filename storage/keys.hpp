@@ -28,6 +28,7 @@ class Keys {
   std::string schedule() const { return prefix_ + "schedule"; }
   std::string signals() const { return prefix_ + "stream:signals"; }
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
+  std::string push_states() const { return prefix_ + "stats:websub:states"; }
   std::string store() const { return prefix_ + "meta:store"; }
   /// Feeds whose removal has begun and not ended (RELIABILITY L17).
   std::string removals() const { return prefix_ + "state:removals"; }
@@ -45,6 +46,8 @@ class Keys {
   std::string trial(std::string_view id) const { return join("state:trial:", id); }
   std::string feed(std::string_view feed_url) const { return join("Feed:", feed_url); }
   std::string feed_state(std::string_view feed_url) const { return join("state:feed:", feed_url); }
+  /// A subscription, by the hash of its callback's token: no list of keys tells a path (SECURITY W2).
+  std::string callback(std::string_view hash) const { return join("websub:callback:", hash); }
   std::string sort(std::string_view feed_url) const { return join(feed_url, ":sort"); }
   std::string guidmap(std::string_view feed_url) const { return join(feed_url, ":guidmap"); }
 

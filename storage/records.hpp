@@ -57,6 +57,44 @@ enum class IdentifiedBy { guid, link, digest };
 /// "guid", "link", "digest"
 std::string_view to_string(IdentifiedBy by);
 
+/// Where the newest document says that its pushes come from (WEBSUB §2).
+struct HubAdvert {
+  std::string topic;              ///< "" = it names no hub
+  std::vector<std::string> hubs;  ///< https first, at most 4
+  std::uint32_t missing = 0;      ///< documents in a row that have named none
+
+  bool operator==(const HubAdvert&) const = default;
+};
+
+/// How a feed's subscription stands; written by the WebSub scripts alone (WEBSUB §4).
+struct PushStanding {
+  std::string state;         ///< pending unproven healthy doubtful failed denied, "" = none
+  Milliseconds since{};      ///< of `state`
+  Milliseconds verified{};   ///< when its hub accepted it, renewals apart
+  Milliseconds last_push{};  ///< the last genuine one
+  std::string hub;           ///< of the newest attempt
+  std::string subscription;  ///< PushRecord::hash of the one that has been accepted, "" = none
+  std::string note;          ///< why the last attempt failed, "" when it did not; for people
+  std::uint32_t tries = 0;   ///< failed attempts in a row
+  std::uint32_t denials = 0;
+
+  bool operator==(const PushStanding&) const = default;
+};
+
+/// What refreshes have shown of a feed's pushes (WEBSUB §5).
+struct PushHealth {
+  Milliseconds of{};  ///< PushStanding::verified of the subscription that it speaks of
+  std::uint64_t pushed_first = 0, poll_first = 0, near = 0;
+  std::uint32_t recent = 0;        ///< the last 20 of the first two, newest in the lowest bit; 1 = poll_first …
+  std::uint32_t recent_count = 0;  ///< … and how many of them there are
+  std::uint32_t good_row = 0, bad_row = 0;  ///< pushed_first and poll_first in a row
+  Milliseconds fallback{};                  ///< between polls while healthy, 0 before
+  Milliseconds suspect{};     ///< a poll found what a push may still bring within 10 minutes; 0 = none does
+  Milliseconds last_entry{};  ///< when a push last brought an entry
+
+  bool operator==(const PushHealth&) const = default;
+};
+
 /// What the worker remembers about a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3).
 /// Scripts look at `state` alone; the rest is opaque to them.
 struct FeedState {
@@ -116,6 +154,11 @@ struct FeedState {
   std::uint64_t kept = 0;     ///< how many posts the last trim held it to, 0 = there was none (RELIABILITY L7)
   bool untrimmed = false;     ///< the last trim had more to take than one call may; written by the scripts
   std::string settings;       ///< JSON object: what the operator set for this feed, "" when nothing
+
+  HubAdvert advert;
+  PushStanding push;
+  PushHealth push_health;
+  std::uint32_t push_barren = 0;  ///< refreshes by push in a row that brought nothing (WEBSUB P6)
 
   bool operator==(const FeedState&) const = default;
 };
@@ -277,8 +320,11 @@ struct Commit {
   Retention retention;
   HostAnswer host;
   std::string move_to;  ///< state.fetch_url when this refresh moves the feed, "" otherwise; not done when it is a feed
-  std::uint64_t highest_entry =
-      0;  ///< number of an entry that this worker has seen: none up to it is given out again (L8)
+  /// Number of an entry that this worker has seen: none up to it is given out again (L8).
+  std::uint64_t highest_entry = 0;
+  std::string
+      push_to;  ///< what this refresh makes of state.push.state, "" = nothing; not done when it has changed since
+  std::optional<Milliseconds> push_ask;  ///< the feed's subscription is to be looked after then (WEBSUB D5, S10)
 };
 
 struct Committed {
@@ -292,6 +338,8 @@ struct Committed {
   bool move_taken = false;          ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
   std::uint64_t highest_entry = 0;  ///< the highest number given to a created entry, 0 when there was none
   std::uint32_t rekeyed = 0, deleted = 0;
+  bool push_turned = false;     ///< Commit::push_to was done
+  bool hub_in_trouble = false;  ///< that makes 5 feeds of its hub within a day (WEBSUB H3)
 };
 
 /// A feed to register.
@@ -475,6 +523,7 @@ struct FeedPage {
 struct FleetFigures {
   std::uint64_t feeds = 0, due = 0, claimed = 0, workers = 0, stream_records = 0;
   std::vector<std::pair<std::string, std::uint64_t>> states;
+  std::vector<std::pair<std::string, std::uint64_t>> push_states;  ///< feeds by PushStanding::state
   Milliseconds now{};
   std::optional<Milliseconds> oldest_due;  ///< due time of the feed that waits longest
 };

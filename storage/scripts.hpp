@@ -31,6 +31,7 @@ extern const char* const look_up;
 extern const char* const move;
 extern const char* const notify_edit;
 extern const char* const pause;
+extern const char* const ping;
 extern const char* const posts;
 extern const char* const probe;
 extern const char* const release;
@@ -46,5 +47,11 @@ extern const char* const verify_keys;
 extern const char* const verify_store;
 extern const char* const wake;
 extern const char* const watch;
+extern const char* const websub_begin;
+extern const char* const websub_claim;
+extern const char* const websub_deliver;
+extern const char* const websub_settle;
+extern const char* const websub_take;
+extern const char* const websub_verify;
 
 }  // namespace feedmill::scripts

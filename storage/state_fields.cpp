@@ -99,6 +99,65 @@ std::vector<Move> read_moves(const std::string& text) {
   return moves;
 }
 
+/// "<missing> <topic> <hub> …"
+std::string advert_text(const HubAdvert& advert) {
+  if (advert.hubs.empty()) return "";
+  Packed text;
+  text.add(advert.missing).add(advert.topic);
+  for (const std::string& hub : advert.hubs) text.add(hub);
+  return text.take();
+}
+
+HubAdvert read_advert(const std::string& text) {
+  HubAdvert advert;
+  Unpacked words(text);
+  words.take(advert.missing).take(advert.topic);
+  for (;;) {
+    std::string hub;
+    words.take(hub);
+    if (hub.empty()) return advert;
+    advert.hubs.push_back(std::move(hub));
+  }
+}
+
+std::string push_health_text(const PushHealth& health) {
+  if (health == PushHealth()) return "";
+  return Packed()
+      .add(health.of)
+      .add(health.pushed_first)
+      .add(health.poll_first)
+      .add(health.near)
+      .add(health.recent)
+      .add(health.recent_count)
+      .add(health.good_row)
+      .add(health.bad_row)
+      .add(health.fallback)
+      .add(health.suspect)
+      .add(health.last_entry)
+      .take();
+}
+
+PushHealth read_push_health(const std::string& text) {
+  PushHealth health;
+  Unpacked(text)
+      .take(health.of)
+      .take(health.pushed_first)
+      .take(health.poll_first)
+      .take(health.near)
+      .take(health.recent)
+      .take(health.recent_count)
+      .take(health.good_row)
+      .take(health.bad_row)
+      .take(health.fallback)
+      .take(health.suspect)
+      .take(health.last_entry);
+  return health;
+}
+
+std::string count_text(std::uint32_t count) {
+  return count == 0 ? "" : std::to_string(count);
+}
+
 std::string number_or_nothing(Milliseconds time) {
   return time.count() == 0 ? "" : std::to_string(time.count());
 }
@@ -137,6 +196,27 @@ Milliseconds read_time(const std::string& text) {
   Milliseconds time{};
   Unpacked(text).take(time);
   return time;
+}
+
+void read_standing(PushStanding& push, std::string_view name, const std::string& value) {
+  if (name == "push_state")
+    push.state = value;
+  else if (name == "push_since")
+    push.since = read_time(value);
+  else if (name == "push_verified")
+    push.verified = read_time(value);
+  else if (name == "push_at")
+    push.last_push = read_time(value);
+  else if (name == "push_hub")
+    push.hub = value;
+  else if (name == "push_token")
+    push.subscription = value;
+  else if (name == "push_note")
+    push.note = value;
+  else if (name == "push_tries")
+    Unpacked(value).take(push.tries);
+  else if (name == "push_denials")
+    Unpacked(value).take(push.denials);
 }
 
 }  // namespace
@@ -213,6 +293,18 @@ Fields state_fields(const FeedState& s) {
       {"retention", s.listed == 0 && s.kept == 0 ? "" : Packed().add(s.listed).add(s.kept).take()},
       {"untrimmed", s.untrimmed ? "1" : ""},
       {"settings", s.settings},
+      {"advert", advert_text(s.advert)},
+      {"push_state", s.push.state},
+      {"push_since", number_or_nothing(s.push.since)},
+      {"push_verified", number_or_nothing(s.push.verified)},
+      {"push_at", number_or_nothing(s.push.last_push)},
+      {"push_hub", s.push.hub},
+      {"push_token", s.push.subscription},
+      {"push_note", s.push.note},
+      {"push_tries", count_text(s.push.tries)},
+      {"push_denials", count_text(s.push.denials)},
+      {"push", push_health_text(s.push_health)},
+      {"push_barren", count_text(s.push_barren)},
   };
 }
 
@@ -304,6 +396,14 @@ FeedState read_state(const Fields& fields) {
       s.untrimmed = !value.empty();
     else if (name == "settings")
       s.settings = value;
+    else if (name == "advert")
+      s.advert = read_advert(value);
+    else if (name == "push")
+      s.push_health = read_push_health(value);
+    else if (name == "push_barren")
+      Unpacked(value).take(s.push_barren);
+    else if (name.starts_with("push_"))
+      read_standing(s.push, name, value);
   }
   if (s.state == "quarantined") s.state_since = std::max(s.state_since, s.quarantined_at);  // scripts do not pack
   return s;

@@ -57,6 +57,7 @@ constexpr std::array script_rows{
     ScriptRow{"move", &scripts::move, {Type::text}},
     ScriptRow{"notify_edit", &scripts::notify_edit, {Type::integer}},
     ScriptRow{"pause", &scripts::pause, {Type::array}},
+    ScriptRow{"ping", &scripts::ping, {Type::text}},
     ScriptRow{"posts", &scripts::posts, {Type::array}},
     ScriptRow{"probe", &scripts::probe, {Type::array}},
     ScriptRow{"release", &scripts::release, {Type::integer}},
@@ -72,6 +73,12 @@ constexpr std::array script_rows{
     ScriptRow{"verify_store", &scripts::verify_store, {Type::array, 1}},
     ScriptRow{"wake", &scripts::wake, {Type::array}},
     ScriptRow{"watch", &scripts::watch, {Type::array}},
+    ScriptRow{"websub_begin", &scripts::websub_begin, {Type::array, 3}},
+    ScriptRow{"websub_claim", &scripts::websub_claim, {Type::array}},
+    ScriptRow{"websub_deliver", &scripts::websub_deliver, {Type::array, 2}},
+    ScriptRow{"websub_settle", &scripts::websub_settle, {Type::array, 3}},
+    ScriptRow{"websub_take", &scripts::websub_take, {Type::array, 1}},
+    ScriptRow{"websub_verify", &scripts::websub_verify, {Type::array, 4}},
 };
 
 }  // namespace

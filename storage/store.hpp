@@ -226,6 +226,7 @@ class Store {
   friend class Channels;
   friend class Deliveries;
   friend class Notifications;
+  friend class Pushes;
   friend class Verifier;
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -95,6 +95,13 @@ void add_host_answer(Args& args, const HostAnswer& answer) {
   args.own(std::move(marks));
 }
 
+/// Two that commit.lua knows apart: what becomes of the subscription, and when it is to be looked after.
+Fields with_push(const Commit& commit, Fields fields) {
+  if (!commit.push_to.empty()) fields.emplace_back("push_turn", commit.before.push.state + " " + commit.push_to);
+  if (commit.push_ask) fields.emplace_back("push_ask", std::to_string(commit.push_ask->count()));
+  return fields;
+}
+
 /// The calls that carry out one commit: all but the last write posts alone.
 void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOptions& options, const Keys& keys) {
   const std::int64_t now_seconds = commit.state.last_at.count() / 1000;
@@ -123,7 +130,7 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     add_host_answer(args, commit.host);
     args.add(std::string_view(commit.move_to));
     args.add(commit.highest_entry);
-    args.own_all(last ? changed_state_fields(commit.before, commit.state) : Fields());
+    args.own_all(last ? with_push(commit, changed_state_fields(commit.before, commit.state)) : Fields());
     static const Fields no_fields;
     const std::span<const std::string> none;
     args.add(last ? commit.feed : no_fields);
@@ -161,6 +168,8 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
     done.highest_entry = static_cast<std::uint64_t>((*reply)[9].integer());
     done.rekeyed = count(10);
     done.deleted = count(11);
+    done.push_turned = count(12) > 0;
+    done.hub_in_trouble = count(12) > 1;
   } else if (word == "dup") {
     done.result = Committed::Result::dup;
   } else if (word == "stale") {
@@ -192,6 +201,8 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
     all.host_until = done->host_until;
     all.move_taken = done->move_taken;
     all.highest_entry = std::max(all.highest_entry, done->highest_entry);
+    all.push_turned = done->push_turned;
+    all.hub_in_trouble = done->hub_in_trouble;
   }
   return all;
 }

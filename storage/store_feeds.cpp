@@ -293,13 +293,15 @@ StoreResult<FleetFigures> Store::figures() {
   figures.now = *time;
   const Keys& keys = impl_->keys;
   const std::string feeds = keys.feeds(), schedule = keys.schedule(), signals = keys.signals();
-  const std::string states = keys.feed_states(), workers = keys.workers(), now_text = std::to_string(time->count());
+  const std::string states = keys.feed_states(), workers = keys.workers(), push_states = keys.push_states();
+  const std::string now_text = std::to_string(time->count());
   const std::vector<Words> commands{{"SCARD", feeds},
                                     {"ZCOUNT", schedule, "-inf", now_text},
                                     {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
                                     {"XLEN", signals},
                                     {"HGETALL", states},
-                                    {"ZRANGEBYSCORE", workers, now_text, "+inf"}};
+                                    {"ZRANGEBYSCORE", workers, now_text, "+inf"},
+                                    {"HGETALL", push_states}};
   const auto replies = impl_->pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
@@ -311,6 +313,8 @@ StoreResult<FleetFigures> Store::figures() {
   for (std::size_t i = 0; i + 1 < states_row.size(); i += 2) {
     figures.states.emplace_back(states_row[i].text(), std::max<std::int64_t>(states_row[i + 1].integer(), 0));
   }
+  for (const auto& [state, count] : row[6].pairs())
+    figures.push_states.emplace_back(state, whole_number(count));
   const std::vector<std::string> alive = row[5].texts();
   figures.workers = alive.size();
 

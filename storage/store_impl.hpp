@@ -44,6 +44,7 @@ enum class Script : std::size_t {
   move,
   notify_edit,
   pause,
+  ping,
   posts,
   probe,
   release,
@@ -58,7 +59,13 @@ enum class Script : std::size_t {
   verify_keys,
   verify_store,
   wake,
-  watch
+  watch,
+  websub_begin,
+  websub_claim,
+  websub_deliver,
+  websub_settle,
+  websub_take,
+  websub_verify
 };
 
 /// The arguments of one script call. add() refers to what it is given, own() keeps a copy.

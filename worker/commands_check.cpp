@@ -14,6 +14,7 @@
 #include "worker/commands_store.hpp"
 #include "worker/decide.hpp"
 #include "worker/due_text.hpp"
+#include "worker/http_fields.hpp"
 #include "worker/interrupt.hpp"
 #include "worker/moments.hpp"
 #include "worker/probe.hpp"
@@ -53,10 +54,17 @@ struct Checked {
     if (const auto* unreadable = std::get_if<Unreadable>(&look.reading)) return unreadable->print;
     return {};
   }
-  std::vector<std::string> hubs() const {
-    return !look.page.hubs.empty() || !look.feed ? look.page.hubs : look.feed->hubs;
+  /// As a worker would understand it.
+  HubLinks links() const {
+    if (!look.feed || look.response() == nullptr) return {look.page.hubs, look.page.self};
+    const FetchResponse& response = *look.response();
+    return hub_links(joined_field(response.headers, "link"), response.url, look.feed->hubs, look.feed->self);
   }
-  std::string self() const { return !look.page.self.empty() || !look.feed ? look.page.self : look.feed->self; }
+  std::vector<std::string> hubs() const { return links().hubs; }
+  std::string self() const {
+    std::string topic = links().topic;
+    return topic.empty() && look.feed ? look.feed->self : topic;
+  }
 };
 
 json::value text_or_null(std::string_view text) {

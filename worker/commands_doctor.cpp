@@ -157,6 +157,7 @@ int carry_out(const DoctorVerb&, const Config& config, Terminal& terminal) {
   stop_if_interrupted();
   reporter.tell(check_descriptors(descriptor_limit(), config.worker.lanes));
   const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
+  reporter.tell(check_websub(config));
   reporter.tell(check_tls_roots(fetching.ca_bundle));
   reporter.tell(check_dns(fetching.resolver, name_to_look_up(urls)));
   return reporter.exit();

@@ -9,6 +9,7 @@
 #include "worker/due_text.hpp"
 #include "worker/host_rules.hpp"
 #include "worker/moments.hpp"
+#include "worker/push_text.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -107,7 +108,8 @@ json::object host_json(const HostView& host, Milliseconds now) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
-                                                               Milliseconds now) {
+                                                               Milliseconds now,
+                                                               const std::optional<PushRecord>& subscription) {
   const FeedState& state = record.state;
   std::vector<std::pair<std::string, std::string>> lines;
   lines.emplace_back("state", state_text(record, now));
@@ -120,7 +122,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
                                            from_now(state.not_before, now)));
   }
   lines.emplace_back("host", host_text(host, now));
-  lines.emplace_back("websub", "none advertised");
+  lines.emplace_back("websub", push_text(state, subscription, now));
   lines.emplace_back("cache", validators_text(state));
   lines.emplace_back("identity", identity_text(state));
   if (!state.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.fetch_url);
@@ -146,6 +148,9 @@ StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRul
   auto state = store.host(rule.gate);
   if (!state) return state.error();
   host.state = std::move(*state);
+  auto subscription = subscription_of(store, record.state);
+  if (!subscription) return subscription.error();
+  explained.subscription = std::move(*subscription);
   return std::optional(std::move(explained));
 }
 
@@ -153,7 +158,7 @@ json::object explain_json(const Explained& explained) {
   json::object row = show_json(explained.record);
   row["now"] = rfc3339(explained.now);
   row["host"] = host_json(explained.host, explained.now);
-  row["websub"] = nullptr;
+  row["websub"] = push_json(explained.record.state, explained.subscription);
   return row;
 }
 
@@ -171,7 +176,8 @@ int carry_out(const ExplainVerb& verb, const VerbContext& context) {
     terminal.line(explain_json(**explained));
     return exits::done;
   }
-  for (const auto& [name, value] : explain_lines((*explained)->record, (*explained)->host, (*explained)->now)) {
+  for (const auto& [name, value] : explain_lines((*explained)->record, (*explained)->host, (*explained)->now,
+                                                (*explained)->subscription)) {
     terminal.line(fmt::format("{:<9}{}", name, visible(value)));
   }
   return exits::done;

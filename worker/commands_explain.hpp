@@ -8,6 +8,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "storage/pushes.hpp"
 #include "worker/cli.hpp"
 #include "worker/commands_store.hpp"
 #include "worker/host_rules.hpp"
@@ -26,13 +27,15 @@ struct HostView {
 
 /// What `explain` says to people: names and values in the order to show, not cleaned.
 std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
-                                                               Milliseconds now);
+                                                               Milliseconds now,
+                                                               const std::optional<PushRecord>& subscription = {});
 
 /// A feed and its host at one moment, which is Redis' time.
 struct Explained {
   FeedRecord record;
   HostView host;
   Milliseconds now{};
+  std::optional<PushRecord> subscription{};  ///< the one that its pushes come by
 };
 
 /// Reads it; nothing when there is no such feed.

@@ -13,6 +13,7 @@
 #include "worker/commands_refresh.hpp"
 #include "worker/interrupt.hpp"
 #include "worker/moments.hpp"
+#include "worker/push_text.hpp"
 #include "worker/web_url.hpp"
 
 namespace feedmill {
@@ -199,12 +200,17 @@ int carry_out(const ShowVerb& verb, const VerbContext& context) {
     terminal.error(fmt::format("show: no such feed: {} (see feedmill list)", visible(urls->front())));
     return exits::no;
   }
+  const auto subscription = subscription_of(context.store, record->state);
+  if (subscription.has_error()) return fail(terminal, "show", subscription.error());
   if (terminal.json()) {
-    terminal.line(show_json(*record));
+    auto row = show_json(*record);
+    row["websub"] = push_json(record->state, *subscription);
+    terminal.line(row);
     return exits::done;
   }
   Columns table(terminal, {{"", 18}, {"", 0}});
   for (const auto& [name, value] : show_lines(*record, *now)) table.row({name, value});
+  table.row({"websub", push_text(record->state, *subscription, *now)});
   return exits::done;
 }
 

@@ -319,6 +319,10 @@ class Reader {
       add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
     if (sound({"memory.budget", "fetch.max_body"})) check_memory();
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
+    if (sound({"websub.public_url"}) && config_.websub.public_url.starts_with("http:") && !config_.websub.allow_http)
+      add("websub.public_url",
+          "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
+    while (config_.websub.public_url.ends_with('/')) config_.websub.public_url.pop_back();
     if (sound({"fetch.proxy"}) && !config_.fetch.proxy.empty() && !config_.fetch.proxy_enforces_egress)  // SECURITY E9
       add("fetch.proxy",
           "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "

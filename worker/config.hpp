@@ -130,8 +130,14 @@ struct Config {
   struct Admin {
     ListenAddress listen;
     std::filesystem::path token_file;  ///< "" = none
-    std::string token;                 ///< what stands in token_file
+    std::string token;                 ///< what stands in token_file: a secret
   } admin;
+  struct WebSub {
+    std::string public_url;  ///< what callbacks begin with, "" = no subscriptions; without a slash at its end
+    ListenAddress listen;
+    bool allow_http = false;
+    std::chrono::milliseconds fallback_max{};
+  } websub;
   struct Drain {
     std::chrono::milliseconds listen{}, timeout{};
   } drain;

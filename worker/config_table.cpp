@@ -50,6 +50,16 @@ std::string check_proxy(const Config& config) {
 
 constexpr bool on_reload = true;
 
+std::string check_public_url(const std::string& url) {
+  if (url.empty()) return {};
+  const bool known = url.starts_with("https://") || url.starts_with("http://");
+  const auto host = url.find("//") + 2;
+  const bool clean = std::ranges::all_of(
+      url, [](char c) { return c > ' ' && c < 0x7f && c != '?' && c != '#' && c != '@' && c != '\\' && c != '"'; });
+  if (known && clean && host < url.size() && url[host] != '/') return {};
+  return "write https://host[:port][/path]: what hubs can reach, without credentials, query and fragment";
+}
+
 /// The place of an option in a Config.
 template <auto Group, auto Member>
 auto& at(Config& config) {
@@ -186,11 +196,24 @@ const Option table[] = {
     {"html.keep_class", "HTML_KEEP_CLASS", "", "false", "bool", "the policy strict keeps class attributes",
      at<&Config::html, &Config::Html::keep_class>},
     {"admin.listen", "ADMIN_LISTEN", "--listen", "127.0.0.1:9810", "address",
-     "metrics, probes and the status page; off; port 0: any free one, which the log names",
+     "metrics, probes, pings and the status page; off; port 0: any free one, which the log names",
      at<&Config::admin, &Config::Admin::listen>},
     {"admin.token_file", "ADMIN_TOKEN_FILE", "", "", "path",
-     "file that holds a token: who asks for metrics or the status page must know it",
+     "file that holds a token: who asks for metrics or the status page, or pings from another machine, must know it",
      at<&Config::admin, &Config::Admin::token_file>},
+    {"websub.public_url", "WEBSUB_PUBLIC_URL", "", "", "URL",
+     "where hubs reach websub.listen from outside; empty: no subscriptions",
+     at<&Config::websub, &Config::WebSub::public_url>,
+     [](const Config& c) { return check_public_url(c.websub.public_url); }},
+    {"websub.listen", "WEBSUB_LISTEN", "", "127.0.0.1:9811", "address",
+     "callbacks of hubs; off: another worker has them; port 0: any free one, which the log names",
+     at<&Config::websub, &Config::WebSub::listen>},
+    {"websub.allow_http", "WEBSUB_ALLOW_HTTP", "", "false", "bool", "websub.public_url may be http",
+     at<&Config::websub, &Config::WebSub::allow_http>},
+    {"websub.fallback_max", "WEBSUB_FALLBACK_MAX", "", "24h", "duration",
+     "longest interval of a feed whose pushes have proven themselves",
+     at<&Config::websub, &Config::WebSub::fallback_max>,
+     [](const Config& c) { return between(c.websub.fallback_max, 1h, 7 * 24h); }},
     {"drain.listen", "DRAIN_LISTEN", "", "5s", "duration", "how long listeners go on when stopping",
      at<&Config::drain, &Config::Drain::listen>, nullptr, on_reload},
     {"drain.timeout", "DRAIN_TIMEOUT", "", "25s", "duration", "how long refreshes may go on when stopping",

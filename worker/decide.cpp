@@ -138,6 +138,8 @@ class Decider {
     context_.gap = is_gap(claim_.state, document, known_);
     if (context_.gap) commit.signals.push_back(gap_signal(document, known_, now_));
     count_document(state, document, known_, now_);
+    take_advert(document.hubs);
+    overdue_ = has_overdue(commit.entries);
     decision_.unchanged = diff.unchanged;
     consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
     const bool noticed = std::any_of(commit.entries.begin(), commit.entries.end(),
@@ -218,6 +220,38 @@ class Decider {
     fail(failure_of_error(unreadable.reason, true), unreadable.detail);
   }
 
+  /// What was pushed, in place of an answer. Its time is no answer's: what was counted and noted of one stays.
+  std::uint32_t take_push(const Document& document) {
+    FeedState& state = decision_.commit.state;
+    const Milliseconds at = state.last_at;
+    state = claim_.state;
+    EntryDiff diff = diff_entries(document.entries, known_, now_);
+    const std::size_t all = diff.writes.size();
+    std::erase_if(diff.writes, [&](const EntryWrite& write) { return !write.id.empty() && !is_newer(write); });
+    const auto doubtful = static_cast<std::uint32_t>(all - diff.writes.size());
+    const auto created = static_cast<std::uint32_t>(
+        std::ranges::count_if(diff.writes, [](const EntryWrite& write) { return write.id.empty(); }));
+    Commit& commit = decision_.commit;
+    commit.document = true;
+    commit.entries = std::move(diff.writes);
+    commit.retention.listed = commit.retention.hard_cap;  // what the document itself lists is not known
+    decision_.unchanged = diff.unchanged;
+    decision_.outcome = commit.entries.empty() ? Outcome::unchanged : Outcome::updated;
+    state.total_new += created;
+    if (created > 0) state.last_new = now_;
+    state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, created);
+    state.last_at = at;
+    watch(created, commit.entries.empty(), true);
+    commit.next_due = claim_.due;
+    if (state.state == "healthy") {
+      context_.last_new = state.last_new;
+      plan(due_after_success(options_.schedule, context_, state.new_per_week, read_schedule_hints(state.hints)));
+      // Sooner than the last answer has asked for it is not: what that was is not known any more.
+      if (commit.next_due < claim_.due) commit.next_due = claim_.due;
+    }
+    return doubtful;
+  }
+
   Decision take() {
     const FeedState& state = decision_.commit.state;
     if (state.state != claim_.state.state) tell_transition();
@@ -227,6 +261,16 @@ class Decider {
   }
 
  private:
+  /// Whether a change says itself that it is one of later (WEBSUB P4): what is replayed must not undo anything.
+  static bool is_newer(const EntryWrite& write) {
+    const auto value = [](const Fields& fields) {
+      const auto found = std::ranges::find(fields, "date_updated", &Fields::value_type::first);
+      return found == fields.end() ? std::string_view() : std::string_view(found->second);
+    };
+    // Both UTC in one spelling. What was not changed is in neither: then it is as old as what is stored.
+    return value(write.set) > value(write.old);
+  }
+
   /// The operator's for this feed, or for its host if that is longer (HTTP F8, H7).
   std::optional<Milliseconds> least_interval() const {
     std::optional<Milliseconds> least;
@@ -394,7 +438,54 @@ class Decider {
     }
     set_state("healthy");
     context_.last_new = state.last_new;
+    watch(new_entries, decision_.commit.entries.empty(), false);
     plan(due_after_success(options_.schedule, context_, state.new_per_week, read_schedule_hints(state.hints)));
+  }
+
+  /// WEBSUB D1, D5.
+  void take_advert(const HubLinks& links) {
+    HubAdvert& advert = decision_.commit.state.advert;
+    if (!links.hubs.empty())
+      advert = {links.topic, links.hubs, 0};
+    else if (!advert.hubs.empty() && advert.missing < 3)
+      ++advert.missing;
+  }
+
+  /// Whether a push should have brought one of the new posts: it is old enough, but not older than what could be.
+  bool has_overdue(const std::vector<EntryWrite>& writes) const {
+    const Milliseconds from = std::max(claim_.state.push.verified, claim_.state.last_at);
+    return std::ranges::any_of(writes, [&](const EntryWrite& write) {
+      const bool dated = std::ranges::any_of(write.set, [](const auto& field) {
+        return field.first == "date_published" || field.first == "date_updated";
+      });
+      const Milliseconds at(write.timestamp * 1000);
+      return write.id.empty() && dated && at > from && now_ - at > push_patience;
+    });
+  }
+
+  /// WEBSUB §5, and whether the subscription is to be looked after. `barren`: nothing was written.
+  void watch(std::uint32_t created, bool barren, bool payload) {
+    if (!options_.push.on) return;
+    Commit& commit = decision_.commit;
+    FeedState& state = commit.state;
+    if (payload || is_by_push(claim_.state)) state.push_barren = barren ? std::min(state.push_barren + 1, 1000U) : 0;
+    const bool first = claim_.state.imported.count() == 0;
+    const PushSight sight{now_, claim_.state.last_at, payload, first ? 0 : created, overdue_, state.new_per_week};
+    PushVerdict verdict = watch_push(state.push, state.push_health, sight, options_.push);
+    state.push_health = verdict.health;
+    decision_.pushed_first = verdict.pushed_first;
+    decision_.poll_first = verdict.poll_first;
+    if (verdict.state == "healthy") context_.push_fallback = verdict.health.fallback;
+    if (verdict.state != state.push.state) commit.push_to = verdict.state;
+
+    const HubAdvert& advert = state.advert;
+    const bool wanted = !advert.hubs.empty() && advert.missing < 3 && settings_.websub != "off";
+    const bool subscribed = !state.push.state.empty();
+    const bool changed = wanted && advert != claim_.state.advert && advert.missing == claim_.state.advert.missing;
+    if (wanted != subscribed || changed)
+      commit.push_ask = now_;
+    else if (commit.push_to == "failed")
+      commit.push_ask = now_ + push_retry_after(state.push.tries);
   }
 
   void fail(const Failure& failure, std::string detail) {
@@ -474,6 +565,7 @@ class Decider {
   Milliseconds now_;
   FeedSettings settings_;
   DueContext context_;
+  bool overdue_ = false;  // see has_overdue()
   Decision decision_;
 };
 
@@ -483,6 +575,7 @@ bool wants_probe(const FeedState& state, Milliseconds now) {
   if (state.etag.empty() && state.last_modified.empty()) return false;
   if (state.last_probe.count() != 0 && now - state.last_probe < hours(24)) return false;
   if (state.validators_broken) return true;
+  if (state.push_barren > 0 && state.not_modified_since.count() != 0 && is_by_push(state)) return true;
   return state.not_modified_since.count() != 0 && now - state.not_modified_since >= days(14) && state.new_per_week > 2;
 }
 
@@ -491,6 +584,17 @@ Decision decide(const Claim& claim, const Reading& reading, const Exchange& exch
   Decider decider(claim, exchange, known, options, now);
   std::visit(decider, reading);
   return decider.take();
+}
+
+PushDecision decide_push(const Claim& claim, const Document& document, const Known& known,
+                         const PolicyOptions& options) {
+  const Exchange none;
+  Decider decider(claim, none, known, options, claim.now);
+  PushDecision pushed;
+  pushed.doubtful = decider.take_push(document);
+  pushed.decision = decider.take();
+  pushed.decision.commit.host = HostAnswer();
+  return pushed;
 }
 
 }  // namespace feedmill

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "storage/records.hpp"
+#include "worker/push_health.hpp"
 #include "worker/reading.hpp"
 #include "worker/report.hpp"
 #include "worker/schedule.hpp"
@@ -17,6 +18,7 @@ struct PolicyOptions {
   ScheduleOptions schedule;
   Retention retention;                                                 ///< `listed` is the document's
   std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between refreshes of one feed (H7)
+  PushOptions push;
 };
 
 /// The exchange as far as policy cares.
@@ -34,21 +36,32 @@ struct Exchange {
 };
 
 /// Whether the next request leaves its validators out, to see whether a server that always says 304 tells the truth
-/// (HTTP P5): after 14 days of it with S > 2, or when it was caught before; once in 24 h.
+/// (HTTP P5): after 14 days of it with S > 2, when it denied what was pushed, or when it was caught before; once in 24
+/// h.
 bool wants_probe(const FeedState& state, Milliseconds now);
 
 struct Decision {
   Commit commit;
   Outcome outcome = Outcome::failed;
   Reason reason = Reason::none;
-  std::string detail;           ///< for people, "" on success
-  std::uint32_t unchanged = 0;  ///< entries of the document that are stored already
-  std::int64_t retry_in_s = 0;  ///< until the next due time
+  std::string detail;                             ///< for people, "" on success
+  std::uint32_t unchanged = 0;                    ///< entries of the document that are stored already
+  std::int64_t retry_in_s = 0;                    ///< until the next due time
+  bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had (WEBSUB §5)
 };
 
 /// `known` is what the store knows of the document's guids: needed for a Document, ignored otherwise. `now` is Redis'.
 /// What the operator set for the feed is read from the claim's state.
 Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,
                 const PolicyOptions& options, Milliseconds now);
+
+/// What a push's content is to do: posts that are new, and those that say that they are newer than what is stored;
+/// nothing else of the feed but its schedule (WEBSUB P4). The claim is Pushes::claim()'s, its time the time now.
+struct PushDecision {
+  Decision decision;
+  std::uint32_t doubtful = 0;  ///< posts that differ without saying that they are newer: the feed must be asked
+};
+PushDecision decide_push(const Claim& claim, const Document& document, const Known& known,
+                         const PolicyOptions& options);
 
 }  // namespace feedmill

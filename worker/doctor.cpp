@@ -12,6 +12,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <fmt/format.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -21,6 +22,7 @@
 
 #include "worker/due_text.hpp"
 #include "worker/run_options.hpp"
+#include "worker/web_url.hpp"
 
 namespace feedmill {
 namespace {
@@ -110,6 +112,37 @@ Finding check_descriptors(std::size_t limit, std::size_t lanes) {
   if (carried >= lanes) return ok("descriptors", text);
   return {"descriptors", Verdict::warn, fmt::format("{}: only {} of them can work", text, carried),
           fmt::format("raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}", carried)};
+}
+
+Finding check_websub(const Config& config) {
+  const std::string& url = config.websub.public_url;
+  if (url.empty()) return ok("websub", "off: no hub is subscribed to");
+  const std::string host = host_of(url + "/");
+  boost::system::error_code no_address;
+  const bool bracketed = host.starts_with('[');
+  const auto address = asio::ip::make_address(bracketed ? host.substr(1, host.size() - 2) : host, no_address);
+  if (host == "localhost" || (!no_address && address.is_loopback())) {
+    return {"websub", Verdict::warn, url + " is this machine's own: hubs elsewhere cannot reach it",
+            "set websub.public_url to what they see from outside"};
+  }
+  if (!config.websub.listen) return ok("websub", url + ", answered by another worker");
+  boost::system::error_code error;
+  asio::io_context loop(1);
+  asio::ip::tcp::acceptor acceptor(loop);
+  acceptor.open(config.websub.listen->protocol(), error);
+  if (!error) acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(*config.websub.listen, error);
+  const std::string listen = config.websub.listen->address().to_string();
+  if (error && error != asio::error::address_in_use) {
+    return {"websub", Verdict::fail, fmt::format("cannot listen on {}: {}", listen, error.message()),
+            "set websub.listen to an address of this machine"};
+  }
+  if (url.starts_with("http:")) {
+    return {"websub", Verdict::warn, url + " is http: what hubs send there can be read and forged",
+            "put a proxy with a certificate before websub.listen, and write https"};
+  }
+  return ok("websub", fmt::format("{} leads to {}, port {}{}", url, listen, config.websub.listen->port(),
+                                  error ? ", which a worker has" : ""));
 }
 
 Finding check_data_directory(const Config& config) {

@@ -35,6 +35,9 @@ Finding check_tls_roots(const std::string& file);
 Finding check_descriptors(std::size_t limit, std::size_t lanes);
 std::size_t descriptor_limit();
 
+/// Whether hubs can reach us, as far as the addresses tell.
+Finding check_websub(const Config& config);
+
 /// Whether the private server can keep its data; nothing to do with a Redis of the operator's own.
 Finding check_data_directory(const Config& config);
 

@@ -115,6 +115,12 @@ std::string read_http_version(std::string_view text, std::string& into) {
   return {};
 }
 
+std::string read_websub(std::string_view text, std::string& into) {
+  if (text != "off") return "write off, or nothing for on";
+  into = text;
+  return {};
+}
+
 std::string read_ca_file(std::string_view text, std::string& into) {
   if (!text.starts_with('/')) return "write the absolute path of a PEM file";
   into = text;
@@ -180,6 +186,7 @@ const FeedSetting table[] = {
     words<&FeedSettings::user_agent, read_user_agent>("user_agent", "products",
                                                       "stands in the User-Agent before feedmill"),
     words<&FeedSettings::http_version, read_http_version>("http_version", "1.1", "the only version that is spoken"),
+    words<&FeedSettings::websub, read_websub>("websub", "off", "its hub is not subscribed to"),
     words<&FeedSettings::ca_file, read_ca_file>("ca_file", "path", "authorities trusted instead of the system's"),
     words<&FeedSettings::pin, read_pin>("pin", "sha256//…", "public keys the server must have one of"),
     setting<&FeedSettings::subscribers, read_count<0, 1'000'000'000>, as_number>(
@@ -215,12 +222,13 @@ std::string unknown_key(std::string_view key) {
 // -------------------------------------------------------------------------------------------------------------
 
 /// Settings that are words in JSON as well.
-constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 7> words_in_json{{
+constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 8> words_in_json{{
     {"auth", &FeedSettings::auth},
     {"policy", &FeedSettings::policy},
     {"proxy", &FeedSettings::proxy},
     {"user_agent", &FeedSettings::user_agent},
     {"http_version", &FeedSettings::http_version},
+    {"websub", &FeedSettings::websub},
     {"ca_file", &FeedSettings::ca_file},
     {"pin", &FeedSettings::pin},
 }};

@@ -29,6 +29,7 @@ struct FeedSettings {
   std::string proxy;                          ///< "http://host:port", "none" = not even the configured one
   std::string user_agent;                     ///< products named before ours (HTTP P19)
   std::string http_version;                   ///< "1.1"
+  std::string websub;                         ///< "off": its hub is not subscribed to
   std::string ca_file;                        ///< PEM file trusted instead of the system's authorities
   std::string pin;  ///< "sha256//…[;sha256//…]": keys of the server (CURLOPT_PINNEDPUBLICKEY)
   std::vector<std::pair<std::string, std::string>> headers;  ///< for the feed's own origin alone (HTTP R4)

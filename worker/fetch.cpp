@@ -285,6 +285,31 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
   }
 }
 
+asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, const FeedSettings& settings,
+                                               std::string url, std::string form, steady_clock::time_point deadline) {
+  FetchRequest asker;
+  asker.feed_url = feed_url;
+  asker.settings = settings;
+  asker.settings.auth.clear();
+  asker.settings.headers.clear();
+  const auto style = request_style(options_, asker);
+  if (!style) co_return HttpFailure{style.error().reason, style.error().detail, 0, {}};
+  HttpRequest request;
+  request.user_agent = style->user_agent;
+  request.proxy = style->proxy;
+  if (host_of(url) == host_of(feed_url)) {
+    request.ca_file = style->ca_file;
+    request.pin = style->pin;
+  }
+  request.http1 = true;
+  request.header_lines = {"Accept: */*", "Content-Type: application/x-www-form-urlencoded", "Expect:"};
+  request.url = std::move(url);
+  request.post = std::move(form);
+  request.deadline = deadline;
+  request.max_body_bytes = 16U << 10U;
+  co_return co_await clients_.at(style->policy).get(std::move(request));
+}
+
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
 /// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (X4 is libcurl's own.)
 asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {

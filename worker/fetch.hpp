@@ -140,6 +140,12 @@ class Fetcher {
   /// kept alive are given up: they were opened under the old policy.
   void set_options(FetchOptions options);
 
+  /// One POST of a form to a feed's hub, redirects not followed (WEBSUB S1, S5). The feed's settings hold but for
+  /// secrets, which are its own host's alone.
+  boost::asio::awaitable<HttpResult> post_form(const std::string& feed_url, const FeedSettings& settings,
+                                               std::string url, std::string form,
+                                               std::chrono::steady_clock::time_point deadline);
+
   /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
   void reload() {
     for (auto& [policy, client] : now_->clients) client.reload();

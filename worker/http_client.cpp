@@ -209,6 +209,7 @@ class HttpClient::Transfer {
   char error_text_[CURL_ERROR_SIZE]{};
   CURLcode code_ = CURLE_OK;
   steady_clock::time_point deadline_;
+  const std::uint64_t max_body_bytes_;
   MemoryBudget::Share* memory_;  ///< the caller's; may be null
   bool granted_ = false;         ///< memory, after a pause
   bool stirred_ = false;         ///< `done` was cancelled to be set anew
@@ -257,6 +258,8 @@ HttpClient::Transfer::Transfer(Shared& shared, const HttpRequest& request, const
       resolve_line_(resolve_line),
       resolve_list_(list_of(shared.engine.hold(resolve_line))),
       deadline_(request.deadline),
+      max_body_bytes_(
+          std::min(request.max_body_bytes.value_or(shared.options.max_body_bytes), shared.options.max_body_bytes)),
       memory_(request.memory),
       stall_look_(steady_clock::now() + shared.options.stall_time) {
   const Origin origin = origin_of(request.url);
@@ -310,6 +313,10 @@ void HttpClient::Transfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_MAXAGE_CONN, 60L);  // HTTP X1
   set(easy, CURLOPT_MAXLIFETIME_CONN, 600L);
 
+  if (request.post) {
+    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.post->size()));
+    set(easy, CURLOPT_COPYPOSTFIELDS, request.post->c_str());
+  }
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_HTTPHEADER, header_list_.get());
   set(easy, CURLOPT_RESOLVE, resolve_list_.get());
@@ -514,7 +521,7 @@ bool HttpClient::Transfer::is_framed_clearly() const {
 
 std::size_t HttpClient::Transfer::on_body(char* data, std::size_t, std::size_t size, void* transfer) {
   Transfer& self = *static_cast<Transfer*>(transfer);
-  if (self.body_.size() + size > self.shared_.options.max_body_bytes) {
+  if (self.body_.size() + size > self.max_body_bytes_) {
     self.refuse(Reason::limit_body, "more body than is read");
     return 0;
   }

@@ -56,6 +56,8 @@ struct HttpRequest {
   std::optional<Proxy> proxy{};           ///< goes through it, and then it is the proxy's to say where to (SECURITY E9)
   std::string ca_file{};                  ///< trusted instead of the client's, "" for none
   std::string pin{};                      ///< as CURLOPT_PINNEDPUBLICKEY has it, "" for none
+  std::optional<std::string> post{};      ///< body of a POST; none: a GET
+  std::optional<std::uint64_t> max_body_bytes{};  ///< of the answer, on the wire; none: the client's
 };
 
 /// What is known of an exchange however it ended.
@@ -98,7 +100,8 @@ class HttpClient {
   /// Reads the system's resolver configuration and this machine's addresses again before they are next needed (D8, E7).
   void reload();
 
-  /// One GET. Cancellation unwinds with operation_aborted, the transfer removed from libcurl first (HTTP X5).
+  /// One GET, or POST when there is something to post. Cancellation unwinds with operation_aborted, the transfer
+  /// removed from libcurl first (HTTP X5).
   boost::asio::awaitable<HttpResult> get(HttpRequest request);
 
   const EgressPolicy& egress() const;

@@ -235,6 +235,13 @@ struct Metrics::Series {
   Named<Counter> delivery_records =
       make.counters("delivery_records_total", "Signals that went through delivery, by what became of them.", "result",
                     {"applied", "repeated", "failed"});
+  Named<Counter> push_deliveries = make.counters("websub_deliveries_total", "Pushes, by what became of them.", "result",
+                                                 {"fat", "thin", "bad_signature", "unknown", "limited"});
+  Named<Counter> push_verifications =
+      make.counters("websub_verifications_total", "Questions of hubs whether something was meant.", "result",
+                    {"accepted", "refused"});
+  Named<Counter> push_first =
+      make.counters("websub_first_total", "Who found new entries where pushes are to be had.", "by", {"push", "poll"});
   Counter& bugs = make.counter("bugs_total", "Exceptions that reached a lane.");
   Counter& log_suppressed = make.counter("log_suppressed_total", "Log lines left out.");
 
@@ -245,6 +252,8 @@ struct Metrics::Series {
       make.histogram("connect_duration_seconds", "Connecting to an origin, TLS included.", network_buckets);
   Histogram& first_byte =
       make.histogram("first_byte_duration_seconds", "From the request to the first byte.", network_buckets);
+  Histogram& callback =
+      make.histogram("callback_duration_seconds", "From a callback's header to our answer.", network_buckets);
   Histogram& parse = make.histogram("parse_duration_seconds", "Reading a document.", computing_buckets);
   Histogram& claim = make.histogram("claim_duration_seconds", "A claim call.", computing_buckets);
   Histogram& commit = make.histogram("commit_duration_seconds", "A commit.", computing_buckets);
@@ -270,6 +279,8 @@ struct Metrics::Series {
   Gauge& lag_records =
       make.gauge("delivery_lag_records", "Signals that the slowest consumer group has not acknowledged.");
   Gauge& lag_seconds = make.gauge("delivery_lag_seconds", "Age of the oldest of them.");
+  Named<Gauge> subscriptions = make.gauges("websub_subscriptions", "Feeds subscribed to at hubs, by state.", "state",
+                                           {"pending", "unproven", "healthy", "doubtful", "failed", "denied"});
   Gauge& ready = make.gauge("ready", "1 while /readyz says so.");
   Gauge& draining = make.gauge("draining", "1 while stopping.");
   Gauge& redis_up = make.gauge("redis_up", "1 while Redis answers.");
@@ -316,6 +327,8 @@ void Metrics::record(const Report& report) {
   add(s.redirects, "permanent", report.permanent_redirects);
   add(s.redirects, "temporary", report.temporary_redirects);
   add(s.redirects, "moved", report.moved ? 1 : 0);
+  if (report.pushed_first) find(s.push_first, "push")->Increment();
+  if (report.poll_first) find(s.push_first, "poll")->Increment();
   if (report.early) s.early_polls.Increment();
   if (report.host_closed) add(s.host_backoffs, report.host_cause, 1);
   add(s.connections, "new", report.connections_new);
@@ -376,6 +389,26 @@ void Metrics::looked_up(Lookup became, std::chrono::duration<double> took) {
   find(series_->lookups, names[static_cast<std::size_t>(became)])->Increment();
   if (became != Lookup::cached) series_->lookup.Observe(took.count());
 }
+void Metrics::push_delivery(Delivery delivery) {
+  series_->push_deliveries[static_cast<std::size_t>(delivery)].second->Increment();
+}
+void Metrics::push_verification(bool accepted) {
+  series_->push_verifications[accepted ? 0 : 1].second->Increment();
+}
+void Metrics::callback_answered(std::chrono::duration<double> took) {
+  series_->callback.Observe(took.count());
+}
+void Metrics::pushed(const Committed& committed, bool first) {
+  const auto add = [](const Named<Counter>& series, std::string_view value, std::uint32_t amount) {
+    if (amount > 0) find(series, value)->Increment(amount);
+  };
+  add(series_->entries, "created", committed.created);
+  add(series_->entries, "modified", committed.modified);
+  add(series_->entries, "trimmed", committed.trimmed);
+  add(series_->signals, "post_created", committed.created);
+  add(series_->signals, "post_modified", committed.modified);
+  if (first) find(series_->push_first, "push")->Increment();
+}
 void Metrics::bug() {
   series_->bugs.Increment();
 }
@@ -385,6 +418,11 @@ void Metrics::set_fleet(const FleetFigures& figures) {
     const auto found =
         std::ranges::find(figures.states, state, [](const auto& one) { return std::string_view(one.first); });
     gauge->Set(found == figures.states.end() ? 0 : static_cast<double>(found->second));
+  }
+  for (const auto& [state, gauge] : series_->subscriptions) {
+    const auto found =
+        std::ranges::find(figures.push_states, state, [](const auto& one) { return std::string_view(one.first); });
+    gauge->Set(found == figures.push_states.end() ? 0 : static_cast<double>(found->second));
   }
   series_->due.Set(static_cast<double>(figures.due));
   const std::chrono::duration<double> waiting = figures.now - figures.oldest_due.value_or(figures.now);

@@ -45,6 +45,14 @@ class Metrics {
   void looked_up(Lookup became, std::chrono::duration<double> took);
   /// An exception that reached a lane.
   void bug();
+  /// What came to a callback, or was turned away: over a limit.
+  enum class Delivery { fat, thin, bad_signature, unknown, limited };
+  void push_delivery(Delivery delivery);
+  void push_verification(bool accepted);
+  /// From the header's end to the answer.
+  void callback_answered(std::chrono::duration<double> took);
+  /// The content of a push was written; `first`: it brought what no poll had.
+  void pushed(const Committed& committed, bool first);
 
   // --- set when it is known -----------------------------------------------------------------------------------------
 

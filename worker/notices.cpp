@@ -99,6 +99,25 @@ Notice unfit_notice(const StoreError& error, Milliseconds now) {
       {{"text", "nothing is fetched any more: the server would throw posts away"}, {"remedy", visible(error.detail)}});
 }
 
+Notice push_notice(const std::string& feed_url, const std::string& state, const std::string& why, Milliseconds now) {
+  const bool well = state == "healthy";
+  json::object object{{"state", state},
+                      {"text", well ? "pushes of this feed can be relied on again"
+                                    : "its hub does not push this feed (" + state + "): it is polled as usual"},
+                      {"remedy", well ? "nothing: it is polled less often again"
+                                      : "nothing: it is tried again later; feedmill set URL websub=off stops that"}};
+  if (!why.empty()) object["why"] = why;
+  return notice_of("websub " + state + " " + std::to_string(now.count()) + " " + feed_url, "feed_push", feed_url, now,
+                   std::move(object));
+}
+
+Notice hub_notice(const std::string& hub, Milliseconds now) {
+  return notice_of("websub hub " + std::to_string(now.count()) + " " + hub, "hub_trouble", "", now,
+                   {{"hub", hub},
+                    {"text", "five feeds or more that this hub pushes cannot be relied on within a day"},
+                    {"remedy", "nothing, if it comes back; see that websub.public_url can be reached from outside"}});
+}
+
 Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now) {
   return notice_of("collision " + feed_url + " " + to, "feed_collision", feed_url, now,
                    {{"to", to},

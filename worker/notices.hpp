@@ -32,4 +32,10 @@ Notice outage_notice(const Outage& outage, Milliseconds now);
 /// What operators hear of a server that works and must not be used: it evicts keys.
 Notice unfit_notice(const StoreError& error, Milliseconds now);
 
+/// What operators hear of a feed whose subscription is now failed, denied, or healthy again (WEBSUB H1).
+Notice push_notice(const std::string& feed_url, const std::string& state, const std::string& why, Milliseconds now);
+
+/// What operators hear of a hub that five feeds or more cannot rely on (WEBSUB H3).
+Notice hub_notice(const std::string& hub, Milliseconds now);
+
 }  // namespace feedmill

@@ -93,33 +93,13 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
                       std::move(print)};
   }
 
-  DocumentHints hints;
-  hints.url = response.url;
-  hints.content_type = response.header("content-type");
-  hints.content_location = response.header("content-location");
-  hints.content_language = response.header("content-language");
-  hints.html = options.html;
-  hints.keep_class = options.keep_class;
-  auto feed = read_feed(*body, hints);
-  if (!feed && is_challenge_page(*body)) {
+  auto document = read_document(*body, response, state, options);
+  if (!document && is_challenge_page(*body)) {
     return Unreadable{Reason::status_challenge, "the server wants to see a browser", std::move(print)};
   }
-  if (!feed) return Unreadable{reason_of(feed.error().code), feed.error().detail, std::move(print)};
-  Document document;
-  document.print = std::move(print);
-  document.identified_by = fitting_identity(*feed, state.identified_by);
-  const bool first = state.imported.count() == 0;  // nothing is stored under another identity
-  document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identified_by);
-  document.deleted = deletions(*feed);
-  if (options.html == HtmlPolicy::raw) mark_untouched(document.entries);
-  document.feed = feed_fields(*feed);
-  document.hints = schedule_hints(*feed);
-  document.self = canonical(feed->self);
-  document.prev = canonical(feed->prev);
-  if (feed->itunes) document.new_location = canonical(feed->itunes->new_feed_url);
-  document.flaws = std::move(feed->flaws);
-  document.cut_short = feed->bozo == Bozo::truncated;
-  return document;
+  if (!document) return Unreadable{reason_of(document.error().code), document.error().detail, std::move(print)};
+  document->print = std::move(print);
+  return std::move(*document);
 }
 
 bool wants_a_browser(FetchResponse& response) {
@@ -145,6 +125,34 @@ std::uint64_t expected_bytes(const FetchResult& fetched) {
   if (response == nullptr) return 0;
   const std::size_t stated = stated_size(response->body, joined_field(response->headers, "content-encoding"));
   return std::max(response->body.size(), stated);
+}
+
+boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,
+                                                          const FeedState& state, const ReadingOptions& options) {
+  DocumentHints hints;
+  hints.url = response.url;
+  hints.content_type = response.header("content-type");
+  hints.content_location = response.header("content-location");
+  hints.content_language = response.header("content-language");
+  hints.html = options.html;
+  hints.keep_class = options.keep_class;
+  auto feed = read_feed(body, hints);
+  if (!feed) return feed.error();
+  Document document;
+  document.identified_by = fitting_identity(*feed, state.identified_by);
+  const bool first = state.imported.count() == 0;  // nothing is stored under another identity
+  document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identified_by);
+  document.deleted = deletions(*feed);
+  if (options.html == HtmlPolicy::raw) mark_untouched(document.entries);
+  document.feed = feed_fields(*feed);
+  document.hints = schedule_hints(*feed);
+  document.self = canonical(feed->self);
+  document.prev = canonical(feed->prev);
+  document.hubs = hub_links(joined_field(response.headers, "link"), response.url, feed->hubs, feed->self);
+  if (feed->itunes) document.new_location = canonical(feed->itunes->new_feed_url);
+  document.flaws = std::move(feed->flaws);
+  document.cut_short = feed->bozo == Bozo::truncated;
+  return document;
 }
 
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {

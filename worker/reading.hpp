@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "parsers/hub_links.hpp"
 #include "parsers/read_feed.hpp"
 #include "storage/records.hpp"
 #include "worker/fetch.hpp"
@@ -31,6 +32,7 @@ struct Document {
   Fields feed;
   ScheduleHints hints;
   std::string self, prev;    ///< where it says it is itself, and the feed before it: absolute URLs, "" = nowhere
+  HubLinks hubs;             ///< where pushes come from, by its header or itself
   std::string new_location;  ///< where it says it has moved to (HTTP R9), canonical, "" = nowhere
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
   bool cut_short = false;  ///< it ends in the middle: what it does not list may be listed all the same
@@ -78,5 +80,10 @@ std::uint64_t expected_bytes(const FetchResult& fetched);
 /// Fingerprint → decode → fingerprint → parse, stopping at the first fingerprint that is known. `fetched` gives up its
 /// body. Throws only std::bad_alloc.
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options);
+
+/// A decoded body as the document it is. `response`: what it came with; `state`: how the feed's posts are told apart.
+/// Document::print is left empty.
+boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,
+                                                          const FeedState& state, const ReadingOptions& options);
 
 }  // namespace feedmill

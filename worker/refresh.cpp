@@ -94,6 +94,8 @@ void note_decision(Report& report, const Claim& claim, const Decision& decision)
   report.unchanged = decision.unchanged;
   report.next_in = std::chrono::seconds(decision.retry_in_s);
   report.won = decision.commit.state.won;
+  report.pushed_first = decision.pushed_first;
+  report.poll_first = decision.poll_first;
   report.state_from = claim.state.state;
   report.state_to = decision.commit.state.state;
 }
@@ -129,6 +131,12 @@ void note_committed(Report& report, const Decision& decision, const Committed& d
     report.moved_to = moves.back().to;
   }
   note_host(report, decision.commit, done);
+  if (done.push_turned) {
+    report.push_from = decision.commit.before.push.state;
+    report.push_to = decision.commit.push_to;
+    report.push_hub = decision.commit.before.push.hub;
+    report.hub_in_trouble = done.hub_in_trouble;
+  }
   for (const FeedSignal& signal : decision.commit.signals) {
     if (!done.move_taken || signal.type != "feed_moved") count(signal.type.c_str(), 1);
   }
@@ -181,6 +189,7 @@ void note_nothing_written(Report& report) {
   report.outcome = Outcome::failed;
   report.state_to = report.state_from;
   report.unchanged = 0;
+  report.pushed_first = report.poll_first = false;
 }
 
 void note_store_error(Report& report, const StoreError& error) {

@@ -109,6 +109,10 @@ struct Report {
   bool host_closed = false;  ///< else opened
   std::string host_cause;    ///< closed: rate_limited, unavailable, forbidden
   std::chrono::milliseconds host_closed_for{};
+  bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had
+  std::string push_from, push_to;                 ///< the subscription's state, both "" when it has not changed
+  std::string push_hub;                           ///< whose it is, when it has changed
+  bool hub_in_trouble = false;                    ///< that makes five feeds of it
 };
 
 }  // namespace feedmill

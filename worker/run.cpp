@@ -34,6 +34,8 @@
 #include "worker/status_history.hpp"
 #include "worker/status_pages.hpp"
 #include "worker/survey.hpp"
+#include "worker/web_url.hpp"
+#include "worker/websub.hpp"
 #include "worker/worker.hpp"
 
 namespace feedmill {
@@ -45,7 +47,8 @@ using namespace asio::experimental::awaitable_operators;
 namespace {
 
 constexpr Milliseconds heartbeat_every{5'000}, heartbeat_ttl{20'000}, figures_every{15'000};
-constexpr Milliseconds leave_within{1'800};         // RELIABILITY D2 allows 2 s
+constexpr Milliseconds leave_within{1'800};  // RELIABILITY D2 allows 2 s
+constexpr Milliseconds ping_spacing = std::chrono::minutes(5);
 constexpr std::size_t contact_needed_above = 1000;  // HTTP P19
 
 std::string random_id() {
@@ -98,6 +101,7 @@ class Process {
         mode_(mode),
         log_(log),
         server_(server),
+        redis_url_(redis_url),
         lanes_(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors_))),
         cpu_(config.worker.cpu_threads),
         liveness_(cpu_),
@@ -138,6 +142,15 @@ class Process {
         return exits::configuration;
       }
       admin_ = std::move(*opened);
+    }
+    if (auto options = websub_options(config_, options_.id, mode_)) {
+      auto opened = WebSub::open(loop_.get_executor(), store_options(config_, redis_url_), std::move(*options),
+                                 {cpu_, fetcher_, store_, memory_, metrics_, log_});
+      if (!opened) {
+        log_.write(LogLevel::error, "config_error", opened.error().detail);
+        return exits::configuration;
+      }
+      websub_ = std::move(*opened);
     }
     asio::co_spawn(loop_, run_until_done(), [this](const std::exception_ptr& error, int code) {
       if (error) std::rethrow_exception(error);
@@ -197,7 +210,7 @@ class Process {
       log_.write(LogLevel::info, "ready", state(), {{"lanes", lanes_}});
     }
     notify_.status(state());
-    const Worker::End end = co_await (ingest() && deliver());
+    const Worker::End end = co_await (ingest() && deliver() && push());
     if (server_ != nullptr) server_->interrupt();
     if (interrupted_) co_return exits::interrupted;
     switch (end) {
@@ -235,6 +248,23 @@ class Process {
 
   asio::awaitable<void> deliver() {
     if (config_.worker.deliver) co_await guarded("deliver", deliver_.run());
+  }
+
+  asio::awaitable<void> push() {
+    if (!websub_) co_return;
+    if (worker_.stopping()) websub_->stop();  // told before it began
+    co_await guarded("websub", websub_->run());
+  }
+
+  /// A known feed is to be fetched soon, once in five minutes (OPERATIONS §6).
+  asio::awaitable<Pinged> ping(std::string text) {
+    const auto url = canonical_feed_url(text);
+    if (!url) co_return Pinged::no_url;
+    if (!opened_) co_return Pinged::store_away;
+    const auto ask = [&](Store& store) { return Pushes(store).ping(*url, ping_spacing); };
+    const StoreResult<std::optional<Milliseconds>> at = co_await store_.call(ask);
+    if (!at) metrics_.store_error(at.error());
+    co_return !at ? Pinged::store_away : *at ? Pinged::noted : Pinged::unknown;
   }
 
   /// Connects and checks; a daemon waits for a store that is away, everything else says so and ends.
@@ -291,6 +321,7 @@ class Process {
       const bool first = !worker_.stopping();
       worker_.stop();
       test_point("S16");
+      if (websub_) first ? websub_->stop() : websub_->hurry();
       idle_.cancel();
       store_wait_.cancel();
       if (!first) deliver_.stop();
@@ -372,7 +403,12 @@ class Process {
     if (worker_.stopping()) return "draining";
     if (!opened_) return "waiting for Redis";
     if (!worker_.store_is_usable()) return "Redis is away: " + worker_.store_trouble();
-    return admin_ ? "ready, http://" + address() : "ready";
+    std::string where = "ready";
+    if (admin_) where += ", http://" + address_of(admin_->endpoint());
+    if (websub_ && websub_->callbacks()) {
+      where += ", callbacks at http://" + address_of(websub_->callbacks()->endpoint());
+    }
+    return where;
   }
 
   FetchOptions counted(FetchOptions options) {
@@ -487,6 +523,7 @@ class Process {
       metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
       return metrics_.text();
     };
+    health.ping = [this](std::string url) { return ping(std::move(url)); };
     return health;
   }
 
@@ -512,8 +549,7 @@ class Process {
     return status;
   }
 
-  std::string address() const {
-    const auto endpoint = admin_->endpoint();
+  static std::string address_of(const asio::ip::tcp::endpoint& endpoint) {
     const std::string host = endpoint.address().to_string();
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
   }
@@ -523,6 +559,7 @@ class Process {
   const RunMode mode_;
   Log& log_;
   EmbeddedRedis* server_;  // null: a Redis of the operator's own; outlives us
+  const std::string redis_url_;
   std::size_t descriptors_ = raise_descriptor_limit();
   std::size_t lanes_;
   const std::string configuration_ = configuration_digest(config_);
@@ -546,6 +583,7 @@ class Process {
   StatusPages pages_;
   DeliverLoop deliver_;
   std::unique_ptr<Admin> admin_;
+  std::unique_ptr<WebSub> websub_;  // null: no hub is subscribed to
   bool opened_ = false;
   int exit_code_ = exits::bug;
 };

@@ -33,6 +33,7 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   options.policy.retention.grace = config.retention.grace;
   options.policy.retention.age = config.retention.age;
   options.policy.retention.bytes = config.retention.bytes;
+  options.policy.push = {!config.websub.public_url.empty(), config.websub.fallback_max};
   options.lease = config.schedule.lease;
   options.host = {config.host.concurrency, config.host.spacing};
   if (mode != RunMode::daemon) options.memory_wait = config.fetch.wall;
@@ -63,6 +64,26 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   options.store_timeout = config.redis.timeout;
   options.wait_for_others = mode == RunMode::once;
   options.tells_of_store = !config.worker.ingest;
+  return options;
+}
+
+std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode) {
+  if (mode != RunMode::daemon || !config.worker.ingest || config.websub.public_url.empty()) return {};
+  WebSub::Options options;
+  if (config.websub.listen) {
+    CallbackListener::Options& callbacks = options.callbacks.emplace();
+    callbacks.listen = *config.websub.listen;
+    const std::string& url = config.websub.public_url;
+    callbacks.base = url.substr(std::min(url.find('/', url.find("//") + 2), url.size()));
+  }
+  const RefreshOptions refresh = refresh_options(config, mode);
+  options.intake.reading = refresh.reading;
+  options.intake.policy = refresh.policy;
+  options.intake.worker = id;
+  options.intake.lease = refresh.lease;
+  options.intake.memory_wait = refresh.memory_wait;
+  options.subscriber.public_url = config.websub.public_url;
+  options.drain = config.drain.listen;
   return options;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "worker/deliver_loop.hpp"
 #include "worker/fetch.hpp"
 #include "worker/refresh.hpp"
+#include "worker/websub.hpp"
 #include "worker/worker.hpp"
 
 namespace feedmill {
@@ -44,6 +46,9 @@ WorkerOptions worker_options(const Config& config, std::string id, std::size_t l
 
 /// `token`: as the id of WorkerOptions.
 DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode);
+
+/// Nothing when hubs are not to be subscribed to.
+std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode);
 
 FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode);
 

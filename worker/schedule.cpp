@@ -261,6 +261,15 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
   at_least(next, interval, context, {"ttl", hints.ttl_s, ""});
   at_least(next, interval, context, {"sy", hints.sy_s, ""});
   to_next_publication(next, interval, context, hints);
+  if (context.push_fallback) {
+    const Milliseconds fallback =
+        std::min(*context.push_fallback, context.interval_max.value_or(*context.push_fallback));
+    next.inputs.push_back({"websub_fallback", in_seconds(fallback), ""});
+    if (fallback > interval) {
+      interval = fallback;
+      next.won = "websub_fallback";
+    }
+  }
 
   finish(next, context, interval);
   std::string_view skipped;

@@ -68,6 +68,7 @@ struct DueContext {
   bool opened_by_allow = false;  ///< an own or test server: floors down to 1 s are legal (HTTP P6)
   std::optional<Milliseconds> interval_min, interval_max;  ///< the operator's for this feed (HTTP F8)
   bool gap = false;  ///< posts were probably missed: come again in half the time (HTTP §3 step 4)
+  std::optional<Milliseconds> push_fallback{};  ///< between polls, as long as its pushes can be relied on (WEBSUB §5)
 };
 
 /// The shortest time between two polls of a feed, whatever it says of its freshness (HTTP P6).

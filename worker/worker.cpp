@@ -13,6 +13,7 @@
 #include "storage/test_point.hpp"
 #include "worker/cancellation.hpp"
 #include "worker/notices.hpp"
+#include "worker/push_turns.hpp"
 
 namespace feedmill {
 
@@ -340,6 +341,9 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
     Report report = co_await refresher_.refresh(*lane.claim);
     std::vector<Notice> notices;
     if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
+    const PushNews news{report.feed_url, report.push_from, report.push_to, "", report.push_hub, report.hub_in_trouble};
+    log_turn(log_, news);
+    for (Notice& notice : turn_notices(news, lane.claim->now)) notices.push_back(std::move(notice));
     co_await tell_operators(std::move(notices));
     co_return report;
   } catch (...) {

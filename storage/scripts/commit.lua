@@ -14,7 +14,9 @@
 -- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'ok' | 'dup' | 'stale' | 'type <key>', created, modified, trimmed, tombstoned, records, what became of the
 -- host ('closed', 'opened', ''), until when it is closed, whether the URL to move to is a feed already (1/0), the highest
--- entry number given out here, re-keyed, deleted}.
+-- entry number given out here, re-keyed, deleted, what became of the subscription (0 = nothing, 1 = turned as wanted,
+-- 2 = and so its hub is in trouble)}. Of the state fields push_turn ('<from> <to>') and push_ask (ms) are none, see
+-- push.lua.
 local channel_prefix, url, url_json, claim = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local part, parts, next_due = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local stream_cap, publish_trims = ARGV[9], ARGV[10] == '1'
@@ -36,7 +38,7 @@ end
 
 local feed_state = state_key(url)
 local mine = redis.call('HMGET', feed_state, 'claim', 'last_claim', 'claim_part', 'state', 'fetch_url', 'wake',
-                        'claim_hosts', 'before_pause')
+                        'claim_hosts', 'before_pause', 'push_wake', 'push_state')
 if mine[1] ~= claim then return {mine[2] == claim and 'dup' or 'stale'} end
 local written = tonumber(mine[3]) or 0
 if part <= written then return {'dup'} end
@@ -199,7 +201,7 @@ for _, post in ipairs(posts) do
 end
 if grown ~= 0 then redis.call('HINCRBY', feed_state, 'bytes', text(grown)) end
 
-local host_event, host_until, taken, untrimmed, withdrawn = '', 0, false, false, 0
+local host_event, host_until, taken, untrimmed, withdrawn, turned = '', 0, false, false, 0, 0
 if part == parts then
   for _, guid in ipairs(deleted) do  -- RFC 6721: by whoever publishes it
     local id = redis.call('HGET', map, guid)
@@ -228,7 +230,7 @@ if part == parts then
     else redis.call('HSET', feed_key(url), feed[i], feed[i + 1]) end
   end
   local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
-                          'alone_deaths'}
+                          'alone_deaths', 'push_due', 'push_wake'}
   if untrimmed then set = {'untrimmed', '1'} elseif keep then unset[#unset + 1] = 'untrimmed' end
   taken = move_to ~= '' and redis.call('SISMEMBER', feeds_key, move_to) == 1  -- HTTP R7: two feeds stay two
   if taken then redis.call('HSET', feed_state, 'no_move_to', move_to) end
@@ -247,6 +249,15 @@ if part == parts then
     end
     if taken and (state[i] == 'fetch_url' or state[i] == 'moves') then
       -- stays as it is
+    elseif state[i] == 'push_turn' then
+      local from, to = string.match(state[i + 1], '^(%S*) (%S*)$')
+      if from == (mine[10] or '') then
+        turned = 1 + turn_push(url, from, to, now)
+        if to == 'healthy' then redis.call('HDEL', feed_state, 'push_tries') end
+        if to == 'failed' then redis.call('HINCRBY', feed_state, 'push_tries', 1) end
+      end
+    elseif state[i] == 'push_ask' then
+      redis.call('ZADD', push_schedule_key, 'LT', state[i + 1], url)
     elseif state[i + 1] == '' then
       unset[#unset + 1] = state[i]
     else
@@ -261,6 +272,7 @@ if part == parts then
     if not (taken and kind == 'feed_moved') then signal(kind, 'feed', url_json, tail, channel_prefix .. kind) end
   end
   if mine[6] then next_due = math.min(next_due, math.max(now + tonumber(mine[6]), told)) end  -- L10
+  if mine[9] then next_due = after_push(url, now, next_due, mine[9]) end
   redis.call('ZADD', schedule_key, 'XX', text(next_due), url)
   if paused then redis.call('HSET', feed_state, 'paused_due', text(next_due)) end
   local first = gate_of(mine[5] or url)  -- it has answered too, by a redirect
@@ -271,4 +283,4 @@ else
   redis.call('HSET', feed_state, 'claim_part', part)
 end
 return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0,
-        text(highest), rekeyed, withdrawn}
+        text(highest), rekeyed, withdrawn, turned}

@@ -9,6 +9,7 @@ if redis.call('SREM', feeds_key, url) == 1 then
   redis.call('SADD', removals_key, url)
   count_state(url, redis.call('HGET', feed_state, 'state') or 'new')
   redis.call('HSET', feed_state, 'removing', '1')
+  leave_hub(url, clock())
   local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url', 'claim_hosts')
   if mine[1] then  -- who works on it will find its claim gone; its host's slot must not wait for the lease to end
     redis.call('HDEL', feed_state, 'claim')

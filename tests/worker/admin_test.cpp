@@ -37,7 +37,8 @@ class AdminTest : public testing::Test {
  protected:
   void start() {
     admin = Admin::open(io.get_executor(), options,
-                        {[this] { return live; }, [this] { return ready; }, [] { return std::string("metric 1\n"); }},
+                        {[this] { return live; }, [this] { return ready; }, [] { return std::string("metric 1\n"); },
+                         [this](std::string url) { return ping(std::move(url)); }},
                         {{"/page", "/page.json"}, answer_page})
                 .value();
     asio::co_spawn(
@@ -49,6 +50,14 @@ class AdminTest : public testing::Test {
     if (!loop.joinable()) return;
     asio::post(io, [this] { cancel.emit(asio::cancellation_type::all); });
     loop.join();
+  }
+  asio::awaitable<Pinged> ping(std::string url) {
+    pinged = url;
+    co_return answer;
+  }
+  std::string post(const std::string& body, const std::string& headers = "") {
+    return exchange("POST /ping HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + headers +
+                    "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
   }
   tcp::socket connect() {
     tcp::socket socket(client);
@@ -77,6 +86,8 @@ class AdminTest : public testing::Test {
   }
 
   Admin::Options options{.listen = loopback()};
+  Pinged answer = Pinged::noted;
+  std::string pinged;
   std::vector<Check> live{{"loop", true, "ticked 1 ms ago"}};
   std::vector<Check> ready{{"redis", true, "redis 7.0.15"}, {"draining", true, ""}};
   asio::io_context io{1}, client;
@@ -176,6 +187,43 @@ TEST_F(AdminTest, AsksForATokenWhereThereIsOneButNotOfProbes) {
     EXPECT_THAT(exchange(head + "Bearer another-token-than\r\n\r\n"), StartsWith("HTTP/1.1 401")) << target;
   }
   EXPECT_THAT(get("/nothing"), StartsWith("HTTP/1.1 404"));
+TEST_F(AdminTest, TakesPings) {
+  start();
+  EXPECT_THAT(post("a=b&url=https%3A%2F%2Fexample.org%2F%3Fa+b"), StartsWith("HTTP/1.1 202"));
+  EXPECT_EQ(pinged, "https://example.org/?a b");
+  answer = Pinged::unknown;
+  EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 404"));
+  answer = Pinged::store_away;
+  EXPECT_THAT(post("url=x"), testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: ")));
+  answer = Pinged::no_url;
+  EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(AdminTest, RefusesWhatIsNoPing) {
+  start();
+  for (const char* body : {"", "x", "url=a&url=b", "url=%zz", "URL=a"}) {
+    EXPECT_THAT(post(body), StartsWith("HTTP/1.1 400")) << body;
+  }
+  EXPECT_THAT(get("/ping"), testing::AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: POST\r\n")));
+  EXPECT_THAT(post("url=" + std::string(9000, 'x')), StartsWith("HTTP/1.1 413"));
+  EXPECT_EQ(pinged, "");
+}
+
+TEST_F(AdminTest, ShowsMetricsToWhoBearsTheToken) {
+  options.token = "a secret";
+  start();
+  EXPECT_THAT(get("/metrics"), testing::AllOf(StartsWith("HTTP/1.1 401"), HasSubstr("WWW-Authenticate: Bearer\r\n")));
+  const auto with = [this](const std::string& authorization) {
+    return exchange("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: " + authorization +
+                    "\r\n\r\n");
+  };
+  EXPECT_THAT(with("Bearer a secret"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(with("bearer a secret"), StartsWith("HTTP/1.1 200"));
+  for (const char* wrong : {"a secret", "Bearer", "Bearer ", "Bearer a secret2", "Bearer a secre", "Basic a secret"}) {
+    EXPECT_THAT(with(wrong), StartsWith("HTTP/1.1 401")) << wrong;
+  }
+  EXPECT_THAT(get("/readyz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 202"));  // from this machine it needs none
 }
 
 TEST_F(AdminTest, KeepsAConnectionForSeveralRequests) {

@@ -486,5 +486,33 @@ TEST(NearestName, ForgivesTypingErrors) {
   EXPECT_EQ(nearest_name("something", names), "");
 }
 
+TEST_F(ConfigTest, SubscribesToHubsOnlyWhereTheyCanReachIt) {
+  EXPECT_EQ(load().websub.public_url, "");
+  EXPECT_EQ(load().websub.listen->port(), 9811);
+  env("WEBSUB_PUBLIC_URL", "https://feeds.example.org/hooks/");
+  EXPECT_EQ(load().websub.public_url, "https://feeds.example.org/hooks");
+  for (const char* bad : {"feeds.example.org", "ftp://a.example", "https://", "https:///x", "https://u:p@a.example",
+                          "https://a.example/?x", "https://a.example/#x", "https://a b.example"}) {
+    env("WEBSUB_PUBLIC_URL", bad);
+    EXPECT_THAT(problems(), ElementsAre(HasSubstr("write https://host"))) << bad;
+  }
+  env("WEBSUB_PUBLIC_URL", "http://127.0.0.1:9811");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("websub.allow_http=true")));
+  env("WEBSUB_ALLOW_HTTP", "true");
+  EXPECT_EQ(load().websub.public_url, "http://127.0.0.1:9811");
+  env("WEBSUB_FALLBACK_MAX", "8d");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("between 1h and 7d")));
+}
+
+TEST_F(ConfigTest, ReadsTheTokenOfTheAdminListener) {
+  env("ADMIN_TOKEN_FILE", write("token", "a secret\n").string());
+  EXPECT_EQ(load().admin.token, "a secret");
+  EXPECT_EQ(shown("admin.token_file"), (home / "token").string());
+  env("ADMIN_TOKEN_FILE", write("token", "\n").string());
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("holds no token")));
+  env("ADMIN_TOKEN_FILE", (home / "nothing").string());
+  EXPECT_FALSE(problems().empty());
+}
+
 }  // namespace
 }  // namespace feedmill

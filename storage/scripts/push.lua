@@ -1,0 +1,103 @@
+-- What the scripts about pushes share (WEBSUB §4–§6). The hash of a subscription is websub:callback:<hash of its token>:
+--   feed_url, token, topic, hub, hub_url, secret   hub as advertised, and where it really is; no secret: pushes are hints
+--   state                     pending, active, retired: whether deliveries are taken
+--   mode, pending_since       what its hub is asked to verify, while it is; since when
+--   lease_end, renew_at
+--   bad, ends                 deliveries with a bad signature; how often its hub was asked to end it
+-- Of a feed's state these fields belong to it:
+--   push_state, push_since    pending, unproven, healthy, doubtful, failed, denied; since when
+--   push_verified             when its hub accepted it, renewals apart
+--   push_token, push_pending  the hashes of its subscription, and of the one asked for
+--   push_hub, push_note, push_tries, push_denials   hub asked last, why that failed, failures in a row, denials
+--   push_at                   when a genuine push last came
+--   push_due                  it is due because of a hint: its due time without
+--   push_wake                 "<ms> <code>": while it is claimed a hint came, to be fetched for then
+--   push_tat, ping_tat        when the hints there were are used up, each worth one spacing
+--   push_barren               fetches by push in a row that brought nothing; commit writes it
+-- websub:due holds when to look after a feed's subscription, and as "#<hash>" one that its hub is to be told the end of.
+local push_schedule_key, push_states_key = prefix .. 'websub:due', prefix .. 'stats:websub:states'
+local function callback_key(hash) return prefix .. 'websub:callback:' .. hash end
+local function troubled_key(hub) return prefix .. 'websub:hub:' .. hub end
+local pending_ms, overlap_ms = 3600000, 3600000
+
+-- Turns a feed's subscription, '' = none. Returns 1 when that makes five of its hub within a day (H3), once a day.
+local function turn_push(url, from, to, now)
+  if from == to then return 0 end
+  if from ~= '' then redis.call('HINCRBY', push_states_key, from, -1) end
+  if to == '' then
+    redis.call('HDEL', state_key(url), 'push_state', 'push_since', 'push_verified')
+    return 0
+  end
+  redis.call('HINCRBY', push_states_key, to, 1)
+  redis.call('HSET', state_key(url), 'push_state', to, 'push_since', text(now))
+  local hub = redis.call('HGET', state_key(url), 'push_hub')
+  if not hub or (to ~= 'doubtful' and to ~= 'failed') then return 0 end
+  local key = troubled_key(hub)
+  redis.call('ZADD', key, text(now), url)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', text(now - day_ms))
+  redis.call('PEXPIRE', key, text(day_ms))
+  if redis.call('ZSCORE', key, 'told') or redis.call('ZCARD', key) < 5 then return 0 end
+  redis.call('ZADD', key, text(now), 'told')
+  return 1
+end
+
+-- Makes a feed due at `at` because of a hint, unless it is sooner (RELIABILITY L10); while it is claimed its commit does.
+-- Returns when it will be fetched, nil when it is not to be at all, and whether this call brought that about.
+local function due_by(url, now, at, code)
+  local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
+  local is = redis.call('HMGET', state_key(url), 'claim', 'push_wake', 'not_before', 'state', 'push_due')
+  if not due or is[4] == 'quarantined' then return nil, false end
+  at = math.max(at, tonumber(is[3]) or 0)
+  if is[1] and due > now then
+    local noted = is[2] and tonumber(string.match(is[2], '^(%d+)'))
+    if noted and noted <= at then return noted, false end
+    redis.call('HSET', state_key(url), 'push_wake', text(at) .. ' ' .. code)
+    return at, true
+  end
+  if due <= at then return due, false end
+  redis.call('ZADD', schedule_key, 'XX', text(at), url)
+  redis.call('HDEL', state_key(url), 'held')
+  redis.call('HSET', state_key(url), 'push_due', is[5] or text(due), 'won', code, 'why',
+             '[{"code":"' .. code .. '","s":' .. text(math.ceil((at - now) / 1000)) .. '}]')
+  return at, true
+end
+
+-- The same, at most once per `spacing` but for a burst: hints until then are one (P6).
+local function hint(url, now, meter, spacing, burst, code)
+  local used = math.max(now, tonumber(redis.call('HGET', state_key(url), meter) or nil) or 0)
+  local at, moved = due_by(url, now, math.max(now, used - (burst - 1) * spacing), code)
+  if moved then redis.call('HSET', state_key(url), meter, text(used + spacing)) end
+  return at
+end
+
+-- At the end of a refresh: what came while it was under way.
+local function after_push(url, now, next_due, wake)
+  local at, code = string.match(wake, '^(%d+) (%S+)$')
+  local told = tonumber(redis.call('HGET', state_key(url), 'not_before') or nil) or 0
+  at = math.max(now, tonumber(at), told)
+  if at >= next_due then return next_due end
+  redis.call('HSET', state_key(url), 'push_due', text(next_due), 'won', code, 'why',
+             '[{"code":"' .. code .. '","s":' .. text(math.ceil((at - now) / 1000)) .. '}]')
+  return at
+end
+
+-- A path of ours no more: deliveries hear so for 30 days (L4), and its hub is told.
+local function retire(hash, now)
+  local key = callback_key(hash)
+  local state = redis.call('HGET', key, 'state')
+  if state == 'pending' then redis.call('DEL', key) end
+  if state ~= 'active' then return end
+  redis.call('HSET', key, 'state', 'retired')
+  redis.call('PEXPIRE', key, text(30 * day_ms))
+  redis.call('ZADD', push_schedule_key, 'NX', text(now), '#' .. hash)
+end
+
+-- Ends a feed's subscription for good.
+local function leave_hub(url, now)
+  local mine = redis.call('HMGET', state_key(url), 'push_state', 'push_token', 'push_pending')
+  if mine[2] then retire(mine[2], now) end
+  if mine[3] then retire(mine[3], now) end
+  turn_push(url, mine[1] or '', '', now)
+  redis.call('HDEL', state_key(url), 'push_token', 'push_pending', 'push_hub', 'push_note', 'push_tries', 'push_denials')
+  redis.call('ZREM', push_schedule_key, url)
+end

@@ -1,0 +1,442 @@
+#include "storage/pushes.hpp"
+
+#include <algorithm>
+
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill::test {
+namespace {
+
+using namespace std::chrono_literals;
+using How = PushSettlement::How;
+
+const std::string hub = "https://hub.example/", topic = "https://example.org/self";
+
+class PushesTest : public StoreTest {
+ protected:
+  PushesTest() { add(); }
+
+  PushRecord record(const std::string& hash, const std::string& at = hub, const std::string& of = topic) const {
+    PushRecord wanted;
+    wanted.hash = hash;
+    wanted.feed_url = feed_url;
+    wanted.token = "token-of-" + hash;
+    wanted.topic = of;
+    wanted.hub = wanted.hub_url = at;
+    wanted.secret = "secret-of-" + hash;
+    return wanted;
+  }
+  PushTurn begin(const std::string& hash, const std::string& at = hub, const std::string& of = topic) {
+    const auto turn = pushes.begin(record(hash, at, of));
+    EXPECT_TRUE(turn && *turn);
+    return **turn;
+  }
+  PushAnswer answer(const std::string& hash, const std::string& mode = "subscribe", const std::string& of = topic) {
+    const auto answered = pushes.answer({hash, mode, of, 240h, 120h, "no reason"});
+    EXPECT_TRUE(answered) << answered.error().detail;
+    return *answered;
+  }
+  void subscribe(const std::string& hash, const std::string& at = hub, const std::string& of = topic) {
+    begin(hash, at, of);
+    ASSERT_TRUE(answer(hash, "subscribe", of));
+  }
+  PushNoted note(const std::string& hash, PushNote::Kind kind = PushNote::Kind::thin) {
+    const PushNote one{hash, kind};
+    const auto noted = pushes.note(std::span(&one, 1)).front();
+    EXPECT_TRUE(noted) << noted.error().detail;
+    return noted ? *noted : PushNoted();
+  }
+  PushTurn settle(How how, const std::string& hash = "", const std::string& member = feed_url) {
+    const auto turn = pushes.settle({member, how, 1h, hash, "why", ""});
+    EXPECT_TRUE(turn) << turn.error().detail;
+    return *turn;
+  }
+  std::optional<PushRecord> find(const std::string& hash) {
+    const auto found = pushes.find(std::span(&hash, 1)).front();
+    EXPECT_TRUE(found);
+    return *found;
+  }
+  FeedRecord feed() {
+    const auto records = store.feed_records(std::span(&feed_url, 1));
+    EXPECT_TRUE(records);
+    return *records->front();
+  }
+  std::string state(const std::string& field) { return redis({"HGET", "state:feed:" + feed_url, field}); }
+  std::uint64_t count(const std::string& of_state) {
+    const auto figures = store.figures();
+    EXPECT_TRUE(figures);
+    for (const auto& [name, times] : figures->push_states) {
+      if (name == of_state) return times;
+    }
+    return 0;
+  }
+  /// The feed has been read, and is due in a day.
+  void settle_feed() {
+    refresh({post("a", 100)});
+    redis({"ZADD", "schedule", "XX", std::to_string(now() + 24 * 3'600'000), feed_url});
+  }
+  std::int64_t now() { return store.now()->count(); }
+  std::int64_t due() { return feed().due->count(); }
+  void make_push_task_due(const std::string& member = feed_url) { redis({"ZADD", "websub:due", "XX", "1", member}); }
+
+  Pushes pushes{store};
+};
+
+TEST_F(PushesTest, RemembersWhatIsAskedForBeforeItIsAsked) {
+  const PushTurn turn = begin("h1");
+  EXPECT_EQ(turn.from, "");
+  EXPECT_EQ(turn.to, "pending");
+  const auto kept = find("h1");
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->state, "pending");
+  EXPECT_EQ(kept->token, "token-of-h1");
+  EXPECT_EQ(kept->secret, "secret-of-h1");
+  EXPECT_EQ(count("pending"), 1U);
+  EXPECT_EQ(feed().state.push.hub, hub);
+  EXPECT_GT(std::stoll(redis({"PTTL", "websub:callback:h1"})), 0);
+}
+
+TEST_F(PushesTest, ConfirmsWhatIsPendingAndNothingElse) {
+  begin("h1");
+  EXPECT_FALSE(answer("h2"));
+  EXPECT_FALSE(answer("h1", "unsubscribe"));
+  EXPECT_FALSE(answer("h1", "publish"));
+  EXPECT_FALSE(answer("h1", "subscribe", topic + "/"));
+  EXPECT_EQ(feed().state.push.state, "pending");
+  const PushAnswer answered = answer("h1");
+  ASSERT_TRUE(answered);
+  EXPECT_EQ(answered->feed_url, feed_url);
+  EXPECT_EQ(answered->from, "pending");
+  EXPECT_EQ(answered->to, "unproven");
+  EXPECT_FALSE(answer("h1"));  // no longer pending
+  EXPECT_EQ(find("h1")->state, "active");
+  EXPECT_EQ(feed().state.push.subscription, "h1");
+  EXPECT_EQ(count("pending"), 0U);
+  EXPECT_EQ(count("unproven"), 1U);
+}
+
+TEST_F(PushesTest, ConfirmsNothingAfterAnHour) {
+  begin("h1");
+  redis({"HSET", "websub:callback:h1", "pending_since", std::to_string(now() - 3'600'001)});
+  EXPECT_FALSE(answer("h1"));
+}
+
+TEST_F(PushesTest, AThinPushMakesTheFeedDueAndKeepsItsOldTime) {
+  settle_feed();
+  subscribe("h1");
+  const std::int64_t before = due();
+  const PushNoted noted = note("h1");
+  EXPECT_EQ(noted.result, PushNoted::Result::noted);
+  EXPECT_EQ(noted.at.count(), due());
+  EXPECT_LE(due(), now());
+  EXPECT_EQ(state("push_due"), std::to_string(before));
+  EXPECT_EQ(feed().state.won, "websub_push");
+}
+
+TEST_F(PushesTest, PushesUntilTheFetchAreOne) {
+  settle_feed();
+  subscribe("h1");
+  note("h1");
+  const std::string used = state("push_tat");
+  for (int i = 0; i < 100; ++i) note("h1");
+  EXPECT_EQ(state("push_tat"), used);
+}
+
+TEST_F(PushesTest, AfterABurstOfThreeThereIsOneFetchAMinute) {
+  settle_feed();
+  subscribe("h1");
+  std::vector<std::int64_t> waits;
+  for (int i = 0; i < 5; ++i) {
+    note("h1");
+    waits.push_back(std::max<std::int64_t>(due() - now(), 0) / 1000);
+    settle_feed();  // it is fetched
+  }
+  EXPECT_EQ(waits[0], 0);
+  EXPECT_EQ(waits[1], 0);
+  EXPECT_EQ(waits[2], 0);
+  EXPECT_NEAR(static_cast<double>(waits[3]), 60, 5);
+  EXPECT_NEAR(static_cast<double>(waits[4]), 120, 5);
+}
+
+TEST_F(PushesTest, PushesThatBringNothingAreAskedAboutLessOften) {
+  settle_feed();
+  subscribe("h1");
+  redis({"HSET", "state:feed:" + feed_url, "push_barren", "3"});
+  note("h1");
+  EXPECT_LE(due(), now());
+  settle_feed();
+  redis({"HSET", "state:feed:" + feed_url, "push_barren", "6"});
+  note("h1");
+  EXPECT_NEAR(static_cast<double>(due() - now()), 300'000, 5'000);
+}
+
+TEST_F(PushesTest, AFatPushLeavesAMinuteToBeRead) {
+  settle_feed();
+  subscribe("h1");
+  note("h1", PushNote::Kind::fat);
+  EXPECT_NEAR(static_cast<double>(due() - now()), 60'000, 5'000);
+}
+
+TEST_F(PushesTest, ABadSignatureIsCountedAndNothingElse) {
+  settle_feed();
+  subscribe("h1");
+  const std::int64_t before = due();
+  EXPECT_EQ(note("h1", PushNote::Kind::bad).result, PushNoted::Result::noted);
+  EXPECT_EQ(due(), before);
+  EXPECT_EQ(feed().state.push.last_push.count(), 0);
+  EXPECT_EQ(find("h1")->bad, 1U);
+}
+
+TEST_F(PushesTest, PathsThatAreNoneOfOursOrNotYetTakeNothing) {
+  settle_feed();
+  EXPECT_EQ(note("nobody").result, PushNoted::Result::unknown);
+  begin("h1");
+  EXPECT_EQ(note("h1").result, PushNoted::Result::unknown);
+}
+
+TEST_F(PushesTest, APathHoldsUntilAnHourAfterItsLease) {
+  settle_feed();
+  subscribe("h1");
+  redis({"HSET", "websub:callback:h1", "lease_end", std::to_string(now() - 3'500'000)});
+  EXPECT_EQ(note("h1").result, PushNoted::Result::noted);
+  redis({"HSET", "websub:callback:h1", "lease_end", std::to_string(now() - 3'600'001)});
+  EXPECT_EQ(note("h1").result, PushNoted::Result::retired);
+}
+
+TEST_F(PushesTest, ARetryAfterHoldsForPushesToo) {
+  settle_feed();
+  subscribe("h1");
+  const std::int64_t told = now() + 7'200'000;
+  redis({"HSET", "state:feed:" + feed_url, "not_before", std::to_string(told)});
+  note("h1");
+  EXPECT_EQ(due(), told);
+}
+
+TEST_F(PushesTest, APushDuringARefreshIsFetchedForAfterIt) {
+  settle_feed();
+  subscribe("h1");
+  redis({"ZADD", "schedule", "XX", "1", feed_url});
+  const ClaimBatch batch = claim();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  Commit commit = plan(batch.claims[0], {post("a", 100)});
+  commit.next_due = Milliseconds(now()) + 6h;
+  note("h1");
+  EXPECT_GT(due(), now() + 60'000);  // the lease
+  EXPECT_EQ(send(commit).result, Committed::Result::ok);
+  EXPECT_LE(due(), now());
+  EXPECT_EQ(feed().state.won, "websub_push");
+  EXPECT_EQ(state("push_due"), std::to_string(commit.next_due.count()));
+}
+
+TEST_F(PushesTest, ClaimsAFeedToWriteWhatWasPushed) {
+  settle_feed();
+  subscribe("h1");
+  const std::int64_t before = due();
+  note("h1", PushNote::Kind::fat);
+  const auto claimed = pushes.claim(feed_url, worker_a + ":push1", 90s);
+  ASSERT_TRUE(claimed && *claimed);
+  EXPECT_EQ((*claimed)->due.count(), before);
+  EXPECT_EQ((*claimed)->state.state, "healthy");
+  const auto again = pushes.claim(feed_url, worker_b + ":push1", 90s);
+  ASSERT_TRUE(again);
+  EXPECT_FALSE(*again);  // taken
+  EXPECT_TRUE(claim(worker_b).claims.empty());
+  Commit commit = plan(**claimed, {post("b", 200)});
+  commit.next_due = (*claimed)->due;
+  EXPECT_EQ(send(commit).created, 1U);
+  EXPECT_EQ(due(), before);
+  EXPECT_EQ(state("push_due"), "(nil)");
+}
+
+TEST_F(PushesTest, DoesNotClaimWhatHasKilledWorkersOrWasNeverRead) {
+  subscribe("h1");
+  EXPECT_FALSE(*pushes.claim(feed_url, "x:1", 90s));
+  settle_feed();
+  redis({"HSET", "state:feed:" + feed_url, "strikes", "1"});
+  EXPECT_FALSE(*pushes.claim(feed_url, "x:2", 90s));
+}
+
+TEST_F(PushesTest, ARefreshTurnsTheSubscriptionUnlessItHasTurnedSince) {
+  settle_feed();
+  subscribe("h1");
+  Commit commit = plan(claim_one(), {post("c", 300)});
+  commit.push_to = "healthy";
+  EXPECT_TRUE(send(commit).push_turned);
+  EXPECT_EQ(feed().state.push.state, "healthy");
+  EXPECT_EQ(count("healthy"), 1U);
+  EXPECT_EQ(count("unproven"), 0U);
+  Commit late = plan(claim_one(), {post("d", 400)});
+  late.push_to = "doubtful";
+  ASSERT_TRUE(answer("h1", "denied"));
+  EXPECT_FALSE(send(late).push_turned);
+  EXPECT_EQ(feed().state.push.state, "denied");
+}
+
+TEST_F(PushesTest, ARenewalKeepsTheOldPathUntilItsLeaseIsOver) {
+  settle_feed();
+  subscribe("h1");
+  begin("h2");
+  EXPECT_EQ(feed().state.push.state, "unproven");
+  ASSERT_TRUE(answer("h2"));
+  EXPECT_EQ(feed().state.push.subscription, "h2");
+  EXPECT_EQ(note("h1").result, PushNoted::Result::noted);
+  EXPECT_EQ(note("h2").result, PushNoted::Result::noted);
+}
+
+TEST_F(PushesTest, AnotherHubIsTakenBeforeTheFirstIsLeft) {
+  settle_feed();
+  subscribe("h1");
+  begin("h2", "https://other.example/");
+  EXPECT_EQ(note("h1").result, PushNoted::Result::noted);
+  ASSERT_TRUE(answer("h2"));
+  EXPECT_EQ(note("h1").result, PushNoted::Result::retired);
+  EXPECT_NE(redis({"ZSCORE", "websub:due", "#h1"}), "(nil)");
+  ASSERT_TRUE(*pushes.begin_end("h1"));
+  EXPECT_TRUE(answer("h1", "unsubscribe"));
+  EXPECT_EQ(redis({"ZSCORE", "websub:due", "#h1"}), "(nil)");
+}
+
+TEST_F(PushesTest, NobodyElseCanUnsubscribe) {
+  settle_feed();
+  subscribe("h1");
+  EXPECT_FALSE(answer("h1", "unsubscribe"));
+  EXPECT_EQ(note("h1").result, PushNoted::Result::noted);
+}
+
+TEST_F(PushesTest, ADenialEndsItAndIsTriedAgainLaterAndLater) {
+  settle_feed();
+  for (const int days : {7, 14, 28, 56, 90, 90}) {
+    begin("h");
+    EXPECT_FALSE(answer("h", "denied", topic + "x"));
+    const PushAnswer denied = answer("h", "denied");
+    ASSERT_TRUE(denied);
+    EXPECT_EQ(denied->to, "denied");
+    EXPECT_EQ(feed().state.push.note, "no reason");
+    const double wait = std::stod(redis({"ZSCORE", "websub:due", feed_url})) - static_cast<double>(now());
+    EXPECT_NEAR(wait / 86'400'000, days, 0.01);
+  }
+  EXPECT_EQ(count("denied"), 1U);
+}
+
+TEST_F(PushesTest, ALostSubscriptionBringsTheNormalScheduleBackAtOnce) {
+  settle_feed();
+  subscribe("h1");
+  Commit commit = plan(claim_one(), {});
+  commit.push_to = "healthy";
+  commit.next_due = Milliseconds(now()) + 24h;
+  send(commit);
+  const PushTurn turn = settle(How::lost);
+  EXPECT_EQ(turn.from, "healthy");
+  EXPECT_EQ(turn.to, "failed");
+  EXPECT_LE(due(), now());
+  EXPECT_EQ(feed().state.push.tries, 1U);
+}
+
+TEST_F(PushesTest, AHubThatRefusesForgetsThePath) {
+  begin("h1");
+  EXPECT_EQ(settle(How::refused, "h1").to, "failed");
+  EXPECT_FALSE(find("h1"));
+  EXPECT_FALSE(answer("h1"));
+  EXPECT_EQ(feed().state.push.note, "why");
+}
+
+TEST_F(PushesTest, AHubThatCannotBeAskedMayVerifyAllTheSame) {
+  begin("h1");
+  EXPECT_EQ(settle(How::again, "h1").to, "pending");
+  EXPECT_TRUE(answer("h1"));
+}
+
+TEST_F(PushesTest, ARetriedRefreshAsksForTheSubscriptionOnce) {
+  Commit commit = plan(claim_one(), {post("a", 100)});
+  commit.push_ask = Milliseconds(5);
+  send(commit);
+  EXPECT_EQ(redis({"ZSCORE", "websub:due", feed_url}), "5");
+  const auto taken = pushes.take(10, 5min);
+  ASSERT_TRUE(taken);
+  ASSERT_EQ(taken->tasks.size(), 1U);
+  EXPECT_EQ(taken->tasks[0].feed_url, feed_url);
+  EXPECT_FALSE(taken->tasks[0].subscription);
+  EXPECT_TRUE(pushes.take(10, 5min)->tasks.empty());  // another worker's, for a while
+}
+
+TEST_F(PushesTest, HandsOutWhatIsKnownOfASubscription) {
+  subscribe("h1");
+  begin("h2");
+  make_push_task_due();
+  const auto taken = pushes.take(10, 5min);
+  ASSERT_TRUE(taken);
+  ASSERT_EQ(taken->tasks.size(), 1U);
+  ASSERT_TRUE(taken->tasks[0].subscription && taken->tasks[0].asked_for);
+  EXPECT_EQ(taken->tasks[0].subscription->hash, "h1");
+  EXPECT_EQ(taken->tasks[0].asked_for->hash, "h2");
+  EXPECT_EQ(taken->tasks[0].state.push.state, "unproven");
+}
+
+TEST_F(PushesTest, RemovingTheFeedLeavesItsHubAndNothingBehind) {
+  settle_feed();
+  subscribe("h1");
+  begin("h2");
+  ASSERT_TRUE(*store.remove_feed(feed_url));
+  EXPECT_EQ(note("h1").result, PushNoted::Result::retired);
+  EXPECT_FALSE(find("h2"));
+  EXPECT_FALSE(answer("h1"));
+  EXPECT_EQ(count("unproven"), 0U);
+  EXPECT_EQ(redis({"ZSCORE", "websub:due", feed_url}), "(nil)");
+  const auto taken = pushes.take(10, 5min);
+  ASSERT_TRUE(taken);
+  ASSERT_EQ(taken->tasks.size(), 1U);
+  EXPECT_EQ(taken->tasks[0].member(), "#h1");
+  EXPECT_EQ(taken->tasks[0].subscription->token, "token-of-h1");
+  ASSERT_TRUE(*pushes.begin_end("h1"));
+  EXPECT_TRUE(answer("h1", "unsubscribe"));
+  EXPECT_GT(std::stoll(redis({"PTTL", "websub:callback:h1"})), 0);
+}
+
+TEST_F(PushesTest, LeavingIsForgetting) {
+  subscribe("h1");
+  EXPECT_EQ(settle(How::left).to, "");
+  EXPECT_EQ(feed().state.push, PushStanding());
+  EXPECT_EQ(count("unproven"), 0U);
+  EXPECT_EQ(redis({"ZSCORE", "websub:due", feed_url}), "(nil)");
+}
+
+TEST_F(PushesTest, FiveFeedsOfAHubInADayAreItsTroubleOnce) {
+  int told = 0;
+  for (int i = 0; i < 7; ++i) {
+    const std::string url = "https://example.org/" + std::to_string(i);
+    add(url);
+    PushRecord wanted = record("h" + std::to_string(i));
+    wanted.feed_url = url;
+    ASSERT_TRUE(*pushes.begin(wanted));
+    const auto turn = pushes.settle({url, How::refused, 1h, wanted.hash, "no", ""});
+    ASSERT_TRUE(turn);
+    if (turn->hub_in_trouble) ++told;
+    EXPECT_EQ(told, i < 4 ? 0 : 1);
+  }
+  EXPECT_EQ(told, 1);
+  make_push_task_due("https://example.org/6");
+  EXPECT_TRUE(pushes.take(1, 5min)->tasks[0].hub_in_trouble);
+}
+
+TEST_F(PushesTest, APingMakesAKnownFeedDueOnceInAWhile) {
+  EXPECT_FALSE(*pushes.ping("https://example.org/unknown", 5min));
+  settle_feed();
+  const auto first = pushes.ping(feed_url, 5min);
+  ASSERT_TRUE(first && *first);
+  EXPECT_LE(due(), now());
+  EXPECT_EQ(feed().state.won, "ping");
+  settle_feed();
+  ASSERT_TRUE(*pushes.ping(feed_url, 5min));
+  EXPECT_NEAR(static_cast<double>(due() - now()), 300'000, 5'000);
+}
+
+TEST_F(PushesTest, NoKeyNamesATokenOrASecret) {
+  subscribe("h1");
+  const std::string all = redis({"EVAL", "return table.concat(redis.call('KEYS', '*'), ' ')", "0"});
+  EXPECT_NE(all.find("websub:callback:h1"), std::string::npos);
+  EXPECT_EQ(all.find("token-of"), std::string::npos);
+  EXPECT_EQ(all.find("secret-of"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace feedmill::test
