@@ -124,13 +124,6 @@ StoreResult<std::vector<std::string>> Store::feeds() {
   return urls;
 }
 
-StoreResult<FeedPage> Store::feed_page(const std::string& cursor, std::size_t count) {
-  if (auto connected = impl_->ready(); !connected) return connected.error();
-  const auto reply = impl_->redis.command({"SSCAN", impl_->keys.feeds(), cursor, "COUNT", std::to_string(count)});
-  if (!reply) return reply.error();
-  return FeedPage{std::string((*reply)[0].text()), (*reply)[1].texts()};
-}
-
 void Store::set_signals_max_len(std::uint64_t records) {
   impl_->options.signals_max_len = records;
 }
@@ -293,13 +286,15 @@ StoreResult<FleetFigures> Store::figures() {
   figures.now = *time;
   const Keys& keys = impl_->keys;
   const std::string feeds = keys.feeds(), schedule = keys.schedule(), signals = keys.signals();
+  const std::string closed_hosts = keys.closed_hosts();
   const std::string states = keys.feed_states(), workers = keys.workers(), now_text = std::to_string(time->count());
   const std::vector<Words> commands{{"SCARD", feeds},
                                     {"ZCOUNT", schedule, "-inf", now_text},
                                     {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
                                     {"XLEN", signals},
                                     {"HGETALL", states},
-                                    {"ZRANGEBYSCORE", workers, now_text, "+inf"}};
+                                    {"ZRANGEBYSCORE", workers, now_text, "+inf"},
+                                    {"ZCOUNT", closed_hosts, now_text, "+inf"}};
   const auto replies = impl_->pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
@@ -313,6 +308,7 @@ StoreResult<FleetFigures> Store::figures() {
   }
   const std::vector<std::string> alive = row[5].texts();
   figures.workers = alive.size();
+  figures.closed_hosts = static_cast<std::uint64_t>(row[6].integer());
 
   std::vector<std::string> names;
   names.reserve(alive.size());
