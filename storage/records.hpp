@@ -513,15 +513,10 @@ enum class MoveResult {
   busy      ///< somebody else moved it at the same time: look and try again
 };
 
-/// Some of the registered feeds (Store::feed_page).
-struct FeedPage {
-  std::string next;  ///< where to go on, "0" at the end
-  std::vector<std::string> feed_urls;
-};
-
 /// Figures of the whole store, for gauges and `stats`.
 struct FleetFigures {
   std::uint64_t feeds = 0, due = 0, claimed = 0, workers = 0, stream_records = 0;
+  std::uint64_t closed_hosts = 0;  ///< that back off; groups of hosts count as one
   std::vector<std::pair<std::string, std::uint64_t>> states;
   std::vector<std::pair<std::string, std::uint64_t>> push_states;  ///< feeds by PushStanding::state
   Milliseconds now{};

@@ -126,9 +126,6 @@ class Store {
   StoreResult<std::size_t> finish_removals();
   /// All registered feed URLs, sorted.
   StoreResult<std::vector<std::string>> feeds();
-  /// Some registered feeds, about `count`, from `cursor` on ("0" = from the start), and where to go on; "0" again when
-  /// that was the last of them. One that is there all the while is told of at least once (SSCAN).
-  StoreResult<FeedPage> feed_page(const std::string& cursor, std::size_t count);
   /// What is known of each; absent where it is not registered.
   StoreResult<std::vector<std::optional<FeedRecord>>> feed_records(std::span<const std::string> feed_urls);
   /// Makes feeds due now. `floor`: not sooner than this after the last refresh; nothing is held back when `force`.
@@ -192,8 +189,6 @@ class Store {
   /// How far each consumer group of the signals has come. `trim`: takes away what is over the cap or 7 days old and
   /// that every group has acknowledged (RELIABILITY L13); commits alone keep to the hard limit, twice the cap.
   StoreResult<StreamFigures> stream_figures(bool trim = false);
-  /// How many of these hosts are left alone now because they refused: one round trip.
-  StoreResult<std::size_t> hosts_backing_off(std::span<const std::string> hosts);
   /// What is known of a host (lower case, no port): reads only.
   StoreResult<HostState> host(const std::string& host);
   /// The same of several in one round trip, in their order.

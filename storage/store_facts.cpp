@@ -37,20 +37,6 @@ HostState host_state(Fields fields, Milliseconds now) {
 
 }  // namespace
 
-StoreResult<std::size_t> Store::hosts_backing_off(std::span<const std::string> hosts) {
-  std::vector<std::string> names;
-  names.reserve(hosts.size());
-  std::vector<Words> commands{{"TIME"}};
-  for (const std::string& host : hosts)
-    commands.push_back({"HGET", names.emplace_back(impl_->keys.host(host)), "not_before"});
-  const auto replies = impl_->pipeline(commands);
-  if (!replies) return replies.error();
-  const ReplyView time = replies->front();
-  const std::int64_t now = time[0].integer() * 1000 + time[1].integer() / 1000;
-  return static_cast<std::size_t>(
-      std::count_if(replies->begin() + 1, replies->end(), [&](const Reply& reply) { return reply.integer() > now; }));
-}
-
 StoreResult<HostState> Store::host(const std::string& host) {
   auto states = hosts(std::span(&host, 1));
   if (!states) return states.error();

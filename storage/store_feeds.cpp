@@ -124,13 +124,6 @@ StoreResult<std::vector<std::string>> Store::feeds() {
   return urls;
 }
 
-StoreResult<FeedPage> Store::feed_page(const std::string& cursor, std::size_t count) {
-  if (auto connected = impl_->ready(); !connected) return connected.error();
-  const auto reply = impl_->redis.command({"SSCAN", impl_->keys.feeds(), cursor, "COUNT", std::to_string(count)});
-  if (!reply) return reply.error();
-  return FeedPage{std::string((*reply)[0].text()), (*reply)[1].texts()};
-}
-
 void Store::set_signals_max_len(std::uint64_t records) {
   impl_->options.signals_max_len = records;
 }
@@ -295,13 +288,15 @@ StoreResult<FleetFigures> Store::figures() {
   const std::string feeds = keys.feeds(), schedule = keys.schedule(), signals = keys.signals();
   const std::string states = keys.feed_states(), workers = keys.workers(), push_states = keys.push_states();
   const std::string now_text = std::to_string(time->count());
+  const std::string closed_hosts = keys.closed_hosts();
   const std::vector<Words> commands{{"SCARD", feeds},
                                     {"ZCOUNT", schedule, "-inf", now_text},
                                     {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
                                     {"XLEN", signals},
                                     {"HGETALL", states},
                                     {"ZRANGEBYSCORE", workers, now_text, "+inf"},
-                                    {"HGETALL", push_states}};
+                                    {"HGETALL", push_states},
+                                    {"ZCOUNT", closed_hosts, now_text, "+inf"}};
   const auto replies = impl_->pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
@@ -313,10 +308,10 @@ StoreResult<FleetFigures> Store::figures() {
   for (std::size_t i = 0; i + 1 < states_row.size(); i += 2) {
     figures.states.emplace_back(states_row[i].text(), std::max<std::int64_t>(states_row[i + 1].integer(), 0));
   }
-  for (const auto& [state, count] : row[6].pairs())
-    figures.push_states.emplace_back(state, whole_number(count));
+  for (const auto& [state, count] : row[6].pairs()) figures.push_states.emplace_back(state, whole_number(count));
   const std::vector<std::string> alive = row[5].texts();
   figures.workers = alive.size();
+  figures.closed_hosts = static_cast<std::uint64_t>(row[7].integer());
 
   std::vector<std::string> names;
   names.reserve(alive.size());

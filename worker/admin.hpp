@@ -1,4 +1,5 @@
-// The admin listener: probes, metrics, pages and pings, for people and machines of the house (OPERATIONS §6, RELIABILITY §9).
+// The admin listener: probes, metrics, pages and pings, for people and machines of the house (OPERATIONS §6,
+// RELIABILITY §9).
 #pragma once
 
 #include <chrono>
@@ -57,7 +58,7 @@ class Admin {
     boost::asio::ip::tcp::endpoint listen;
     std::size_t connections = 32;               ///< at once; more wait in the kernel's queue
     std::chrono::milliseconds timeout{10'000};  ///< for a request to arrive whole, for an answer to be taken
-    std::string token{};                        ///< needed for all but probes and pings from near (SECURITY T33); "" = none
+    std::string token{};  ///< needed for all but probes and pings from near (SECURITY T33); "" = none
   };
   using Response = HttpReply;
 

@@ -176,8 +176,8 @@ int carry_out(const ExplainVerb& verb, const VerbContext& context) {
     terminal.line(explain_json(**explained));
     return exits::done;
   }
-  for (const auto& [name, value] : explain_lines((*explained)->record, (*explained)->host, (*explained)->now,
-                                                (*explained)->subscription)) {
+  for (const auto& [name, value] :
+       explain_lines((*explained)->record, (*explained)->host, (*explained)->now, (*explained)->subscription)) {
     terminal.line(fmt::format("{:<9}{}", name, visible(value)));
   }
   return exits::done;

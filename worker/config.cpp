@@ -105,12 +105,14 @@ class Reader {
     Config running = *running_;  // the table reaches fields for writing
     for (const Option& option : option_table()) {
       if (option.reloads) continue;
-      const bool secret = option.key == "redis.password_file" && config_.redis.password != running.redis.password;
+      const bool secret = (option.key == "redis.password_file" && config_.redis.password != running.redis.password) ||
+                          (option.key == "admin.token_file" && config_.admin.token != running.admin.token);
       if (secret || shown(config_, option) != shown(running, option)) waiting_.emplace_back(option.key);
       std::visit([&](auto place) { place(config_) = place(running); }, option.field);
       config_.origins[std::string(option.key)] = running.origins[std::string(option.key)];
     }
     config_.redis.password = running.redis.password;
+    config_.admin.token = running.admin.token;
     for (std::string& key : keep_named(config_, running)) waiting_.push_back(std::move(key));
   }
 

@@ -429,6 +429,7 @@ void Metrics::set_fleet(const FleetFigures& figures) {
   series_->oldest_due.Set(std::max(0.0, waiting.count()));
   series_->claimed.Set(static_cast<double>(figures.claimed));
   series_->workers.Set(static_cast<double>(figures.workers));
+  series_->backing_off.Set(static_cast<double>(figures.closed_hosts));
   series_->stream_records.Set(static_cast<double>(figures.stream_records));
 }
 
@@ -445,9 +446,8 @@ void Metrics::set_stream(const StreamFigures& figures) {
   series_->lag_seconds.Set(seconds.count());
 }
 
-void Metrics::set_survey(const SurveyFigures& figures) {
-  series_->backing_off.Set(static_cast<double>(figures.hosts_backing_off));
-  series_->oldest_success.Set(figures.oldest_success_age.count());
+void Metrics::set_oldest_success(std::chrono::duration<double> age) {
+  series_->oldest_success.Set(age.count());
 }
 
 void Metrics::set_lanes(std::size_t busy, std::size_t free) {

@@ -11,7 +11,6 @@
 #include "storage/store.hpp"
 #include "worker/report.hpp"
 #include "worker/resolver.hpp"
-#include "worker/survey.hpp"
 
 namespace feedmill {
 
@@ -59,7 +58,7 @@ class Metrics {
   void set_fleet(const FleetFigures& figures);
   /// Length of the stream and how far its groups are behind: the slowest counts.
   void set_stream(const StreamFigures& figures);
-  void set_survey(const SurveyFigures& figures);
+  void set_oldest_success(std::chrono::duration<double> age);
   void set_lanes(std::size_t busy, std::size_t free);
   void set_inflight_bytes(std::uint64_t bytes);
   /// Of commits that Redis has not answered.

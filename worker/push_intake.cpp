@@ -36,9 +36,8 @@ FetchResponse response_of(const FeedState& state, const Pushed& pushed) {
 /// Several posts and none of them known: perhaps they are stored under other guids, which only a fetch compares (DESIGN
 /// §5).
 bool may_be_renamed(const Known& known) {
-  return known.guids.size() >= 3 && std::ranges::all_of(known.guids, [](const Known::Guid& guid) {
-           return guid.is == Known::Is::unknown;
-         });
+  return known.guids.size() >= 3 &&
+         std::ranges::all_of(known.guids, [](const Known::Guid& guid) { return guid.is == Known::Is::unknown; });
 }
 
 }  // namespace

@@ -471,10 +471,8 @@ class Process {
         const StoreResult<void> fit = co_await store_.call([](Store& store) { return store.check_eviction(); });
         co_await worker_.note_fitness(fit);  // RELIABILITY §6: at least every 60 s
       }
-      std::vector<std::string> groups;
-      for (const auto& [name, hosts] : config_.host_groups) groups.push_back(name);
-      const auto surveyed = co_await store_.call([&](Store& store) { return survey.step(store, groups); });
-      if (surveyed) metrics_.set_survey(*surveyed);
+      const auto oldest = co_await store_.call([&](Store& store) { return survey.step(store); });
+      if (oldest) metrics_.set_oldest_success(*oldest);
       metrics_.set_log_suppressed(log_.suppressed());
       metrics_.set_ready(is_ready());
       if (told != state()) notify_.status(told = state());

@@ -326,9 +326,12 @@ TEST(Metrics, CountsLookUps) {
   EXPECT_EQ(found.at("feedmill_dns_duration_seconds_count"), 1);  // the cache takes no time
 }
 
-TEST(Metrics, ShowsTheSurvey) {
+TEST(Metrics, ShowsTheOldestSuccessAndHostsThatBackOff) {
   Metrics metrics(build);
-  metrics.set_survey({3, 7200s});
+  metrics.set_oldest_success(7200s);
+  FleetFigures fleet;
+  fleet.closed_hosts = 3;
+  metrics.set_fleet(fleet);
   EXPECT_EQ(samples(metrics).at("feedmill_hosts_backing_off"), 3);
   EXPECT_EQ(samples(metrics).at("feedmill_oldest_success_age_seconds"), 7200);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/state_fields.hpp"
 #include "tests/support/redis_server.hpp"
 
 namespace feedmill {
@@ -9,15 +10,11 @@ namespace {
 
 class SurveyTest : public testing::Test {
  protected:
-  SurveyTest() : store(options()) {}
-  StoreOptions options() const {
-    StoreOptions result;
-    result.url = redis.url();
-    return result;
-  }
-  SurveyFigures round() {
+  SurveyTest() : store(StoreOptions{.url = redis.url()}) { EXPECT_TRUE(store.open()); }
+
+  double round() {
     for (;;) {
-      if (const auto figures = survey.step(store, groups)) return *figures;
+      if (const auto age = survey.step(store)) return age->count();
     }
   }
   void command(const std::vector<std::string>& words) { test::redis_command(redis, words); }
@@ -25,37 +22,38 @@ class SurveyTest : public testing::Test {
   test::RedisServer redis;
   Store store;
   Survey survey;
-  std::vector<std::string> groups;
 };
 
 TEST_F(SurveyTest, FindsNothingInAnEmptyStore) {
-  ASSERT_TRUE(store.open());
-  EXPECT_EQ(round(), SurveyFigures{});
+  EXPECT_EQ(round(), 0);
 }
 
-TEST_F(SurveyTest, CountsEachHostThatIsLeftAloneOnce) {
-  ASSERT_TRUE(store.open());
+TEST_F(SurveyTest, FindsTheHealthyFeedThatHadNoSuccessForLongest) {
   std::vector<NewFeed> feeds;
-  for (int i = 0; i < 3000; ++i) {
-    feeds.push_back(NewFeed{.feed_url = "https://host" + std::to_string(i % 1500) + ".example/" + std::to_string(i)});
-  }
+  for (int i = 0; i < 3000; ++i) feeds.push_back(NewFeed{.feed_url = "https://example.org/" + std::to_string(i)});
   ASSERT_TRUE(store.add_feeds(feeds));
   const auto now = *store.now();
-  const std::string later = std::to_string((now + Milliseconds(3'600'000)).count());
-  command({"HSET", "state:host:host7.example", "not_before", later});
-  command({"HSET", "state:host:host8.example", "not_before", std::to_string((now - Milliseconds(1)).count())});
-  command({"HSET", "state:host:group:mirrors", "not_before", later});
-  EXPECT_EQ(round().hosts_backing_off, 1u);
-  groups = {"mirrors", "others"};
-  EXPECT_EQ(round().hosts_backing_off, 2u);
+  const auto succeeded = [&](const std::string& feed, const std::string& state, Milliseconds ago) {
+    FeedState is;
+    is.state = state;
+    is.last_at = is.last_success = now - ago;
+    for (const auto& [name, value] : changed_state_fields(FeedState(), is)) {
+      command({"HSET", "state:feed:https://example.org/" + feed, name, value});
+    }
+  };
+  succeeded("7", "healthy", std::chrono::hours(1));
+  succeeded("2900", "healthy", std::chrono::hours(5));
+  succeeded("11", "failing", std::chrono::hours(9));
+  EXPECT_FALSE(survey.step(store)) << "3,000 feeds are more than one step";
+  EXPECT_NEAR(round(), 5 * 3600, 60);
+  EXPECT_NEAR(round(), 5 * 3600, 60) << "round after round";
 }
 
 TEST_F(SurveyTest, BeginsAnewWhenTheStoreFails) {
-  ASSERT_TRUE(store.open());
   redis.kill();
-  EXPECT_FALSE(survey.step(store, groups));
+  EXPECT_FALSE(survey.step(store));
   redis.start();
-  EXPECT_EQ(round(), SurveyFigures{});
+  EXPECT_EQ(round(), 0);
 }
 
 }  // namespace
