@@ -308,7 +308,10 @@ StoreResult<FleetFigures> Store::figures() {
   for (std::size_t i = 0; i + 1 < states_row.size(); i += 2) {
     figures.states.emplace_back(states_row[i].text(), std::max<std::int64_t>(states_row[i + 1].integer(), 0));
   }
-  for (const auto& [state, count] : row[6].pairs()) figures.push_states.emplace_back(state, whole_number(count));
+  const Reply& push_row = row[6];
+  for (std::size_t i = 0; i + 1 < push_row.size(); i += 2) {
+    figures.push_states.emplace_back(push_row[i].text(), std::max<std::int64_t>(push_row[i + 1].integer(), 0));
+  }
   const std::vector<std::string> alive = row[5].texts();
   figures.workers = alive.size();
   figures.closed_hosts = static_cast<std::uint64_t>(row[7].integer());

@@ -13,6 +13,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "storage/test_point.hpp"
 #include "worker/push_policy.hpp"
 #include "worker/signature.hpp"
 
@@ -162,6 +163,7 @@ asio::awaitable<HttpReply> CallbackListener::verify(CallbackTarget target) {
   }
   parts_.metrics.push_verification(answered->has_value());
   if (!*answered) co_return not_found();
+  test_point("S14");
   const PushTurn& turn = **answered;
   PushNews news{turn.feed_url, turn.from, turn.to, question.note, "", false};
   co_await tell(std::move(news));
@@ -239,6 +241,7 @@ asio::awaitable<HttpReply> CallbackListener::accept(Visit& visit, const PushReco
   PushNote note{record.hash, kind == Delivery::fat             ? PushNote::Kind::fat
                              : kind == Delivery::bad_signature ? PushNote::Kind::bad
                                                                : PushNote::Kind::thin};
+  test_point("S13");
   const StoreResult<PushNoted> noted = co_await parts_.store.note(std::move(note));
   if (!noted) {
     parts_.metrics.store_error(noted.error());

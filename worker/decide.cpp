@@ -226,7 +226,8 @@ class Decider {
     const Milliseconds at = state.last_at;
     state = claim_.state;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
-    const std::size_t all = diff.writes.size();
+    std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // the next poll's
+    const std::size_t all = diff.writes.size() + diff.rekeys.size();
     std::erase_if(diff.writes, [&](const EntryWrite& write) { return !write.id.empty() && !is_newer(write); });
     const auto doubtful = static_cast<std::uint32_t>(all - diff.writes.size());
     const auto created = static_cast<std::uint32_t>(

@@ -13,6 +13,7 @@
 
 #include "worker/cancellation.hpp"
 #include "worker/content_coding.hpp"
+#include "worker/identity.hpp"
 #include "worker/run_on.hpp"
 
 namespace feedmill {
@@ -31,13 +32,6 @@ FetchResponse response_of(const FeedState& state, const Pushed& pushed) {
                                                : pushed.feed_url;
   if (!pushed.content_type.empty()) response.headers.emplace_back("content-type", pushed.content_type);
   return response;
-}
-
-/// Several posts and none of them known: perhaps they are stored under other guids, which only a fetch compares (DESIGN
-/// §5).
-bool may_be_renamed(const Known& known) {
-  return known.guids.size() >= 3 &&
-         std::ranges::all_of(known.guids, [](const Known::Guid& guid) { return guid.is == Known::Is::unknown; });
 }
 
 }  // namespace
@@ -155,18 +149,34 @@ asio::awaitable<bool> PushIntake::write(const Claim& claim, Pushed& pushed) {
     auto read = read_document(*body, response, claim.state, how);
     if (read) document = std::move(*read);
   });
-  if (!document || document->identified_by != claim.state.identified_by) co_return false;
+  if (!document) co_return false;
   const Store::LookUp wanted{claim.feed_url, document->entries, {}};
-  const StoreResult<Known> known = co_await store_.look_up(wanted);
+  StoreResult<Known> known = co_await store_.look_up(wanted);
   if (!known) {
     metrics_.store_error(known.error());
     co_return false;
   }
-  if (may_be_renamed(*known)) co_return false;
+  const bool alike = co_await is_told_apart(claim, *document, *known);
+  if (!alike) co_return false;
   const PushDecision decided = decide_push(claim, *document, *known, options_.policy);
   const bool done = co_await commit(claim, decided);
   if (done && decided.doubtful > 0) co_await fetch_instead(pushed.hash);
   co_return done;
+}
+
+/// Whether the posts are told apart as they always were; else the document must be seen as a whole, which a push may
+/// not be (DESIGN §5).
+asio::awaitable<bool> PushIntake::is_told_apart(const Claim& claim, Document& document, Known& known) {
+  if (document.identified_by != claim.state.identified_by) co_return false;
+  if (!must_compare(claim.state, document, known)) co_return true;
+  const auto ask = [&](Store& store) { return store.stored_posts(claim.feed_url); };
+  const StoreResult<std::vector<StoredPost>> stored = co_await pushes_.call(ask);
+  if (!stored) {
+    metrics_.store_error(stored.error());
+    co_return false;
+  }
+  const Recognised recognised = recognise(claim.state, document, known, *stored);
+  co_return recognised.look_up.empty() && known.rekeys.empty();
 }
 
 asio::awaitable<bool> PushIntake::commit(const Claim& claim, const PushDecision& pushed) {
