@@ -287,12 +287,13 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
 
 asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, const FeedSettings& settings,
                                                std::string url, std::string form, steady_clock::time_point deadline) {
+  const std::shared_ptr<Generation> generation = now_;
   FetchRequest asker;
   asker.feed_url = feed_url;
   asker.settings = settings;
   asker.settings.auth.clear();
   asker.settings.headers.clear();
-  const auto style = request_style(options_, asker);
+  const auto style = request_style(generation->options, asker);
   if (!style) co_return HttpFailure{style.error().reason, style.error().detail, 0, {}};
   HttpRequest request;
   request.user_agent = style->user_agent;
@@ -307,7 +308,8 @@ asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, cons
   request.post = std::move(form);
   request.deadline = deadline;
   request.max_body_bytes = 16U << 10U;
-  co_return co_await clients_.at(style->policy).get(std::move(request));
+  HttpClient& client = generation->clients.at(style->policy);
+  co_return co_await client.get(std::move(request));
 }
 
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,

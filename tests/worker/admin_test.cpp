@@ -187,116 +187,116 @@ TEST_F(AdminTest, AsksForATokenWhereThereIsOneButNotOfProbes) {
     EXPECT_THAT(exchange(head + "Bearer another-token-than\r\n\r\n"), StartsWith("HTTP/1.1 401")) << target;
   }
   EXPECT_THAT(get("/nothing"), StartsWith("HTTP/1.1 404"));
-  TEST_F(AdminTest, TakesPings) {
-    start();
-    EXPECT_THAT(post("a=b&url=https%3A%2F%2Fexample.org%2F%3Fa+b"), StartsWith("HTTP/1.1 202"));
-    EXPECT_EQ(pinged, "https://example.org/?a b");
-    answer = Pinged::unknown;
-    EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 404"));
-    answer = Pinged::store_away;
-    EXPECT_THAT(post("url=x"), testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: ")));
-    answer = Pinged::no_url;
-    EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 400"));
-  }
+}
 
-  TEST_F(AdminTest, RefusesWhatIsNoPing) {
-    start();
-    for (const char* body : {"", "x", "url=a&url=b", "url=%zz", "URL=a"}) {
-      EXPECT_THAT(post(body), StartsWith("HTTP/1.1 400")) << body;
-    }
-    EXPECT_THAT(get("/ping"), testing::AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: POST\r\n")));
-    EXPECT_THAT(post("url=" + std::string(9000, 'x')), StartsWith("HTTP/1.1 413"));
-    EXPECT_EQ(pinged, "");
-  }
+TEST_F(AdminTest, TakesPings) {
+  start();
+  EXPECT_THAT(post("a=b&url=https%3A%2F%2Fexample.org%2F%3Fa+b"), StartsWith("HTTP/1.1 202"));
+  EXPECT_EQ(pinged, "https://example.org/?a b");
+  answer = Pinged::unknown;
+  EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 404"));
+  answer = Pinged::store_away;
+  EXPECT_THAT(post("url=x"), testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: ")));
+  answer = Pinged::no_url;
+  EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 400"));
+}
 
-  TEST_F(AdminTest, ShowsMetricsToWhoBearsTheToken) {
-    options.token = "a secret";
-    start();
-    EXPECT_THAT(get("/metrics"), testing::AllOf(StartsWith("HTTP/1.1 401"), HasSubstr("WWW-Authenticate: Bearer\r\n")));
-    const auto with = [this](const std::string& authorization) {
-      return exchange("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: " + authorization +
-                      "\r\n\r\n");
-    };
-    EXPECT_THAT(with("Bearer a secret"), StartsWith("HTTP/1.1 200"));
-    EXPECT_THAT(with("bearer a secret"), StartsWith("HTTP/1.1 200"));
-    for (const char* wrong :
-         {"a secret", "Bearer", "Bearer ", "Bearer a secret2", "Bearer a secre", "Basic a secret"}) {
-      EXPECT_THAT(with(wrong), StartsWith("HTTP/1.1 401")) << wrong;
-    }
-    EXPECT_THAT(get("/readyz"), StartsWith("HTTP/1.1 200"));
-    EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 202"));  // from this machine it needs none
+TEST_F(AdminTest, RefusesWhatIsNoPing) {
+  start();
+  for (const char* body : {"", "x", "url=a&url=b", "url=%zz", "URL=a"}) {
+    EXPECT_THAT(post(body), StartsWith("HTTP/1.1 400")) << body;
   }
+  EXPECT_THAT(get("/ping"), testing::AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: POST\r\n")));
+  EXPECT_THAT(post("url=" + std::string(9000, 'x')), StartsWith("HTTP/1.1 413"));
+  EXPECT_EQ(pinged, "");
+}
 
-  TEST_F(AdminTest, KeepsAConnectionForSeveralRequests) {
-    start();
-    tcp::socket socket = connect();
-    asio::streambuf buffer;
-    for (int i = 0; i < 3; ++i) {
-      asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")));
-      const auto size = asio::read_until(socket, buffer, "metric 1\n");
-      buffer.consume(size);
-    }
+TEST_F(AdminTest, ShowsMetricsToWhoBearsTheToken) {
+  options.token = "a secret";
+  start();
+  EXPECT_THAT(get("/metrics"), testing::AllOf(StartsWith("HTTP/1.1 401"), HasSubstr("WWW-Authenticate: Bearer realm")));
+  const auto with = [this](const std::string& authorization) {
+    return exchange("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: " + authorization +
+                    "\r\n\r\n");
+  };
+  EXPECT_THAT(with("Bearer a secret"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(with("bearer a secret"), StartsWith("HTTP/1.1 200"));
+  for (const char* wrong : {"a secret", "Bearer", "Bearer ", "Bearer a secret2", "Bearer a secre", "Basic a secret"}) {
+    EXPECT_THAT(with(wrong), StartsWith("HTTP/1.1 401")) << wrong;
   }
+  EXPECT_THAT(get("/readyz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 202"));  // from this machine it needs none
+}
 
-  TEST_F(AdminTest, NeverReadsABody) {
-    start();
-    const std::string reply =
-        exchange("POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\nGET /metrics HTTP/1.1\r\n");
-    EXPECT_THAT(reply, StartsWith("HTTP/1.1 405"));
-    EXPECT_THAT(reply, testing::Not(HasSubstr("metric 1")));
+TEST_F(AdminTest, KeepsAConnectionForSeveralRequests) {
+  start();
+  tcp::socket socket = connect();
+  asio::streambuf buffer;
+  for (int i = 0; i < 3; ++i) {
+    asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")));
+    const auto size = asio::read_until(socket, buffer, "metric 1\n");
+    buffer.consume(size);
   }
+}
 
-  TEST_F(AdminTest, RefusesWhatIsNoRequest) {
-    start();
-    EXPECT_THAT(exchange("\x16\x03\x01 nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));
-    EXPECT_THAT(exchange("GET /livez HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"),
-                StartsWith("HTTP/1.1 431"));
-  }
+TEST_F(AdminTest, NeverReadsABody) {
+  start();
+  const std::string reply =
+      exchange("POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\nGET /metrics HTTP/1.1\r\n");
+  EXPECT_THAT(reply, StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(reply, testing::Not(HasSubstr("metric 1")));
+}
 
-  TEST_F(AdminTest, ClosesAConnectionThatSaysNothing) {
-    options.timeout = 20ms;
-    start();
-    EXPECT_EQ(exchange("GET /livez HT"), "");
-  }
+TEST_F(AdminTest, RefusesWhatIsNoRequest) {
+  start();
+  EXPECT_THAT(exchange("\x16\x03\x01 nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(exchange("GET /livez HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 431"));
+}
 
-  TEST_F(AdminTest, ServesNoMoreAtOnceThanItMay) {
-    options.connections = 2;
-    start();
-    tcp::socket first = connect(), second = connect(), third = connect();
-    const std::string request = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n";
-    char byte;
-    for (tcp::socket* socket : {&first, &second}) {
-      asio::write(*socket, asio::buffer(request));
-      asio::read(*socket, asio::buffer(&byte, 1));
-    }
-    asio::write(third, asio::buffer(request));  // waits in the kernel's queue …
-    first.close();                              // … until a lane is free
-    asio::read(third, asio::buffer(&byte, 1));
-    EXPECT_EQ(byte, 'H');
-  }
+TEST_F(AdminTest, ClosesAConnectionThatSaysNothing) {
+  options.timeout = 20ms;
+  start();
+  EXPECT_EQ(exchange("GET /livez HT"), "");
+}
 
-  TEST_F(AdminTest, EndsWhenCancelledAndLeavesNoConnection) {
-    start();
-    tcp::socket idle = connect();
-    asio::write(idle, asio::buffer(std::string("GET /")));
-    EXPECT_THAT(get("/livez"), StartsWith("HTTP/1.1 200"));
-    stop();
-    ASSERT_TRUE(ended);
-    char byte;
-    boost::system::error_code error;
-    asio::read(idle, asio::buffer(&byte, 1), error);
-    EXPECT_TRUE(error);
+TEST_F(AdminTest, ServesNoMoreAtOnceThanItMay) {
+  options.connections = 2;
+  start();
+  tcp::socket first = connect(), second = connect(), third = connect();
+  const std::string request = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n";
+  char byte;
+  for (tcp::socket* socket : {&first, &second}) {
+    asio::write(*socket, asio::buffer(request));
+    asio::read(*socket, asio::buffer(&byte, 1));
   }
+  asio::write(third, asio::buffer(request));  // waits in the kernel's queue …
+  first.close();                              // … until a lane is free
+  asio::read(third, asio::buffer(&byte, 1));
+  EXPECT_EQ(byte, 'H');
+}
 
-  TEST_F(AdminTest, SaysWhichFlagMovesAListenerThatIsInTheWay) {
-    start();
-    Admin::Options same{.listen = admin->endpoint()};
-    const auto second = Admin::open(io.get_executor(), same, {});
-    ASSERT_FALSE(second);
-    EXPECT_THAT(
-        second.error().detail,
-        testing::AllOf(HasSubstr("127.0.0.1:" + std::to_string(admin->endpoint().port())), HasSubstr("--listen")));
-  }
+TEST_F(AdminTest, EndsWhenCancelledAndLeavesNoConnection) {
+  start();
+  tcp::socket idle = connect();
+  asio::write(idle, asio::buffer(std::string("GET /")));
+  EXPECT_THAT(get("/livez"), StartsWith("HTTP/1.1 200"));
+  stop();
+  ASSERT_TRUE(ended);
+  char byte;
+  boost::system::error_code error;
+  asio::read(idle, asio::buffer(&byte, 1), error);
+  EXPECT_TRUE(error);
+}
+
+TEST_F(AdminTest, SaysWhichFlagMovesAListenerThatIsInTheWay) {
+  start();
+  Admin::Options same{.listen = admin->endpoint()};
+  const auto second = Admin::open(io.get_executor(), same, {});
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().detail, testing::AllOf(HasSubstr("127.0.0.1:" + std::to_string(admin->endpoint().port())),
+                                                    HasSubstr("--listen")));
+}
 
 }  // namespace
 }  // namespace feedmill

@@ -205,7 +205,12 @@ class WebSubTest : public testing::Test {
   StorePool pool{loop.get_executor(), StoreOptions{.url = redis.url()}, 2};
   MemoryBudget memory{512U << 20U};
   Fetcher fetcher{loop.get_executor(), fetch_options()};
-  Refresher refresher{fetcher, cpu, pool, memory, refresh_options(), [](const StoreResult<Committed>&) {}};
+  Refresher refresher{fetcher,
+                      cpu,
+                      pool,
+                      memory,
+                      refresh_options(),
+                      [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
   std::unique_ptr<WebSub> websub;
   std::future<void> running;
   std::thread runner;
