@@ -107,7 +107,7 @@ StoreResult<void> Store::Impl::ready() {
   if (bad_address) return *bad_address;
   const auto fresh = redis.connect();
   if (!fresh) return fresh.error();
-  if (*fresh) {
+  if (*fresh || hashes_.empty()) {  // server_facts() connects without the scripts
     ++connections;
     if (auto loaded = load_scripts(); !loaded) {
       redis.disconnect();
@@ -149,7 +149,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     return StoreError{StoreError::Code::unsupported, "the server is version " + std::string(version) +
                                                          "; Redis 7.0 or newer or Valkey 7.2 or newer is needed"};
   }
-  if (*connected) {
+  if (*connected || hashes_.empty()) {
     ++connections;
     if (auto loaded = load_scripts(); !loaded) {
       redis.disconnect();

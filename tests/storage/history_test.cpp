@@ -30,6 +30,7 @@ class Model {
     std::string title, digest;
     std::uint64_t bytes = 0;
     bool saved = false;
+    std::optional<std::int64_t> updated{};  // the date that is stored with it
     std::string id() const { return "Entry:" + std::to_string(number); }
   };
   enum class Tomb { listed, left };
@@ -43,8 +44,10 @@ class Model {
       const EntryRecord& record = records[i];
       const auto known = posts.find(record.guid);
       if (known != posts.end()) {
-        if (known->second.digest == record.digest) continue;
-        change(known->second, record, now);
+        const Post& post = known->second;
+        if (post.digest == record.digest) continue;
+        const bool stale = record.timestamp && post.updated && *record.timestamp < *post.updated && *post.updated <= now;
+        if (!stale) change(known->second, record, now);  // I11: an older version takes nothing back
       } else if (!tombs.contains(record.guid)) {
         Candidate candidate;
         candidate.guid = record.guid;
@@ -119,12 +122,18 @@ class Model {
     std::string id;
   };
 
+  static constexpr std::uint64_t date_bytes = std::string_view("date_updated2026-01-01T00:00:00Z").size();
+
   static void change(Post& post, const EntryRecord& record, std::int64_t now) {
     ++post.rev;
     post.digest = record.digest;
     post.title = record.fields.back().second;
     post.bytes = entry_bytes(record.fields);
     post.saved = false;
+    if (record.timestamp)
+      post.updated = record.timestamp;
+    else if (post.updated)
+      post.bytes += date_bytes;  // it stays
     if (record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now) post.timestamp = *record.timestamp;
   }
 
@@ -185,7 +194,8 @@ class Model {
       } else if (candidate.record != nullptr) {
         const EntryRecord& record = *candidate.record;
         posts[candidate.guid] = {++counter,     candidate.timestamp,        1,    record.fields.back().second,
-                                 record.digest, entry_bytes(record.fields), false};
+                                 record.digest, entry_bytes(record.fields), false,
+                                 record.timestamp};
         ++created[candidate.guid];
       }
     }

@@ -127,7 +127,7 @@ std::string offered(const std::string& script, const std::string& words) {
 
 TEST_F(CommandTree, BashCompletesWhatFits) {
   const std::string script = write("bash", completion_script(tree, "bash"));
-  EXPECT_EQ(offered(script, "feedmill exp"), "export explain ");
+  EXPECT_EQ(offered(script, "feedmill exp"), "export expire explain ");
   EXPECT_EQ(offered(script, "feedmill --json channel un"), "unread unread-count ");
   EXPECT_EQ(offered(script, "feedmill list --st"), "--state ");
   EXPECT_EQ(offered(script, "feedmill --config run config s"), "show ");  // run is a file here
@@ -141,7 +141,7 @@ TEST_F(CommandTree, FishCompletesWhatFits) {
     return output_of("fish --no-config -c 'source " + script + "; complete -C \"" + line +
                      "\"' | cut -f 1 | sort | tr '\\n' ' '");
   };
-  EXPECT_EQ(complete("feedmill exp"), "explain export ");
+  EXPECT_EQ(complete("feedmill exp"), "expire explain export ");
   EXPECT_EQ(complete("feedmill channel unread-"), "unread-count ");
   EXPECT_EQ(complete("feedmill list --st"), "--state ");
 }

@@ -23,6 +23,7 @@ TEST(FeedSettings, AreSetShownAndTakenAway) {
                                         "proxy=http://proxy.example:3128",
                                         "user_agent=AcmeReader/2.1",
                                         "http_version=1.1",
+                                        "websub=off",
                                         "ca_file=/etc/ssl/own.pem",
                                         "pin=" + pin + ";" + pin,
                                         "subscribers=0",
@@ -74,7 +75,7 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"kep=1", "did you mean keep?"},
       {"nonsense=1",
        "no such setting; there are keep keep_age keep_bytes interval_min interval_max html_policy auth policy proxy "
-       "user_agent http_version ca_file pin subscribers header.NAME"},
+       "user_agent http_version websub ca_file pin subscribers header.NAME"},
       {"keep=0", "from 1 to 1000000"},
       {"keep=-1", "from 1 to"},
       {"keep=1.5", "from 1 to"},
