@@ -30,7 +30,7 @@ LABEL org.opencontainers.image.title="feedmill" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV FEEDMILL_DATA_DIR=/var/lib/feedmill RUNTIME_DIRECTORY=/run/feedmill
 VOLUME /var/lib/feedmill
-EXPOSE 9810
+EXPOSE 9810 9811
 USER 65532
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=6s --start-period=60s CMD ["feedmill", "health"]
