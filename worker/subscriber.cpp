@@ -92,7 +92,9 @@ asio::awaitable<void> Subscriber::run() {
     if (!taken) metrics_.store_error(taken.error());
     if (stopping_) co_return;  // what was taken is another's, or ours again, when the lease is over
     if (!taken || taken->tasks.empty()) {
-      pause_.expires_after(taken ? options_.poll : 5 * options_.poll);
+      const bool queued = Clock::now() <= queued_until_ + options_.poll;
+      const Milliseconds often = std::clamp(options_.spacing, Milliseconds(10), options_.poll);
+      pause_.expires_after(!taken ? 5 * options_.poll : queued ? often : options_.poll);
       co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
       const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
       if (cancelled != asio::cancellation_type::none) co_return;
@@ -185,6 +187,7 @@ Milliseconds Subscriber::wait_for_hub(const std::string& hub, bool in_trouble) {
     return Milliseconds(0);
   }
   asked.tail = std::max(asked.tail, now) + std::max(spacing, Milliseconds(10));
+  queued_until_ = std::max(queued_until_, asked.tail);
   const auto wait = std::chrono::ceil<Milliseconds>(asked.tail - now);
   return std::min<Milliseconds>(wait, std::chrono::hours(1));
 }
