@@ -92,7 +92,9 @@ asio::awaitable<void> Subscriber::run() {
     if (!taken) metrics_.store_error(taken.error());
     if (stopping_) co_return;  // what was taken is another's, or ours again, when the lease is over
     if (!taken || taken->tasks.empty()) {
-      pause_.expires_after(taken ? options_.poll : 5 * options_.poll);
+      const bool queued = Clock::now() <= queued_until_ + options_.poll;
+      const Milliseconds often = std::clamp(options_.spacing, Milliseconds(10), options_.poll);
+      pause_.expires_after(!taken ? 5 * options_.poll : queued ? often : options_.poll);
       co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
       const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
       if (cancelled != asio::cancellation_type::none) co_return;
@@ -185,6 +187,7 @@ Milliseconds Subscriber::wait_for_hub(const std::string& hub, bool in_trouble) {
     return Milliseconds(0);
   }
   asked.tail = std::max(asked.tail, now) + std::max(spacing, Milliseconds(10));
+  queued_until_ = std::max(queued_until_, asked.tail);
   const auto wait = std::chrono::ceil<Milliseconds>(asked.tail - now);
   return std::min<Milliseconds>(wait, std::chrono::hours(1));
 }
@@ -257,19 +260,28 @@ asio::awaitable<void> Subscriber::end(const PushTask& task) {
   co_await settle(task, std::move(settlement), Milliseconds(0));
 }
 
-/// WEBSUB S4: a POST, again where 307 and 308 lead to.
+/// WEBSUB S4: a POST, again where 307 and 308 lead to. Only where 308 alone leads the hub is from now on.
 asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const PushRecord& record, std::string mode) {
   const std::string form = subscription_form(record, mode, options_.public_url + "/w/" + record.token);
   const FeedSettings settings = read_settings(task.state.settings);
   const Clock::time_point deadline = Clock::now() + options_.wall;
   Reply reply;
   reply.hub_url = record.hub_url;
+  std::string url = record.hub_url;
+  bool for_good = true;
   for (std::size_t followed = 0;; ++followed) {
-    const HttpResult result = co_await fetcher_.post_form(record.feed_url, settings, reply.hub_url, form, deadline);
+    const HttpResult result = co_await fetcher_.post_form(record.feed_url, settings, url, form, deadline);
     if (const auto* failure = std::get_if<HttpFailure>(&result)) {
-      const bool ours = failure->reason == Reason::egress_blocked || failure->reason == Reason::url_invalid;
-      reply.is = ours ? Reply::Is::refused : Reply::Is::unheard;
-      reply.why = reason_of(std::string(to_string(failure->reason)) + ": " + failure->detail, record);
+      if (failure->reason == Reason::limit_body && failure->status / 100 == 2) {
+        reply.is = Reply::Is::taken;
+        co_return reply;
+      }
+      // A page of any length may say no.
+      const bool no = failure->reason == Reason::limit_body && failure->status / 100 == 4 && failure->status != 429;
+      const bool refused = no || failure->reason == Reason::egress_blocked || failure->reason == Reason::url_invalid;
+      reply.is = refused ? Reply::Is::refused : Reply::Is::unheard;
+      const std::string status = failure->status == 0 ? "" : "answered " + std::to_string(failure->status) + ": ";
+      reply.why = reason_of(status + std::string(to_string(failure->reason)) + ": " + failure->detail, record);
       reply.no_server = nobody_there(failure->reason) && !failure->trace.sent;
       co_return reply;
     }
@@ -279,10 +291,12 @@ asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const P
       co_return reply;
     }
     if (answer.status == 307 || answer.status == 308) {
-      auto target = resolve_location(reply.hub_url, field(answer.headers, "location"));
-      const bool downgrade = target && is_https(reply.hub_url) && !is_https(*target);
+      auto target = resolve_location(url, field(answer.headers, "location"));
+      const bool downgrade = target && is_https(url) && !is_https(*target);
       if (target && !downgrade && followed < most_redirects) {
-        reply.hub_url = std::move(*target);
+        url = std::move(*target);
+        for_good = for_good && answer.status == 308;
+        if (for_good) reply.hub_url = url;
         continue;
       }
       reply.is = Reply::Is::refused;

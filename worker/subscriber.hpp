@@ -74,6 +74,7 @@ class Subscriber {
   Log& log_;
   Options options_;
   std::map<std::string, Hub> hubs_;
+  Clock::time_point queued_until_;  ///< up to then someone's turn at a hub comes: it is looked more often
   boost::asio::steady_timer pause_;
   bool stopping_ = false;
 };

@@ -59,18 +59,25 @@ Load send(const tcp::endpoint& to, const std::vector<std::string>& requests, std
   // One thread: it must not take the loop's place on the processor more than it has to.
   asio::io_context client(1);
   const auto talk = [&](std::size_t which) -> asio::awaitable<void> {
+    const auto quietly = asio::as_tuple(asio::use_awaitable);
     tcp::socket socket(client);
     co_await socket.async_connect(to, asio::use_awaitable);
     std::string reply;
     for (std::size_t i = next++; i < total; i = next++) {
       const std::string& request = requests[i % requests.size()];
       const auto sent = Clock::now();
-      co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
-      const std::size_t head =
-          co_await asio::async_read_until(socket, asio::dynamic_buffer(reply), "\r\n\r\n", asio::use_awaitable);
+      const auto [unsent, bytes] = co_await asio::async_write(socket, asio::buffer(request), quietly);
+      const auto [unread, head] =
+          co_await asio::async_read_until(socket, asio::dynamic_buffer(reply), "\r\n\r\n", quietly);
       times[which].push_back(std::chrono::duration<double, std::milli>(Clock::now() - sent).count());
-      ++(reply.starts_with("HTTP/1.1 202") ? accepted : others);
-      reply.erase(0, head);
+      ++(!unread && reply.starts_with("HTTP/1.1 202") ? accepted : others);
+      if (unsent || unread || !reply.starts_with("HTTP/1.1 202")) {  // it closes the connection
+        socket = tcp::socket(client);
+        co_await socket.async_connect(to, asio::use_awaitable);
+        reply.clear();
+      } else {
+        reply.erase(0, head);
+      }
     }
   };
   for (std::size_t i = 0; i < connections; ++i) {

@@ -93,9 +93,9 @@ HttpServer::HttpServer(std::uint16_t port)
   thread_ = std::thread([this] { context_.run(); });
 }
 
-HttpServer::HttpServer(const Identity& identity, const std::function<void(SSL_CTX*)>& configure)
+HttpServer::HttpServer(const Identity& identity, const std::function<void(SSL_CTX*)>& configure, std::uint16_t port)
     : tls_(asio::ssl::context::tls_server),
-      acceptor_(context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
+      acceptor_(context_, tcp::endpoint(asio::ip::address_v4::loopback(), port)),
       held_(context_),
       port_(acceptor_.local_endpoint().port()) {
   SSL_CTX_set_security_level(tls_->native_handle(), 0);  // bad ones must be there to be refused

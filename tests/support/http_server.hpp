@@ -68,8 +68,9 @@ class HttpServer {
 
   /// Listens on 127.0.0.1; 0 takes a free port. Throws boost::system::system_error when the port is taken.
   explicit HttpServer(std::uint16_t port = 0);
-  /// HTTPS on a free port; `configure` may set more on the native context: versions, ALPN.
-  explicit HttpServer(const Identity& identity, const std::function<void(SSL_CTX*)>& configure = {});
+  /// HTTPS, likewise; `configure` may set more on the native context: versions, ALPN.
+  explicit HttpServer(const Identity& identity, const std::function<void(SSL_CTX*)>& configure = {},
+                      std::uint16_t port = 0);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -1,6 +1,8 @@
 // A publisher on loopback for trying things out: one blog in each feed format, a new or edited post every few seconds,
-// and as many generated feeds as wanted. What it says depends on the clock alone, so a restart goes on where it was.
+// and as many generated feeds as wanted; with --hub-ca a hub that pushes the blogs. What it says depends on the clock
+// alone, so a restart goes on where it was.
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -8,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -20,7 +23,9 @@
 #include <libdeflate.h>
 #include <signal.h>
 
+#include "tests/support/certificates.hpp"
 #include "tests/support/http_server.hpp"
+#include "tests/support/websub_hub.hpp"
 
 namespace feedmill::test {
 namespace {
@@ -36,6 +41,7 @@ struct Arguments {
   std::size_t feeds = 0;
   std::chrono::milliseconds delay{0};
   std::string print_urls;
+  std::string hub_ca;  ///< file for the authority of its hub's certificate, "" = it has no hub
 };
 
 /// One post in the state it is in now.
@@ -46,9 +52,14 @@ struct Post {
   std::string title, text, author, category;
 };
 
+/// Where it is published, and the hub that pushes it, "" = none.
+struct Site {
+  std::string base, hub;
+};
+
 struct Blog {
   std::string_view file, media_type, title, description;
-  std::string (*write)(const Blog&, const std::string& base, const std::vector<Post>& posts);
+  std::string (*write)(const Blog&, const Site& site, const std::vector<Post>& posts);
 };
 
 // What happens when: at each tick one blog, in turn, gets a new post; each fourth time it edits its newest instead.
@@ -190,17 +201,18 @@ std::string self_of(const Blog& blog, const std::string& base) {
   return base + "/" + std::string(blog.file);
 }
 
-std::string write_rss20(const Blog& blog, const std::string& base, const std::vector<Post>& posts) {
+std::string write_rss20(const Blog& blog, const Site& site, const std::vector<Post>& posts) {
   std::string text =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<rss version=\"2.0\" xmlns:atom=\"http://www.w3.org/2005/Atom\" "
       "xmlns:content=\"http://purl.org/rss/1.0/modules/content/\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n"
       "<channel>\n<title>" +
-      escaped(blog.title) + "</title>\n<link>" + base + "/</link>\n<description>" + escaped(blog.description) +
-      "</description>\n<language>en</language>\n<atom:link rel=\"self\" href=\"" + self_of(blog, base) +
+      escaped(blog.title) + "</title>\n<link>" + site.base + "/</link>\n<description>" + escaped(blog.description) +
+      "</description>\n<language>en</language>\n<atom:link rel=\"self\" href=\"" + self_of(blog, site.base) +
       "\" type=\"application/rss+xml\"/>\n";
+  if (!site.hub.empty()) text += "<atom:link rel=\"hub\" href=\"" + site.hub + "\"/>\n";
   for (const Post& post : posts) {
-    const std::string link = link_of(blog, base, post);
+    const std::string link = link_of(blog, site.base, post);
     text += "<item>\n<title>" + escaped(post.title) + "</title>\n<link>";
     text.append(link).append("</link>\n<guid>").append(link);
     text += "</guid>\n<pubDate>" + rfc822(post.published) + "</pubDate>\n<dc:creator>" + escaped(post.author) +
@@ -215,29 +227,29 @@ std::string write_rss20(const Blog& blog, const std::string& base, const std::ve
   return text + "</channel>\n</rss>\n";
 }
 
-std::string write_rss092(const Blog& blog, const std::string& base, const std::vector<Post>& posts) {
+std::string write_rss092(const Blog& blog, const Site& site, const std::vector<Post>& posts) {
   std::string text = "<?xml version=\"1.0\"?>\n<rss version=\"0.92\">\n<channel>\n<title>" + escaped(blog.title) +
-                     "</title>\n<link>" + base + "/</link>\n<description>" + escaped(blog.description) +
+                     "</title>\n<link>" + site.base + "/</link>\n<description>" + escaped(blog.description) +
                      "</description>\n";
   for (const Post& post : posts) {
-    text += "<item>\n<title>" + escaped(post.title) + "</title>\n<link>" + link_of(blog, base, post) +
+    text += "<item>\n<title>" + escaped(post.title) + "</title>\n<link>" + link_of(blog, site.base, post) +
             "</link>\n<description>" + escaped(html_of(post)) + "</description>\n<category>" + post.category +
             "</category>\n</item>\n";
   }
   return text + "</channel>\n</rss>\n";
 }
 
-std::string write_rss10(const Blog& blog, const std::string& base, const std::vector<Post>& posts) {
+std::string write_rss10(const Blog& blog, const Site& site, const std::vector<Post>& posts) {
   std::string text =
       "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
       "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns=\"http://purl.org/rss/1.0/\" "
       "xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n<channel rdf:about=\"" +
-      self_of(blog, base) + "\">\n<title>" + escaped(blog.title) + "</title>\n<link>" + base +
+      self_of(blog, site.base) + "\">\n<title>" + escaped(blog.title) + "</title>\n<link>" + site.base +
       "/</link>\n<description>" + escaped(blog.description) + "</description>\n<items><rdf:Seq>\n";
-  for (const Post& post : posts) text += "<rdf:li rdf:resource=\"" + link_of(blog, base, post) + "\"/>\n";
+  for (const Post& post : posts) text += "<rdf:li rdf:resource=\"" + link_of(blog, site.base, post) + "\"/>\n";
   text += "</rdf:Seq></items>\n</channel>\n";
   for (const Post& post : posts) {
-    const std::string link = link_of(blog, base, post);
+    const std::string link = link_of(blog, site.base, post);
     text.append("<item rdf:about=\"").append(link).append("\">\n<title>").append(escaped(post.title));
     text.append("</title>\n<link>").append(link);
     text += "</link>\n<description>" + escaped(post.text) + "</description>\n<dc:date>" + rfc3339(post.published) +
@@ -247,16 +259,17 @@ std::string write_rss10(const Blog& blog, const std::string& base, const std::ve
   return text + "</rdf:RDF>\n";
 }
 
-std::string write_atom10(const Blog& blog, const std::string& base, const std::vector<Post>& posts) {
+std::string write_atom10(const Blog& blog, const Site& site, const std::vector<Post>& posts) {
   const sys_seconds newest = posts.empty() ? sys_seconds{} : posts.front().updated;
   std::string text =
       "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\" xml:lang=\"en\">\n<id>" +
-      self_of(blog, base) + "</id>\n<title>" + escaped(blog.title) + "</title>\n<subtitle>" +
-      escaped(blog.description) + "</subtitle>\n<updated>" + rfc3339(newest) + "</updated>\n<link href=\"" + base +
-      "/\"/>\n<link rel=\"self\" href=\"" + self_of(blog, base) + "\"/>\n";
+      self_of(blog, site.base) + "</id>\n<title>" + escaped(blog.title) + "</title>\n<subtitle>" +
+      escaped(blog.description) + "</subtitle>\n<updated>" + rfc3339(newest) + "</updated>\n<link href=\"" + site.base +
+      "/\"/>\n<link rel=\"self\" href=\"" + self_of(blog, site.base) + "\"/>\n";
+  if (!site.hub.empty()) text += "<link rel=\"hub\" href=\"" + site.hub + "\"/>\n";
   for (const Post& post : posts) {
     text += "<entry>\n<id>tag:sample.example,2026:" + std::to_string(post.number) + "</id>\n<title>" +
-            escaped(post.title) + "</title>\n<link href=\"" + link_of(blog, base, post) + "\"/>\n<published>" +
+            escaped(post.title) + "</title>\n<link href=\"" + link_of(blog, site.base, post) + "\"/>\n<published>" +
             rfc3339(post.published) + "</published>\n<updated>" + rfc3339(post.updated) + "</updated>\n<author><name>" +
             escaped(post.author) + "</name></author>\n<category term=\"" + post.category + "\"/>\n<summary>" +
             escaped(post.text.substr(0, post.text.find('.') + 1)) +
@@ -266,18 +279,18 @@ std::string write_atom10(const Blog& blog, const std::string& base, const std::v
   return text + "</feed>\n";
 }
 
-std::string write_atom03(const Blog& blog, const std::string& base, const std::vector<Post>& posts) {
+std::string write_atom03(const Blog& blog, const Site& site, const std::vector<Post>& posts) {
   const sys_seconds newest = posts.empty() ? sys_seconds{} : posts.front().updated;
   std::string text =
       "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed version=\"0.3\" xmlns=\"http://purl.org/atom/ns#\" "
       "xml:lang=\"en\">\n<title>" +
       escaped(blog.title) + "</title>\n<tagline>" + escaped(blog.description) +
-      "</tagline>\n<link rel=\"alternate\" type=\"text/html\" href=\"" + base + "/\"/>\n<modified>" + rfc3339(newest) +
-      "</modified>\n";
+      "</tagline>\n<link rel=\"alternate\" type=\"text/html\" href=\"" + site.base + "/\"/>\n<modified>" +
+      rfc3339(newest) + "</modified>\n";
   for (const Post& post : posts) {
     text += "<entry>\n<id>tag:old.example,2026:" + std::to_string(post.number) + "</id>\n<title>" +
             escaped(post.title) + "</title>\n<link rel=\"alternate\" type=\"text/html\" href=\"" +
-            link_of(blog, base, post) + "\"/>\n<issued>" + rfc3339(post.published) + "</issued>\n<modified>" +
+            link_of(blog, site.base, post) + "\"/>\n<issued>" + rfc3339(post.published) + "</issued>\n<modified>" +
             rfc3339(post.updated) + "</modified>\n<author><name>" + escaped(post.author) +
             "</name></author>\n<content type=\"text/html\" mode=\"escaped\">" + escaped(html_of(post)) +
             "</content>\n</entry>\n";
@@ -285,15 +298,18 @@ std::string write_atom03(const Blog& blog, const std::string& base, const std::v
   return text + "</feed>\n";
 }
 
-std::string write_json(const Blog& blog, const std::string& base, const std::vector<Post>& posts, bool newer) {
+std::string write_json(const Blog& blog, const Site& site, const std::vector<Post>& posts, bool newer) {
   std::string text = "{\n  \"version\": \"https://jsonfeed.org/version/1" + std::string(newer ? ".1" : "") +
                      "\",\n  \"title\": " + in_quotes(blog.title) +
                      ",\n  \"description\": " + in_quotes(blog.description) +
-                     ",\n  \"home_page_url\": " + in_quotes(base + "/") +
-                     ",\n  \"feed_url\": " + in_quotes(self_of(blog, base)) + ",\n  \"items\": [";
+                     ",\n  \"home_page_url\": " + in_quotes(site.base + "/") +
+                     ",\n  \"feed_url\": " + in_quotes(self_of(blog, site.base));
+  if (newer && !site.hub.empty())
+    text += ",\n  \"hubs\": [{\"type\": \"WebSub\", \"url\": " + in_quotes(site.hub) + "}]";
+  text += ",\n  \"items\": [";
   for (std::size_t i = 0; i < posts.size(); ++i) {
     const Post& post = posts[i];
-    const std::string link = link_of(blog, base, post);
+    const std::string link = link_of(blog, site.base, post);
     const std::string author = "{\"name\": " + in_quotes(post.author) + "}";
     text += std::string(i == 0 ? "" : ",") + "\n    {\"id\": " + in_quotes(link) + ", \"url\": " + in_quotes(link) +
             ", \"title\": " + in_quotes(post.title) +
@@ -305,11 +321,11 @@ std::string write_json(const Blog& blog, const std::string& base, const std::vec
   return text + "\n  ]\n}\n";
 }
 
-std::string write_json10(const Blog& blog, const std::string& base, const std::vector<Post>& posts) {
-  return write_json(blog, base, posts, false);
+std::string write_json10(const Blog& blog, const Site& site, const std::vector<Post>& posts) {
+  return write_json(blog, site, posts, false);
 }
-std::string write_json11(const Blog& blog, const std::string& base, const std::vector<Post>& posts) {
-  return write_json(blog, base, posts, true);
+std::string write_json11(const Blog& blog, const Site& site, const std::vector<Post>& posts) {
+  return write_json(blog, site, posts, true);
 }
 
 constexpr std::array<Blog, 7> blogs = {{
@@ -362,19 +378,23 @@ Response feed_response(const ServedRequest& request, std::string body, std::stri
   return response;
 }
 
-Response blog_response(std::size_t index, const ServedRequest& request, const std::string& base,
-                       const Arguments& arguments) {
+Response blog_response(std::size_t index, const ServedRequest& request, const Site& site, const Arguments& arguments) {
   const Blog& blog = blogs[index];
   const std::vector<Post> posts = posts_of(index, arguments.interval);
   const std::string etag =
       posts.empty() ? "\"empty\""
                     : "\"" + std::to_string(posts.front().number) + "." + std::to_string(posts.front().edits) + "\"";
-  return feed_response(request, blog.write(blog, base, posts), blog.media_type, etag,
-                       posts.empty() ? sys_seconds{} : posts.front().updated);
+  Response response = feed_response(request, blog.write(blog, site, posts), blog.media_type, etag,
+                                    posts.empty() ? sys_seconds{} : posts.front().updated);
+  if (!site.hub.empty()) {
+    response.headers.emplace_back("Link",
+                                  "<" + site.hub + ">; rel=\"hub\", <" + self_of(blog, site.base) + ">; rel=\"self\"");
+  }
+  return response;
 }
 
 /// Feed `number` of many: never changes.
-Response generated_response(std::size_t number, const ServedRequest& request, const std::string& base,
+Response generated_response(std::size_t number, const ServedRequest& request, const Site& site,
                             const Arguments& arguments) {
   const sys_seconds start{std::chrono::sys_days(std::chrono::year(2026) / 1 / 1)};
   const Blog blog{"gen.xml", "application/rss+xml", "A generated feed", "One of many", write_rss20};
@@ -385,7 +405,7 @@ Response generated_response(std::size_t number, const ServedRequest& request, co
     post.published = post.updated = start - std::chrono::hours(24 * i);
     posts.push_back(std::move(post));
   }
-  Response response = feed_response(request, blog.write(blog, base, posts), blog.media_type,
+  Response response = feed_response(request, blog.write(blog, {site.base, ""}, posts), blog.media_type,
                                     "\"gen-" + std::to_string(number) + "\"", start);
   response.delay = arguments.delay;
   return response;
@@ -402,13 +422,13 @@ std::optional<std::size_t> generated_number(std::string_view path) {
   return number;
 }
 
-Response answer(const ServedRequest& request, const std::string& base, const Arguments& arguments) {
+Response answer(const ServedRequest& request, const Site& site, const Arguments& arguments) {
   const std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   for (std::size_t i = 0; i < blogs.size(); ++i) {
-    if (path.substr(1) == blogs[i].file) return blog_response(i, request, base, arguments);
+    if (path.substr(1) == blogs[i].file) return blog_response(i, request, site, arguments);
   }
   const auto number = generated_number(path);
-  if (number && *number < arguments.feeds) return generated_response(*number, request, base, arguments);
+  if (number && *number < arguments.feeds) return generated_response(*number, request, site, arguments);
   Response response{.headers = {{"Content-Type", "text/html; charset=utf-8"}}};
   if (path != "/") {
     response.status = 404;
@@ -463,6 +483,8 @@ std::optional<Arguments> parse(int count, char** values) {
       arguments.delay = std::chrono::milliseconds(*number);
     } else if (name == "--print-urls") {
       arguments.print_urls = value;
+    } else if (name == "--hub-ca") {
+      arguments.hub_ca = value;
     } else {
       return std::nullopt;
     }
@@ -482,6 +504,59 @@ std::unique_ptr<HttpServer> listen(const Arguments& arguments) {
   }
 }
 
+/// A hub that pushes the blogs over https, at a port that a restart finds again if it is free.
+class SampleHub {
+ public:
+  SampleHub(const std::string& ca_file, std::uint16_t port) : server_(listen(authority_, port)), hub_(*server_) {
+    // Leases are short because it forgets its subscribers when it ends.
+    hub_.behave({.lease_seconds = "300"});
+    std::filesystem::copy_file(authority_.file(), ca_file, std::filesystem::copy_options::overwrite_existing);
+  }
+  std::string url() const { return hub_.url(); }
+
+  /// What has changed in the turn of this tick.
+  void push(std::uint64_t tick, const Site& site, std::chrono::milliseconds interval) {
+    const Blog& blog = blogs[tick % blogs.size()];
+    const std::string topic = self_of(blog, site.base);
+    hub_.publish(topic, blog.write(blog, site, posts_of(tick % blogs.size(), interval)), std::string(blog.media_type));
+  }
+
+ private:
+  static std::unique_ptr<HttpServer> listen(const Authority& authority, std::uint16_t port) {
+    const Identity identity = authority.issue({.names = {"IP:127.0.0.1"}});
+    try {
+      return std::make_unique<HttpServer>(identity, nullptr, port);
+    } catch (const boost::system::system_error&) {
+      return std::make_unique<HttpServer>(identity);
+    }
+  }
+
+  Authority authority_;
+  std::unique_ptr<HttpServer> server_;
+  WebSubHub hub_;
+};
+
+/// Until the signal comes; at each tick it pushes.
+void wait_and_push(const sigset_t& stop, SampleHub* hub, const Site& site, std::chrono::milliseconds interval) {
+  using std::chrono::milliseconds;
+  int signal = 0;
+  if (hub == nullptr) {
+    sigwait(&stop, &signal);
+    return;
+  }
+  const auto now = [] {
+    return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  };
+  for (auto tick = now() / interval;;) {
+    const auto left = std::max(interval * (tick + 1) - now(), milliseconds(0));
+    const timespec wait{left.count() / 1000, left.count() % 1000 * 1'000'000};
+    if (sigtimedwait(&stop, nullptr, &wait) > 0) return;
+    if (now() / interval <= tick) continue;
+    tick = now() / interval;
+    hub->push(static_cast<std::uint64_t>(tick), site, interval);
+  }
+}
+
 int run(const Arguments& arguments) {
   sigset_t stop;
   sigemptyset(&stop);
@@ -490,23 +565,24 @@ int run(const Arguments& arguments) {
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before the server's thread exists
 
   const std::unique_ptr<HttpServer> server = listen(arguments);
-  const std::string base = server->url("");
+  std::optional<SampleHub> hub;
+  if (!arguments.hub_ca.empty()) hub.emplace(arguments.hub_ca, static_cast<std::uint16_t>(server->port() + 1000));
+  const Site site{server->url(""), hub ? hub->url() : ""};
   server->forget_requests();
-  server->serve_rest([&](const ServedRequest& request) { return answer(request, base, arguments); });
+  server->serve_rest([&](const ServedRequest& request) { return answer(request, site, arguments); });
 
   std::string line;
   std::ofstream file;
   if (!arguments.print_urls.empty()) file.open(arguments.print_urls);
   for (const Blog& blog : blogs) {
-    line += " " + self_of(blog, base);
-    if (file) file << self_of(blog, base) << '\n';
+    line += " " + self_of(blog, site.base);
+    if (file) file << self_of(blog, site.base) << '\n';
   }
-  for (std::size_t i = 0; i < arguments.feeds; ++i) file << base << "/gen/" << i << ".xml\n";
+  for (std::size_t i = 0; i < arguments.feeds; ++i) file << site.base << "/gen/" << i << ".xml\n";
   file.close();
   std::cout << "ready:" << line << std::endl;
 
-  int signal = 0;
-  sigwait(&stop, &signal);
+  wait_and_push(stop, hub ? &*hub : nullptr, site, arguments.interval);
   return EXIT_SUCCESS;
 }
 
@@ -518,7 +594,7 @@ int main(int count, char** values) {
     const auto arguments = feedmill::test::parse(count, values);
     if (!arguments) {
       std::cerr << "usage: feedmill_sample_publisher [--port N] [--interval 3s] [--feeds N] [--delay MS] "
-                   "[--print-urls FILE]\n";
+                   "[--print-urls FILE] [--hub-ca FILE]\n";
       return 64;
     }
     return feedmill::test::run(*arguments);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <stdexcept>
 #include <utility>
 
@@ -87,7 +88,12 @@ std::vector<HttpAnswer> WebSubHub::verifications() const {
 }
 
 std::vector<HttpAnswer> WebSubHub::publish(const std::string& topic, const std::string& body,
-                                           const std::string& content_type, std::string_view method) const {
+                                           const std::string& content_type, std::string_view method) {
+  const auto forget = [this](const auto& condition) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(subscribers_, condition);
+  };
+  forget([now = std::chrono::steady_clock::now()](const HubSubscriber& subscriber) { return subscriber.end <= now; });
   std::vector<HttpAnswer> answers;
   for (const HubSubscriber& subscriber : subscribers(topic)) {
     HttpAsk delivery{"POST", subscriber.callback, {{"Content-Type", content_type}}, body};
@@ -96,6 +102,8 @@ std::vector<HttpAnswer> WebSubHub::publish(const std::string& topic, const std::
       delivery.headers.emplace_back("X-Hub-Signature", hub_signature(method, subscriber.secret, body));
     }
     answers.push_back(ask(delivery));
+    if (answers.back().status != 410) continue;
+    forget([&](const HubSubscriber& known) { return known.callback == subscriber.callback; });
   }
   return answers;
 }
@@ -178,6 +186,11 @@ void WebSubHub::carry_out(const HubRequest& request, const HubHabits& habits) {
     });
     if (request.mode == "subscribe") {
       subscribers_.push_back({request.callback, request.topic, request.secret, habits.lease_seconds});
+      std::int64_t lease = 0;
+      std::from_chars(habits.lease_seconds.data(), habits.lease_seconds.data() + habits.lease_seconds.size(), lease);
+      constexpr std::int64_t longest = 1LL << 31U;
+      if (lease > 0)
+        subscribers_.back().end = std::chrono::steady_clock::now() + std::chrono::seconds(std::min(lease, longest));
     }
   }
 }

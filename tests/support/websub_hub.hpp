@@ -31,6 +31,7 @@ struct HubRequest {
 struct HubSubscriber {
   std::string callback, topic, secret;
   std::string lease_seconds;  ///< as told when verifying
+  std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
 };
 
 /// What the hub does with requests; nothing set: as the Recommendation says.
@@ -73,10 +74,11 @@ class WebSubHub {
   /// The answers to its verifications and denials, in their order.
   std::vector<HttpAnswer> verifications() const;
 
-  /// A delivery to every subscriber of the topic, signed when there is a secret. The answers.
+  /// A delivery to every subscriber of the topic whose lease runs, signed when there is a secret. The answers; who
+  /// says 410 is forgotten.
   std::vector<HttpAnswer> publish(const std::string& topic, const std::string& body,
                                   const std::string& content_type = "application/atom+xml",
-                                  std::string_view method = "sha256") const;
+                                  std::string_view method = "sha256");
   /// One verification as it stands; nothing is remembered.
   static HttpAnswer verify(const std::string& callback,
                            const std::vector<std::pair<std::string, std::string>>& parameters,

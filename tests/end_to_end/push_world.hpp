@@ -1,0 +1,107 @@
+// A World with a publisher, a hub that speaks https, and workers that the hub reaches through one address.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/end_to_end/program.hpp"
+#include "tests/support/certificates.hpp"
+#include "tests/support/http_ask.hpp"
+#include "tests/support/websub_hub.hpp"
+
+namespace feedmill::test {
+
+struct PushedPost {
+  std::string id, title;
+  std::string updated = "2020-01-01T00:00:00Z";
+  std::string html{};
+};
+
+/// An Atom document; `links` stand at the level of the feed.
+std::string atom(const std::vector<PushedPost>& posts, const std::string& links = "");
+
+/// `feedmill run` with a callback listener.
+class PushWorker {
+ public:
+  explicit PushWorker(const Environment& environment);
+
+  Program& program() { return program_; }
+  std::uint16_t port() const { return port_; }  ///< of its callbacks
+  /// A series as /metrics has it: name and labels; -1 when it is not there.
+  std::int64_t metric(const std::string& series) const;
+  std::int64_t deliveries(const std::string& result) const;
+  std::int64_t verifications(const std::string& result) const;
+  /// What stays of its memory with the kernel, in KiB.
+  std::int64_t resident() const;
+
+ private:
+  Program program_;
+  std::string admin_;
+  std::uint16_t port_ = 0;
+};
+
+/// Feeds are polled once, then every hour at the soonest: what arrives in between has been pushed.
+class PushWorld : public World {
+ public:
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+
+  PushWorld();
+
+  /// One more behind the front, which hands requests to all of them in turn.
+  PushWorker& start();
+  PushWorker& worker(std::size_t index = 0) { return *workers_.at(index); }
+
+  std::string hub_links(const std::string& topic, const std::string& hub_url = "") const;
+  /// The publisher serves an Atom document at `path`, and the feed is added; it is read when a worker runs.
+  std::string add_feed(const std::string& path, const std::vector<PushedPost>& posts, const std::string& links);
+  std::string add_served(const std::string& path);
+  void serve_posts(const std::string& path, const std::vector<PushedPost>& posts, const std::string& links);
+  /// A feed that is its own topic and has been subscribed to.
+  std::string subscribed_feed(const std::string& path = "/feed",
+                              const std::vector<PushedPost>& posts = {{"1", "first"}});
+
+  HubSubscriber subscriber(const std::string& topic) const { return hub.subscribers(topic).at(0); }
+  static HttpAnswer deliver(const std::string& callback, const std::string& body, Headers headers = {});
+  /// With the right signature.
+  static HttpAnswer push(const HubSubscriber& to, const std::string& body, const std::string& method = "sha256");
+  /// A push that stands in the store when this returns; whether it does.
+  bool push_and_wait(const std::string& url, const PushedPost& post);
+  /// The same where so much is waiting to be read that a push may be taken as a hint.
+  bool push_until_written(const std::string& url, const PushedPost& post);
+
+  std::string state(const std::string& url, const std::string& field) const;
+  /// "" when there is none.
+  std::string title(const std::string& url, const std::string& guid) const;
+  /// Field of the subscription that the feed has (or, `pending`, asks for).
+  std::string subscription(const std::string& url, const std::string& field, bool pending = false) const;
+  std::string callback_key(const std::string& url, bool pending = false) const;
+  /// Makes the time of a subscription's task come now: `field` of its record and its place in the queue.
+  void bring_forward(const std::string& url, const std::string& field, bool pending = false) const;
+  /// All that is stored but what workers say of themselves and of hosts, and the counter of bad signatures.
+  std::string everything() const;
+  /// How often the publisher was asked for feeds, and the hub for anything.
+  std::size_t requests_made() const { return http.requests().size() + hub_server.requests().size(); }
+
+  Authority authority;
+  HttpServer hub_server{authority.issue({.names = {"IP:127.0.0.1"}})};
+  WebSubHub hub{hub_server};
+
+ private:
+  Response hand_on(const ServedRequest& request);
+
+  std::vector<std::unique_ptr<PushWorker>> workers_;
+  std::atomic<std::size_t> turn_ = 0, behind_ = 0;
+
+ public:
+  HttpServer front;  ///< ends before those it hands on to
+};
+
+/// The same request so often on one connection after the other; the statuses that came back and how often.
+std::map<int, std::size_t> ask_often(std::uint16_t port, const HttpAsk& request, std::size_t times);
+
+}  // namespace feedmill::test
