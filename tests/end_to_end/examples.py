@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs deploy/examples against a real server: killed in the middle, cut off from Redis, and nothing is lost or doubled.
 
-    examples.py DIRECTORY_OF_EXAMPLES     exit 77: neither python3-redis nor node-redis is installed
+    examples.py DIRECTORY_OF_EXAMPLES     exit 77: no Redis client of Python, Node or Go is installed
 """
 import atexit
 import json
@@ -110,24 +110,43 @@ def python_example(examples, directory):
     server.kill()
 
 
-def node_example(examples, directory):
+def hash_example(command, group, directory):
+    """Of an example that keeps a hash beside the stream, and counts how often each signal was done."""
     server = Server(directory)
-    run(server, ["node", os.path.join(examples, "consumer.js"), server.socket, "myapp:posts"], "example-node",
-        lambda: int(server.cli("HLEN", "myapp:posts:seen") or 0))
+    run(server, [*command, server.socket, "myapp:posts"], group, lambda: int(server.cli("HLEN", "myapp:posts:seen") or 0))
     words = server.cli("HGETALL", "myapp:posts").split("\n")
     assert dict(zip(words[::2], words[1::2])) == server.expected()
     assert set(server.cli("HVALS", "myapp:posts:seen").split("\n")) == {"1"}, "something was done twice"
     server.kill()
 
 
+def node_example(examples, directory):
+    hash_example(["node", os.path.join(examples, "consumer.js")], "example-node", directory)
+
+
+def go_example(examples, directory):
+    program = os.path.join(directory, "consumer")
+    subprocess.run(["go", "build", "-o", program, os.path.join(examples, "consumer.go")], check=True,
+                   env={**GO, "GOCACHE": os.path.join(directory, "cache")})
+    hash_example([program], "example-go", directory)
+
+
+GO = {**os.environ, "GO111MODULE": "off", "GOPATH": "/usr/share/gocode"}  # where Debian puts libraries
+
+
 def has(command):
-    return subprocess.run(command, capture_output=True, env={**os.environ, "NODE_PATH": "/usr/share/nodejs"}).returncode == 0
+    try:
+        return subprocess.run(command, capture_output=True,
+                              env={**GO, "NODE_PATH": "/usr/share/nodejs"}).returncode == 0
+    except FileNotFoundError:
+        return False
 
 
 def main():
     ran = 0
     for name, probe, example in [("python", ["/usr/bin/python3", "-c", "import redis"], python_example),
-                                 ("node", ["sh", "-c", "node -e \"require('redis')\""], node_example)]:
+                                 ("node", ["sh", "-c", "node -e \"require('redis')\""], node_example),
+                                 ("go", ["go", "list", "github.com/gomodule/redigo/redis"], go_example)]:
         if not has(probe):
             print(name, "skipped: its redis client is not installed")
             continue
