@@ -32,10 +32,7 @@ refresh_duration_seconds dns_duration_seconds connect_duration_seconds first_byt
 parse_duration_seconds claim_duration_seconds commit_duration_seconds schedule_lateness_seconds publish_delay_seconds
 body_bytes feeds due_feeds oldest_due_seconds claimed_feeds hosts_backing_off workers_alive lanes inflight_bytes
 memory_budget_bytes unacknowledged_bytes stream_records stream_limit_records delivery_lag_records delivery_lag_seconds
-ready draining redis_up last_commit_timestamp_seconds oldest_success_age_seconds
-""".split()
-# Of WebSub: there once a worker subscribes to hubs.
-WITH_WEBSUB = """
+ready draining redis_up redis_trouble last_commit_timestamp_seconds oldest_success_age_seconds
 websub_deliveries_total websub_verifications_total websub_first_total websub_subscriptions callback_duration_seconds
 """.split()
 ALERTS = """
@@ -82,8 +79,12 @@ class Monitoring(unittest.TestCase):
     def test_every_metric_of_the_manual_is_there_from_the_start(self):
         named = set(re.findall(r"(?m)^# TYPE (\S+)", SCRAPE))
         self.assertEqual({"feedmill_" + name for name in METRICS} - named, set())
-        others = {name for name in named if name.startswith("feedmill_")} - {"feedmill_" + name for name in METRICS + WITH_WEBSUB}
+        others = {name for name in named if name.startswith("feedmill_")} - {"feedmill_" + name for name in METRICS}
         self.assertEqual(others, set(), "not in the manual")
+
+    def test_the_guide_names_every_metric_and_no_other(self):
+        rows = re.findall(r"(?m)^\| .*$", GUIDE.read_text().split("metrics (`feedmill_…`) |", 1)[1].split("\n\n", 1)[0])
+        self.assertEqual(set(re.findall(r"`([a-z_]+)`", "\n".join(rows))), set(METRICS))
 
     def test_there_are_few_series(self):
         self.assertLessEqual(len([line for line in SCRAPE.splitlines() if line and not line.startswith("#")]), 500)
@@ -93,7 +94,7 @@ class Monitoring(unittest.TestCase):
         self.assertEqual((told.returncode, told.stdout + told.stderr), (0, ""))
 
     def test_what_rules_and_dashboard_ask_for_is_served(self):
-        served = set(re.findall(r"(?m)^([a-z_]+)(?:\{| )", SCRAPE)) | {"feedmill_" + name for name in WITH_WEBSUB}
+        served = set(re.findall(r"(?m)^([a-z_]+)(?:\{| )", SCRAPE))
         expressions = {rule["alert"]: rule["expr"] for rule in RULES}
         for panel in DASHBOARD["panels"]:
             for target in panel.get("targets", []):
@@ -105,8 +106,7 @@ class Monitoring(unittest.TestCase):
     def test_labels_that_are_asked_for_are_served(self):
         for name, label, value in re.findall(r'(feedmill_[a-z_]+)\{[^}]*?(\w+)="([^"$]+)"',
                                              json.dumps(DASHBOARD).replace('\\"', '"') + yaml.dump(RULES)):
-            if name.removeprefix("feedmill_") not in WITH_WEBSUB:
-                self.assertRegex(SCRAPE, rf'{name}\{{[^}}]*{label}="{value}"')
+            self.assertRegex(SCRAPE, rf'{name}\{{[^}}]*{label}="{value}"')
 
     def test_alerts_are_complete(self):
         self.assertEqual([rule["alert"] for rule in RULES], ALERTS)
