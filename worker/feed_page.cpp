@@ -60,7 +60,8 @@ Html story_section(const FeedStory& story) {
   Html html;
   html.add("<section aria-labelledby=\"story\"><h2 id=\"story\">Its story</h2>\n<dl class=\"story\">\n");
   const Explained& explained = story.explained;
-  for (const auto& [name, value] : explain_lines(explained.record, explained.host, explained.now, explained.subscription)) {
+  for (const auto& [name, value] :
+       explain_lines(explained.record, explained.host, explained.now, explained.subscription)) {
     add_fact(html, line_name(name), short_text(value, 1'000));
   }
   html.add("</dl>\n");

@@ -51,6 +51,7 @@ TEST_F(Identifying, KeepsPostsUnderNewGuidsAndSwitchesWhenThereIsNoEnd) {
 }
 
 TEST_F(Identifying, TellsOfAGap) {
+  world.environment["FEEDMILL_CEILING"] = "24h";  // there is something to halve
   serve("g", "https", 1, 5);
   ASSERT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
   pass();

@@ -42,7 +42,8 @@ class KillLoop : public testing::TestWithParam<const char*> {
   void kill_a_worker() {
     const std::size_t victim = random() % workers.size();
     workers[victim]->signal(SIGKILL);
-    ASSERT_EQ(workers[victim]->wait().exit, -SIGKILL);
+    const Finished end = workers[victim]->wait();
+    ASSERT_EQ(end.exit, -SIGKILL) << end.err;
     it.forget_delivery_right();
     start(victim);
   }

@@ -340,7 +340,7 @@ TEST_F(RedisFaults, SecretsShowNowhere) {
   EXPECT_TRUE(logs(worker, "event=redis_up"));
   world.redis_text({"ACL", "SETUSER", "feedmill", "resetpass", ">changed"});
   proxy.cut();
-  EXPECT_TRUE(logs(worker, "WRONGPASS"));
+  EXPECT_TRUE(logs(worker, "WRONGPASS")) << worker.err();
   EXPECT_EQ(worker.err().find(canary), std::string::npos);
   EXPECT_EQ(get(address, "/metrics").find(canary), std::string::npos);
   EXPECT_EQ(get(address, "/readyz").find(canary), std::string::npos);

@@ -237,7 +237,8 @@ TEST_F(Subscribing, ShowAndExplainTellHowItStandsWithoutTheSecrets) {
     said += done.out + done.err;
   }
   const std::string archive = (world.redis.directory() / "archive").string();
-  EXPECT_EQ(world.run({"store", "export", archive}).exit, 0);
+  EXPECT_EQ(
+      world.run({"store", "export", archive}, {{"FEEDMILL_REDIS_URL", world.redis.url_of("feedmill_admin")}}).exit, 0);
   std::ostringstream exported;
   exported << std::ifstream(archive).rdbuf();
   EXPECT_NE(exported.str().find(url), std::string::npos);

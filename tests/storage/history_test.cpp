@@ -46,7 +46,8 @@ class Model {
       if (known != posts.end()) {
         const Post& post = known->second;
         if (post.digest == record.digest) continue;
-        const bool stale = record.timestamp && post.updated && *record.timestamp < *post.updated && *post.updated <= now;
+        const bool stale =
+            record.timestamp && post.updated && *record.timestamp < *post.updated && *post.updated <= now;
         if (!stale) change(known->second, record, now);  // I11: an older version takes nothing back
       } else if (!tombs.contains(record.guid)) {
         Candidate candidate;
@@ -193,9 +194,8 @@ class Model {
         ++taken;
       } else if (candidate.record != nullptr) {
         const EntryRecord& record = *candidate.record;
-        posts[candidate.guid] = {++counter,     candidate.timestamp,        1,    record.fields.back().second,
-                                 record.digest, entry_bytes(record.fields), false,
-                                 record.timestamp};
+        posts[candidate.guid] = {++counter,     candidate.timestamp,        1,     record.fields.back().second,
+                                 record.digest, entry_bytes(record.fields), false, record.timestamp};
         ++created[candidate.guid];
       }
     }
