@@ -121,7 +121,7 @@ class Store {
   StoreResult<std::vector<bool>> add_feeds(std::span<const NewFeed> feeds);
   /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (L17). Resumable: one that
   /// was interrupted is known until it is finished.
-  StoreResult<bool> remove_feed(const std::string& feed_url);
+  StoreResult<bool> remove_feed(const std::string& feed_url) { return take_away(feed_url, "begin"); }
   /// Finishes removals that were interrupted; returns how many.
   StoreResult<std::size_t> finish_removals();
   /// All registered feed URLs, sorted.
@@ -217,6 +217,9 @@ class Store {
   StoreResult<std::vector<std::string>> closed_hosts(std::size_t limit);
 
  private:
+  /// `first`: "begin", or "resume" for one whose removal has begun and which may be a feed again by now.
+  StoreResult<bool> take_away(const std::string& feed_url, std::string_view first);
+
   friend class Archive;
   friend class Channels;
   friend class Deliveries;

@@ -65,7 +65,7 @@ StoreResult<std::vector<bool>> Store::add_feeds(std::span<const NewFeed> feeds) 
         continue;
       }
       // A removal that was interrupted stands in the way: finish it, then register the feed.
-      if (const auto removed = remove_feed(batch[i].feed_url); !removed) return removed.error();
+      if (const auto removed = take_away(batch[i].feed_url, "resume"); !removed) return removed.error();
       const auto one = add_feeds(batch.subspan(i, 1));
       if (!one) return one.error();
       added.push_back(one->front());
@@ -75,7 +75,7 @@ StoreResult<std::vector<bool>> Store::add_feeds(std::span<const NewFeed> feeds) 
   return added;
 }
 
-StoreResult<bool> Store::remove_feed(const std::string& feed_url) {
+StoreResult<bool> Store::take_away(const std::string& feed_url, std::string_view first) {
   constexpr std::int64_t unknown = 0, gone = 2, in_channels = 3;
   const auto step = [&](std::string_view which) -> StoreResult<std::int64_t> {
     Args args;
@@ -87,8 +87,9 @@ StoreResult<bool> Store::remove_feed(const std::string& feed_url) {
     if (!reply) return reply.error();
     return reply->integer();
   };
-  const auto begun = step("begin");
+  const auto begun = step(first);
   if (!begun) return begun.error();
+  if (first == "resume" && *begun == unknown) return false;  // a feed again: it stays in its channels
   // Out of the channels while its posts can still be told from others'.
   if (const auto forgotten = Channels(*this).forget_feed(feed_url); !forgotten) return forgotten.error();
   if (*begun == unknown) return false;
@@ -108,7 +109,7 @@ StoreResult<std::size_t> Store::finish_removals() {
   if (!begun) return begun.error();
   std::size_t finished = 0;
   for (const std::string& feed_url : begun->texts()) {
-    const auto removed = remove_feed(feed_url);
+    const auto removed = take_away(feed_url, "resume");
     if (!removed) return removed.error();
     if (*removed) ++finished;
   }

@@ -8,6 +8,7 @@
 
 #include <boost/json.hpp>
 
+#include "parsers/url.hpp"
 #include "storage/fields.hpp"
 #include "storage/identity.hpp"
 #include "storage/rekey.hpp"
@@ -166,13 +167,22 @@ class Comparison {
   /// oldest, so that what is older than all that is stored was trimmed, or would be at once.
   void bury() {
     const bool renamed = switching_ || most_;
+    std::unordered_set<std::string> gone;  // pages of posts that went while they were listed
+    if (renamed) {
+      for (const std::string& guid : known_.left) {
+        std::string key = link_key(guid.starts_with("link:") ? "http://" + guid.substr(5) : guid);
+        if (key.find_first_of("/?#") != std::string::npos) gone.insert(std::move(key));
+      }
+    }
     for (std::size_t i = 0; i < known_.guids.size(); ++i) {
       Known::Guid& guid = known_.guids[i];
       const EntryRecord& record = document_.entries[i];
       if (guid.is == Known::Is::tombstoned && !record.former_guid.empty() && record.former_guid != record.guid) {
         known_.tombs_new.push_back(record.guid);
         known_.left.push_back(record.former_guid);
-      } else if (renamed && is_unknown(guid) && guid.id.empty() && is_older_than_stored(i)) {
+      } else if (renamed && is_unknown(guid) && guid.id.empty() &&
+                 (is_older_than_stored(i) || gone.contains(link_key(record.guid)) ||
+                  gone.contains(link_key(value_of(record.fields, "link"))))) {
         guid.is = Known::Is::tombstoned;
         known_.tombs_new.push_back(record.guid);
       }

@@ -47,7 +47,8 @@ if part > written + 1 then return {'part ' .. part .. ' came before part ' .. (w
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
 local answering = answered_by ~= '' and gate_of_host(answered_by) or gate_of(mine[5] or url)
 local wanted = {{schedule_key, 'zset'}, {states_key, 'hash'}, {host_key(answering), 'hash'}, {signals_key, 'stream'},
-                {meta_key, 'hash'}, {quarantine_key, 'zset'}}
+                {meta_key, 'hash'}, {quarantine_key, 'zset'}, {feeds_key, 'set'}, {push_schedule_key, 'zset'},
+                {push_states_key, 'hash'}}
 if keep then
   for _, pair in ipairs({{sort, 'zset'}, {map, 'hash'}, {digests, 'hash'}, {tombs, 'zset'}, {feed_key(url), 'hash'},
                          {counter_key, 'string'}}) do
@@ -57,6 +58,12 @@ end
 for _, pair in ipairs(wanted) do
   local found = redis.call('TYPE', pair[1])['ok']
   if found ~= 'none' and found ~= pair[2] then return {'type ' .. pair[1] .. ' is a ' .. found} end
+end
+
+local counter, bytes_before = keep and redis.call('GET', counter_key), redis.call('HGET', feed_state, 'bytes')
+if counter and not string.find(counter, '^%d+$') then return {'type ' .. counter_key .. ' is no number'} end
+if bytes_before and not string.find(bytes_before, '^%-?%d+$') then
+  return {'type ' .. feed_state .. ' bytes is no number'}
 end
 
 local now = clock()
@@ -97,7 +104,7 @@ for _, post in ipairs(rekeys) do
     redis.call('HSET', digests, post.to, post.digest)
     redis.call('HSET', post.id, 'guid', post.to, 'digest', post.digest, unpack(post.set))
     if #post.set > 0 then
-      local before, after = tonumber(redis.call('HGET', post.id, 'bytes') or 0), bytes_of(post.id)
+      local before, after = bytes_field(post.id), bytes_of(post.id)
       redis.call('HSET', post.id, 'bytes', after)
       grown = grown + after - before
     end
@@ -134,7 +141,7 @@ for _, post in ipairs(posts) do
     end
     redis.call('HSET', digests, post.guid, post.digest)
     redis.call('ZADD', sort, 'XX', text(post.score), post.id)
-    post.modified, grown = true, grown + post.bytes - (tonumber(mine[2]) or 0)
+    post.modified, grown = true, grown + post.bytes - (tonumber(mine[2] or nil) or 0)
   end
 end
 
@@ -156,11 +163,11 @@ if keep then
   local heavy = most_bytes and #fresh > 0 and
                 (tonumber(redis.call('HGET', feed_state, 'bytes') or 0)) + more_bytes - most_bytes or 0
   if #fresh > 0 and (surplus > 0 or heavy > 0) then
-    local known = redis.call('ZRANGE', sort, 0, math.max(surplus, heavy > 0 and 100 or 0) - 1, 'WITHSCORES')
+    local known = oldest_posts(sort, math.max(surplus, heavy > 0 and 100 or 0))
     local i, j = 1, 1
     while fresh[i] and (surplus > 0 or (heavy > 0 and left_over > 1)) do
-      if known[j + 1] and tonumber(known[j + 1]) < fresh[i].score then
-        if most_bytes then heavy = heavy - tonumber(redis.call('HGET', known[j], 'bytes') or 0) end
+      if known[j + 1] and tonumber(known[j + 1]) <= fresh[i].score then
+        if most_bytes then heavy = heavy - bytes_field(known[j]) end
         j = j + 2
       elseif not known[j] and (j - 1) / 2 < stored then
         break  -- there are more, and the trim will not come to them today

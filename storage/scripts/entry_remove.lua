@@ -4,6 +4,8 @@
 local channel_prefix, stream_cap, id = ARGV[2], ARGV[3], ARGV[4]
 local url = redis.call('HGET', id, 'feed_url')
 if not url then return 0 end
+local unfit = unfit_to_delete(url)
+if unfit then return unfit end
 local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)
 local guid_json, guid = delete_post(url, id)

@@ -4,6 +4,8 @@
 -- Returns {trimmed, more to do (1/0)}; -1 = no such feed.
 local channel_prefix, url, url_json, stream_cap, publish_trims = unpack(ARGV, 2, 6)
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return {-1, 0} end
+local unfit = unfit_to_delete(url)
+if unfit then return unfit end
 local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)
 local trimmed, more = trim(url, url_json, tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), 0, now, signal,

@@ -30,8 +30,8 @@ end
 -- Counts a feed in another state; nil: it was, or is, in none. Those in any state but the usual one are listed too, by
 -- when they came into it: for people who look, so a list's key of the wrong type must not stop a commit half-way.
 local function count_state(url, from, to, now)
-  if from then redis.call('HINCRBY', states_key, from, -1) end
-  if to then redis.call('HINCRBY', states_key, to, 1) end
+  if from then redis.pcall('HINCRBY', states_key, from, -1) end
+  if to then redis.pcall('HINCRBY', states_key, to, 1) end
   if from and from ~= 'healthy' then redis.pcall('ZREM', in_state_key(from), url) end
   if to and to ~= 'healthy' then redis.pcall('ZADD', in_state_key(to), text(now), url) end
 end
@@ -91,14 +91,32 @@ local function signal_writer(now, stream_cap, wanted)
   return signal, finish
 end
 
+-- The keys of a feed that hold its posts, and what they are.
+local function post_keys(url)
+  return {{sort_key(url), 'zset'}, {guidmap_key(url), 'hash'}, {digests_key(url), 'hash'}, {tombs_key(url), 'zset'}}
+end
+
+-- What keeps a post from being taken away whole, as an error: all checks come before the first write. nil = nothing.
+local function unfit_to_delete(url)
+  local wanted = post_keys(url)
+  for _, pair in ipairs({{state_key(url), 'hash'}, {signals_key, 'stream'}, {meta_key, 'hash'}}) do
+    wanted[#wanted + 1] = pair
+  end
+  for _, pair in ipairs(wanted) do
+    local found = redis.call('TYPE', pair[1])['ok']
+    if found ~= 'none' and found ~= pair[2] then return redis.error_reply('WRONGTYPE ' .. pair[1] .. ' is a ' .. found) end
+  end
+end
+
 -- Takes one post away with everything that points to it, and its bytes from the feed's count. Returns its guid as JSON
 -- text ('""' when it had none), the same raw, and its bytes.
 local function delete_post(url, id)
-  local mine = redis.call('HMGET', id, 'guid', 'bytes')
-  local guid, bytes = mine[1], tonumber(mine[2] or 0)
+  local mine = redis.pcall('HMGET', id, 'guid', 'bytes')
+  if mine.err then mine = {} end  -- no hash: it goes all the same
+  local guid, bytes = mine[1], tonumber(mine[2] or nil) or 0
   redis.call('DEL', id)
   redis.call('ZREM', sort_key(url), id)
-  if bytes > 0 then redis.call('HINCRBY', state_key(url), 'bytes', -bytes) end
+  if bytes > 0 then redis.pcall('HINCRBY', state_key(url), 'bytes', -bytes) end
   if not guid then return '""', nil, bytes end
   redis.call('HDEL', guidmap_key(url), guid)
   redis.call('HDEL', digests_key(url), guid)

@@ -1,11 +1,12 @@
 #!lua flags=allow-oom
 -- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, feed_url, its JSON text, stream cap, step:
 -- 'begin' takes it out of the feeds, the schedule and its host's slots, and leaves the marks that the last step takes
--- away; 'go on' takes up to 100 posts, and with the last of them all else.
+-- away; 'resume' is the same for one whose removal has begun, never for a feed; 'go on' takes up to 100 posts, and with
+-- the last of them all else.
 -- Returns 0 = unknown, 1 = more to do, 2 = gone, 3 = take it out of its channels first.
 local url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local feed_state = state_key(url)
-if redis.call('SREM', feeds_key, url) == 1 then
+if step == 'begin' and redis.call('SREM', feeds_key, url) == 1 then
   redis.call('SADD', removals_key, url)
   count_state(url, redis.call('HGET', feed_state, 'state') or 'new')
   redis.call('HSET', feed_state, 'removing', '1')
@@ -21,7 +22,11 @@ elseif not redis.call('HGET', feed_state, 'removing') then
 end
 redis.call('ZREM', schedule_key, url)
 redis.call('ZREM', quarantine_key, url)
-if step == 'begin' then return 1 end
+if step ~= 'go on' then return 1 end
+for _, pair in ipairs(post_keys(url)) do  -- a broken key must not keep a feed from going
+  local found = redis.call('TYPE', pair[1])['ok']
+  if found ~= 'none' and found ~= pair[2] then redis.call('UNLINK', pair[1]) end
+end
 
 local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)

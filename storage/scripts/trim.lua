@@ -11,6 +11,33 @@ local function bytes_of(id)
   return bytes
 end
 
+-- What a stored post counts of its feed's bytes.
+local function bytes_field(id)
+  local bytes = redis.pcall('HGET', id, 'bytes')
+  return type(bytes) == 'string' and tonumber(bytes) or 0
+end
+
+-- The oldest `most` posts of an index and all of the last one's second, {id, score, id, score, …}: within one second by
+-- number, for the index itself has Entry:10 before Entry:9.
+local function oldest_posts(sort, most)
+  local posts = redis.call('ZRANGE', sort, 0, most - 1, 'WITHSCORES')
+  if most > 0 and #posts == 2 * most then
+    local count = redis.call('ZCOUNT', sort, '-inf', posts[#posts])
+    if count > most then posts = redis.call('ZRANGE', sort, 0, count - 1, 'WITHSCORES') end
+  end
+  local rows = {}
+  for i = 1, #posts, 2 do
+    local number = tonumber(string.match(posts[i], '(%d+)$') or 0)
+    rows[#rows + 1] = {posts[i], posts[i + 1], tonumber(posts[i + 1]), number}
+  end
+  table.sort(rows, function(a, b)
+    if a[3] ~= b[3] then return a[3] < b[3] end
+    return a[4] < b[4]
+  end)
+  for i, row in ipairs(rows) do posts[2 * i - 1], posts[2 * i] = row[1], row[2] end
+  return posts
+end
+
 -- What retention takes of a feed's posts (RELIABILITY L7), oldest first, at most 100 a call: those beyond the newest
 -- `keep`, those from before `oldest` (unix seconds), those over `most_bytes` together, of which the newest stays; nil =
 -- no such limit; and at least the first `passed_over`, so that none stays that is older than what was not created. Each
@@ -19,14 +46,14 @@ local function trim(url, url_json, keep, oldest, most_bytes, passed_over, now, s
   local sort, trimmed = sort_key(url), 0
   local count = redis.call('ZCARD', sort)
   if count == 0 or not (oldest or most_bytes or keep and count > keep) then return 0, false end
-  local bytes = most_bytes and tonumber(redis.call('HGET', state_key(url), 'bytes') or 0) or 0
+  local bytes = most_bytes and tonumber(redis.call('HGET', state_key(url), 'bytes') or nil) or 0
   local function must_go(score)
     return trimmed < passed_over or keep and count > keep or oldest and score < oldest or
            most_bytes and bytes > most_bytes and count > 1
   end
   local first = redis.call('ZRANGE', sort, 0, 0, 'WITHSCORES')
   if not must_go(tonumber(first[2])) then return 0, false end
-  local posts = redis.call('ZRANGE', sort, 0, 100, 'WITHSCORES')
+  local posts = oldest_posts(sort, 101)
   for i = 1, #posts, 2 do
     if not must_go(tonumber(posts[i + 1])) then return trimmed, false end
     if trimmed == 100 then return trimmed, true end

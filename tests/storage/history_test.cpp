@@ -149,7 +149,7 @@ class Model {
     for (const auto& [guid, post] : posts) guids.push_back(guid);
     std::sort(guids.begin(), guids.end(), [&](const auto& a, const auto& b) {
       const Post &left = posts.at(a), &right = posts.at(b);
-      return std::pair(left.timestamp, left.id()) < std::pair(right.timestamp, right.id());
+      return std::pair(left.timestamp, left.number) < std::pair(right.timestamp, right.number);
     });
     return guids;
   }
@@ -168,10 +168,10 @@ class Model {
       else
         all.push_back(candidate);
     }
-    std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
       if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
-      if ((a.record == nullptr) != (b.record == nullptr)) return a.record != nullptr;
-      return a.record != nullptr ? a.place < b.place : a.id < b.id;
+      if ((a.record == nullptr) != (b.record == nullptr)) return a.record == nullptr;
+      return a.record != nullptr ? a.place < b.place : posts.at(a.guid).number < posts.at(b.guid).number;
     });
     std::uint64_t heavy = 0, left = all.size();
     const auto bytes_of = [&](const Candidate& candidate) {

@@ -57,6 +57,61 @@ class TrimTest : public test::StoreTest {
   }
 };
 
+TEST_F(TrimTest, WithinOneSecondTheLastStoredAreTheNewest) {
+  add();
+  const Retention retention{.entries = 12, .strict = true};
+  const auto same_day = [](int first, int last) {
+    std::vector<EntryRecord> all;
+    for (int i = last - 1; i >= first; --i) all.push_back(post("g" + std::to_string(i), 1000));
+    return all;
+  };
+  EXPECT_EQ(refresh(same_day(0, 12), retention).created, 12U);
+  for (int first = 5; first <= 40; first += 5) {  // five new posts a poll, all of the same second
+    EXPECT_EQ(refresh(same_day(first, first + 12), retention).created, 5U) << first;
+    for (int i = first; i < first + 12; ++i) {
+      EXPECT_NE(redis({"HGET", feed_url + ":guidmap", "g" + std::to_string(i)}), "(nil)") << first << " g" << i;
+    }
+    EXPECT_EQ(stored(), 12);
+  }
+  EXPECT_EQ((*store.expire(feed_url, 4)).value_or(0), 8U);
+  EXPECT_NE(redis({"HGET", feed_url + ":guidmap", "g51"}), "(nil)") << "the newest stay";
+  expect_consistent();
+}
+
+TEST_F(TrimTest, ABrokenCounterWritesNothing) {
+  add();
+  refresh({post("a", 1), post("b", 2)});
+  redis({"SET", "ids:Entry", "abc"});
+  const std::string before = *store.last_signal();
+  const Commit edit = plan(claim_one(), {post("a", 1, "changed"), post("c", 3)});
+  const Commit* const one = &edit;
+  const auto refused = store.commit(std::span(&one, 1)).front();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, StoreError::Code::refused) << refused.error().detail;
+  EXPECT_EQ(*store.last_signal(), before);
+  EXPECT_EQ(redis({"HGET", "Entry:1", "rev"}), "1") << "all or nothing";
+}
+
+TEST_F(TrimTest, ABrokenTombstoneKeyKeepsPosts) {
+  add();
+  refresh({post("a", 1), post("b", 2), post("c", 3)});
+  redis({"SET", feed_url + ":tombs", "x"});
+  EXPECT_FALSE(store.remove("Entry:1"));
+  EXPECT_FALSE(store.expire(feed_url, 1));
+  EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "1");
+  EXPECT_EQ(stored(), 3);
+}
+
+TEST_F(TrimTest, AMarkOfARemovalTakesNoFeedThatIsRegistered) {
+  add();
+  refresh({post("a", 1)});
+  redis({"SADD", "state:removals", feed_url});
+  EXPECT_EQ(*store.finish_removals(), 0U);
+  EXPECT_EQ(stored(), 1);
+  EXPECT_EQ(redis({"SISMEMBER", "feeds", feed_url}), "1");
+  EXPECT_EQ(redis({"SCARD", "state:removals"}), "0");
+}
+
 TEST_F(TrimTest, AFeedThatLists500Brings500OnceAndThenNothing) {
   add();
   const Retention retention{.entries = 50};
