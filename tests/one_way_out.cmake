@@ -29,8 +29,8 @@ set(allowed
   "worker/commands_store.cpp:auto session = connect(config)"
   "worker/commands_store.hpp:connect(const Config& config)"
   "worker/commands_doctor.cpp:StoreSession::connect(config)"
-  "worker/commands_health.cpp:tcp::socket socket(loop)"      # our own admin listener, where the operator put it
-  "worker/commands_health.cpp:socket.async_connect(endpoint")
+  "worker/admin_client.cpp:tcp::socket socket(loop)"         # our own admin listener, where the operator put it
+  "worker/admin_client.cpp:socket.async_connect(endpoint_")
 
 function(look_at file line found)
   set(${found} "" PARENT_SCOPE)

@@ -42,6 +42,7 @@ class Tree {
     add_store_verbs(root_, chosen_);
     documents();
     questions();
+    add_watch_verbs(root_, chosen_);
     others();
     root_.footer("Examples:\n  feedmill add https://example.org/feed.xml\n  feedmill run\n  feedmill tail --json");
   }
@@ -381,10 +382,6 @@ class Tree {
 
     verb<DoctorVerb>("doctor", "Check Redis, network, limits and configuration, with a remedy for what is wrong",
                      "feedmill doctor");
-
-    auto [health, asked] = verb<HealthVerb>("health", "Ask the running worker on this machine whether it lives",
-                                            "feedmill health --ready");
-    health->add_flag("--ready", asked->ready, "Whether it is ready to work, too");
   }
 
   void others() {

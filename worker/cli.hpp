@@ -1,6 +1,7 @@
 // The command line as a value: which verb with which arguments (OPERATIONS §1). Reads arguments and nothing else.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -166,6 +167,10 @@ struct DoctorVerb {};
 struct HealthVerb {
   bool ready = false;
 };
+struct TopVerb {
+  bool once = false;
+  std::optional<std::chrono::milliseconds> interval;  ///< as given
+};
 struct VerifyVerb {
   std::vector<std::string> feeds;  ///< only these; none = the whole store
   bool repair = false;
@@ -193,7 +198,7 @@ using Verb =
     std::variant<RunVerb, AddVerb, RemoveVerb, MoveVerb, SetVerb, PauseVerb, ResumeVerb, ListVerb, ShowVerb, ImportVerb,
                  ExportVerb, RefreshVerb, TraceVerb, EntriesVerb, EntryVerb, EntryPutVerb, EntryRemoveVerb, ExpireVerb,
                  TailVerb, ChannelVerb, NotifyVerb, NoticesVerb, StatsVerb, ParseVerb, ExplainVerb, CheckVerb,
-                 DiscoverVerb, PlanVerb, DoctorVerb, HealthVerb, VerifyVerb, StoreExportVerb, StoreImportVerb,
+                 DiscoverVerb, PlanVerb, DoctorVerb, HealthVerb, TopVerb, VerifyVerb, StoreExportVerb, StoreImportVerb,
                  ConfigShowVerb, ConfigCheckVerb, VersionVerb, CompletionVerb, ManVerb>;
 
 struct CommandLine {

@@ -43,4 +43,7 @@ void add_delivery_verbs(CLI::App& root, std::optional<Verb>& chosen);
 /// The verbs of the store itself: verify, store ….
 void add_store_verbs(CLI::App& root, std::optional<Verb>& chosen);
 
+/// The verbs that ask the worker which runs on this machine: health, top.
+void add_watch_verbs(CLI::App& root, std::optional<Verb>& chosen);
+
 }  // namespace feedmill

@@ -27,6 +27,7 @@
 #include "worker/commands_stats.hpp"
 #include "worker/commands_store.hpp"
 #include "worker/commands_tail.hpp"
+#include "worker/commands_top.hpp"
 #include "worker/commands_trace.hpp"
 #include "worker/commands_verify.hpp"
 #include "worker/config.hpp"
@@ -69,6 +70,10 @@ class Carrier {
   int operator()(const PlanVerb& verb) const { return carry_out(verb, config_, terminal_); }
   int operator()(const DoctorVerb& verb) const { return carry_out(verb, config_, terminal_); }
   int operator()(const HealthVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const TopVerb& verb) const {
+    note_interrupts();
+    return carry_out(verb, config_, terminal_);
+  }
 
   int operator()(const ExplainVerb& verb) const {
     note_interrupts();

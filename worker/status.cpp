@@ -112,6 +112,8 @@ void take_history(ProcessStatus& status, const StatusHistory& history, StatusHis
   if (const auto last = history.last_commit()) {
     status.last_commit_ago = duration_cast<std::chrono::seconds>(now - *last);
   }
+  status.total = history.total();
+  status.total_for = history.age(now);
   status.ten_minutes = history.figures(10, now);
   status.hour = history.figures(60, now);
   status.three_hours = history.figures(180, now);

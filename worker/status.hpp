@@ -30,7 +30,9 @@ struct ProcessStatus {
   std::uint64_t memory_used = 0, memory_budget = 0, memory_resident = 0;  ///< bytes; the first two of documents
   std::uint64_t log_suppressed = 0;
 
-  std::chrono::seconds last_commit_ago{-1};  ///< below 0: none yet
+  std::chrono::seconds last_commit_ago{-1};   ///< below 0: none yet
+  RefreshFigures total;                       ///< since the start,
+  std::chrono::duration<double> total_for{};  ///< which was so long ago
   RefreshFigures ten_minutes, hour, three_hours, six_hours, day;
   std::vector<RefreshFigures> stretches;  ///< of stretch_minutes each, oldest first, the newest under way
   std::vector<HostFigures> busiest, slowest;

@@ -36,15 +36,16 @@ Seconds RefreshFigures::lateness_of(double share) const {
   return worst_lateness;
 }
 
-RefreshFigures& StatusHistory::minute_at(Clock::time_point now) {
+void StatusHistory::add(const RefreshFigures& figures, Clock::time_point now) {
   const std::int64_t number = minute_of(now);
   Minute& minute = minutes_[static_cast<std::size_t>(number) % minutes_kept];
   if (minute.number != number) minute = {number, {}};
-  return minute.figures;
+  minute.figures.add(figures);
+  total_.add(figures);
 }
 
 void StatusHistory::record(const Report& report, Clock::time_point now) {
-  RefreshFigures& figures = minute_at(now);
+  RefreshFigures figures;
   switch (report.outcome) {
     case Outcome::updated:
       ++figures.updated;
@@ -69,15 +70,17 @@ void StatusHistory::record(const Report& report, Clock::time_point now) {
   figures.wire_bytes += report.wire_bytes;
   figures.saved_bytes += report.saved_not_modified + report.saved_hash + report.saved_compression;
   const Seconds late = std::max(report.lateness, Seconds(0));
-  figures.worst_lateness = std::max(figures.worst_lateness, late);
+  figures.worst_lateness = late;
   const auto bound = std::ranges::lower_bound(lateness_bounds, late.count());
   ++figures.lateness[static_cast<std::size_t>(bound - lateness_bounds.begin())];
+  add(figures, now);
   record_host(report, now);
 }
 
 void StatusHistory::committed(bool stored, Clock::time_point now) {
-  RefreshFigures& figures = minute_at(now);
+  RefreshFigures figures;
   ++(stored ? figures.commits : figures.commits_failed);
+  add(figures, now);
   if (stored) last_commit_ = now;
 }
 

@@ -58,6 +58,8 @@ class StatusHistory {
   RefreshFigures figures(std::size_t minutes, Clock::time_point now) const;
   /// The newest `count` stretches of `minutes` each, oldest first.
   std::vector<RefreshFigures> stretches(std::size_t count, std::size_t minutes, Clock::time_point now) const;
+  /// All since the start.
+  const RefreshFigures& total() const { return total_; }
   /// When something was stored last.
   std::optional<Clock::time_point> last_commit() const { return last_commit_; }
   Clock::duration age(Clock::time_point now) const { return now - began_; }
@@ -80,12 +82,13 @@ class StatusHistory {
   std::int64_t minute_of(Clock::time_point time) const {
     return std::chrono::floor<std::chrono::minutes>(time - began_).count();
   }
-  RefreshFigures& minute_at(Clock::time_point now);
+  void add(const RefreshFigures& figures, Clock::time_point now);
   RefreshFigures between(std::int64_t first, std::int64_t last) const;
   void record_host(const Report& report, Clock::time_point now);
 
   Clock::time_point began_, hosts_since_;
   std::vector<Minute> minutes_;  ///< a ring by number
+  RefreshFigures total_;
   Hosts hosts_, hosts_before_;
   bool has_before_ = false;
   std::optional<Clock::time_point> last_commit_;

@@ -65,6 +65,8 @@ json::object store_json(const StoreStatus& store) {
   feeds["oldest_due_seconds"] =
       fleet.oldest_due && *fleet.oldest_due < fleet.now ? seconds(fleet.now - *fleet.oldest_due) : 0.0;
   feeds["claimed"] = fleet.claimed;
+  json::object& subscriptions = object["websub"].emplace_object();
+  for (const auto& [state, count] : fleet.push_states) subscriptions[state] = count;
   json::array& workers = object["workers"].emplace_array();
   for (const WorkerRecord& worker : store.workers) {
     json::object row{{"id", worker.id}, {"heartbeat_age_seconds", seconds(fleet.now - worker.alive_at)}};
@@ -123,6 +125,9 @@ json::object status_json(const Status& status) {
   worker["last_commit_age_seconds"] =
       process.last_commit_ago.count() < 0 ? json::value() : json::value(process.last_commit_ago.count());
   worker["log_suppressed"] = process.log_suppressed;
+  json::object& total = worker["since_start"].emplace_object();
+  total["seconds"] = seconds(process.total_for);
+  for (const auto& [name, value] : figures_json(process.total)) total[name] = value;
   worker["last_10min"] = figures_json(process.ten_minutes);
   worker["last_1h"] = figures_json(process.hour);
   worker["last_24h"] = figures_json(process.day);

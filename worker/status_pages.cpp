@@ -28,6 +28,7 @@ namespace json = boost::json;
 
 constexpr std::string_view html_type = "text/html; charset=utf-8", json_type = "application/json";
 constexpr std::size_t most_kept = 64;
+constexpr std::chrono::milliseconds process_kept{1'000};
 
 AdminPage json_page(json::value value, unsigned status = 200) {
   return {status, std::string(json_type), json::serialize(without_secrets(std::move(value))) + "\n"};
@@ -79,16 +80,16 @@ AdminPages StatusPages::pages() {
 
 const AdminPage* StatusPages::kept(const std::string& key) {
   const auto now = Clock::now();
-  std::erase_if(kept_, [&](const auto& one) { return now - one.second.at >= options_.kept; });
+  std::erase_if(kept_, [&](const auto& one) { return now >= one.second.until; });
   const auto found = kept_.find(key);
   return found == kept_.end() ? nullptr : &found->second.page;
 }
 
-void StatusPages::keep(const std::string& key, const AdminPage& page) {
+void StatusPages::keep(const std::string& key, const AdminPage& page, std::chrono::milliseconds span) {
   if (kept_.size() >= most_kept) {
-    kept_.erase(std::ranges::min_element(kept_, {}, [](const auto& one) { return one.second.at; }));
+    kept_.erase(std::ranges::min_element(kept_, {}, [](const auto& one) { return one.second.until; }));
   }
-  kept_[key] = {page, Clock::now()};
+  kept_[key] = {page, Clock::now() + span};
 }
 
 asio::awaitable<AdminPage> StatusPages::answer(std::string path, std::string query) {
@@ -104,7 +105,7 @@ asio::awaitable<AdminPage> StatusPages::answer(std::string path, std::string que
   std::string failed;
   try {
     AdminPage page = co_await make(path, query);
-    keep(key, page);
+    keep(key, page, path == "/status.json" ? std::min(options_.kept, process_kept) : options_.kept);
     co_return page;
   } catch (const std::exception& error) {
     if (is_cancellation(std::current_exception())) throw;
@@ -170,8 +171,19 @@ AdminPage StatusPages::store_is_away(const StoreError& error, const std::string&
   return page_of("The store cannot be asked", path, main, process_().clock, "", 503);
 }
 
+asio::awaitable<StoreResult<StoreStatus>> StatusPages::store_status(bool kept_will_do) {
+  const bool fresh = store_status_ && Clock::now() - store_status_at_ < options_.kept && !known_to_be_away();
+  if (!kept_will_do || !fresh) {
+    auto asked = co_await ask(read_store_status);
+    if (!asked) co_return asked.error();
+    store_status_ = std::move(*asked);
+    store_status_at_ = Clock::now();
+  }
+  co_return *store_status_;
+}
+
 asio::awaitable<AdminPage> StatusPages::overview(bool as_json) {
-  const auto store = co_await ask(read_store_status);
+  const auto store = co_await store_status(as_json);
   Status status;
   status.process = process_();
   take_history(status.process, history_, Clock::now());

@@ -30,7 +30,8 @@ class StatusPages {
     StoreOptions store;  ///< its timeout is cut to `patience`
     HostRules rules;
     std::chrono::milliseconds patience{1'000};  ///< with one command of the store
-    std::chrono::milliseconds kept{5'000};      ///< for so long an answer is given again, a store's silence too
+    std::chrono::milliseconds kept{5'000};      ///< for so long an answer is given again, a store's silence too;
+                                                ///< what the process says of itself in /status.json a second at most
   };
 
   /// `history` outlives this. `process`: what the process knows of itself now, its history apart. `bug`: told of what
@@ -48,13 +49,14 @@ class StatusPages {
   using Clock = std::chrono::steady_clock;
   struct Kept {
     AdminPage page;
-    Clock::time_point at;
+    Clock::time_point until;
   };
   class Turn;
 
   boost::asio::awaitable<AdminPage> answer(std::string path, std::string query);
   boost::asio::awaitable<AdminPage> make(const std::string& path, const std::string& query);
   boost::asio::awaitable<AdminPage> overview(bool as_json);
+  boost::asio::awaitable<StoreResult<StoreStatus>> store_status(bool kept_will_do);
   boost::asio::awaitable<AdminPage> feed_list(const std::string& query);
   boost::asio::awaitable<AdminPage> feed(const std::string& query, bool as_json);
   AdminPage store_is_away(const StoreError& error, const std::string& path, bool as_json);
@@ -62,7 +64,7 @@ class StatusPages {
                     const std::string& json_path = "", unsigned status = 200) const;
   AdminPage not_found(const std::string& heading, const Html& text) const;
   const AdminPage* kept(const std::string& key);
-  void keep(const std::string& key, const AdminPage& page);
+  void keep(const std::string& key, const AdminPage& page, std::chrono::milliseconds span);
 
   /// Asks the store, unless it is known to be away.
   template <class Work, class Result = std::invoke_result_t<Work, Store&>>
@@ -83,6 +85,8 @@ class StatusPages {
   std::function<void(const char*)> bug_;
   Store store_;
   std::map<std::string, Kept> kept_;
+  std::optional<StoreStatus> store_status_;  ///< as asked for last
+  Clock::time_point store_status_at_;
   std::optional<StoreError> last_error_;
   Clock::time_point last_error_at_;
   bool busy_ = false;

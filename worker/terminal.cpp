@@ -102,12 +102,16 @@ std::size_t columns_of(std::uint32_t code) {
   return within(wide, code) ? 2 : 1;
 }
 
+/// Whether the terminal obeys what steers terminals.
+bool is_able() {
+  const char* const term = std::getenv("TERM");
+  return term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
+}
+
 bool takes_color(ColorMode mode, bool is_terminal) {
   if (mode != ColorMode::automatic) return mode == ColorMode::always;
   const char* const no_color = std::getenv("NO_COLOR");
-  const char* const term = std::getenv("TERM");
-  return is_terminal && (no_color == nullptr || *no_color == '\0') && term != nullptr &&
-         std::string_view(term) != "dumb";
+  return is_terminal && (no_color == nullptr || *no_color == '\0') && is_able();
 }
 
 std::size_t width_of(int descriptor) {
@@ -203,7 +207,7 @@ void Terminal::flush() {
   const int error = write_all(options_.out, text);
   pollfd reader{options_.out, 0, 0};
   const bool gone = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;  // a pipe nobody reads any more
-  if (error == EPIPE || gone) throw OutputClosed{};
+  if (error == EPIPE || (error == EIO && out_is_terminal_) || gone) throw OutputClosed{};
   if (error != 0) throw std::system_error(error, std::generic_category(), "writing to standard output");
 }
 
@@ -214,6 +218,10 @@ void Terminal::note(std::string_view text) {
 
 void Terminal::error(std::string_view text) {
   write_all(options_.err, fmt::format("feedmill: {}\n", redact(text)));  // SECURITY K1
+}
+
+bool Terminal::can_draw() const {
+  return out_is_terminal_ && is_able();
 }
 
 bool Terminal::can_ask() const {

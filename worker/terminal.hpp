@@ -48,7 +48,10 @@ class Terminal {
   bool verbose() const { return options_.verbose; }
   /// Columns to cut lines of data to; 0: the stream is no terminal, nothing is cut.
   std::size_t width() const { return out_width_; }
+  /// Stdout is a terminal that can be drawn on: one whose TERM is neither missing nor "dumb".
+  bool can_draw() const;
   bool err_is_terminal() const { return err_is_terminal_; }
+  int out() const { return options_.out; }
   int err() const { return options_.err; }
 
   /// A line of data as it stands; the caller has cleaned what came from outside.
@@ -57,7 +60,8 @@ class Terminal {
   void line(const boost::json::object& object);
   /// Data that is no line: a document.
   void raw(std::string_view text);
-  /// Hands on what is buffered. Throws OutputClosed when the reader has gone (noticed even with nothing to write),
+  /// Hands on what is buffered. Throws OutputClosed when the reader has gone (noticed even with nothing to write), or
+  /// the terminal;
   /// std::system_error when the device failed.
   void flush();
 

@@ -98,6 +98,9 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_EQ(verb<PlanVerb>({"plan"}).days, 1U);
   verb<DoctorVerb>({"doctor"});
   EXPECT_TRUE(verb<HealthVerb>({"health", "--ready"}).ready);
+  EXPECT_TRUE(verb<TopVerb>({"top", "--once"}).once);
+  EXPECT_FALSE(verb<TopVerb>({"top"}).interval);
+  EXPECT_EQ(verb<TopVerb>({"top", "--interval", "5s"}).interval, std::chrono::seconds(5));
 
   const auto verify = verb<VerifyVerb>({"verify", "--feed", "http://a.example/", "--repair", "--journal", "j"});
   EXPECT_TRUE(verify.repair);

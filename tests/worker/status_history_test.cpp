@@ -65,6 +65,7 @@ TEST(StatusHistory, ForgetsWhatIsOlderThanADay) {
   EXPECT_EQ(history.figures(60, now + 30min).refreshes(), 30U);
   EXPECT_EQ(history.figures(StatusHistory::minutes_kept, now + 48h).refreshes(), 0U);
   EXPECT_EQ(history.figures(1'000'000, now).refreshes(), 24U * 60);
+  EXPECT_EQ(history.total().refreshes(), 3 * 24U * 60);  // but not how many they were
 }
 
 TEST(StatusHistory, CutsItselfIntoStretchesOldestFirst) {

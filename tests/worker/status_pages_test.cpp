@@ -132,6 +132,29 @@ TEST_F(StatusPagesTest, GiveAnAnswerAgainForAWhile) {
   EXPECT_THAT(get("/status").body, Not(first)) << "it was dropped for newer ones";
 }
 
+TEST_F(StatusPagesTest, AskTheProcessMoreOftenThanTheStore) {
+  make(1h);
+  add("https://example.org/a");
+  const auto asked = [&] { return boost::json::parse(get("/status.json").body); };
+  const boost::json::value first = asked();
+  EXPECT_EQ(asked(), first);
+  const std::uint64_t before = commands();
+  boost::json::value later;
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  do {
+    later = asked();
+  } while (later == first && std::chrono::steady_clock::now() < deadline);
+  EXPECT_GT(later.at("worker").at("since_start").at("seconds").to_number<double>(),
+            first.at("worker").at("since_start").at("seconds").to_number<double>());
+  EXPECT_EQ(later.at("store"), first.at("store"));
+  EXPECT_EQ(commands() - before, 1U) << "the count itself, and nothing else";
+  status.store_trouble = "the worker has noticed";
+  const auto trouble = [&] { return asked().at("store").is_null(); };
+  while (!trouble() && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_TRUE(trouble());
+}
+
 TEST_F(StatusPagesTest, SayThatTheStoreIsAway) {
   redis.kill();
   AdminPage page = get("/status");
