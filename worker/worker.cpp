@@ -94,6 +94,10 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     }
     const std::size_t max = must_wait() ? 0 : allowed_now();
     if (max == 0) {
+      if (health_.is_up() && refresher_.waiting_for_store() > 0) {  // a look-up has failed: commits tell of themselves
+        metrics_.store_error(refresher_.store_trouble());
+        health_.went(refresher_.store_trouble());
+      }
       if (has_scope() && health_.has_been_away(patience)) {
         gave_up_ = true;
         co_return;
