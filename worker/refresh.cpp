@@ -374,6 +374,7 @@ auto Refresher::answer_of(const Ask& ask, Deadline deadline) -> std::invoke_resu
   for (int attempt = 0;; ++attempt) {
     auto answer = co_await ask();
     if (answer) co_return answer;
+    store_trouble_ = answer.error();
     if (is_passing(answer.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
     const bool again = co_await worth_waiting(answer.error(), attempt, deadline);
     if (!again) co_return answer;
@@ -427,6 +428,7 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
       highest_entry_ = std::max(highest_entry_, done->highest_entry);
       co_return done;
     }
+    store_trouble_ = done.error();
     if (is_passing(done.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
     const bool again = co_await worth_waiting(done.error(), attempt, deadline);
     if (!again) co_return done;

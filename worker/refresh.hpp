@@ -66,6 +66,8 @@ class Refresher {
   std::uint64_t unanswered_bytes() const { return unanswered_bytes_; }
   /// Refreshes whose result the store did not take, and that are going to offer it again.
   std::uint64_t waiting_for_store() const { return waiting_for_store_; }
+  /// Why the last of them was not taken.
+  const StoreError& store_trouble() const { return store_trouble_; }
 
   /// Cancellation unwinds with operation_aborted while fetching; once a document is read it is also committed.
   boost::asio::awaitable<Report> refresh(Claim claim);
@@ -105,6 +107,7 @@ class Refresher {
   RefreshOptions options_;
   CommitObserver observer_;
   std::uint64_t unanswered_bytes_ = 0, waiting_for_store_ = 0;
+  StoreError store_trouble_;
   std::uint64_t highest_entry_ = 0;  // that the store has given out to us (RELIABILITY L8)
 };
 

@@ -94,12 +94,15 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     }
     const std::size_t max = must_wait() ? 0 : allowed_now();
     if (max == 0) {
+      if (health_.is_up() && refresher_.waiting_for_store() > 0) {  // a look-up has failed: commits tell of themselves
+        metrics_.store_error(refresher_.store_trouble());
+        health_.went(refresher_.store_trouble());
+      }
       if (has_scope() && health_.has_been_away(patience)) {
         gave_up_ = true;
         co_return;
       }
-      const bool away = co_await is_store_away();
-      co_await pause(away ? options_.poll : Milliseconds(100));
+      co_await pause(Milliseconds(100));
       continue;
     }
     StoreResult<ClaimBatch> batch = ClaimBatch();
@@ -440,15 +443,6 @@ asio::awaitable<void> Worker::note_fitness(StoreResult<void> fit) {
   if (!news) co_return;
   std::vector<Notice> notices{unfit_notice(fit.error(), store_now_)};
   co_await tell_operators(std::move(notices));
-}
-
-/// While refreshes wait for the store no claim is made that would tell that it is away.
-asio::awaitable<bool> Worker::is_store_away() {
-  if (refresher_.waiting_for_store() == 0) co_return false;
-  const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return store.now(); });
-  const bool away = now.has_error() && is_passing(now.error());
-  if (away) health_.went(now.error());
-  co_return away;
 }
 
 /// Nothing is claimed: the store does not take what there is, or must not be given more.

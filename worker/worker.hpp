@@ -105,7 +105,6 @@ class Worker {
   boost::asio::awaitable<void> store_came(Milliseconds now);
   boost::asio::awaitable<bool> bear(StoreError error);
   boost::asio::awaitable<StoreResult<void>> give_back_left();
-  boost::asio::awaitable<bool> is_store_away();
   bool must_wait() const;
   bool has_scope() const { return scope_.once || selected_; }
   void note_batch(const ClaimBatch& batch);
