@@ -22,9 +22,10 @@ std::string between(Value value, std::type_identity_t<Value> least, std::type_id
 }
 
 std::string check_redis_url(const Config& config) {
-  for (const std::string_view scheme : {"", "redis://", "rediss://", "unix:"})
+  for (const std::string_view scheme : {"", "redis://", "unix:"})
     if (scheme.empty() ? config.redis.url.empty() : config.redis.url.starts_with(scheme)) return {};
-  return "write redis://host:port/db, rediss://… or unix:///path/to/socket; leave it empty for a private server";
+  return "write redis://host:port/db or unix:///path/to/socket (TLS is not built in: use a tunnel); leave it empty for "
+         "a private server";
 }
 
 std::string check_key_prefix(const Config& config) {

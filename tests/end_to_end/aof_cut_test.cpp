@@ -117,9 +117,10 @@ TEST_F(AofCut, WhatIsLeftIsWhole) {
     if (++number % (cuts.size() / 6) != 0) continue;
     Program worker({"run"}, it.world.with({{"FEEDMILL_REDIS_URL", redis.url()}}));
     redis_command(redis, {"DEL", "lock:delivery:000"});
-    EXPECT_TRUE(eventually([&] { return wrongs(redis.admin_url(), it.truth, Stage::caught_up, "all").empty(); }))
+    EXPECT_TRUE(eventually([&] { return wrongs(redis.admin_url(), it.truth, Stage::restored, "all").empty(); }))
         << "cut at byte " << cut << "\n"
-        << wrongs_text(redis.admin_url(), it.truth, Stage::caught_up, "all") << worker.err();
+        << wrongs_text(redis.admin_url(), it.truth, Stage::restored, "all") << worker.err();
+    EXPECT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; })) << worker.err();
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait().exit, 0);
   }

@@ -312,13 +312,23 @@ class EmbeddedStore : public testing::Test {
     return pid;
   }
 
+  /// Gone, or dead and waiting for whoever adopted it to look.
+  static bool has_ended(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto state = text.rfind(") ");
+    return state == std::string::npos || text[state + 2] == 'Z';
+  }
+
   void expect_all_stored(Program& worker) {
     EXPECT_TRUE(eventually([&] { return wrongs_text(url(), truth, Stage::caught_up).empty(); }))
         << wrongs_text(url(), truth, Stage::caught_up) << worker.err();
     for (std::size_t feed = 0; feed < truth.feeds(); ++feed) EXPECT_LE(truth.asked(feed).times, 2U);
+    const int last = server();
+    ASSERT_GT(last, 0);
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait().exit, 0);
-    EXPECT_NE(::kill(server(), 0), 0) << "the last user stops it";
+    EXPECT_TRUE(eventually([&] { return has_ended(last); })) << "the last user stops it";
   }
 
   World world;

@@ -36,6 +36,8 @@ class GroundTruth {
   void act(std::size_t feed, unsigned chance);
 
   // What was said.
+  /// Newest posts that a document lists.
+  std::size_t listed() const { return options_.listed; }
   std::size_t feeds() const;
   std::string url(std::size_t feed) const;
   bool withdrawn(std::size_t feed) const;

@@ -11,8 +11,9 @@
 namespace feedmill::test {
 
 enum class Stage {
-  any,       ///< whatever was going on when it stopped
-  caught_up  ///< every document of the publisher has been stored, nobody works, everything is delivered
+  any,        ///< whatever was going on when it stopped
+  caught_up,  ///< every document of the publisher has been stored, nobody works, everything is delivered
+  restored    ///< the same after Redis has lost a suffix: what has left the documents meanwhile is out of reach
 };
 
 /// Each way in which the store is not as it must be, in words: I1–I6, I11, I13 and I15 of RELIABILITY §2, every post
