@@ -166,6 +166,7 @@ struct Bench {
     commit.before = commit.state = claim.state;
     commit.state.state = "healthy";
     commit.state.imported = commit.state.last_at = claim.now;
+    commit.state.advert = {url, {"https://hub.example/"}, 0};  // else the worker ends the subscription
     commit.document = true;
     const Commit* const one = &commit;
     if (!store.commit(std::span(&one, 1)).front()) std::abort();
