@@ -15,7 +15,6 @@
 #include <boost/json/value.hpp>
 
 #include "worker/bearer.hpp"
-#include "worker/percent_decode.hpp"
 #include "worker/query.hpp"
 
 namespace feedmill {
@@ -49,7 +48,8 @@ std::optional<std::string> form_value(std::string_view form, std::string_view na
     const auto equals = std::min(pair.find('='), pair.size());
     if (pair.substr(0, equals) == name) {
       if (value) return std::nullopt;
-      if (!percent_decode(pair.substr(std::min(equals + 1, pair.size())), true, value.emplace())) return std::nullopt;
+      value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
+      if (!value) return std::nullopt;
     }
     form.remove_prefix(std::min(end + 1, form.size()));
   }

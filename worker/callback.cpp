@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "parsers/charset.hpp"
 #include "parsers/strings.hpp"
-#include "worker/percent_decode.hpp"
+#include "worker/query.hpp"
 
 namespace feedmill {
 namespace {
@@ -26,18 +28,8 @@ std::string_view token_in(std::string_view path) {
 }
 
 void add_parameter(std::string& form, std::string_view name, std::string_view value) {
-  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-  constexpr char digits[] = "0123456789ABCDEF";
   if (!form.empty()) form += '&';
-  form.append(name).append("=");
-  for (const char c : value) {
-    if (plain.find(c) != std::string_view::npos) {
-      form += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      form += {'%', digits[byte >> 4U], digits[byte & 0xFU]};
-    }
-  }
+  form.append(name).append("=").append(percent_encoded(value));
 }
 
 }  // namespace
@@ -47,11 +39,12 @@ CallbackTarget read_callback_target(std::string_view target, std::string_view ba
   const auto question = std::min(target.find('?'), target.size());
   read.has_query = question < target.size();
   if (read.has_query) read.query = target.substr(question + 1);
-  std::string path;
-  if (question > 1024 || !percent_decode(target.substr(0, question), false, path)) return read;
-  read.token = token_in(path);
-  if (read.token.empty() && !base.empty() && path.starts_with(base)) {
-    read.token = token_in(std::string_view(path).substr(base.size()));
+  if (question > 1024) return read;
+  const std::optional<std::string> path = percent_decoded(target.substr(0, question));
+  if (!path) return read;
+  read.token = token_in(*path);
+  if (read.token.empty() && !base.empty() && path->starts_with(base)) {
+    read.token = token_in(std::string_view(*path).substr(base.size()));
   }
   return read;
 }
@@ -67,19 +60,21 @@ std::optional<Verification> read_verification(std::string_view query) {
   std::array parameters{Parameter{"hub.mode", &read.mode}, Parameter{"hub.topic", &read.topic},
                         Parameter{"hub.challenge", &read.challenge},
                         Parameter{"hub.lease_seconds", &read.lease_seconds}, Parameter{"hub.reason", &read.reason}};
-  std::string name;
   for (std::size_t count = 0; !query.empty(); ++count) {
     if (count == most_parameters) return {};
     const auto end = std::min(query.find('&'), query.size());
     const std::string_view pair = query.substr(0, end);
     query.remove_prefix(std::min(end + 1, query.size()));
     const auto equals = std::min(pair.find('='), pair.size());
-    if (!percent_decode(pair.substr(0, equals), true, name)) return {};
-    const auto known = std::ranges::find(parameters, name, &Parameter::name);
+    const std::optional<std::string> name = percent_decoded(pair.substr(0, equals), Plus::space);
+    if (!name) return {};
+    const auto known = std::ranges::find(parameters, *name, &Parameter::name);
     if (known == parameters.end()) continue;
     if (known->seen) return {};
     known->seen = true;
-    if (!percent_decode(pair.substr(std::min(equals + 1, pair.size())), true, *known->value)) return {};
+    auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
+    if (!value) return {};
+    *known->value = std::move(*value);
   }
   if (read.topic.empty()) return {};
   if (read.mode == "denied") return read;

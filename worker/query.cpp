@@ -20,11 +20,11 @@ bool is_unreserved(char c) {
 
 }  // namespace
 
-std::optional<std::string> percent_decoded(std::string_view text) {
+std::optional<std::string> percent_decoded(std::string_view text, Plus plus) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
-      decoded += text[i];
+      decoded += plus == Plus::space && text[i] == '+' ? ' ' : text[i];
       continue;
     }
     if (i + 2 >= text.size() || hex_value(text[i + 1]) < 0 || hex_value(text[i + 2]) < 0) return std::nullopt;
@@ -56,9 +56,7 @@ std::optional<std::string> parameter(std::string_view query, std::string_view na
     const std::string_view one = query.substr(0, end);
     const auto sign = std::min(one.find('='), one.size());
     if (one.substr(0, sign) == name) {
-      std::string value(one.substr(std::min(sign + 1, one.size())));
-      std::ranges::replace(value, '+', ' ');
-      return percent_decoded(value);
+      return percent_decoded(one.substr(std::min(sign + 1, one.size())), Plus::space);
     }
     query.remove_prefix(std::min(end + 1, query.size()));
   }

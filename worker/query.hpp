@@ -7,8 +7,10 @@
 
 namespace feedmill {
 
-/// Percent-decoded once; nothing when an escape is broken.
-std::optional<std::string> percent_decoded(std::string_view text);
+enum class Plus { itself, space };  ///< what "+" is: in forms and queries a space
+
+/// Percent-decoded once (SECURITY O5); nothing when an escape is broken.
+std::optional<std::string> percent_decoded(std::string_view text, Plus plus = Plus::itself);
 
 /// As it may stand in a query: everything but letters, digits and - . _ ~ as %XX.
 std::string percent_encoded(std::string_view text);
