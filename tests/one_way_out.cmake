@@ -1,4 +1,4 @@
-# Fails when anything but worker/http_client.cpp can make a connection that outside data decides about (SECURITY E1), and
+# Fails when anything but worker/http/http_client.cpp can make a connection that outside data decides about (SECURITY E1), and
 # when that file does not ask the egress policy where it must. Redis and systemd are the operator's, and named here.
 #   cmake -D SOURCE_DIR=… -P tests/one_way_out.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -12,9 +12,9 @@ string(CONCAT ways_out
 
 # file:way — what is allowed, and why.
 set(allowed
-  "worker/http_client.cpp:::socket("            # the choke point itself: after the policy has agreed
-  "worker/http_engine.cpp:curl_easy_init"       # handles for it
-  "worker/http_engine.cpp:curl_multi_init"
+  "worker/http/http_client.cpp:::socket("            # the choke point itself: after the policy has agreed
+  "worker/http/http_engine.cpp:curl_easy_init"       # handles for it
+  "worker/http/http_engine.cpp:curl_multi_init"
   "worker/embedded_redis.cpp:::socket("         # the private Redis, over a unix socket
   "worker/embedded_redis.cpp:::connect("
   "worker/sd_notify.cpp:::socket("              # systemd, over a unix socket
@@ -25,12 +25,12 @@ set(allowed
   "storage/store.cpp:redis.connect()"
   "storage/store_facts.cpp:redis.connect()"
   "storage/redis.cpp:redisConnect"
-  "worker/commands_store.cpp:connect(const Config& config)"  # the store of a verb
-  "worker/commands_store.cpp:auto session = connect(config)"
-  "worker/commands_store.hpp:connect(const Config& config)"
-  "worker/commands_doctor.cpp:StoreSession::connect(config)"
-  "worker/admin_client.cpp:tcp::socket socket(loop)"         # our own admin listener, where the operator put it
-  "worker/admin_client.cpp:socket.async_connect(endpoint_")
+  "worker/commands/store.cpp:connect(const Config& config)"  # the store of a verb
+  "worker/commands/store.cpp:auto session = connect(config)"
+  "worker/commands/store.hpp:connect(const Config& config)"
+  "worker/commands/doctor.cpp:StoreSession::connect(config)"
+  "worker/commands/admin_client.cpp:tcp::socket socket(loop)"         # our own admin listener, where the operator put it
+  "worker/commands/admin_client.cpp:socket.async_connect(endpoint_")
 
 function(look_at file line found)
   set(${found} "" PARENT_SCOPE)
@@ -56,17 +56,17 @@ macro(check_example file line is_wrong)
     message(FATAL_ERROR "one_way_out: expected another verdict on ${file}: ${line} (${wrong})")
   endif()
 endmacro()
-check_example(worker/fetch.cpp "  const int s = ::socket(AF_INET, SOCK_STREAM, 0)" TRUE)
-check_example(worker/fetch.cpp "  if (connect(s, address, size) != 0) return" TRUE)
-check_example(worker/fetch.cpp "  co_await socket.async_connect(endpoint, token)" TRUE)
-check_example(worker/fetch.cpp "  asio::ip::tcp::resolver resolver(executor)" TRUE)
-check_example(worker/fetch.cpp "  curl_easy_perform(easy)" TRUE)
-check_example(worker/resolver.cpp "  getaddrinfo(host, nullptr, &hints, &found)" TRUE)
+check_example(worker/http/fetch.cpp "  const int s = ::socket(AF_INET, SOCK_STREAM, 0)" TRUE)
+check_example(worker/http/fetch.cpp "  if (connect(s, address, size) != 0) return" TRUE)
+check_example(worker/http/fetch.cpp "  co_await socket.async_connect(endpoint, token)" TRUE)
+check_example(worker/http/fetch.cpp "  asio::ip::tcp::resolver resolver(executor)" TRUE)
+check_example(worker/http/fetch.cpp "  curl_easy_perform(easy)" TRUE)
+check_example(worker/http/resolver.cpp "  getaddrinfo(host, nullptr, &hints, &found)" TRUE)
 check_example(storage/store.cpp "  redisConnect(host, port)" TRUE)
-check_example(worker/resolver.cpp "  ares_getaddrinfo(channel_, host, nullptr, &hints, answered, argument)" FALSE)
-check_example(worker/http_client.cpp "  const int socket = ::socket(address->family, type, address->protocol)" FALSE)
-check_example(worker/fetch.cpp "  timings.connect += trace.connect" FALSE)
-check_example(worker/fetch.cpp "  // then connect() is called" FALSE)
+check_example(worker/http/resolver.cpp "  ares_getaddrinfo(channel_, host, nullptr, &hints, answered, argument)" FALSE)
+check_example(worker/http/http_client.cpp "  const int socket = ::socket(address->family, type, address->protocol)" FALSE)
+check_example(worker/http/fetch.cpp "  timings.connect += trace.connect" FALSE)
+check_example(worker/http/fetch.cpp "  // then connect() is called" FALSE)
 
 set(wrongs "")
 set(looked_at 0)
@@ -87,13 +87,13 @@ if(looked_at LESS 50)
   message(FATAL_ERROR "one_way_out: found only ${looked_at} files below '${SOURCE_DIR}'")
 endif()
 
-file(READ "${SOURCE_DIR}/worker/http_client.cpp" client)
+file(READ "${SOURCE_DIR}/worker/http/http_client.cpp" client)
 foreach(option IN ITEMS OPENSOCKETFUNCTION PREREQFUNCTION CLOSESOCKETFUNCTION PROTOCOLS_STR REDIR_PROTOCOLS_STR FOLLOWLOCATION
         HTTP09_ALLOWED DISALLOW_USERNAME_IN_URL UNRESTRICTED_AUTH NETRC NOPROXY RESOLVE SSL_VERIFYPEER SSL_VERIFYHOST)
   string(REGEX MATCHALL "CURLOPT_${option}," uses "${client}")
   list(LENGTH uses count)
   if(NOT count EQUAL 1)
-    string(APPEND wrongs "\n  worker/http_client.cpp sets CURLOPT_${option} ${count} times")
+    string(APPEND wrongs "\n  worker/http/http_client.cpp sets CURLOPT_${option} ${count} times")
   endif()
 endforeach()
 if(wrongs)

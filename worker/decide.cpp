@@ -7,11 +7,11 @@
 
 #include "storage/diff.hpp"
 #include "storage/feed_fields.hpp"
-#include "worker/answers.hpp"
-#include "worker/feed_settings.hpp"
+#include "worker/config/feed_settings.hpp"
+#include "worker/http/answers.hpp"
+#include "worker/http/web_url.hpp"
 #include "worker/identity.hpp"
 #include "worker/probation.hpp"
-#include "worker/web_url.hpp"
 #include "worker/withdrawal.hpp"
 
 namespace feedmill {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "storage/records.hpp"
-#include "worker/push_health.hpp"
+#include "worker/push/push_health.hpp"
 #include "worker/reading.hpp"
 #include "worker/report.hpp"
 #include "worker/schedule.hpp"

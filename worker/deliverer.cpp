@@ -5,8 +5,8 @@
 
 #include "parsers/text.hpp"
 #include "storage/test_point.hpp"
-#include "worker/commands_records.hpp"
 #include "worker/notices.hpp"
+#include "worker/text/records.hpp"
 
 namespace feedmill {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "parsers/document_json.hpp"
-#include "worker/web_url.hpp"
+#include "worker/http/web_url.hpp"
 
 namespace feedmill {
 namespace {

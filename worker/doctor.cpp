@@ -20,9 +20,9 @@
 #include <openssl/x509.h>
 #include <unistd.h>
 
-#include "worker/due_text.hpp"
-#include "worker/run_options.hpp"
-#include "worker/web_url.hpp"
+#include "worker/config/run_options.hpp"
+#include "worker/http/web_url.hpp"
+#include "worker/text/due_text.hpp"
 
 namespace feedmill {
 namespace {

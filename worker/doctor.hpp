@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "storage/store.hpp"
-#include "worker/config.hpp"
+#include "worker/config/config.hpp"
+#include "worker/http/resolver.hpp"
 #include "worker/plan.hpp"
-#include "worker/resolver.hpp"
 
 namespace feedmill {
 

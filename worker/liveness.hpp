@@ -8,7 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "worker/admin.hpp"
+#include "worker/admin/admin.hpp"
 
 namespace feedmill {
 

@@ -17,7 +17,7 @@
 #include <xxhash.h>
 
 #include "worker/report.hpp"
-#include "worker/units.hpp"
+#include "worker/text/units.hpp"
 
 namespace feedmill {
 namespace {

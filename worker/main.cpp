@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "worker/cli.hpp"
-#include "worker/commands.hpp"
+#include "worker/commands/cli.hpp"
+#include "worker/commands/commands.hpp"
 #include "worker/interrupt.hpp"
-#include "worker/terminal.hpp"
+#include "worker/text/terminal.hpp"
 
 int main(int argc, char** argv) {
   using namespace feedmill;

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "storage/store.hpp"
+#include "worker/http/resolver.hpp"
 #include "worker/report.hpp"
-#include "worker/resolver.hpp"
 
 namespace feedmill {
 

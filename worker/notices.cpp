@@ -7,8 +7,8 @@
 
 #include <boost/json.hpp>
 
-#include "worker/commands_records.hpp"
-#include "worker/commands_store.hpp"
+#include "worker/commands/store.hpp"
+#include "worker/text/records.hpp"
 
 namespace feedmill {
 namespace {

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "worker/feed_settings.hpp"
-#include "worker/web_url.hpp"
+#include "worker/config/feed_settings.hpp"
+#include "worker/http/web_url.hpp"
 
 namespace feedmill {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "storage/records.hpp"
-#include "worker/host_rules.hpp"
+#include "worker/config/host_rules.hpp"
 #include "worker/schedule.hpp"
 
 namespace feedmill {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "storage/records.hpp"
-#include "worker/fetch.hpp"
+#include "worker/http/fetch.hpp"
 
 namespace feedmill {
 

@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include "worker/cancellation.hpp"
-#include "worker/content_coding.hpp"
+#include "worker/config/run_options.hpp"
+#include "worker/http/content_coding.hpp"
+#include "worker/http/web_url.hpp"
 #include "worker/interrupt.hpp"
-#include "worker/run_options.hpp"
-#include "worker/web_url.hpp"
 
 namespace feedmill {
 namespace {

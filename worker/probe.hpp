@@ -10,8 +10,8 @@
 
 #include "parsers/discovery.hpp"
 #include "parsers/feed.hpp"
-#include "worker/config.hpp"
-#include "worker/fetch.hpp"
+#include "worker/config/config.hpp"
+#include "worker/http/fetch.hpp"
 #include "worker/reading.hpp"
 
 namespace feedmill {

@@ -12,7 +12,7 @@
 #include "parsers/hub_links.hpp"
 #include "parsers/read_feed.hpp"
 #include "storage/records.hpp"
-#include "worker/fetch.hpp"
+#include "worker/http/fetch.hpp"
 #include "worker/schedule.hpp"
 
 namespace feedmill {

@@ -10,9 +10,9 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "storage/test_point.hpp"
+#include "worker/http/web_url.hpp"
 #include "worker/identity.hpp"
 #include "worker/store_health.hpp"
-#include "worker/web_url.hpp"
 
 namespace feedmill {
 

@@ -10,7 +10,7 @@
 
 #include "storage/records.hpp"
 #include "worker/decide.hpp"
-#include "worker/fetch.hpp"
+#include "worker/http/fetch.hpp"
 #include "worker/memory_budget.hpp"
 #include "worker/report.hpp"
 #include "worker/store_pool.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/config.hpp"
+#include "worker/config/config.hpp"
 #include "worker/report.hpp"
 
 namespace feedmill {

@@ -12,7 +12,7 @@
 
 #include "parsers/feed.hpp"
 #include "storage/records.hpp"
-#include "worker/http_fields.hpp"
+#include "worker/http/http_fields.hpp"
 
 namespace feedmill {
 

@@ -13,7 +13,7 @@
 #include "storage/test_point.hpp"
 #include "worker/cancellation.hpp"
 #include "worker/notices.hpp"
-#include "worker/push_turns.hpp"
+#include "worker/push/push_turns.hpp"
 
 namespace feedmill {
 

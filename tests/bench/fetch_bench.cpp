@@ -24,7 +24,7 @@
 #include "tests/support/certificates.hpp"
 #include "tests/support/dns_server.hpp"
 #include "tests/support/http_server.hpp"
-#include "worker/fetch.hpp"
+#include "worker/http/fetch.hpp"
 
 namespace feedmill {
 namespace {

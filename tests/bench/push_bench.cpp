@@ -30,8 +30,8 @@
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
-#include "worker/signature.hpp"
-#include "worker/websub.hpp"
+#include "worker/push/signature.hpp"
+#include "worker/push/websub.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "tests/browser/chromium.hpp"
 #include "tests/browser/devtools.hpp"
 #include "tests/end_to_end/program.hpp"
-#include "worker/query.hpp"
+#include "worker/admin/query.hpp"
 
 namespace feedmill::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tests/fuzz/invariants.hpp"
-#include "worker/callback.hpp"
+#include "worker/push/callback.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace feedmill;

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "tests/fuzz/invariants.hpp"
-#include "worker/content_coding.hpp"
+#include "worker/http/content_coding.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace feedmill;

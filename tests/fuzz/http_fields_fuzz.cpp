@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tests/fuzz/invariants.hpp"
-#include "worker/http_fields.hpp"
+#include "worker/http/http_fields.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace feedmill;

@@ -11,7 +11,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "worker/feed_settings.hpp"
+#include "worker/config/feed_settings.hpp"
 
 namespace feedmill {
 namespace {

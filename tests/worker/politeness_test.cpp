@@ -15,8 +15,8 @@
 #include "tests/support/dns_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/referee.hpp"
+#include "worker/http/request_style.hpp"
 #include "worker/refresh.hpp"
-#include "worker/request_style.hpp"
 
 namespace feedmill {
 namespace {

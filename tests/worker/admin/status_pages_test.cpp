@@ -1,0 +1,224 @@
+// The pages over a real store.
+#include "worker/admin/status_pages.hpp"
+
+#include <csignal>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/diff.hpp"
+#include "tests/support/redis_server.hpp"
+#include "worker/admin/query.hpp"
+
+namespace feedmill::test {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using testing::HasSubstr;
+using testing::Not;
+
+class StatusPagesTest : public testing::Test {
+ protected:
+  StatusPagesTest() {
+    std::signal(SIGPIPE, SIG_IGN);
+    EXPECT_TRUE(store.open());
+    status.host = "reader-1";
+    status.version = "0.9";
+    make();
+  }
+
+  void make(std::chrono::milliseconds kept = 0ms) {
+    StatusPages::Options options;
+    options.store.url = redis.url();
+    options.kept = kept;
+    options.patience = 100ms;
+    pages.reset();
+    pages.emplace(
+        loop.get_executor(), std::move(options), history, [this] { return status; },
+        [](const char* what) { ADD_FAILURE() << what; });
+  }
+
+  AdminPage get(const std::string& path, const std::string& query = "") {
+    auto answer = asio::co_spawn(loop, pages->pages().answer(path, query), asio::use_future);
+    loop.restart();
+    loop.run();
+    return answer.get();
+  }
+
+  void add(const std::string& url, const std::string& title = "") {
+    const NewFeed feed{.feed_url = url, .after = 1h, .settings = "", .title = title};
+    ASSERT_TRUE(store.add_feeds(std::span(&feed, 1)));
+  }
+
+  std::uint64_t commands() {
+    const std::string stats = redis_command(redis, {"INFO", "commandstats"});
+    std::uint64_t calls = 0;
+    for (std::size_t at = stats.find("calls="); at != std::string::npos; at = stats.find("calls=", at + 1)) {
+      calls += std::stoull(stats.substr(at + 6));
+    }
+    return calls;
+  }
+
+  RedisServer redis;
+  Store store{StoreOptions{.url = redis.url()}};
+  StatusHistory history{StatusHistory::Clock::now()};
+  ProcessStatus status;
+  asio::io_context loop{1};
+  std::optional<StatusPages> pages;
+};
+
+TEST_F(StatusPagesTest, ShowOverviewListAndFeed) {
+  add("https://example.org/a", "The <A>");
+  add("https://other.example/b");
+  ASSERT_TRUE(store.heartbeat(std::string(32, 'a'), {{"host", "h<1>"}}, 20s));
+  const AdminPage overview = get("/status");
+  EXPECT_EQ(overview.status, 200U);
+  EXPECT_EQ(overview.type, "text/html; charset=utf-8");
+  EXPECT_THAT(overview.body, HasSubstr("All is well"));
+  EXPECT_THAT(overview.body, HasSubstr("h&lt;1&gt;"));
+  EXPECT_THAT(overview.body, HasSubstr("<a href=\"/status/feeds?state=new\">"));
+  const AdminPage json = get("/status.json");
+  EXPECT_EQ(json.type, "application/json");
+  EXPECT_EQ(boost::json::parse(json.body).at("store").at("feeds").at("total").to_number<int>(), 2);
+
+  const AdminPage list = get("/status/feeds");
+  EXPECT_THAT(list.body, HasSubstr("The &lt;A&gt;"));
+  EXPECT_THAT(list.body, HasSubstr("other.example/b"));
+  EXPECT_THAT(get("/status/feeds", "host=other.example").body, Not(HasSubstr("The &lt;A&gt;")));
+  EXPECT_THAT(get("/status/feeds", "q=HTTPS://Example.org:443/a").body, HasSubstr("The feed of that address."));
+  EXPECT_THAT(get("/status/feeds", "q=ple.org").body, HasSubstr("The &lt;A&gt;"));
+
+  const std::string url = "url=" + percent_encoded("https://example.org/a");
+  const AdminPage feed = get("/status/feed", url);
+  EXPECT_EQ(feed.status, 200U);
+  EXPECT_THAT(feed.body, HasSubstr("new; never fetched"));
+  EXPECT_THAT(feed.body, HasSubstr("None is kept."));
+  const AdminPage explained = get("/explain", url);
+  EXPECT_EQ(explained.status, 200U);
+  EXPECT_EQ(boost::json::parse(explained.body).at("url").as_string(), "https://example.org/a");
+  EXPECT_EQ(boost::json::parse(explained.body).at("host").at("name").as_string(), "example.org");
+  const AdminPage style = get("/status/style.css");
+  EXPECT_EQ(style.type, "text/css; charset=utf-8");
+  EXPECT_THAT(style.body, Not(HasSubstr("url(")));  // nothing from elsewhere
+  EXPECT_THAT(style.body, Not(HasSubstr("@import")));
+}
+
+TEST_F(StatusPagesTest, SayWhatIsNoFeed) {
+  EXPECT_EQ(get("/status/feed").status, 404U);
+  EXPECT_EQ(get("/explain").status, 400U);
+  EXPECT_EQ(get("/explain", "url=%zz").status, 400U);
+  const AdminPage none = get("/status/feed", "url=javascript:alert(1)");
+  EXPECT_EQ(none.status, 404U);
+  EXPECT_THAT(none.body, HasSubstr("No feed address"));
+  EXPECT_THAT(get("/status/feed", "url=https://example.org/%3Cscript%3E").body, HasSubstr("is none of the feeds here"));
+  EXPECT_EQ(get("/explain", "url=https://example.org/none").status, 404U);
+}
+
+TEST_F(StatusPagesTest, GiveAnAnswerAgainForAWhile) {
+  make(1h);
+  add("https://example.org/a");
+  const std::string first = get("/status").body;
+  add("https://example.org/b");
+  const std::uint64_t before = commands();
+  EXPECT_EQ(get("/status").body, first);
+  EXPECT_EQ(commands() - before, 1U) << "the count itself, and nothing else";
+  EXPECT_THAT(get("/status/feeds").body, HasSubstr("example.org/b"));
+  for (int i = 0; i < 200; ++i) get("/status/feeds", "q=" + std::to_string(i));  // more than are kept
+  EXPECT_THAT(get("/status").body, Not(first)) << "it was dropped for newer ones";
+}
+
+TEST_F(StatusPagesTest, AskTheProcessMoreOftenThanTheStore) {
+  make(1h);
+  add("https://example.org/a");
+  const auto asked = [&] { return boost::json::parse(get("/status.json").body); };
+  const boost::json::value first = asked();
+  EXPECT_EQ(asked(), first);
+  const std::uint64_t before = commands();
+  boost::json::value later;
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  do {
+    later = asked();
+  } while (later == first && std::chrono::steady_clock::now() < deadline);
+  EXPECT_GT(later.at("worker").at("since_start").at("seconds").to_number<double>(),
+            first.at("worker").at("since_start").at("seconds").to_number<double>());
+  EXPECT_EQ(later.at("store"), first.at("store"));
+  EXPECT_EQ(commands() - before, 1U) << "the count itself, and nothing else";
+  status.store_trouble = "the worker has noticed";
+  const auto trouble = [&] { return asked().at("store").is_null(); };
+  while (!trouble() && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_TRUE(trouble());
+}
+
+TEST_F(StatusPagesTest, SayThatTheStoreIsAway) {
+  redis.kill();
+  AdminPage page = get("/status");
+  EXPECT_EQ(page.status, 200U);  // the overview is about that, too
+  EXPECT_THAT(page.body, HasSubstr("Redis does not answer"));
+  page = get("/status/feeds");
+  EXPECT_EQ(page.status, 503U);
+  EXPECT_THAT(page.body, HasSubstr("The store cannot be asked"));
+  EXPECT_EQ(get("/explain", "url=https://example.org/a").status, 503U);
+  EXPECT_THAT(get("/status.json").body, HasSubstr("\"store\":null"));
+  redis.start();
+  EXPECT_THAT(get("/status").body, HasSubstr("Feeds by state"));
+}
+
+TEST_F(StatusPagesTest, WaitForAStoreThatHangsOnceAndThenAskNoMore) {
+  make(1h);
+  EXPECT_EQ(get("/status/feeds").status, 200U);
+  ::kill(redis.pid(), SIGSTOP);
+  EXPECT_EQ(get("/status/feeds", "state=new").status, 503U);  // after `patience`
+  ::kill(redis.pid(), SIGCONT);
+  EXPECT_EQ(get("/status/feeds", "state=gone").status, 503U);  // not asked, though it would answer
+  status.store_trouble = "the worker has noticed";
+  make(0ms);
+  const std::uint64_t before = commands();
+  EXPECT_THAT(get("/status/feeds").body, HasSubstr("the worker has noticed"));
+  EXPECT_EQ(commands() - before, 1U) << "the count itself, and nothing else";
+}
+
+TEST_F(StatusPagesTest, AreAskedForByManyAtOnce) {
+  make(1h);
+  std::vector<std::future<AdminPage>> answers;
+  for (int i = 0; i < 40; ++i) {
+    answers.push_back(
+        asio::co_spawn(loop, pages->pages().answer(i % 2 == 0 ? "/status" : "/status/feeds", ""), asio::use_future));
+  }
+  loop.restart();
+  loop.run();
+  for (auto& answer : answers) EXPECT_EQ(answer.get().status, 200U);
+}
+
+TEST_F(StatusPagesTest, AskLittleOfAStoreOfAHundredThousandFeeds) {
+  std::vector<NewFeed> feeds;
+  for (int i = 0; i < 100'000; ++i) {
+    feeds.push_back({.feed_url = "https://h" + std::to_string(i) + ".example/",
+                     .after = Milliseconds(i),
+                     .settings = "",
+                     .title = ""});
+  }
+  ASSERT_TRUE(store.add_feeds(feeds));
+  get("/status");  // connects and loads the scripts
+  const auto cost = [&](const std::string& path, const std::string& query = "") {
+    const std::uint64_t before = commands();
+    const AdminPage page = get(path, query);
+    EXPECT_LT(page.body.size(), 200'000U);
+    return commands() - before;
+  };
+  EXPECT_LE(cost("/status"), 60U);
+  EXPECT_LE(cost("/status.json"), 60U);
+  EXPECT_LE(cost("/status/feeds"), 330U);
+  EXPECT_LE(cost("/status/feeds", "state=new"), 330U);
+  EXPECT_LE(cost("/status/feeds", "q=h99999"), 60U);
+  EXPECT_LE(cost("/status/feeds", "host=h5.example"), 60U);
+  EXPECT_LE(cost("/status/feed", "url=https://h7.example/"), 60U);
+}
+
+}  // namespace
+}  // namespace feedmill::test

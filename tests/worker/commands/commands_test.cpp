@@ -1,0 +1,676 @@
+#include "worker/commands/commands.hpp"
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "storage/store.hpp"
+#include "tests/support/redis_server.hpp"
+#include "worker/commands/parse.hpp"
+#include "worker/commands/tail.hpp"
+#include "worker/interrupt.hpp"
+
+namespace feedmill {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string feed_a = "http://a.example/feed.xml", feed_b = "http://b.example/feed.xml";
+
+/// What one run of the program came to.
+struct Outcome {
+  int exit = -1;
+  std::string out, err;
+};
+
+std::string content_of(int descriptor) {
+  std::string content;
+  std::array<char, 65536> block;
+  ::lseek(descriptor, 0, SEEK_SET);
+  for (ssize_t got; (got = ::read(descriptor, block.data(), block.size())) > 0;) {
+    content.append(block.data(), static_cast<std::size_t>(got));
+  }
+  ::close(descriptor);
+  return content;
+}
+
+/// The program's whole way, from words to exit code, its streams caught.
+Outcome feedmill_says(const Words& words) {
+  const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
+  Outcome outcome;
+  {
+    const auto line = read_command_line(words);
+    TerminalOptions options = line.has_value() ? line->terminal : TerminalOptions{};
+    options.out = out;
+    options.err = err;
+    Terminal terminal(options);
+    outcome.exit = line.has_value() ? carry_out(*line, terminal) : tell(line.error(), terminal);
+    terminal.flush();
+  }
+  outcome.out = content_of(out);
+  outcome.err = content_of(err);
+  return outcome;
+}
+
+std::vector<boost::json::object> rows(const std::string& text) {
+  std::vector<boost::json::object> parsed;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const boost::json::value value = boost::json::parse(text.substr(begin, end - begin));
+    EXPECT_TRUE(value.as_object().contains("schema")) << text;
+    parsed.push_back(value.as_object());
+    begin = end + 1;
+  }
+  return parsed;
+}
+
+std::string text_of(const boost::json::object& row, const char* name) {
+  const boost::json::value* const found = row.if_contains(name);
+  if (found == nullptr) return "absent";
+  return found->is_string() ? std::string(found->as_string()) : boost::json::serialize(*found);
+}
+
+/// A Redis of its own, the program pointed at it, and a store that looks behind the program's back.
+class Commands : public testing::Test {
+ protected:
+  explicit Commands(Words server_arguments = {})
+      : server_(std::move(server_arguments)), store_({.url = server_.url()}) {
+    EXPECT_TRUE(store_.open().has_value());
+  }
+
+  Outcome feedmill(Words words) {
+    words.insert(words.end(), {"--redis", server_.url(), "--config", config_.string()});
+    return feedmill_says(words);
+  }
+
+  std::string file(const std::string& name, const std::string& content) {
+    const std::filesystem::path path = server_.directory() / name;
+    std::ofstream(path) << content;
+    return path.string();
+  }
+
+  FeedRecord record(const std::string& url) {
+    const auto records = store_.feed_records(std::vector{url});
+    EXPECT_TRUE(records.has_value() && records->front().has_value()) << url;
+    return records->front().value_or(FeedRecord{});
+  }
+
+  /// Stores posts of a feed as a worker does: `titles`, the first the oldest, a second apart.
+  void publish(const std::string& url, const Words& titles) { publish(store_, url, titles); }
+
+  static void publish(Store& store, const std::string& url, const Words& titles) {
+    Store::ClaimRequest request;
+    request.worker = "0123456789abcdef0123456789abcdef";
+    request.request = ++requests;
+    request.only = {url};
+    request.host = {1, Milliseconds(0)};
+    const auto batch = store.claim(request);
+    ASSERT_TRUE(batch.has_value()) << batch.error().detail;
+    ASSERT_EQ(batch->claims.size(), 1U);
+    const Claim& claim = batch->claims.front();
+    Commit commit;
+    commit.feed_url = url;
+    commit.claim = claim.id;
+    commit.next_due = claim.now + std::chrono::hours(1);
+    commit.state = claim.state;
+    commit.state.state = "healthy";
+    commit.state.last_at = claim.now;
+    commit.state.last_status = 200;
+    commit.state.last_outcome = "updated";
+    commit.state.total_new += titles.size();
+    commit.document = true;
+    commit.feed = {{"link", "http://a.example/"}, {"title", "A feed \x1B[31m"}};
+    for (std::size_t i = 0; i < titles.size(); ++i) {
+      EntryWrite write;
+      write.guid = titles[i];
+      write.digest = "d";
+      write.timestamp = 1763690000 + static_cast<std::int64_t>(i);
+      write.set = {{"categories", R"([{"term":"x"}])"},
+                   {"digest", "d"},
+                   {"feed_url", url},
+                   {"first_seen", "1763690000"},
+                   {"guid", titles[i]},
+                   {"last_changed", "1763690000"},
+                   {"rev", "1"},
+                   {"timestamp", std::to_string(write.timestamp)},
+                   {"title", titles[i]}};
+      commit.entries.push_back(std::move(write));
+    }
+    commit.retention.listed = titles.size();
+    const auto committed = store.commit(std::vector<const Commit*>{&commit});
+    ASSERT_TRUE(committed.front().has_value()) << committed.front().error().detail;
+    ASSERT_EQ(committed.front()->result, Committed::Result::ok);
+  }
+
+  inline static std::uint64_t requests = 0;
+  test::RedisServer server_;
+  std::filesystem::path config_ = file("feedmill.toml", "");
+  Store store_;
+};
+
+TEST_F(Commands, AddsFeedsOnce) {
+  const Outcome first =
+      feedmill({"add", "HTTP://A.example/feed.xml", feed_b, feed_b, "--keep", "7", "--interval-min", "90min"});
+  EXPECT_EQ(first.exit, 0);
+  EXPECT_EQ(first.out, "added " + feed_a + "\nadded " + feed_b + "\n");
+  EXPECT_EQ(record(feed_a).state.settings, R"({"keep":7,"interval_min":5400})");
+  const Outcome second = feedmill({"add", feed_a, "--json"});
+  EXPECT_EQ(second.exit, 0);
+  ASSERT_EQ(rows(second.out).size(), 1U);
+  EXPECT_EQ(text_of(rows(second.out)[0], "result"), "present");
+}
+
+TEST_F(Commands, SetsWhatHoldsForAFeed) {
+  feedmill({"add", feed_a});
+  const Outcome dry = feedmill({"set", feed_a, "keep=7", "--dry-run"});
+  EXPECT_EQ(dry.out, "would set " + feed_a + " keep=7\n");
+  EXPECT_EQ(record(feed_a).state.settings, "");
+  const Outcome set = feedmill({"set", "HTTP://A.example/feed.xml", "keep=7", "interval_min=90min", "header.X-A=a b"});
+  EXPECT_EQ(set.exit, 0);
+  EXPECT_EQ(set.out, "set " + feed_a + " keep=7 interval_min=90min header.X-A=a b\n");
+  EXPECT_EQ(record(feed_a).state.settings, R"({"keep":7,"interval_min":5400,"headers":{"X-A":"a b"}})");
+  const Outcome shown = feedmill({"show", feed_a});
+  EXPECT_NE(shown.out.find("keep=7 interval_min=90min header.X-A=a b"), std::string::npos) << shown.out;
+  const Outcome less = feedmill({"set", feed_a, "interval_min=", "header.x-a=", "html_policy=raw", "--json"});
+  ASSERT_EQ(rows(less.out).size(), 1U);
+  EXPECT_EQ(text_of(rows(less.out)[0], "result"), "set");
+  EXPECT_EQ(text_of(rows(less.out)[0], "settings"), R"({"keep":7,"html_policy":"raw"})");
+  const Outcome none = feedmill({"set", feed_a, "keep=", "html_policy="});
+  EXPECT_EQ(none.out, "set " + feed_a + "\n");
+  EXPECT_EQ(record(feed_a).state.settings, "");
+}
+
+TEST_F(Commands, SetsNothingWhenSomethingIsWrong) {
+  feedmill({"add", feed_a});
+  const Words wrong[] = {{"set"},
+                         {"set", feed_a},
+                         {"set", feed_a, "keep=7", "kep=8"},
+                         {"set", feed_a, "keep=7", "interval_max=1h", "interval_min=2h"},
+                         {"set", feed_a, "keep=7", "auth=nobody"},
+                         {"set", feed_a, "keep=7", "policy=nowhere"},
+                         {"set", feed_a, "keep=7", "proxy=http://proxy.example:3128"},
+                         {"set", feed_a, "header.Authorization=Bearer s3cret"},
+                         {"set", feed_a, "proxy=http://me:s3cret@proxy.example:3128"},
+                         {"add", feed_b, "--policy", "nowhere"},
+                         {"add", feed_b, "--auth", "nobody"},
+                         {"add", feed_b, "--interval-min", "15"}};
+  for (const Words& words : wrong) {
+    const Outcome outcome = feedmill(words);
+    EXPECT_EQ(outcome.exit, 64) << testing::PrintToString(words);
+    EXPECT_EQ(outcome.out, "") << testing::PrintToString(words);
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(outcome.err.find("s3cret"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(record(feed_a).state.settings, "");
+  EXPECT_EQ(store_.feeds()->size(), 1U);
+  EXPECT_EQ(feedmill({"set", feed_b, "keep=7"}).exit, 1) << "no such feed";
+  EXPECT_EQ(feedmill({"set", "a.example", "keep=7"}).exit, 65);
+  const Outcome unknown = feedmill({"set", feed_a, "nonsense=1"});
+  EXPECT_NE(unknown.err.find("keep keep_age keep_bytes interval_min"), std::string::npos) << unknown.err;
+}
+
+TEST_F(Commands, SetsOnlyNamesThatAreConfigured) {
+  file("feedmill.toml", "[feed_auth.news]\nheader = \"X-Key\"\nvalue_file = \"" + file("key", "c4nary") +
+                            "\"\norigin = \"http://a.example\"\n[egress.policy.intranet]\nallow = [\"10.0.0.0/8\"]\n");
+  const Outcome added = feedmill({"add", feed_a, feed_b, "--auth", "news", "--policy", "intranet"});
+  EXPECT_EQ(added.exit, 0) << added.err;
+  EXPECT_EQ(record(feed_a).state.settings, R"({"auth":"news","policy":"intranet"})");
+  const Outcome other = feedmill({"set", feed_b, "auth=weather"});
+  EXPECT_EQ(other.exit, 64);
+  EXPECT_NE(other.err.find("there are news"), std::string::npos) << other.err;
+  // A name that is no longer configured does not stand in the way of other changes.
+  file("feedmill.toml", "");
+  EXPECT_EQ(feedmill({"set", feed_b, "keep=3"}).exit, 0);
+  EXPECT_EQ(feedmill({"set", feed_b, "auth=", "policy=", "keep="}).out, "set " + feed_b + "\n");
+}
+
+TEST_F(Commands, SaysWhenASecretWouldGoNowhere) {
+  file("feedmill.toml", "[feed_auth.news]\nheader = \"X-Key\"\nvalue_file = \"" + file("key", "c4nary") +
+                            "\"\norigin = \"http://a.example\"\n");
+  feedmill({"add", feed_a, feed_b});
+  const auto warned = [](const Outcome& outcome) { return outcome.err.find("alone") != std::string::npos; };
+  EXPECT_FALSE(warned(feedmill({"set", feed_a, "auth=news"})));
+  EXPECT_TRUE(warned(feedmill({"set", feed_b, "auth=news"})));
+}
+
+TEST_F(Commands, PausesAndResumesFeeds) {
+  feedmill({"add", feed_a, feed_b});
+  EXPECT_EQ(feedmill({"pause", feed_a, "--dry-run"}).out, "would pause " + feed_a + "\n");
+  EXPECT_EQ(record(feed_a).state.state, "new");
+  EXPECT_EQ(feedmill({"pause", feed_a, "http://c.example/"}).exit, 1);
+  EXPECT_EQ(record(feed_a).state.state, "new") << "nothing half-done";
+  EXPECT_EQ(feedmill({"pause", feed_a}).out, "paused " + feed_a + "\n");
+  EXPECT_EQ(feedmill({"pause", feed_a, feed_b}).out, "paused already " + feed_a + "\npaused " + feed_b + "\n");
+  const Outcome shown = feedmill({"show", feed_a});
+  EXPECT_NE(shown.out.find("paused"), std::string::npos) << shown.out;
+  EXPECT_EQ(shown.out.find("due"), std::string::npos) << shown.out;
+  EXPECT_EQ(rows(feedmill({"list", "--state", "paused", "--json"}).out).size(), 2U);
+  const Outcome refreshed = feedmill({"refresh", feed_a});
+  EXPECT_EQ(refreshed.exit, 0) << refreshed.err;
+  EXPECT_EQ(refreshed.out, "paused " + feed_a + ": feedmill resume lets it go on\n");
+  EXPECT_EQ(feedmill({"resume", feed_a, "--dry-run"}).out, "would resume " + feed_a + "\n");
+  const Outcome resumed = feedmill({"resume", feed_a, feed_b, "--json"});
+  ASSERT_EQ(rows(resumed.out).size(), 2U) << resumed.out << resumed.err;
+  EXPECT_EQ(text_of(rows(resumed.out)[1], "result"), "resumed");
+  EXPECT_NE(text_of(rows(resumed.out)[1], "due"), "null");
+  EXPECT_EQ(record(feed_a).state.state, "new");
+  EXPECT_GT(*record(feed_b).due, *record(feed_a).due) << "spread as an import is";
+  EXPECT_EQ(feedmill({"resume", feed_a}).out.find("not paused " + feed_a), 0U);
+  EXPECT_EQ(feedmill({"resume", "http://c.example/"}).exit, 1);
+}
+
+TEST_F(Commands, AddsNothingWhenOneAddressIsWrong) {
+  const Outcome outcome =
+      feedmill({"add", feed_a, "example.org/feed", "ftp://a.example/", "http://user:secret@a.example/"});
+  EXPECT_EQ(outcome.exit, 65);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 3) << outcome.err;
+  EXPECT_EQ(outcome.err.find("feedmill: add: \"example.org/feed\" is no feed address"), 0U) << outcome.err;
+  EXPECT_TRUE(store_.feeds()->empty());
+}
+
+TEST_F(Commands, RemovesOnlyWhenToldTo) {
+  feedmill({"add", feed_a, feed_b});
+  publish(feed_a, {"one"});
+  EXPECT_EQ(feedmill({"remove", feed_a}).exit, 64) << "not asked for on a terminal";
+  const Outcome dry = feedmill({"remove", feed_a, "--dry-run"});
+  EXPECT_EQ(dry.out, "would remove " + feed_a + "\n");
+  const Outcome unknown = feedmill({"remove", feed_a, "http://c.example/", "--yes"});
+  EXPECT_EQ(unknown.exit, 1);
+  EXPECT_EQ(store_.feeds()->size(), 2U) << "nothing half-done";
+  EXPECT_EQ(feedmill({"remove", feed_a, "--yes"}).exit, 0);
+  EXPECT_EQ(*store_.feeds(), std::vector{feed_b});
+  EXPECT_FALSE(store_.get("Entry:1")->has_value());
+}
+
+TEST_F(Commands, ListsWhatIsAskedFor) {
+  feedmill({"add", feed_a, feed_b});
+  publish(feed_a, {"one", "two"});
+  const auto all = rows(feedmill({"list", "--json"}).out);
+  ASSERT_EQ(all.size(), 2U);
+  for (const char* const key :
+       {"schema", "url", "title", "state", "entries", "due", "last_at", "last_status", "last_error"}) {
+    EXPECT_TRUE(all[0].contains(key)) << key;
+  }
+  EXPECT_EQ(text_of(all[0], "url"), feed_a);
+  EXPECT_EQ(text_of(all[0], "state"), "healthy");
+  EXPECT_EQ(text_of(all[0], "entries"), "2");
+  EXPECT_EQ(text_of(all[0], "last_status"), "200");
+  EXPECT_EQ(text_of(all[1], "last_at"), "null");
+  EXPECT_EQ(rows(feedmill({"list", "--json", "--state", "new"}).out).size(), 1U);
+  EXPECT_EQ(text_of(rows(feedmill({"list", "--json", "--host", "b.example"}).out).at(0), "url"), feed_b);
+  EXPECT_EQ(text_of(rows(feedmill({"list", "--json", "--due"}).out).at(0), "url"), feed_b);
+  const Outcome people = feedmill({"list"});
+  EXPECT_EQ(people.out.find('\x1B'), std::string::npos) << "a title must not steer the terminal";
+  EXPECT_NE(people.out.find("A feed \\x1B[31m"), std::string::npos) << people.out;
+}
+
+TEST_F(Commands, ShowsAllThatIsKnownOfAFeed) {
+  feedmill({"add", feed_a});
+  publish(feed_a, {"one"});
+  const auto shown = rows(feedmill({"show", feed_a, "--json"}).out);
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(text_of(shown[0], "total_new"), "1");
+  EXPECT_EQ(text_of(shown[0].at("feed").as_object(), "link"), "http://a.example/");
+  EXPECT_NE(feedmill({"show", feed_a}).out.find("state               healthy"), std::string::npos);
+  EXPECT_EQ(feedmill({"show", feed_b}).exit, 1);
+  EXPECT_EQ(feedmill({"show", "nonsense"}).exit, 65);
+}
+
+TEST_F(Commands, PagesThroughEntries) {
+  feedmill({"add", feed_a});
+  publish(feed_a, {"one", "two", "three"});
+  const auto newest = rows(feedmill({"entries", feed_a, "--limit", "2", "--json"}).out);
+  ASSERT_EQ(newest.size(), 2U);
+  EXPECT_EQ(text_of(newest[0], "title"), "three");
+  EXPECT_EQ(text_of(newest[0], "timestamp"), "1763690002");
+  EXPECT_EQ(text_of(newest[0], "first_seen"), "2025-11-21T01:53:20Z");
+  EXPECT_EQ(text_of(newest[0], "categories"), R"([{"term":"x"}])") << "JSON text comes out as JSON";
+  const auto older = rows(feedmill({"entries", feed_a, "--json", "--before", text_of(newest[1], "cursor")}).out);
+  ASSERT_EQ(older.size(), 1U);
+  EXPECT_EQ(text_of(older[0], "title"), "one");
+  const Outcome people = feedmill({"entries", feed_a, "--limit", "1"});
+  EXPECT_NE(people.out.find("three"), std::string::npos);
+  EXPECT_NE(people.err.find("--before 1763690002:" + text_of(newest[0], "id")), std::string::npos) << people.err;
+  EXPECT_EQ(feedmill({"entries", feed_b}).exit, 1);
+}
+
+TEST_F(Commands, FindsOneEntry) {
+  feedmill({"add", feed_a});
+  publish(feed_a, {"one"});
+  const auto by_guid = rows(feedmill({"entry", "--feed", feed_a, "--guid", "one", "--json"}).out);
+  ASSERT_EQ(by_guid.size(), 1U);
+  const auto by_id = rows(feedmill({"entry", text_of(by_guid[0], "id"), "--json"}).out);
+  EXPECT_EQ(by_id, by_guid);
+  EXPECT_NE(feedmill({"entry", text_of(by_guid[0], "id")}).out.find("title: one"), std::string::npos);
+  EXPECT_EQ(feedmill({"entry", "Entry:999"}).exit, 1);
+  EXPECT_EQ(feedmill({"entry", "--feed", feed_a, "--guid", "two"}).exit, 1);
+}
+
+TEST_F(Commands, ImportsAListOnce) {
+  const std::string list = file("list.opml",
+                                "<opml version=\"2.0\"><body>\n<outline text=\"News\">\n"
+                                "<outline type=\"rss\" text=\"A\" title=\"Feed A\" xmlUrl=\"" +
+                                    feed_a +
+                                    "\"/>\n"
+                                    "<outline type=\"rss\" text=\"B\" xmlUrl=\"feed://b.example/feed.xml\"/>\n"
+                                    "</outline></body></opml>\n");
+  const Outcome dry = feedmill({"import", list, "--dry-run"});
+  EXPECT_EQ(dry.exit, 0) << dry.err;
+  EXPECT_TRUE(store_.feeds()->empty());
+  const Outcome first = feedmill({"import", list});
+  EXPECT_EQ(first.exit, 0) << first.err;
+  EXPECT_EQ(first.out, "added 2, present 0, repaired 1, refused 0, merged 0\n");
+  EXPECT_EQ(first.err, "line 4: \"feed://b.example/feed.xml\" read as " + feed_b + "\n");
+  EXPECT_EQ(record(feed_a).state.settings,
+            R"({"folders":[["News"]],"opml":{"type":"rss","text":"A","title":"Feed A"}})");
+  const auto second = rows(feedmill({"import", list, "--json"}).out);
+  ASSERT_EQ(second.size(), 3U);
+  EXPECT_EQ(text_of(second[2], "added"), "0");
+  EXPECT_EQ(text_of(second[2], "present"), "2");
+}
+
+TEST_F(Commands, ImportsWhatIsReadableAndSaysWhatIsNot) {
+  const Outcome outcome =
+      feedmill({"import", file("urls.txt", "# mine\n" + feed_a + "\nnonsense\n\nftp://c.example/\n")});
+  EXPECT_EQ(outcome.exit, 65);
+  EXPECT_EQ(outcome.out, "added 1, present 0, repaired 0, refused 2, merged 0\n");
+  EXPECT_EQ(outcome.err,
+            "feedmill: import: line 3: refused: \"nonsense\": no http or https address\n"
+            "feedmill: import: line 5: refused: \"ftp://c.example/\": scheme ftp: only http and https\n");
+  EXPECT_EQ(feedmill({"import", (server_.directory() / "absent").string()}).exit, 65);
+  EXPECT_EQ(feedmill({"import", server_.directory().string()}).exit, 65);
+}
+
+TEST_F(Commands, SpreadsFirstFetchesOfAnImport) {
+  std::string urls;
+  for (int i = 0; i < 1001; ++i) urls += "http://h" + std::to_string(i) + ".example/\n";
+  EXPECT_EQ(feedmill({"import", file("urls.txt", urls)}).exit, 0);
+  const auto first = record("http://h0.example/").due, last = record("http://h1000.example/").due;
+  ASSERT_TRUE(first && last);
+  EXPECT_GE((*last - *first).count(), 4900);  // 200 a second
+  EXPECT_LE((*last - *first).count(), 6500);
+}
+
+TEST_F(Commands, ExportsWhatWasImported) {
+  const std::string list =
+      file("list.opml",
+           "<opml version=\"2.0\" xmlns:x=\"urn:x\"><body><outline text=\"News\"><outline type=\"rss\" "
+           "text=\"A &amp; B\" x:id=\"7\" xmlUrl=\"" +
+               feed_a + "\"/></outline></body></opml>\n");
+  EXPECT_EQ(feedmill({"import", list}).exit, 0);
+  feedmill({"add", feed_b, "--keep", "7"});
+  const Outcome first = feedmill({"export"});
+  EXPECT_EQ(first.exit, 0);
+  EXPECT_NE(
+      first.out.find("<outline text=\"News\">\n      <outline type=\"rss\" text=\"A &amp; B\" x:id=\"7\" xmlUrl=\"" +
+                     feed_a + "\"/>"),
+      std::string::npos)
+      << first.out;
+  EXPECT_NE(first.out.find("feedmill:keep=\"7\""), std::string::npos) << first.out;
+  const std::string settings_a = record(feed_a).state.settings, settings_b = record(feed_b).state.settings;
+  feedmill({"remove", "--yes", feed_a, feed_b});
+  EXPECT_EQ(feedmill({"import", file("again.opml", first.out)}).exit, 0);
+  EXPECT_EQ(record(feed_a).state.settings, settings_a);
+  EXPECT_EQ(rows(feedmill({"export", "--json"}).out).size(), 2U);
+}
+
+TEST_F(Commands, RefreshThroughALivingWorkerShowsItsResults) {
+  feedmill({"add", feed_a});
+  ASSERT_TRUE(
+      store_.heartbeat("0123456789abcdef0123456789abcdef", {{"host", "h"}}, std::chrono::seconds(20)).has_value());
+  std::thread worker([this] {
+    Store store({.url = server_.url()});
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    publish(store, feed_a, {"one", "two"});
+  });
+  const Outcome outcome = feedmill({"refresh", feed_a, "--json"});
+  worker.join();
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  ASSERT_EQ(rows(outcome.out).size(), 1U) << outcome.out;
+  EXPECT_EQ(text_of(rows(outcome.out)[0], "outcome"), "updated");
+  EXPECT_EQ(text_of(rows(outcome.out)[0], "created"), "2");
+  const Outcome again = feedmill({"refresh", feed_a, "--json"});
+  EXPECT_EQ(again.exit, 0);
+  EXPECT_EQ(text_of(rows(again.out).at(0), "result"), "too_early") << again.out;
+  EXPECT_EQ(text_of(rows(feedmill({"refresh", "--all", "--defer", "--ignore-floor", "--json"}).out).at(0), "result"),
+            "due");
+}
+
+TEST_F(Commands, AddNowShowsTheFirstResult) {
+  ASSERT_TRUE(store_.heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::seconds(20)).has_value());
+  std::thread worker([this] {
+    Store store({.url = server_.url()});
+    while (store.feeds()->empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    publish(store, feed_a, {"one"});
+  });
+  const Outcome outcome = feedmill({"add", feed_a, "--now", "--json"});
+  worker.join();
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  ASSERT_EQ(rows(outcome.out).size(), 2U) << outcome.out;
+  EXPECT_EQ(text_of(rows(outcome.out)[1], "result"), "refreshed");
+  EXPECT_EQ(text_of(rows(outcome.out)[1], "created"), "1");
+}
+
+TEST_F(Commands, RefreshDoesItselfWhatAVanishedWorkerLeft) {
+  feedmill({"add", feed_a});
+  ASSERT_TRUE(store_.heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::milliseconds(700)).has_value());
+  const Outcome outcome = feedmill({"refresh", feed_a});
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_NE(record(feed_a).state.last_at.count(), 0) << outcome.out;
+}
+
+TEST_F(Commands, RefreshesNothingWhenOneFeedIsUnknown) {
+  feedmill({"add", feed_a});
+  publish(feed_a, {});
+  EXPECT_EQ(feedmill({"refresh", feed_a, feed_b, "--defer", "--ignore-floor"}).exit, 1);
+  EXPECT_GT(*record(feed_a).due, *store_.now());
+}
+
+TEST_F(Commands, SayWhyTheStoreCannotBeUsed) {
+  const Outcome away = feedmill_says({"list", "--redis", "unix:///nowhere/redis.sock", "--config", config_.string()});
+  EXPECT_EQ(away.exit, 69);
+  EXPECT_EQ(away.err.find("feedmill: list: "), 0U) << away.err;
+  EXPECT_EQ(std::count(away.err.begin(), away.err.end(), '\n'), 1) << away.err;
+  const Outcome wrong = feedmill_says({"list", "--config", file("wrong.toml", "[redis]\nurll = \"x\"\n")});
+  EXPECT_EQ(wrong.exit, 78);
+  EXPECT_NE(wrong.err.find("redis.urll"), std::string::npos) << wrong.err;
+}
+
+/// `tail` in a process of its own, because only a signal ends it.
+class Tail : public Commands {
+ protected:
+  explicit Tail(Words server_arguments = {}) : Commands(std::move(server_arguments)) {}
+  ~Tail() override {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    close_reader();
+  }
+
+  void start(Words words) {
+    words.insert(words.begin(), "tail");
+    words.insert(words.end(), {"--redis", server_.url(), "--config", config_.string()});
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      int code = 70;
+      try {
+        const auto line = read_command_line(words);
+        TerminalOptions options = line->terminal;
+        options.out = ends[1];
+        Terminal terminal(options);
+        ::close(ends[0]);
+        code = carry_out(*line, terminal);
+      } catch (const Interrupted&) {
+        code = exits::interrupted;
+      } catch (const OutputClosed&) {
+        code = exits::done;
+      }
+      ::_exit(code);
+    }
+    ::close(ends[1]);
+    reader_ = ends[0];
+  }
+
+  /// The next line it prints; "" when none comes in 15 s.
+  std::string line() {
+    while (text_.find('\n') == std::string::npos) {
+      pollfd ready{reader_, POLLIN, 0};
+      if (::poll(&ready, 1, 15'000) <= 0) return {};
+      std::array<char, 4096> block;
+      const ssize_t got = ::read(reader_, block.data(), block.size());
+      if (got <= 0) return {};
+      text_.append(block.data(), static_cast<std::size_t>(got));
+    }
+    const std::string first = text_.substr(0, text_.find('\n'));
+    text_.erase(0, first.size() + 1);
+    return first;
+  }
+
+  void close_reader() {
+    if (reader_ >= 0) ::close(std::exchange(reader_, -1));
+  }
+
+  int exit_code_of_it() {
+    int status = 0;
+    ::waitpid(std::exchange(pid_, -1), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  pid_t pid_ = -1;
+  int reader_ = -1;
+  std::string text_;
+};
+
+TEST_F(Tail, ShowsSignalsAsTheyComeUntilInterrupted) {
+  feedmill({"add", feed_a});
+  publish(feed_a, {"before"});
+  start({"--json", "--type", "post_created"});
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // it follows by then
+  publish(feed_a, {"one", "two"});
+  const boost::json::object first = boost::json::parse(line()).as_object();
+  EXPECT_EQ(text_of(first, "schema"), "1");
+  EXPECT_EQ(text_of(first, "type"), "post_created");
+  EXPECT_EQ(text_of(first, "guid"), "one");
+  EXPECT_EQ(text_of(boost::json::parse(line()).as_object(), "guid"), "two");
+  ::kill(pid_, SIGINT);
+  EXPECT_EQ(exit_code_of_it(), 130);
+}
+
+TEST_F(Tail, BeginsWhereItIsTold) {
+  feedmill({"add", feed_a});
+  publish(feed_a, {"one"});
+  start({"--from", "0"});
+  const std::string shown = line();
+  EXPECT_NE(shown.find("post_created"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("one"), std::string::npos) << shown;
+}
+
+TEST_F(Tail, EndsQuietlyWhenItsReaderGoes) {
+  feedmill({"add", feed_a});
+  start({"--from", "0", "--json"});
+  close_reader();
+  EXPECT_EQ(exit_code_of_it(), 0);
+}
+
+class DurableTail : public Tail {
+ protected:
+  DurableTail() : Tail({"--appendonly", "yes", "--appendfsync", "always"}) {}
+};
+
+TEST_F(DurableTail, MissesNothingWhileRedisRestarts) {
+  feedmill({"add", feed_a});
+  start({"--from", "0", "--json", "--type", "post_created"});
+  publish(feed_a, {"one"});
+  EXPECT_EQ(text_of(boost::json::parse(line()).as_object(), "guid"), "one");
+  server_.kill();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  server_.start();
+  store_.disconnect();
+  publish(feed_a, {"two", "three"});
+  EXPECT_EQ(text_of(boost::json::parse(line()).as_object(), "guid"), "two");
+  EXPECT_EQ(text_of(boost::json::parse(line()).as_object(), "guid"), "three");
+}
+
+TEST(Signals, AreOneLineForPeople) {
+  SignalRecord record{"17-0", "post_modified",
+                      R"({"v":1,"entity_id":"Entry:17","timestamp":1763690000,"feed_url":"http://a.example/",)"
+                      R"("data":{"title":"a\nb","link":"http://a.example/1"},"changed":{"title":["x","y"]}})"};
+  EXPECT_EQ(signal_line(record),
+            "2025-11-21T01:53:20Z  post_modified   Entry:17  a\\x0Ab  http://a.example/1  [title]");
+  EXPECT_EQ(signal_json(record).substr(0, 19), R"({"schema":1,"v":1,")");
+  EXPECT_EQ(signal_json({"1-0", "x", "{}"}), R"({"schema":1})");
+}
+
+TEST(Parse, PrintsADocumentOrSaysWhyNot) {
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / ("feedmill-parse-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(directory);
+  const std::string good = (directory / "good.xml").string(), bad = (directory / "bad.txt").string();
+  std::ofstream(good) << "<rss version=\"2.0\"><channel><title>T</title><item><link>/one</link></item></channel></rss>";
+  std::ofstream(bad) << "no feed";
+
+  const Outcome read = feedmill_says({"parse", "--url", "http://a.example/feed", good});
+  EXPECT_EQ(read.exit, 0) << read.err;
+  EXPECT_EQ(std::count(read.out.begin(), read.out.end(), '\n'), 1);
+  EXPECT_EQ(text_of(boost::json::parse(read.out).as_object(), "format"), "rss20");
+  EXPECT_NE(read.out.find("http://a.example/one"), std::string::npos) << read.out;
+
+  const Outcome refused = feedmill_says({"parse", bad});
+  EXPECT_EQ(refused.exit, 65);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1);
+  EXPECT_EQ(feedmill_says({"parse", (directory / "absent").string()}).exit, 65);
+
+  const auto answer = [](const std::string& request) {
+    return boost::json::parse(answer_request(request)).as_object();
+  };
+  EXPECT_EQ(text_of(answer(R"({"argv":["--url","http://a.example/feed",")" + good + "\"]}"), "out"), read.out);
+  EXPECT_EQ(text_of(answer(R"({"argv":[")" + bad + "\"]}"), "rc"), "65");
+  EXPECT_EQ(text_of(answer(R"({"argv":["--nonsense"]})"), "rc"), "64");
+  EXPECT_EQ(text_of(answer("nonsense"), "rc"), "64");
+
+  std::ofstream(good) << "<rss version=\"2.0\"><channel><title>T</title><item><title>a\xE2\x80\xAE</title>"
+                         "<pubDate>\xE2\x80\xAEsoon</pubDate></item></channel></rss>";
+  const Outcome words = feedmill_says({"parse", "--explain", good});
+  EXPECT_EQ(words.exit, 0) << words.err;
+  EXPECT_EQ(words.out.substr(0, 14), "format: rss20,") << words.out;
+  EXPECT_NE(words.out.find("kept as text only: entry 1 (\"\\u{202E}soon\")\n"), std::string::npos) << words.out;
+  const auto statements = rows(feedmill_says({"parse", "--explain", "--json", good}).out);
+  ASSERT_EQ(statements.size(), static_cast<std::size_t>(std::count(words.out.begin(), words.out.end(), '\n')));
+  EXPECT_EQ(statements.at(0).at("schema"), 1);
+  EXPECT_EQ(text_of(statements.at(0), "topic"), "format");
+  EXPECT_EQ(text_of(answer(R"({"argv":["--explain",")" + good + "\"]}"), "out"), words.out);
+  EXPECT_EQ(feedmill_says({"parse", "--explain", bad}).exit, 65);
+  std::filesystem::remove_all(directory);
+}
+
+TEST(About, NamesVersions) {
+  const Outcome version = feedmill_says({"--version", "--json"});
+  EXPECT_EQ(version.exit, 0);
+  const auto row = rows(version.out).at(0);
+  for (const char* const library : {"libcurl", "c-ares", "hiredis", "pugixml", "simdjson", "Boost"}) {
+    EXPECT_TRUE(row.at("libraries").as_object().contains(library)) << library;
+  }
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,132 @@
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "worker/commands/explain.hpp"
+#include "worker/text/due_text.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Milliseconds due{1'772'370'432'000};  // 2026-03-01T13:07:12Z
+constexpr Milliseconds now = due - 26min - 20s;
+
+FeedRecord record_of_the_specification() {
+  FeedRecord record;
+  record.feed_url = "https://example.org/feed.xml";
+  record.due = due;
+  FeedState& state = record.state;
+  state.state = "healthy";
+  state.last_status = 304;
+  state.last_outcome = "not_modified";
+  state.last_at = now - 41min - 10s;
+  state.polls = 212;
+  state.polls_with_new = 40;
+  state.polls_failed = 3;
+  state.won = "max_age";
+  state.why = R"([{"code":"adaptive","s":3200,"from":"S=54.50"},{"code":"floor","s":3600,"from":""},)"
+              R"({"code":"max_age","s":3900,"from":"max-age=4000, Age 100"},{"code":"ttl","s":1800,"from":""},)"
+              R"({"code":"phase","s":131,"from":""}])";
+  return record;
+}
+
+std::string text(const FeedRecord& record, const HostView& host) {
+  std::string lines;
+  for (const auto& [name, value] : explain_lines(record, host, now)) {
+    lines += name + std::string(9 - name.size(), ' ') + value + "\n";
+  }
+  return lines;
+}
+
+TEST(Explain, SaysWhatTheSpecificationShows) {
+  const std::string shown = text(record_of_the_specification(), {"example.org", {}, {}});
+  const std::string golden =  // HTTP §11
+      "state    healthy; last 304 (not_modified) 41 min ago, 3 failures ever, hit rate 19 % of 212 polls\n"
+      "next     2026-03-01T13:07:12Z, in 26 min, because of max_age\n"
+      "inputs   adaptive 3 200 s (S = 54.5)  floor 3 600 s  max_age 3 900 s (max-age=4000, Age 100)  ttl 1 800 s  "
+      "phase +131 s\n"
+      "host     example.org: 1 of 1 slots free, next start now, no back-off\n"
+      "websub   none advertised\n";
+  EXPECT_EQ(shown.substr(0, golden.size()), golden);
+}
+
+TEST(Explain, SaysWhatElseCounts) {
+  FeedRecord record = record_of_the_specification();
+  record.state.etag = "W/\"a\"";
+  record.state.last_modified = "Sun, 01 Mar 2026 10:00:00 GMT";
+  record.state.validators_url = "https://cdn.example/feed.xml";
+  record.state.fetch_url = "https://new.example/feed.xml";
+  record.state.settings = R"({"keep":7})";
+  record.state.not_before = now + 3h;
+  const std::string shown = text(record, {"new.example", {}, {}});
+  EXPECT_NE(shown.find("cache    ETag W/\"a\", Last-Modified Sun, 01 Mar 2026 10:00:00 GMT, of https://cdn.example/"),
+            std::string::npos)
+      << shown;
+  EXPECT_NE(shown.find("fetched  from https://new.example/feed.xml\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("settings {\"keep\":7}\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("held     Retry-After holds until"), std::string::npos) << shown;
+}
+
+TEST(Explain, SaysThatAFeedFailsAndWasNeverFetched) {
+  FeedRecord record = record_of_the_specification();
+  record.state.state = "degraded";
+  record.state.last_status = 0;
+  record.state.last_outcome = "failed";
+  record.state.last_error = "dns.timeout";
+  record.state.last_detail = "no name server answered";
+  record.state.failures = 3;
+  record.state.failing_since = now - 3h;
+  const std::string failing = text(record, {"example.org", {}, {}});
+  EXPECT_EQ(failing.find("state    degraded; last dns.timeout 41 min ago, 3 failures in a row since 2026-"), 0U)
+      << failing;
+  EXPECT_NE(failing.find("detail   no name server answered\n"), std::string::npos) << failing;
+  record.state = FeedState();
+  record.state.won = "spread";
+  const std::string fresh = text(record, {"example.org", {}, {}});
+  EXPECT_EQ(fresh.find("state    new; never fetched\nnext     2026-03-01T13:07:12Z, in 26 min, because of spread\n"),
+            0U)
+      << fresh;
+  record.due.reset();
+  EXPECT_NE(text(record, {"example.org", {}, {}}).find("next     never"), std::string::npos);
+  record.claim = "0123456789abcdef0123456789abcdef:7-1";
+  record.due = now - 1s;
+  EXPECT_EQ(text(record, {"example.org", {}, {}}).find("being fetched"), std::string::npos) << "its lease is over";
+  record.due = now + 60s;
+  EXPECT_NE(
+      text(record, {"example.org", {}, {}}).find("next     being fetched now, by 0123456789abcdef0123456789abcdef\n"),
+      std::string::npos);
+}
+
+TEST(Explain, SaysWhatHoldsUpAHost) {
+  HostView host{"example.org", {}, {2, 1000ms}};
+  host.state.in_flight = 1;
+  host.state.last_start = now - 100ms;
+  host.state.tail = now + 5s;
+  host.state.not_before = now + 15min;
+  const std::string shown = text(record_of_the_specification(), host);
+  EXPECT_NE(
+      shown.find("host     example.org: 1 of 2 slots free, next start in 15 min, starts reserved up to 2026-03-01T12:"
+                 "40:57Z, back-off until 2026-03-01T12:55:52Z, in 15 min\n"),
+      std::string::npos)
+      << shown;
+  host.state.slow = 4;
+  host.state.tail = host.state.not_before = Milliseconds(0);
+  const std::string slowed = text(record_of_the_specification(), host);
+  EXPECT_NE(slowed.find("next start in 3 s (4 times its usual spacing), no back-off\n"), std::string::npos) << slowed;
+}
+
+TEST(DueText, GroupsDigitsAndForgivesWhatItCannotRead) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1 000");
+  EXPECT_EQ(grouped(1234567), "1 234 567");
+  EXPECT_EQ(grouped(-1234), "-1 234");
+  EXPECT_EQ(due_inputs_text(""), "");
+  EXPECT_EQ(due_inputs_text("rubbish"), "");
+  EXPECT_EQ(due_inputs_text(R"([1,{"code":7},{"code":"gone","s":86400}])"), "gone 86 400 s");
+}
+
+}  // namespace
+}  // namespace feedmill

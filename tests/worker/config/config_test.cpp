@@ -1,0 +1,518 @@
+#include "worker/config/config.hpp"
+
+#include <fstream>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+/// A home of its own, so that no file of the machine is found.
+class ConfigTest : public testing::Test {
+ public:
+  ~ConfigTest() override { fs::remove_all(home); }
+
+ protected:
+  ConfigTest() {
+    std::string pattern = (fs::temp_directory_path() / "feedmill-config-XXXXXX").string();
+    home = mkdtemp(pattern.data());
+    sources.environment["HOME"] = home.string();
+    sources.environment["XDG_CONFIG_HOME"] = (home / "config").string();
+  }
+
+  fs::path write(const fs::path& path, const std::string& text) {
+    fs::path file = home / path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    return file;
+  }
+  void file(const std::string& text) { sources.file = write("feedmill.toml", text); }
+  void env(const std::string& name, const std::string& value) { sources.environment["FEEDMILL_" + name] = value; }
+
+  Config load() {
+    auto loaded = load_config(sources);
+    if (!loaded) {
+      for (const auto& problem : loaded.error()) ADD_FAILURE() << to_string(problem);
+      return {};
+    }
+    return std::move(*loaded);
+  }
+  std::vector<std::string> problems() {
+    const auto loaded = load_config(sources);
+    std::vector<std::string> lines;
+    if (!loaded)
+      for (const auto& problem : loaded.error()) lines.push_back(to_string(problem));
+    return lines;
+  }
+  std::string shown(const std::string& key) {
+    for (const auto& option : show(load()))
+      if (option.key == key) return option.value;
+    return "no such option";
+  }
+
+  fs::path home;
+  ConfigSources sources;
+};
+
+TEST_F(ConfigTest, HasTheDefaultsOfTheManual) {
+  const Config config = load();
+  EXPECT_EQ(config.redis.url, "");
+  EXPECT_TRUE(config.embedded());
+  EXPECT_EQ(config.redis.timeout, 5s);
+  EXPECT_EQ(config.redis.buffer, 32U << 20U);
+  EXPECT_EQ(config.store.durability, Durability::ack);
+  EXPECT_EQ(config.store.data_dir, home / ".local/share/feedmill");
+  EXPECT_EQ(config.store.connections, 4u);
+  EXPECT_EQ(config.retention.entries, 50u);
+  EXPECT_EQ(config.retention.hard_cap, 2000u);
+  EXPECT_EQ(config.retention.grace, 168h);
+  EXPECT_EQ(config.signals.max_len, 100'000u);
+  EXPECT_EQ(config.worker.lanes, 256u);
+  EXPECT_GE(config.worker.cpu_threads, 1u);
+  EXPECT_LE(config.worker.cpu_threads, 8u);
+  EXPECT_EQ(config.schedule.lease, 90s);
+  EXPECT_EQ(config.schedule.poll, 500ms);
+  EXPECT_EQ(config.schedule.floor, 1h);
+  EXPECT_EQ(config.fetch.max_body, 16u << 20);
+  EXPECT_EQ(config.fetch.proxy, "");
+  EXPECT_FALSE(config.fetch.subscribers);
+  EXPECT_THAT(config.dns.servers, testing::IsEmpty());
+  EXPECT_TRUE(config.fetch.http2);
+  EXPECT_THAT(config.egress.ports, ElementsAre("80", "443", "8000-8999"));
+  EXPECT_EQ(config.html.policy, HtmlPolicy::strict);
+  ASSERT_TRUE(config.admin.listen);
+  EXPECT_EQ(config.admin.listen->port(), 9810);
+  EXPECT_EQ(config.drain.timeout, 25s);
+  EXPECT_EQ(config.log.level, LogLevel::info);
+}
+
+TEST_F(ConfigTest, NamesInTheTableAreUnique) {
+  std::set<std::string_view> keys, variables, flags;
+  for (const auto& option : option_table()) {
+    EXPECT_TRUE(keys.insert(option.key).second) << option.key;
+    EXPECT_TRUE(variables.insert(option.env).second) << option.env;
+    EXPECT_TRUE(option.flag.empty() || flags.insert(option.flag).second) << option.flag;
+    EXPECT_FALSE(option.meaning.empty()) << option.key;
+  }
+}
+
+TEST_F(ConfigTest, EveryShownValueReadsBackAsItself) {
+  const auto before = show(load());
+  for (const auto& option : before) sources.flags[option.key] = option.value;
+  const auto after = show(load());
+  ASSERT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(before[i].value, after[i].value) << before[i].key;
+}
+
+TEST_F(ConfigTest, PrefersFlagOverEnvironmentOverFileOverDefault) {
+  file("[retention]\nentries = 10\nhard_cap = 20\ngrace = \"1d\"\n");
+  env("RETENTION_HARD_CAP", "30");
+  env("RETENTION_GRACE", "2d");
+  sources.flags["retention.grace"] = "3d";
+  const Config config = load();
+  EXPECT_EQ(config.retention.entries, 10u);
+  EXPECT_EQ(config.retention.hard_cap, 30u);
+  EXPECT_EQ(config.retention.grace, 72h);
+  EXPECT_EQ(config.origins.at("retention.entries"), "file " + sources.file.string() + ":2");
+  EXPECT_EQ(config.origins.at("retention.hard_cap"), "environment FEEDMILL_RETENTION_HARD_CAP");
+  EXPECT_EQ(config.origins.at("retention.grace"), "flag");
+  EXPECT_EQ(config.origins.at("retention.strict"), "default");
+}
+
+TEST_F(ConfigTest, NamesTheFlagAValueCameFrom) {
+  sources.flags["retention.entries"] = "7";
+  EXPECT_EQ(load().origins.at("retention.entries"), "flag --keep");
+}
+
+TEST_F(ConfigTest, FindsItsFileInTheUsualPlaces) {
+  EXPECT_EQ(config_file(sources), "");
+  const fs::path users = write("config/feedmill/feedmill.toml", "");
+  EXPECT_EQ(config_file(sources), users);
+  const fs::path units = write("unit/feedmill.toml", "");
+  sources.environment["CONFIGURATION_DIRECTORY"] = (home / "none").string() + ":" + (home / "unit").string();
+  EXPECT_EQ(config_file(sources), units);
+  sources.file = "given.toml";
+  EXPECT_EQ(config_file(sources), "given.toml");
+}
+
+TEST_F(ConfigTest, ReadsEveryTypeFromTheFile) {
+  file(R"(
+[redis]
+embedded = true
+[fetch]
+http2 = false
+max_body = "64KiB"
+[host]
+spacing = 0
+[egress]
+allow = ["127.0.0.0/8:1024-65535", "192.168.1.10", "[fd00:1::]/64:8000-8999", "fd00::/8"]
+deny = "10.0.0.0/8, 10.1.1.1:80"
+ports = [80, "8000-8999"]
+[html]
+policy = "classic"
+[admin]
+listen = "[::1]:0"
+[log]
+level = "debug"
+format = "json"
+)");
+  const Config config = load();
+  EXPECT_EQ(config.redis.embedded, EmbeddedMode::always);
+  EXPECT_FALSE(config.fetch.http2);
+  EXPECT_EQ(config.fetch.max_body, 65'536u);
+  EXPECT_EQ(config.host.spacing, 0ms);
+  EXPECT_EQ(config.egress.allow.size(), 4u);
+  EXPECT_THAT(config.egress.deny, ElementsAre("10.0.0.0/8", "10.1.1.1:80"));
+  EXPECT_THAT(config.egress.ports, ElementsAre("80", "8000-8999"));
+  EXPECT_EQ(config.html.policy, HtmlPolicy::classic);
+  EXPECT_TRUE(config.admin.listen->address().is_v6());
+  EXPECT_EQ(config.log.level, LogLevel::debug);
+  EXPECT_EQ(config.log.format, LogFormat::json);
+}
+
+TEST_F(ConfigTest, TellsAllProblemsAtOnce) {
+  file("[redis]\nprefix = \"x\"\ntimeout = 5\n[fetch]\nwal = \"1s\"\n[nonsense]\na = 1\n");
+  env("LANE", "3");
+  env("HTTP2", "yes");
+  sources.flags["admin.listen"] = "everywhere";
+  const std::string from = "(file " + sources.file.string();
+  EXPECT_THAT(problems(),
+              testing::UnorderedElementsAre(
+                  "redis.prefix " + from + ":2): no such option; did you mean redis.key_prefix?",
+                  "redis.timeout = \"5\" " + from + ":3): write a duration with its unit: 500ms 90s 15min 24h 7d",
+                  "fetch.wal " + from + ":5): no such option; did you mean fetch.wall?",
+                  "nonsense " + from + ":6): no such option; `feedmill config show` lists them all",
+                  "LANE (environment FEEDMILL_LANE): no such option; did you mean LANES?",
+                  "fetch.http2 = \"yes\" (environment FEEDMILL_HTTP2): write true or false",
+                  "admin.listen = \"everywhere\" (flag --listen): write address:port, as 127.0.0.1:9810 or [::1]:9810, "
+                  "or off"));
+}
+
+TEST_F(ConfigTest, TellsWhereAFileIsNoToml) {
+  file("[redis]\nurl = \n");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("(file " + sources.file.string() + ":2): ")));
+}
+
+TEST_F(ConfigTest, RefusesAGivenFileThatDoesNotExist) {
+  sources.file = home / "absent.toml";
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read")));
+  sources.file = home;
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read")));
+}
+
+struct RefusedCase {
+  const char* name;
+  const char* key;
+  const char* value;
+  const char* remedy;
+};
+class Refused : public ConfigTest, public testing::WithParamInterface<RefusedCase> {};
+TEST_P(Refused, WithARemedy) {
+  sources.flags[GetParam().key] = GetParam().value;
+  const auto loaded = load_config(sources);
+  ASSERT_FALSE(loaded);
+  ASSERT_EQ(loaded.error().size(), 1u) << to_string(loaded.error().back());
+  EXPECT_EQ(loaded.error()[0].key, GetParam().key);
+  EXPECT_THAT(loaded.error()[0].remedy, HasSubstr(GetParam().remedy));
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, Refused,
+    testing::Values(RefusedCase{"Scheme", "redis.url", "http://host", "redis://host:port/db"},
+                    RefusedCase{"Prefix", "redis.key_prefix", "a b", "only letters"},
+                    RefusedCase{"Never", "redis.embedded", "sometimes", "one of auto true false"},
+                    RefusedCase{"Negative", "worker.lanes", "-1", "whole number"},
+                    RefusedCase{"Trailing", "worker.lanes", "12x", "whole number"},
+                    RefusedCase{"Huge", "worker.lanes", "99999999999", "whole number"},
+                    RefusedCase{"NoLanes", "worker.lanes", "0", "between 1 and"},
+                    RefusedCase{"Lease", "schedule.lease", "79s", "schedule.commit_budget, which is 80s"},
+                    RefusedCase{"Memory", "memory.budget", "127MiB", "which is 128MiB"},
+                    RefusedCase{"MemoryWord", "memory.budget", "plenty", "write auto or a size"},
+                    RefusedCase{"CommitBudget", "schedule.commit_budget", "100ms", "at least 200ms"},
+                    RefusedCase{"MinFloor", "schedule.min_floor", "500ms", "at least 1s"},
+                    RefusedCase{"Floor", "schedule.floor", "9min", "schedule.min_floor, which is 10min"},
+                    RefusedCase{"Ceiling", "schedule.ceiling", "30min", "schedule.floor, which is 1h"},
+                    RefusedCase{"HardCap", "retention.hard_cap", "49", "retention.entries, which is 50"},
+                    RefusedCase{"MaxBody", "fetch.max_body", "65MiB", "between 1KiB and 64MiB"},
+                    RefusedCase{"Contact", "fetch.contact", "me@example.org", "mailto:"},
+                    RefusedCase{"ContactInjection", "fetch.contact", "https://e.org/\r\nX: y", "write a URL"},
+                    RefusedCase{"Cidr", "egress.allow", "10.0.0.0/33", "is not CIDR"},
+                    RefusedCase{"CidrPort", "egress.allow", "10.0.0.0/8:0", "is not CIDR"},
+                    RefusedCase{"CidrName", "egress.deny", "localhost", "is not CIDR"},
+                    RefusedCase{"Ports", "egress.ports", "80,9000-8000", "9000-8000"},
+                    RefusedCase{"NameServer", "dns.servers", "192.0.2.1,dns.example", "dns.example"},
+                    RefusedCase{"NameServerPort", "dns.servers", "192.0.2.1:0", "192.0.2.1:0"},
+                    RefusedCase{"NameServerBrackets", "dns.servers", "[192.0.2.1]:53", "[192.0.2.1]:53"},
+                    RefusedCase{"ProxyScheme", "fetch.proxy", "socks5://10.0.0.1:1080", "http://host:port"},
+                    RefusedCase{"ProxyPort", "fetch.proxy", "http://proxy.example", "http://host:port"},
+                    RefusedCase{"ProxyPath", "fetch.proxy", "http://proxy.example:3128/x", "http://host:port"},
+                    RefusedCase{"ProxyAlone", "fetch.proxy", "http://proxy.example:3128", "proxy_enforces_egress=true"},
+                    RefusedCase{"Listen", "admin.listen", "::1:9810", "address:port"},
+                    RefusedCase{"ListenPort", "admin.listen", "127.0.0.1:65536", "address:port"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(ConfigTest, NeedsAUrlWhenThePrivateServerIsForbidden) {
+  sources.flags["redis.embedded"] = "false";
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("redis.url (default): redis.embedded is false")));
+  sources.flags["redis.url"] = "redis://127.0.0.1";
+  EXPECT_FALSE(load().embedded());
+  sources.flags["redis.embedded"] = "true";
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("contradicts redis.url")));
+}
+
+TEST_F(ConfigTest, NeedsADecisionInKubernetes) {
+  sources.environment["KUBERNETES_SERVICE_HOST"] = "10.0.0.1";
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("run one replica")));
+  env("REDIS_EMBEDDED", "true");
+  EXPECT_TRUE(load().embedded());
+}
+
+TEST_F(ConfigTest, LeavesServiceLinksOfKubernetesAlone) {
+  for (const char* name : {"PORT", "PORT_9810_TCP", "PORT_9810_TCP_ADDR", "SERVICE_HOST", "SERVICE_PORT_ADMIN"})
+    env(name, "x");
+  load();
+}
+
+TEST_F(ConfigTest, ShowsNoPassword) {
+  env("REDIS_URL", "redis://me:hunter2@host:6379/1?x=y@z");
+  EXPECT_EQ(load().redis.url, "redis://me:hunter2@host:6379/1?x=y@z");
+  EXPECT_EQ(shown("redis.url"), "redis://me:<set>@host:6379/1?x=y@z");
+  env("REDIS_URL", "http://me:hunter2@host");
+  EXPECT_THAT(problems(), ElementsAre(testing::Not(HasSubstr("hunter2"))));
+  env("REDIS_URL", "unix:///run/redis.sock");
+  EXPECT_EQ(shown("redis.url"), "unix:///run/redis.sock");
+}
+
+TEST_F(ConfigTest, ReadsSecretsFromFiles) {
+  env("REDIS_URL_FILE", write("url", "redis://:hunter2@host\n").string());
+  env("REDIS_PASSWORD_FILE", write("password", "swordfish\n").string());
+  const Config config = load();
+  EXPECT_EQ(config.redis.url, "redis://:hunter2@host");
+  EXPECT_EQ(config.redis.password, "swordfish");
+  EXPECT_THAT(config.warnings, testing::IsEmpty());
+  fs::permissions(home / "password", fs::perms::others_read, fs::perm_options::add);
+  EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("every user may read it")));
+  env("REDIS_PASSWORD_FILE", (home / "absent").string());
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read")));
+}
+
+TEST_F(ConfigTest, RefusesAValueGivenTwoWays) {
+  env("REDIS_URL", "redis://a");
+  env("REDIS_URL_FILE", write("url", "redis://b").string());
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("unset one of")));
+}
+
+TEST_F(ConfigTest, TakesItsPlacesFromSystemd) {
+  write("credentials/redis-password", "swordfish");
+  sources.environment["CREDENTIALS_DIRECTORY"] = (home / "credentials").string();
+  sources.environment["STATE_DIRECTORY"] = "/var/lib/feedmill:/var/lib/other";
+  const Config config = load();
+  EXPECT_EQ(config.redis.password, "swordfish");
+  EXPECT_EQ(config.store.data_dir, "/var/lib/feedmill");
+}
+
+TEST_F(ConfigTest, TurnsTheListenerOff) {
+  sources.flags["admin.listen"] = "off";
+  EXPECT_FALSE(load().admin.listen);
+  EXPECT_EQ(shown("admin.listen"), "off");
+}
+
+// --- tables whose rows have names
+// ---------------------------------------------------------------------------------------
+
+TEST_F(ConfigTest, ReadsTheNamedTables) {
+  const std::string password = write("password", "swordfish\n").string(), value = write("value", "k-1\r\n").string();
+  file("[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + password + "\"\norigin = \"https://news.example\"\n" +
+       "[feed_auth.\"api.2\"]\nheader = \"X-Api-Key\"\nvalue_file = \"" + value +
+       "\"\norigin = \"http://a.example:8080\"\n" + R"(
+[host]
+concurrency = 2
+[host."slow.example"]
+concurrency = 1
+spacing = "30s"
+min_interval = "6h"
+http_version = "1.1"
+[host."fast.example"]
+spacing = 0
+[host_group.family]
+hosts = ["a.example", "b.example"]
+[egress.policy.intranet]
+allow = ["10.20.0.0/16:443"]
+deny = "10.20.0.1"
+ports = [443]
+[dns]
+servers = ["192.0.2.53", "192.0.2.54:5353", "[2001:db8::53]:53", "2001:db8::54"]
+[fetch]
+proxy = "http://me:hunter2@Proxy.example:3128"
+proxy_enforces_egress = true
+subscribers = true
+)");
+  const Config config = load();
+  EXPECT_EQ(config.feed_auth.at("news").header_line, "Authorization: Basic bWU6c3dvcmRmaXNo");
+  EXPECT_EQ(config.feed_auth.at("news").origin, "https://news.example");
+  EXPECT_EQ(config.feed_auth.at("api.2").header_line, "X-Api-Key: k-1");
+  EXPECT_EQ(config.host.concurrency, 2u);
+  const HostOverride& slow = config.hosts.at("slow.example");
+  EXPECT_EQ(slow.concurrency, 1u);
+  EXPECT_EQ(slow.spacing, 30s);
+  EXPECT_EQ(slow.min_interval, 6h);
+  EXPECT_EQ(slow.http_version, "1.1");
+  EXPECT_EQ(config.hosts.at("fast.example").spacing, 0ms);
+  EXPECT_FALSE(config.hosts.at("fast.example").concurrency);
+  EXPECT_THAT(config.host_groups.at("family").hosts, ElementsAre("a.example", "b.example"));
+  EXPECT_THAT(config.egress_policies.at("intranet").allow, ElementsAre("10.20.0.0/16:443"));
+  EXPECT_THAT(config.egress_policies.at("intranet").deny, ElementsAre("10.20.0.1"));
+  EXPECT_THAT(config.egress_policies.at("intranet").ports, ElementsAre("443"));
+  EXPECT_EQ(config.dns.servers.size(), 4u);
+  EXPECT_TRUE(config.fetch.subscribers);
+  EXPECT_TRUE(config.fetch.proxy_enforces_egress);
+  EXPECT_THAT(config.warnings, testing::IsEmpty());
+}
+
+TEST_F(ConfigTest, ShowsTheNamedTablesWithoutTheirSecrets) {
+  const std::string password = write("password", "swordfish").string();
+  file("[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + password +
+       "\"\norigin = \"https://news.example\"\n[host.\"slow.example\"]\nspacing = \"30s\"\n"
+       "[fetch]\nproxy = \"http://me:hunter2@proxy.example:3128\"\nproxy_enforces_egress = true\n");
+  EXPECT_EQ(shown("feed_auth.\"news\".origin"), "https://news.example");
+  EXPECT_EQ(shown("feed_auth.\"news\".password_file"), password);
+  EXPECT_EQ(shown("host.\"slow.example\".spacing"), "30s");
+  EXPECT_EQ(shown("host.\"slow.example\".concurrency"), "no such option");
+  EXPECT_EQ(shown("fetch.proxy"), "http://me:<set>@proxy.example:3128");
+  for (const auto& option : show(load())) {
+    EXPECT_THAT(option.value, testing::Not(HasSubstr("swordfish"))) << option.key;
+    EXPECT_THAT(option.value, testing::Not(HasSubstr("hunter2"))) << option.key;
+    EXPECT_THAT(option.value, testing::Not(HasSubstr("bWU6"))) << option.key;
+  }
+}
+
+TEST_F(ConfigTest, WarnsOfSecretsThatEveryUserMayRead) {
+  const fs::path password = write("password", "swordfish");
+  fs::permissions(password, fs::perms::others_read, fs::perm_options::add);
+  file("[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + password.string() +
+       "\"\norigin = \"https://news.example\"\n");
+  EXPECT_THAT(load().warnings,
+              ElementsAre(password.string() + " holds a secret and every user may read it; chmod 600 it"));
+}
+
+struct RowCase {
+  const char* name;
+  const char* text;
+  const char* problem;  ///< without where it stands
+};
+class BadRow : public ConfigTest, public testing::WithParamInterface<RowCase> {};
+TEST_P(BadRow, IsRefusedWithARemedy) {
+  const std::string secret = write("secret", "swordfish").string(), lines = write("lines", "sword\nfish").string();
+  std::string text = GetParam().text;
+  for (const auto& [name, path] : {std::pair<std::string, std::string>{"SECRET", secret}, {"LINES", lines}}) {
+    if (const auto at = text.find(name); at != std::string::npos) text.replace(at, name.size(), path);
+  }
+  file(text);
+  const auto found = problems();
+  ASSERT_EQ(found.size(), 1u) << testing::PrintToString(found);
+  EXPECT_THAT(found[0], HasSubstr(GetParam().problem));
+  EXPECT_THAT(found[0], HasSubstr("(file " + sources.file.string() + ":"));
+  EXPECT_THAT(found[0], testing::Not(HasSubstr("hunter2")));
+  EXPECT_THAT(found[0], testing::Not(HasSubstr("swordfish")));
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, BadRow,
+    testing::Values(
+        RowCase{"UnknownTable", "[feed_aut.x]\nuser = \"me\"\n", "feed_aut"},
+        RowCase{"UnknownCell", "[host.\"a.example\"]\nspacin = \"1s\"\n", "host.\"a.example\".spacin (file "},
+        RowCase{"UnknownCellNearest", "[host.\"a.example\"]\nspacin = \"1s\"\n", "did you mean spacing?"},
+        RowCase{"UnknownCellList", "[host_group.x]\nhosts = [\"a.example\"]\nspacing = \"1s\"\n",
+                "no such option; there are hosts"},
+        RowCase{"HostName", "[host.\"A.example\"]\nspacing = \"1s\"\n", "is no host as in a URL"},
+        RowCase{"HostPort", "[host.\"a.example:80\"]\nspacing = \"1s\"\n", "is no host as in a URL"},
+        RowCase{"Name", "[egress.policy.\"a b\"]\nallow = []\n", "letters, digits"},
+        RowCase{"Concurrency", "[host.\"a.example\"]\nconcurrency = 0\n", "between 1 and 1000"},
+        RowCase{"Spacing", "[host.\"a.example\"]\nspacing = \"2h\"\n", "at most 1h"},
+        RowCase{"MinInterval", "[host.\"a.example\"]\nmin_interval = \"31d\"\n", "at most 30d"},
+        RowCase{"HttpVersion", "[host.\"a.example\"]\nhttp_version = \"2\"\n", "write \"1.1\""},
+        RowCase{"TwoGroups", "[host_group.x]\nhosts = [\"a.example\"]\n[host_group.y]\nhosts = [\"a.example\"]\n",
+                "a.example stands in the group x already"},
+        RowCase{"NoHosts", "[host_group.x]\n", "hosts is missing"},
+        RowCase{"Policy", "[egress.policy.x]\nallow = [\"intranet.example\"]\n", "is not CIDR"},
+        RowCase{"PolicyPorts", "[egress.policy.x]\nports = [0]\n", "is not a port"},
+        RowCase{"AuthEmpty", "[feed_auth.x]\norigin = \"https://a.example\"\n", "give either user and password_file"},
+        RowCase{"AuthBoth", "[feed_auth.x]\norigin = \"https://a.example\"\nuser = \"me\"\nheader = \"X-Key\"\n",
+                "give either user and password_file"},
+        RowCase{"AuthHalf", "[feed_auth.x]\norigin = \"https://a.example\"\nuser = \"me\"\n", "need each other"},
+        RowCase{"AuthOrigin", "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\n", "origin is missing"},
+        RowCase{"AuthOriginPath",
+                "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\norigin = \"https://a.example/feed\"\n",
+                "write scheme://host[:port]"},
+        RowCase{"AuthPassword",
+                "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\npassword = \"hunter2\"\n"
+                "origin = \"https://a.example\"\n",
+                "there are user password_file header"},
+        RowCase{"AuthHeaderLine",
+                "[feed_auth.x]\nheader = \"X-Key: hunter2\"\nvalue_file = \"SECRET\"\norigin = \"https://a.example\"\n",
+                "write the name of a header"},
+        RowCase{"AuthHost",
+                "[feed_auth.x]\nheader = \"Host\"\nvalue_file = \"SECRET\"\norigin = \"https://a.example\"\n",
+                "write the name of a header"},
+        RowCase{"AuthLines",
+                "[feed_auth.x]\nheader = \"X-Key\"\nvalue_file = \"LINES\"\norigin = \"https://a.example\"\n",
+                "must hold one line"},
+        RowCase{"AuthNoFile",
+                "[feed_auth.x]\nheader = \"X-Key\"\nvalue_file = \"/nowhere\"\norigin = \"https://a.example\"\n",
+                "/nowhere cannot be read"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(ConfigTest, RepeatsNoPasswordOfAProxy) {
+  env("FETCH_PROXY", "http://me:hunter2@proxy.example");
+  EXPECT_THAT(problems(), ElementsAre(testing::Not(HasSubstr("hunter2"))));
+  env("FETCH_PROXY", "http://me:hunter2@proxy.example:3128");
+  EXPECT_THAT(problems(), ElementsAre(testing::Not(HasSubstr("hunter2"))));
+}
+
+TEST(NearestName, ForgivesTypingErrors) {
+  const std::string_view names[] = {"add", "remove", "refresh", "entries"};
+  EXPECT_EQ(nearest_name("refersh", names), "refresh");
+  EXPECT_EQ(nearest_name("ad", names), "add");
+  EXPECT_EQ(nearest_name("entrys", names), "entries");
+  EXPECT_EQ(nearest_name("something", names), "");
+}
+
+TEST_F(ConfigTest, SubscribesToHubsOnlyWhereTheyCanReachIt) {
+  EXPECT_EQ(load().websub.public_url, "");
+  EXPECT_EQ(load().websub.listen->port(), 9811);
+  env("WEBSUB_PUBLIC_URL", "https://feeds.example.org/hooks/");
+  EXPECT_EQ(load().websub.public_url, "https://feeds.example.org/hooks");
+  for (const char* bad : {"feeds.example.org", "ftp://a.example", "https://", "https:///x", "https://u:p@a.example",
+                          "https://a.example/?x", "https://a.example/#x", "https://a b.example"}) {
+    env("WEBSUB_PUBLIC_URL", bad);
+    EXPECT_THAT(problems(), ElementsAre(HasSubstr("write https://host"))) << bad;
+  }
+  env("WEBSUB_PUBLIC_URL", "http://127.0.0.1:9811");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("websub.allow_http=true")));
+  env("WEBSUB_ALLOW_HTTP", "true");
+  EXPECT_EQ(load().websub.public_url, "http://127.0.0.1:9811");
+  env("WEBSUB_FALLBACK_MAX", "8d");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("between 1h and 7d")));
+}
+
+TEST_F(ConfigTest, ReadsTheTokenOfTheAdminListener) {
+  env("ADMIN_TOKEN_FILE", write("token", "a secret of ours\n").string());
+  EXPECT_EQ(load().admin.token, "a secret of ours");
+  EXPECT_EQ(shown("admin.token_file"), (home / "token").string());
+  env("ADMIN_TOKEN_FILE", write("token", "\n").string());
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("16 bytes or more")));
+  env("ADMIN_TOKEN_FILE", (home / "nothing").string());
+  EXPECT_FALSE(problems().empty());
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,156 @@
+#include "worker/config/feed_settings.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string pin = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+
+TEST(FeedSettings, AreSetShownAndTakenAway) {
+  const std::vector<std::string> all = {"keep=10",
+                                        "keep_age=90d",
+                                        "keep_bytes=512KiB",
+                                        "interval_min=15min",
+                                        "interval_max=1d",
+                                        "html_policy=raw",
+                                        "auth=news",
+                                        "policy=intranet",
+                                        "proxy=http://proxy.example:3128",
+                                        "user_agent=AcmeReader/2.1",
+                                        "http_version=1.1",
+                                        "websub=off",
+                                        "ca_file=/etc/ssl/own.pem",
+                                        "pin=" + pin + ";" + pin,
+                                        "subscribers=0",
+                                        "header.Accept-Language=de, en;q=0.5",
+                                        "header.X-Client=a=b"};
+  FeedSettings settings;
+  for (const std::string& one : all) EXPECT_EQ(change_setting(settings, one), "") << one;
+  EXPECT_EQ(setting_texts(settings), all);
+  const std::string json = settings_json(settings);
+  EXPECT_EQ(settings_json(read_settings(json)), json);
+  EXPECT_EQ(setting_texts(read_settings(json)), all);
+  EXPECT_EQ(check_settings(settings), "");
+  for (const std::string& one : all) {
+    EXPECT_EQ(change_setting(settings, one.substr(0, one.find('=') + 1)), "") << one;
+  }
+  EXPECT_EQ(settings_json(settings), "");
+  EXPECT_EQ(feed_setting_table().size() + 2, all.size()) << "a setting without a test";
+}
+
+TEST(FeedSettings, KeepOneHeaderOfAName) {
+  FeedSettings settings;
+  EXPECT_EQ(change_setting(settings, "header.X-Client=one"), "");
+  EXPECT_EQ(change_setting(settings, "header.x-client=two"), "");
+  EXPECT_THAT(setting_texts(settings), ElementsAre("header.x-client=two"));
+}
+
+TEST(FeedSettings, LeaveTheListsAlone) {
+  FeedSettings settings = read_settings(R"({"keep":7,"folders":[["News"]],"opml":{"text":"A"}})");
+  EXPECT_EQ(change_setting(settings, "keep="), "");
+  EXPECT_EQ(settings_json(settings), R"({"folders":[["News"]],"opml":{"text":"A"}})");
+}
+
+TEST(FeedSettings, MustNotContradictEachOther) {
+  FeedSettings settings;
+  EXPECT_EQ(change_setting(settings, "interval_min=2h"), "");
+  EXPECT_EQ(change_setting(settings, "interval_max=1h"), "");
+  EXPECT_THAT(check_settings(settings), HasSubstr("interval_min is longer"));
+}
+
+struct WrongCase {
+  const char* text;
+  const char* remedy;
+};
+
+TEST(FeedSettings, AreRefusedWithARemedy) {
+  const WrongCase cases[] = {
+      {"keep", "write key=value"},
+      {"=1", "write key=value"},
+      {"kep=1", "did you mean keep?"},
+      {"nonsense=1",
+       "no such setting; there are keep keep_age keep_bytes interval_min interval_max html_policy auth policy proxy "
+       "user_agent http_version websub ca_file pin subscribers header.NAME"},
+      {"keep=0", "from 1 to 1000000"},
+      {"keep=-1", "from 1 to"},
+      {"keep=1.5", "from 1 to"},
+      {"keep=10x", "from 1 to"},
+      {"keep_age=90", "24h 30d, or 0"},
+      {"keep_age=500ms", "24h 30d, or 0"},
+      {"keep_bytes=12kB", "512KiB 16MiB, or 0"},
+      {"interval_min=15", "15min"},
+      {"interval_min=0", "from 1s to 30d"},
+      {"interval_max=31d", "from 1s to 30d"},
+      {"html_policy=lax", "write one of strict classic raw"},
+      {"proxy=proxy.example", "http://host:port, or none"},
+      {"proxy=http://me:pw@proxy.example:3128", "not kept with feeds"},
+      {"user_agent=Mozilla/5.0", "imitates a browser"},
+      {"user_agent=Acme (https://acme.example)", "AcmeReader/2.1"},
+      {"user_agent=Acme\r\nX: y", "AcmeReader/2.1"},
+      {"http_version=2", "write 1.1"},
+      {"ca_file=own.pem", "absolute path"},
+      {"pin=sha1//abc", "sha256//BASE64"},
+      {"subscribers=many", "from 0 to"},
+      {"header.=x", "letters, digits and -"},
+      {"header.X Y=x", "letters, digits and -"},
+      {"header.X-A=x\r\nY: z", "visible characters"},
+      {"header.X-A= x", "visible characters"},
+      {"header.User-Agent=x", "user_agent="},
+      {"header.Authorization=x", "[feed_auth."},
+      {"header.Cookie=x", "[feed_auth."},
+      {"header.X-Api-Key=x", "[feed_auth."},
+      {"header.X-Auth-Token=x", "[feed_auth."},
+  };
+  for (const WrongCase& c : cases) {
+    FeedSettings settings;
+    EXPECT_THAT(change_setting(settings, c.text), HasSubstr(c.remedy)) << c.text;
+    EXPECT_EQ(settings_json(settings), "") << c.text;
+  }
+}
+
+// SECURITY K5
+TEST(FeedSettings, RefuseHeadersThatAreNotAnOperators) {
+  for (const char* name : {"Host",
+                           "Content-Length",
+                           "Transfer-Encoding",
+                           "Connection",
+                           "TE",
+                           "Upgrade",
+                           "Proxy-Authorization",
+                           "proxy-connection",
+                           "X-Forwarded-For",
+                           "x-forwarded-host",
+                           "Forwarded",
+                           "Remote-User",
+                           "X-Remote-User",
+                           "X-WebAuth-User",
+                           "Accept-Encoding",
+                           "If-None-Match",
+                           "If-Modified-Since",
+                           "Range",
+                           "Expect",
+                           "A-IM",
+                           "Referer"}) {
+    FeedSettings settings;
+    EXPECT_NE(change_setting(settings, "header." + std::string(name) + "=x"), "") << name;
+    // Nor are they sent when somebody else wrote them into the store.
+    EXPECT_TRUE(read_settings("{\"headers\":{\"" + std::string(name) + "\":\"x\"}}").headers.empty()) << name;
+  }
+  EXPECT_TRUE(read_settings("{\"headers\":{\"X-A\":\"a\\r\\nB: c\"}}").headers.empty());
+}
+
+TEST(FeedSettings, ReadWhatHasTheWrongShapeAsNothing) {
+  for (const char* text :
+       {"", "{}", "[]", "nonsense", R"({"auth":7,"headers":[],"html_policy":"lax","interval_max":"1h"})",
+        R"({"headers":{"X-A":1},"folders":{},"opml":[],"xmlns":0,"subscribers":-1})"}) {
+    EXPECT_EQ(settings_json(read_settings(text)), "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,171 @@
+#include "worker/http/content_coding.hpp"
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <libdeflate.h>
+#include <zstd.h>
+
+namespace feedmill {
+namespace {
+
+std::string gzip(const std::string& text) {
+  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> coder(libdeflate_alloc_compressor(6),
+                                                                                       libdeflate_free_compressor);
+  std::string coded(libdeflate_gzip_compress_bound(coder.get(), text.size()), '\0');
+  coded.resize(libdeflate_gzip_compress(coder.get(), text.data(), text.size(), coded.data(), coded.size()));
+  return coded;
+}
+
+std::string zstd(const std::string& text) {
+  std::string coded(ZSTD_compressBound(text.size()), '\0');
+  coded.resize(ZSTD_compress(coded.data(), coded.size(), text.data(), text.size(), 3));
+  return coded;
+}
+
+/// Brotli without its encoder: uncompressed metablocks (RFC 7932 §9.2) of at most 64 KiB.
+std::string brotli(const std::string& text) {
+  std::string coded;
+  std::uint64_t bits = 0;
+  unsigned count = 0;
+  const auto put = [&](std::uint64_t value, unsigned width) {
+    bits |= value << count;
+    for (count += width; count >= 8; count -= 8, bits >>= 8) coded += static_cast<char>(bits & 0xff);
+  };
+  const auto align = [&] {
+    if (count > 0) put(0, 8 - count);
+  };
+  put(0, 1);  // WBITS 16
+  for (std::size_t at = 0; at < text.size(); at += 65536) {
+    const std::size_t size = std::min<std::size_t>(65536, text.size() - at);
+    put(0, 1);  // not the last
+    put(0, 2);  // four nibbles of length follow
+    put(size - 1, 16);
+    put(1, 1);  // uncompressed
+    align();
+    coded.append(text, at, size);
+  }
+  put(3, 2);  // the last, and empty
+  align();
+  return coded;
+}
+
+std::string lifelike(std::size_t size) {
+  std::string text;
+  for (unsigned i = 0; text.size() < size; ++i) {
+    text += "<item><title>Number " + std::to_string(i * 2654435761u) + "</title></item>\n";
+  }
+  text.resize(size);
+  return text;
+}
+
+Reason refused(std::string body, std::string_view coding, DecodeLimits limits = {}) {
+  const auto decoded = decode_content(std::move(body), coding, limits);
+  return decoded ? Reason::none : decoded.error().reason;
+}
+
+class Codings : public testing::TestWithParam<const char*> {
+ protected:
+  std::string code(const std::string& text) const {
+    const std::string name = GetParam();
+    return name == "gzip" ? gzip(text) : name == "br" ? brotli(text) : zstd(text);
+  }
+};
+
+TEST_P(Codings, AreTakenOff) {
+  for (const std::size_t size : {0u, 1u, 255u, 256u, 257u, 4000u, 65536u, 1000000u}) {
+    const std::string text = lifelike(size);
+    const auto decoded = decode_content(code(text), GetParam(), {});
+    ASSERT_TRUE(decoded) << size << ": " << decoded.error().detail;
+    EXPECT_EQ(*decoded, text);
+  }
+}
+
+TEST_P(Codings, MayFillTheLimitButNotMore) {
+  DecodeLimits limits;
+  limits.max_bytes = 100000;
+  EXPECT_EQ(refused(code(lifelike(100000)), GetParam(), limits), Reason::none);
+  EXPECT_EQ(refused(code(lifelike(100001)), GetParam(), limits), Reason::limit_body);
+  EXPECT_EQ(refused(code(lifelike(2000000)), GetParam(), limits), Reason::limit_body);
+}
+
+TEST_P(Codings, AreBrokenWhenCutAnywhere) {
+  const std::string whole = code(lifelike(3000));
+  for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+    EXPECT_EQ(refused(whole.substr(0, cut), GetParam()), Reason::http_truncated) << cut;
+  }
+}
+
+TEST_P(Codings, AreBrokenWhenTheyAreSomethingElse) {
+  EXPECT_EQ(refused("<rss version=\"2.0\"/>", GetParam()), Reason::http_truncated);
+  EXPECT_EQ(refused(std::string(5000, '\xff'), GetParam()), Reason::http_truncated);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Codings, testing::Values("gzip", "br", "zstd"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(ContentCoding, ReadsTheField) {
+  for (const char* name : {"", " ", "identity", "Identity", "identity, identity", ","}) {
+    EXPECT_EQ(*decode_content("plain", name, {}), "plain");
+  }
+  for (const char* name : {"gzip", "GZIP", "x-gzip", " gzip ", "identity, gzip", "gzip,"}) {
+    EXPECT_EQ(*decode_content(gzip("plain"), name, {}), "plain");
+  }
+  EXPECT_EQ(*decode_content("", "gzip", {}), "");
+}
+
+TEST(ContentCoding, TakesOneCodingOnly) {
+  EXPECT_EQ(refused(gzip(gzip("x")), "gzip, gzip"), Reason::limit_coding);
+  EXPECT_EQ(refused(gzip("x"), "gzip, br"), Reason::limit_coding);
+  EXPECT_EQ(refused("x", "deflate"), Reason::limit_coding);
+  EXPECT_EQ(refused("x", "compress"), Reason::limit_coding);
+  EXPECT_EQ(refused("x", "utf-8"), Reason::limit_coding);
+}
+
+TEST(ContentCoding, PlainBodiesHaveTheSameLimit) {
+  DecodeLimits limits;
+  limits.max_bytes = 10;
+  EXPECT_EQ(refused(std::string(10, 'x'), "", limits), Reason::none);
+  EXPECT_EQ(refused(std::string(11, 'x'), "", limits), Reason::limit_body);
+}
+
+TEST(ContentCoding, JoinsGzipMembers) {
+  const std::string big = lifelike(300000);
+  EXPECT_EQ(*decode_content(gzip("one ") + gzip("") + gzip(big) + gzip(" end"), "gzip", {}), "one " + big + " end");
+  EXPECT_EQ(*decode_content(gzip("one") + std::string(100, '\0'), "gzip", {}), "one");
+  EXPECT_EQ(refused(gzip("one") + gzip("two").substr(0, 10), "gzip"), Reason::http_truncated);
+}
+
+TEST(ContentCoding, JoinsZstdFrames) {
+  EXPECT_EQ(*decode_content(zstd("one ") + zstd("two"), "zstd", {}), "one two");
+  EXPECT_EQ(refused(zstd("one ") + "rubbish", "zstd"), Reason::http_truncated);
+}
+
+// SECURITY T8
+TEST(ContentCoding, DefusesBombs) {
+  const std::string zeros(8 << 20, '\0');
+  EXPECT_EQ(refused(gzip(zeros), "gzip"), Reason::limit_ratio);
+  EXPECT_EQ(refused(zstd(zeros), "zstd"), Reason::limit_ratio);
+  std::string members;
+  for (int i = 0; i < 20; ++i) members += gzip(std::string(1 << 20, 'a'));
+  EXPECT_EQ(refused(members, "gzip"), Reason::limit_ratio);
+  const std::string small_but_fine = gzip(std::string(1 << 20, 'a'));
+  EXPECT_EQ(refused(small_but_fine, "gzip"), Reason::none);
+}
+
+TEST(ContentCoding, BelievesNoStatedSize) {
+  std::string lying = gzip(lifelike(1000));
+  lying.replace(lying.size() - 4, 4, "\xff\xff\xff\x7f");
+  EXPECT_EQ(refused(lying, "gzip"), Reason::http_truncated);
+}
+
+TEST(ContentCoding, SeesUndeclaredCompression) {
+  EXPECT_TRUE(looks_compressed(gzip("x")));
+  EXPECT_TRUE(looks_compressed(zstd("x")));
+  EXPECT_FALSE(looks_compressed("<rss/>"));
+  EXPECT_FALSE(looks_compressed(""));
+}
+
+}  // namespace
+}  // namespace feedmill

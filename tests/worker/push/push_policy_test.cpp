@@ -1,0 +1,350 @@
+#include "worker/push/push_policy.hpp"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "worker/push/push_health.hpp"
+#include "worker/schedule.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+using Do = PushStep::Do;
+
+constexpr Milliseconds now{1'800'000'000'000};
+const std::string hub = "https://hub.example/", other = "https://other.example/", topic = "https://example.org/f";
+
+PushTask task(const std::string& state = "", std::vector<std::string> hubs = {hub}) {
+  PushTask one;
+  one.feed_url = "https://example.org/feed";
+  one.state.push.state = state;
+  if (!hubs.empty()) one.state.advert = {topic, std::move(hubs), 0};
+  return one;
+}
+
+PushRecord record(const std::string& state, Milliseconds pending_since = {}) {
+  PushRecord one;
+  one.hash = "h";
+  one.hub = one.hub_url = hub;
+  one.topic = topic;
+  one.state = state;
+  one.pending_since = pending_since;
+  one.lease_end = now + 120h;
+  one.renew_at = now + 10h;
+  return one;
+}
+
+PushTask running(const std::string& state = "unproven") {
+  PushTask one = task(state);
+  one.subscription = record("active");
+  return one;
+}
+
+TEST(PushPlan, SubscribesWhereAHubIsNamed) {
+  const PushStep step = plan_push(task(), now);
+  EXPECT_EQ(step.what, Do::subscribe);
+  EXPECT_EQ(step.hub, hub);
+  EXPECT_EQ(step.topic, topic);
+}
+
+TEST(PushPlan, ForgetsWhereNoneIs) {
+  EXPECT_EQ(plan_push(task("", {}), now).what, Do::forget);
+}
+
+TEST(PushPlan, WaitsForTheVerificationForAnHour) {
+  PushTask asked = task("pending");
+  asked.asked_for = record("pending", now - 59min);
+  EXPECT_EQ(plan_push(asked, now).what, Do::wait);
+  EXPECT_EQ(plan_push(asked, now).delay, 1min);
+  asked.asked_for->pending_since = now - 1h;
+  EXPECT_EQ(plan_push(asked, now).what, Do::lost);
+  EXPECT_EQ(plan_push(asked, now).delay, 24h);
+}
+
+TEST(PushPlan, ARenewalThatNobodyVerifiedIsTriedAgainWhileTheLeaseRuns) {
+  PushTask asked = running("healthy");
+  asked.asked_for = record("pending", now - 2h);
+  EXPECT_EQ(plan_push(asked, now).what, Do::retry);
+  EXPECT_EQ(plan_push(asked, now).delay, 1h);
+}
+
+TEST(PushPlan, RenewsWhenItIsTimeAndNotBefore) {
+  PushTask one = running("healthy");
+  EXPECT_EQ(plan_push(one, now).what, Do::wait);
+  EXPECT_EQ(plan_push(one, now).delay, 10h);
+  EXPECT_EQ(plan_push(one, now + 10h).what, Do::subscribe);
+  EXPECT_EQ(plan_push(one, now + 10h).hub, hub);
+}
+
+TEST(PushPlan, ALeaseThatIsOverIsLost) {
+  for (const char* state : {"unproven", "healthy", "doubtful"}) {
+    EXPECT_EQ(plan_push(running(state), now + 120h).what, Do::lost) << state;
+  }
+  EXPECT_EQ(plan_push(running("failed"), now + 120h).what, Do::subscribe);
+  EXPECT_EQ(plan_push(running("denied"), now + 120h).what, Do::subscribe);
+}
+
+TEST(PushPlan, AnotherHubOrTopicIsSubscribedToAtOnce) {
+  PushTask one = running("healthy");
+  one.state.advert = {topic, {other}, 0};
+  EXPECT_EQ(plan_push(one, now).what, Do::subscribe);
+  EXPECT_EQ(plan_push(one, now).hub, other);
+  one.state.advert = {topic + "2", {hub}, 0};
+  EXPECT_EQ(plan_push(one, now).what, Do::subscribe);
+  EXPECT_EQ(plan_push(one, now).topic, topic + "2");
+}
+
+TEST(PushPlan, AHubThatStaysAmongOthersIsKept) {
+  PushTask one = running("healthy");
+  one.state.advert.hubs = {other, hub};
+  EXPECT_EQ(plan_push(one, now).what, Do::wait);
+  EXPECT_EQ(plan_push(one, now + 10h).hub, hub);
+}
+
+TEST(PushPlan, AHubThatFailedIsFollowedByTheNext) {
+  PushTask one = task("failed", {hub, other});
+  one.state.push.tries = 1;
+  EXPECT_EQ(plan_push(one, now).hub, other);
+  one.state.push.tries = 2;
+  EXPECT_EQ(plan_push(one, now).hub, hub);
+}
+
+TEST(PushPlan, LeavesWhatIsNamedNoMoreInThreeDocuments) {
+  PushTask one = running("healthy");
+  one.state.advert.missing = 2;
+  EXPECT_EQ(plan_push(one, now).what, Do::wait);
+  one.state.advert.missing = 3;
+  EXPECT_EQ(plan_push(one, now).what, Do::leave);
+}
+
+TEST(PushPlan, LeavesWhatTheOperatorDoesNotWant) {
+  PushTask one = running("healthy");
+  one.state.settings = R"({"websub":"off"})";
+  EXPECT_EQ(plan_push(one, now).what, Do::leave);
+  one = task();
+  one.state.settings = R"({"websub":"off"})";
+  EXPECT_EQ(plan_push(one, now).what, Do::forget);
+}
+
+TEST(PushPlan, TellsAHubOfTheEndThreeTimesAtMost) {
+  PushTask end;
+  end.subscription = record("retired");
+  EXPECT_EQ(plan_push(end, now).what, Do::unsubscribe);
+  EXPECT_EQ(plan_push(end, now + 120h).what, Do::forget);
+  end.subscription->ends = 3;
+  EXPECT_EQ(plan_push(end, now).what, Do::forget);
+}
+
+struct Lease {
+  const char* words;
+  Milliseconds lease;
+};
+class PushLeases : public testing::TestWithParam<Lease> {};
+
+TEST_P(PushLeases, AreClampedAndRenewedAfterHalf) {
+  const PushLease lease = push_lease(GetParam().words, topic);
+  EXPECT_EQ(lease.lease, GetParam().lease);
+  EXPECT_GE(lease.renew, lease.lease / 2);
+  EXPECT_LE(lease.renew, lease.lease / 10 * 6);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PushLeases,
+                         testing::Values(Lease{"864000", 240h}, Lease{"300", 5min}, Lease{"299", 5min},
+                                         Lease{"1", 5min}, Lease{"2592000", 720h}, Lease{"2592001", 720h},
+                                         Lease{"2147483647", 720h}, Lease{"2147483648", 24h},
+                                         Lease{"99999999999999999999", 24h}, Lease{"0", 24h}, Lease{"-1", 24h},
+                                         Lease{"", 24h}, Lease{"ten", 24h}, Lease{"10 ", 24h}, Lease{"+10", 24h},
+                                         Lease{"1e9", 24h}, Lease{"86400.5", 24h}));
+
+TEST(PushLease, RenewalsOfLeasesGrantedAtOnceAreSpread) {
+  std::map<std::int64_t, int> minutes;
+  for (int i = 0; i < 100'000; ++i) {
+    ++minutes[push_lease("864000", "https://example.org/" + std::to_string(i)).renew / 1min];
+  }
+  EXPECT_GT(minutes.size(), 1000U);  // over a day
+  for (const auto& [minute, count] : minutes) ASSERT_LT(count, 200) << minute;
+}
+
+TEST(HubRetry, DoublesUpToADayAndHeedsWhatTheHubSays) {
+  const Milliseconds waits[] = {1h, 2h, 4h, 8h, 16h, 24h, 24h};
+  for (std::uint32_t k = 0; k < 7; ++k) EXPECT_EQ(hub_retry_after(k, {}), waits[k]);
+  EXPECT_EQ(hub_retry_after(0, 3h), 3h);
+  EXPECT_EQ(hub_retry_after(2, 3h), 4h);
+  EXPECT_EQ(hub_retry_after(1000, 10000h), 168h);
+  EXPECT_EQ(push_retry_after(0), 24h);
+  EXPECT_EQ(push_retry_after(1), 48h);
+  EXPECT_EQ(push_retry_after(100), 720h);
+}
+
+// --- health --------------------------------------------------------------------------------------------------------
+
+/// A feed over virtual time, and what its refreshes see.
+class Watched {
+ public:
+  Watched() {
+    standing.state = "unproven";
+    standing.verified = at;
+  }
+
+  /// A push came and was fetched for, or its content written.
+  PushVerdict push(std::uint32_t created, bool payload = false) {
+    at += 1h;
+    standing.last_push = at;
+    return see({at, last, payload, created, false, 10});
+  }
+  PushVerdict poll(std::uint32_t created, bool overdue = true, Milliseconds later = 1h, double per_week = 1) {
+    at += later;
+    return see({at, last, false, created, overdue, per_week});
+  }
+
+  PushVerdict see(const PushSight& sight) {
+    const PushVerdict verdict = watch_push(standing, health, sight, options);
+    health = verdict.health;
+    standing.state = verdict.state;
+    last = sight.now;
+    return verdict;
+  }
+  void prove() {
+    for (int i = 0; i < 3; ++i) push(1);
+    ASSERT_EQ(standing.state, "healthy");
+  }
+
+  PushOptions options{true, 24h};
+  PushStanding standing;
+  PushHealth health;
+  Milliseconds at = now, last = now;
+};
+
+TEST(PushHealthWatch, ThreePushesFirstAreProof) {
+  Watched feed;
+  EXPECT_EQ(feed.push(1).state, "unproven");
+  EXPECT_EQ(feed.push(2, true).state, "unproven");
+  const PushVerdict third = feed.push(1);
+  EXPECT_EQ(third.state, "healthy");
+  EXPECT_TRUE(third.pushed_first);
+  EXPECT_EQ(third.health.fallback, 6h);
+}
+
+TEST(PushHealthWatch, PushesThatBringNothingProveNothing) {
+  Watched feed;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(feed.push(0).state, "unproven");
+}
+
+TEST(PushHealthWatch, TheFallBackDoublesWithPollsThatFindNothing) {
+  Watched feed;
+  feed.prove();
+  EXPECT_EQ(feed.poll(0).health.fallback, 12h);
+  EXPECT_EQ(feed.push(1).health.fallback, 12h);
+  EXPECT_EQ(feed.poll(0).health.fallback, 24h);
+  EXPECT_EQ(feed.poll(0).health.fallback, 24h);
+  feed.options.fallback_max = 7 * 24h;
+  EXPECT_EQ(feed.poll(0).health.fallback, 48h);
+}
+
+TEST(PushHealthWatch, OnePollFirstIsForgivenTwoAreNot) {
+  Watched feed;
+  feed.prove();
+  EXPECT_EQ(feed.poll(1).state, "healthy");
+  feed.push(1);
+  const PushVerdict second = feed.poll(1);
+  EXPECT_EQ(second.state, "doubtful");
+  EXPECT_EQ(second.health.fallback.count(), 0);
+}
+
+TEST(PushHealthWatch, FiveInARowRecover) {
+  Watched feed;
+  feed.prove();
+  feed.poll(1);
+  feed.push(1);
+  feed.poll(1);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(feed.push(1).state, "doubtful");
+  EXPECT_EQ(feed.push(1).state, "healthy");
+  EXPECT_EQ(feed.poll(1).state, "healthy");  // the allowance is whole again
+}
+
+TEST(PushHealthWatch, ThreePollsFirstInARowFail) {
+  Watched feed;
+  feed.prove();
+  feed.poll(1);
+  feed.poll(1);
+  EXPECT_EQ(feed.poll(1).state, "failed");
+  EXPECT_EQ(feed.push(5).state, "failed");  // a new subscription must come first
+}
+
+TEST(PushHealthWatch, APushWithinTenMinutesOfThePollIsNoFault) {
+  Watched feed;
+  feed.prove();
+  feed.poll(1, false);
+  feed.at += 9min;
+  feed.standing.last_push = feed.at;
+  const PushVerdict verdict = feed.see({feed.at, feed.last, true, 0, false, 1});
+  EXPECT_EQ(verdict.health.near, 1U);
+  EXPECT_EQ(verdict.health.poll_first, 0U);
+}
+
+TEST(PushHealthWatch, APushThatDoesNotComeWithinTenMinutesIsMissed) {
+  Watched feed;
+  feed.prove();
+  EXPECT_EQ(feed.poll(1, false).health.poll_first, 0U);
+  EXPECT_EQ(feed.poll(0).health.poll_first, 1U);
+  EXPECT_EQ(feed.poll(0).health.poll_first, 1U);  // once
+}
+
+TEST(PushHealthWatch, SilenceIsNoFaultWhileNothingIsNew) {
+  Watched feed;
+  feed.prove();
+  for (int day = 0; day < 60; ++day) EXPECT_EQ(feed.poll(0, false, 24h).state, "healthy");
+}
+
+TEST(PushHealthWatch, SilenceWhereMuchIsExpectedIsAFault) {
+  Watched feed;
+  feed.prove();
+  EXPECT_EQ(feed.poll(1, false, 24h, 21).health.poll_first, 1U);
+  Watched quiet;
+  quiet.prove();
+  EXPECT_EQ(quiet.poll(1, false, 24h, 2).health.poll_first, 0U);
+}
+
+TEST(PushHealthWatch, ANewSubscriptionBeginsAnew) {
+  Watched feed;
+  feed.prove();
+  feed.poll(1);
+  feed.poll(1);
+  feed.poll(1);
+  feed.standing.state = "unproven";
+  feed.standing.verified = feed.at;
+  EXPECT_EQ(feed.push(1).health.pushed_first, 1U);
+  EXPECT_EQ(feed.health.bad_row, 0U);
+}
+
+TEST(PushHealthWatch, NothingIsWatchedWhereHubsAreNotSubscribedTo) {
+  Watched feed;
+  feed.options.on = false;
+  EXPECT_EQ(feed.push(1).health, PushHealth());
+  feed.options.on = true;
+  for (const char* state : {"", "pending", "denied", "failed"}) {
+    feed.standing.state = state;
+    EXPECT_EQ(feed.push(1).state, state);
+    EXPECT_EQ(feed.health, PushHealth());
+  }
+}
+
+TEST(PushFallback, IsALeastIntervalThatTheOperatorMayCap) {
+  DueContext context;
+  context.feed_url = "https://example.org/feed";
+  context.now = context.last_new = now;
+  context.push_fallback = 12h;
+  const NextDue next = due_after_success({}, context, 40, {});
+  EXPECT_EQ(next.won, "websub_fallback");
+  EXPECT_GE(next.due, now + 12h);
+  EXPECT_LE(next.due, now + 12h + 30min);
+  context.interval_max = 2h;
+  const NextDue capped = due_after_success({}, context, 40, {});
+  EXPECT_GE(capped.due, now + 2h);
+  EXPECT_LE(capped.due, now + 2h + 30min);
+}
+
+}  // namespace
+}  // namespace feedmill

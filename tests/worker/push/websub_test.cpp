@@ -1,0 +1,551 @@
+// A worker's WebSub parts with a real hub, a real store and real feeds: what reaches the store, and what does not.
+#include "worker/push/websub.hpp"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/json.hpp>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "storage/notifications.hpp"
+#include "tests/support/certificates.hpp"
+#include "tests/support/redis_server.hpp"
+#include "tests/support/websub_hub.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using test::HubHabits;
+using test::Response;
+
+struct Post {
+  std::string id, title;
+  std::string updated = "2020-01-01T00:00:00Z";
+};
+
+std::string atom(const std::vector<Post>& posts, const std::string& links = "") {
+  std::string text = R"(<feed xmlns="http://www.w3.org/2005/Atom"><title>A feed</title>)" + links;
+  for (const Post& post : posts) {
+    text += "<entry><id>" + post.id + "</id><title>" + post.title + "</title><updated>" + post.updated +
+            "</updated><link href=\"https://example.org/" + post.id + "\"/></entry>";
+  }
+  return text + "</feed>";
+}
+
+std::uint16_t free_port() {
+  asio::io_context context;
+  asio::ip::tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
+  return acceptor.local_endpoint().port();
+}
+
+class WebSubTest : public testing::Test {
+ protected:
+  WebSubTest() : store(StoreOptions{.url = redis.url()}) {
+    const auto opened = store.open();
+    EXPECT_TRUE(opened) << opened.error().detail;
+  }
+  ~WebSubTest() override {
+    if (websub) asio::post(loop, [this] { websub->hurry(); });
+    if (runner.joinable()) {
+      running.wait();
+      asio::post(loop, [this] { work.reset(); });
+      runner.join();
+    }
+    cpu.join();
+  }
+
+  void start() {
+    WebSub::Options options;
+    options.callbacks.emplace();
+    options.callbacks->listen = {asio::ip::address_v4::loopback(), port};
+    options.callbacks->header_time = 2000ms;
+    options.callbacks->body_time = 2000ms;
+    options.intake.policy = policy();
+    options.intake.worker = std::string(32, 'b');
+    options.subscriber.public_url = "http://127.0.0.1:" + std::to_string(port);
+    options.subscriber.spacing = 0ms;
+    options.subscriber.poll = 20ms;
+    auto opened = WebSub::open(loop.get_executor(), StoreOptions{.url = redis.url(), .timeout = 1s}, options,
+                               {cpu, fetcher, pool, memory, metrics, log});
+    ASSERT_TRUE(opened) << opened.error().detail;
+    websub = std::move(*opened);
+    running = asio::co_spawn(loop, websub->run(), asio::use_future);
+    runner = std::thread([this] { loop.run(); });
+  }
+
+  static PolicyOptions policy() {
+    PolicyOptions options;
+    options.push.on = true;
+    return options;
+  }
+  static RefreshOptions refresh_options() {
+    RefreshOptions options;
+    options.policy = policy();
+    options.host = {64, Milliseconds(0)};
+    return options;
+  }
+  FetchOptions fetch_options() {
+    FetchOptions options;
+    options.egress = *EgressPolicy::parse(std::vector<std::string>{"127.0.0.0/8:1024-65535"}, {}, {});
+    options.ca_bundle = authority.file();
+    return options;
+  }
+
+  std::string hub_links(const std::string& topic, const std::string& at = "") const {
+    return "<link rel=\"hub\" href=\"" + (at.empty() ? hub.url() : at) + "\"/><link rel=\"self\" href=\"" + topic +
+           "\"/>";
+  }
+  /// The feed at `path` is registered, and read once.
+  std::string add_feed(const std::string& path, const std::vector<Post>& posts, const std::string& links) {
+    const std::string url = publisher.url(path);
+    publisher.serve(
+        path,
+        Response{.headers = {{"Content-Type", "application/atom+xml"}}, .body = atom(posts, links), .etag = "\"1\""});
+    EXPECT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+    refresh(url);
+    return url;
+  }
+  /// A feed that is subscribed to at the hub, whose topic is its own address.
+  std::string subscribed_feed(const std::string& path = "/feed", const std::vector<Post>& posts = {{"1", "first"}}) {
+    const std::string url = publisher.url(path);
+    EXPECT_EQ(add_feed(path, posts, hub_links(url)), url);
+    if (!websub) start();
+    EXPECT_TRUE(hub.await_subscribers(url, 1));
+    return url;
+  }
+
+  Claim claim(const std::string& url) {
+    Store::ClaimRequest request;
+    request.worker = std::string(32, 'a');
+    request.request = ++claims;
+    request.host = {64, Milliseconds(0)};
+    request.only = {url};
+    auto batch = store.claim(request);
+    EXPECT_TRUE(batch && batch->claims.size() == 1) << url;
+    return batch && !batch->claims.empty() ? batch->claims.front() : Claim();
+  }
+  Report refresh(const std::string& url) { return refresh(claim(url)); }
+  Report refresh(Claim claimed) {
+    std::future<Report> done = asio::co_spawn(loop, refresher.refresh(std::move(claimed)), asio::use_future);
+    if (runner.joinable()) return done.get();
+    while (done.wait_for(0s) != std::future_status::ready) loop.run_one();
+    return done.get();
+  }
+
+  FeedRecord record(const std::string& url) { return *store.feed_records(std::span(&url, 1))->front(); }
+  std::string title(const std::string& url, const std::string& guid) {
+    const auto entry = store.get_by_guid(url, guid);
+    EXPECT_TRUE(entry);
+    return *entry ? (*entry)->get("title") : "(none)";
+  }
+  std::size_t signals() { return store.read_signals("0", 100'000, Milliseconds(0))->size(); }
+  /// Waits for what is written next.
+  void await_signal(const std::string& after) {
+    for (int i = 0; i < 30; ++i) {
+      const auto more = store.read_signals(after, 1, 1000ms);
+      ASSERT_TRUE(more);
+      if (!more->empty()) return;
+    }
+    FAIL() << "nothing was written";
+  }
+  /// Waits until the store says so; it changes without a signal.
+  template <class Condition>
+  bool becomes(Condition condition) {
+    const auto until = std::chrono::steady_clock::now() + 30s;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::sleep_for(2ms);
+    }
+    return true;
+  }
+  std::vector<test::HttpAnswer> push(const std::string& url, const std::string& body,
+                                     std::string_view method = "sha256") {
+    return hub.publish(url, body, "application/atom+xml", method);
+  }
+  /// A push that is written, and waited for.
+  void push_and_wait(const std::string& url, const std::string& body) {
+    const auto last = store.last_signal();
+    for (const test::HttpAnswer& answer : push(url, body)) EXPECT_EQ(answer.status, 202);
+    await_signal(*last);
+  }
+  test::HttpAnswer deliver(const std::string& callback, const std::string& body,
+                           std::vector<std::pair<std::string, std::string>> headers = {}) {
+    return test::ask({.method = "POST", .url = callback, .headers = std::move(headers), .body = body});
+  }
+  std::string callback_of(const std::string& topic) { return hub.subscribers(topic).at(0).callback; }
+  std::string secret_of(const std::string& topic) { return hub.subscribers(topic).at(0).secret; }
+  std::string metric(const std::string& line) {
+    const std::string text = metrics.text();
+    const auto at = text.find("\n" + line + " ");
+    return at == std::string::npos ? ""
+                                   : text.substr(at + line.size() + 2, text.find('\n', at + 1) - at - line.size() - 2);
+  }
+
+  test::RedisServer redis;
+  test::Authority authority;
+  test::HttpServer publisher;
+  test::HttpServer hub_server{authority.issue({.names = {"IP:127.0.0.1"}})};
+  test::WebSubHub hub{hub_server};
+  Store store;
+  std::uint16_t port = free_port();
+  asio::io_context loop{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{loop.get_executor()};
+  asio::thread_pool cpu{2};
+  Metrics metrics{{"test", "test", ""}};
+  int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  Log log{{.level = LogLevel::info, .format = LogFormat::json, .worker = "", .fd = nowhere}};
+  StorePool pool{loop.get_executor(), StoreOptions{.url = redis.url()}, 2};
+  MemoryBudget memory{512U << 20U};
+  Fetcher fetcher{loop.get_executor(), fetch_options()};
+  Refresher refresher{fetcher,
+                      cpu,
+                      pool,
+                      memory,
+                      refresh_options(),
+                      [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
+  std::unique_ptr<WebSub> websub;
+  std::future<void> running;
+  std::thread runner;
+  std::uint64_t claims = 0;
+};
+
+TEST_F(WebSubTest, SubscribesToTheSelfThatIsNamed) {
+  const std::string topic = publisher.url("/self?a=b&c");
+  const std::string url = add_feed("/feed", {{"1", "first"}}, hub_links("SELF"));
+  publisher.serve("/feed", Response{.body = atom({{"1", "first"}}, hub_links(publisher.url("/self?a=b&amp;c")))});
+  refresh(url);
+  start();
+  ASSERT_TRUE(hub.await_subscribers(topic, 1));
+  const test::HubRequest asked = hub.requests().back();
+  EXPECT_EQ(asked.topic, topic);
+  EXPECT_EQ(asked.lease_seconds, "864000");
+  EXPECT_EQ(asked.secret.size(), 64U);
+  ASSERT_EQ(asked.fields.size(), 5U);
+  EXPECT_EQ(asked.fields[0].first, "hub.callback");
+  EXPECT_EQ(asked.fields[4].first, "hub.secret");
+  EXPECT_EQ(asked.request.header("Content-Type"), "application/x-www-form-urlencoded");
+  EXPECT_EQ(asked.request.header("Expect"), "");
+  EXPECT_TRUE(asked.request.header("User-Agent").starts_with("feedmill/"));
+  EXPECT_TRUE(asked.callback.starts_with("http://127.0.0.1:" + std::to_string(port) + "/w/"));
+  EXPECT_EQ(record(url).state.push.state, "unproven");
+  EXPECT_EQ(store.feeds()->size(), 1U);
+}
+
+TEST_F(WebSubTest, AnHttpHubIsAskedWithoutASecretAndItsPushesAreHints) {
+  test::HttpServer plain;
+  test::WebSubHub plain_hub(plain);
+  const std::string url = publisher.url("/feed");
+  add_feed("/feed", {{"1", "first"}}, hub_links(url, plain_hub.url()));
+  start();
+  ASSERT_TRUE(plain_hub.await_subscribers(url, 1));
+  EXPECT_EQ(plain_hub.subscribers(url).at(0).secret, "");
+  const auto answers = plain_hub.publish(url, atom({{"2", "forged"}}));
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].status, 202);
+  EXPECT_EQ(title(url, "2"), "(none)");
+  EXPECT_EQ(record(url).state.won, "websub_push");
+}
+
+TEST_F(WebSubTest, APushIsWrittenLikeAFetchWithoutAskingTheOrigin) {
+  const std::string url = subscribed_feed();
+  const std::size_t asked = publisher.count("/feed");
+  const FeedState before = record(url).state;
+  const std::string document = atom({{"2", "second"}, {"1", "first"}}, hub_links(url));
+  push_and_wait(url, document);
+  EXPECT_EQ(publisher.count("/feed"), asked);
+  EXPECT_EQ(title(url, "2"), "second");
+  const FeedRecord after = record(url);
+  EXPECT_EQ(after.state.etag, before.etag);
+  EXPECT_EQ(after.state.body_hash, before.body_hash);
+  EXPECT_EQ(after.state.polls, before.polls);
+  EXPECT_EQ(after.state.push_health.pushed_first, 1U);
+  EXPECT_EQ(after.claim, "");
+  EXPECT_GT(*after.due, *store.now() + 50min);
+  // A poll of the same document has nothing to add.
+  publisher.serve("/feed", Response{.headers = {{"Content-Type", "application/atom+xml"}}, .body = document});
+  const Report report = refresh(url);
+  EXPECT_EQ(report.outcome, Outcome::unchanged);
+  EXPECT_EQ(report.unchanged, 2U);
+}
+
+TEST_F(WebSubTest, WhatAPushDoesNotListStays) {
+  const std::string url = subscribed_feed("/feed", {{"1", "first"}, {"2", "second"}});
+  push_and_wait(url, atom({{"3", "third"}}));
+  EXPECT_EQ(record(url).entries, 3U);
+  EXPECT_EQ(record(url).feed, record(url).feed);
+  for (const SignalRecord& signal : *store.read_signals("0", 100, Milliseconds(0))) {
+    EXPECT_TRUE(signal.type == "post_created" || signal.type == "feed_created") << signal.type;
+  }
+}
+
+TEST_F(WebSubTest, AReplayedPushChangesNothing) {
+  const std::string url = subscribed_feed();
+  const std::string document = atom({{"2", "second"}});
+  push_and_wait(url, document);
+  const std::size_t before = signals();
+  for (int i = 0; i < 100; ++i) push(url, document);
+  push_and_wait(url, atom({{"3", "the end"}}));
+  EXPECT_EQ(signals(), before + 1);
+}
+
+TEST_F(WebSubTest, AnOlderVersionNeverOverwritesAndANewerDoes) {
+  const std::string url = subscribed_feed("/feed", {{"1", "of March", "2020-03-01T00:00:00Z"}});
+  push(url, atom({{"1", "of February", "2020-02-01T00:00:00Z"}}));
+  push_and_wait(url, atom({{"2", "marker"}}));
+  EXPECT_EQ(title(url, "1"), "of March");
+  push_and_wait(url, atom({{"1", "of April", "2020-04-01T00:00:00Z"}}));
+  EXPECT_EQ(title(url, "1"), "of April");
+}
+
+TEST_F(WebSubTest, AChangeThatDoesNotSayItIsNewerIsLeftToAFetch) {
+  const std::string url = subscribed_feed();
+  push(url, atom({{"1", "changed, perhaps"}}));
+  EXPECT_TRUE(becomes([&] { return record(url).state.won == "websub_push" && *record(url).due <= *store.now(); }));
+  EXPECT_EQ(title(url, "1"), "first");
+}
+
+TEST_F(WebSubTest, BadSignaturesAreIgnoredAndCounted) {
+  const std::string url = subscribed_feed();
+  const std::string callback = callback_of(url), body = atom({{"2", "forged"}});
+  const FeedRecord before = record(url);
+  EXPECT_EQ(deliver(callback, body).status, 202);
+  EXPECT_EQ(deliver(callback, body, {{"X-Hub-Signature", "sha256=" + std::string(64, '0')}}).status, 202);
+  EXPECT_EQ(deliver(callback, body, {{"X-Hub-Signature", test::hub_signature("sha256", "other", body)}}).status, 202);
+  const std::string right = test::hub_signature("sha256", secret_of(url), body);
+  EXPECT_EQ(deliver(callback, body, {{"X-Hub-Signature", right}, {"X-Hub-Signature", right}}).status, 202);
+  EXPECT_EQ(metric("feedmill_websub_deliveries_total{result=\"bad_signature\"}"), "4");
+  EXPECT_EQ(record(url).due, before.due);
+  EXPECT_EQ(record(url).state, before.state);
+  push_and_wait(url, atom({{"3", "marker"}}));
+  EXPECT_EQ(title(url, "2"), "(none)");
+}
+
+TEST_F(WebSubTest, ASha1SignatureIsAHint) {
+  const std::string url = subscribed_feed();
+  push(url, atom({{"2", "second"}}), "sha1");
+  EXPECT_LE(*record(url).due, *store.now());
+  EXPECT_EQ(title(url, "2"), "(none)");
+  EXPECT_EQ(metric("feedmill_websub_deliveries_total{result=\"thin\"}"), "1");
+}
+
+TEST_F(WebSubTest, AllStrongMethodsCarryContent) {
+  const std::string url = subscribed_feed();
+  int id = 10;
+  for (const char* method : {"sha256", "sha384", "sha512"}) {
+    const auto last = store.last_signal();
+    push(url, atom({{std::to_string(++id), method}}), method);
+    await_signal(*last);
+    EXPECT_EQ(title(url, std::to_string(id)), method);
+  }
+}
+
+TEST_F(WebSubTest, WhatCannotBeReadIsAHint) {
+  const std::string url = subscribed_feed();
+  for (const std::string body : {"<html><body>ping</body></html>", "nothing", "\x1f\x8b broken"}) {
+    push(url, body);
+    EXPECT_TRUE(becomes([&] { return *record(url).due <= *store.now() && record(url).claim.empty(); })) << body;
+    refresh(url);
+  }
+}
+
+TEST_F(WebSubTest, APushForAFeedBeingFetchedIsFetchedForAfterIt) {
+  const std::string url = subscribed_feed();
+  const Claim claimed = claim(url);
+  push(url, atom({{"2", "second"}}));
+  EXPECT_TRUE(becomes([&] {
+    return test::redis_command(redis, {"HGET", "state:feed:" + url, "push_wake"}) != "(nil)";
+  }));
+  EXPECT_EQ(title(url, "2"), "(none)");
+  refresh(claimed);
+  EXPECT_LE(*record(url).due, *store.now() + 61s);
+  EXPECT_EQ(record(url).state.won, "websub_push");
+}
+
+TEST_F(WebSubTest, ContentGoesToTheFeedOfThePathWhateverItClaims) {
+  const std::string url = subscribed_feed("/mine"), victim = subscribed_feed("/victim", {{"v", "of the victim"}});
+  const FeedRecord before = record(victim);
+  push_and_wait(url, atom({{"v", "taken over", "2030-01-01T00:00:00Z"}}, hub_links(victim)));
+  EXPECT_EQ(title(victim, "v"), "of the victim");
+  EXPECT_EQ(record(victim).state, before.state);
+  EXPECT_EQ(title(url, "v"), "taken over");
+}
+
+TEST_F(WebSubTest, PathsThatAreNoneOfOursAllLookTheSame) {
+  const std::string url = subscribed_feed();
+  const std::string base = "http://127.0.0.1:" + std::to_string(port), callback = callback_of(url);
+  const std::string unknown = base + "/w/" + std::string(26, 'a');
+  const test::HttpAnswer model = test::ask({.url = unknown});
+  EXPECT_EQ(model.status, 404);
+  const auto question = "?hub.mode=subscribe&hub.challenge=x&hub.topic=" + test::percent_encoded(url);
+  for (const std::string& target : {base + "/", unknown + question, callback, callback + question, callback + "?x=y",
+                                    base + "/w/", base + "/w/../w", base + "/etc/passwd"}) {
+    const test::HttpAnswer answer = test::ask({.url = target});
+    EXPECT_EQ(answer.head + answer.body, model.head + model.body) << target;
+  }
+  for (const std::string& target : {base + "/", unknown, callback + "?a=b"}) {
+    const test::HttpAnswer answer = deliver(target, "x");
+    EXPECT_EQ(answer.head + answer.body, model.head + model.body) << target;
+  }
+  const test::HttpAnswer put = test::ask({.method = "PUT", .url = unknown, .body = "x"});
+  const test::HttpAnswer put_ours = test::ask({.method = "PUT", .url = callback, .body = "x"});
+  EXPECT_EQ(put.status, 405);
+  EXPECT_EQ(put.head + put.body, put_ours.head + put_ours.body);
+  EXPECT_EQ(test::ask({.method = "HEAD", .url = callback}).status, 405);
+}
+
+TEST_F(WebSubTest, WhatIsTooLargeOrTooSlowIsTurnedAway) {
+  const std::string url = subscribed_feed();
+  const std::string target = callback_of(url).substr(("http://127.0.0.1:" + std::to_string(port)).size());
+  EXPECT_EQ(deliver(callback_of(url), std::string((4U << 20U) + 1, 'x')).status, 413);
+  std::string fields;
+  for (int i = 0; i < 101; ++i) fields += "X-" + std::to_string(i) + ": y\r\n";
+  const auto status = [](const std::string& reply) { return reply.substr(0, std::string("HTTP/1.1 431").size()); };
+  EXPECT_EQ(
+      status(test::ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\n" + fields + "Content-Length: 0\r\n\r\n")
+                 .head),
+      "HTTP/1.1 431");
+  EXPECT_EQ(status(test::ask_raw(port, "GET / HTTP/1.1\r\nX: " + std::string(70'000, 'y') + "\r\n\r\n").head),
+            "HTTP/1.1 431");
+  EXPECT_EQ(status(test::ask_raw(port, "nonsense\r\n\r\n").head), "HTTP/1.1 400");
+  // Endless: closed without an answer when its time is over.
+  EXPECT_EQ(test::ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc").status, 0);
+  EXPECT_EQ(test::ask_raw(port, "POST " + target + " HT").status, 0);
+  EXPECT_EQ(
+      test::ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+          .status,
+      0);
+}
+
+TEST_F(WebSubTest, WhatCannotBeStoredIsNotAccepted) {
+  const std::string url = subscribed_feed();
+  const std::string callback = callback_of(url);
+  redis.kill();
+  const test::HttpAnswer answer = deliver(callback, "x");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_NE(answer.header("Retry-After"), "");
+  const test::HttpAnswer question =
+      test::ask({.url = callback + "?hub.mode=subscribe&hub.challenge=x&hub.topic=" + test::percent_encoded(url)});
+  EXPECT_EQ(question.status, 503);
+  redis.start();
+  EXPECT_TRUE(becomes([&] { return deliver(callback, "x").status == 404; }));  // it has forgotten everything
+}
+
+TEST_F(WebSubTest, AHubThatMovesIsAskedAgainWhereItIs) {
+  for (const int status : {307, 308}) {
+    const std::string path = "/old" + std::to_string(status), feed = "/feed" + std::to_string(status);
+    std::mutex mutex;
+    std::string first;
+    hub_server.serve(path, [&](const test::ServedRequest& request) {
+      const std::lock_guard lock(mutex);
+      first = request.body;
+      return Response{.status = status, .headers = {{"Location", "/hub"}}};
+    });
+    const std::string url = publisher.url(feed);
+    add_feed(feed, {{"1", "first"}}, hub_links(url, hub_server.url(path)));
+    if (!websub) start();
+    ASSERT_TRUE(hub.await_subscribers(url, 1)) << status;
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(hub.requests().back().request.body, first);
+    EXPECT_TRUE(becomes([&] {
+      const std::string hash = record(url).state.push.subscription;
+      const std::string expected = status == 308 ? hub.url() : hub_server.url(path);
+      return (*Pushes(store).find(std::span(&hash, 1)).front())->hub_url == expected;
+    }));
+  }
+}
+
+TEST_F(WebSubTest, AHubThatRefusesFailsAndTheReasonIsKept) {
+  hub.behave({.status = 403, .body = "not\nyou"});
+  const std::string url = publisher.url("/feed");
+  add_feed("/feed", {{"1", "first"}}, hub_links(url));
+  start();
+  EXPECT_TRUE(becomes([&] { return record(url).state.push.state == "failed"; }));
+  EXPECT_EQ(record(url).state.push.note, "answered 403: not you");
+  EXPECT_TRUE(becomes([&] { return !Notifications(store).list(std::string(operator_user))->empty(); }));
+  EXPECT_EQ(hub.requests().size(), 1U);
+}
+
+TEST_F(WebSubTest, WhatAHubRepeatsOfASecretIsNotKept) {
+  std::mutex mutex;
+  std::string sent;
+  hub_server.serve("/echo", [&](const test::ServedRequest& request) {
+    const std::lock_guard lock(mutex);
+    sent = request.body;
+    return Response{.status = 400, .body = "cannot do " + request.body};
+  });
+  const std::string url = publisher.url("/feed");
+  add_feed("/feed", {{"1", "first"}}, hub_links(url, hub_server.url("/echo")));
+  start();
+  ASSERT_TRUE(becomes([&] { return record(url).state.push.state == "failed"; }));
+  const std::lock_guard lock(mutex);
+  std::string token, secret;
+  for (const auto& [name, value] : test::form_fields(sent)) {
+    if (name == "hub.callback") token = value.substr(value.rfind('/') + 1);
+    if (name == "hub.secret") secret = value;
+  }
+  ASSERT_EQ(token.size(), 26U);
+  ASSERT_EQ(secret.size(), 64U);
+  const std::string note = record(url).state.push.note;
+  EXPECT_NE(note.find("answered 400: cannot do"), std::string::npos);
+  EXPECT_EQ(note.find(token), std::string::npos);
+  EXPECT_EQ(note.find(secret), std::string::npos);
+}
+
+TEST_F(WebSubTest, ADenialIsHeeded) {
+  hub.behave({.denies = "no such feed here"});
+  const std::string url = publisher.url("/feed");
+  add_feed("/feed", {{"1", "first"}}, hub_links(url));
+  start();
+  ASSERT_TRUE(hub.await_requests(1));
+  EXPECT_EQ(record(url).state.push.state, "denied");
+  EXPECT_EQ(record(url).state.push.note, "no such feed here");
+  EXPECT_EQ(hub.verifications().at(0).status, 200);
+}
+
+TEST_F(WebSubTest, VerificationsOfSomethingElseAreRefused) {
+  hub.behave({.topic = "https://else.example/"});
+  const std::string url = publisher.url("/feed");
+  add_feed("/feed", {{"1", "first"}}, hub_links(url));
+  start();
+  ASSERT_TRUE(hub.await_requests(1));
+  EXPECT_EQ(hub.verifications().at(0).status, 404);
+  EXPECT_EQ(record(url).state.push.state, "pending");
+  EXPECT_EQ(metric("feedmill_websub_verifications_total{result=\"refused\"}"), "1");
+}
+
+TEST_F(WebSubTest, RemovingAFeedUnsubscribes) {
+  const std::string url = subscribed_feed();
+  const std::string callback = callback_of(url);
+  ASSERT_TRUE(*store.remove_feed(url));
+  EXPECT_TRUE(hub.await_subscribers(url, 0));
+  EXPECT_TRUE(hub.await_requests(2));
+  EXPECT_EQ(hub.requests().back().mode, "unsubscribe");
+  EXPECT_EQ(deliver(callback, "x").status, 410);
+}
+
+TEST_F(WebSubTest, SwitchingItOffForAFeedUnsubscribes) {
+  const std::string url = subscribed_feed();
+  ASSERT_EQ(*store.change_settings(url, "", R"({"websub":"off"})"), SettingsChange::done);
+  refresh(url);
+  EXPECT_TRUE(hub.await_requests(2));
+  EXPECT_EQ(hub.requests().back().mode, "unsubscribe");
+  EXPECT_EQ(record(url).state.push.state, "");
+}
+
+TEST_F(WebSubTest, StoppingAnswersCallbacksForAWhileAndWritesWhatCame) {
+  const std::string url = subscribed_feed();
+  asio::post(loop, [this] { websub->stop(); });
+  push_and_wait(url, atom({{"2", "second"}}));
+  EXPECT_EQ(title(url, "2"), "second");
+}
+
+}  // namespace
+}  // namespace feedmill

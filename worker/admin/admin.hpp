@@ -1,0 +1,98 @@
+// The admin listener: probes, metrics, pages and pings, for people and machines of the house (OPERATIONS §6,
+// RELIABILITY §9).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/http/verb.hpp>
+#include <boost/system/result.hpp>
+
+#include "worker/admin/listener.hpp"
+
+namespace feedmill {
+
+/// One thing a probe depends on. `detail` is for people, shown with ?verbose.
+struct Check {
+  std::string name;
+  bool passed = false;
+  std::string detail;
+};
+
+/// What became of a ping.
+enum class Pinged { noted, unknown, no_url, store_away };
+
+/// What the listener asks when it is asked. Called on its executor; must not block.
+struct Health {
+  std::function<std::vector<Check>()> live;   ///< loops and pools tick; never Redis, DNS or origins (RELIABILITY H1)
+  std::function<std::vector<Check>()> ready;  ///< store usable, not draining … (RELIABILITY H2)
+  std::function<std::string()> metrics;       ///< Prometheus text
+  /// Somebody says that the feed at this URL has changed: it is to be fetched soon.
+  std::function<boost::asio::awaitable<Pinged>(std::string url)> ping{};
+};
+
+/// A page: what it answers with. HTML gets the headers of SECURITY O4.
+struct AdminPage {
+  unsigned status = 200;
+  std::string type, body;
+};
+
+/// What is answered besides; the paths stand as they are matched, decoded once (SECURITY O5).
+struct AdminPages {
+  std::vector<std::string> paths;
+  /// Called for one of the paths with the query as it was sent; ends soon whatever it waits for, and does not throw.
+  std::function<boost::asio::awaitable<AdminPage>(std::string path, std::string query)> answer;
+};
+
+class Admin {
+ public:
+  struct Options {
+    boost::asio::ip::tcp::endpoint listen;
+    std::size_t connections = 32;               ///< at once; more wait in the kernel's queue
+    std::chrono::milliseconds timeout{10'000};  ///< for a request to arrive whole, for an answer to be taken
+    std::string token{};  ///< needed for all but probes and pings from near (SECURITY T33); "" = none
+  };
+  using Response = HttpReply;
+
+  /// Binds and listens; connections are answered once serve() runs. All on `executor`, which has one thread.
+  static boost::system::result<std::unique_ptr<Admin>, ListenError> open(const boost::asio::any_io_executor& executor,
+                                                                         const Options& options, Health health,
+                                                                         AdminPages pages = {});
+  Admin(const Admin&) = delete;
+  Admin& operator=(const Admin&) = delete;
+
+  /// Where it listens: the port that was found when 0 was asked for.
+  boost::asio::ip::tcp::endpoint endpoint() const { return listener_->endpoint(); }
+
+  /// Answers until cancelled; when it returns no connection is left.
+  boost::asio::awaitable<void> serve();
+
+ private:
+  Admin(std::unique_ptr<Listener> listener, const Options& options, Health health, AdminPages pages)
+      : listener_(std::move(listener)), options_(options), health_(std::move(health)), pages_(std::move(pages)) {}
+
+  /// The answer to one request that is no ping; `authorization` is its header. They live until it is there.
+  boost::asio::awaitable<Response> answer(boost::beast::http::verb method, std::string_view target,
+                                          std::string_view authorization);
+  Response probe(std::string_view path, bool verbose);
+
+  boost::asio::awaitable<void> converse(boost::asio::ip::tcp::socket socket);
+  std::optional<Response> refuse_ping(boost::beast::http::verb method, bool near, std::string_view authorization) const;
+  boost::asio::awaitable<Response> ping(std::string_view form) const;
+
+  std::unique_ptr<Listener> listener_;
+  Options options_;
+  Health health_;
+  AdminPages pages_;
+  bool started_ = false;  ///< was ready once (RELIABILITY H3)
+};
+
+}  // namespace feedmill

@@ -1,0 +1,213 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "worker/admin/feed_pages.hpp"
+#include "worker/admin/page_parts.hpp"
+#include "worker/admin/query.hpp"
+#include "worker/admin/status.hpp"
+#include "worker/config/config_values.hpp"
+#include "worker/http/web_url.hpp"
+#include "worker/text/figure_text.hpp"
+#include "worker/text/records.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t feeds_on_page = 50;
+constexpr std::size_t longest_part = 200;
+
+/// Without the spaces around it, at most so many bytes of whole characters.
+std::string trimmed(std::string_view text, std::size_t longest) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  if (text.size() > longest) {
+    while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0U) == 0x80) --longest;
+    text = text.substr(0, longest);
+  }
+  return std::string(text);
+}
+
+/// "1763690000000-3"
+std::optional<FeedPlace> read_place(std::string_view text) {
+  const auto dash = text.rfind('-');
+  FeedPlace place;
+  if (dash == std::string_view::npos || !read_number(text.substr(0, dash), place.score) ||
+      !read_number(text.substr(dash + 1), place.behind))
+    return {};
+  return place;
+}
+
+/// The list's address with these filters.
+std::string address(const FeedListQuery& query) {
+  std::string text = "/status/feeds";
+  char sign = '?';
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    text += sign;
+    text.append(name).append("=").append(percent_encoded(value));
+    sign = '&';
+  };
+  add("state", query.state);
+  add("host", query.host);
+  add("q", query.part);
+  if (query.after) add("after", fmt::format("{}-{}", query.after->score, query.after->behind));
+  return text;
+}
+
+void add_chip(Html& html, const FeedListQuery& query, std::string_view state, std::string_view name,
+              std::uint64_t count) {
+  FeedListQuery other{std::string(state), query.host, query.part, {}};
+  if (query.state == state)
+    html.add("<li><a href=\"{}\" aria-current=\"true\">{} {}</a></li>\n", address(other), name, count);
+  else
+    html.add("<li><a href=\"{}\">{} {}</a></li>\n", address(other), name, count);
+}
+
+Html chips(const FeedListQuery& query, const FleetFigures& fleet) {
+  Html html;
+  html.add("<nav aria-label=\"Feeds by state\"><ul class=\"chips\">\n");
+  add_chip(html, query, "", "all", fleet.feeds);
+  for (const std::string_view state : all_states()) {
+    const std::uint64_t count = feeds_in(fleet, state);
+    if (count > 0 || query.state == state) add_chip(html, query, state, state, count);
+  }
+  html.add("</ul></nav>\n");
+  return html;
+}
+
+bool searches(const FeedListQuery& query) {
+  return !query.host.empty() || !query.part.empty();
+}
+
+/// "status.not_found" → "status: not found"
+std::string reason_text(std::string_view code) {
+  std::string text;
+  for (const char c : short_text(code, 40)) {
+    if (c == '.')
+      text += ": ";
+    else
+      text += c == '_' ? ' ' : c;
+  }
+  return text;
+}
+
+void add_row(Html& html, const FeedRecord& feed, Milliseconds now) {
+  const std::string_view title = field_of(feed.feed, "title");
+  html.add("<tr><td>{}", feed_link(feed.feed_url, short_text(title.empty() ? feed.feed_url : title, 120)));
+  if (!title.empty()) html.add(" <span class=\"sub\">{}</span>", short_text(feed.feed_url, 160));
+  html.add("</td><td class=\"words\">{} <span class=\"sub\">{}</span></td><td class=\"words\">",
+           state_word(feed.state.state),
+           feed.state.last_at.count() == 0 ? "never fetched" : reason_text(last_result(feed.state)));
+  if (!feed.claim.empty())
+    html.add("being fetched");
+  else if (feed.due)
+    html.add("{} <span class=\"sub\">{}</span>", time_ago(*feed.due, now), reason_text(feed.state.won));
+  else
+    html.add("never");
+  html.add("</td></tr>\n");
+}
+
+Html said_of_none(const FeedListQuery& query, const FeedList& list) {
+  Html html;
+  const FeedPage& page = list.page;
+  if (list.fleet.feeds == 0)
+    html.add("There is no feed yet: <code>feedmill add URL</code> or <code>feedmill import FILE</code>.");
+  else if (page.next)
+    html.add("None among the {} feeds that were looked at so far.", page.looked_at);
+  else if (searches(query) || query.after)
+    html.add("No more feeds like that.");
+  else
+    html.add("No feed is {}.", query.state);
+  return html;
+}
+
+}  // namespace
+
+FeedListQuery read_feed_list_query(std::string_view query) {
+  FeedListQuery wanted;
+  const std::string state = parameter(query, "state").value_or("");
+  if (std::ranges::find(all_states(), state) != all_states().end()) wanted.state = state;
+  wanted.host = trimmed(parameter(query, "host").value_or(""), 255);
+  for (char& c : wanted.host) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  wanted.part = trimmed(parameter(query, "q").value_or(""), longest_part);
+  wanted.after = read_place(parameter(query, "after").value_or(""));
+  return wanted;
+}
+
+StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query) {
+  FeedList list;
+  auto fleet = store.figures();
+  if (!fleet) return fleet.error();
+  list.fleet = std::move(*fleet);
+  if (const auto url = canonical_feed_url(query.part); url) {
+    auto records = store.feed_records(std::span(&*url, 1));
+    if (!records) return records.error();
+    if (records->front()) {
+      list.exact = true;
+      list.page.feeds.push_back(std::move(*records->front()));
+      return list;
+    }
+  }
+  Store::FeedQuery wanted;
+  wanted.state = query.state;
+  wanted.part = query.part;
+  wanted.host = query.host;
+  wanted.after = query.after;
+  wanted.limit = feeds_on_page;
+  // A state is a look-up more for each feed.
+  if (searches(query) && query.state != "healthy") wanted.look = 20'000;
+  auto page = store.feed_page(wanted);
+  if (!page) return page.error();
+  list.page = std::move(*page);
+  return list;
+}
+
+Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
+  const FeedPage& page = list.page;
+  Html html;
+  html.add("<section aria-labelledby=\"feeds\"><h1 id=\"feeds\">Feeds</h1>\n{}", chips(query, list.fleet));
+  if (searches(query)) {
+    html.add("<p>");
+    if (!query.host.empty()) html.add("On <b><bdi>{}</bdi></b>. ", query.host);
+    if (!query.part.empty()) html.add("With <b><bdi>{}</bdi></b> in the address. ", query.part);
+    html.add("<a href=\"{}\">All hosts and addresses</a></p>\n", address({query.state, "", "", {}}));
+  }
+  if (page.feeds.empty()) {
+    html.add("<p class=\"empty\">{}</p>", said_of_none(query, list));
+  } else {
+    html.add(
+        "<table><caption>{}</caption><thead><tr><th scope=\"col\">Feed</th><th scope=\"col\">State</th>"
+        "<th scope=\"col\">Due</th></tr></thead><tbody>\n",
+        list.exact                                        ? "The feed of that address."
+        : query.state.empty() || query.state == "healthy" ? "Those first that are due soonest."
+                                                          : "Those first that came into this state last.");
+    for (const FeedRecord& feed : page.feeds) add_row(html, feed, list.fleet.now);
+    html.add("</tbody></table>");
+  }
+  html.add("<p class=\"pager\">");
+  if (query.after)
+    html.add("<a href=\"{}\">From the beginning</a>", address({query.state, query.host, query.part, {}}));
+  if (page.next) {
+    html.add("<a href=\"{}\" rel=\"next\">{}</a>", address({query.state, query.host, query.part, page.next}),
+             page.feeds.size() < feeds_on_page ? "Search on" : "The next 50");
+  }
+  html.add("</p>\n");
+  if (searches(query) && page.next)
+    html.add("<p class=\"sub\">{} of {} feeds were looked at for this page.</p>\n", page.looked_at, page.total);
+  const std::uint64_t paused = feeds_in(list.fleet, "paused");
+  if (query.state.empty() && paused > 0 && !list.exact)
+    html.add("<p class=\"sub\">{} paused feeds are in no schedule and stand under their state.</p>\n", paused);
+  if (!query.state.empty() && query.state != "healthy" && page.total < feeds_in(list.fleet, query.state)) {
+    html.add(
+        "<p class=\"sub\">{} more came into this state before lists were kept: <code>feedmill list --state {}</code> "
+        "has all.</p>\n",
+        feeds_in(list.fleet, query.state) - page.total, query.state);
+  }
+  html.add(
+      "<p class=\"sub\">To find a feed, put its address or a part of it behind "
+      "<code>/status/feeds?q=</code>.</p>\n</section>\n");
+  return html;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,207 @@
+#include <algorithm>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+#include "worker/admin/feed_pages.hpp"
+#include "worker/admin/page_parts.hpp"
+#include "worker/admin/query.hpp"
+#include "worker/log.hpp"
+#include "worker/text/due_text.hpp"
+#include "worker/text/figure_text.hpp"
+#include "worker/text/records.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t entries_shown = 20, signals_shown = 20;
+
+/// What the lines of `explain` are called here.
+std::string_view line_name(std::string_view name) {
+  if (name == "detail") return "It said";
+  if (name == "next") return "Next";
+  if (name == "inputs") return "Reckoned from";
+  if (name == "held") return "Held back";
+  if (name == "websub") return "Push (WebSub)";
+  if (name == "cache") return "Validators";
+  if (name == "identity") return "Entries are told apart by";
+  if (name == "fetched") return "Fetched";
+  if (name == "settings") return "Settings";
+  if (name == "host") return "Host";
+  if (name == "state") return "State";
+  return name;
+}
+
+void add_fact(Html& html, std::string_view name, std::string_view value) {
+  if (!value.empty()) html.add("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
+}
+
+Html head_section(const FeedStory& story) {
+  const FeedRecord& record = story.explained.record;
+  const std::string_view title = field_of(record.feed, "title"), link = field_of(record.feed, "link"),
+                         description = field_of(record.feed, "description");
+  Html html;
+  html.add(
+      "<section aria-labelledby=\"feed\"><h1 id=\"feed\"><bdi>{}</bdi></h1>\n<p>{}</p>\n<p>{} <span "
+      "class=\"soft\">{}</span></p>\n",
+      short_text(title.empty() ? record.feed_url : title, 300), outside_link(record.feed_url, record.feed_url),
+      state_word(record.state.state), state_meaning(record.state.state));
+  if (!description.empty()) html.add("<p class=\"soft\"><bdi>{}</bdi></p>\n", short_text(description, 400));
+  if (!link.empty()) html.add("<p>Site: {}</p>\n", outside_link(link, short_text(link, 200)));
+  html.add("<p class=\"sub\">More feeds on {}</p></section>\n", host_link(story.explained.host.name));
+  return html;
+}
+
+Html story_section(const FeedStory& story) {
+  Html html;
+  html.add("<section aria-labelledby=\"story\"><h2 id=\"story\">Its story</h2>\n<dl class=\"story\">\n");
+  const Explained& explained = story.explained;
+  for (const auto& [name, value] :
+       explain_lines(explained.record, explained.host, explained.now, explained.subscription)) {
+    add_fact(html, line_name(name), short_text(value, 1'000));
+  }
+  html.add("</dl>\n");
+  if (redact(explained.record.feed_url) == explained.record.feed_url)
+    html.add("<p class=\"sub\"><a href=\"/explain?url={}\">The same for programs</a></p>",
+             percent_encoded(explained.record.feed_url));
+  html.add("</section>\n");
+  return html;
+}
+
+Html figures_section(const FeedStory& story) {
+  const FeedState& state = story.explained.record.state;
+  const auto count = [](std::uint64_t number) { return grouped(static_cast<std::int64_t>(number)); };
+  Html html;
+  html.add("<section aria-labelledby=\"figures\"><h2 id=\"figures\">Since it was added</h2>\n<dl class=\"story\">\n");
+  add_fact(
+      html, "Polls",
+      fmt::format("{}: {} brought something new, {} were not modified, {} failed", count(state.polls),
+                  percent_text(state.polls_with_new, state.polls), percent_text(state.polls_not_modified, state.polls),
+                  percent_text(state.polls_failed, state.polls)));
+  add_fact(html, "Entries",
+           fmt::format("{} kept, {} seen, {:.1f} a week", count(story.explained.record.entries), count(state.total_new),
+                       state.new_per_week));
+  add_fact(html, "Document",
+           state.body_bytes == 0
+               ? ""
+               : fmt::format("{}, {} on the wire", bytes_text(state.body_bytes), bytes_text(state.wire_bytes)));
+  add_fact(html, "Received", bytes_text(state.total_wire_bytes));
+  if (state.quarantines > 0) add_fact(html, "Quarantines", count(state.quarantines));
+  html.add("</dl></section>\n");
+  return html;
+}
+
+Html entries_section(const FeedStory& story) {
+  Html html;
+  html.add("<section aria-labelledby=\"entries\"><h2 id=\"entries\">Latest entries</h2>\n");
+  if (story.entries.empty()) {
+    html.add("<p class=\"empty\">None is kept.</p></section>\n");
+    return html;
+  }
+  html.add("<ul class=\"items\">\n");
+  for (const StoredEntry& entry : story.entries) {
+    const std::string &title = entry.get("title"), &link = entry.get("link"), &author = entry.get("author");
+    const Html heading =
+        outside_link(link, short_text(title.empty() ? (link.empty() ? "without a title" : link) : title, 300));
+    html.add("<li><p>{} <span class=\"soft\">{}</span></p>", heading,
+             time_ago(Milliseconds(place_of(entry).score * 1000), story.explained.now));
+    html.add("<p class=\"sub\">{}{}{}", entry.id, author.empty() ? "" : ", by ", short_text(author, 100));
+    html.add(", guid <bdi>{}</bdi></p></li>\n", short_text(entry.get("guid"), 200));
+  }
+  html.add("</ul></section>\n");
+  return html;
+}
+
+Html moves_section(const FeedStory& story) {
+  const FeedState& state = story.explained.record.state;
+  Html html;
+  if (state.moves.empty() && state.moving.to.empty()) return html;
+  html.add("<section aria-labelledby=\"moves\"><h2 id=\"moves\">Moves</h2>\n<ul class=\"items\">\n");
+  if (!state.moving.to.empty()) {
+    html.add("<li><p>May be moving to <bdi>{}</bdi></p><p class=\"sub\">seen {} times since {}</p></li>\n",
+             short_text(state.moving.to, 300), state.moving.sightings,
+             time_ago(state.moving.since, story.explained.now));
+  }
+  for (auto move = state.moves.rbegin(); move != state.moves.rend(); ++move) {
+    html.add("<li><p>To <bdi>{}</bdi> <span class=\"soft\">{}</span></p><p class=\"sub\">from <bdi>{}</bdi></p></li>\n",
+             short_text(move->to, 300), time_ago(move->at, story.explained.now), short_text(move->from, 300));
+  }
+  html.add("</ul></section>\n");
+  return html;
+}
+
+std::string_view signal_word(std::string_view type) {
+  if (type == "post_created") return "New entry";
+  if (type == "post_modified") return "Entry changed";
+  if (type == "post_deleted") return "Entry deleted";
+  if (type == "post_trimmed") return "Entry trimmed";
+  if (type == "feed_created") return "First read";
+  if (type == "feed_modified") return "Feed changed";
+  if (type == "feed_moved") return "Moved";
+  if (type == "feed_failing") return "Failing";
+  if (type == "feed_recovered") return "Recovered";
+  if (type == "feed_gone") return "Gone";
+  if (type == "feed_rekeyed") return "New ids for old entries";
+  if (type == "feed_gap") return "Entries were missed";
+  return type;
+}
+
+Html signals_section(const FeedStory& story) {
+  Html html;
+  html.add("<section aria-labelledby=\"signals\"><h2 id=\"signals\">Signals</h2>\n");
+  if (story.signals.empty()) {
+    html.add("<p class=\"empty\">None among the newest {} of all feeds.</p></section>\n", signals_looked_at);
+    return html;
+  }
+  html.add("<ul class=\"items\">\n");
+  for (const SignalRecord& record : story.signals) {
+    boost::system::error_code bad;
+    const json::value value = json::parse(record.json, bad);
+    const json::object* object = bad ? nullptr : value.if_object();
+    const json::value* time = object == nullptr ? nullptr : object->if_contains("timestamp");
+    const json::value* data = object == nullptr ? nullptr : object->if_contains("data");
+    const json::value* title =
+        data == nullptr || !data->is_object() ? nullptr : data->get_object().if_contains("title");
+    const Milliseconds at(time != nullptr && time->is_int64() ? time->get_int64() * 1000 : 0);
+    std::string about;
+    if (title != nullptr && title->is_string())
+      about.assign(title->get_string().data(), title->get_string().size());
+    else if (data != nullptr && data->is_object() && !data->get_object().empty())
+      about = json::serialize(*data);
+    html.add("<li><p>{} <bdi>{}</bdi> <span class=\"soft\">{}</span></p></li>\n", signal_word(record.type),
+             short_text(about, 200), time_ago(at, story.explained.now));
+  }
+  html.add("</ul><p class=\"sub\">Of the newest {} of all feeds.</p></section>\n", signals_looked_at);
+  return html;
+}
+
+}  // namespace
+
+StoreResult<std::optional<FeedStory>> read_feed_story(Store& store, const HostRules& rules,
+                                                      const std::string& feed_url) {
+  auto explained = read_explained(store, rules, feed_url);
+  if (!explained) return explained.error();
+  if (!*explained) return std::optional<FeedStory>();
+  FeedStory story;
+  story.explained = std::move(**explained);
+  auto entries = store.all_by_order(feed_url, entries_shown);
+  if (!entries) return entries.error();
+  story.entries = std::move(*entries);
+  auto signals = store.feed_signals(feed_url, signals_looked_at, signals_shown);
+  if (!signals) return signals.error();
+  story.signals = std::move(*signals);
+  return std::optional(std::move(story));
+}
+
+Html feed_page(const FeedStory& story) {
+  Html html;
+  html.add("{}<div class=\"columns\">\n{}{}{}{}{}</div>\n", head_section(story), story_section(story),
+           entries_section(story), figures_section(story), moves_section(story), signals_section(story));
+  return html;
+}
+
+}  // namespace feedmill

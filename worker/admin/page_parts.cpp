@@ -1,0 +1,132 @@
+#include "worker/admin/page_parts.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "worker/admin/query.hpp"
+#include "worker/log.hpp"
+#include "worker/text/moments.hpp"
+
+namespace feedmill {
+namespace {
+
+struct StateText {
+  std::string_view name, meaning;
+};
+constexpr std::array state_texts{
+    StateText{"healthy", "fetched as planned"},
+    StateText{"new", "not read yet"},
+    StateText{"degraded", "failed three times in a row or more"},
+    StateText{"failing", "no success for 7 days"},
+    StateText{"blocked", "its server refuses us"},
+    StateText{"gone", "its server says it is gone; asked once a month"},
+    StateText{"quarantined", "workers died of it; tried alone, later"},
+    StateText{"paused", "by its operator, until feedmill resume"},
+};
+constexpr auto state_names = [] {
+  std::array<std::string_view, state_texts.size()> names{};
+  std::ranges::transform(state_texts, names.begin(), &StateText::name);
+  return names;
+}();
+
+void add_nav_link(Html& nav, const PageFrame& frame, std::string_view path, std::string_view text) {
+  if (frame.path == path)
+    nav.add("<li><a href=\"{}\" aria-current=\"page\">{}</a></li>", path, text);
+  else
+    nav.add("<li><a href=\"{}\">{}</a></li>", path, text);
+}
+
+}  // namespace
+
+std::string whole_page(const PageFrame& frame, const Html& main) {
+  Html nav;
+  add_nav_link(nav, frame, "/status", "Overview");
+  add_nav_link(nav, frame, "/status/feeds", "Feeds");
+  Html page;
+  page.add(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<title>{} · feedmill</title>\n<link rel=\"stylesheet\" href=\"{}\">\n</head>\n<body>\n"
+      "<a class=\"skip\" href=\"#main\">To the content</a>\n"
+      "<header><p class=\"brand\"><b>feedmill</b> <bdi>{}</bdi></p><nav "
+      "aria-label=\"Pages\"><ul>{}</ul></nav></header>\n"
+      "<main id=\"main\">\n{}</main>\n<footer>\n",
+      frame.title, style_path, frame.host, nav, main);
+  page.add("<p>As of <time datetime=\"{}\">{}</time>, kept for 5 seconds.", rfc3339(frame.at), rfc3339(frame.at));
+  if (!frame.json_path.empty()) page.add(" <a href=\"{}\">The same for programs</a>.", frame.json_path);
+  page.add("</p>\n<p>feedmill {}, configuration <code>{}</code></p>\n</footer>\n</body>\n</html>\n", frame.version,
+           frame.configuration);
+  return page.text();
+}
+
+Html time_ago(Milliseconds time, Milliseconds now) {
+  Html html;
+  if (time.count() == 0) return std::move(html.add("never"));
+  const std::string exact = rfc3339(time);
+  html.add("<time datetime=\"{}\" title=\"{}\">{}</time>", exact, exact, from_now(time, now));
+  return html;
+}
+
+Html state_word(std::string_view state) {
+  Html html;
+  const bool known = std::ranges::find(state_names, state) != state_names.end();
+  html.add("<span class=\"state {}\">{}</span>", known ? state : std::string_view("unknown"), state);
+  return html;
+}
+
+std::string_view state_meaning(std::string_view state) {
+  const auto found = std::ranges::find(state_texts, state, &StateText::name);
+  return found == state_texts.end() ? std::string_view() : found->meaning;
+}
+
+std::span<const std::string_view> all_states() {
+  return state_names;
+}
+
+Html feed_link(std::string_view feed_url, std::string_view text) {
+  Html html;
+  if (redact(feed_url) != feed_url)
+    html.add("<bdi>{}</bdi>", text);
+  else
+    html.add("<a href=\"/status/feed?url={}\"><bdi>{}</bdi></a>", percent_encoded(feed_url), text);
+  return html;
+}
+
+Html host_link(std::string_view host) {
+  Html html;
+  html.add("<a href=\"/status/feeds?host={}\"><bdi>{}</bdi></a>", percent_encoded(host), host);
+  return html;
+}
+
+Html outside_link(std::string_view url, std::string_view text) {
+  Html html;
+  const bool web = url.starts_with("http://") || url.starts_with("https://");
+  const bool plain = std::ranges::all_of(url, [](char c) { return c > ' ' && c != '\x7f' && c != '\\'; });
+  if (web && plain && redact(url) == url)
+    html.add("<a href=\"{}\" rel=\"noopener noreferrer nofollow\"><bdi>{}</bdi></a>", url, text);
+  else
+    html.add("<bdi>{}</bdi>", text);
+  return html;
+}
+
+Html bars(std::span<const double> values, std::string_view label) {
+  constexpr double height = 24;
+  const double most = values.empty() ? 0 : *std::ranges::max_element(values);
+  Html html;
+  html.add("<svg class=\"bars\" role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {} 24\" preserveAspectRatio=\"none\">",
+           label, std::to_string(values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] <= 0 || most <= 0) continue;
+    const double high = std::max(0.8, values[i] / most * height);  // what is there can be seen
+    html.add("<rect x=\"{}\" y=\"{}\" width=\"0.8\" height=\"{}\"/>",
+             fmt::format("{:.1f}", static_cast<double>(i) + 0.1), fmt::format("{:.2f}", height - high),
+             fmt::format("{:.2f}", high));
+  }
+  html.add("</svg>");
+  return html;
+}
+
+}  // namespace feedmill

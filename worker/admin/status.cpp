@@ -1,0 +1,169 @@
+#include "worker/admin/status.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "worker/text/figure_text.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+using Seconds = std::chrono::duration<double>;
+using Weight = Concern::Weight;
+
+/// Below so many refreshes a share says little.
+constexpr std::uint64_t few = 20;
+
+void judge_process(const Status& status, std::vector<Concern>& found) {
+  const ProcessStatus& process = status.process;
+  if (process.stopping) {
+    found.push_back({Weight::note, "This worker is stopping: it takes no new feeds and finishes those it has.",
+                     "Nothing, if that was asked for. Its feeds are due for other workers, or after its next start.",
+                     ""});
+  }
+  if (process.memory_budget > 0 && process.memory_used > process.memory_budget / 10 * 9) {
+    found.push_back({Weight::warning,
+                     fmt::format("Documents fill {:.0f} % of the memory they may take; new fetches wait.",
+                                 percent(process.memory_used, process.memory_budget)),
+                     "Raise memory.budget, or lower worker.lanes.", ""});
+  }
+  const RefreshFigures& recent = process.ten_minutes;
+  if (recent.refreshes() >= few && recent.failed * 2 > recent.refreshes()) {
+    found.push_back(
+        {Weight::bad,
+         fmt::format("{} of {} refreshes of the last 10 minutes failed.", recent.failed, recent.refreshes()),
+         "feedmill doctor tries name servers and the network from here.", "/status/feeds?state=degraded"});
+  } else if (process.three_hours.refreshes() >= few &&
+             process.three_hours.failed * 5 > process.three_hours.refreshes()) {
+    found.push_back({Weight::warning,
+                     fmt::format("{:.0f} % of the refreshes of the last 3 hours failed.",
+                                 percent(process.three_hours.failed, process.three_hours.refreshes())),
+                     "See which hosts fail below; feedmill doctor tries name servers and the network from here.",
+                     "/status/feeds?state=degraded"});
+  }
+  const Seconds late = recent.lateness_of(0.99);
+  if (recent.refreshes() >= few && late > 300s) {
+    found.push_back(
+        {Weight::bad, fmt::format("Feeds are fetched late: 1 in 100 more than {}.", span_text(late)),
+         "Raise worker.lanes or start another worker, unless it is one host that serves slowly (see below).", ""});
+  }
+  if (process.hour.bugs > 0) {
+    found.push_back({Weight::warning, fmt::format("{} refreshes of the last hour met a bug.", process.hour.bugs),
+                     "Please report it: the log has a line with event=bug for each.", ""});
+  }
+  if (process.log_suppressed > 1000) {
+    found.push_back({Weight::note, fmt::format("{} log lines were left out since the start.", process.log_suppressed),
+                     "Look for what repeats in the log: each line says how many like it were left out.", ""});
+  }
+}
+
+void judge_store(const Status& status, const StoreStatus& store, std::vector<Concern>& found) {
+  const ProcessStatus& process = status.process;
+  if (process.ingest && process.uptime > 10min && store.fleet.due > 0 &&
+      (process.last_commit_ago < 0s || process.last_commit_ago > 10min)) {
+    found.push_back({Weight::bad, fmt::format("Nothing was stored for 10 minutes, with {} feeds due.", store.fleet.due),
+                     "Look at the log for redis_down; if there is nothing, restart this worker and report it.", ""});
+  }
+  if (store.fleet.workers == 0) {
+    found.push_back({Weight::warning, "No worker fetches feeds.",
+                     "Start feedmill run, or set worker.ingest=true where it runs.", ""});
+  }
+  for (const StreamFigures::Group& group : store.stream.groups) {
+    if (!group.oldest || store.stream.now - *group.oldest <= 5min) continue;
+    found.push_back(
+        {Weight::warning,
+         fmt::format("Whoever reads the signals as “{}” is {} behind.", group.name,
+                     span_text(store.stream.now - *group.oldest)),
+         "Is it running? For the group that keeps timelines and notices: a worker with worker.deliver=true.", ""});
+  }
+  if (store.stream.hard_limit > 0 && store.stream.records * 2 > store.stream.hard_limit) {
+    found.push_back({Weight::warning,
+                     fmt::format("The stream of signals is filled to {:.0f} %: beyond, the oldest go unread.",
+                                 percent(store.stream.records, store.stream.hard_limit)),
+                     "Start the readers that lag, remove groups that nobody reads, or raise signals.max_len.", ""});
+  }
+  if (const auto quarantined = feeds_in(store.fleet, "quarantined"); quarantined > 0) {
+    found.push_back({Weight::warning,
+                     quarantined == 1 ? "A feed is quarantined: workers died of it."
+                                      : fmt::format("{} feeds are quarantined: workers died of them.", quarantined),
+                     "Nothing to be done now: each is tried again alone, later. Please report it with the document.",
+                     "/status/feeds?state=quarantined"});
+  }
+  if (process.uptime > 6h && process.six_hours.created == 0 && feeds_in(store.fleet, "healthy") > 100) {
+    found.push_back({Weight::bad, "No new entry for 6 hours, with more than 100 healthy feeds.",
+                     "Open one of the feeds below and compare it with what its publisher shows.",
+                     "/status/feeds?state=healthy"});
+  }
+}
+
+}  // namespace
+
+std::uint64_t feeds_in(const FleetFigures& fleet, std::string_view state) {
+  const auto found =
+      std::ranges::find(fleet.states, state, [](const auto& one) { return std::string_view(one.first); });
+  return found == fleet.states.end() ? 0 : found->second;
+}
+
+void take_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now) {
+  using std::chrono::duration_cast;
+  status.uptime = duration_cast<std::chrono::seconds>(history.age(now));
+  if (const auto last = history.last_commit()) {
+    status.last_commit_ago = duration_cast<std::chrono::seconds>(now - *last);
+  }
+  status.total = history.total();
+  status.total_for = history.age(now);
+  status.ten_minutes = history.figures(10, now);
+  status.hour = history.figures(60, now);
+  status.three_hours = history.figures(180, now);
+  status.six_hours = history.figures(360, now);
+  status.day = history.figures(StatusHistory::minutes_kept, now);
+  status.stretches = history.stretches(stretch_count, stretch_minutes, now);
+  StatusHistory::HostLists hosts = history.hosts(most_hosts);
+  status.busiest = std::move(hosts.busiest);
+  status.slowest = std::move(hosts.slowest);
+  status.hosts_age = duration_cast<std::chrono::seconds>(history.hosts_age(now));
+}
+
+StoreResult<StoreStatus> read_store_status(Store& store) {
+  StoreStatus status;
+  auto fleet = store.figures();
+  if (!fleet) return fleet.error();
+  status.fleet = std::move(*fleet);
+  auto stream = store.stream_figures();
+  if (!stream) return stream.error();
+  status.stream = std::move(*stream);
+  auto workers = store.workers();
+  if (!workers) return workers.error();
+  status.workers = std::move(*workers);
+  auto notices = Notifications(store).list(std::string(operator_user));
+  if (!notices) return notices.error();
+  status.notices = std::move(*notices);
+  if (status.notices.size() > most_notices) status.notices.resize(most_notices);
+  const auto closed = store.closed_hosts(most_hosts);
+  if (!closed) return closed.error();
+  auto states = store.hosts(*closed);
+  if (!states) return states.error();
+  for (std::size_t i = 0; i < closed->size(); ++i) {
+    const Fields& fields = (*states)[i].other;
+    const bool still = std::ranges::any_of(fields, [](const auto& field) { return field.first == "closed"; });
+    if (still) status.closed.push_back({(*closed)[i], std::move((*states)[i])});
+  }
+  return status;
+}
+
+std::vector<Concern> concerns(const Status& status) {
+  std::vector<Concern> found;
+  if (!status.store) {
+    // `store_error` says what to do as well; what follows is what it means.
+    found.push_back({Weight::bad, status.store_error,
+                     "Nothing is fetched or stored until it serves again; nothing that was stored is lost.", ""});
+  }
+  judge_process(status, found);
+  if (status.store) judge_store(status, *status.store, found);
+  std::ranges::stable_sort(found, {}, &Concern::weight);
+  return found;
+}
+
+}  // namespace feedmill

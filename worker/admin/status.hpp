@@ -1,0 +1,89 @@
+// What there is to say of a running worker and its store at one moment (OPERATIONS §6): values, and where the store's
+// come from. Shown by status_page (people) and status_json (programs).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/notifications.hpp"
+#include "storage/store.hpp"
+#include "worker/admin/admin.hpp"
+#include "worker/admin/status_history.hpp"
+
+namespace feedmill {
+
+/// What the process knows of itself, without a word to the store.
+struct ProcessStatus {
+  std::string worker, host, version;
+  std::int64_t pid = 0;
+  std::string configuration;  ///< 16 hex digits, equal for equal effective values
+  Milliseconds clock{};       ///< unix time by this machine
+  std::chrono::seconds uptime{};
+  std::vector<Check> ready;
+  bool stopping = false;
+  std::string store_trouble;  ///< "" while the store serves, as far as the worker has noticed
+  bool ingest = true, deliver = true;
+  std::uint64_t lanes_busy = 0, lanes = 0;
+  std::uint64_t memory_used = 0, memory_budget = 0, memory_resident = 0;  ///< bytes; the first two of documents
+  std::uint64_t log_suppressed = 0;
+
+  std::chrono::seconds last_commit_ago{-1};   ///< below 0: none yet
+  RefreshFigures total;                       ///< since the start,
+  std::chrono::duration<double> total_for{};  ///< which was so long ago
+  RefreshFigures ten_minutes, hour, three_hours, six_hours, day;
+  std::vector<RefreshFigures> stretches;  ///< of stretch_minutes each, oldest first, the newest under way
+  std::vector<HostFigures> busiest, slowest;
+  std::chrono::seconds hosts_age{};  ///< how far back those two reach
+};
+inline constexpr std::size_t stretch_minutes = 5, stretch_count = 72;  ///< six hours
+
+/// Fills in what the history knows.
+void take_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now);
+
+/// A host that backs off.
+struct ClosedHost {
+  std::string host;
+  HostState state;
+};
+
+/// What the store says of the fleet.
+struct StoreStatus {
+  FleetFigures fleet;
+  StreamFigures stream;
+  std::vector<WorkerRecord> workers;
+  std::vector<StoredNotice> notices;  ///< newest first
+  std::vector<ClosedHost> closed;     ///< the longest first
+};
+inline constexpr std::size_t most_hosts = 20, most_notices = 20;  ///< OPERATIONS §6
+
+/// About 20 commands and one for each worker and host shown, whatever the store holds.
+StoreResult<StoreStatus> read_store_status(Store& store);
+
+/// Something that is not as it should be.
+struct Concern {
+  enum class Weight { bad, warning, note };
+  Weight weight{};
+  std::string text;    ///< what is wrong, a sentence
+  std::string remedy;  ///< what to do about it
+  std::string where;   ///< page that shows more, "" = none
+};
+
+struct Status {
+  ProcessStatus process;
+  std::optional<StoreStatus> store;  ///< absent when it could not be asked
+  std::string store_error;           ///< why, and what to do about it
+
+  /// The time that all is reckoned from: Redis' own, else this machine's.
+  Milliseconds now() const { return store ? store->fleet.now : process.clock; }
+};
+
+/// What is wrong, the worst first (limits: OPERATIONS §4).
+std::vector<Concern> concerns(const Status& status);
+
+/// Feeds in a state.
+std::uint64_t feeds_in(const FleetFigures& fleet, std::string_view state);
+
+}  // namespace feedmill

@@ -1,0 +1,433 @@
+#include "worker/admin/status_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+#include "worker/admin/page_parts.hpp"
+#include "worker/config/config_values.hpp"
+#include "worker/text/due_text.hpp"
+#include "worker/text/figure_text.hpp"
+#include "worker/text/records.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t shown_at_once = 5;  // rows of a list before the rest is folded away
+
+std::string_view weight_name(Concern::Weight weight) {
+  constexpr std::string_view names[] = {"bad", "warning", "note"};
+  return names[static_cast<std::size_t>(weight)];
+}
+
+std::string_view weight_word(Concern::Weight weight) {
+  constexpr std::string_view words[] = {"Wrong:", "Watch:", "Note:"};
+  return words[static_cast<std::size_t>(weight)];
+}
+
+Html verdict_section(const Status& status, const std::vector<Concern>& found) {
+  const std::string_view look = found.empty() ? std::string_view("well") : weight_name(found.front().weight);
+  Html html;
+  html.add("<section class=\"verdict {}\" aria-labelledby=\"verdict\">\n<h1 id=\"verdict\">{}</h1>\n", look,
+           verdict(found));
+  std::string checks;
+  for (const Check& check : status.process.ready) {
+    std::string name = check.name;
+    std::ranges::replace(name, '_', ' ');
+    checks += fmt::format("{}{}{}{}", checks.empty() ? "" : "; ", name, check.passed ? ": yes" : ": no",
+                          check.detail.empty() ? "" : " (" + check.detail + ")");
+  }
+  const bool ready = std::ranges::all_of(status.process.ready, &Check::passed);
+  html.add("<p class=\"soft\">This worker is {} for {}, {}. {}.</p>\n", status.process.stopping ? "stopping, up" : "up",
+           span_text(status.process.uptime), ready ? "ready" : "not ready", checks);
+  if (!found.empty()) {
+    html.add("<ol class=\"concerns\">\n");
+    for (const Concern& concern : found) {
+      html.add("<li class=\"{}\"><p><span class=\"weight\">{}</span>{}</p><p class=\"soft\">{}",
+               weight_name(concern.weight), weight_word(concern.weight), concern.text, concern.remedy);
+      if (!concern.where.empty()) html.add(" <a href=\"{}\">Show them</a>", concern.where);
+      html.add("</p></li>\n");
+    }
+    html.add("</ol>\n");
+  }
+  html.add("</section>\n");
+  return html;
+}
+
+void add_tile(Html& html, std::string_view name, const Html& figure, std::string_view below) {
+  html.add("<div><dt>{}</dt><dd class=\"figure\">{}</dd><dd class=\"sub\">{}</dd></div>\n", name, figure, below);
+}
+
+Html number(std::uint64_t value) {
+  Html html;
+  return std::move(html.add("{}", value));
+}
+Html words(std::string_view text) {
+  Html html;
+  return std::move(html.add("{}", text));
+}
+
+std::string rate_text(double a_minute) {
+  return a_minute >= 9.95 ? grouped(std::llround(a_minute)) : fmt::format("{:.1f}", a_minute);
+}
+
+/// How long these figures reach back: as long as asked for, or since the start.
+double minutes_covered(const ProcessStatus& process, double minutes) {
+  return std::clamp(static_cast<double>(process.uptime.count()) / 60, 1.0, minutes);
+}
+
+Html tiles_section(const Status& status) {
+  const ProcessStatus& process = status.process;
+  Html html;
+  html.add("<section aria-label=\"At a glance\"><dl class=\"tiles\">\n");
+  if (status.store) {
+    const FleetFigures& fleet = status.store->fleet;
+    const std::uint64_t well = feeds_in(fleet, "healthy") + feeds_in(fleet, "new");
+    add_tile(html, "Feeds", number(fleet.feeds),
+             fleet.feeds == 0      ? "add some: feedmill add URL"
+             : well >= fleet.feeds ? "all healthy or new"
+                                   : grouped(static_cast<std::int64_t>(fleet.feeds - well)) + " need a look");
+    add_tile(html, "Due now", number(fleet.due),
+             fleet.oldest_due && *fleet.oldest_due < fleet.now
+                 ? "the oldest for " + span_text(fleet.now - *fleet.oldest_due)
+                 : "none waits");
+  }
+  const double refreshed = static_cast<double>(process.ten_minutes.refreshes()) / minutes_covered(process, 10);
+  add_tile(html, "Refreshes a minute", words(rate_text(refreshed)),
+           process.ten_minutes.refreshes() == 0 ? "none in the last 10 minutes" : "over the last 10 minutes");
+  add_tile(html, "New entries", number(process.hour.created), "in the last hour");
+  add_tile(html, "Lateness",
+           words(process.ten_minutes.refreshes() == 0 ? "–" : span_text(process.ten_minutes.lateness_of(0.99))),
+           process.ten_minutes.refreshes() == 0 ? "nothing was due" : "99 of 100 within it");
+  if (status.store) {
+    std::uint64_t lag = 0;
+    for (const StreamFigures::Group& group : status.store->stream.groups) lag = std::max(lag, group.lag);
+    add_tile(html, "Signals unread", number(lag), lag == 0 ? "all have been delivered" : "by the slowest reader");
+  }
+  html.add("</dl></section>\n");
+  return html;
+}
+
+template <class Value>
+Html spark(const ProcessStatus& process, std::string_view name, std::string_view most_of, Value value,
+           std::string (*text)(double)) {
+  std::vector<double> values;
+  for (const RefreshFigures& stretch : process.stretches) values.push_back(value(stretch));
+  const double most = values.empty() ? 0 : *std::ranges::max_element(values);
+  const std::string peak = most > 0 ? fmt::format("{} {}", most_of, text(most)) : "none";
+  Html html;
+  html.add(
+      "<figure><figcaption>{} <span class=\"soft\">{}</span></figcaption>{}<p class=\"axis\"><span>6 h ago</span>"
+      "<span>now</span></p></figure>\n",
+      name, peak, bars(values, fmt::format("{} over the last 6 hours, {}", name, peak)));
+  return html;
+}
+
+Html sparks_section(const ProcessStatus& process) {
+  Html html;
+  html.add(
+      "<section aria-labelledby=\"day\"><h2 id=\"day\">The last 6 hours of this worker</h2>\n<div "
+      "class=\"sparks\">\n{}{}{}",
+      spark(
+          process, "Refreshes a minute", "at most",
+          [](const RefreshFigures& one) { return static_cast<double>(one.refreshes()) / stretch_minutes; }, rate_text),
+      spark(
+          process, "New entries a minute", "at most",
+          [](const RefreshFigures& one) { return static_cast<double>(one.created) / stretch_minutes; }, rate_text),
+      spark(
+          process, "Lateness", "at worst", [](const RefreshFigures& one) { return one.worst_lateness.count(); },
+          [](double seconds) { return span_text(std::chrono::duration<double>(seconds)); }));
+  html.add("</div>\n");
+  if (process.uptime < std::chrono::hours(6))
+    html.add("<p class=\"sub\">It has been up for {}; before that nothing is known here.</p>\n",
+             span_text(process.uptime));
+  html.add("</section>\n");
+  return html;
+}
+
+Html states_section(const FleetFigures& fleet) {
+  Html html;
+  html.add("<section aria-labelledby=\"states\"><h2 id=\"states\">Feeds by state</h2>\n");
+  if (fleet.feeds == 0) {
+    html.add(
+        "<p class=\"empty\">There is no feed yet: <code>feedmill add URL</code> or <code>feedmill import "
+        "FILE</code>.</p>");
+  } else {
+    html.add(
+        "<table><thead><tr><th scope=\"col\">State</th><th scope=\"col\" "
+        "class=\"number\">Feeds</th></tr></thead><tbody>\n");
+    for (const std::string_view state : all_states()) {
+      const std::uint64_t count = feeds_in(fleet, state);
+      html.add("<tr><td>");
+      if (count > 0)
+        html.add("<a href=\"/status/feeds?state={}\">{}</a>", state, state_word(state));
+      else
+        html.add("{}", state_word(state));
+      html.add(" <span class=\"sub\">{}</span></td><td class=\"number\">{}</td></tr>\n", state_meaning(state), count);
+    }
+    html.add("</tbody></table>");
+  }
+  html.add("</section>\n");
+  return html;
+}
+
+void add_row(Html& html, std::string_view name, const Html& hour, const Html& day) {
+  html.add("<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n", name, hour,
+           day);
+}
+
+Html refreshes_section(const ProcessStatus& process) {
+  Html html;
+  html.add("<section aria-labelledby=\"work\"><h2 id=\"work\">What this worker did</h2>\n<table>");
+  if (process.uptime < std::chrono::hours(24))
+    html.add("<caption>It has been up for {}.</caption>", span_text(process.uptime));
+  html.add(
+      "<thead><tr><th scope=\"col\">In the last</th><th scope=\"col\" class=\"number\">1 hour</th>"
+      "<th scope=\"col\" class=\"number\">24 hours</th></tr></thead><tbody>\n");
+  const RefreshFigures& hour = process.hour;
+  const RefreshFigures& day = process.day;
+  const auto share = [](std::uint64_t part, std::uint64_t whole) { return words(percent_text(part, whole)); };
+  const auto bytes = [](std::uint64_t count) { return words(bytes_text(count)); };
+  add_row(html, "Refreshes", number(hour.refreshes()), number(day.refreshes()));
+  add_row(html, "brought something new", share(hour.with_new, hour.refreshes()), share(day.with_new, day.refreshes()));
+  add_row(html, "not modified (304)", share(hour.not_modified, hour.refreshes()),
+          share(day.not_modified, day.refreshes()));
+  add_row(html, "failed", share(hour.failed, hour.refreshes()), share(day.failed, day.refreshes()));
+  add_row(html, "Entries created", number(hour.created), number(day.created));
+  add_row(html, "Entries changed", number(hour.modified), number(day.modified));
+  add_row(html, "Received", bytes(hour.wire_bytes), bytes(day.wire_bytes));
+  add_row(html, "Saved", bytes(hour.saved_bytes), bytes(day.saved_bytes));
+  add_row(html, "Commits", number(hour.commits), number(day.commits));
+  add_row(html, "Commits that failed", number(hour.commits_failed), number(day.commits_failed));
+  html.add("</tbody></table></section>\n");
+  return html;
+}
+
+/// A table whose rows beyond the first few are folded away.
+template <class Rows, class AddRow>
+void add_folded_table(Html& html, const Html& head, const Rows& rows, AddRow add_one) {
+  html.add("<table>{}<tbody>\n", head);
+  const std::size_t first = rows.size() <= shown_at_once + 2 ? rows.size() : shown_at_once;
+  for (std::size_t i = 0; i < first; ++i) add_one(html, rows[i]);
+  html.add("</tbody></table>");
+  if (first == rows.size()) return;
+  html.add("<details><summary>{} more</summary><table>{}<tbody>\n", rows.size() - first, head);
+  for (std::size_t i = first; i < rows.size(); ++i) add_one(html, rows[i]);
+  html.add("</tbody></table></details>");
+}
+
+Html hosts_table(std::string_view id, std::string_view name, const std::vector<HostFigures>& hosts,
+                 std::chrono::seconds age) {
+  Html html;
+  html.add("<section aria-labelledby=\"{}\"><h2 id=\"{}\">{}</h2>\n", id, id, name);
+  if (hosts.empty()) {
+    html.add("<p class=\"empty\">This worker has asked no host in the last {}.</p></section>\n", span_text(age));
+    return html;
+  }
+  Html head;
+  head.add(
+      "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\" class=\"number\">Refreshes</th>"
+      "<th scope=\"col\" class=\"number\">Failed</th><th scope=\"col\" class=\"number\">Each took</th></tr></thead>");
+  add_folded_table(html, head, hosts, [](Html& out, const HostFigures& host) {
+    out.add(
+        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
+        host_link(host.host), host.refreshes, host.failed, span_text(host.mean()));
+  });
+  html.add("<p class=\"sub\">As this worker has met them in the last {}.</p></section>\n", span_text(age));
+  return html;
+}
+
+std::string cause_text(std::string_view cause) {
+  if (cause == "rate_limited") return "it said we ask too much (429)";
+  if (cause == "unavailable") return "it is overloaded (503)";
+  if (cause == "forbidden") return "it forbids us (403)";
+  return short_text(cause, 60);
+}
+
+/// What another process wrote as a number, as long as it is one.
+std::string number_text(std::string_view text) {
+  std::int64_t number = 0;
+  return read_number(text, number) ? grouped(number) : "–";
+}
+
+Html closed_section(const StoreStatus& store) {
+  Html html;
+  html.add("<section aria-labelledby=\"closed\"><h2 id=\"closed\">Hosts backing off</h2>\n");
+  if (store.closed.empty()) {
+    html.add("<p class=\"empty\">No host asks to be left alone.</p></section>\n");
+    return html;
+  }
+  Html head;
+  head.add(
+      "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\">Because</th><th scope=\"col\">Tried "
+      "again</th></tr></thead>");
+  add_folded_table(html, head, store.closed, [&](Html& out, const ClosedHost& closed) {
+    Html again;
+    if (closed.state.not_before > store.fleet.now)
+      again.add("{}", time_ago(closed.state.not_before, store.fleet.now));
+    else
+      again.add("with the next feed that is due");
+    out.add("<tr><td>{}</td><td>{} <span class=\"sub\">refused {} times in a row</span></td><td>{}</td></tr>\n",
+            host_link(closed.host), cause_text(field_of(closed.state.other, "cause")),
+            number_text(field_of(closed.state.other, "refusals")), again);
+  });
+  html.add("</section>\n");
+  return html;
+}
+
+std::string_view text_of(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  if (value == nullptr || !value->is_string()) return {};
+  return {value->get_string().data(), value->get_string().size()};
+}
+
+Html notice_item(const StoredNotice& notice, Milliseconds now) {
+  boost::system::error_code bad;
+  const json::value value = json::parse(notice.json, bad);
+  Html html;
+  if (bad || !value.is_object()) return html;
+  const json::object& object = value.get_object();
+  const json::value* const time = object.if_contains("timestamp");
+  const Milliseconds at(time != nullptr && time->is_int64() ? time->get_int64() * 1000 : 0);
+  const std::string_view url = text_of(object, "feed_url"), from = text_of(object, "from"), to = text_of(object, "to");
+  html.add("<li><p><b>{}</b> <span class=\"soft\">{}</span></p>", short_text(text_of(object, "text"), 200),
+           time_ago(at, now));
+  if (!url.empty()) html.add("<p>{}</p>", feed_link(url, short_text(url, 200)));
+  if (!to.empty())
+    html.add("<p class=\"sub\">{}{}to {}</p>", from.empty() ? "" : "from " + short_text(from, 200),
+             from.empty() ? "" : " ", short_text(to, 200));
+  if (const auto detail = text_of(object, "detail"); !detail.empty())
+    html.add("<p class=\"sub\">{}</p>", short_text(detail, 300));
+  html.add("<p class=\"sub\">{}</p></li>\n", short_text(text_of(object, "remedy"), 300));
+  return html;
+}
+
+Html notices_section(const StoreStatus& store) {
+  Html html;
+  html.add("<section aria-labelledby=\"notices\"><h2 id=\"notices\">Notices to operators</h2>\n");
+  if (store.notices.empty()) {
+    html.add(
+        "<p class=\"empty\">None. Feeds that fail, move, go or come back are told of here and by "
+        "<code>feedmill notices</code>.</p></section>\n");
+    return html;
+  }
+  html.add("<ul class=\"items\">\n");
+  const std::size_t first = store.notices.size() <= shown_at_once + 2 ? store.notices.size() : shown_at_once;
+  for (std::size_t i = 0; i < first; ++i) html.add("{}", notice_item(store.notices[i], store.fleet.now));
+  html.add("</ul>");
+  if (first < store.notices.size()) {
+    html.add("<details><summary>{} more</summary><ul class=\"items\">\n", store.notices.size() - first);
+    for (std::size_t i = first; i < store.notices.size(); ++i)
+      html.add("{}", notice_item(store.notices[i], store.fleet.now));
+    html.add("</ul></details>");
+  }
+  html.add("</section>\n");
+  return html;
+}
+
+Html workers_section(const StoreStatus& store, const std::string& own) {
+  Html html;
+  html.add("<section aria-labelledby=\"workers\"><h2 id=\"workers\">Workers</h2>\n");
+  if (store.workers.empty()) {
+    html.add("<p class=\"empty\">No worker has a heartbeat: nothing is fetched.</p></section>\n");
+    return html;
+  }
+  html.add(
+      "<table><thead><tr><th scope=\"col\">Worker</th><th scope=\"col\">Heartbeat</th>"
+      "<th scope=\"col\" class=\"number\">In flight</th></tr></thead><tbody>\n");
+  for (const WorkerRecord& worker : store.workers) {
+    html.add(
+        "<tr><td><bdi>{}</bdi>{} <span class=\"sub\">process {}, version {}</span></td><td>{}</td><td "
+        "class=\"number\">{}</td></tr>\n",
+        short_text(field_of(worker.fields, "host"), 100), worker.id == own ? " (this one)" : "",
+        short_text(field_of(worker.fields, "pid"), 20), short_text(field_of(worker.fields, "version"), 40),
+        time_ago(worker.alive_at, store.fleet.now), number_text(field_of(worker.fields, "in_flight")));
+  }
+  html.add("</tbody></table></section>\n");
+  return html;
+}
+
+Html delivery_section(const StoreStatus& store) {
+  const StreamFigures& stream = store.stream;
+  Html html;
+  html.add(
+      "<section aria-labelledby=\"delivery\"><h2 id=\"delivery\">Signals and their readers</h2>\n"
+      "<p>{} signals are kept, of {} at most.</p>\n",
+      stream.records, stream.hard_limit);
+  if (stream.groups.empty()) {
+    html.add("<p class=\"empty\">No group reads them.</p></section>\n");
+    return html;
+  }
+  html.add(
+      "<table><thead><tr><th scope=\"col\">Reader</th><th scope=\"col\" class=\"number\">Unread</th>"
+      "<th scope=\"col\">Oldest of them</th></tr></thead><tbody>\n");
+  for (const StreamFigures::Group& group : stream.groups) {
+    Html oldest;
+    if (group.oldest)
+      oldest.add("{}", time_ago(*group.oldest, stream.now));
+    else
+      oldest.add("none");
+    html.add("<tr><td><bdi>{}</bdi></td><td class=\"number\">{}</td><td>{}</td></tr>\n", short_text(group.name, 100),
+             group.lag, oldest);
+  }
+  html.add("</tbody></table></section>\n");
+  return html;
+}
+
+void add_fact(Html& html, std::string_view name, const std::string& value) {
+  html.add("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
+}
+
+Html process_section(const ProcessStatus& process) {
+  Html html;
+  html.add("<section aria-labelledby=\"process\"><h2 id=\"process\">This worker</h2>\n<dl class=\"story\">\n");
+  add_fact(html, "Does",
+           process.ingest && process.deliver ? "fetches feeds, keeps timelines and notices"
+           : process.ingest                  ? "fetches feeds (worker.deliver=false)"
+                                             : "keeps timelines and notices (worker.ingest=false)");
+  add_fact(html, "Lanes", fmt::format("{} of {} busy", process.lanes_busy, process.lanes));
+  add_fact(html, "Documents in memory",
+           fmt::format("{} of {}", bytes_text(process.memory_used), bytes_text(process.memory_budget)));
+  add_fact(html, "Memory of the process", bytes_text(process.memory_resident));
+  add_fact(html, "Stored last",
+           process.last_commit_ago < std::chrono::seconds(0) ? "nothing since its start"
+                                                             : span_text(process.last_commit_ago) + " ago");
+  add_fact(html, "Log lines left out", grouped(static_cast<std::int64_t>(process.log_suppressed)));
+  add_fact(html, "Name", fmt::format("{}, process {}, worker {}", process.host, process.pid, process.worker));
+  html.add("</dl></section>\n");
+  return html;
+}
+
+}  // namespace
+
+std::string verdict(const std::vector<Concern>& concerns) {
+  const auto wrong =
+      std::ranges::count_if(concerns, [](const Concern& one) { return one.weight != Concern::Weight::note; });
+  if (wrong == 0) return "All is well";
+  return wrong == 1 ? "One thing needs attention" : fmt::format("{} things need attention", wrong);
+}
+
+Html status_page(const Status& status) {
+  const std::vector<Concern> found = concerns(status);
+  const ProcessStatus& process = status.process;
+  Html html;
+  html.add("{}{}{}", verdict_section(status, found), tiles_section(status), sparks_section(process));
+  html.add("<div class=\"columns\">\n");
+  if (status.store) {
+    const StoreStatus& store = *status.store;
+    html.add("{}{}{}", states_section(store.fleet), closed_section(store), notices_section(store));
+  }
+  html.add("{}", refreshes_section(process));
+  html.add("{}{}", hosts_table("busy", "Busiest hosts", process.busiest, process.hosts_age),
+           hosts_table("slow", "Slowest hosts", process.slowest, process.hosts_age));
+  if (status.store) html.add("{}{}", workers_section(*status.store, process.worker), delivery_section(*status.store));
+  html.add("{}</div>\n", process_section(process));
+  return html;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,232 @@
+#include "worker/admin/status_pages.hpp"
+
+#include <algorithm>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+#include "worker/admin/feed_pages.hpp"
+#include "worker/admin/query.hpp"
+#include "worker/admin/status_json.hpp"
+#include "worker/admin/status_page.hpp"
+#include "worker/cancellation.hpp"
+#include "worker/commands/store.hpp"
+#include "worker/http/web_url.hpp"
+#include "worker/log.hpp"
+#include "worker/text/figure_text.hpp"
+#include "worker/text/records.hpp"
+#include "worker/text/terminal.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+constexpr std::string_view html_type = "text/html; charset=utf-8", json_type = "application/json";
+constexpr std::size_t most_kept = 64;
+constexpr std::chrono::milliseconds process_kept{1'000};
+
+AdminPage json_page(json::value value, unsigned status = 200) {
+  return {status, std::string(json_type), json::serialize(without_secrets(std::move(value))) + "\n"};
+}
+
+AdminPage json_error(unsigned status, const std::string& error) {
+  json::object object = json_row();
+  object["error"] = error;
+  return json_page(std::move(object), status);
+}
+
+}  // namespace
+
+/// The right to ask the store; given up with the object.
+class StatusPages::Turn {
+ public:
+  explicit Turn(StatusPages& pages) : pages_(pages) { pages_.busy_ = true; }
+  ~Turn() {
+    pages_.busy_ = false;
+    pages_.freed_.cancel();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  StatusPages& pages_;
+};
+
+StatusPages::StatusPages(asio::any_io_executor executor, Options options, const StatusHistory& history,
+                         std::function<ProcessStatus()> process, std::function<void(const char*)> bug)
+    : executor_(std::move(executor)),
+      options_(std::move(options)),
+      history_(history),
+      process_(std::move(process)),
+      bug_(std::move(bug)),
+      store_([this] {
+        StoreOptions store = options_.store;
+        store.timeout = std::min<Milliseconds>(store.timeout, options_.patience);
+        return store;
+      }()),
+      freed_(executor_, Clock::time_point::max()) {}
+
+AdminPages StatusPages::pages() {
+  AdminPages pages;
+  pages.paths = {"/status", "/status.json", "/status/feeds", "/status/feed", std::string(style_path), "/explain"};
+  pages.answer = [this](std::string path, std::string query) { return answer(std::move(path), std::move(query)); };
+  return pages;
+}
+
+const AdminPage* StatusPages::kept(const std::string& key) {
+  const auto now = Clock::now();
+  std::erase_if(kept_, [&](const auto& one) { return now >= one.second.until; });
+  const auto found = kept_.find(key);
+  return found == kept_.end() ? nullptr : &found->second.page;
+}
+
+void StatusPages::keep(const std::string& key, const AdminPage& page, std::chrono::milliseconds span) {
+  if (kept_.size() >= most_kept) {
+    kept_.erase(std::ranges::min_element(kept_, {}, [](const auto& one) { return one.second.until; }));
+  }
+  kept_[key] = {page, Clock::now() + span};
+}
+
+asio::awaitable<AdminPage> StatusPages::answer(std::string path, std::string query) {
+  if (path == style_path) {
+    AdminPage style{200, "text/css; charset=utf-8", std::string(stylesheet())};
+    co_return style;
+  }
+  const std::string key = path + "?" + query;
+  if (const AdminPage* page = kept(key)) co_return *page;
+  while (busy_) co_await freed_.async_wait(asio::as_tuple(asio::use_awaitable));
+  const Turn turn(*this);
+  if (const AdminPage* page = kept(key)) co_return *page;  // somebody else asked meanwhile
+  std::string failed;
+  try {
+    AdminPage page = co_await make(path, query);
+    keep(key, page, path == "/status.json" ? std::min(options_.kept, process_kept) : options_.kept);
+    co_return page;
+  } catch (const std::exception& error) {
+    if (is_cancellation(std::current_exception())) throw;
+    failed = error.what();
+  }
+  bug_(failed.c_str());
+  co_return json_error(500, "an unexpected error; please report it");
+}
+
+asio::awaitable<AdminPage> StatusPages::make(const std::string& path, const std::string& query) {
+  if (path == "/status/feeds") co_return co_await feed_list(query);
+  if (path == "/status/feed") co_return co_await feed(query, false);
+  if (path == "/explain") co_return co_await feed(query, true);
+  co_return co_await overview(path == "/status.json");
+}
+
+std::optional<StoreError> StatusPages::known_to_be_away() const {
+  const ProcessStatus process = process_();
+  if (!process.store_trouble.empty()) return StoreError{StoreError::Code::unavailable, process.store_trouble};
+  if (last_error_ && Clock::now() - last_error_at_ < options_.kept) return last_error_;
+  return {};
+}
+
+void StatusPages::note_error(const StoreError& error) {
+  // What one request was refused says nothing of the next.
+  if (error.code == StoreError::Code::refused || error.code == StoreError::Code::bug) return;
+  last_error_ = error;
+  last_error_at_ = Clock::now();
+}
+
+AdminPage StatusPages::page_of(const std::string& title, const std::string& path, const Html& main, Milliseconds at,
+                               const std::string& json_path, unsigned status) const {
+  const ProcessStatus process = process_();
+  PageFrame frame;
+  frame.title = title;
+  frame.path = path;
+  frame.host = process.host;
+  frame.version = process.version;
+  frame.configuration = process.configuration;
+  frame.at = at;
+  frame.json_path = json_path;
+  return {status, std::string(html_type), whole_page(frame, main)};
+}
+
+AdminPage StatusPages::not_found(const std::string& heading, const Html& text) const {
+  Html main;
+  main.add(
+      "<section aria-labelledby=\"none\"><h1 id=\"none\">{}</h1>\n<p>{}</p>\n"
+      "<p><a href=\"/status/feeds\">All feeds</a></p></section>\n",
+      heading, text);
+  return page_of(heading, "", main, process_().clock, "", 404);
+}
+
+AdminPage StatusPages::store_is_away(const StoreError& error, const std::string& path, bool as_json) {
+  const std::string text = failure_of(error).text;
+  if (as_json) return json_error(503, text);
+  Html main;
+  main.add(
+      "<section class=\"verdict bad\" aria-labelledby=\"away\"><h1 id=\"away\">The store cannot be asked</h1>\n"
+      "<p>{}</p><p class=\"soft\">What this worker knows by itself is on the <a href=\"/status\">overview</a>.</p>"
+      "</section>\n",
+      text);
+  return page_of("The store cannot be asked", path, main, process_().clock, "", 503);
+}
+
+asio::awaitable<StoreResult<StoreStatus>> StatusPages::store_status(bool kept_will_do) {
+  const bool fresh = store_status_ && Clock::now() - store_status_at_ < options_.kept && !known_to_be_away();
+  if (!kept_will_do || !fresh) {
+    auto asked = co_await ask(read_store_status);
+    if (!asked) co_return asked.error();
+    store_status_ = std::move(*asked);
+    store_status_at_ = Clock::now();
+  }
+  co_return *store_status_;
+}
+
+asio::awaitable<AdminPage> StatusPages::overview(bool as_json) {
+  const auto store = co_await store_status(as_json);
+  Status status;
+  status.process = process_();
+  take_history(status.process, history_, Clock::now());
+  if (store)
+    status.store = *store;
+  else
+    status.store_error = failure_of(store.error()).text;
+  if (as_json) co_return json_page(status_json(status));
+  co_return page_of(verdict(concerns(status)), "/status", status_page(status), status.now(), "/status.json");
+}
+
+asio::awaitable<AdminPage> StatusPages::feed_list(const std::string& query) {
+  const FeedListQuery wanted = read_feed_list_query(query);
+  const auto work = [&](Store& asked) { return read_feed_list(asked, wanted); };
+  const auto list = co_await ask(work);
+  if (!list) co_return store_is_away(list.error(), "/status/feeds", false);
+  co_return page_of("Feeds", "/status/feeds", feed_list_page(wanted, *list), list->fleet.now);
+}
+
+asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_json) {
+  const std::string given = parameter(query, "url").value_or("");
+  const auto url = canonical_feed_url(given);
+  if (!url) {
+    if (as_json) co_return json_error(400, "no feed address: " + url.error() + "; ask /explain?url=ADDRESS");
+    Html text;
+    text.add("{}: {}. Give an absolute http or https address: <code>/status/feed?url=</code>",
+             given.empty() ? "Nothing" : given.substr(0, 500), url.error());
+    co_return not_found("No feed address", text);
+  }
+  const std::string feed_url = *url;
+  const auto work = [&](Store& asked) { return read_feed_story(asked, options_.rules, feed_url); };
+  const auto story = co_await ask(work);
+  if (!story) co_return store_is_away(story.error(), "/status/feed", as_json);
+  if (!*story) {
+    if (as_json) co_return json_error(404, "no such feed: " + feed_url);
+    Html text;
+    text.add("<bdi>{}</bdi> is none of the feeds here.", feed_url);
+    co_return not_found("No such feed", text);
+  }
+  if (as_json) co_return json_page(explain_json((*story)->explained));
+  const std::string_view title = field_of((*story)->explained.record.feed, "title");
+  co_return page_of(short_text(title.empty() ? feed_url : title, 80), "/status/feed", feed_page(**story),
+                    (*story)->explained.now);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,97 @@
+// The pages of the admin listener (OPERATIONS §6): which there are, what each asks the store, how long an answer is
+// kept.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "storage/store.hpp"
+#include "worker/admin/admin.hpp"
+#include "worker/admin/page_parts.hpp"
+#include "worker/admin/status.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/run_on.hpp"
+
+namespace feedmill {
+
+/// Asks the store on a thread and a connection of its own, so that nobody who looks delays a refresh, one question at a
+/// time. All members are called on the loop's thread.
+class StatusPages {
+ public:
+  struct Options {
+    StoreOptions store;  ///< its timeout is cut to `patience`
+    HostRules rules;
+    std::chrono::milliseconds patience{1'000};  ///< with one command of the store
+    std::chrono::milliseconds kept{5'000};      ///< for so long an answer is given again, a store's silence too;
+                                                ///< what the process says of itself in /status.json a second at most
+  };
+
+  /// `history` outlives this. `process`: what the process knows of itself now, its history apart. `bug`: told of what
+  /// should not happen.
+  StatusPages(boost::asio::any_io_executor executor, Options options, const StatusHistory& history,
+              std::function<ProcessStatus()> process, std::function<void(const char*)> bug);
+  ~StatusPages() { thread_.join(); }
+  StatusPages(const StatusPages&) = delete;
+  StatusPages& operator=(const StatusPages&) = delete;
+
+  /// What the listener is given; this outlives it.
+  AdminPages pages();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Kept {
+    AdminPage page;
+    Clock::time_point until;
+  };
+  class Turn;
+
+  boost::asio::awaitable<AdminPage> answer(std::string path, std::string query);
+  boost::asio::awaitable<AdminPage> make(const std::string& path, const std::string& query);
+  boost::asio::awaitable<AdminPage> overview(bool as_json);
+  boost::asio::awaitable<StoreResult<StoreStatus>> store_status(bool kept_will_do);
+  boost::asio::awaitable<AdminPage> feed_list(const std::string& query);
+  boost::asio::awaitable<AdminPage> feed(const std::string& query, bool as_json);
+  AdminPage store_is_away(const StoreError& error, const std::string& path, bool as_json);
+  AdminPage page_of(const std::string& title, const std::string& path, const Html& main, Milliseconds at,
+                    const std::string& json_path = "", unsigned status = 200) const;
+  AdminPage not_found(const std::string& heading, const Html& text) const;
+  const AdminPage* kept(const std::string& key);
+  void keep(const std::string& key, const AdminPage& page, std::chrono::milliseconds span);
+
+  /// Asks the store, unless it is known to be away.
+  template <class Work, class Result = std::invoke_result_t<Work, Store&>>
+  boost::asio::awaitable<Result> ask(Work work) {
+    if (const auto away = known_to_be_away()) co_return *away;
+    auto task = [this, &work] { return work(store_); };  // `work` lives on this frame meanwhile
+    Result result = co_await run_on(thread_, task);
+    if (result.has_error()) note_error(result.error());
+    co_return result;
+  }
+  std::optional<StoreError> known_to_be_away() const;
+  void note_error(const StoreError& error);
+
+  boost::asio::any_io_executor executor_;
+  Options options_;
+  const StatusHistory& history_;
+  std::function<ProcessStatus()> process_;
+  std::function<void(const char*)> bug_;
+  Store store_;
+  std::map<std::string, Kept> kept_;
+  std::optional<StoreStatus> store_status_;  ///< as asked for last
+  Clock::time_point store_status_at_;
+  std::optional<StoreError> last_error_;
+  Clock::time_point last_error_at_;
+  bool busy_ = false;
+  boost::asio::steady_timer freed_;  ///< cancelled when `busy_` ends
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace feedmill

@@ -1,0 +1,43 @@
+// Asks the admin listener of the worker that runs here, for verbs: blocking, one question a connection.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/system/result.hpp>
+
+#include "worker/config/config.hpp"
+
+namespace feedmill {
+
+/// What the listener answered; status 0 when it did not, `body` says why.
+struct AdminAnswer {
+  int status = 0;
+  std::string body;
+};
+
+class AdminClient {
+ public:
+  /// The listener of this configuration (admin.listen, admin.token_file), on loopback when it listens on all
+  /// addresses. The error: why there is none to ask, and what to do about it.
+  static boost::system::result<AdminClient, std::string> open(const Config& config);
+
+  /// GET `target`, with the token if there is one, 5 seconds at most. `go_on` is asked ten times a second and may end
+  /// the question by saying no or by throwing; it is no answer then. More than 4 MiB are not read.
+  AdminAnswer get(const std::string& target, const std::function<bool()>& go_on = {}) const;
+
+  /// "127.0.0.1:9810", as asked.
+  std::string address() const;
+  /// One sentence on an answer with status 0: who does not answer, why, what to do.
+  std::string nobody(const AdminAnswer& answer) const;
+
+ private:
+  AdminClient(boost::asio::ip::tcp::endpoint endpoint, std::string token)
+      : endpoint_(std::move(endpoint)), token_(std::move(token)) {}
+
+  boost::asio::ip::tcp::endpoint endpoint_;
+  std::string token_;
+};
+
+}  // namespace feedmill

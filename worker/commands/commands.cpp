@@ -1,0 +1,199 @@
+#include "worker/commands/commands.hpp"
+
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "worker/commands/about.hpp"
+#include "worker/commands/archive.hpp"
+#include "worker/commands/change.hpp"
+#include "worker/commands/channels.hpp"
+#include "worker/commands/check.hpp"
+#include "worker/commands/discover.hpp"
+#include "worker/commands/doctor.hpp"
+#include "worker/commands/entries.hpp"
+#include "worker/commands/entry_change.hpp"
+#include "worker/commands/explain.hpp"
+#include "worker/commands/feeds.hpp"
+#include "worker/commands/health.hpp"
+#include "worker/commands/lists.hpp"
+#include "worker/commands/move.hpp"
+#include "worker/commands/notices.hpp"
+#include "worker/commands/parse.hpp"
+#include "worker/commands/plan.hpp"
+#include "worker/commands/refresh.hpp"
+#include "worker/commands/stats.hpp"
+#include "worker/commands/store.hpp"
+#include "worker/commands/tail.hpp"
+#include "worker/commands/top.hpp"
+#include "worker/commands/trace.hpp"
+#include "worker/commands/verify.hpp"
+#include "worker/config/config.hpp"
+#include "worker/interrupt.hpp"
+#include "worker/run.hpp"
+
+namespace feedmill {
+namespace {
+
+ConfigSources sources_of(const CommandLine& line) {
+  ConfigSources sources;
+  sources.file = line.config_file;
+  sources.environment = process_environment();
+  sources.flags = line.flags;
+  return sources;
+}
+
+boost::system::result<Config, int> configuration(const ConfigSources& sources, Terminal& terminal) {
+  auto config = load_config(sources);
+  if (config.has_error()) {
+    for (const ConfigProblem& problem : config.error()) terminal.error(visible(to_string(problem)));
+    return exits::configuration;
+  }
+  for (const std::string& warning : config->warnings) terminal.note("feedmill: warning: " + visible(warning));
+  return std::move(*config);
+}
+
+/// The verbs that need a configuration. Each says what of the rest it needs.
+class Carrier {
+ public:
+  Carrier(const Config& config, const ConfigSources& sources, Terminal& terminal)
+      : config_(config), sources_(sources), terminal_(terminal) {}
+
+  int operator()(const RunVerb& verb) const { return run(config_, sources_, verb.once); }
+
+  int operator()(const ConfigShowVerb& verb) const { return carry_out(verb, config_, terminal_); }
+
+  int operator()(const CheckVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const DiscoverVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const PlanVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const DoctorVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const HealthVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const TopVerb& verb) const {
+    note_interrupts();
+    return carry_out(verb, config_, terminal_);
+  }
+
+  int operator()(const ExplainVerb& verb) const {
+    note_interrupts();
+    return with_store(
+        "explain", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+  }
+
+  int operator()(const VerifyVerb& verb) const {
+    note_interrupts();
+    return with_store(
+        "verify", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+  }
+
+  int operator()(const StoreExportVerb& verb) const {
+    note_interrupts();
+    return with_store(
+        "store export", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+  }
+  int operator()(const StoreImportVerb& verb) const {
+    note_interrupts();
+    return with_store("store import", [&](const VerbContext& context) { return carry_out(verb, context); });
+  }
+
+  int operator()(const ImportVerb& verb) const {
+    note_interrupts();
+    const auto list = read_list(verb);
+    if (list.has_error()) return fail(terminal_, "import", list.error());
+    return with_store("import", [&](const VerbContext& context) { return carry_out(verb, *list, context); });
+  }
+
+  int operator()(const TailVerb& verb) const {
+    note_interrupts();
+    auto session = StoreSession::open(config_);
+    if (session.has_error()) return fail(terminal_, "tail", session.error());
+    return carry_out(verb, config_, std::move(*session), terminal_);
+  }
+
+  template <class StoreVerb>
+  int operator()(const StoreVerb& verb) const {
+    note_interrupts();
+    return with_store(name_of(verb), [&](const VerbContext& context) { return carry_out(verb, context); });
+  }
+
+ private:
+  static std::string_view name_of(const AddVerb&) { return "add"; }
+  static std::string_view name_of(const RemoveVerb&) { return "remove"; }
+  static std::string_view name_of(const SetVerb&) { return "set"; }
+  static std::string_view name_of(const PauseVerb&) { return "pause"; }
+  static std::string_view name_of(const ResumeVerb&) { return "resume"; }
+  static std::string_view name_of(const MoveVerb&) { return "move"; }
+  static std::string_view name_of(const ListVerb&) { return "list"; }
+  static std::string_view name_of(const ShowVerb&) { return "show"; }
+  static std::string_view name_of(const ExportVerb&) { return "export"; }
+  static std::string_view name_of(const RefreshVerb&) { return "refresh"; }
+  static std::string_view name_of(const TraceVerb&) { return "trace"; }
+  static std::string_view name_of(const EntriesVerb&) { return "entries"; }
+  static std::string_view name_of(const EntryVerb&) { return "entry"; }
+  static std::string_view name_of(const EntryPutVerb&) { return "entry put"; }
+  static std::string_view name_of(const EntryRemoveVerb&) { return "entry remove"; }
+  static std::string_view name_of(const ExpireVerb&) { return "expire"; }
+  static std::string_view name_of(const ChannelVerb&) { return "channel"; }
+  static std::string_view name_of(const NotifyVerb&) { return "notify"; }
+  static std::string_view name_of(const NoticesVerb&) { return "notices"; }
+  static std::string_view name_of(const StatsVerb&) { return "stats"; }
+
+  template <class Work>
+  int with_store(std::string_view verb, Work work, bool create = true) const {
+    auto session = StoreSession::open(config_, create);
+    if (session.has_error()) return fail(terminal_, verb, session.error());
+    const int code = work(VerbContext{config_, session->store(), terminal_});
+    terminal_.flush();  // before a private server is stopped, which takes its time
+    return code;
+  }
+
+  const Config& config_;
+  const ConfigSources& sources_;
+  Terminal& terminal_;
+};
+
+/// The verbs that need none, or that say what is wrong with it.
+class EarlyCarrier {
+ public:
+  EarlyCarrier(const ConfigSources& sources, Terminal& terminal) : sources_(sources), terminal_(terminal) {}
+
+  int operator()(const ParseVerb& verb) const { return carry_out(verb, terminal_); }
+  int operator()(const VersionVerb& verb) const { return carry_out(verb, terminal_); }
+  int operator()(const CompletionVerb& verb) const { return carry_out(verb, terminal_); }
+  int operator()(const ManVerb& verb) const { return carry_out(verb, terminal_); }
+  int operator()(const ConfigCheckVerb& verb) const { return carry_out(verb, sources_, terminal_); }
+
+ private:
+  const ConfigSources& sources_;
+  Terminal& terminal_;
+};
+
+}  // namespace
+
+int tell(const NoCommand& nothing, Terminal& terminal) {
+  if (nothing.exit == exits::done) {
+    terminal.raw(nothing.text);
+  } else if (nothing.help) {
+    terminal.note(nothing.text);
+  } else {
+    terminal.error(nothing.text);
+  }
+  return nothing.exit;
+}
+
+int carry_out(const CommandLine& line, Terminal& terminal) {
+  const ConfigSources sources = sources_of(line);
+  return std::visit(
+      [&](const auto& verb) {
+        if constexpr (std::is_invocable_v<EarlyCarrier, decltype(verb)>) {
+          return EarlyCarrier(sources, terminal)(verb);
+        } else {
+          const auto config = configuration(sources, terminal);
+          return config.has_error() ? config.error() : Carrier(*config, sources, terminal)(verb);
+        }
+      },
+      line.verb);
+}
+
+}  // namespace feedmill

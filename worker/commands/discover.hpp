@@ -1,0 +1,23 @@
+// discover, and what add makes of the address of a web page.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/commands/cli.hpp"
+#include "worker/commands/store.hpp"
+
+namespace feedmill {
+
+/// Lists the feeds behind an address; no Redis. Exit 1 when there is none.
+int carry_out(const DiscoverVerb& verb, const Config& config, Terminal& terminal);
+
+/// The feeds to add for `urls`. An address that says feed, or is registered, stands for itself and is not asked for.
+/// Any other is looked at: of a page its one feed is taken, of several the first if `first`; what cannot be reached is
+/// taken as it stands, and told. No value: a page had no feed or several, which was told: nothing is to be added.
+/// The error is the store's.
+StoreResult<std::optional<std::vector<std::string>>> feeds_behind(const std::vector<std::string>& urls, bool first,
+                                                                  const VerbContext& context);
+
+}  // namespace feedmill

@@ -1,0 +1,47 @@
+// explain: why a feed is due when it is (HTTP E2).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "storage/pushes.hpp"
+#include "worker/commands/cli.hpp"
+#include "worker/commands/store.hpp"
+#include "worker/config/host_rules.hpp"
+
+namespace feedmill {
+
+/// Reads the feed's record and its host's state, and writes nothing. Exit 1 when there is no such feed.
+int carry_out(const ExplainVerb& verb, const VerbContext& context);
+
+/// A feed's host at one moment.
+struct HostView {
+  std::string name;
+  HostState state;
+  HostLimits limits;  ///< of the operator
+};
+
+/// What `explain` says to people: names and values in the order to show, not cleaned.
+std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
+                                                               Milliseconds now,
+                                                               const std::optional<PushRecord>& subscription = {});
+
+/// A feed and its host at one moment, which is Redis' time.
+struct Explained {
+  FeedRecord record;
+  HostView host;
+  Milliseconds now{};
+  std::optional<PushRecord> subscription{};  ///< the one that its pushes come by
+};
+
+/// Reads it; nothing when there is no such feed.
+StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRules& rules, const std::string& feed_url);
+
+/// All of it for programs: what `explain --json` and /explain say.
+boost::json::object explain_json(const Explained& explained);
+
+}  // namespace feedmill

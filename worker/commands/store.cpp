@@ -1,0 +1,151 @@
+#include "worker/commands/store.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "worker/commands/cli.hpp"
+#include "worker/http/web_url.hpp"
+#include "worker/interrupt.hpp"
+
+namespace feedmill {
+
+VerbFailure failure_of(const StoreError& error) {
+  const std::string detail = visible(error.detail);
+  switch (error.code) {
+    case StoreError::Code::unavailable:
+    case StoreError::Code::timeout:
+      return {exits::unavailable, fmt::format("Redis does not answer: {}; is it running, is redis.url right?", detail)};
+    case StoreError::Code::loading:
+      return {exits::unavailable, fmt::format("Redis is not ready yet: {}; try again in a moment", detail)};
+    case StoreError::Code::out_of_memory:
+      return {exits::unfinished, fmt::format("Redis is out of memory: {}; raise its maxmemory", detail)};
+    case StoreError::Code::misconfigured:
+      return {exits::unfinished, fmt::format("Redis cannot write: {}; look at its disk and its log", detail)};
+    case StoreError::Code::read_only:
+      return {exits::unfinished, fmt::format("Redis is a replica: {}; point redis.url at the primary", detail)};
+    case StoreError::Code::auth:
+      return {exits::configuration,
+              fmt::format("Redis refuses us: {}; check redis.url and redis.password_file", detail)};
+    case StoreError::Code::unsupported:
+      return {exits::configuration, detail};
+    case StoreError::Code::refused:
+      return {exits::unfinished, fmt::format("the store refused: {}", detail)};
+    case StoreError::Code::bug:
+      break;
+  }
+  return {exits::bug, fmt::format("a bug, please report it: {}", detail)};
+}
+
+StoreOptions store_options(const Config& config, std::string url) {
+  StoreOptions options;
+  options.url = std::move(url);
+  options.password = config.redis.password;
+  options.key_prefix = config.redis.key_prefix;
+  options.timeout = config.redis.timeout;
+  options.allow_eviction = config.store.allow_eviction;
+  options.signals_max_len = config.signals.max_len;
+  options.signals_deleted = config.signals.deleted;
+  options.durability = config.store.durability;
+  return options;
+}
+
+boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Config& config) {
+  StoreSession session;
+  std::string url = config.redis.url;
+  if (config.embedded()) {
+    EmbeddedRedis::Options options;
+    options.data_dir = config.store.data_dir;
+    auto server = EmbeddedRedis::open(options);
+    if (server.has_error()) return VerbFailure{exit_code(server.error().code), visible(server.error().detail)};
+    session.server_ = std::move(*server);
+    url = session.server_->url();
+  }
+  StoreOptions options = store_options(config, std::move(url));
+  if (config.embedded()) options.password.clear();
+  session.store_ = std::make_unique<Store>(std::move(options));
+  return session;
+}
+
+boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config& config, bool create) {
+  auto session = connect(config);
+  if (session.has_error()) return session.error();
+  if (const auto opened = session->store_->open(create); opened.has_error()) return failure_of(opened.error());
+  return session;
+}
+
+std::optional<std::vector<std::string>> feed_urls(Terminal& terminal, std::string_view verb,
+                                                  const std::vector<std::string>& arguments,
+                                                  std::string_view consequence) {
+  std::vector<std::string> urls;
+  bool good = true;
+  for (const std::string& argument : arguments) {
+    const auto canonical = canonical_feed_url(argument);
+    if (canonical.has_error()) {
+      good = false;
+      terminal.error(fmt::format("{}: \"{}\" is no feed address: {}; {}", verb, visible(argument),
+                                 visible(canonical.error()), consequence));
+    } else if (std::find(urls.begin(), urls.end(), *canonical) == urls.end()) {
+      urls.push_back(*canonical);
+    }
+  }
+  if (!good) return {};
+  return urls;
+}
+
+StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
+                                                                const std::vector<std::string>& feed_urls) {
+  constexpr std::size_t step = 500;
+  std::vector<std::optional<FeedRecord>> all;
+  all.reserve(feed_urls.size());
+  for (std::size_t begin = 0; begin < feed_urls.size(); begin += step) {
+    stop_if_interrupted();
+    const std::span<const std::string> urls(feed_urls);
+    auto records = store.feed_records(urls.subspan(begin, std::min(step, feed_urls.size() - begin)));
+    if (records.has_error()) return records.error();
+    std::move(records->begin(), records->end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+boost::system::result<std::vector<FeedRecord>, int> known_records(const VerbContext& context, std::string_view verb,
+                                                                  const std::vector<std::string>& feed_urls,
+                                                                  std::string_view consequence) {
+  using Result = boost::system::result<std::vector<FeedRecord>, int>;
+  auto records = all_records(context.store, feed_urls);
+  if (records.has_error()) {
+    return Result(boost::system::in_place_error, fail(context.terminal, verb, records.error()));
+  }
+  std::vector<FeedRecord> known;
+  for (std::size_t i = 0; i < feed_urls.size(); ++i) {
+    if (auto& record = (*records)[i]) {
+      known.push_back(std::move(*record));
+    } else {
+      context.terminal.error(
+          fmt::format("{}: no such feed: {}; {} (see feedmill list)", verb, visible(feed_urls[i]), consequence));
+    }
+  }
+  if (known.size() < feed_urls.size()) return Result(boost::system::in_place_error, exits::no);
+  return known;
+}
+
+int fail(Terminal& terminal, std::string_view verb, const VerbFailure& failure) {
+  terminal.error(fmt::format("{}: {}", verb, failure.text));
+  return failure.exit;
+}
+
+int fail(Terminal& terminal, std::string_view verb, const StoreError& error) {
+  return fail(terminal, verb, failure_of(error));
+}
+
+}  // namespace feedmill
+
+namespace boost::system {
+void throw_exception_from_error(const feedmill::VerbFailure& failure, const boost::source_location&) {
+  throw std::runtime_error(failure.text);
+}
+}  // namespace boost::system

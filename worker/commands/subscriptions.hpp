@@ -1,0 +1,60 @@
+// What a list of subscriptions asks for: OPML or one URL a line → feeds to add, and back (OPERATIONS §9).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "worker/config/feed_settings.hpp"
+
+namespace feedmill {
+
+/// The channels that folders stand for: their names joined by "/", behind USER/ when a user is given. Feeds at the top
+/// are in none. Characters that no channel's name may hold become spaces, and what is too long is cut.
+std::vector<std::string> channels_of(std::span<const std::vector<std::string>> folders, std::string_view user);
+
+/// The folders to write for a feed that is in `channels`: as a list had named them where one of `remembered` is such a
+/// channel, else the name's parts between "/". With a user only that one's channels, without their USER/.
+std::vector<std::vector<std::string>> folders_of(std::span<const std::string> channels,
+                                                 std::span<const std::vector<std::string>> remembered,
+                                                 std::string_view user);
+
+/// A feed that a list names.
+struct Subscription {
+  std::string feed_url;  ///< canonical
+  std::size_t line = 0;  ///< where it stands first
+  std::string written;   ///< the address as written when it had to be repaired, else ""
+  FeedSettings settings;
+};
+
+/// A row that is no feed, or a place where the file is broken.
+struct RefusedRow {
+  std::size_t line = 0;
+  std::string text;  ///< the address as written, "" when there is none
+  std::string reason;
+};
+
+struct SubscriptionList {
+  std::vector<Subscription> feeds;  ///< in document order, each URL once
+  std::vector<RefusedRow> refused;  ///< nonsense rows, in document order
+  std::vector<RefusedRow> broken;   ///< places where the file is damaged
+  std::size_t merged = 0;           ///< rows whose URL had stood before
+};
+
+/// Reads either kind of list; a text that begins with "<" is OPML. Addresses without a scheme or with feed: are
+/// repaired; other schemes and nonsense are refused row by row (OPERATIONS O2). Pure; limits of SECURITY T32.
+SubscriptionList read_subscriptions(std::string_view bytes);
+
+/// A feed to export: what a reader knows of it and what the operator set.
+struct ExportedFeed {
+  std::string feed_url, title, link;
+  FeedSettings settings;
+};
+
+/// OPML 2.0 of `feeds` in the order given. `created` in unix seconds.
+std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t created);
+
+}  // namespace feedmill

@@ -1,0 +1,474 @@
+#include "worker/config/config.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include "worker/config/config_named.hpp"
+#include "worker/config/config_values.hpp"
+#include "worker/config/secret_file.hpp"
+#include "worker/memory_budget.hpp"
+#include "worker/text/units.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view env_prefix = "FEEDMILL_";
+
+const Option* find_option(std::string_view key) {
+  const auto table = option_table();
+  const auto found = std::ranges::find(table, key, &Option::key);
+  return found == table.end() ? nullptr : &*found;
+}
+
+const Option* find_variable(std::string_view env) {
+  const auto table = option_table();
+  const auto found = std::ranges::find(table, env, &Option::env);
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::string_view variable(const ConfigSources& sources, std::string_view name) {
+  const auto found = sources.environment.find(name);
+  return found == sources.environment.end() ? std::string_view() : std::string_view(found->second);
+}
+
+/// $XDG_<which>_HOME, else ~/<usual>; "" when there is no home.
+fs::path user_directory(const ConfigSources& sources, std::string_view variable_name, std::string_view usual) {
+  fs::path own = variable(sources, variable_name);
+  if (own.is_absolute()) return own;
+  const fs::path home = variable(sources, "HOME");
+  return home.empty() ? fs::path() : home / usual;
+}
+
+/// The defaults that depend on where we run.
+std::string computed_default(const Option& option, const ConfigSources& sources) {
+  if (option.key == "worker.cpu_threads")
+    return std::to_string(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
+  if (option.key == "store.data_dir") {
+    const auto state = variable(sources, "STATE_DIRECTORY");
+    if (!state.empty()) return std::string(state.substr(0, state.find(':')));
+    const fs::path user = user_directory(sources, "XDG_DATA_HOME", ".local/share");
+    return user.empty() ? "/var/lib/feedmill" : (user / "feedmill").string();
+  }
+  if (option.key == "redis.password_file") {
+    const fs::path directory = variable(sources, "CREDENTIALS_DIRECTORY");
+    std::error_code ignored;
+    const fs::path file = directory / "redis-password";
+    return !directory.empty() && fs::exists(file, ignored) ? file.string() : "";
+  }
+  return std::string(option.fallback);
+}
+
+/// As it would be written, a password included.
+std::string shown(Config& config, const Option& option) {
+  return std::visit([&](auto place) { return show_value(place(config)); }, option.field);
+}
+
+// --- reading the sources ---------------------------------------------------------------------------------------------
+
+/// Collects values and problems from one source after another; a later value replaces an earlier one whole.
+class Reader {
+ public:
+  /// `running`: what needs a restart keeps its value of there; null: nothing runs yet.
+  explicit Reader(const ConfigSources& sources, const Config* running = nullptr)
+      : sources_(sources), running_(running) {}
+
+  boost::system::result<Config, std::vector<ConfigProblem>> read() {
+    for (const auto& option : option_table()) set(option, computed_default(option, sources_), "default");
+    read_file();
+    read_environment();
+    read_flags();
+    read_secrets();
+    for (NamedProblem& problem : finish_named(config_)) {
+      problems_.push_back({problem.key, "", config_.origins[problem.key], std::move(problem.remedy)});
+    }
+    check_together();
+    if (problems_.empty() && running_ != nullptr) {
+      keep_what_needs_a_restart();
+      check_together();
+    }
+    if (!problems_.empty()) return std::move(problems_);
+    return std::move(config_);
+  }
+
+  /// Keys whose new value waits for the next start; once read.
+  std::vector<std::string> waiting() && { return std::move(waiting_); }
+
+ private:
+  void keep_what_needs_a_restart() {
+    Config running = *running_;  // the table reaches fields for writing
+    for (const Option& option : option_table()) {
+      if (option.reloads) continue;
+      const bool secret = (option.key == "redis.password_file" && config_.redis.password != running.redis.password) ||
+                          (option.key == "admin.token_file" && config_.admin.token != running.admin.token);
+      if (secret || shown(config_, option) != shown(running, option)) waiting_.emplace_back(option.key);
+      std::visit([&](auto place) { place(config_) = place(running); }, option.field);
+      config_.origins[std::string(option.key)] = running.origins[std::string(option.key)];
+    }
+    config_.redis.password = running.redis.password;
+    config_.admin.token = running.admin.token;
+    for (std::string& key : keep_named(config_, running)) waiting_.push_back(std::move(key));
+  }
+
+  void set(const Option& option, std::string_view text, const std::string& origin) {
+    std::string remedy = std::visit([&](auto place) { return read_value(text, place(config_)); }, option.field);
+    if (remedy.empty() && option.check) remedy = option.check(config_);
+    config_.origins[std::string(option.key)] = origin;
+    if (!remedy.empty())
+      problems_.push_back({std::string(option.key), hide_password(std::string(text)), origin, std::move(remedy)});
+  }
+
+  void read_file() {
+    const fs::path file = config_file(sources_);
+    if (file.empty()) return;
+    const std::string origin = "file " + file.string();
+    const auto text = read_secret(file);
+    if (!text) {
+      problems_.push_back({"", "", origin, "the file cannot be read; check its path and permissions"});
+      return;
+    }
+    try {
+      const toml::table document = toml::parse(*text);
+      read_table(document, "", origin);
+    } catch (const toml::parse_error& error) {
+      problems_.push_back({"", "", at(origin, error.source()), std::string(error.description())});
+    }
+  }
+
+  static std::string at(const std::string& origin, const toml::source_region& place) {
+    return origin + ":" + std::to_string(place.begin.line);
+  }
+
+  void read_table(const toml::table& document, const std::string& path, const std::string& origin) {
+    for (const auto& [name, node] : document) {
+      const std::string key = path.empty() ? std::string(name.str()) : path + "." + std::string(name.str());
+      const std::string where = at(origin, node.source());
+      const Option* option = find_option(key);
+      const NamedTable* rows = named_table(path);
+      if (option == nullptr && rows != nullptr && node.is_table()) {
+        read_row(*rows, std::string(name.str()), *node.as_table(), origin, where);
+      } else if (option != nullptr) {
+        const auto text = as_text(node);
+        if (text) {
+          set(*option, *text, where);
+        } else {
+          problems_.push_back({key, "", where, "write " + std::string(option->unit)});
+        }
+      } else if (node.is_table() && leads_somewhere(key)) {
+        read_table(*node.as_table(), key, origin);
+      } else {
+        add_unknown(key, "", where, &Option::key);
+      }
+    }
+  }
+
+  /// True when `key` is a table of options, of named tables, or of either further down.
+  static bool leads_somewhere(const std::string& key) {
+    const auto below = [prefix = key + "."](std::string_view longer) { return longer.starts_with(prefix); };
+    return std::ranges::any_of(option_table(), below, &Option::key) || named_table(key) != nullptr ||
+           std::ranges::any_of(named_tables(), below, &NamedTable::path);
+  }
+
+  /// One [path."name"]. What stands in it is never repeated in a problem: it may be a secret in the wrong place.
+  void read_row(const NamedTable& rows, const std::string& name, const toml::table& cells, const std::string& origin,
+                const std::string& where) {
+    const std::string row = row_key(rows, name);
+    if (std::string remedy = rows.check_name(name); !remedy.empty()) {
+      problems_.push_back({row, "", where, std::move(remedy)});
+      return;
+    }
+    config_.origins[row] = where;
+    rows.add(config_, name);
+    for (const auto& [cell, node] : cells) {
+      const std::string key = row + "." + std::string(cell.str());
+      const std::string place = at(origin, node.source());
+      const auto column = std::ranges::find(rows.columns, cell.str(), &NamedColumn::name);
+      if (column == rows.columns.end()) {
+        problems_.push_back({key, "", place, unknown_column(rows, cell.str())});
+        continue;
+      }
+      const auto text = as_text(node);
+      std::string remedy = text ? column->read(*text, config_, name) : "write " + std::string(column->unit);
+      config_.origins[key] = place;
+      if (!remedy.empty()) problems_.push_back({key, "", place, std::move(remedy)});
+    }
+  }
+
+  static std::string unknown_column(const NamedTable& rows, std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const NamedColumn& column : rows.columns) names.push_back(column.name);
+    const auto near = nearest_name(name, names);
+    if (!near.empty()) return "no such option; did you mean " + std::string(near) + "?";
+    std::string remedy = "no such option; there are";
+    for (const auto known : names) remedy.append(" ").append(known);
+    return remedy;
+  }
+
+  /// A scalar or a flat list as the environment would have it; nothing for tables, dates and fractions.
+  static std::optional<std::string> as_text(const toml::node& node) {
+    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* number = node.as_integer()) return std::to_string(number->get());
+    if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
+    if (const auto* list = node.as_array()) {
+      std::string joined;
+      for (const auto& item : *list) {
+        const auto text = item.is_array() ? std::nullopt : as_text(item);
+        if (!text) return std::nullopt;
+        joined.append(joined.empty() ? "" : ",").append(*text);
+      }
+      return joined;
+    }
+    return std::nullopt;
+  }
+
+  void add_unknown(const std::string& name, const std::string& value, const std::string& origin,
+                   std::string_view Option::*which) {
+    std::vector<std::string_view> names;
+    for (const auto& option : option_table()) names.push_back(option.*which);
+    const auto near = nearest_name(name, names);
+    problems_.push_back({name, value, origin,
+                         near.empty() ? "no such option; `feedmill config show` lists them all"
+                                      : "no such option; did you mean " + std::string(near) + "?"});
+  }
+
+  void read_environment() {
+    for (const auto& [name, value] : sources_.environment) {
+      if (!name.starts_with(env_prefix)) continue;
+      const std::string_view own = std::string_view(name).substr(env_prefix.size());
+      if (is_service_link(own)) continue;
+      const std::string origin = "environment " + name;
+      if (const Option* option = find_variable(own)) {
+        set(*option, value, origin);
+        continue;
+      }
+      constexpr std::string_view from_file = "_FILE";
+      const Option* option =
+          own.ends_with(from_file) ? find_variable(own.substr(0, own.size() - from_file.size())) : nullptr;
+      if (option == nullptr) {
+        add_unknown(std::string(own), "", origin, &Option::env);
+      } else if (sources_.environment.contains(std::string(env_prefix) + std::string(option->env))) {
+        problems_.push_back({std::string(option->key), value, origin,
+                             "given twice: unset one of " + name + " and FEEDMILL_" + std::string(option->env)});
+      } else if (const auto text = read_secret(value)) {
+        if (readable_by_all(value) && may_hold_password(*option)) warn_readable(value);
+        set(*option, *text, origin);
+      } else {
+        problems_.push_back({std::string(option->key), value, origin, "the file cannot be read"});
+      }
+    }
+  }
+
+  /// What Kubernetes puts into every container for a Service named "feedmill"; not ours.
+  static bool is_service_link(std::string_view name) {
+    return name == "PORT" || name.starts_with("PORT_") || name == "SERVICE_HOST" || name.starts_with("SERVICE_PORT");
+  }
+
+  void read_flags() {
+    for (const auto& [key, text] : sources_.flags) {
+      if (const Option* option = find_option(key)) {
+        set(*option, text, option->flag.empty() ? "flag" : "flag " + std::string(option->flag));
+      } else {
+        add_unknown(key, text, "flag", &Option::key);
+      }
+    }
+  }
+
+  void read_secrets() {
+    read_secret_of("redis.password_file", config_.redis.password_file, config_.redis.password);
+    read_secret_of("admin.token_file", config_.admin.token_file, config_.admin.token);
+    // An empty token would let everybody in.
+    if (!config_.admin.token_file.empty() && sound({"admin.token_file"}) && config_.admin.token.size() < 16)
+      add("admin.token_file", "the file must hold a token of 16 bytes or more");
+  }
+
+  void read_secret_of(std::string_view key, const fs::path& file, std::string& secret) {
+    if (file.empty()) return;
+    if (auto text = read_secret(file)) {
+      secret = std::move(*text);
+      if (readable_by_all(file)) warn_readable(file);
+    } else {
+      add(key, "the file cannot be read");
+    }
+  }
+
+  static bool may_hold_password(const Option& option) {
+    return option.key == "redis.url" || option.key == "fetch.proxy";
+  }
+
+  void warn_readable(const fs::path& file) { config_.warnings.push_back(readable_warning(file)); }
+
+  // What must hold between options. Only options that are sound by themselves are compared.
+
+  void check_together() {
+    if (sound({"schedule.lease", "fetch.wall", "schedule.commit_budget"})) {
+      const auto least = config_.fetch.wall + config_.schedule.commit_budget;
+      if (config_.schedule.lease < least)
+        add("schedule.lease", "at least fetch.wall + schedule.commit_budget, which is " + format_duration(least));
+    }
+    if (sound({"schedule.floor", "schedule.min_floor"}) && config_.schedule.floor < config_.schedule.min_floor)
+      add("schedule.floor", "at least schedule.min_floor, which is " + format_duration(config_.schedule.min_floor));
+    if (sound({"schedule.ceiling", "schedule.floor"}) && config_.schedule.ceiling < config_.schedule.floor)
+      add("schedule.ceiling", "at least schedule.floor, which is " + format_duration(config_.schedule.floor));
+    if (sound({"retention.hard_cap", "retention.entries"}) && config_.retention.hard_cap < config_.retention.entries)
+      add("retention.hard_cap", "at least retention.entries, which is " + std::to_string(config_.retention.entries));
+    if (sound({"worker.ingest", "worker.deliver"}) && !config_.worker.ingest && !config_.worker.deliver)
+      add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
+    if (sound({"memory.budget", "fetch.max_body"})) check_memory();
+    if (sound({"redis.url", "redis.embedded"})) check_embedded();
+    if (sound({"websub.public_url"}) && config_.websub.public_url.starts_with("http:") && !config_.websub.allow_http)
+      add("websub.public_url",
+          "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
+    while (config_.websub.public_url.ends_with('/')) config_.websub.public_url.pop_back();
+    if (sound({"fetch.proxy"}) && !config_.fetch.proxy.empty() && !config_.fetch.proxy_enforces_egress)  // SECURITY E9
+      add("fetch.proxy",
+          "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "
+          "set fetch.proxy_enforces_egress=true");
+  }
+
+  /// SECURITY M1.
+  void check_memory() {
+    const std::uint64_t budget = config_.memory.budget.value_or(automatic_memory_budget());
+    const std::uint64_t least = MemoryBudget::least(config_.fetch.max_body);
+    if (budget >= least) return;
+    add("memory.budget", "at least 4 × fetch.max_body + 64MiB, which is " + format_size(least) +
+                             (config_.memory.budget ? "" : "; this machine's limit gives " + format_size(budget)) +
+                             ": give more memory or lower fetch.max_body");
+  }
+
+  void check_embedded() {
+    const bool has_url = !config_.redis.url.empty();
+    if (config_.redis.embedded == EmbeddedMode::always && has_url)
+      add("redis.embedded", "contradicts redis.url; leave one of them out");
+    if (config_.redis.embedded == EmbeddedMode::never && !has_url)
+      add("redis.url", "redis.embedded is false, so a server is needed: redis://host:port");
+    if (config_.redis.embedded == EmbeddedMode::automatic && !has_url &&
+        !variable(sources_, "KUBERNETES_SERVICE_HOST").empty())  // RELIABILITY R12
+      add("redis.url", "in Kubernetes name a server, or set redis.embedded=true and run one replica");
+  }
+
+  bool sound(std::initializer_list<std::string_view> keys) const {
+    return std::ranges::none_of(keys, [&](std::string_view key) {
+      return std::ranges::find(problems_, key, &ConfigProblem::key) != problems_.end();
+    });
+  }
+
+  void add(std::string_view key, std::string remedy) {
+    const Option& option = *find_option(key);
+    problems_.push_back({std::string(key), hide_password(shown(config_, option)), config_.origins[std::string(key)],
+                         std::move(remedy)});
+  }
+
+  const ConfigSources& sources_;  // the caller's, outlives the reader
+  const Config* running_;         // likewise
+  std::vector<std::string> waiting_;
+  Config config_;
+  std::vector<ConfigProblem> problems_;
+};
+
+}  // namespace
+
+std::map<std::string, std::string, std::less<>> process_environment() {
+  std::map<std::string, std::string, std::less<>> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (equals != std::string_view::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+fs::path config_file(const ConfigSources& sources) {
+  if (!sources.file.empty()) return sources.file;
+  std::vector<fs::path> directories;
+  std::string_view listed = variable(sources, "CONFIGURATION_DIRECTORY");
+  while (!listed.empty()) {
+    const auto colon = listed.find(':');
+    if (colon != 0) directories.emplace_back(listed.substr(0, colon));
+    listed = colon == std::string_view::npos ? std::string_view() : listed.substr(colon + 1);
+  }
+  const fs::path user = user_directory(sources, "XDG_CONFIG_HOME", ".config");
+  if (!user.empty()) directories.push_back(user / "feedmill");
+  directories.emplace_back("/etc/feedmill");
+  std::error_code ignored;
+  for (const auto& directory : directories)
+    if (fs::exists(directory / "feedmill.toml", ignored)) return directory / "feedmill.toml";
+  return {};
+}
+
+std::string to_string(const ConfigProblem& problem) {
+  std::string line = problem.key;
+  // What is no URL may hold a password all the same.
+  const bool url = problem.key == "redis.url" || problem.key == "fetch.proxy";
+  const bool may_be_secret = url && problem.value.find('@') != std::string::npos;
+  const std::string& value = may_be_secret ? "<redacted>" : problem.value;
+  if (!problem.key.empty() && !value.empty()) line += " = \"" + value + "\"";
+  if (!line.empty()) line += " ";
+  return line + "(" + problem.origin + "): " + problem.remedy;
+}
+
+void throw_exception_from_error(const std::vector<ConfigProblem>& problems, const boost::source_location&) {
+  std::string text = "configuration refused";
+  for (const auto& problem : problems) text += "\n" + to_string(problem);
+  throw std::runtime_error(text);
+}
+
+boost::system::result<Config, std::vector<ConfigProblem>> load_config(const ConfigSources& sources) {
+  return Reader(sources).read();
+}
+
+boost::system::result<Reload, std::vector<ConfigProblem>> reload_config(const ConfigSources& sources,
+                                                                        const Config& running) {
+  Reader reader(sources, &running);
+  auto config = reader.read();
+  if (!config) return config.error();
+  Reload reload{std::move(*config), {}, std::move(reader).waiting()};
+  Config before = running;
+  for (const Option& option : option_table()) {
+    if (shown(before, option) != shown(reload.config, option)) reload.changed.emplace_back(option.key);
+  }
+  for (std::string& key : changed_named(running, reload.config)) reload.changed.push_back(std::move(key));
+  return reload;
+}
+
+std::vector<ShownOption> show(const Config& config) {
+  Config copy = config;  // the table reaches fields for writing
+  std::vector<ShownOption> rows;
+  for (const auto& option : option_table()) {
+    const auto origin = config.origins.find(option.key);
+    rows.push_back({std::string(option.key), hide_password(shown(copy, option)),
+                    origin == config.origins.end() ? "default" : origin->second, std::string(option.fallback),
+                    std::string(option.meaning)});
+  }
+  for (ShownOption& row : show_named(config)) rows.push_back(std::move(row));
+  return rows;
+}
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names) {
+  std::string_view nearest;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const auto candidate : names) {
+    std::vector<std::size_t> row(candidate.size() + 1);  // Levenshtein's table, one row at a time
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= name.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i);
+      for (std::size_t j = 1; j < row.size(); ++j) {
+        const std::size_t replaced = diagonal + (name[i - 1] == candidate[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      }
+    }
+    if (row.back() < least) {
+      least = row.back();
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,88 @@
+#include "worker/config/config_checks.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/network_v4.hpp>
+#include <boost/asio/ip/network_v6.hpp>
+
+#include "worker/config/config_values.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace ip = boost::asio::ip;
+
+/// port or port-port, both ≥ 1 and in order.
+bool is_port_range(std::string_view text) {
+  const auto dash = text.find('-');
+  std::uint16_t first = 0, last = 0;
+  if (!read_number(text.substr(0, dash), first) || first == 0) return false;
+  return dash == std::string_view::npos || (read_number(text.substr(dash + 1), last) && last >= first);
+}
+
+/// CIDR[:port[-port]]; IPv6 in brackets when ports follow (SECURITY E6).
+bool is_egress_rule(std::string_view text) {
+  boost::system::error_code error;
+  std::string_view network = text, ports;
+  const bool bracketed = text.starts_with('[');
+  const auto colon = bracketed ? text.find(':', std::min(text.find(']'), text.size())) : text.find(':');
+  if (bracketed || std::ranges::count(text, ':') == 1) {
+    network = text.substr(0, colon);
+    if (colon != std::string_view::npos && !is_port_range(text.substr(colon + 1))) return false;
+  }
+  std::string plain(network);
+  std::erase_if(plain, [](char c) { return c == '[' || c == ']'; });
+  if (plain.find('/') == std::string::npos) {
+    ip::make_address(plain, error);
+  } else if (plain.find(':') == std::string::npos) {
+    ip::make_network_v4(plain, error);
+  } else {
+    ip::make_network_v6(plain, error);
+  }
+  return !error;
+}
+
+bool is_name_server(std::string_view text) {
+  boost::system::error_code error;
+  const bool bracketed = text.starts_with('[');
+  const bool with_port = bracketed || std::ranges::count(text, ':') == 1;
+  std::string_view host = text;
+  if (with_port) {
+    const auto colon = text.rfind(':');
+    host = text.substr(0, colon);
+    std::uint16_t port = 0;
+    if (colon == std::string_view::npos || !read_number(text.substr(colon + 1), port) || port == 0) return false;
+    if (bracketed && (host.size() < 2 || !host.ends_with(']'))) return false;
+    if (bracketed) host = host.substr(1, host.size() - 2);
+  }
+  const auto address = ip::make_address(std::string(host), error);
+  return !error && (!with_port || address.is_v6() == bracketed);
+}
+
+}  // namespace
+
+std::string check_egress_rules(const std::vector<std::string>& rules) {
+  for (const auto& rule : rules) {
+    if (!is_egress_rule(rule))
+      return "\"" + rule + "\" is not CIDR[:port[-port]], as 10.20.0.0/16:443, 192.168.1.10 or [fd00:1::]/64:8000-8999";
+  }
+  return {};
+}
+
+std::string check_egress_ports(const std::vector<std::string>& ports) {
+  for (const auto& range : ports)
+    if (!is_port_range(range)) return "\"" + range + "\" is not a port or a range of ports, as 80 or 8000-8999";
+  return {};
+}
+
+std::string check_name_servers(const std::vector<std::string>& servers) {
+  for (const auto& server : servers)
+    if (!is_name_server(server))
+      return "\"" + server + "\" is no ADDRESS[:port], as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53";
+  return {};
+}
+
+}  // namespace feedmill

@@ -1,0 +1,293 @@
+#include "worker/config/config_named.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "worker/config/config_checks.hpp"
+#include "worker/config/config_values.hpp"
+#include "worker/config/header_rules.hpp"
+#include "worker/config/secret_file.hpp"
+#include "worker/http/web_url.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+// --- what cells and names must hold to
+// --------------------------------------------------------------------------------
+
+std::string check_plain_name(const std::string& name) {
+  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  const bool good = !name.empty() && name.size() <= 64 && name.find_first_not_of(legal) == std::string::npos;
+  return good ? "" : "a name is made of letters, digits and _ . -";
+}
+
+std::string check_host(const std::string& host) {
+  const auto url = canonical_feed_url("http://" + host + "/");
+  return url && host_of(*url) == host
+             ? ""
+             : "\"" + host + "\" is no host as in a URL: lower case, without port, as example.org";
+}
+
+std::string check_hosts(const std::vector<std::string>& hosts) {
+  for (const std::string& host : hosts) {
+    if (std::string remedy = check_host(host); !remedy.empty()) return remedy;
+  }
+  return hosts.empty() ? "name the hosts that belong together" : "";
+}
+
+std::string check_origin(const std::string& text) {
+  const auto url = canonical_feed_url(text);
+  const bool bare = url && std::ranges::count(*url, '/') == 3 && url->ends_with('/') && url->find('?') == url->npos;
+  return bare ? "" : "write scheme://host[:port], as https://example.org";
+}
+
+std::string check_user(const std::string& user) {
+  return is_sendable_value(user) && user.find(':') == user.npos ? ""
+                                                                : "a user name has no colon and no control characters";
+}
+
+std::string check_auth_header(const std::string& name) {
+  const std::string refused = refused_header(name);
+  return refused.empty() ? "" : "write the name of a header, as Authorization or X-Api-Key: " + refused;
+}
+
+std::string check_http_version(const std::string& version) {
+  return version == "1.1" ? "" : "write \"1.1\", or leave it out";
+}
+
+std::string check_concurrency(const std::optional<std::uint32_t>& count) {
+  return *count >= 1 && *count <= 1000 ? "" : "between 1 and 1000";
+}
+
+std::string check_spacing(const std::optional<std::chrono::milliseconds>& spacing) {
+  return *spacing <= 1h ? "" : "at most 1h";
+}
+
+std::string check_min_interval(const std::optional<std::chrono::milliseconds>& interval) {
+  return *interval <= 24h * 30 ? "" : "at most 30d";
+}
+
+// --- the tables
+// -------------------------------------------------------------------------------------------------------
+
+/// A column that is a member of the table's row.
+template <auto Rows, auto Member, auto Check>
+constexpr NamedColumn column(std::string_view name, std::string_view unit, std::string_view meaning,
+                             std::string_view example) {
+  return {name,
+          unit,
+          meaning,
+          example,
+          [](std::string_view text, Config& config, const std::string& row) {
+            auto& cell = (config.*Rows)[row].*Member;
+            std::string remedy = read_value(text, cell);
+            return remedy.empty() ? Check(cell) : remedy;
+          },
+          [](const Config& config, const std::string& row) { return show_value((config.*Rows).at(row).*Member); }};
+}
+
+template <auto Member, auto Check>
+constexpr NamedColumn auth(std::string_view name, std::string_view unit, std::string_view meaning,
+                           std::string_view example) {
+  return column<&Config::feed_auth, Member, Check>(name, unit, meaning, example);
+}
+
+template <auto Member, auto Check>
+constexpr NamedColumn host(std::string_view name, std::string_view unit, std::string_view meaning,
+                           std::string_view example) {
+  return column<&Config::hosts, Member, Check>(name, unit, meaning, example);
+}
+
+template <auto Member, auto Check>
+constexpr NamedColumn policy(std::string_view name, std::string_view unit, std::string_view meaning,
+                             std::string_view example) {
+  return column<&Config::egress_policies, Member, Check>(name, unit, meaning, example);
+}
+
+std::string check_file(const fs::path& file) {
+  return file.empty() ? "name a file" : "";
+}
+
+const NamedColumn auth_columns[] = {
+    auth<&FeedAuth::user, check_user>("user", "text", "user name of HTTP Basic; needs password_file", "\"reader\""),
+    auth<&FeedAuth::password_file, check_file>("password_file", "path", "file that holds the password",
+                                               "\"/etc/feedmill/news-password\""),
+    auth<&FeedAuth::header, check_auth_header>("header", "text", "name of a header; needs value_file", "\"X-Api-Key\""),
+    auth<&FeedAuth::value_file, check_file>("value_file", "path", "file that holds the header's value",
+                                            "\"/etc/feedmill/news-key\""),
+    auth<&FeedAuth::origin, check_origin>("origin", "URL", "where it may be sent: scheme://host[:port]",
+                                          "\"https://news.example\"")};
+
+const NamedColumn host_columns[] = {
+    host<&HostOverride::concurrency, check_concurrency>("concurrency", "requests", "at once, by all workers together",
+                                                        "2"),
+    host<&HostOverride::spacing, check_spacing>("spacing", "duration", "between requests", "\"30s\""),
+    host<&HostOverride::min_interval, check_min_interval>("min_interval", "duration", "between refreshes of one feed",
+                                                          "\"6h\""),
+    host<&HostOverride::http_version, check_http_version>("http_version", "1.1", "the only version that is spoken",
+                                                          "\"1.1\"")};
+
+const NamedColumn group_columns[] = {column<&Config::host_groups, &HostGroup::hosts, check_hosts>(
+    "hosts", "list", "hosts that share one gate and back-off", "[\"a.example\", \"b.example\"]")};
+
+const NamedColumn policy_columns[] = {
+    policy<&EgressRules::allow, check_egress_rules>("allow", "CIDR[:port] list", "addresses opened",
+                                                    "[\"10.20.0.0/16:443\"]"),
+    policy<&EgressRules::deny, check_egress_rules>("deny", "CIDR[:port] list", "addresses never connected to",
+                                                   "[\"10.20.30.0/24\"]"),
+    policy<&EgressRules::ports, check_egress_ports>("ports", "list", "ports that may be connected to", "[\"443\"]")};
+
+template <auto Rows>
+constexpr NamedTable table(std::string_view path, std::span<const NamedColumn> columns,
+                           std::string (*check_name)(const std::string&), std::string_view example, bool reloads) {
+  return {path,
+          columns,
+          check_name,
+          [](Config& config, const std::string& name) { (config.*Rows)[name]; },
+          [](const Config& config) {
+            std::vector<std::string> names;
+            for (const auto& [name, row] : config.*Rows) names.push_back(name);
+            return names;
+          },
+          [](Config& into, const Config& from) { into.*Rows = from.*Rows; },
+          example,
+          reloads};
+}
+
+const NamedTable tables[] = {
+    table<&Config::feed_auth>("feed_auth", auth_columns, check_plain_name, "news", false),
+    table<&Config::hosts>("host", host_columns, check_host, "slow.example", true),
+    table<&Config::host_groups>("host_group", group_columns, check_plain_name, "mirrors", true),
+    table<&Config::egress_policies>("egress.policy", policy_columns, check_plain_name, "intranet", false)};
+
+// --- what must hold in a row
+// ------------------------------------------------------------------------------------------
+
+std::string base64(std::string_view bytes) {
+  static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : bytes) {
+    bits = bits << 8U | static_cast<unsigned char>(c);
+    for (count += 8; count >= 6; count -= 6) text += digits[bits >> (count - 6) & 63U];
+  }
+  if (count > 0) text += digits[bits << (6 - count) & 63U];
+  while (text.size() % 4 != 0) text += '=';
+  return text;
+}
+
+/// Fills in the header line; what is wrong instead.
+std::string finish(FeedAuth& auth, std::vector<std::string>& warnings) {
+  const bool basic = !auth.user.empty() || !auth.password_file.empty();
+  const bool header = !auth.header.empty() || !auth.value_file.empty();
+  if (basic == header) return "give either user and password_file, or header and value_file";
+  if (basic && (auth.user.empty() || auth.password_file.empty())) return "user and password_file need each other";
+  if (header && (auth.header.empty() || auth.value_file.empty())) return "header and value_file need each other";
+  if (auth.origin.empty()) return "origin is missing: where may it be sent? as origin = \"https://example.org\"";
+  const fs::path& file = basic ? auth.password_file : auth.value_file;
+  const auto secret = read_secret(file);
+  if (!secret) return file.string() + " cannot be read";
+  if (readable_by_all(file)) warnings.push_back(readable_warning(file));
+  if (!is_sendable_value(*secret)) return file.string() + " must hold one line of 1 to 4096 bytes";
+  auth.header_line = basic ? "Authorization: Basic " + base64(auth.user + ":" + *secret) : auth.header + ": " + *secret;
+  return {};
+}
+
+}  // namespace
+
+std::span<const NamedTable> named_tables() {
+  return tables;
+}
+
+const NamedTable* named_table(std::string_view path) {
+  const auto found = std::ranges::find(tables, path, &NamedTable::path);
+  return found == std::end(tables) ? nullptr : found;
+}
+
+std::string row_key(const NamedTable& table, const std::string& name) {
+  return std::string(table.path) + ".\"" + name + "\"";
+}
+
+std::vector<NamedProblem> finish_named(Config& config) {
+  std::vector<NamedProblem> problems;
+  for (auto& [name, auth] : config.feed_auth) {
+    std::string remedy = finish(auth, config.warnings);
+    if (!remedy.empty()) problems.push_back({row_key(*named_table("feed_auth"), name), std::move(remedy)});
+  }
+  std::map<std::string_view, std::string_view> group_of;
+  for (const auto& [name, group] : config.host_groups) {
+    const std::string key = row_key(*named_table("host_group"), name);
+    if (group.hosts.empty()) problems.push_back({key, "hosts is missing: name the hosts that belong together"});
+    for (const std::string& host : group.hosts) {
+      const auto [known, is_new] = group_of.emplace(host, name);
+      if (!is_new) problems.push_back({key, host + " stands in the group " + std::string(known->second) + " already"});
+    }
+  }
+  return problems;
+}
+
+namespace {
+
+/// Row → what stands in it, of one table.
+std::map<std::string, std::string> rows_of(const NamedTable& table, const Config& config) {
+  std::map<std::string, std::string> rows;
+  for (const std::string& name : table.names(config)) {
+    std::string& row = rows[row_key(table, name)];
+    for (const NamedColumn& column : table.columns) row.append(column.show(config, name)).append("\n");
+  }
+  return rows;
+}
+
+std::vector<std::string> differing(const NamedTable& table, const Config& before, const Config& after) {
+  const auto old_rows = rows_of(table, before), new_rows = rows_of(table, after);
+  std::vector<std::string> keys;
+  for (const auto& [key, row] : old_rows) {
+    const auto found = new_rows.find(key);
+    if (found == new_rows.end() || found->second != row) keys.push_back(key);
+  }
+  for (const auto& [key, row] : new_rows) {
+    if (!old_rows.contains(key)) keys.push_back(key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::vector<std::string> keep_named(Config& config, const Config& running) {
+  std::vector<std::string> kept;
+  for (const NamedTable& table : tables) {
+    if (table.reloads) continue;
+    for (std::string& key : differing(table, running, config)) kept.push_back(std::move(key));
+    table.copy(config, running);
+  }
+  return kept;
+}
+
+std::vector<std::string> changed_named(const Config& before, const Config& after) {
+  std::vector<std::string> changed;
+  for (const NamedTable& table : tables) {
+    for (std::string& key : differing(table, before, after)) changed.push_back(std::move(key));
+  }
+  return changed;
+}
+
+std::vector<ShownOption> show_named(const Config& config) {
+  std::vector<ShownOption> shown;
+  for (const NamedTable& rows : tables) {
+    for (const std::string& name : rows.names(config)) {
+      for (const NamedColumn& column : rows.columns) {
+        const std::string key = row_key(rows, name) + "." + std::string(column.name);
+        const auto origin = config.origins.find(key);
+        if (origin == config.origins.end()) continue;
+        shown.push_back({key, column.show(config, name), origin->second, "", std::string(column.meaning)});
+      }
+    }
+  }
+  return shown;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,119 @@
+#include "worker/config/config_reference.hpp"
+
+#include <filesystem>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "worker/config/config.hpp"
+#include "worker/config/config_named.hpp"
+
+namespace feedmill {
+namespace {
+
+template <class Value>
+bool holds(const Option& option) {
+  return std::holds_alternative<Value& (*)(Config&)>(option.field);
+}
+
+/// A default that depends on the machine is told in words.
+bool is_told_in_words(const Option& option) {
+  return option.fallback.find(' ') != std::string_view::npos;
+}
+
+std::string toml_list(std::string_view items) {
+  std::string text = "[";
+  while (!items.empty()) {
+    const std::size_t end = std::min(items.find(','), items.size());
+    text += fmt::format("{}\"{}\"", text.size() > 1 ? ", " : "", items.substr(0, end));
+    items.remove_prefix(std::min(end + 1, items.size()));
+  }
+  return text + "]";
+}
+
+/// The default as it stands in the file; an example where it is told in words.
+std::string toml_value(const Option& option) {
+  const bool number = holds<std::uint32_t>(option);
+  if (is_told_in_words(option))
+    return number ? "4" : fmt::format("\"/path/to/{}\"", option.key.substr(option.key.find('.') + 1));
+  if (number || holds<bool>(option)) return std::string(option.fallback);
+  if (holds<std::vector<std::string>>(option)) return toml_list(option.fallback);
+  return fmt::format("\"{}\"", option.fallback);
+}
+
+std::string sentence(const Option& option) {
+  std::string text = fmt::format("# {} ({}).", option.meaning, option.unit);
+  if (is_told_in_words(option)) text += fmt::format(" Default: {}.", option.fallback);
+  return text + (option.reloads ? " SIGHUP.\n" : "\n");
+}
+
+/// Cells of a Markdown table may not hold a bar.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+}  // namespace
+
+std::string sample_config() {
+  std::string text =
+      "# feedmill: every option with its default. Take out the # where something is to be different.\n"
+      "# Durations: 500ms 90s 15min 24h 7d; sizes: 64KiB 16MiB. SIGHUP: taken over without a restart.\n"
+      "# The environment (FEEDMILL_…) and flags win over this file; `feedmill config show --origin` shows what "
+      "holds.\n";
+  std::string_view group;
+  for (const Option& option : option_table()) {
+    const std::string_view own = option.key.substr(0, option.key.find('.'));
+    if (own != group) text += fmt::format("\n[{}]\n", group = own);
+    text += sentence(option) + fmt::format("#{} = {}\n", option.key.substr(own.size() + 1), toml_value(option));
+  }
+  for (const NamedTable& table : named_tables()) {
+    text += fmt::format("\n# One such table for each{}.\n#[{}.\"{}\"]\n", table.reloads ? ". SIGHUP" : "", table.path,
+                        table.example);
+    for (const NamedColumn& column : table.columns) {
+      text += fmt::format("# {} ({}).\n#{} = {}\n", column.meaning, column.unit, column.name, column.example);
+    }
+  }
+  return text;
+}
+
+std::string config_reference() {
+  std::string text =
+      "# Configuration\n\n"
+      "Made from the option table of the program; a test compares the two. `feedmill config show --origin` shows what "
+      "holds and why, `feedmill config check` says what is wrong.\n\n"
+      "Later ones win: default, file, environment, flag. The file is the one that `--config` names, else the first "
+      "`feedmill.toml` in `$CONFIGURATION_DIRECTORY`, `$XDG_CONFIG_HOME/feedmill`, `/etc/feedmill`; "
+      "`deploy/feedmill.toml.example` holds every option. Variables of the environment begin with `FEEDMILL_`; with "
+      "`_FILE` behind it a variable names a file that holds the value. Durations: `500ms 90s 15min 24h 7d`; sizes: "
+      "`64KiB "
+      "16MiB`; lists are written with commas in the environment.\n\n"
+      "SIGHUP (`systemctl reload feedmill`) reads the file again. What is marked below is taken over at once; of "
+      "everything else that differs the log names the keys, and they wait for a restart. A file that is refused "
+      "changes "
+      "nothing.\n\n"
+      "| key | environment | flag | default | value | SIGHUP | meaning |\n|---|---|---|---|---|---|---|\n";
+  for (const Option& option : option_table()) {
+    const auto code = [](std::string_view word) { return word.empty() ? std::string() : fmt::format("`{}`", word); };
+    text += fmt::format("| `{}` | `{}` | {} | {} | {} | {} | {} |\n", option.key, option.env, code(option.flag),
+                        option.fallback.empty()    ? "empty"
+                        : is_told_in_words(option) ? cell(option.fallback)
+                                                   : code(option.fallback),
+                        cell(option.unit), option.reloads ? "yes" : "", cell(option.meaning));
+  }
+  text +=
+      "\nTables of the file whose rows have names:\n\n| table | key | value | SIGHUP | meaning "
+      "|\n|---|---|---|---|---|\n";
+  for (const NamedTable& table : named_tables()) {
+    for (const NamedColumn& column : table.columns) {
+      text += fmt::format("| `[{}.\"NAME\"]` | `{}` | {} | {} | {} |\n", table.path, column.name, cell(column.unit),
+                          table.reloads ? "yes" : "", cell(column.meaning));
+    }
+  }
+  return text;
+}
+
+}  // namespace feedmill

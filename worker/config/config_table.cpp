@@ -1,0 +1,233 @@
+// The table of options, and what each value must hold to.
+#include <algorithm>
+
+#include "worker/config/config.hpp"
+#include "worker/config/config_checks.hpp"
+#include "worker/config/config_values.hpp"
+#include "worker/http/proxy.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+
+template <class Value>
+std::string at_least(Value value, std::type_identity_t<Value> least) {
+  return value < least ? "at least " + show_value(least) : "";
+}
+
+template <class Value>
+std::string between(Value value, std::type_identity_t<Value> least, std::type_identity_t<Value> most) {
+  return value < least || value > most ? "between " + show_value(least) + " and " + show_value(most) : "";
+}
+
+std::string check_redis_url(const Config& config) {
+  for (const std::string_view scheme : {"", "redis://", "unix:"})
+    if (scheme.empty() ? config.redis.url.empty() : config.redis.url.starts_with(scheme)) return {};
+  return "write redis://host:port/db or unix:///path/to/socket (TLS is not built in: use a tunnel); leave it empty for "
+         "a private server";
+}
+
+std::string check_key_prefix(const Config& config) {
+  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
+  return config.redis.key_prefix.find_first_not_of(legal) == std::string::npos ? ""
+                                                                               : "only letters, digits and _ . : -";
+}
+
+std::string check_contact(const Config& config) {
+  const auto& contact = config.fetch.contact;
+  const bool printable =
+      std::ranges::all_of(contact, [](char c) { return c > ' ' && c < 0x7f && c != '(' && c != ')' && c != ';'; });
+  const bool known = contact.empty() || contact.starts_with("https://") || contact.starts_with("http://") ||
+                     contact.starts_with("mailto:");
+  return printable && known ? "" : "write a URL: https://example.org/bot or mailto:feeds@example.org";
+}
+
+std::string check_proxy(const Config& config) {
+  if (config.fetch.proxy.empty()) return {};
+  const auto proxy = read_proxy(config.fetch.proxy);
+  return proxy ? std::string() : proxy.error();
+}
+
+constexpr bool on_reload = true;
+
+std::string check_public_url(const std::string& url) {
+  if (url.empty()) return {};
+  const bool known = url.starts_with("https://") || url.starts_with("http://");
+  const auto host = url.find("//") + 2;
+  const bool clean = std::ranges::all_of(
+      url, [](char c) { return c > ' ' && c < 0x7f && c != '?' && c != '#' && c != '@' && c != '\\' && c != '"'; });
+  if (known && clean && host < url.size() && url[host] != '/') return {};
+  return "write https://host[:port][/path]: what hubs can reach, without credentials, query and fragment";
+}
+
+/// The place of an option in a Config.
+template <auto Group, auto Member>
+auto& at(Config& config) {
+  return config.*Group.*Member;
+}
+
+const Option table[] = {
+    {"redis.url", "REDIS_URL", "--redis", "", "URL", "the server; empty: a private one is started",
+     at<&Config::redis, &Config::Redis::url>, check_redis_url},
+    {"redis.password_file", "REDIS_PASSWORD_FILE", "", "$CREDENTIALS_DIRECTORY/redis-password if present", "path",
+     "file that holds the server's password", at<&Config::redis, &Config::Redis::password_file>},
+    {"redis.key_prefix", "REDIS_KEY_PREFIX", "--key-prefix", "", "text", "goes before every key and channel",
+     at<&Config::redis, &Config::Redis::key_prefix>, check_key_prefix},
+    {"redis.timeout", "REDIS_TIMEOUT", "", "5s", "duration", "longest wait for one command",
+     at<&Config::redis, &Config::Redis::timeout>, [](const Config& c) { return at_least(c.redis.timeout, 10ms); }},
+    {"redis.buffer", "REDIS_BUFFER", "", "32MiB", "size",
+     "what may be fetched and wait to be stored; beyond it nothing is claimed",
+     at<&Config::redis, &Config::Redis::buffer>, [](const Config& c) { return at_least(c.redis.buffer, 1 << 20); }},
+    {"redis.embedded", "REDIS_EMBEDDED", "--embedded", "auto", "auto/true/false",
+     "start a private server; auto: when redis.url is empty", at<&Config::redis, &Config::Redis::embedded>},
+    {"store.data_dir", "DATA_DIR", "--data-dir", "$STATE_DIRECTORY, else the user's data directory", "path",
+     "where the private server keeps its data", at<&Config::store, &Config::Store::data_dir>},
+    {"store.allow_eviction", "ALLOW_EVICTION", "", "false", "bool", "start although the server may evict keys",
+     at<&Config::store, &Config::Store::allow_eviction>},
+    {"store.durability", "DURABILITY", "", "ack", "ack/fsync/replica",
+     "a commit counts when the server has answered, has it on disk, or a replica has it",
+     at<&Config::store, &Config::Store::durability>},
+    {"store.connections", "STORE_CONNECTIONS", "", "4", "per loop", "threads with a Redis connection each",
+     at<&Config::store, &Config::Store::connections>,
+     [](const Config& c) { return between(c.store.connections, 1, 64); }},
+    {"retention.entries", "RETENTION_ENTRIES", "--keep", "50", "entries per feed",
+     "how many are kept, or what the document lists if that is more",
+     at<&Config::retention, &Config::Retention::entries>,
+     [](const Config& c) { return at_least(c.retention.entries, 1); }, on_reload},
+    {"retention.strict", "RETENTION_STRICT", "", "false", "bool",
+     "keep exactly retention.entries even if the document lists more",
+     at<&Config::retention, &Config::Retention::strict>, nullptr, on_reload},
+    {"retention.hard_cap", "RETENTION_HARD_CAP", "", "2000", "entries per feed", "upper bound of what is kept",
+     at<&Config::retention, &Config::Retention::hard_cap>, nullptr, on_reload},
+    {"retention.age", "RETENTION_AGE", "", "0", "duration", "entries older than this go, listed or not; 0: no limit",
+     at<&Config::retention, &Config::Retention::age>, nullptr, on_reload},
+    {"retention.bytes", "RETENTION_BYTES", "", "0", "size per feed",
+     "names and values of a feed's entries together, the newest stays; 0: no limit",
+     at<&Config::retention, &Config::Retention::bytes>, nullptr, on_reload},
+    {"retention.grace", "RETENTION_GRACE", "", "7d", "duration",
+     "how long a trimmed entry is remembered after it left the document",
+     at<&Config::retention, &Config::Retention::grace>},
+    {"signals.max_len", "SIGNALS_MAX_LEN", "", "100000", "records per partition", "how long the signal stream may grow",
+     at<&Config::signals, &Config::Signals::max_len>, [](const Config& c) { return at_least(c.signals.max_len, 1000); },
+     on_reload},
+    {"signals.deleted", "SIGNALS_DELETED", "", "false", "bool", "publish post_deleted for trimmed entries",
+     at<&Config::signals, &Config::Signals::deleted>},
+    {"signals.per_feed", "SIGNALS_PER_FEED", "", "false", "bool",
+     "publish each signal on <type>:<feed_url> as well, when it is delivered",
+     at<&Config::signals, &Config::Signals::per_feed>},
+    {"worker.lanes", "LANES", "--lanes", "256", "refreshes per loop", "refreshes at once",
+     at<&Config::worker, &Config::Worker::lanes>, [](const Config& c) { return between(c.worker.lanes, 1, 100'000); }},
+    {"worker.cpu_threads", "CPU_THREADS", "", "CPUs, at most 8", "threads", "threads that parse",
+     at<&Config::worker, &Config::Worker::cpu_threads>,
+     [](const Config& c) { return between(c.worker.cpu_threads, 1, 256); }},
+    {"worker.ingest", "INGEST", "--no-ingest", "true", "bool", "fetch feeds",
+     at<&Config::worker, &Config::Worker::ingest>},
+    {"worker.deliver", "DELIVER", "--no-deliver", "true", "bool", "keep timelines and notices",
+     at<&Config::worker, &Config::Worker::deliver>},
+    {"schedule.lease", "LEASE", "", "90s", "duration", "how long a worker owns a feed it claimed",
+     at<&Config::schedule, &Config::Schedule::lease>},
+    {"schedule.commit_budget", "COMMIT_BUDGET", "", "20s", "duration", "what a commit may take of the lease",
+     at<&Config::schedule, &Config::Schedule::commit_budget>,
+     [](const Config& c) { return at_least(c.schedule.commit_budget, 200ms); }},
+    {"schedule.poll", "POLL", "", "500ms", "duration", "how often an idle worker looks for due feeds",
+     at<&Config::schedule, &Config::Schedule::poll>,
+     [](const Config& c) { return between(c.schedule.poll, 10ms, 1min); }},
+    {"schedule.min_floor", "MIN_FLOOR", "", "10min", "duration",
+     "no feed is polled more often; below 10min only where egress.allow opens the address",
+     at<&Config::schedule, &Config::Schedule::min_floor>,
+     [](const Config& c) { return at_least(c.schedule.min_floor, 1s); }, on_reload},
+    {"schedule.floor", "FLOOR", "", "60min", "duration",
+     "shortest interval chosen for a feed that does not ask for less", at<&Config::schedule, &Config::Schedule::floor>,
+     nullptr, on_reload},
+    {"schedule.ceiling", "CEILING", "", "24h", "duration", "longest interval; dormant feeds up to 7d",
+     at<&Config::schedule, &Config::Schedule::ceiling>, nullptr, on_reload},
+    {"schedule.manual_floor", "MANUAL_FLOOR", "", "5min", "duration", "shortest interval between refreshes by hand",
+     at<&Config::schedule, &Config::Schedule::manual_floor>, nullptr, on_reload},
+    {"schedule.import_rate", "IMPORT_RATE", "", "200", "feeds/s", "first fetches after an import; 0: all at once",
+     at<&Config::schedule, &Config::Schedule::import_rate>},
+    {"schedule.catch_up_rate", "CATCH_UP_RATE", "", "200", "feeds/s", "overdue feeds after an outage; 0: all at once",
+     at<&Config::schedule, &Config::Schedule::catch_up_rate>, nullptr, on_reload},
+    {"host.concurrency", "HOST_CONCURRENCY", "", "1", "requests", "at once per host, by all workers together",
+     at<&Config::host, &Config::Host::concurrency>,
+     [](const Config& c) { return between(c.host.concurrency, 1, 1000); }, on_reload},
+    {"host.spacing", "HOST_SPACING", "", "1s", "duration", "between requests to a host; 0: none",
+     at<&Config::host, &Config::Host::spacing>, [](const Config& c) { return between(c.host.spacing, 0ms, 1h); },
+     on_reload},
+    {"fetch.contact", "CONTACT", "--contact", "", "URL", "who asks, in the User-Agent; required above 1000 feeds",
+     at<&Config::fetch, &Config::Fetch::contact>, check_contact},
+    {"fetch.wall", "FETCH_WALL", "", "60s", "duration", "longest exchange, redirects included",
+     at<&Config::fetch, &Config::Fetch::wall>, [](const Config& c) { return at_least(c.fetch.wall, 10ms); }, on_reload},
+    {"fetch.connect", "FETCH_CONNECT", "", "10s", "duration", "longest wait for a connection",
+     at<&Config::fetch, &Config::Fetch::connect>, [](const Config& c) { return at_least(c.fetch.connect, 10ms); },
+     on_reload},
+    {"fetch.max_body", "MAX_BODY", "", "16MiB", "size", "largest document, decoded",
+     at<&Config::fetch, &Config::Fetch::max_body>,
+     [](const Config& c) { return between(c.fetch.max_body, 1 << 10, 64 << 20); }, on_reload},
+    {"fetch.http2", "HTTP2", "", "true", "bool", "HTTP/2 where the server offers it",
+     at<&Config::fetch, &Config::Fetch::http2>, nullptr, on_reload},
+    {"fetch.allow_downgrade", "ALLOW_DOWNGRADE", "", "false", "bool", "follow redirects from https to http",
+     at<&Config::fetch, &Config::Fetch::allow_downgrade>, nullptr, on_reload},
+    {"fetch.subscribers", "SUBSCRIBERS", "", "false", "bool",
+     "tell publishers in the User-Agent how many read a feed, where that is known",
+     at<&Config::fetch, &Config::Fetch::subscribers>, nullptr, on_reload},
+    {"fetch.proxy", "FETCH_PROXY", "", "", "URL",
+     "http://host:port that all fetches go through; those of the environment are not used",
+     at<&Config::fetch, &Config::Fetch::proxy>, check_proxy},
+    {"fetch.proxy_enforces_egress", "PROXY_ENFORCES_EGRESS", "", "false", "bool",
+     "the proxy refuses private addresses itself: needed with a proxy",
+     at<&Config::fetch, &Config::Fetch::proxy_enforces_egress>},
+    {"egress.allow", "EGRESS_ALLOW", "--allow", "", "CIDR[:port] list", "addresses opened that are blocked by default",
+     at<&Config::egress, &Config::Egress::allow>, [](const Config& c) { return check_egress_rules(c.egress.allow); },
+     on_reload},
+    {"egress.deny", "EGRESS_DENY", "", "", "CIDR[:port] list", "addresses never connected to; wins over egress.allow",
+     at<&Config::egress, &Config::Egress::deny>, [](const Config& c) { return check_egress_rules(c.egress.deny); },
+     on_reload},
+    {"egress.ports", "EGRESS_PORTS", "", "80,443,8000-8999", "list", "ports that may be connected to",
+     at<&Config::egress, &Config::Egress::ports>, [](const Config& c) { return check_egress_ports(c.egress.ports); },
+     on_reload},
+    {"dns.servers", "DNS_SERVERS", "", "", "ADDRESS[:port] list",
+     "name servers for the names of feeds; empty: those of the system", at<&Config::dns, &Config::Dns::servers>,
+     [](const Config& c) { return check_name_servers(c.dns.servers); }},
+    {"memory.budget", "MEMORY_BUDGET", "", "auto", "size",
+     "for documents in memory; auto: 60 % of the cgroup's limit, else 512MiB",
+     at<&Config::memory, &Config::Memory::budget>},
+    {"html.policy", "HTML_POLICY", "", "strict", "strict/classic", "which markup of entries survives",
+     at<&Config::html, &Config::Html::policy>},
+    {"html.keep_class", "HTML_KEEP_CLASS", "", "false", "bool", "the policy strict keeps class attributes",
+     at<&Config::html, &Config::Html::keep_class>},
+    {"admin.listen", "ADMIN_LISTEN", "--listen", "127.0.0.1:9810", "address",
+     "metrics, probes, pings and the status page; off; port 0: any free one, which the log names",
+     at<&Config::admin, &Config::Admin::listen>},
+    {"admin.token_file", "ADMIN_TOKEN_FILE", "", "", "path",
+     "file that holds a token: who asks for metrics or the status page, or pings from another machine, must know it",
+     at<&Config::admin, &Config::Admin::token_file>},
+    {"websub.public_url", "WEBSUB_PUBLIC_URL", "", "", "URL",
+     "where hubs reach websub.listen from outside; empty: no subscriptions",
+     at<&Config::websub, &Config::WebSub::public_url>,
+     [](const Config& c) { return check_public_url(c.websub.public_url); }},
+    {"websub.listen", "WEBSUB_LISTEN", "", "127.0.0.1:9811", "address",
+     "callbacks of hubs; off: another worker has them; port 0: any free one, which the log names",
+     at<&Config::websub, &Config::WebSub::listen>},
+    {"websub.allow_http", "WEBSUB_ALLOW_HTTP", "", "false", "bool", "websub.public_url may be http",
+     at<&Config::websub, &Config::WebSub::allow_http>},
+    {"websub.fallback_max", "WEBSUB_FALLBACK_MAX", "", "24h", "duration",
+     "longest interval of a feed whose pushes have proven themselves",
+     at<&Config::websub, &Config::WebSub::fallback_max>,
+     [](const Config& c) { return between(c.websub.fallback_max, 1h, 7 * 24h); }},
+    {"drain.listen", "DRAIN_LISTEN", "", "5s", "duration", "how long listeners go on when stopping",
+     at<&Config::drain, &Config::Drain::listen>, nullptr, on_reload},
+    {"drain.timeout", "DRAIN_TIMEOUT", "", "25s", "duration", "how long refreshes may go on when stopping",
+     at<&Config::drain, &Config::Drain::timeout>, nullptr, on_reload},
+    {"log.level", "LOG_LEVEL", "--log-level", "info", "debug/info/warn/error", "least level that is written",
+     at<&Config::log, &Config::Log::level>, nullptr, on_reload},
+    {"log.format", "LOG_FORMAT", "", "auto", "auto/json/logfmt", "auto: logfmt on a terminal, else JSON",
+     at<&Config::log, &Config::Log::format>},
+};
+}  // namespace
+
+std::span<const Option> option_table() {
+  return table;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,224 @@
+#include "worker/config/config_values.hpp"
+
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "worker/text/units.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace fs = std::filesystem;
+namespace ip = boost::asio::ip;
+
+template <class Enum>
+using Names = std::span<const std::pair<std::string_view, Enum>>;
+
+constexpr std::pair<std::string_view, EmbeddedMode> embedded_names[] = {
+    {"auto", EmbeddedMode::automatic}, {"true", EmbeddedMode::always}, {"false", EmbeddedMode::never}};
+constexpr std::pair<std::string_view, Durability> durability_names[] = {
+    {"ack", Durability::ack}, {"fsync", Durability::fsync}, {"replica", Durability::replica}};
+constexpr std::pair<std::string_view, HtmlPolicy> html_names[] = {{"strict", HtmlPolicy::strict},
+                                                                  {"classic", HtmlPolicy::classic}};
+constexpr std::pair<std::string_view, LogLevel> level_names[] = {
+    {"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warn", LogLevel::warn}, {"error", LogLevel::error}};
+constexpr std::pair<std::string_view, LogFormat> format_names[] = {
+    {"auto", LogFormat::automatic}, {"json", LogFormat::json}, {"logfmt", LogFormat::logfmt}};
+
+Names<Durability> names_of(Durability) {
+  return durability_names;
+}
+Names<EmbeddedMode> names_of(EmbeddedMode) {
+  return embedded_names;
+}
+Names<HtmlPolicy> names_of(HtmlPolicy) {
+  return html_names;
+}
+Names<LogLevel> names_of(LogLevel) {
+  return level_names;
+}
+Names<LogFormat> names_of(LogFormat) {
+  return format_names;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view space = " \t\r\n";
+  const auto first = text.find_first_not_of(space);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(space) - first + 1);
+}
+
+template <class Enum>
+std::string read_enum(std::string_view text, Enum& into) {
+  std::string remedy = "write one of";
+  for (const auto& [name, value] : names_of(Enum{})) {
+    if (text == name) {
+      into = value;
+      return {};
+    }
+    remedy.append(" ").append(name);
+  }
+  return remedy;
+}
+
+template <class Enum>
+std::string show_enum(Enum value) {
+  for (const auto& [name, candidate] : names_of(value))
+    if (candidate == value) return std::string(name);
+  return {};
+}
+
+}  // namespace
+
+std::string read_value(std::string_view text, std::string& into) {
+  into = text;
+  return {};
+}
+
+std::string read_value(std::string_view text, fs::path& into) {
+  into = fs::path(text);
+  return {};
+}
+
+std::string read_value(std::string_view text, bool& into) {
+  into = text == "true";
+  return text == "true" || text == "false" ? "" : "write true or false";
+}
+
+std::string read_value(std::string_view text, std::uint32_t& into) {
+  return read_number(text, into) ? "" : "write a whole number";
+}
+
+std::string read_value(std::string_view text, std::chrono::milliseconds& into) {
+  const auto duration = read_duration(text);
+  if (!duration) return "write a duration with its unit: 500ms 90s 15min 24h 7d";
+  into = *duration;
+  return {};
+}
+
+std::string read_value(std::string_view text, std::uint64_t& into) {
+  const auto size = read_size(text);
+  if (!size) return "write a size with its unit: 64KiB 16MiB";
+  into = *size;
+  return {};
+}
+
+std::string read_value(std::string_view text, std::vector<std::string>& into) {
+  into.clear();
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    const auto item = trim(text.substr(0, comma));
+    if (!item.empty()) into.emplace_back(item);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return {};
+}
+
+std::string read_value(std::string_view text, AutomaticSize& into) {
+  into = read_size(text);
+  return into || text == "auto" ? "" : "write auto or a size with its unit: 512MiB 2GiB";
+}
+
+std::string read_value(std::string_view text, ListenAddress& into) {
+  into.reset();
+  if (text == "off") return {};
+  std::string remedy = "write address:port, as 127.0.0.1:9810 or [::1]:9810, or off";
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) return remedy;
+  std::string_view host = text.substr(0, colon);
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  if (host == "localhost") host = "127.0.0.1";
+  std::uint16_t port = 0;
+  boost::system::error_code error;
+  const auto address = ip::make_address(std::string(host), error);
+  if (error || address.is_v6() != bracketed || !read_number(text.substr(colon + 1), port)) return remedy;
+  into = ip::tcp::endpoint(address, port);
+  return {};
+}
+
+std::string show_value(const std::string& value) {
+  return value;
+}
+std::string show_value(const fs::path& value) {
+  return value.string();
+}
+std::string show_value(bool value) {
+  return value ? "true" : "false";
+}
+std::string show_value(std::uint32_t value) {
+  return std::to_string(value);
+}
+std::string show_value(std::chrono::milliseconds value) {
+  return format_duration(value);
+}
+std::string show_value(std::uint64_t value) {
+  return format_size(value);
+}
+
+std::string show_value(const std::vector<std::string>& value) {
+  std::string text;
+  for (const auto& item : value) text.append(text.empty() ? "" : ",").append(item);
+  return text;
+}
+
+std::string show_value(const AutomaticSize& value) {
+  return value ? format_size(*value) : "auto";
+}
+
+std::string show_value(const ListenAddress& value) {
+  if (!value) return "off";
+  std::ostringstream text;
+  text << *value;
+  return text.str();
+}
+
+std::string read_value(std::string_view text, Durability& into) {
+  return read_enum(text, into);
+}
+std::string show_value(Durability value) {
+  return show_enum(value);
+}
+
+std::string read_value(std::string_view text, EmbeddedMode& into) {
+  return read_enum(text, into);
+}
+std::string show_value(EmbeddedMode value) {
+  return show_enum(value);
+}
+
+std::string read_value(std::string_view text, HtmlPolicy& into) {
+  return read_enum(text, into);
+}
+std::string show_value(HtmlPolicy value) {
+  return show_enum(value);
+}
+
+std::string read_value(std::string_view text, LogLevel& into) {
+  return read_enum(text, into);
+}
+std::string show_value(LogLevel value) {
+  return show_enum(value);
+}
+
+std::string read_value(std::string_view text, LogFormat& into) {
+  return read_enum(text, into);
+}
+std::string show_value(LogFormat value) {
+  return show_enum(value);
+}
+
+/// A URL's password replaced: "redis://user:<set>@host". Everything else passes unchanged (SECURITY K1).
+std::string hide_password(std::string text) {
+  const auto scheme = text.find("://");
+  if (scheme == std::string::npos) return text;
+  const auto authority = scheme + 3;
+  const auto at = text.substr(0, text.find_first_of("/?#", authority)).rfind('@');
+  if (at == std::string::npos || at < authority) return text;
+  const auto colon = text.find(':', authority);
+  if (colon == std::string::npos || colon >= at) return text;
+  return text.replace(colon + 1, at - colon - 1, "<set>");
+}
+
+}  // namespace feedmill

@@ -1,0 +1,363 @@
+#include "worker/config/feed_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <boost/json.hpp>
+
+#include "worker/config/config.hpp"
+#include "worker/config/config_values.hpp"
+#include "worker/config/header_rules.hpp"
+#include "worker/http/proxy.hpp"
+#include "worker/text/units.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::uint64_t longest_interval_s = std::uint64_t{30} * 24 * 3600;  // no due time is further away
+constexpr std::string_view header_prefix = "header.";
+
+// --- what values must look like; each says what should have been written
+// ----------------------------------------------
+
+template <std::uint64_t Least, std::uint64_t Most>
+std::string read_count(std::string_view text, std::optional<std::uint64_t>& into) {
+  std::uint64_t number = 0;
+  if (!read_number(text, number) || number < Least || number > Most) {
+    return "write a whole number from " + std::to_string(Least) + " to " + std::to_string(Most);
+  }
+  into = number;
+  return {};
+}
+
+std::string read_interval(std::string_view text, std::optional<std::uint64_t>& into) {
+  const auto duration = read_duration(text);
+  const auto seconds = duration ? std::chrono::duration_cast<std::chrono::seconds>(*duration).count() : 0;
+  if (seconds < 1 || static_cast<std::uint64_t>(seconds) > longest_interval_s) {
+    return "write a duration from 1s to 30d with its unit: 15min 24h 7d";
+  }
+  into = static_cast<std::uint64_t>(seconds);
+  return {};
+}
+
+std::string read_age(std::string_view text, std::optional<std::uint64_t>& into) {
+  const auto duration = read_duration(text);
+  if (!duration || (duration->count() != 0 && *duration < std::chrono::seconds(1))) {
+    return "write a duration with its unit: 24h 30d, or 0 for no limit";
+  }
+  into = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(*duration).count());
+  return {};
+}
+
+std::string read_bytes(std::string_view text, std::optional<std::uint64_t>& into) {
+  const auto size = read_size(text);
+  if (!size) return "write a size with its unit: 512KiB 16MiB, or 0 for no limit";
+  into = *size;
+  return {};
+}
+
+std::string show_bytes(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? format_size(*bytes) : "";
+}
+
+std::string show_interval(const std::optional<std::uint64_t>& seconds) {
+  return seconds ? format_duration(std::chrono::seconds(*seconds)) : "";
+}
+
+std::string read_html(std::string_view text, std::optional<HtmlPolicy>& into) {
+  if (text == "raw") {
+    into = HtmlPolicy::raw;
+    return {};
+  }
+  const std::string remedy = read_value(text, into);
+  if (remedy.empty()) return {};
+  into.reset();
+  return remedy + " raw";
+}
+
+std::string show_html(const std::optional<HtmlPolicy>& policy) {
+  return policy == HtmlPolicy::raw ? "raw" : show_value(policy);
+}
+
+std::string read_name(std::string_view text, std::string& into) {
+  into = text;
+  return {};  // whether there is such a name is for those to say who have the configuration
+}
+
+std::string read_proxy_setting(std::string_view text, std::string& into) {
+  const auto proxy = read_proxy(text);
+  if (text != "none" && !proxy) return proxy.error() + ", or none";
+  if (text.find('@') != std::string_view::npos) return "passwords are not kept with feeds: use fetch.proxy";
+  into = proxy ? proxy->url : "none";
+  return {};
+}
+
+/// RFC 9110 §10.1.5: products without comments. Nothing imitates a browser (HTTP P19).
+std::string read_user_agent(std::string_view text, std::string& into) {
+  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 /._+-";
+  if (text.size() > 100 || text.find_first_not_of(legal) != std::string_view::npos || text.front() == ' ' ||
+      text.back() == ' ') {
+    return "write products as AcmeReader/2.1, at most 100 bytes";
+  }
+  for (const std::string_view browser : {"Mozilla", "AppleWebKit", "Chrome", "Safari", "Gecko"}) {
+    if (text.find(browser) != std::string_view::npos) return "nothing here imitates a browser";
+  }
+  into = text;
+  return {};
+}
+
+std::string read_http_version(std::string_view text, std::string& into) {
+  if (text != "1.1") return "write 1.1";
+  into = text;
+  return {};
+}
+
+std::string read_websub(std::string_view text, std::string& into) {
+  if (text != "off") return "write off, or nothing for on";
+  into = text;
+  return {};
+}
+
+std::string read_ca_file(std::string_view text, std::string& into) {
+  if (!text.starts_with('/')) return "write the absolute path of a PEM file";
+  into = text;
+  return {};
+}
+
+std::string read_pin(std::string_view text, std::string& into) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr std::string_view scheme = "sha256//";
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto end = std::min(rest.find(';'), rest.size());
+    const std::string_view pin = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const bool good = pin.starts_with(scheme) && pin.size() == scheme.size() + 44 && pin.ends_with('=') &&
+                      pin.find_first_not_of(digits, scheme.size()) == pin.size() - 1;
+    if (!good) return "write sha256//BASE64 of the server's public key, several joined by ;";
+  }
+  into = text;
+  return {};
+}
+
+// --- the table
+// --------------------------------------------------------------------------------------------------------
+
+std::string as_it_is(const std::string& text) {
+  return text;
+}
+
+std::string as_number(const std::optional<std::uint64_t>& number) {
+  return number ? std::to_string(*number) : "";
+}
+
+template <auto Member, auto Read, auto Show>
+constexpr FeedSetting setting(std::string_view key, std::string_view unit, std::string_view meaning) {
+  return {key, unit, meaning,
+          [](std::string_view text, FeedSettings& settings) {
+            settings.*Member = {};
+            return text.empty() ? std::string() : Read(text, settings.*Member);
+          },
+          [](const FeedSettings& settings) { return Show(settings.*Member); }};
+}
+
+template <auto Member, auto Read>
+constexpr FeedSetting words(std::string_view key, std::string_view unit, std::string_view meaning) {
+  return setting<Member, Read, as_it_is>(key, unit, meaning);
+}
+
+const FeedSetting table[] = {
+    setting<&FeedSettings::keep, read_count<1, 1'000'000>, as_number>("keep", "entries", "how many are kept"),
+    setting<&FeedSettings::keep_age, read_age, show_interval>("keep_age", "duration",
+                                                              "older ones go, instead of retention.age; 0: no limit"),
+    setting<&FeedSettings::keep_bytes, read_bytes, show_bytes>(
+        "keep_bytes", "size", "of all together, instead of retention.bytes; 0: no limit"),
+    setting<&FeedSettings::interval_min, read_interval, show_interval>("interval_min", "duration",
+                                                                       "never fetched more often"),
+    setting<&FeedSettings::interval_max, read_interval, show_interval>(
+        "interval_max", "duration", "never fetched less often, a Retry-After apart; 10min at least"),
+    setting<&FeedSettings::html_policy, read_html, show_html>("html_policy", "strict/classic/raw",
+                                                              "which markup survives; raw: all of it, untouched"),
+    words<&FeedSettings::auth, read_name>("auth", "name", "a [feed_auth] of the configuration"),
+    words<&FeedSettings::policy, read_name>("policy", "name", "an [egress.policy] of the configuration"),
+    words<&FeedSettings::proxy, read_proxy_setting>("proxy", "URL or none", "instead of fetch.proxy"),
+    words<&FeedSettings::user_agent, read_user_agent>("user_agent", "products",
+                                                      "stands in the User-Agent before feedmill"),
+    words<&FeedSettings::http_version, read_http_version>("http_version", "1.1", "the only version that is spoken"),
+    words<&FeedSettings::websub, read_websub>("websub", "off", "its hub is not subscribed to"),
+    words<&FeedSettings::ca_file, read_ca_file>("ca_file", "path", "authorities trusted instead of the system's"),
+    words<&FeedSettings::pin, read_pin>("pin", "sha256//…", "public keys the server must have one of"),
+    setting<&FeedSettings::subscribers, read_count<0, 1'000'000'000>, as_number>(
+        "subscribers", "number", "told to the publisher when fetch.subscribers is on")};
+
+std::string change_header(FeedSettings& settings, std::string_view name, std::string_view value) {
+  for (std::string remedy : {refused_header(name), secret_header(name)}) {
+    if (!remedy.empty()) return remedy;
+  }
+  const auto same = [&](const auto& header) {
+    return std::ranges::equal(header.first, name, [](char a, char b) { return (a | 0x20) == (b | 0x20); });
+  };
+  std::erase_if(settings.headers, same);
+  if (value.empty()) return {};
+  if (!is_sendable_value(value)) return "a header's value has visible characters only, at most 4096";
+  if (settings.headers.size() >= 16) return "a feed has at most 16 headers";
+  settings.headers.emplace_back(name, value);
+  return {};
+}
+
+std::string unknown_key(std::string_view key) {
+  std::vector<std::string_view> keys;
+  for (const FeedSetting& known : table) keys.push_back(known.key);
+  keys.push_back("header.NAME");
+  const std::string_view near = nearest_name(key, keys);
+  std::string remedy = near.empty() ? "no such setting" : "no such setting, did you mean " + std::string(near) + "?";
+  remedy += "; there are";
+  for (const auto known : keys) remedy.append(" ").append(known);
+  return remedy;
+}
+
+// --- JSON
+// -------------------------------------------------------------------------------------------------------------
+
+/// Settings that are words in JSON as well.
+constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 8> words_in_json{{
+    {"auth", &FeedSettings::auth},
+    {"policy", &FeedSettings::policy},
+    {"proxy", &FeedSettings::proxy},
+    {"user_agent", &FeedSettings::user_agent},
+    {"http_version", &FeedSettings::http_version},
+    {"websub", &FeedSettings::websub},
+    {"ca_file", &FeedSettings::ca_file},
+    {"pin", &FeedSettings::pin},
+}};
+
+constexpr std::array<std::pair<std::string_view, std::optional<std::uint64_t> FeedSettings::*>, 6> numbers_in_json{{
+    {"keep", &FeedSettings::keep},
+    {"keep_age", &FeedSettings::keep_age},
+    {"keep_bytes", &FeedSettings::keep_bytes},
+    {"interval_min", &FeedSettings::interval_min},
+    {"interval_max", &FeedSettings::interval_max},
+    {"subscribers", &FeedSettings::subscribers},
+}};
+
+void write_pairs(json::object& object, std::string_view name,
+                 const std::vector<std::pair<std::string, std::string>>& pairs) {
+  if (pairs.empty()) return;
+  json::object& inner = object[name].emplace_object();
+  for (const auto& [key, value] : pairs) inner[key] = value;
+}
+
+std::vector<std::pair<std::string, std::string>> read_pairs(const json::object& object, std::string_view name) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  const json::value* const found = object.if_contains(name);
+  if (found == nullptr || !found->is_object()) return pairs;
+  for (const auto& [key, inner] : found->as_object()) {
+    if (inner.is_string()) pairs.emplace_back(std::string(key), std::string(inner.as_string()));
+  }
+  return pairs;
+}
+
+std::optional<std::uint64_t> read_number_in(const json::object& object, std::string_view name) {
+  const json::value* const found = object.if_contains(name);
+  if (found == nullptr || !found->is_number()) return {};
+  boost::system::error_code not_whole;
+  const auto number = found->to_number<std::uint64_t>(not_whole);
+  return not_whole ? std::optional<std::uint64_t>() : number;
+}
+
+std::vector<std::vector<std::string>> read_folders(const json::object& object) {
+  std::vector<std::vector<std::string>> paths;
+  const json::value* const folders = object.if_contains("folders");
+  if (folders == nullptr || !folders->is_array()) return paths;
+  for (const json::value& path : folders->as_array()) {
+    if (!path.is_array()) continue;
+    std::vector<std::string>& names = paths.emplace_back();
+    for (const json::value& name : path.as_array()) {
+      if (name.is_string()) names.emplace_back(name.as_string());
+    }
+  }
+  return paths;
+}
+
+}  // namespace
+
+std::string settings_json(const FeedSettings& settings) {
+  json::object object;
+  for (const auto& [name, member] : numbers_in_json) {
+    if (settings.*member) object[name] = *(settings.*member);
+  }
+  if (settings.html_policy) object["html_policy"] = show_html(settings.html_policy);
+  for (const auto& [name, member] : words_in_json) {
+    if (!(settings.*member).empty()) object[name] = settings.*member;
+  }
+  write_pairs(object, "headers", settings.headers);
+  const bool only_top = settings.folders.empty() || (settings.folders.size() == 1 && settings.folders.front().empty());
+  if (!only_top) {
+    json::array folders;
+    for (const std::vector<std::string>& path : settings.folders) folders.push_back(json::value_from(path));
+    object["folders"] = std::move(folders);
+  }
+  write_pairs(object, "opml", settings.opml);
+  write_pairs(object, "xmlns", settings.namespaces);
+  return object.empty() ? std::string() : json::serialize(object);
+}
+
+FeedSettings read_settings(std::string_view text) {
+  FeedSettings settings;
+  if (text.empty()) return settings;
+  boost::system::error_code error;
+  const json::value value = json::parse(text, error);
+  if (error || !value.is_object()) return settings;
+  const json::object& object = value.as_object();
+  for (const auto& [name, member] : numbers_in_json) settings.*member = read_number_in(object, name);
+  for (auto* interval : {&settings.interval_min, &settings.interval_max}) {
+    if (*interval) **interval = std::min(**interval, longest_interval_s);
+  }
+  for (const auto& [name, member] : words_in_json) {
+    const json::value* const found = object.if_contains(name);
+    if (found != nullptr && found->is_string()) settings.*member = found->as_string();
+  }
+  if (const json::value* const html = object.if_contains("html_policy"); html != nullptr && html->is_string()) {
+    read_html(html->as_string(), settings.html_policy);
+  }
+  for (const auto& [name, header] : read_pairs(object, "headers")) {
+    change_header(settings, name, header);  // what would be refused today is left out
+  }
+  settings.folders = read_folders(object);
+  settings.opml = read_pairs(object, "opml");
+  settings.namespaces = read_pairs(object, "xmlns");
+  return settings;
+}
+
+std::span<const FeedSetting> feed_setting_table() {
+  return table;
+}
+
+std::string change_setting(FeedSettings& settings, std::string_view assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0) return "write key=value, or key= to take a setting away";
+  const std::string_view key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
+  if (key.starts_with(header_prefix)) return change_header(settings, key.substr(header_prefix.size()), value);
+  const auto known = std::ranges::find(table, key, &FeedSetting::key);
+  return known == std::end(table) ? unknown_key(key) : known->change(value, settings);
+}
+
+std::string check_settings(const FeedSettings& settings) {
+  const bool contradict =
+      settings.interval_min && settings.interval_max && *settings.interval_min > *settings.interval_max;
+  return contradict ? "interval_min is longer than interval_max" : "";
+}
+
+std::vector<std::string> setting_texts(const FeedSettings& settings) {
+  std::vector<std::string> texts;
+  for (const FeedSetting& setting : table) {
+    const std::string value = setting.show(settings);
+    if (!value.empty()) texts.push_back(std::string(setting.key) + "=" + value);
+  }
+  for (const auto& [name, value] : settings.headers) texts.push_back(std::string(header_prefix) + name + "=" + value);
+  return texts;
+}
+
+}  // namespace feedmill

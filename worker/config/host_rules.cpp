@@ -1,0 +1,41 @@
+#include "worker/config/host_rules.hpp"
+
+namespace feedmill {
+
+HostRules::HostRules(const Config& config) : usual_{config.host.concurrency, config.host.spacing} {
+  const auto host_of_name = [this](const std::string& name) -> HostSettings& {
+    HostSettings& host = differing_[name];
+    host.host = name;
+    return host;
+  };
+  for (const auto& [name, differing] : config.hosts) {
+    HostSettings& host = host_of_name(name);
+    host.concurrency = differing.concurrency;
+    host.spacing = differing.spacing;
+    host.min_interval = differing.min_interval;
+  }
+  for (const auto& [group, members] : config.host_groups) {
+    for (const std::string& name : members.hosts) host_of_name(name).group = group;
+  }
+}
+
+HostRule HostRules::of(std::string_view host) const {
+  HostRule rule{std::string(host), usual_, Milliseconds(0)};
+  const auto found = differing_.find(host);
+  if (found == differing_.end()) return rule;
+  const HostSettings& differing = found->second;
+  if (!differing.group.empty()) rule.gate = "group:" + differing.group;
+  rule.limits.concurrency = differing.concurrency.value_or(rule.limits.concurrency);
+  rule.limits.spacing = differing.spacing.value_or(rule.limits.spacing);
+  rule.min_interval = differing.min_interval.value_or(rule.min_interval);
+  return rule;
+}
+
+std::vector<HostSettings> HostRules::settings() const {
+  std::vector<HostSettings> settings;
+  settings.reserve(differing_.size());
+  for (const auto& [name, host] : differing_) settings.push_back(host);
+  return settings;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,39 @@
+// What the operator set for hosts and groups of hosts (HTTP H1, H7), as the claim script reads it too.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/records.hpp"
+#include "worker/config/config.hpp"
+
+namespace feedmill {
+
+/// What holds for requests to one host.
+struct HostRule {
+  std::string gate;  ///< whose gate they pass: the host itself, or "group:<name>"
+  HostLimits limits;
+  Milliseconds min_interval{};  ///< between refreshes of one feed, 0 = the feed's own is enough
+};
+
+class HostRules {
+ public:
+  /// All hosts alike.
+  explicit HostRules(const HostLimits& usual = {}) : usual_(usual) {}
+  /// The general limits, [host."NAME"] and [host_group.NAME].
+  explicit HostRules(const Config& config);
+
+  /// `host`: lower case, no port.
+  HostRule of(std::string_view host) const;
+  /// Of every host that has some or belongs to a group: for Store::set_hosts().
+  std::vector<HostSettings> settings() const;
+
+ private:
+  HostLimits usual_;
+  std::map<std::string, HostSettings, std::less<>> differing_;
+};
+
+}  // namespace feedmill

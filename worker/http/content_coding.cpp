@@ -1,0 +1,218 @@
+#include "worker/http/content_coding.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include <brotli/decode.h>
+#include <libdeflate.h>
+#include <zstd.h>
+
+namespace feedmill {
+namespace {
+
+using Result = boost::system::result<std::string, DecodeError>;
+
+/// What may come out, and why more may not.
+struct Bound {
+  std::size_t bytes;
+  Reason reason;
+
+  Bound(std::size_t wire_bytes, const DecodeLimits& limits) : bytes(limits.max_bytes), reason(Reason::limit_body) {
+    const std::size_t by_ratio = std::max(limits.ratio_free_bytes, wire_bytes * limits.max_ratio);
+    if (by_ratio < bytes) {
+      bytes = by_ratio;
+      reason = Reason::limit_ratio;
+    }
+    if (limits.granted_bytes < bytes) {
+      bytes = limits.granted_bytes;
+      reason = Reason::worker_memory;
+    }
+  }
+
+  DecodeError exceeded() const {
+    if (reason == Reason::worker_memory) return {reason, "needs more memory when decoded"};
+    return {reason, reason == Reason::limit_body ? "more than " + std::to_string(bytes) + " bytes when decoded"
+                                                 : "decodes to suspiciously many times its size"};
+  }
+};
+
+DecodeError broken(std::string_view coding) {
+  return {Reason::http_truncated, "its " + std::string(coding) + " coding is broken or cut off"};
+}
+
+/// The output of a decoder, in steps of doubling size; one byte more than the bound shows that it is exceeded.
+class Output {
+ public:
+  explicit Output(const Bound& bound, std::size_t first) : most_(bound.bytes + 1) {
+    text_.resize(std::clamp<std::size_t>(first, 256, most_));
+  }
+
+  char* free_space() { return text_.data() + used_; }
+  std::size_t free_bytes() const { return text_.size() - used_; }
+  bool exceeded() const { return used_ == most_; }
+  bool at_most() const { return text_.size() == most_; }
+  void grow() { text_.resize(std::min(text_.size() * 2, most_)); }
+  void take(std::size_t bytes) { used_ += bytes; }
+
+  std::string finish() {
+    text_.resize(used_);
+    return std::move(text_);
+  }
+
+ private:
+  std::size_t most_;
+  std::size_t used_ = 0;
+  std::string text_;
+};
+
+/// Most documents shrink to a fifth or a quarter.
+std::size_t likely_size(std::size_t wire_bytes) {
+  return wire_bytes * 6;
+}
+
+struct FreeDeflate {
+  void operator()(libdeflate_decompressor* decoder) const { libdeflate_free_decompressor(decoder); }
+};
+
+/// The last member's size modulo 2³², if it can be believed: deflate shrinks to a 1032nd at best.
+std::size_t stated_gzip_size(std::string_view body) {
+  std::uint32_t size = 0;
+  if (body.size() < 18) return 0;
+  for (int i = 4; i >= 1; --i) {
+    size = size << 8 | static_cast<unsigned char>(body[body.size() - 5 + static_cast<std::size_t>(i)]);
+  }
+  return size / 1032 <= body.size() ? size : 0;
+}
+
+Result gunzip(std::string_view body, const Bound& bound) {
+  const std::unique_ptr<libdeflate_decompressor, FreeDeflate> decoder(libdeflate_alloc_decompressor());
+  if (decoder == nullptr) throw std::bad_alloc();
+  const std::size_t stated = stated_gzip_size(body);
+  Output output(bound, stated > 0 ? stated : likely_size(body.size()));
+  bool any = false;
+  while (body.starts_with("\x1f\x8b")) {  // another member; anything else after the first is padding
+    std::size_t read = 0, written = 0;
+    switch (libdeflate_gzip_decompress_ex(decoder.get(), body.data(), body.size(), output.free_space(),
+                                          output.free_bytes(), &read, &written)) {
+      case LIBDEFLATE_SUCCESS:
+        output.take(written);
+        if (output.exceeded()) return bound.exceeded();
+        body.remove_prefix(read);
+        any = true;
+        break;
+      case LIBDEFLATE_INSUFFICIENT_SPACE:  // this member again, with more room
+        if (output.at_most()) return bound.exceeded();
+        output.grow();
+        break;
+      default:
+        return broken("gzip");
+    }
+  }
+  if (!any) return broken("gzip");
+  return output.finish();
+}
+
+struct FreeBrotli {
+  void operator()(BrotliDecoderState* decoder) const { BrotliDecoderDestroyInstance(decoder); }
+};
+
+Result unbrotli(std::string_view body, const Bound& bound) {
+  const std::unique_ptr<BrotliDecoderState, FreeBrotli> decoder(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr));
+  if (decoder == nullptr) throw std::bad_alloc();
+  Output output(bound, likely_size(body.size()));
+  auto next_in = reinterpret_cast<const std::uint8_t*>(body.data());
+  std::size_t left_in = body.size();
+  for (;;) {
+    auto next_out = reinterpret_cast<std::uint8_t*>(output.free_space());
+    std::size_t left_out = output.free_bytes();
+    const auto result = BrotliDecoderDecompressStream(decoder.get(), &left_in, &next_in, &left_out, &next_out, nullptr);
+    output.take(output.free_bytes() - left_out);
+    if (output.exceeded()) return bound.exceeded();
+    if (result == BROTLI_DECODER_RESULT_SUCCESS) return output.finish();
+    if (result != BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT) return broken("br");
+    output.grow();
+  }
+}
+
+struct FreeZstd {
+  void operator()(ZSTD_DCtx* decoder) const { ZSTD_freeDCtx(decoder); }
+};
+
+Result unzstd(std::string_view body, const Bound& bound) {
+  const std::unique_ptr<ZSTD_DCtx, FreeZstd> decoder(ZSTD_createDCtx());
+  if (decoder == nullptr) throw std::bad_alloc();
+  ZSTD_DCtx_setParameter(decoder.get(), ZSTD_d_windowLogMax, 23);  // 8 MiB: RFC 9659
+  Output output(bound, likely_size(body.size()));
+  ZSTD_inBuffer in{body.data(), body.size(), 0};
+  std::size_t rest = 1;  // 0: a frame is complete
+  while (in.pos < in.size || rest != 0) {
+    ZSTD_outBuffer out{output.free_space(), output.free_bytes(), 0};
+    const std::size_t before = in.pos;
+    rest = ZSTD_decompressStream(decoder.get(), &out, &in);
+    if (ZSTD_isError(rest) != 0) return broken("zstd");
+    output.take(out.pos);
+    if (output.exceeded()) return bound.exceeded();
+    if (output.free_bytes() == 0) {
+      output.grow();
+    } else if (in.pos == before && out.pos == 0) {
+      return broken("zstd");  // it wants more than there is
+    }
+  }
+  return output.finish();
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// The one coding in use: lower case, "" for none. More than one is an error.
+Result coding_of(std::string_view content_encoding) {
+  std::string found;
+  while (!content_encoding.empty()) {
+    const std::size_t comma = std::min(content_encoding.find(','), content_encoding.size());
+    std::string coding(trimmed(content_encoding.substr(0, comma)));
+    std::ranges::transform(coding, coding.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    content_encoding.remove_prefix(std::min(comma + 1, content_encoding.size()));
+    if (coding.empty() || coding == "identity") continue;
+    if (!found.empty()) return DecodeError{Reason::limit_coding, "more than one content coding"};
+    found = std::move(coding);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result decode_content(std::string&& body, std::string_view content_encoding, const DecodeLimits& limits) {
+  const Result coding = coding_of(content_encoding);
+  if (!coding) return coding.error();
+  const Bound bound(body.size(), limits);
+  if (coding->empty()) {
+    if (body.size() > bound.bytes) return bound.exceeded();
+    return std::move(body);
+  }
+  if (body.empty()) return std::move(body);  // a coding of nothing, as some servers send it
+  if (*coding == "gzip" || *coding == "x-gzip") return gunzip(body, bound);
+  if (*coding == "br") return unbrotli(body, bound);
+  if (*coding == "zstd") return unzstd(body, bound);
+  return DecodeError{Reason::limit_coding, "a content coding that was not asked for: " + coding->substr(0, 40)};
+}
+
+std::size_t stated_size(std::string_view body, std::string_view content_encoding) {
+  const Result coding = coding_of(content_encoding);
+  if (!coding) return 0;
+  if (*coding == "gzip" || *coding == "x-gzip") return stated_gzip_size(body);
+  if (*coding != "zstd") return 0;
+  const unsigned long long size = ZSTD_getFrameContentSize(body.data(), body.size());
+  return size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ? 0 : static_cast<std::size_t>(size);
+}
+
+bool looks_compressed(std::string_view body) {
+  return body.starts_with("\x1f\x8b\x08") || body.starts_with("\x28\xb5\x2f\xfd");
+}
+
+}  // namespace feedmill

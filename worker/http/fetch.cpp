@@ -1,0 +1,334 @@
+#include "worker/http/fetch.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "worker/http/request_style.hpp"
+#include "worker/http/web_url.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::steady_clock;
+
+constexpr std::size_t most_redirects = 5;
+constexpr std::size_t most_cookie_bytes = 4096;
+
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+HttpClientOptions client_options(const FetchOptions& options, const EgressPolicy& egress) {
+  HttpClientOptions result;
+  result.egress = egress;
+  result.resolver = options.resolver;
+  result.connect_timeout = options.connect;
+  result.max_body_bytes = options.max_body_bytes;
+  result.max_connections = options.max_connections;
+  result.max_per_network = options.max_per_network;
+  result.network_wait = options.network_wait;
+  result.memory_wait = options.memory_wait;
+  result.stall_time = options.stall_time;
+  result.keep_alive = std::max(result.keep_alive, options.max_connections);
+  result.http2 = options.http2;
+  result.ca_bundle = options.ca_bundle;
+  return result;
+}
+
+/// Fit for a line of our own header (HTTP C2).
+bool printable(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+/// Cookies set inside one redirect chain; forgotten with it (HTTP P16).
+class ChainCookies {
+ public:
+  /// Keeps what an answer from `origin` sets, and forgets what it sets to nothing.
+  void note(const Origin& origin, const std::vector<Header>& headers) {
+    for (const auto& [name, value] : headers) {
+      if (name == "set-cookie") keep(origin, value.substr(0, value.find(';')));
+    }
+  }
+
+  /// "a=1; b=2" of what goes to `origin`, "" for none.
+  std::string for_origin(const Origin& origin) const {
+    std::string line;
+    for (const Cookie& cookie : cookies_) {
+      if (!goes_to(cookie.origin, origin)) continue;
+      if (!line.empty()) line += "; ";
+      line += cookie.name + "=" + cookie.value;
+    }
+    return line;
+  }
+
+ private:
+  struct Cookie {
+    Origin origin;
+    std::string name, value;
+  };
+
+  /// The same server, or its https after its http; never the other way round (HTTP R4).
+  static bool goes_to(const Origin& from, const Origin& to) {
+    const bool upgraded = from.scheme == "http" && from.port == 80 && to.scheme == "https" && to.port == 443;
+    return from.host == to.host && (from == to || upgraded);
+  }
+
+  void keep(const Origin& origin, std::string_view pair) {
+    const std::size_t equals = pair.find('=');
+    if (equals == pair.npos || equals == 0 || !printable(pair)) return;
+    const std::string name(pair.substr(0, equals));
+    std::erase_if(cookies_, [&](const Cookie& cookie) { return cookie.origin == origin && cookie.name == name; });
+    std::size_t bytes = pair.size();
+    for (const Cookie& cookie : cookies_) bytes += cookie.name.size() + cookie.value.size();
+    if (equals + 1 == pair.size() || bytes > most_cookie_bytes) return;
+    cookies_.push_back(Cookie{origin, name, std::string(pair.substr(equals + 1))});
+  }
+
+  std::vector<Cookie> cookies_;
+};
+
+/// True when the hop carries validators.
+bool add_validators(const Validators& validators, const std::string& url, std::vector<std::string>& lines) {
+  if (validators.url != url) return false;  // HTTP P3
+  const std::string_view etag = usable_validator(validators.etag);
+  const std::string_view date = usable_validator(validators.last_modified);
+  if (!etag.empty()) lines.push_back("If-None-Match: " + std::string(etag));
+  if (!date.empty()) lines.push_back("If-Modified-Since: " + std::string(date));
+  return !etag.empty() || !date.empty();
+}
+
+/// What is the same of all hops of a fetch, and what they add up to.
+struct Chain {
+  std::vector<Hop> hops;
+  FetchTimings timings;
+  std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
+  std::uint64_t wire_bytes = 0;
+  bool sent = false, fell_back = false;
+  steady_clock::time_point start = steady_clock::now();
+
+  void add(const HttpTrace& trace) {
+    const std::chrono::duration<double> before = timings.total;
+    timings.connect += trace.connect;
+    timings.first_byte = before + trace.first_byte;
+    timings.total = steady_clock::now() - start;
+    connections_new += trace.connections_new;
+    connections_resumed += trace.connections_resumed;
+    if (trace.connections_new == 0 && trace.sent) ++connections_reused;
+    wire_bytes += trace.wire_bytes;
+    sent = sent || trace.sent;
+  }
+
+  FetchError error(Reason reason, std::string detail) {
+    FetchError result;
+    result.reason = reason;
+    result.detail = std::move(detail);
+    result.hops = std::move(hops);
+    result.timings = timings;
+    result.sent = sent;
+    result.connections_new = connections_new;
+    result.connections_reused = connections_reused;
+    result.connections_resumed = connections_resumed;
+    result.wire_bytes = wire_bytes;
+    return result;
+  }
+
+  FetchError unfollowed(Reason reason, std::string detail, HttpResponse answer) {
+    FetchError result = error(reason, std::move(detail));
+    result.status = answer.status;
+    result.headers = std::move(answer.headers);
+    return result;
+  }
+
+  FetchResponse response(std::string url, bool conditional, HttpResponse answer) {
+    FetchResponse result;
+    result.status = answer.status;
+    result.url = std::move(url);
+    result.headers = std::move(answer.headers);
+    result.body = std::move(answer.body);
+    result.hops = std::move(hops);
+    result.timings = timings;
+    result.connections_new = connections_new;
+    result.connections_reused = connections_reused;
+    result.connections_resumed = connections_resumed;
+    result.wire_bytes = wire_bytes;
+    result.conditional = conditional;
+    result.fell_back = fell_back;
+    return result;
+  }
+};
+
+/// Where a redirect leads, or why it is not followed (HTTP §5).
+struct Turn {
+  std::string url;
+  Reason reason = Reason::none;
+  std::string detail;
+};
+
+Turn turn(const std::string& url, const HttpResponse& answer, std::size_t followed, bool allow_downgrade) {
+  const auto no = [](Reason reason, std::string detail) { return Turn{"", reason, std::move(detail)}; };
+  const std::string_view location = field(answer.headers, "location");
+  if (!is_redirect(answer.status) || location.empty()) {
+    return no(Reason::redirect_invalid, "status " + std::to_string(answer.status) + " without a place to go to");
+  }
+  if (followed == most_redirects) {
+    return no(Reason::redirect_limit, "more than " + std::to_string(most_redirects) + " redirects");
+  }
+  auto target = resolve_location(url, location);
+  if (!target) return no(Reason::redirect_invalid, "redirect to an address that is not followed: " + target.error());
+  if (!allow_downgrade && url.starts_with("https:") && target->starts_with("http:")) {
+    return no(Reason::redirect_downgrade, "redirect from https to " + *target);
+  }
+  return Turn{std::move(*target), Reason::none, ""};
+}
+
+}  // namespace
+
+std::string_view FetchResponse::header(std::string_view name) const {
+  return field(headers, name);
+}
+
+Validators FetchResponse::validators() const {
+  return Validators{std::string(usable_validator(header("etag"))),
+                    std::string(usable_validator(header("last-modified"))), url};
+}
+
+Fetcher::Generation::Generation(const asio::any_io_executor& executor, FetchOptions fetch_options)
+    : options(std::move(fetch_options)) {
+  clients.try_emplace("", executor, client_options(options, options.egress));
+  for (const auto& [name, egress] : options.policies) {
+    clients.try_emplace(name, executor, client_options(options, egress));
+  }
+}
+
+Fetcher::Fetcher(asio::any_io_executor executor, FetchOptions options)
+    : executor_(std::move(executor)), now_(std::make_shared<Generation>(executor_, std::move(options))) {}
+
+void Fetcher::set_options(FetchOptions options) {
+  now_ = std::make_shared<Generation>(executor_, std::move(options));
+}
+
+asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
+  Chain chain;
+  ChainCookies cookies;
+  std::vector<std::pair<std::string, std::string>> seen;  // URL and cookies of each request: HTTP R3
+  std::string url = request.url;
+  const std::shared_ptr<Generation> generation = now_;
+  const FetchOptions& options = generation->options;
+  const auto style = request_style(options, request);
+  if (!style) co_return chain.error(style.error().reason, style.error().detail);
+  HttpClient& client = generation->clients.at(style->policy);
+  bool with_headers = true;                   // the feed's own
+  std::set<std::string> hosts{host_of(url)};  // asked so far
+  const steady_clock::time_point deadline = chain.start + options.wall;
+
+  for (;;) {
+    const Origin origin = origin_of(url);
+    const std::string cookie = cookies.for_origin(origin);
+    if (std::ranges::find(seen, std::pair(url, cookie)) != seen.end()) {
+      co_return chain.error(Reason::redirect_loop, "redirected to " + url + " again");
+    }
+    seen.emplace_back(url, cookie);
+
+    HttpRequest hop;
+    hop.url = url;
+    hop.deadline = deadline;
+    hop.http1 = request.http1;
+    hop.memory = request.memory;
+    const bool own_headers = style->dress(hop, origin, with_headers);
+    hop.header_lines.emplace_back(request.identity ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, br, zstd");
+    if (!cookie.empty()) hop.header_lines.push_back("Cookie: " + cookie);
+    const bool conditional = add_validators(request.validators, url, hop.header_lines);
+
+    HttpResult result = co_await ask(client, std::move(hop), chain.fell_back);
+    if (auto* failure = std::get_if<HttpFailure>(&result)) {
+      chain.add(failure->trace);
+      FetchError error = chain.error(failure->reason, std::move(failure->detail));
+      error.status = failure->status;
+      co_return error;
+    }
+    HttpResponse& answer = std::get<HttpResponse>(result);
+    chain.add(answer.trace);
+    if (answer.status == 431 && own_headers) {  // HTTP §4: once more, without them
+      with_headers = false;
+      seen.pop_back();
+      continue;
+    }
+    chain.hops.push_back(Hop{url, answer.status, ""});
+
+    if (answer.status < 300 || answer.status > 399 || answer.status == 304) {
+      HttpTrace trace = std::move(answer.trace);
+      // Behind a proxy the peer is not the server.
+      const bool opened = !style->proxy && client.egress().opened_by_allow(trace.peer, trace.peer_port);
+      FetchResponse response = chain.response(std::move(url), conditional, std::move(answer));
+      response.opened_by_allow = opened;
+      response.peer = std::move(trace.peer);
+      response.peer_port = trace.peer_port;
+      co_return response;
+    }
+    cookies.note(origin, answer.headers);
+    Turn next = turn(url, answer, chain.hops.size() - 1, options.allow_downgrade);
+    if (next.reason != Reason::none) {
+      co_return chain.unfollowed(next.reason, std::move(next.detail), std::move(answer));
+    }
+    chain.hops.back().location = next.url;
+    const std::string host = host_of(next.url);
+    if (request.enter_host && hosts.insert(host).second) {
+      const bool entered = co_await request.enter_host(host);
+      if (!entered) {
+        co_return chain.unfollowed(Reason::worker_host_wait, host + " may not be asked now", std::move(answer));
+      }
+    }
+    url = std::move(next.url);
+  }
+}
+
+asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, const FeedSettings& settings,
+                                               std::string url, std::string form, steady_clock::time_point deadline) {
+  const std::shared_ptr<Generation> generation = now_;
+  FetchRequest asker;
+  asker.feed_url = feed_url;
+  asker.settings = settings;
+  asker.settings.auth.clear();
+  asker.settings.headers.clear();
+  const auto style = request_style(generation->options, asker);
+  if (!style) co_return HttpFailure{style.error().reason, style.error().detail, 0, {}};
+  HttpRequest request;
+  request.user_agent = style->user_agent;
+  request.proxy = style->proxy;
+  if (host_of(url) == host_of(feed_url)) {
+    request.ca_file = style->ca_file;
+    request.pin = style->pin;
+  }
+  request.http1 = true;
+  request.header_lines = {"Accept: */*", "Content-Type: application/x-www-form-urlencoded", "Expect:"};
+  request.url = std::move(url);
+  request.post = std::move(form);
+  request.deadline = deadline;
+  request.max_body_bytes = 16U << 10U;
+  HttpClient& client = generation->clients.at(style->policy);
+  co_return co_await client.get(std::move(request));
+}
+
+/// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
+/// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (X4 is libcurl's own.)
+asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {
+  HttpResult result = co_await client.get(request);
+  const auto* failure = std::get_if<HttpFailure>(&result);
+  const bool broken_streams = failure != nullptr && !request.http1 && failure->reason == Reason::http_stream;
+  if (broken_streams) {
+    request.http1 = true;
+  } else if (failure != nullptr) {
+    co_return result;
+  } else {
+    if (std::get<HttpResponse>(result).status != 421) co_return result;
+    request.fresh_connection = true;
+  }
+  result = co_await client.get(request);
+  if (broken_streams && std::holds_alternative<HttpResponse>(result)) fell_back = true;
+  co_return result;
+}
+
+}  // namespace feedmill

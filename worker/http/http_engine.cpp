@@ -1,0 +1,160 @@
+#include "worker/http/http_engine.hpp"
+
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <unistd.h>
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+
+/// libcurl's global state: set up before the first handle, kept until the process ends.
+void need_libcurl() {
+  static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (once != CURLE_OK) throw std::runtime_error("libcurl cannot be initialised");
+}
+
+int events_of(Ready ready) {
+  return (ready.readable ? CURL_CSELECT_IN : 0) | (ready.writable ? CURL_CSELECT_OUT : 0) |
+         (ready.failed ? CURL_CSELECT_ERR : 0);
+}
+
+/// "example.org:443" of "+example.org:443:192.0.2.1,[2001:db8::1]".
+std::string host_and_port(const std::string& line) {
+  const std::size_t port = line.find(':') + 1;
+  return line.substr(1, line.find(':', port) - 1);
+}
+
+}  // namespace
+
+HttpEngine::HttpEngine(asio::any_io_executor executor, std::size_t max_connections, std::size_t keep_alive,
+                       Finished finished)
+    : executor_(std::move(executor)),
+      finished_(std::move(finished)),
+      watches_(executor_, [this](int socket, Ready ready) { act(socket, events_of(ready)); }),
+      alive_(std::make_shared<HttpEngine*>(this)),
+      timer_(executor_) {
+  need_libcurl();
+  multi_ = curl_multi_init();
+  if (multi_ == nullptr) throw std::bad_alloc();
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &HttpEngine::watch_socket);
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &HttpEngine::set_timer);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+  curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, 0L);  // admission is ours: waiting in there costs wall clock
+  curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(max_connections));
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(keep_alive));
+}
+
+HttpEngine::~HttpEngine() {
+  *alive_ = nullptr;
+  timer_.cancel();
+  idle_.clear();
+  curl_multi_cleanup(multi_);  // closes the connections kept, through close_socket()
+}
+
+Easy HttpEngine::take_handle() {
+  if (idle_.empty()) {
+    Easy easy(curl_easy_init());
+    if (easy == nullptr) throw std::bad_alloc();
+    return easy;
+  }
+  Easy easy = std::move(idle_.back());
+  idle_.pop_back();
+  return easy;
+}
+
+void HttpEngine::give_back(Easy easy) {
+  curl_easy_reset(easy.get());
+  idle_.push_back(std::move(easy));
+}
+
+std::vector<std::string> HttpEngine::hold(const std::string& line) {
+  std::vector<std::string> lines;
+  if (line.empty()) return lines;
+  ++held_[host_and_port(line)];
+  for (const std::string& ended : ended_) {
+    const auto entry = held_.find(ended);
+    if (entry == held_.end() || entry->second > 0) continue;
+    held_.erase(entry);
+    lines.push_back("-" + ended);
+  }
+  ended_.clear();
+  lines.push_back(line);
+  return lines;
+}
+
+void HttpEngine::let_go(const std::string& line) {
+  if (line.empty()) return;
+  std::string key = host_and_port(line);
+  if (--held_[key] == 0) ended_.push_back(std::move(key));
+}
+
+void HttpEngine::add(CURL* easy) {
+  if (curl_multi_add_handle(multi_, easy) != CURLM_OK) throw std::bad_alloc();
+}
+
+void HttpEngine::remove(CURL* easy) {
+  curl_multi_remove_handle(multi_, easy);
+  sockets_.erase(easy);
+}
+
+int HttpEngine::socket_of(CURL* easy) const {
+  const auto found = sockets_.find(easy);
+  return found == sockets_.end() ? -1 : found->second;
+}
+
+int HttpEngine::watch_socket(CURL* easy, curl_socket_t socket, int what, void* data, void*) {
+  HttpEngine& engine = *static_cast<HttpEngine*>(data);
+  if (what == CURL_POLL_REMOVE) {
+    engine.watches_.forget(socket);
+  } else {
+    engine.sockets_[easy] = socket;
+    engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
+  }
+  return 0;
+}
+
+/// libcurl may close a socket without having said CURL_POLL_REMOVE: the watch goes first.
+int HttpEngine::close_socket(void* data, curl_socket_t socket) {
+  static_cast<HttpEngine*>(data)->watches_.forget(socket);
+  return ::close(socket);
+}
+
+int HttpEngine::set_timer(CURLM*, long milliseconds, void* data) {
+  HttpEngine& engine = *static_cast<HttpEngine*>(data);
+  if (milliseconds < 0) {
+    engine.timer_.cancel();
+    return 0;
+  }
+  if (milliseconds == 0) {  // most often; an early call does no harm, and is cheaper than a timer
+    asio::post(engine.executor_, [alive = engine.alive_] {
+      if (*alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
+    });
+    return 0;
+  }
+  engine.timer_.expires_after(std::chrono::milliseconds(milliseconds));  // cancels the wait before
+  engine.timer_.async_wait([alive = engine.alive_](boost::system::error_code error) {
+    if (!error && *alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
+  });
+  return 0;
+}
+
+/// Lets libcurl work, then wakes whoever's transfer has ended.
+void HttpEngine::act(curl_socket_t socket, int events) {
+  int running = 0;
+  curl_multi_socket_action(multi_, socket, events, &running);
+  int waiting = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi_, &waiting)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    void* transfer = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+    finished_(transfer, message->data.result);
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,98 @@
+#include "worker/http/request_style.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+
+#include <xxhash.h>
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view accept_line =  // HTTP P17
+    "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, "
+    "application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1";
+
+bool is_accept(const std::pair<std::string, std::string>& header) {
+  return std::ranges::equal(header.first, std::string_view("accept"), [](char a, char b) { return (a | 0x20) == b; });
+}
+
+/// SECURITY E9: behind a proxy addresses cannot be checked here.
+std::optional<UnusableSettings> take_proxy(RequestStyle& style, const FetchOptions& options,
+                                           const std::string& wanted) {
+  const std::string& url = wanted.empty() ? options.proxy : wanted;
+  if (url.empty() || url == "none") return {};
+  if (!options.proxy_enforces_egress) {
+    return UnusableSettings{Reason::egress_blocked,
+                            "its proxy is not known to refuse private addresses (fetch.proxy_enforces_egress)"};
+  }
+  auto proxy = read_proxy(url);
+  if (!proxy) return UnusableSettings{Reason::egress_blocked, "its proxy cannot be read; " + proxy.error()};
+  style.proxy = std::move(*proxy);
+  return {};
+}
+
+}  // namespace
+
+boost::system::result<RequestStyle, UnusableSettings> request_style(const FetchOptions& options,
+                                                                    const FetchRequest& request) {
+  const FeedSettings& settings = request.settings;
+  RequestStyle style;
+  style.options = &options;
+  if (!settings.policy.empty() && !options.policies.contains(settings.policy)) {  // SECURITY E2: no policy, no request
+    return UnusableSettings{Reason::egress_blocked,
+                            "its policy " + settings.policy + " is not configured: [egress.policy.\"NAME\"]"};
+  }
+  style.policy = settings.policy;
+  if (!settings.auth.empty()) {
+    const auto credential = options.credentials.find(settings.auth);
+    if (credential == options.credentials.end()) {
+      return UnusableSettings{Reason::status_auth, "its auth " + settings.auth +
+                                                       " is not configured: [feed_auth.\"NAME\"]; nothing was sent"};
+    }
+    style.credential = &credential->second;
+  }
+  if (auto unusable = take_proxy(style, options, settings.proxy)) return std::move(*unusable);
+  style.user_agent = user_agent(options.contact, request.feed_url, settings.user_agent,
+                                options.subscribers ? settings.subscribers : std::nullopt);
+  style.ca_file = settings.ca_file;
+  style.pin = settings.pin;
+  style.http1 = settings.http_version == "1.1";
+  style.headers = settings.headers;
+  if (!style.headers.empty()) style.headers_origin = origin_of(std::string(request.feed_url));
+  return style;
+}
+
+bool RequestStyle::dress(HttpRequest& hop, const Origin& origin, bool with_headers) const {
+  hop.user_agent = user_agent;
+  hop.proxy = proxy;
+  hop.ca_file = ca_file;
+  hop.pin = pin;
+  hop.http1 = hop.http1 || http1 || options->http1_hosts.contains(origin.host);
+  const bool own = with_headers && !headers.empty() && origin == headers_origin;  // HTTP R4
+  if (!own || std::ranges::none_of(headers, is_accept)) hop.header_lines.emplace_back(accept_line);
+  if (credential != nullptr && credential->origin == origin) hop.header_lines.push_back(credential->header_line);
+  if (!own) return false;
+  for (const auto& [name, value] : headers) hop.header_lines.push_back(name + ": " + value);
+  return true;
+}
+
+std::string user_agent(std::string_view contact, std::string_view feed_url, std::string_view products,
+                       std::optional<std::uint64_t> subscribers) {
+  std::array<char, 17> id{};
+  std::snprintf(id.data(), id.size(), "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(feed_url.data(), feed_url.size())));
+  std::string text(products);
+  if (!text.empty()) text += ' ';
+  text += "feedmill/" FEEDMILL_VERSION " (";
+  if (!contact.empty()) text.append("+").append(contact).append("; ");
+  if (subscribers) text.append(std::to_string(*subscribers)).append(" subscribers; ");
+  return text.append("feed-id=").append(id.data()).append(")");
+}
+
+void throw_exception_from_error(const UnusableSettings& unusable, const boost::source_location&) {
+  throw std::runtime_error(unusable.detail);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,495 @@
+#include "worker/http/resolver.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <list>
+#include <netinet/in.h>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <sys/time.h>
+#include <unordered_map>
+#include <utility>
+
+#include <ares.h>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+#include <libpsl.h>
+
+#include "worker/descriptor_watch.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::steady_clock;
+using Answer = boost::system::result<Addresses, ResolveError>;
+
+constexpr std::size_t most_kept_addresses = 32;   // of one name
+constexpr std::size_t most_domains = 10'000;      // with timeouts remembered
+constexpr unsigned timeouts_to_open_circuit = 3;  // HTTP D4
+constexpr std::chrono::seconds circuit_time{60};
+
+void need_cares() {
+  static const int once = ares_library_init(ARES_LIB_INIT_ALL);
+  if (once != ARES_SUCCESS) throw std::runtime_error("c-ares cannot be initialised");
+}
+
+std::string text_of(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN]{};
+  if (address->sa_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, address, sizeof v4);
+    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+  } else if (address->sa_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, address, sizeof v6);
+    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+  }
+  return text;
+}
+
+/// IPv6 first, then in turns (HTTP D5).
+Addresses in_turns(const ares_addrinfo* info) {
+  Addresses v6, v4, result;
+  for (const ares_addrinfo_node* node = info->nodes; node != nullptr; node = node->ai_next) {
+    std::string text = text_of(node->ai_addr);
+    if (!text.empty()) (node->ai_family == AF_INET6 ? v6 : v4).push_back(std::move(text));
+  }
+  for (std::size_t i = 0; i < std::max(v6.size(), v4.size()) && result.size() < most_kept_addresses; ++i) {
+    if (i < v6.size()) result.push_back(std::move(v6[i]));
+    if (i < v4.size()) result.push_back(std::move(v4[i]));
+  }
+  return result;
+}
+
+/// The smallest along the way to the addresses.
+std::chrono::seconds ttl_of(const ares_addrinfo* info) {
+  int least = std::numeric_limits<int>::max();
+  for (const ares_addrinfo_node* node = info->nodes; node != nullptr; node = node->ai_next) {
+    least = std::min(least, node->ai_ttl);
+  }
+  for (const ares_addrinfo_cname* name = info->cnames; name != nullptr; name = name->next) {
+    least = std::min(least, name->ttl);
+  }
+  return std::chrono::seconds(std::max(least, 0));
+}
+
+ResolveError error_of(int status) {
+  switch (status) {
+    case ARES_ENOTFOUND:
+    case ARES_EBADNAME:
+      return {Reason::dns_not_found, "no such host"};
+    case ARES_SUCCESS:
+    case ARES_ENODATA:
+      return {Reason::dns_not_found, "the host has no address"};
+    case ARES_ETIMEOUT:
+      return {Reason::dns_timeout, "the name servers do not answer"};
+    default:
+      return {Reason::dns_failed, std::string("name server: ") + ares_strerror(status)};
+  }
+}
+
+/// "example.co.uk" of "www.example.co.uk"; the name itself when there is nothing above it.
+std::string registrable_domain(const std::string& host) {
+  const char* domain = psl_registrable_domain(psl_builtin(), host.c_str());
+  return domain != nullptr ? domain : host;
+}
+
+/// One c-ares channel with what it needs of the loop. Replaced now and then: a channel keeps its source port and its
+/// view of the system's configuration (HTTP D7, D8).
+class Channel {
+ public:
+  Channel(const asio::any_io_executor& executor, const ResolverOptions& options);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  /// `answered` may be called before this returns.
+  void ask(const char* host, ares_addrinfo_callback answered, void* argument);
+
+  unsigned asked = 0;
+  unsigned outstanding = 0;
+  const steady_clock::time_point made = steady_clock::now();
+
+ private:
+  static void on_socket(void* channel, ares_socket_t socket, int readable, int writable);
+  void process(ares_socket_t readable, ares_socket_t writable);
+  void set_timer();
+
+  DescriptorWatches watches_;
+  asio::steady_timer timer_;
+  std::shared_ptr<Channel*> alive_;  ///< what timer callbacks hold; null inside once we are gone
+  ares_channel channel_ = nullptr;
+};
+
+Channel::Channel(const asio::any_io_executor& executor, const ResolverOptions& options)
+    : watches_(executor,
+               [this](int socket, Ready ready) {
+                 process(ready.readable || ready.failed ? socket : ARES_SOCKET_BAD,
+                         ready.writable ? socket : ARES_SOCKET_BAD);
+               }),
+      timer_(executor),
+      alive_(std::make_shared<Channel*>(this)) {
+  need_cares();
+  std::array<char, 3> lookups{'f', 'b', '\0'};  // the hosts file, then the name servers
+  ares_options wanted{};
+  wanted.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
+  wanted.timeout = static_cast<int>(options.timeout.count());
+  wanted.tries = options.tries;
+  wanted.lookups = lookups.data();
+  wanted.sock_state_cb = &Channel::on_socket;
+  wanted.sock_state_cb_data = this;
+  int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
+#ifdef ARES_OPT_QUERY_CACHE
+  wanted.qcache_max_ttl = 0;  // the cache is ours
+  mask |= ARES_OPT_QUERY_CACHE;
+#endif
+  int status = ares_init_options(&channel_, &wanted, mask);
+  if (status != ARES_SUCCESS) throw std::runtime_error(std::string("resolver: ") + ares_strerror(status));
+  if (!options.servers.empty()) status = ares_set_servers_ports_csv(channel_, options.servers.c_str());
+  if (status != ARES_SUCCESS) {
+    ares_destroy(channel_);
+    throw std::runtime_error("resolver: not a list of name servers: " + options.servers);
+  }
+}
+
+Channel::~Channel() {
+  *alive_ = nullptr;
+  ares_destroy(channel_);
+}
+
+void Channel::ask(const char* host, ares_addrinfo_callback answered, void* argument) {
+  ares_addrinfo_hints hints{};
+  hints.ai_flags = ARES_AI_NOSORT;  // sorting opens a socket for each address
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  ++asked;
+  ++outstanding;
+  ares_getaddrinfo(channel_, host, nullptr, &hints, answered, argument);
+  set_timer();
+}
+
+void Channel::on_socket(void* data, ares_socket_t socket, int readable, int writable) {
+  Channel& channel = *static_cast<Channel*>(data);
+  if (readable == 0 && writable == 0) {
+    channel.watches_.forget(socket);  // about to be closed
+  } else {
+    channel.watches_.watch(socket, readable != 0, writable != 0);
+  }
+}
+
+void Channel::process(ares_socket_t readable, ares_socket_t writable) {
+  ares_process_fd(channel_, readable, writable);
+  set_timer();
+}
+
+void Channel::set_timer() {
+  timeval storage{};
+  const timeval* wait = ares_timeout(channel_, nullptr, &storage);
+  if (wait == nullptr) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_after(std::chrono::seconds(wait->tv_sec) + std::chrono::microseconds(wait->tv_usec));
+  timer_.async_wait([alive = alive_](boost::system::error_code error) {
+    if (!error && *alive != nullptr) (*alive)->process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+  });
+}
+
+}  // namespace
+
+class Resolver::Impl {
+ public:
+  Impl(asio::any_io_executor executor, ResolverOptions options);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  class Waiter;
+
+  const asio::any_io_executor& executor() const { return executor_; }
+  std::optional<Answer> known(const std::string& host);
+  bool circuit_open(const std::string& host) const;
+  void reload() { renew_ = true; }
+  std::uint64_t queries() const { return queries_; }
+  void tell(Lookup became, steady_clock::time_point from) const {
+    if (options_.tell) options_.tell(became, steady_clock::now() - from);
+  }
+
+ private:
+  /// A name somebody wants to know: waiting for its turn, or asked for.
+  struct Question {
+    Impl* impl;
+    std::string host;
+    Channel* channel = nullptr;
+    std::vector<Waiter*> waiters;
+  };
+  struct Cached {
+    std::string host;
+    Answer answer;
+    steady_clock::time_point until;
+  };
+  struct Circuit {
+    unsigned timeouts = 0;
+    steady_clock::time_point open_until;
+  };
+
+  static void on_answer(void* question, int status, int timeouts, ares_addrinfo* info);
+
+  Question& question_of(const std::string& host);
+  void ask_next();
+  Channel& channel();
+  void drop_retired();
+  void answered(Question& question, int status, const ares_addrinfo* info);
+  void remember(const std::string& host, const Answer& answer, std::chrono::seconds time);
+  void note(const std::string& host, bool timed_out);
+
+  asio::any_io_executor executor_;
+  ResolverOptions options_;
+  std::shared_ptr<Impl*> alive_;  ///< what posted work holds; null inside once we are gone
+  std::uint64_t queries_ = 0;
+  std::size_t outstanding_ = 0;
+  bool asking_ = false;  ///< in ask_next(), which answers may call again
+  bool renew_ = false;
+  std::list<Cached> cache_;  ///< most recently used first
+  std::unordered_map<std::string_view, std::list<Cached>::iterator> by_host_;
+  std::unordered_map<std::string, Circuit> circuits_;
+  std::unordered_map<std::string, std::unique_ptr<Question>> questions_;
+  std::deque<Question*> queue_;
+  std::vector<std::unique_ptr<Channel>> channels_;  ///< the last is the current one
+};
+
+/// Someone waiting for an answer: joins the question when made, leaves it when destroyed.
+class Resolver::Impl::Waiter {
+ public:
+  Waiter(Impl& impl, const std::string& host) : done(impl.executor()), impl_(impl), host_(host) {
+    done.expires_at(asio::steady_timer::time_point::max());
+    impl_.question_of(host_).waiters.push_back(this);
+    impl_.ask_next();
+  }
+  ~Waiter() {
+    const auto found = impl_.questions_.find(host_);
+    if (found != impl_.questions_.end()) std::erase(found->second->waiters, this);
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  void finish(const Answer& result) {
+    answer = result;
+    done.cancel();
+  }
+
+  asio::steady_timer done;
+  std::optional<Answer> answer;
+
+ private:
+  Impl& impl_;
+  const std::string& host_;
+};
+
+Resolver::Impl::Impl(asio::any_io_executor executor, ResolverOptions options)
+    : executor_(std::move(executor)), options_(std::move(options)), alive_(std::make_shared<Impl*>(this)) {
+  channels_.push_back(std::make_unique<Channel>(executor_, options_));
+}
+
+Resolver::Impl::~Impl() {
+  *alive_ = nullptr;
+  channels_.clear();  // answers "destroyed" to what is outstanding
+}
+
+std::optional<Answer> Resolver::Impl::known(const std::string& host) {
+  const auto found = by_host_.find(host);
+  if (found == by_host_.end()) return std::nullopt;
+  const auto cached = found->second;
+  if (cached->until <= steady_clock::now()) {
+    by_host_.erase(found);
+    cache_.erase(cached);
+    return std::nullopt;
+  }
+  cache_.splice(cache_.begin(), cache_, cached);
+  return cached->answer;
+}
+
+void Resolver::Impl::remember(const std::string& host, const Answer& answer, std::chrono::seconds time) {
+  static_cast<void>(known(host));
+  if (by_host_.contains(host)) return;
+  cache_.push_front(Cached{host, answer, steady_clock::now() + time});
+  by_host_.emplace(cache_.front().host, cache_.begin());
+  while (cache_.size() > options_.max_names) {
+    by_host_.erase(cache_.back().host);
+    cache_.pop_back();
+  }
+}
+
+bool Resolver::Impl::circuit_open(const std::string& host) const {
+  if (circuits_.empty()) return false;
+  const auto found = circuits_.find(registrable_domain(host));
+  return found != circuits_.end() && found->second.open_until > steady_clock::now();
+}
+
+/// A domain whose name servers do not answer must not hold the places of those that do.
+void Resolver::Impl::note(const std::string& host, bool timed_out) {
+  if (!timed_out) {
+    if (!circuits_.empty()) circuits_.erase(registrable_domain(host));
+    return;
+  }
+  const auto now = steady_clock::now();
+  if (circuits_.size() >= most_domains) {
+    std::erase_if(circuits_, [&](const auto& entry) { return entry.second.open_until <= now; });
+  }
+  Circuit& circuit = circuits_[registrable_domain(host)];
+  if (++circuit.timeouts >= timeouts_to_open_circuit) circuit.open_until = now + circuit_time;
+}
+
+Resolver::Impl::Question& Resolver::Impl::question_of(const std::string& host) {
+  std::unique_ptr<Question>& question = questions_[host];
+  if (question == nullptr) {
+    question = std::make_unique<Question>(Question{this, host, nullptr, {}});
+    queue_.push_back(question.get());
+  }
+  return *question;
+}
+
+void Resolver::Impl::ask_next() {
+  if (asking_) return;
+  asking_ = true;
+  while (outstanding_ < options_.max_outstanding && !queue_.empty()) {
+    Question& question = *queue_.front();
+    queue_.pop_front();
+    if (question.waiters.empty()) {  // all have left before its turn came
+      questions_.erase(std::string(question.host));
+      continue;
+    }
+    question.channel = &channel();
+    ++outstanding_;
+    ++queries_;
+    question.channel->ask(question.host.c_str(), &Impl::on_answer, &question);
+  }
+  asking_ = false;
+}
+
+Channel& Resolver::Impl::channel() {
+  const Channel& current = *channels_.back();
+  const bool old = steady_clock::now() - current.made >= options_.channel_age;
+  if (!renew_ && !old && current.asked < options_.channel_queries) return *channels_.back();
+  try {
+    channels_.push_back(std::make_unique<Channel>(executor_, options_));
+  } catch (
+      const std::runtime_error&) {  // no descriptors left, or a configuration half written: the old one still works
+    return *channels_.back();
+  }
+  renew_ = false;
+  asio::post(executor_, [alive = alive_] {
+    if (*alive != nullptr) (*alive)->drop_retired();
+  });
+  return *channels_.back();
+}
+
+/// Never from within a callback of c-ares.
+void Resolver::Impl::drop_retired() {
+  const Channel* current = channels_.back().get();
+  std::erase_if(channels_, [&](const auto& channel) { return channel.get() != current && channel->outstanding == 0; });
+}
+
+void Resolver::Impl::on_answer(void* data, int status, int, ares_addrinfo* info) {
+  const std::unique_ptr<ares_addrinfo, void (*)(ares_addrinfo*)> owned(info, ares_freeaddrinfo);
+  if (status == ARES_EDESTRUCTION) return;  // the resolver is going: nobody waits any more
+  Question& question = *static_cast<Question*>(data);
+  question.impl->answered(question, status, info);
+}
+
+void Resolver::Impl::answered(Question& question, int status, const ares_addrinfo* info) {
+  --outstanding_;
+  Channel& used = *question.channel;
+  if (--used.outstanding == 0 && &used != channels_.back().get()) {
+    asio::post(executor_, [alive = alive_] {
+      if (*alive != nullptr) (*alive)->drop_retired();
+    });
+  }
+  const std::unique_ptr<Question> owned = std::move(questions_.at(question.host));
+  questions_.erase(owned->host);
+
+  Addresses addresses;
+  if (status == ARES_SUCCESS && info != nullptr) addresses = in_turns(info);
+  const bool found = !addresses.empty();
+  const Answer answer = found ? Answer(std::move(addresses)) : Answer(error_of(status));
+  std::chrono::seconds time = options_.failure_ttl;
+  if (found) {
+    time = std::clamp(ttl_of(info), options_.min_ttl, options_.max_ttl);
+  } else if (answer.error().reason == Reason::dns_not_found) {
+    time = options_.not_found_ttl;
+  }
+  note(owned->host, !found && answer.error().reason == Reason::dns_timeout);
+  remember(owned->host, answer, time);
+  for (Waiter* waiter : owned->waiters) waiter->finish(answer);
+  ask_next();
+}
+
+namespace {
+
+Lookup lookup_of(const Answer& answer) {
+  if (answer) return Lookup::ok;
+  switch (answer.error().reason) {
+    case Reason::dns_not_found:
+      return Lookup::not_found;
+    case Reason::dns_timeout:
+      return Lookup::timeout;
+    default:
+      return Lookup::failed;
+  }
+}
+
+}  // namespace
+
+Resolver::Resolver(asio::any_io_executor executor, ResolverOptions options)
+    : impl_(std::make_unique<Impl>(std::move(executor), std::move(options))) {}
+
+Resolver::~Resolver() = default;
+
+asio::awaitable<Answer> Resolver::resolve(std::string host, steady_clock::time_point deadline) {
+  if (host == "localhost" || host.ends_with(".localhost")) {  // RFC 6761 §6.3: with or without a hosts file
+    Addresses loopback{"::1", "127.0.0.1"};
+    co_return std::move(loopback);
+  }
+  const auto from = steady_clock::now();
+  if (auto known = impl_->known(host)) {
+    impl_->tell(Lookup::cached, from);
+    co_return std::move(*known);
+  }
+  if (impl_->circuit_open(host)) {
+    impl_->tell(Lookup::timeout, from);
+    co_return ResolveError{Reason::dns_timeout, "the name servers of its domain have not answered for a while"};
+  }
+  Impl::Waiter waiter(*impl_, host);
+  if (!waiter.answer) {
+    waiter.done.expires_at(deadline);
+    const auto [interrupted] = co_await waiter.done.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (!waiter.answer && interrupted) throw boost::system::system_error(interrupted);  // cancelled: unwind
+  }
+  impl_->tell(waiter.answer ? lookup_of(*waiter.answer) : Lookup::timeout, from);
+  if (!waiter.answer) co_return ResolveError{Reason::dns_timeout, "no answer within the time allowed"};
+  co_return std::move(*waiter.answer);
+}
+
+void Resolver::reload() {
+  impl_->reload();
+}
+
+std::uint64_t Resolver::queries() const {
+  return impl_->queries();
+}
+
+bool is_address(std::string_view host) {
+  in_addr v4{};
+  return host.starts_with('[') || inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,334 @@
+#include "worker/push/subscriber.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "worker/cancellation.hpp"
+#include "worker/http/web_url.hpp"
+#include "worker/push/callback.hpp"
+#include "worker/push/push_health.hpp"
+#include "worker/push/signature.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using How = PushSettlement::How;
+
+namespace {
+
+constexpr std::size_t most_redirects = 5, most_reason = 500;
+constexpr std::chrono::hours http_remembered{24};
+constexpr std::size_t most_hubs_remembered = 10'000;
+
+bool is_https(std::string_view url) {
+  return url.starts_with("https:");
+}
+
+/// The https form of an http address (WEBSUB S3).
+std::string with_https(const std::string& url) {
+  return url.starts_with("http:") ? "https:" + url.substr(5) : url;
+}
+
+/// Whether nobody spoke HTTP to us: then what is asked may be asked elsewhere.
+bool nobody_there(Reason reason) {
+  switch (reason) {
+    case Reason::connect_refused:
+    case Reason::connect_timeout:
+    case Reason::connect_failed:
+    case Reason::tls_verify:
+    case Reason::tls_handshake:
+    case Reason::egress_port:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// What a hub says, or may repeat of what it was told, fit to be kept (SECURITY K1).
+std::string reason_of(std::string text, const PushRecord& record) {
+  for (const std::string* secret : {&record.token, &record.secret}) {
+    if (secret->empty()) continue;
+    for (auto at = text.find(*secret); at != std::string::npos; at = text.find(*secret, at)) {
+      text.replace(at, secret->size(), "<redacted>");
+    }
+  }
+  return one_line(redact(text), most_reason);
+}
+
+std::chrono::sys_seconds wall_clock() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+Subscriber::Subscriber(asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, Metrics& metrics, Log& log,
+                       Options options)
+    : fetcher_(fetcher),
+      store_(store),
+      metrics_(metrics),
+      log_(log),
+      options_(std::move(options)),
+      pause_(std::move(executor)) {}
+
+void Subscriber::stop() {
+  stopping_ = true;
+  pause_.cancel();
+}
+
+asio::awaitable<void> Subscriber::run() {
+  const auto executor = co_await asio::this_coro::executor;
+  while (!stopping_) {
+    const auto ask = [&](Store& store) { return Pushes(store).take(options_.at_once, options_.lease); };
+    StoreResult<PushTasks> taken = co_await store_.call(ask);
+    if (!taken) metrics_.store_error(taken.error());
+    if (stopping_) co_return;  // what was taken is another's, or ours again, when the lease is over
+    if (!taken || taken->tasks.empty()) {
+      const bool queued = Clock::now() <= queued_until_ + options_.poll;
+      const Milliseconds often = std::clamp(options_.spacing, Milliseconds(10), options_.poll);
+      pause_.expires_after(!taken ? 5 * options_.poll : queued ? often : options_.poll);
+      co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
+      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+      if (cancelled != asio::cancellation_type::none) co_return;
+      continue;
+    }
+    using Operation = decltype(asio::co_spawn(executor, look_after({}, {}), asio::deferred));
+    std::vector<Operation> all;
+    for (PushTask& task : taken->tasks) {
+      all.push_back(asio::co_spawn(executor, look_after(std::move(task), taken->now), asio::deferred));
+    }
+    auto group = asio::experimental::make_parallel_group(std::move(all));
+    co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+  }
+}
+
+asio::awaitable<void> Subscriber::look_after(PushTask task, Milliseconds now) {
+  try {
+    const PushStep step = plan_push(task, now);
+    co_await carry_out(task, step, now);
+  } catch (const std::exception& error) {
+    if (is_cancellation(std::current_exception())) throw;
+    metrics_.bug();  // it comes again when the lease is over
+    log_.write(LogLevel::error, "bug", "an unexpected error; please report it",
+               {{"part", "subscriber"}, {"url", task.feed_url}, {"detail", error.what()}});
+  }
+}
+
+asio::awaitable<void> Subscriber::carry_out(const PushTask& task, const PushStep& step, Milliseconds now) {
+  PushSettlement settlement;
+  settlement.member = task.member();
+  settlement.delay = step.delay;
+  settlement.note = step.note;
+  switch (step.what) {
+    case PushStep::Do::wait:
+      settlement.how = How::wait;
+      break;
+    case PushStep::Do::forget:
+      settlement.how = How::forget;
+      break;
+    case PushStep::Do::leave:
+      settlement.how = How::left;
+      break;
+    case PushStep::Do::lost:
+      settlement.how = How::lost;
+      break;
+    case PushStep::Do::retry:
+      settlement.how = How::again;
+      break;
+    case PushStep::Do::subscribe:
+    case PushStep::Do::unsubscribe: {
+      const std::string& hub = step.hub;
+      const Milliseconds wait = wait_for_hub(hub, task.hub_in_trouble);
+      if (wait.count() == 0) {
+        Hub& asked = hubs_[hub];
+        ++asked.in_flight;
+        std::exception_ptr failed;
+        try {
+          if (step.what == PushStep::Do::subscribe)
+            co_await subscribe(task, step, now);
+          else
+            co_await end(task);
+        } catch (...) {
+          failed = std::current_exception();
+        }
+        --hubs_[hub].in_flight;
+        if (failed) std::rethrow_exception(failed);
+        co_return;
+      }
+      settlement.how = How::wait;
+      settlement.delay = wait;
+      break;
+    }
+  }
+  co_await settle(task, std::move(settlement), now);
+}
+
+/// WEBSUB S5: zero when the hub may be asked now, which then counts as a start; else when it will be this one's turn.
+Milliseconds Subscriber::wait_for_hub(const std::string& hub, bool in_trouble) {
+  const Clock::time_point now = Clock::now();
+  if (hubs_.size() > most_hubs_remembered) {
+    std::erase_if(hubs_, [&](const auto& one) {
+      return one.second.in_flight == 0 && one.second.tail < now && one.second.http_until < now;
+    });
+  }
+  Hub& asked = hubs_[hub];
+  const Milliseconds spacing = in_trouble ? 2 * options_.spacing : options_.spacing;
+  const std::size_t most = in_trouble ? std::max<std::size_t>(options_.per_hub / 2, 1) : options_.per_hub;
+  if (asked.in_flight < most && now >= asked.last_start + spacing) {
+    asked.last_start = now;
+    return Milliseconds(0);
+  }
+  asked.tail = std::max(asked.tail, now) + std::max(spacing, Milliseconds(10));
+  queued_until_ = std::max(queued_until_, asked.tail);
+  const auto wait = std::chrono::ceil<Milliseconds>(asked.tail - now);
+  return std::min<Milliseconds>(wait, std::chrono::hours(1));
+}
+
+PushRecord Subscriber::new_record(const PushTask& task, const PushStep& step, std::string hub_url) const {
+  PushRecord record;
+  record.feed_url = task.feed_url;
+  record.token = random_token();
+  record.hash = hash_of_token(record.token);
+  record.topic = step.topic;
+  record.hub = step.hub;
+  record.hub_url = std::move(hub_url);
+  if (is_https(record.hub_url)) record.secret = random_secret();  // SECURITY W5
+  return record;
+}
+
+asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep& step, Milliseconds now) {
+  // Where the hub was found before, it is looked for first.
+  const bool known = task.subscription && task.subscription->hub == step.hub && !task.subscription->hub_url.empty();
+  const bool only_http = Clock::now() < hubs_[step.hub].http_until;
+  std::string hub_url = only_http ? step.hub : with_https(known ? task.subscription->hub_url : step.hub);
+  for (;;) {
+    const PushRecord record = new_record(task, step, hub_url);
+    const auto remember = [&](Store& store) { return Pushes(store).begin(record); };
+    const StoreResult<std::optional<PushTurn>> begun = co_await store_.call(remember);
+    if (!begun) {
+      metrics_.store_error(begun.error());
+      co_return;
+    }
+    if (!*begun) co_return;
+    PushNews news{task.feed_url, (*begun)->from, (*begun)->to, "asks " + host_of(record.hub), record.hub, false};
+    co_await tell(std::move(news), now);
+    const Reply reply = co_await ask(task, record, "subscribe");
+    if (reply.no_server && is_https(record.hub_url) && !is_https(step.hub)) {
+      hubs_[step.hub].http_until = Clock::now() + http_remembered;
+      hub_url = step.hub;
+      continue;
+    }
+    PushSettlement settlement;
+    settlement.member = task.member();
+    settlement.hash = record.hash;
+    settlement.note = reply.why;
+    settlement.hub_url = reply.hub_url;
+    if (reply.is == Reply::Is::taken) {
+      settlement.how = How::sent;
+    } else if (reply.is == Reply::Is::refused) {
+      settlement.how = How::refused;
+      settlement.delay = push_retry_after(task.state.push.tries);
+    } else {
+      settlement.how = How::again;
+      settlement.delay = hub_retry_after(task.state.push.tries, reply.retry_after);
+    }
+    co_await settle(task, std::move(settlement), now);
+    co_return;
+  }
+}
+
+asio::awaitable<void> Subscriber::end(const PushTask& task) {
+  const PushRecord& record = *task.subscription;
+  const auto remember = [&](Store& store) { return Pushes(store).begin_end(record.hash); };
+  const StoreResult<bool> begun = co_await store_.call(remember);
+  if (!begun) metrics_.store_error(begun.error());
+  if (!begun || !*begun) co_return;
+  const Reply reply = co_await ask(task, record, "unsubscribe");
+  PushSettlement settlement;
+  settlement.member = task.member();
+  settlement.hash = record.hash;
+  settlement.how = reply.is == Reply::Is::refused ? How::forget : reply.is == Reply::Is::taken ? How::wait : How::again;
+  settlement.delay = reply.is == Reply::Is::taken ? push_pending_for : hub_retry_after(record.ends, reply.retry_after);
+  co_await settle(task, std::move(settlement), Milliseconds(0));
+}
+
+/// WEBSUB S4: a POST, again where 307 and 308 lead to. Only where 308 alone leads the hub is from now on.
+asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const PushRecord& record, std::string mode) {
+  const std::string form = subscription_form(record, mode, options_.public_url + "/w/" + record.token);
+  const FeedSettings settings = read_settings(task.state.settings);
+  const Clock::time_point deadline = Clock::now() + options_.wall;
+  Reply reply;
+  reply.hub_url = record.hub_url;
+  std::string url = record.hub_url;
+  bool for_good = true;
+  for (std::size_t followed = 0;; ++followed) {
+    const HttpResult result = co_await fetcher_.post_form(record.feed_url, settings, url, form, deadline);
+    if (const auto* failure = std::get_if<HttpFailure>(&result)) {
+      if (failure->reason == Reason::limit_body && failure->status / 100 == 2) {
+        reply.is = Reply::Is::taken;
+        co_return reply;
+      }
+      // A page of any length may say no.
+      const bool no = failure->reason == Reason::limit_body && failure->status / 100 == 4 && failure->status != 429;
+      const bool refused = no || failure->reason == Reason::egress_blocked || failure->reason == Reason::url_invalid;
+      reply.is = refused ? Reply::Is::refused : Reply::Is::unheard;
+      const std::string status = failure->status == 0 ? "" : "answered " + std::to_string(failure->status) + ": ";
+      reply.why = reason_of(status + std::string(to_string(failure->reason)) + ": " + failure->detail, record);
+      reply.no_server = nobody_there(failure->reason) && !failure->trace.sent;
+      co_return reply;
+    }
+    const HttpResponse& answer = std::get<HttpResponse>(result);
+    if (answer.status >= 200 && answer.status < 300) {
+      reply.is = Reply::Is::taken;
+      co_return reply;
+    }
+    if (answer.status == 307 || answer.status == 308) {
+      auto target = resolve_location(url, field(answer.headers, "location"));
+      const bool downgrade = target && is_https(url) && !is_https(*target);
+      if (target && !downgrade && followed < most_redirects) {
+        url = std::move(*target);
+        for_good = for_good && answer.status == 308;
+        if (for_good) reply.hub_url = url;
+        continue;
+      }
+      reply.is = Reply::Is::refused;
+      reply.why = downgrade ? "leads from https to http" : "leads nowhere";
+      co_return reply;
+    }
+    reply.why = reason_of("answered " + std::to_string(answer.status) + ": " + answer.body, record);
+    reply.is = answer.status >= 500 || answer.status == 429 ? Reply::Is::unheard : Reply::Is::refused;
+    if (const auto wait = retry_after(answer.headers, wall_clock())) reply.retry_after = wait->wait;
+    co_return reply;
+  }
+}
+
+asio::awaitable<void> Subscriber::settle(const PushTask& task, PushSettlement settlement, Milliseconds now) {
+  const auto write = [&](Store& store) { return Pushes(store).settle(settlement); };
+  const StoreResult<PushTurn> done = co_await store_.call(write);
+  if (!done) {
+    metrics_.store_error(done.error());
+    co_return;
+  }
+  if (task.feed_url.empty()) co_return;
+  PushNews news{task.feed_url, done->from, done->to, settlement.note, task.state.push.hub, done->hub_in_trouble};
+  co_await tell(std::move(news), now);
+}
+
+asio::awaitable<void> Subscriber::tell(PushNews news, Milliseconds now) {
+  log_turn(log_, news);
+  const std::vector<Notice> notices = turn_notices(news, now);
+  if (notices.empty()) co_return;
+  const auto add = [&](Store& store) { return Notifications(store).add(notices); };
+  const StoreResult<void> told = co_await store_.call(add);
+  if (!told) metrics_.store_error(told.error());
+}
+
+}  // namespace feedmill

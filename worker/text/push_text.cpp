@@ -1,0 +1,67 @@
+#include "worker/text/push_text.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/text/moments.hpp"
+#include "worker/text/records.hpp"
+#include "worker/text/units.hpp"
+
+namespace feedmill {
+
+namespace json = boost::json;
+
+StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedState& state) {
+  if (state.push.subscription.empty()) return std::optional<PushRecord>();
+  return Pushes(store).find(std::span(&state.push.subscription, 1)).front();
+}
+
+std::string push_text(const FeedState& state, const std::optional<PushRecord>& subscription, Milliseconds now) {
+  const PushStanding& push = state.push;
+  if (push.state.empty()) {
+    if (state.advert.hubs.empty()) return "none advertised";
+    return fmt::format("{} for {}, not subscribed to", state.advert.hubs.front(), state.advert.topic);
+  }
+  std::string text = fmt::format("{} since {}, at {} for {}", push.state, rfc3339(push.since),
+                                 push.hub.empty() ? "no hub" : push.hub, state.advert.topic);
+  if (!push.note.empty()) text += "; " + push.note;
+  if (subscription && subscription->state == "active") {
+    text += fmt::format("; lease until {}, {}, {}", rfc3339(subscription->lease_end),
+                        from_now(subscription->lease_end, now),
+                        subscription->secret.empty() ? "unsigned: pushes are hints" : "signed");
+    if (subscription->bad > 0) text += fmt::format(", {} with a bad signature ignored", subscription->bad);
+  }
+  if (push.last_push.count() != 0) text += "; last push " + from_now(push.last_push, now);
+  const PushHealth& health = state.push_health;
+  if (health.pushed_first + health.poll_first > 0) {
+    text += fmt::format("; push first {} times, poll first {} times", health.pushed_first, health.poll_first);
+  }
+  if (health.fallback.count() != 0) text += "; polled every " + format_duration(health.fallback) + " besides";
+  return text;
+}
+
+json::value push_json(const FeedState& state, const std::optional<PushRecord>& subscription) {
+  if (state.advert.hubs.empty() && state.push.state.empty()) return {};
+  json::object row;
+  row["state"] = state.push.state.empty() ? json::value() : json::value(state.push.state);
+  row["since"] = time_json(state.push.since);
+  row["hubs"] = json::value_from(state.advert.hubs);
+  row["topic"] = state.advert.topic;
+  row["hub"] = state.push.hub;
+  row["note"] = state.push.note;
+  row["verified"] = time_json(state.push.verified);
+  row["last_push"] = time_json(state.push.last_push);
+  row["lease_end"] = time_json(subscription ? subscription->lease_end : Milliseconds(0));
+  row["renew_at"] = time_json(subscription ? subscription->renew_at : Milliseconds(0));
+  row["signed"] = subscription && !subscription->secret.empty();
+  row["bad_signatures"] = subscription ? subscription->bad : 0;
+  row["tries"] = state.push.tries;
+  row["denials"] = state.push.denials;
+  row["pushed_first"] = state.push_health.pushed_first;
+  row["poll_first"] = state.push_health.poll_first;
+  row["near"] = state.push_health.near;
+  row["fallback_s"] = state.push_health.fallback.count() / 1000;
+  return row;
+}
+
+}  // namespace feedmill
