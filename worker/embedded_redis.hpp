@@ -55,6 +55,8 @@ struct EmbeddedEvent {
   std::string detail;  ///< a line of the server's own log, or what happened
 };
 
+struct ServerRecord;
+
 /// A running private server and our share in it. The server is started by the first user of a data directory, shared
 /// with others, adopted when its starter was killed, and stopped by the last one that goes.
 class EmbeddedRedis {
@@ -66,7 +68,7 @@ class EmbeddedRedis {
     bool wait_until_loaded = true;
     std::chrono::milliseconds patience{30'000};    ///< for a lock that is held, and for a server to answer
     std::chrono::milliseconds restart_delay{500};  ///< after the first crash; doubles
-    std::filesystem::path runtime_dir;             ///< "" = see default_runtime_dir
+    std::filesystem::path runtime_dir;             ///< "" = default_runtime_dir() of embedded/server_files.hpp
     std::string search_path;                       ///< where programs are looked for, as $PATH; "" = $PATH
   };
 
@@ -104,23 +106,18 @@ class EmbeddedRedis {
   void interrupt() { interrupted_ = true; }
 
  private:
-  struct Program;
-  struct Record;
   using Status = boost::system::result<void, EmbeddedError>;
 
   explicit EmbeddedRedis(Options options) : options_(std::move(options)) {}
 
   Status prepare_directories();
   Status attach();
-  Status start(UniqueFd server_lock, Record record);
-  boost::system::result<bool, EmbeddedError> adopt(Record& record);
+  Status start(UniqueFd server_lock, ServerRecord record);
+  boost::system::result<bool, EmbeddedError> adopt(ServerRecord& record);
   Status await_answer();
   Status await_loaded();
   Status check_marker();
-  boost::system::result<Program, EmbeddedError> choose_program(const Record& record) const;
-  std::string objection_to(const Program& program, const Record& record) const;
   EmbeddedError died_at_start() const;
-  void write_configuration() const;
   void stop_server();
   bool server_ended(std::chrono::milliseconds wait) const;
   void reap();
@@ -141,8 +138,5 @@ class EmbeddedRedis {
   std::atomic<State> state_{State::loading};
   std::atomic<bool> interrupted_{false};
 };
-
-/// $RUNTIME_DIRECTORY, else $XDG_RUNTIME_DIR/feedmill if we own that, else /tmp/feedmill-<uid>. Not created here.
-std::filesystem::path default_runtime_dir();
 
 }  // namespace feedmill

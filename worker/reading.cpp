@@ -7,9 +7,9 @@
 #include "storage/entry_record.hpp"
 #include "storage/feed_fields.hpp"
 #include "storage/identity.hpp"
+#include "worker/http/challenge.hpp"
 #include "worker/http/content_coding.hpp"
 #include "worker/http/web_url.hpp"
-#include "worker/push/challenge.hpp"
 #include "worker/withdrawal.hpp"
 
 namespace feedmill {

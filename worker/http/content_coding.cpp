@@ -9,6 +9,9 @@
 #include <libdeflate.h>
 #include <zstd.h>
 
+#include "parsers/strings.hpp"
+#include "worker/http/http_fields.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -163,20 +166,12 @@ Result unzstd(std::string_view body, const Bound& bound) {
   return output.finish();
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 /// The one coding in use: lower case, "" for none. More than one is an error.
 Result coding_of(std::string_view content_encoding) {
   std::string found;
   while (!content_encoding.empty()) {
     const std::size_t comma = std::min(content_encoding.find(','), content_encoding.size());
-    std::string coding(trimmed(content_encoding.substr(0, comma)));
-    std::ranges::transform(coding, coding.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::string coding = lower(trim_field(content_encoding.substr(0, comma)));
     content_encoding.remove_prefix(std::min(comma + 1, content_encoding.size()));
     if (coding.empty() || coding == "identity") continue;
     if (!found.empty()) return DecodeError{Reason::limit_coding, "more than one content coding"};

@@ -1,5 +1,5 @@
 // libcurl's multi interface on an Asio event loop: timers, sockets, pooled handles. What is asked and what an answer
-// means is http_client.cpp's business.
+// means is http_transfer.hpp's business.
 #pragma once
 
 #include <functional>

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "parsers/strings.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -13,24 +15,6 @@ using std::chrono::sys_seconds;
 
 constexpr std::int64_t most_seconds = (std::int64_t{1} << 31) - 1;
 constexpr seconds longest_wait = std::chrono::days(7);
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 std::string_view unquoted(std::string_view text) {
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return text.substr(1, text.size() - 2);
@@ -57,11 +41,11 @@ void split(std::string_view text, char separator, Each each) {
     } else if (text[i] == '"') {
       in_quotes = !in_quotes;
     } else if (text[i] == separator && !in_quotes) {
-      each(trimmed(text.substr(begin, i - begin)));
+      each(trim_field(text.substr(begin, i - begin)));
       begin = i + 1;
     }
   }
-  each(trimmed(text.substr(begin)));
+  each(trim_field(text.substr(begin)));
 }
 
 /// Cuts a date's text into words at spaces, commas and dashes (dashes only between the parts of an RFC 850 day).
@@ -113,6 +97,13 @@ bool is_day_name(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view trim_field(std::string_view text) {
+  constexpr std::string_view space = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(space);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(space) - first + 1);
+}
 
 std::string_view field(std::span<const Header> headers, std::string_view name) {
   const auto found = std::ranges::find(headers, name, &Header::first);
@@ -167,7 +158,7 @@ std::optional<sys_seconds> parse_http_date(std::string_view text, sys_seconds no
 }
 
 std::optional<RetryAfter> retry_after(std::span<const Header> headers, sys_seconds now) {
-  const std::string_view value = trimmed(field(headers, "retry-after"));
+  const std::string_view value = trim_field(field(headers, "retry-after"));
   std::optional<seconds> wait = delta_seconds(value);
   if (!wait) {
     const auto date = parse_http_date(value, now);
@@ -183,10 +174,10 @@ Freshness freshness(std::span<const Header> headers, sys_seconds now) {
   bool refused = false;
   split(joined_field(headers, "cache-control"), ',', [&](std::string_view directive) {
     const std::size_t equals = std::min(directive.find('='), directive.size());
-    const std::string name = lower(trimmed(directive.substr(0, equals)));
+    const std::string name = lower(trim_field(directive.substr(0, equals)));
     if (name == "no-cache" || name == "no-store") refused = true;
     if (name != "max-age" || max_age || equals == directive.size()) return;
-    max_age = delta_seconds(unquoted(trimmed(directive.substr(equals + 1))));
+    max_age = delta_seconds(unquoted(trim_field(directive.substr(equals + 1))));
   });
   if (refused) return Freshness{};
 
@@ -219,7 +210,7 @@ std::string_view usable_validator(std::string_view value) {
 }
 
 std::string media_type(std::string_view content_type) {
-  const std::string_view type = trimmed(content_type.substr(0, content_type.find_first_of(";,")));
+  const std::string_view type = trim_field(content_type.substr(0, content_type.find_first_of(";,")));
   const std::size_t slash = type.find('/');
   if (slash == type.npos || slash == 0 || slash + 1 == type.size()) return {};
   if (std::ranges::any_of(type, [](char c) { return c <= ' ' || c >= 0x7f || c == '"'; })) return {};
@@ -231,11 +222,11 @@ std::string charset_parameter(std::string_view content_type) {
   split(content_type, ';', [&](std::string_view parameter) {
     const std::size_t equals = parameter.find('=');
     if (equals == parameter.npos || !charset.empty()) return;
-    if (lower(trimmed(parameter.substr(0, equals))) != "charset") return;
-    const std::string_view value = trimmed(parameter.substr(equals + 1));
-    charset = lower(trimmed(unquoted(value.starts_with('\'') && value.ends_with('\'') && value.size() >= 2
-                                         ? value.substr(1, value.size() - 2)
-                                         : value)));
+    if (lower(trim_field(parameter.substr(0, equals))) != "charset") return;
+    const std::string_view value = trim_field(parameter.substr(equals + 1));
+    charset = lower(trim_field(unquoted(value.starts_with('\'') && value.ends_with('\'') && value.size() >= 2
+                                            ? value.substr(1, value.size() - 2)
+                                            : value)));
   });
   return charset;
 }

@@ -13,6 +13,9 @@ namespace feedmill {
 
 using Header = std::pair<std::string, std::string>;  ///< name in lower case, value without surrounding white space
 
+/// Without white space and line ends around it; a stray CR counts as white space (RFC 9112 §2.2).
+std::string_view trim_field(std::string_view text);
+
 /// First value of that name (lower case), "" when absent.
 std::string_view field(std::span<const Header> headers, std::string_view name);
 

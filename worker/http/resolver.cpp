@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <array>
 #include <cstring>
 #include <deque>
 #include <limits>
@@ -23,7 +22,7 @@
 #include <boost/system/system_error.hpp>
 #include <libpsl.h>
 
-#include "worker/descriptor_watch.hpp"
+#include "worker/http/dns_channel.hpp"
 
 namespace feedmill {
 namespace {
@@ -36,11 +35,6 @@ constexpr std::size_t most_kept_addresses = 32;   // of one name
 constexpr std::size_t most_domains = 10'000;      // with timeouts remembered
 constexpr unsigned timeouts_to_open_circuit = 3;  // HTTP D4
 constexpr std::chrono::seconds circuit_time{60};
-
-void need_cares() {
-  static const int once = ares_library_init(ARES_LIB_INIT_ALL);
-  if (once != ARES_SUCCESS) throw std::runtime_error("c-ares cannot be initialised");
-}
 
 std::string text_of(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN]{};
@@ -103,107 +97,6 @@ std::string registrable_domain(const std::string& host) {
   return domain != nullptr ? domain : host;
 }
 
-/// One c-ares channel with what it needs of the loop. Replaced now and then: a channel keeps its source port and its
-/// view of the system's configuration (HTTP D7, D8).
-class Channel {
- public:
-  Channel(const asio::any_io_executor& executor, const ResolverOptions& options);
-  ~Channel();
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
-
-  /// `answered` may be called before this returns.
-  void ask(const char* host, ares_addrinfo_callback answered, void* argument);
-
-  unsigned asked = 0;
-  unsigned outstanding = 0;
-  const steady_clock::time_point made = steady_clock::now();
-
- private:
-  static void on_socket(void* channel, ares_socket_t socket, int readable, int writable);
-  void process(ares_socket_t readable, ares_socket_t writable);
-  void set_timer();
-
-  DescriptorWatches watches_;
-  asio::steady_timer timer_;
-  std::shared_ptr<Channel*> alive_;  ///< what timer callbacks hold; null inside once we are gone
-  ares_channel channel_ = nullptr;
-};
-
-Channel::Channel(const asio::any_io_executor& executor, const ResolverOptions& options)
-    : watches_(executor,
-               [this](int socket, Ready ready) {
-                 process(ready.readable || ready.failed ? socket : ARES_SOCKET_BAD,
-                         ready.writable ? socket : ARES_SOCKET_BAD);
-               }),
-      timer_(executor),
-      alive_(std::make_shared<Channel*>(this)) {
-  need_cares();
-  std::array<char, 3> lookups{'f', 'b', '\0'};  // the hosts file, then the name servers
-  ares_options wanted{};
-  wanted.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
-  wanted.timeout = static_cast<int>(options.timeout.count());
-  wanted.tries = options.tries;
-  wanted.lookups = lookups.data();
-  wanted.sock_state_cb = &Channel::on_socket;
-  wanted.sock_state_cb_data = this;
-  int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
-#ifdef ARES_OPT_QUERY_CACHE
-  wanted.qcache_max_ttl = 0;  // the cache is ours
-  mask |= ARES_OPT_QUERY_CACHE;
-#endif
-  int status = ares_init_options(&channel_, &wanted, mask);
-  if (status != ARES_SUCCESS) throw std::runtime_error(std::string("resolver: ") + ares_strerror(status));
-  if (!options.servers.empty()) status = ares_set_servers_ports_csv(channel_, options.servers.c_str());
-  if (status != ARES_SUCCESS) {
-    ares_destroy(channel_);
-    throw std::runtime_error("resolver: not a list of name servers: " + options.servers);
-  }
-}
-
-Channel::~Channel() {
-  *alive_ = nullptr;
-  ares_destroy(channel_);
-}
-
-void Channel::ask(const char* host, ares_addrinfo_callback answered, void* argument) {
-  ares_addrinfo_hints hints{};
-  hints.ai_flags = ARES_AI_NOSORT;  // sorting opens a socket for each address
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  ++asked;
-  ++outstanding;
-  ares_getaddrinfo(channel_, host, nullptr, &hints, answered, argument);
-  set_timer();
-}
-
-void Channel::on_socket(void* data, ares_socket_t socket, int readable, int writable) {
-  Channel& channel = *static_cast<Channel*>(data);
-  if (readable == 0 && writable == 0) {
-    channel.watches_.forget(socket);  // about to be closed
-  } else {
-    channel.watches_.watch(socket, readable != 0, writable != 0);
-  }
-}
-
-void Channel::process(ares_socket_t readable, ares_socket_t writable) {
-  ares_process_fd(channel_, readable, writable);
-  set_timer();
-}
-
-void Channel::set_timer() {
-  timeval storage{};
-  const timeval* wait = ares_timeout(channel_, nullptr, &storage);
-  if (wait == nullptr) {
-    timer_.cancel();
-    return;
-  }
-  timer_.expires_after(std::chrono::seconds(wait->tv_sec) + std::chrono::microseconds(wait->tv_usec));
-  timer_.async_wait([alive = alive_](boost::system::error_code error) {
-    if (!error && *alive != nullptr) (*alive)->process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-  });
-}
-
 }  // namespace
 
 class Resolver::Impl {
@@ -229,7 +122,7 @@ class Resolver::Impl {
   struct Question {
     Impl* impl;
     std::string host;
-    Channel* channel = nullptr;
+    DnsChannel* channel = nullptr;
     std::vector<Waiter*> waiters;
   };
   struct Cached {
@@ -246,7 +139,7 @@ class Resolver::Impl {
 
   Question& question_of(const std::string& host);
   void ask_next();
-  Channel& channel();
+  DnsChannel& channel();
   void drop_retired();
   void answered(Question& question, int status, const ares_addrinfo* info);
   void remember(const std::string& host, const Answer& answer, std::chrono::seconds time);
@@ -264,7 +157,7 @@ class Resolver::Impl {
   std::unordered_map<std::string, Circuit> circuits_;
   std::unordered_map<std::string, std::unique_ptr<Question>> questions_;
   std::deque<Question*> queue_;
-  std::vector<std::unique_ptr<Channel>> channels_;  ///< the last is the current one
+  std::vector<std::unique_ptr<DnsChannel>> channels_;  ///< the last is the current one
 };
 
 /// Someone waiting for an answer: joins the question when made, leaves it when destroyed.
@@ -297,7 +190,7 @@ class Resolver::Impl::Waiter {
 
 Resolver::Impl::Impl(asio::any_io_executor executor, ResolverOptions options)
     : executor_(std::move(executor)), options_(std::move(options)), alive_(std::make_shared<Impl*>(this)) {
-  channels_.push_back(std::make_unique<Channel>(executor_, options_));
+  channels_.push_back(std::make_unique<DnsChannel>(executor_, options_));
 }
 
 Resolver::Impl::~Impl() {
@@ -376,12 +269,12 @@ void Resolver::Impl::ask_next() {
   asking_ = false;
 }
 
-Channel& Resolver::Impl::channel() {
-  const Channel& current = *channels_.back();
+DnsChannel& Resolver::Impl::channel() {
+  const DnsChannel& current = *channels_.back();
   const bool old = steady_clock::now() - current.made >= options_.channel_age;
   if (!renew_ && !old && current.asked < options_.channel_queries) return *channels_.back();
   try {
-    channels_.push_back(std::make_unique<Channel>(executor_, options_));
+    channels_.push_back(std::make_unique<DnsChannel>(executor_, options_));
   } catch (
       const std::runtime_error&) {  // no descriptors left, or a configuration half written: the old one still works
     return *channels_.back();
@@ -395,7 +288,7 @@ Channel& Resolver::Impl::channel() {
 
 /// Never from within a callback of c-ares.
 void Resolver::Impl::drop_retired() {
-  const Channel* current = channels_.back().get();
+  const DnsChannel* current = channels_.back().get();
   std::erase_if(channels_, [&](const auto& channel) { return channel.get() != current && channel->outstanding == 0; });
 }
 
@@ -408,7 +301,7 @@ void Resolver::Impl::on_answer(void* data, int status, int, ares_addrinfo* info)
 
 void Resolver::Impl::answered(Question& question, int status, const ares_addrinfo* info) {
   --outstanding_;
-  Channel& used = *question.channel;
+  DnsChannel& used = *question.channel;
   if (--used.outstanding == 0 && &used != channels_.back().get()) {
     asio::post(executor_, [alive = alive_] {
       if (*alive != nullptr) (*alive)->drop_retired();

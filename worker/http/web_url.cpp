@@ -9,6 +9,7 @@
 #include <curl/curl.h>
 #include <locale.h>
 
+#include "parsers/strings.hpp"
 #include "storage/store.hpp"
 
 namespace feedmill {
@@ -52,13 +53,6 @@ bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 /// libidn2, behind libcurl, takes names to be in the locale's character set: give it one that is UTF-8, in this thread
 /// and for this call only.
 std::optional<std::string> punycode_host(CURLU* url) {
@@ -72,7 +66,7 @@ std::optional<std::string> punycode_host(CURLU* url) {
 }
 
 bool is_scheme_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+  return is_alnum(c) || c == '+' || c == '-' || c == '.';
 }
 
 /// Where the path begins, in an absolute or a relative reference: behind the host, if there is one.
@@ -103,13 +97,6 @@ std::string percent_encoded(std::string_view text) {
     }
   }
   return encoded;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view space = " \t\r\n\f";
-  const std::size_t first = text.find_first_not_of(space);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(space) - first + 1);
 }
 
 bool has_control(std::string_view text) {
@@ -143,7 +130,7 @@ Result canonical(CURLU* url) {
 }  // namespace
 
 Result canonical_feed_url(std::string_view text) {
-  const std::string given(trimmed(text));
+  const std::string given(trim(text));
   if (given.empty()) return refuse("it is empty");
   if (given.size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
   if (has_control(given)) return refuse("it has control characters");
@@ -163,7 +150,7 @@ Result canonical_feed_url(std::string_view text) {
 }
 
 Result resolve_location(const std::string& base, std::string_view location) {
-  const std::string target(trimmed(location));
+  const std::string target(trim(location));
   if (target.empty()) return refuse("it is empty");
   if (target.size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
   if (has_control(target)) return refuse("it has control characters");

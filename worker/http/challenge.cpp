@@ -1,4 +1,4 @@
-#include "worker/push/challenge.hpp"
+#include "worker/http/challenge.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,48 @@
+// A few words with the private server over its unix socket, while nothing else runs yet; storage/ speaks to Redis
+// otherwise.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/un.h>
+
+#include "worker/unique_fd.hpp"
+
+namespace feedmill {
+
+inline constexpr std::size_t longest_socket_path = sizeof(sockaddr_un::sun_path) - 1;
+
+/// A reply: `type` is RESP's first byte, '_' for nil.
+struct ServerReply {
+  char type{};
+  std::string text;
+};
+
+/// One connection for a handful of commands. Blocks, at most 5 s for an answer.
+class ServerTalk {
+ public:
+  /// Nothing when nobody listens there.
+  static std::optional<ServerTalk> connect(const std::filesystem::path& path);
+
+  /// The process that listens at the other end, 0 when unknown.
+  int peer() const;
+
+  /// Nothing when the connection broke or the answer took too long.
+  std::optional<ServerReply> ask(std::initializer_list<std::string_view> words);
+
+ private:
+  bool read_more();
+  std::optional<std::string> read_line();
+
+  UniqueFd socket_;
+  std::string buffer_;
+};
+
+/// The value of `name` in what INFO answered, "" when absent.
+std::string info_field(const std::string& info, std::string_view name);
+
+}  // namespace feedmill

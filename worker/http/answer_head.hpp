@@ -1,0 +1,42 @@
+// The header of an answer as its lines come: interim answers (1xx) and trailers are left out, and limits are kept.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "worker/http/http_exchange.hpp"
+
+namespace feedmill {
+
+class AnswerHead {
+ public:
+  /// `options` hold the limits, and outlive it.
+  explicit AnswerHead(const HttpClientOptions& options) : options_(options) {}
+
+  /// The next line, its end included; `status` is that of the answer it belongs to. A refusal ends the exchange:
+  /// limit.header, or http.malformed where the body's end is not clear (RFC 9112 §6.3).
+  std::optional<Refusal> take(std::string_view line, int status);
+
+  /// The final answer's header has ended; what follows are trailers.
+  bool is_whole() const { return whole_; }
+  /// Of the answer that began last; 0 before any status line.
+  int status() const { return status_; }
+  /// Received so far, interim answers and trailers included.
+  std::uint64_t bytes() const { return bytes_; }
+  /// Of the answer that began last.
+  std::vector<Header> take_fields() { return std::move(fields_); }
+
+ private:
+  bool is_framed_clearly() const;
+
+  const HttpClientOptions& options_;
+  bool whole_ = false;
+  int status_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t lines_ = 0;
+  std::vector<Header> fields_;
+};
+
+}  // namespace feedmill

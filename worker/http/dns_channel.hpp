@@ -1,0 +1,43 @@
+// c-ares on an Asio event loop: its sockets and its timer. What is asked, and what an answer means, is resolver.hpp's.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include <ares.h>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "worker/descriptor_watch.hpp"
+#include "worker/http/resolver.hpp"
+
+namespace feedmill {
+
+/// One c-ares channel with what it needs of the loop. Replaced now and then: a channel keeps its source port and its
+/// view of the system's configuration (HTTP D7, D8).
+class DnsChannel {
+ public:
+  DnsChannel(const boost::asio::any_io_executor& executor, const ResolverOptions& options);
+  ~DnsChannel();
+  DnsChannel(const DnsChannel&) = delete;
+  DnsChannel& operator=(const DnsChannel&) = delete;
+
+  /// `answered` may be called before this returns.
+  void ask(const char* host, ares_addrinfo_callback answered, void* argument);
+
+  unsigned asked = 0;
+  unsigned outstanding = 0;
+  const std::chrono::steady_clock::time_point made = std::chrono::steady_clock::now();
+
+ private:
+  static void on_socket(void* channel, ares_socket_t socket, int readable, int writable);
+  void process(ares_socket_t readable, ares_socket_t writable);
+  void set_timer();
+
+  DescriptorWatches watches_;
+  boost::asio::steady_timer timer_;
+  std::shared_ptr<DnsChannel*> alive_;  ///< what timer callbacks hold; null inside once we are gone
+  ares_channel channel_ = nullptr;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,477 @@
+#include "worker/http/http_transfer.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <sys/socket.h>
+#include <utility>
+
+#include <openssl/ssl.h>
+
+#include "storage/test_point.hpp"
+#include "worker/http/socket_bytes.hpp"
+#include "worker/http/web_url.hpp"
+
+namespace feedmill {
+namespace {
+
+using std::chrono::steady_clock;
+
+CurlList list_of(const std::vector<std::string>& lines) {
+  CurlList list;
+  for (const std::string& line : lines) {
+    curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+    if (longer == nullptr) throw std::bad_alloc();
+    static_cast<void>(list.release());
+    list.reset(longer);
+  }
+  return list;
+}
+
+template <class Value>
+void set(CURL* easy, CURLoption option, Value value) {
+  const CURLcode code = curl_easy_setopt(easy, option, value);
+  if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+  if (code != CURLE_OK) throw std::logic_error(std::string("libcurl refuses an option: ") + curl_easy_strerror(code));
+}
+
+std::chrono::duration<double> seconds_of(CURL* easy, CURLINFO info) {
+  curl_off_t microseconds = 0;
+  curl_easy_getinfo(easy, info, &microseconds);
+  return std::chrono::microseconds(microseconds);
+}
+
+long long_of(CURL* easy, CURLINFO info) {
+  long value = 0;
+  curl_easy_getinfo(easy, info, &value);
+  return value;
+}
+
+}  // namespace
+
+HttpTransfer::HttpTransfer(HttpShared& shared, const HttpRequest& request, const std::string& resolve_line)
+    : done(shared.engine.executor()),
+      shared_(shared),
+      easy_(shared.engine.take_handle()),
+      header_list_(list_of(request.header_lines)),
+      resolve_line_(resolve_line),
+      resolve_list_(list_of(shared.engine.hold(resolve_line))),
+      deadline_(request.deadline),
+      max_body_bytes_(
+          std::min(request.max_body_bytes.value_or(shared.options.max_body_bytes), shared.options.max_body_bytes)),
+      memory_(request.memory),
+      stall_look_(steady_clock::now() + shared.options.stall_time),
+      head_(shared.options) {
+  const Origin origin = origin_of(request.url);
+  session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + trust_of(request) + " " + request.pin;
+  if (request.proxy) {
+    proxy_port_ = request.proxy->port;
+    session_key_ += " " + request.proxy->url;
+  }
+  configure(request);
+  shared_.engine.add(easy_.get());
+}
+
+HttpTransfer::~HttpTransfer() {
+  if (memory_ != nullptr) memory_->on_granted(nullptr);
+  shared_.engine.remove(easy_.get());
+  shared_.engine.give_back(std::move(easy_));
+  shared_.engine.let_go(resolve_line_);
+  for (const std::string& network : places_) shared_.networks.leave(network);
+}
+
+/// HTTP §7, row by row.
+void HttpTransfer::configure(const HttpRequest& request) {
+  CURL* const easy = easy_.get();
+  const HttpClientOptions& options = shared_.options;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(request.deadline - steady_clock::now()).count();
+
+  set(easy, CURLOPT_URL, request.url.c_str());
+  set(easy, CURLOPT_PRIVATE, this);
+  set(easy, CURLOPT_ERRORBUFFER, error_text_);
+  set(easy, CURLOPT_NOSIGNAL, 1L);
+  set(easy, CURLOPT_QUICK_EXIT, 1L);
+  set(easy, CURLOPT_TCP_NODELAY, 1L);
+  // Refused where a stream of a connection still in use has left its buffer with the handle; then that one serves
+  // again.
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 32L << 10);
+
+  set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  set(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  set(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  set(easy, CURLOPT_UNRESTRICTED_AUTH, 0L);
+  set(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+  set(easy, CURLOPT_HTTP09_ALLOWED, 0L);
+  set(easy, CURLOPT_PROXY, request.proxy ? request.proxy->url.c_str() : "");  // never those of the environment
+  set(easy, CURLOPT_NOPROXY, request.proxy ? "" : "*");
+  set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  set(easy, CURLOPT_PIPEWAIT, 0L);
+  set(easy, CURLOPT_HTTP_VERSION,
+      static_cast<long>(options.http2 && !request.http1 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  set(easy, CURLOPT_FRESH_CONNECT, request.fresh_connection ? 1L : 0L);
+  set(easy, CURLOPT_MAXAGE_CONN, 60L);  // HTTP X1
+  set(easy, CURLOPT_MAXLIFETIME_CONN, 600L);
+
+  if (request.post) {
+    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.post->size()));
+    set(easy, CURLOPT_COPYPOSTFIELDS, request.post->c_str());
+  }
+  set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
+  set(easy, CURLOPT_HTTPHEADER, header_list_.get());
+  set(easy, CURLOPT_RESOLVE, resolve_list_.get());
+  // What its cache holds of names is for us to say; addresses it adds by itself, and drops when others like them end.
+  set(easy, CURLOPT_DNS_CACHE_TIMEOUT, resolve_line_.empty() ? 600L : -1L);
+  set(easy, CURLOPT_RESOLVER_START_FUNCTION, &HttpTransfer::on_resolve);
+  set(easy, CURLOPT_RESOLVER_START_DATA, this);
+  set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+
+  set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
+  set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(left, 1)));
+  set(easy, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options.max_body_bytes));
+
+  set(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+  set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+  set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // with one, libcurl parses all roots for every connection
+  set(easy, CURLOPT_CAINFO, trust_of(request).c_str());
+  if (!request.pin.empty()) set(easy, CURLOPT_PINNEDPUBLICKEY, request.pin.c_str());
+  if (shared_.resumes) {
+    set(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+    set(easy, CURLOPT_SSL_CTX_FUNCTION, &HttpTransfer::on_tls);
+    set(easy, CURLOPT_SSL_CTX_DATA, this);
+  }
+
+  set(easy, CURLOPT_HEADERFUNCTION, &HttpTransfer::on_header);
+  set(easy, CURLOPT_HEADERDATA, this);
+  set(easy, CURLOPT_WRITEFUNCTION, &HttpTransfer::on_body);
+  set(easy, CURLOPT_WRITEDATA, this);
+  set(easy, CURLOPT_OPENSOCKETFUNCTION, &HttpTransfer::on_open);
+  set(easy, CURLOPT_OPENSOCKETDATA, this);
+  set(easy, CURLOPT_CLOSESOCKETFUNCTION, &HttpEngine::close_socket);
+  set(easy, CURLOPT_CLOSESOCKETDATA, &shared_.engine);  // the connection outlives this transfer
+  set(easy, CURLOPT_PREREQFUNCTION, &HttpTransfer::on_request);
+  set(easy, CURLOPT_PREREQDATA, this);
+  set(easy, CURLOPT_NOPROGRESS, 0L);
+  set(easy, CURLOPT_XFERINFOFUNCTION, &HttpTransfer::on_progress);
+  set(easy, CURLOPT_XFERINFODATA, this);
+}
+
+bool HttpTransfer::refuse(Reason reason, std::string detail) {
+  refusal_ = Refusal{reason, std::move(detail)};
+  return false;
+}
+
+/// SECURITY E9: its own address is exempt, and libcurl connects to nothing else.
+Egress HttpTransfer::verdict_of_proxy(unsigned port) const {
+  return port == proxy_port_ ? Egress::allowed : Egress::blocked_port;
+}
+
+bool HttpTransfer::egress_allows(Egress verdict, std::string_view address, unsigned port) {
+  if (verdict != Egress::allowed) refusal_ = refusal_of(verdict, address, port);
+  return verdict == Egress::allowed;
+}
+
+/// libcurl does not find a host among what it was told. It may read an address, but not ask anybody (HTTP D1).
+int HttpTransfer::on_resolve(void*, void*, void* transfer) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  if (self.resolve_line_.empty()) return 0;
+  self.refuse(Reason::dns_failed, "its addresses are not known any more");
+  return 1;
+}
+
+/// Every connection begins here (SECURITY E1). After a refusal libcurl tries the next address.
+curl_socket_t HttpTransfer::on_open(void* data, curlsocktype, curl_sockaddr* address) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(data);
+  char text[INET6_ADDRSTRLEN] = "its address";
+  std::uint16_t port = 0;
+  if (address->family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address->addr, sizeof v4);
+    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+    port = ntohs(v4.sin_port);
+  } else if (address->family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, reinterpret_cast<const char*>(address) + offsetof(curl_sockaddr, addr), sizeof v6);
+    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+    port = ntohs(v6.sin6_port);
+  }
+  const Egress verdict =
+      self.proxy_port_ != 0 ? self.verdict_of_proxy(port) : self.shared_.egress().check(&address->addr, port);
+  if (!self.egress_allows(verdict, text, port)) return CURL_SOCKET_BAD;
+  if (!self.enter_network(text, port)) return CURL_SOCKET_BAD;
+  const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (socket < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+    self.refuse(Reason::worker_memory, std::string("no socket for it: ") + std::strerror(errno));  // SECURITY T37
+  }
+  return socket;
+}
+
+/// HTTP H8. Once the request is sent, `places_` has one network: the peer's.
+bool HttpTransfer::enter_network(std::string_view address, unsigned port) {
+  const bool is_proxy = proxy_port_ != 0;  // the networks are the servers'
+  if (is_proxy || shared_.egress().opened_by_allow(address, static_cast<std::uint16_t>(port))) return true;
+  std::string network = destination_network(address);
+  if (!shared_.networks.enter(network)) {
+    crowded_ = network;
+    return refuse(Reason::worker_host_wait, "enough requests are under way to the network of " + std::string(address));
+  }
+  places_.push_back(std::move(network));
+  return true;
+}
+
+/// A TLS connection is about to be made. What is attached goes with the connection, which outlives this transfer.
+CURLcode HttpTransfer::on_tls(CURL*, void* context, void* transfer) {
+  const HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  self.shared_.sessions.attach(static_cast<SSL_CTX*>(context), self.session_key_);
+  return CURLE_OK;
+}
+
+/// Called before each request, on reused connections too.
+int HttpTransfer::on_request(void* data, char* peer, char*, int port, int) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(data);
+  const auto number = static_cast<std::uint16_t>(port);
+  const Egress verdict =
+      self.proxy_port_ != 0 ? self.verdict_of_proxy(number) : self.shared_.egress().check(peer, number);
+  if (!self.egress_allows(verdict, peer, number)) return CURL_PREREQFUNC_ABORT;
+  const std::string network = destination_network(peer);
+  const bool entered = std::ranges::find(self.places_, network) != self.places_.end();  // else it is a kept connection
+  if (!entered && !self.enter_network(peer, number)) return CURL_PREREQFUNC_ABORT;
+  self.refusal_.reset();  // an address before this one may have been refused
+  if (self.shared_.resumes) {
+    curl_tlssessioninfo* tls = nullptr;
+    curl_easy_getinfo(self.easy_.get(), CURLINFO_TLS_SSL_PTR, &tls);
+    self.resumed_ =
+        tls != nullptr && tls->internals != nullptr && SSL_session_reused(static_cast<SSL*>(tls->internals)) != 0;
+  }
+  return CURL_PREREQFUNC_OK;
+}
+
+/// Called now and then while libcurl reads. What frames a body (chunk extensions, say) is in neither header nor body: a
+/// server that sends nothing else is found out by what came through the socket. Not over HTTP/2, whose sockets are
+/// shared.
+int HttpTransfer::on_progress(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(data);
+  const std::uint64_t content = self.head_.bytes() + self.body_.size();
+  if (!self.head_.is_whole() || self.paused_until_ ||
+      long_of(self.easy_.get(), CURLINFO_HTTP_VERSION) > CURL_HTTP_VERSION_1_1) {
+    return 0;
+  }
+  const std::uint64_t received = received_bytes(self.shared_.engine.socket_of(self.easy_.get()));
+  if (content != self.content_seen_) {
+    self.content_seen_ = content;
+    self.received_then_ = received;
+    return 0;
+  }
+  const HttpClientOptions& options = self.shared_.options;
+  if (received - self.received_then_ <= options.max_body_bytes) return 0;
+  self.refuse(Reason::limit_body, "more between the parts of its body than is read");
+  return 1;
+}
+
+std::size_t HttpTransfer::on_header(char* data, std::size_t, std::size_t size, void* transfer) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  const auto status = static_cast<int>(long_of(self.easy_.get(), CURLINFO_RESPONSE_CODE));
+  std::optional<Refusal> refusal = self.head_.take({data, size}, status);
+  if (!refusal) return size;
+  self.refusal_ = std::move(refusal);
+  return 0;
+}
+
+std::size_t HttpTransfer::on_body(char* data, std::size_t, std::size_t size, void* transfer) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  if (self.body_.size() + size > self.max_body_bytes_) {
+    self.refuse(Reason::limit_body, "more body than is read");
+    return 0;
+  }
+  curl_off_t length = 0;  // the server's word: believed only so far
+  if (self.body_.empty()) {
+    curl_easy_getinfo(self.easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    length = std::clamp<curl_off_t>(length, 0, 1 << 20);
+  }
+  if (self.memory_ != nullptr) {
+    const std::size_t now = self.body_.size() + size;
+    const bool whole = self.memory_->cover(std::max(now, static_cast<std::size_t>(length)));
+    if (!whole && !self.memory_->cover(now)) {
+      self.pause();
+      return CURL_WRITEFUNC_PAUSE;
+    }
+  }
+  if (self.body_.empty()) self.body_.reserve(static_cast<std::size_t>(length));
+  self.body_.append(data, size);
+  test_point("S5");
+  return size;
+}
+
+/// No memory for more: until there is, or `memory_wait` is over (SECURITY M3).
+void HttpTransfer::pause() {
+  memory_->on_granted([this] {
+    granted_ = true;
+    done.cancel();
+  });
+  granted_ = false;
+  paused_until_ = steady_clock::now() + shared_.options.memory_wait;
+  stirred_ = true;
+  done.cancel();
+}
+
+steady_clock::time_point HttpTransfer::next_look() {
+  stirred_ = false;
+  return std::min(paused_until_.value_or(stall_look_), deadline_);
+}
+
+bool HttpTransfer::go_on() {
+  if (std::exchange(granted_, false)) {
+    paused_until_.reset();
+    stall_look_ = steady_clock::now() + shared_.options.stall_time;
+    curl_easy_pause(easy_.get(), CURLPAUSE_CONT);  // may bring the body that waited, and pause again
+    return true;
+  }
+  const steady_clock::time_point now = steady_clock::now();
+  if (stirred_ || paused_until_ || now < stall_look_ || now >= deadline_) return stirred_;
+  stalled_ = !moves();
+  stall_look_ = now + shared_.options.stall_time;
+  return !stalled_;
+}
+
+/// Whether enough has come since the last look. Until the answer begins the wall clock alone counts: slow servers are
+/// no less polite to ask than quick ones. (Ours instead of libcurl's low-speed limit, which wakes the loop every second
+/// for every transfer in flight.)
+bool HttpTransfer::moves() {
+  const HttpClientOptions& options = shared_.options;
+  const std::uint64_t received = head_.bytes() + body_.size();
+  const std::uint64_t least = options.stall_bytes_per_second * static_cast<std::uint64_t>(options.stall_time.count());
+  const bool enough = received == 0 || stall_bytes_ == 0 || received - stall_bytes_ >= least;
+  stall_bytes_ = received;
+  return enough;
+}
+
+HttpFailure HttpTransfer::given_up() {
+  if (stalled_) return failure(Reason::http_stalled, "next to nothing has come for a while");
+  if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
+  return failure(Reason::http_timeout, "no complete answer within the time allowed");
+}
+
+void HttpTransfer::finish(CURLcode code) {
+  code_ = code;
+  finished = true;
+  done.cancel();
+}
+
+HttpTrace HttpTransfer::trace() const {
+  CURL* const easy = easy_.get();
+  HttpTrace trace;
+  trace.total = seconds_of(easy, CURLINFO_TOTAL_TIME_T);
+  trace.connect = std::max(seconds_of(easy, CURLINFO_CONNECT_TIME_T), seconds_of(easy, CURLINFO_APPCONNECT_TIME_T));
+  trace.first_byte = seconds_of(easy, CURLINFO_STARTTRANSFER_TIME_T);
+  trace.wire_bytes = head_.bytes() + body_.size();
+  trace.sent = long_of(easy, CURLINFO_REQUEST_SIZE) > 0;
+  trace.connections_new = static_cast<std::uint32_t>(long_of(easy, CURLINFO_NUM_CONNECTS));
+  trace.connections_resumed = resumed_ ? trace.connections_new : 0;
+  char* peer = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &peer);
+  if (peer != nullptr) trace.peer = peer;
+  trace.peer_port = static_cast<std::uint16_t>(long_of(easy, CURLINFO_PRIMARY_PORT));
+  return trace;
+}
+
+HttpFailure HttpTransfer::failure(Reason reason, std::string detail) const {
+  return HttpFailure{reason, std::move(detail), head_.status(), trace()};
+}
+
+HttpResult HttpTransfer::result() {
+  if (code_ != CURLE_OK) return failure_of_code();
+  if (!head_.is_whole()) return failure(Reason::http_truncated, "ends within its header");
+  HttpResponse response;
+  response.status = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));
+  response.trace = trace();
+  response.headers = head_.take_fields();
+  response.body = std::move(body_);
+  return response;
+}
+
+Reason HttpTransfer::connect_reason() const {
+  switch (long_of(easy_.get(), CURLINFO_OS_ERRNO)) {
+    case ECONNREFUSED:
+      return Reason::connect_refused;
+    case ETIMEDOUT:
+      return Reason::connect_timeout;
+    default:
+      return Reason::connect_failed;
+  }
+}
+
+/// What the proxy said to CONNECT, when that was not yes.
+std::optional<HttpFailure> HttpTransfer::refused_by_proxy() const {
+  const long answer = proxy_port_ == 0 ? 0 : long_of(easy_.get(), CURLINFO_HTTP_CONNECTCODE);
+  if (answer < 300) return std::nullopt;
+  const Reason reason = answer == 407   ? Reason::status_auth
+                        : answer == 403 ? Reason::egress_blocked
+                                        : Reason::connect_failed;
+  return failure(reason, "the proxy answered " + std::to_string(answer) + " to CONNECT");
+}
+
+HttpFailure HttpTransfer::failure_of_code() const {
+  if (auto refused = refused_by_proxy()) return std::move(*refused);
+  const std::string_view said = error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(code_);
+  const auto fail = [&](Reason reason) { return failure(reason, std::string(said)); };
+  switch (code_) {
+    case CURLE_WRITE_ERROR:
+    case CURLE_ABORTED_BY_CALLBACK:
+      if (refusal_) return failure(refusal_->reason, refusal_->detail);
+      return fail(Reason::worker_bug);
+    case CURLE_COULDNT_CONNECT:
+      if (refusal_) return failure(refusal_->reason, refusal_->detail);
+      return fail(connect_reason());
+    case CURLE_OPERATION_TIMEDOUT:
+      if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
+      if (long_of(easy_.get(), CURLINFO_REQUEST_SIZE) > 0) return fail(Reason::http_timeout);
+      // libcurl's clock may be a little ahead of ours.
+      if (steady_clock::now() + std::chrono::milliseconds(10) >= deadline_) return fail(Reason::http_timeout);
+      return fail(seconds_of(easy_.get(), CURLINFO_NAMELOOKUP_TIME_T).count() > 0 ? Reason::connect_timeout
+                                                                                  : Reason::dns_timeout);
+    case CURLE_COULDNT_RESOLVE_HOST:
+      if (refusal_) return failure(refusal_->reason, refusal_->detail);
+      return fail(Reason::dns_not_found);
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return fail(Reason::dns_failed);
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_ISSUER_ERROR:
+      return fail(Reason::tls_verify);
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_USE_SSL_FAILED:
+      return fail(Reason::tls_handshake);
+    case CURLE_URL_MALFORMAT:
+      return fail(Reason::url_invalid);
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+      return fail(Reason::http_stream);
+    case CURLE_FILESIZE_EXCEEDED:
+      return fail(Reason::limit_body);
+    case CURLE_OUT_OF_MEMORY:  // also libcurl's own limit on a line of the header, before we see it
+      return head_.is_whole() ? fail(Reason::worker_memory) : failure(Reason::limit_header, "more header than is read");
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE:  // what newer ones say of such a line
+      return failure(Reason::limit_header, "more header than is read");
+#endif
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+      return fail(Reason::http_truncated);
+    case CURLE_RECV_ERROR:  // a reset, or chunks that are none, or a trailer beyond libcurl's own limit
+      if (said.starts_with("Out of memory in chunked"))
+        return failure(Reason::limit_header, "more trailer than is read");
+      return fail(said.find("hunk") == said.npos ? Reason::http_truncated : Reason::http_malformed);
+    default:
+      return fail(Reason::http_malformed);
+  }
+}
+
+}  // namespace feedmill
