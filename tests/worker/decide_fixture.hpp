@@ -1,0 +1,126 @@
+// A healthy feed, what may come of asking for it, and decisions on that.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "worker/decide.hpp"
+
+namespace feedmill::decide_test {
+
+using std::chrono::days;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using Headers = std::vector<Header>;
+
+inline constexpr Milliseconds now = seconds(1'772'366'400);  // Sun, 01 Mar 2026 12:00:00 GMT
+inline constexpr std::int64_t now_s = now / seconds(1);
+inline constexpr std::int64_t minute = 60, hour = 3600, day = 24 * hour;
+inline const std::string feed_url = "https://example.org/feed.xml";
+
+/// A feed that has been read before, last an hour ago.
+inline FeedState healthy() {
+  FeedState state;
+  state.state = "healthy";
+  state.state_since = now - days(100);
+  state.etag = "\"old\"";
+  state.last_modified = "Sun, 01 Mar 2026 10:00:00 GMT";
+  state.wire_hash = std::string(32, 'a');
+  state.body_hash = std::string(32, 'b');
+  state.wire_bytes = 10;
+  state.body_bytes = 20;
+  state.last_status = 200;
+  state.last_outcome = "updated";
+  state.last_at = now - hours(1);
+  state.last_success = now - hours(1);
+  state.new_per_week = 10;
+  state.last_new = now - days(1);
+  state.imported = now - days(100);
+  return state;
+}
+
+/// The same after `failures` answers of one kind, the first of them `since` ago.
+inline FeedState failed(const std::string& group, int failures, Milliseconds since,
+                        const std::string& name = "healthy") {
+  FeedState state = healthy();
+  state.state = name;
+  state.failures = failures;
+  state.failure_group = group;
+  state.failing_since = now - since;
+  state.last_success = state.failing_since - hours(1);
+  return state;
+}
+
+inline Claim claim_of(FeedState state) {
+  return Claim{"worker:1-1", feed_url, now - seconds(5), now - seconds(1), std::move(state)};
+}
+
+inline Exchange exchange_with(Headers headers = {}, Validators validators = {}) {
+  Exchange exchange;
+  exchange.requested_url = feed_url;
+  exchange.headers = std::move(headers);
+  exchange.validators = std::move(validators);
+  if (exchange.validators.url.empty()) exchange.validators.url = feed_url;
+  exchange.wire_bytes = 500;
+  return exchange;
+}
+
+inline EntryRecord post(const std::string& guid, std::optional<std::int64_t> timestamp) {
+  return {guid, "digest", timestamp, {{"title", "About " + guid}}};
+}
+
+inline Document document_of(std::vector<EntryRecord> entries,
+                            Fields feed = {{"link", "https://example.org/"}, {"title", "T"}}) {
+  Document document;
+  document.print = {std::string(32, 'c'), std::string(32, 'd'), 400, 900};
+  document.entries = std::move(entries);
+  document.feed = std::move(feed);
+  return document;
+}
+
+inline Known unknown_guids(std::size_t count, Fields feed = {}) {
+  Known known;
+  known.guids.resize(count);
+  known.feed = std::move(feed);
+  return known;
+}
+
+inline Decision decide_on(const FeedState& state, const Reading& reading, const Exchange& exchange = exchange_with(),
+                          const Known& known = {}, const PolicyOptions& options = {}) {
+  return decide(claim_of(state), reading, exchange, known, options, now);
+}
+
+inline FetchError error_of(Reason reason, bool sent = false, int status = 0) {
+  FetchError error;
+  error.reason = reason;
+  error.detail = "what happened";
+  error.sent = sent;
+  error.status = status;
+  return error;
+}
+
+inline void expect_due_after(const Decision& decision, std::int64_t interval_s, const std::string& name) {
+  const Milliseconds due = decision.commit.next_due;
+  EXPECT_GE(due, std::min<Milliseconds>(now + seconds(interval_s), now + days(30))) << name;
+  EXPECT_LE(due, now + seconds(interval_s) +
+                     std::clamp<Milliseconds>(Milliseconds(seconds(interval_s)) / 10, seconds(6), minutes(30)))
+      << name;
+  EXPECT_EQ(decision.retry_in_s, (due - now) / seconds(1)) << name;
+}
+
+inline std::vector<std::string> signal_types(const Decision& decision) {
+  std::vector<std::string> types;
+  for (const FeedSignal& signal : decision.commit.signals) types.push_back(signal.type);
+  return types;
+}
+
+using Types = std::vector<std::string>;
+
+}  // namespace feedmill::decide_test

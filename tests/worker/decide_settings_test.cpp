@@ -1,0 +1,199 @@
+// What the operator, the server and the clock have to say about a decision.
+#include <cstdint>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/worker/decide_fixture.hpp"
+#include "worker/config/feed_settings.hpp"
+
+namespace feedmill::decide_test {
+namespace {
+
+// HTTP P9, P22
+TEST(Decide, RemembersUntilWhenNotToAsk) {
+  struct Case {
+    const char* name;
+    Milliseconds before;
+    const char* retry_after;  // "": none
+    Milliseconds after;
+  };
+  for (const Case& c :
+       {Case{"none", {}, "", {}}, Case{"an hour", {}, "3600", now + hours(1)}, Case{"zero", {}, "0", {}},
+        Case{"nonsense", {}, "later", {}}, Case{"a past one ends", now - hours(1), "", {}},
+        Case{"one that ends now", now, "", {}}, Case{"an earlier one holds", now + days(2), "", now + days(2)},
+        Case{"an earlier one is not shortened", now + days(2), "3600", now + days(2)},
+        Case{"an earlier one is prolonged", now + hours(1), "86400", now + days(1)},
+        Case{"a week at most", {}, "99999999", now + days(7)}}) {
+    FeedState before = healthy();
+    before.not_before = c.before;
+    Headers headers;
+    if (*c.retry_after != '\0') headers.emplace_back("retry-after", c.retry_after);
+    for (const Reading& reading : {Reading(HttpStatus{503}), Reading(NotModified())}) {
+      const Decision decision = decide_on(before, reading, exchange_with(headers));
+      EXPECT_EQ(decision.commit.state.not_before, c.after) << c.name;
+      EXPECT_GE(decision.commit.next_due, c.after) << c.name;
+    }
+  }
+}
+
+// HTTP F8
+TEST(Decide, KeepsADocumentsHintsThrough304) {
+  Document document = document_of({});
+  document.hints.ttl_s = 10 * hour;
+  const Decision read = decide_on(healthy(), document);
+  EXPECT_EQ(read.commit.state.won, "ttl");
+  expect_due_after(read, 10 * hour, "ttl");
+  EXPECT_EQ(read.commit.state.hints, to_text(document.hints));
+  const Decision renewed = decide_on(read.commit.state, NotModified());
+  EXPECT_EQ(renewed.commit.state.won, "ttl");
+  EXPECT_EQ(renewed.commit.state.hints, read.commit.state.hints);
+  const Decision without = decide_on(read.commit.state, document_of({}));
+  EXPECT_EQ(without.commit.state.hints, "") << "the newest document says nothing any more";
+}
+
+TEST(Decide, LetsServersThatAreOpenedBeAskedOften) {
+  PolicyOptions options;
+  options.schedule = {seconds(1), seconds(1), seconds(2)};
+  Exchange own = exchange_with();
+  own.opened_by_allow = true;
+  EXPECT_LE(decide_on(healthy(), NotModified(), own, {}, options).commit.next_due, now + seconds(8));
+  expect_due_after(decide_on(healthy(), NotModified(), exchange_with(), {}, options), 10 * minute, "somebody else's");
+}
+
+TEST(Settings, AreReadAsFarAsTheyCanBe) {
+  struct Case {
+    const char* json;
+    std::int64_t keep, interval_min_s;  // -1: not set
+  };
+  const Case cases[] = {
+      {"", -1, -1},
+      {"{}", -1, -1},
+      {R"({"keep":10,"interval_min":7200})", 10, 7200},
+      {R"({"keep":0})", 0, -1},
+      {R"({"keep":10.0})", 10, -1},
+      {R"({"interval_min":90,"folders":[["a"]],"opml":{"x":"y"}})", -1, 90},
+      {R"({"keep":-1,"interval_min":-5})", -1, -1},
+      {R"({"keep":"10","interval_min":"2h"})", -1, -1},
+      {R"({"keep":1.5,"interval_min":null})", -1, -1},
+      {R"({"keep":1e300,"interval_min":99999999999999999999})", -1, -1},
+      {R"({"interval_min":9000000000000000000})", -1, 30 * day},
+      {R"({"keep":10)", -1, -1},
+      {R"([1,2])", -1, -1},
+      {"null", -1, -1},
+      {"\xFF", -1, -1},
+      {R"({"keep":10} x)", -1, -1},
+  };
+  for (const Case& c : cases) {
+    const FeedSettings settings = read_settings(c.json);
+    EXPECT_EQ(settings.keep ? static_cast<std::int64_t>(*settings.keep) : -1, c.keep) << c.json;
+    EXPECT_EQ(settings.interval_min ? static_cast<std::int64_t>(*settings.interval_min) : -1, c.interval_min_s)
+        << c.json;
+  }
+}
+
+TEST(Settings, GovernRetentionAndInterval) {
+  PolicyOptions options;
+  options.retention.entries = 50;
+  options.retention.strict = true;
+  FeedState before = healthy();
+  before.settings = R"({"keep":7,"interval_min":43200})";
+  const Decision decision = decide_on(before, document_of({}), exchange_with(), {}, options);
+  EXPECT_EQ(decision.commit.retention.entries, 7U);
+  EXPECT_TRUE(decision.commit.retention.strict);
+  EXPECT_EQ(decision.commit.state.won, "override");
+  expect_due_after(decision, 12 * hour, "success");
+  expect_due_after(decide_on(before, HttpStatus{500}, exchange_with(), {}, options), 12 * hour, "failure");
+  before.settings = "{broken";
+  const Decision broken = decide_on(before, document_of({}), exchange_with(), {}, options);
+  EXPECT_EQ(broken.commit.retention.entries, 50U);
+  EXPECT_EQ(broken.commit.state.settings, "{broken") << "left for the operator to see";
+}
+
+TEST(Settings, GovernAgeAndBytesOfWhatIsKept) {
+  PolicyOptions options;
+  options.retention.age = hours(24);
+  options.retention.bytes = 1000;
+  FeedState before = healthy();
+  const Retention configured = decide_on(before, document_of({}), exchange_with(), {}, options).commit.retention;
+  EXPECT_EQ(configured.age, hours(24));
+  EXPECT_EQ(configured.bytes, 1000U);
+  before.settings = R"({"keep_age":60,"keep_bytes":5})";
+  const Retention own = decide_on(before, document_of({}), exchange_with(), {}, options).commit.retention;
+  EXPECT_EQ(own.age, seconds(60));
+  EXPECT_EQ(own.bytes, 5U);
+  before.settings = R"({"keep_age":0,"keep_bytes":0})";
+  const Retention none = decide_on(before, document_of({}), exchange_with(), {}, options).commit.retention;
+  EXPECT_EQ(none.age.count(), 0);
+  EXPECT_EQ(none.bytes, 0U);
+  before.settings = R"({"keep_age":18446744073709551615})";
+  EXPECT_GT(decide_on(before, document_of({}), exchange_with(), {}, options).commit.retention.age,
+            hours(24 * 365 * 99));
+}
+
+// RELIABILITY L7
+TEST(Decide, TrimsWithoutADocumentOnlyWhereThereIsSomethingToTrim) {
+  PolicyOptions options;
+  options.retention.entries = 10;
+  FeedState before = healthy();
+  before.listed = 30;
+  before.kept = 30;
+  const auto trims = [&] {
+    const Decision decision = decide_on(before, NotModified(), exchange_with(), {}, options);
+    EXPECT_EQ(decision.commit.retention.listed, 30U);
+    return decision.commit.trim;
+  };
+  EXPECT_FALSE(trims()) << "as many as the document lists";
+  before.untrimmed = true;
+  EXPECT_TRUE(trims()) << "the last trim left some";
+  before.untrimmed = false;
+  before.settings = R"({"keep":7})";
+  EXPECT_FALSE(trims()) << "the document lists more";
+  options.retention.strict = true;
+  EXPECT_TRUE(trims()) << "fewer are to be kept than before";
+  EXPECT_EQ(decide_on(before, NotModified(), exchange_with(), {}, options).commit.state.kept, 7U);
+  before.kept = 7;
+  EXPECT_FALSE(trims());
+  options.retention.age = hours(1);
+  EXPECT_TRUE(trims()) << "posts grow older without a document";
+  before.kept = 0;
+  EXPECT_FALSE(decide_on(before, NotModified(), exchange_with(), {}, options).commit.trim)
+      << "what the document lists is not known";
+}
+
+TEST(Decide, TakesADocumentThatEndsInTheMiddleForNoFullList) {
+  FeedState before = healthy();
+  before.listed = 30;
+  Document document = document_of({});
+  Known known;
+  known.left = {"a"};
+  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.tombs_left, known.left);
+  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.state.listed, 0U);
+  document.cut_short = true;
+  const Decision decision = decide_on(before, document, exchange_with(), known);
+  EXPECT_TRUE(decision.commit.tombs_left.empty());
+  EXPECT_EQ(decision.commit.retention.listed, 30U);
+}
+
+// HTTP F8, H7
+TEST(Settings, BoundTheIntervalFromAboveAndByHost) {
+  FeedState before = healthy();
+  before.new_per_week = 0.01;  // adaptive: as seldom as may be
+  before.settings = R"({"interval_max":7200})";
+  const Decision often = decide_on(before, NotModified());
+  EXPECT_EQ(often.commit.state.won, "override");
+  EXPECT_GE(often.commit.next_due, now + hours(2));
+  EXPECT_LE(often.commit.next_due, now + hours(2) + minutes(12));
+  const Decision told = decide_on(before, NotModified(), exchange_with({{"retry-after", "86400"}}));
+  EXPECT_GE(told.commit.next_due, now + hours(24)) << "a Retry-After wins";
+
+  PolicyOptions options;
+  options.host_min_interval = {{"example.org", hours(30)}, {"other.example", hours(50)}};
+  before.settings = R"({"interval_min":3600})";
+  const Decision seldom = decide_on(before, NotModified(), exchange_with(), {}, options);
+  EXPECT_GE(seldom.commit.next_due, now + hours(30));
+  EXPECT_LE(seldom.commit.next_due, now + hours(31));
+}
+
+}  // namespace
+}  // namespace feedmill::decide_test
