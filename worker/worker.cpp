@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <span>
 
 #include <boost/asio/as_tuple.hpp>
@@ -22,11 +21,10 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr Milliseconds overdue_after{2'000};               // later than this a feed counts against the catch-up rate
 constexpr std::size_t max_claims_per_call = 100;           // RELIABILITY L1
 constexpr Milliseconds after_bug = std::chrono::hours(1);  // SECURITY Q4
 constexpr Milliseconds patience{30'000};                   // of a worker with a scope, for a store that is away
-constexpr std::size_t max_selected = 500;                  // feeds named in one claim call
+constexpr std::size_t max_released = 500;                  // claims given back in one call
 constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
@@ -51,13 +49,11 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
       metrics_(metrics),
       log_(log),
       options_(std::move(options)),
-      scope_(std::move(scope)),
-      selected_(!scope_.only.empty()),
+      scope_(std::move(scope), options_.lease),
       tell_(std::move(tell)),
       lanes_(options_.lanes),
       changed_(executor_),
-      tokens_(options_.catch_up_rate),
-      tokens_at_(SteadyClock::now()),
+      catch_up_(options_.catch_up_rate, SteadyClock::now()),
       health_(metrics, log),
       pace_(max_claims_per_call) {
   for (Lane& lane : lanes_) free_.push_back(&lane);
@@ -72,7 +68,7 @@ asio::awaitable<Worker::End> Worker::run() {
 
 void Worker::set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Milliseconds drain) {
   options_.host = host;
-  options_.catch_up_rate = catch_up_rate;
+  catch_up_.set_rate(catch_up_rate);
   options_.drain = drain;
 }
 
@@ -87,7 +83,7 @@ void Worker::stop() {
 }
 
 asio::awaitable<void> Worker::claim_until_stopped() {
-  while (!stopping() && !scope_is_done()) {
+  while (!stopping() && !scope_.is_done()) {
     if (free_.empty()) {
       co_await wait_for_lanes();
       continue;
@@ -98,7 +94,7 @@ asio::awaitable<void> Worker::claim_until_stopped() {
         metrics_.store_error(refresher_.store_trouble());
         health_.went(refresher_.store_trouble());
       }
-      if (has_scope() && health_.has_been_away(patience)) {
+      if (scope_.is_limited() && health_.has_been_away(patience)) {
         gave_up_ = true;
         co_return;
       }
@@ -122,9 +118,10 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     std::vector<Notice> notices;
     for (const auto& feed : batch->quarantined) notices.push_back(quarantine_notice(feed.feed_url, batch->now));
     co_await tell_operators(std::move(notices));
-    if (!batch->exhausted || stopping() || scope_is_done()) continue;
+    if (!batch->exhausted || stopping() || scope_.is_done()) continue;
     Milliseconds nap = options_.poll;
-    if (const auto next = next_wanted(*batch)) nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
+    if (const auto next = scope_.next_wanted(*batch))
+      nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
     co_await pause(nap);
   }
 }
@@ -137,23 +134,12 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
   request.max = max;
   request.lease = options_.lease;
   request.host = options_.host;
-  if (scope_.once && !once_start_) {
+  if (scope_.needs_start()) {
     const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return store.unspread(); });
     if (!now) co_return now.error();
-    once_start_ = *now;
+    scope_.start_at(*now);
   }
-  request.due_by = once_start_;
-  if (selected_) {
-    const auto some = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));
-    request.only.assign(scope_.only.begin(), scope_.only.begin() + some);
-  }
-  if (scope_.once) {
-    if (!repeat_request_) named_.clear();
-    for (auto next = deferred_.begin(); next != deferred_.end() && named_.size() < max_selected; ++next) {
-      if (!repeat_request_ && next->second <= store_now_) named_.push_back(next->first);
-    }
-    request.only = named_;
-  }
+  scope_.narrow(request, repeat_request_, store_now_);
   const auto from = SteadyClock::now();
   test_point("S0");
   StoreResult<ClaimBatch> batch = co_await store_.call([&](Store& store) { return store.claim(request); });
@@ -191,35 +177,15 @@ void Worker::tell_changed() {
 std::size_t Worker::allowed_now() {
   if (refresher_.is_short_of_memory()) return 0;
   const std::size_t most = std::min(free_.size(), pace_.allowed(SteadyClock::now()));
-  if (options_.catch_up_rate == 0 || has_scope()) return most;
-  const auto now = SteadyClock::now();
-  const double rate = catch_up_rate();
-  tokens_ = std::min(std::max(rate, 1.0), tokens_ + rate * std::chrono::duration<double>(now - tokens_at_).count());
-  tokens_at_ = now;
-  return tokens_ < 1 ? 0 : std::min(most, static_cast<std::size_t>(tokens_));
-}
-
-/// This worker's share. What the fleet must poll anyhow is its feeds ÷ the mean interval, which the polls themselves
-/// show: a feed is polled the more often, the shorter its own is.
-double Worker::catch_up_rate() const {
-  const double planned = mean_interval_s_ > 0 ? static_cast<double>(fleet_feeds_) / mean_interval_s_ : 0;
-  return std::max<double>(options_.catch_up_rate, 1.5 * planned) / static_cast<double>(fleet_workers_);
+  return scope_.is_limited() ? most : catch_up_.allowed(most, SteadyClock::now());
 }
 
 void Worker::set_fleet(const FleetFigures& figures) {
-  fleet_feeds_ = figures.feeds;
-  fleet_workers_ = std::max<std::uint64_t>(figures.workers, 1);
-}
-
-/// Feeds on time and those an operator asked for are not paced.
-void Worker::charge(const ClaimBatch& batch) {
-  for (const Claim& claim : batch.claims) {
-    if (claim.now - claim.due > overdue_after && claim.state.won != "manual") tokens_ -= 1;
-  }
+  catch_up_.set_fleet(figures.feeds, figures.workers);
 }
 
 void Worker::note_batch(const ClaimBatch& batch) {
-  charge(batch);
+  catch_up_.charge(batch);
   for (const std::string& url : batch.refused) {
     Report report;
     report.feed_url = url;
@@ -233,45 +199,7 @@ void Worker::note_batch(const ClaimBatch& batch) {
     if (tell_) tell_(report);
   }
   note_quarantined(batch);
-  exhausted_ = batch.exhausted;
-  if (selected_) {
-    // All were looked at: what is neither claimed nor put off is another worker's, or gone. Else the rest comes again.
-    const auto looked_at = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));
-    std::vector<std::string> left;
-    if (batch.exhausted) {
-      for (const auto& deferred : batch.deferred) {
-        if (is_awaited(deferred, batch.now))
-          left.push_back(deferred.feed_url);
-        else
-          tell_put_off(deferred, batch.now);
-      }
-    } else {
-      std::set<std::string_view> claimed;
-      for (const Claim& claim : batch.claims) claimed.insert(claim.feed_url);
-      std::copy_if(scope_.only.begin(), scope_.only.begin() + looked_at, std::back_inserter(left),
-                   [&](const std::string& url) { return !claimed.contains(url); });
-    }
-    left.insert(left.end(), scope_.only.begin() + looked_at, scope_.only.end());
-    scope_.only = std::move(left);
-  }
-  if (scope_.once) {
-    for (const Claim& claim : batch.claims) deferred_.erase(claim.feed_url);
-    if (batch.exhausted) {
-      // One that was asked for and is not there has been taken by another worker.
-      for (const std::string& url : named_) deferred_.erase(url);
-    }
-    for (const auto& deferred : batch.deferred) {
-      if (is_awaited(deferred, batch.now))
-        deferred_[deferred.feed_url] = deferred.due;
-      else
-        deferred_.erase(deferred.feed_url);
-    }
-  }
-}
-
-/// A worker with a scope waits for its turn at a host, not for the end of the host's back-off.
-bool Worker::is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const {
-  return deferred.code != "host_backoff" || deferred.due - now <= options_.lease;
+  for (const ClaimBatch::Deferred& deferred : scope_.note(batch)) tell_put_off(deferred, batch.now);
 }
 
 void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now) {
@@ -307,21 +235,6 @@ void Worker::note_quarantined(const ClaimBatch& batch) {
                 {"state_to", "quarantined"},
                 {"next_due_s", wait.count()}});
   }
-}
-
-/// When a feed of the scope comes next, as far as is known. Others may be overdue: they are not waited for.
-std::optional<Milliseconds> Worker::next_wanted(const ClaimBatch& batch) const {
-  if (!selected_ && !scope_.once) return batch.next_due;
-  std::optional<Milliseconds> next;
-  const auto take = [&next](Milliseconds due) { next = std::min(next.value_or(due), due); };
-  for (const auto& deferred : batch.deferred) take(deferred.due);
-  for (const auto& [url, due] : deferred_) take(due);
-  return next;
-}
-
-bool Worker::scope_is_done() const {
-  if (scope_.once) return exhausted_ && deferred_.empty();
-  return selected_ && scope_.only.empty();
 }
 
 void Worker::start(Claim claim) {
@@ -378,10 +291,7 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
     report.detail = cancelled ? "the worker was stopped" : what(error);
     if (!cancelled) metrics_.bug();
   }
-  if (report.next_in.count() > 0) {
-    const double interval = std::chrono::duration<double>(report.next_in).count();
-    mean_interval_s_ += (interval - mean_interval_s_) * (mean_interval_s_ > 0 ? 0.01 : 1.0);
-  }
+  if (report.next_in.count() > 0) catch_up_.saw(report.next_in);
   metrics_.record(report);
   metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
   log_refresh(log_, report);
@@ -454,7 +364,7 @@ bool Worker::must_wait() const {
 asio::awaitable<bool> Worker::bear(StoreError error) {
   metrics_.store_error(error);
   health_.went(error);
-  gave_up_ = has_scope() && health_.has_been_away(patience);
+  gave_up_ = scope_.is_limited() && health_.has_been_away(patience);
   if (!gave_up_) co_await pause(health_.next_wait());
   co_return !gave_up_;
 }
@@ -463,7 +373,7 @@ asio::awaitable<bool> Worker::bear(StoreError error) {
 asio::awaitable<StoreResult<void>> Worker::give_back_left() {
   while (!left_.empty()) {
     // Others are left meanwhile.
-    const auto first = left_.end() - static_cast<std::ptrdiff_t>(std::min(left_.size(), max_selected));
+    const auto first = left_.end() - static_cast<std::ptrdiff_t>(std::min(left_.size(), max_released));
     const std::vector<Claim> some(std::make_move_iterator(first), std::make_move_iterator(left_.end()));
     left_.erase(first, left_.end());
     const auto work = [&](Store& store) { return store.release(some); };

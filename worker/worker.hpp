@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +14,12 @@
 
 #include "storage/notifications.hpp"
 #include "storage/store.hpp"
+#include "worker/catch_up.hpp"
 #include "worker/claim_pace.hpp"
 #include "worker/log.hpp"
 #include "worker/metrics.hpp"
 #include "worker/refresh.hpp"
+#include "worker/scope_progress.hpp"
 #include "worker/store_health.hpp"
 #include "worker/store_pool.hpp"
 
@@ -33,12 +34,6 @@ struct WorkerOptions {
   std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
   Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
-};
-
-/// Which feeds a worker takes.
-struct WorkerScope {
-  bool once = false;              ///< every feed that is due at the start once, unpaced, then end
-  std::vector<std::string> only;  ///< just these, due or not, then end; empty = by schedule
 };
 
 /// Must outlive its run(). Everything on the executor's one thread.
@@ -96,20 +91,14 @@ class Worker {
   void start(Claim claim);
   void finished(Lane& lane, const std::exception_ptr& error, Report report);
   std::size_t allowed_now();
-  double catch_up_rate() const;
   void note_quarantined(const ClaimBatch& batch);
   boost::asio::awaitable<void> tell_operators(std::vector<Notice> notices);
-  bool is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const;
   void tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now);
-  void charge(const ClaimBatch& batch);
   boost::asio::awaitable<void> store_came(Milliseconds now);
   boost::asio::awaitable<bool> bear(StoreError error);
   boost::asio::awaitable<StoreResult<void>> give_back_left();
   bool must_wait() const;
-  bool has_scope() const { return scope_.once || selected_; }
   void note_batch(const ClaimBatch& batch);
-  std::optional<Milliseconds> next_wanted(const ClaimBatch& batch) const;
-  bool scope_is_done() const;
   void tell_changed();
 
   boost::asio::any_io_executor executor_;
@@ -118,8 +107,7 @@ class Worker {
   Metrics& metrics_;
   Log& log_;
   WorkerOptions options_;
-  WorkerScope scope_;
-  const bool selected_;  // the scope names feeds
+  ScopeProgress scope_;
   std::function<void(const Report&)> tell_;
 
   std::vector<Lane> lanes_;  // never grows: refreshes refer into it
@@ -131,18 +119,10 @@ class Worker {
   std::chrono::steady_clock::time_point stop_at_;  // end of the drain, once stopping
   std::uint64_t request_ = 0;
   bool repeat_request_ = false;  // the answer to the last claim was lost
-  std::optional<Milliseconds> once_start_;
-  std::map<std::string, Milliseconds> deferred_;  // of `once`: put off by their host's gate, until then
-  std::vector<std::string> named_;                // of them, those that the claim under way asks for
-  Milliseconds store_now_{};                      // when the store answered the last claim
-  bool exhausted_ = false;
+  Milliseconds store_now_{};     // when the store answered the last claim
   bool gave_up_ = false;
 
-  double tokens_ = 0;  // of overdue feeds
-  std::uint64_t fleet_feeds_ = 0, fleet_workers_ = 1;
-  double mean_interval_s_ = 0;  // between polls, over the last hundreds of refreshes; 0 = not known yet
-  std::chrono::steady_clock::time_point tokens_at_;
-
+  CatchUp catch_up_;
   StoreHealth health_;
   bool unfit_ = false;       // the server evicts keys
   std::vector<Claim> left_;  // of ended refreshes whose end the store could not be told

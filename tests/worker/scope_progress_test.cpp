@@ -1,0 +1,96 @@
+// Workers that take some feeds, or all once, know when they are done.
+#include "worker/scope_progress.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+using Urls = std::vector<std::string>;
+
+constexpr Milliseconds lease{90'000}, now{1'000'000};
+
+Claim claim_of(const std::string& url) {
+  return Claim{"worker:1-1", url, now, now, {}};
+}
+ClaimBatch::Deferred deferred(const std::string& url, const std::string& code, Milliseconds due) {
+  ClaimBatch::Deferred one;
+  one.feed_url = url;
+  one.code = code;
+  one.due = due;
+  return one;
+}
+ClaimBatch batch_of(const Urls& claimed, std::vector<ClaimBatch::Deferred> put_off, bool exhausted) {
+  ClaimBatch batch;
+  batch.now = now;
+  for (const std::string& url : claimed) batch.claims.push_back(claim_of(url));
+  batch.deferred = std::move(put_off);
+  batch.exhausted = exhausted;
+  return batch;
+}
+Store::ClaimRequest request_of(ScopeProgress& scope, bool repeated = false, Milliseconds at = now) {
+  Store::ClaimRequest request;
+  scope.narrow(request, repeated, at);
+  return request;
+}
+
+TEST(ScopeProgress, OfADaemonNeverEnds) {
+  ScopeProgress scope({}, lease);
+  EXPECT_FALSE(scope.is_limited());
+  EXPECT_FALSE(scope.needs_start());
+  EXPECT_TRUE(request_of(scope).only.empty());
+  ClaimBatch batch = batch_of({}, {deferred("a", "host_backoff", now + lease * 2)}, true);
+  batch.next_due = now + Milliseconds(7);
+  EXPECT_TRUE(scope.note(batch).empty());
+  EXPECT_FALSE(scope.is_done());
+  EXPECT_EQ(scope.next_wanted(batch), now + Milliseconds(7));
+}
+
+TEST(ScopeProgress, OfNamedFeedsEndsWhenAllWereLookedAt) {
+  ScopeProgress scope({false, {"a", "b", "c", "d"}}, lease);
+  EXPECT_TRUE(scope.is_limited());
+  EXPECT_EQ(request_of(scope).only, (Urls{"a", "b", "c", "d"}));
+  EXPECT_TRUE(scope.note(batch_of({"a"}, {}, false)).empty());
+  EXPECT_EQ(request_of(scope).only, (Urls{"b", "c", "d"})) << "there were more than it may take at once";
+  // b waits for its turn, c's host refuses for long, d is another worker's.
+  const ClaimBatch batch = batch_of(
+      {}, {deferred("b", "host_spacing", now + lease * 2), deferred("c", "host_backoff", now + lease * 2)}, true);
+  const auto given_up = scope.note(batch);
+  ASSERT_EQ(given_up.size(), 1U);
+  EXPECT_EQ(given_up[0].feed_url, "c");
+  EXPECT_EQ(request_of(scope).only, Urls{"b"});
+  EXPECT_FALSE(scope.is_done());
+  EXPECT_TRUE(scope.note(batch_of({"b"}, {}, true)).empty());
+  EXPECT_TRUE(scope.is_done());
+}
+
+TEST(ScopeProgress, NamesAFewHundredFeedsAtATime) {
+  Urls many;
+  for (int i = 0; i < 700; ++i) many.push_back(std::to_string(i));
+  ScopeProgress scope({false, many}, lease);
+  EXPECT_EQ(request_of(scope).only.size(), 500U);
+  scope.note(batch_of({}, {}, true));
+  EXPECT_EQ(request_of(scope).only.size(), 200U);
+}
+
+TEST(ScopeProgress, OfARunOnceTakesWhatWasDueAtItsStart) {
+  ScopeProgress scope({true, {}}, lease);
+  EXPECT_TRUE(scope.needs_start());
+  scope.start_at(now);
+  EXPECT_FALSE(scope.needs_start());
+  EXPECT_EQ(request_of(scope).due_by, now);
+  const ClaimBatch batch = batch_of(
+      {"a"}, {deferred("b", "host_spacing", now + Milliseconds(5)), deferred("c", "host_backoff", now + lease * 2)},
+      true);
+  EXPECT_TRUE(scope.note(batch).empty());
+  EXPECT_FALSE(scope.is_done()) << "b is waited for";
+  EXPECT_EQ(scope.next_wanted(batch), now + Milliseconds(5));
+  EXPECT_TRUE(request_of(scope, false, now).only.empty()) << "not yet";
+  EXPECT_EQ(request_of(scope, false, now + Milliseconds(5)).only, Urls{"b"});
+  EXPECT_EQ(request_of(scope, true, now).only, Urls{"b"}) << "what was asked for is asked for again";
+  scope.note(batch_of({}, {}, true));  // another worker has taken it
+  EXPECT_TRUE(scope.is_done());
+}
+
+}  // namespace
+}  // namespace feedmill
