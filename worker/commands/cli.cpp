@@ -33,15 +33,12 @@ class Tree {
     root_.get_formatter()->label("SUBCOMMAND", "VERB");
     everywhere();
     configuration();
-    feeds();
-    changes();
-    lists();
+    add_feed_verbs(root_, chosen_);
     add_entry_verbs(root_, chosen_);
     signals();
     add_delivery_verbs(root_, chosen_);
     add_store_verbs(root_, chosen_);
-    documents();
-    questions();
+    add_question_verbs(root_, chosen_);
     add_watch_verbs(root_, chosen_);
     others();
     root_.footer("Examples:\n  feedmill add https://example.org/feed.xml\n  feedmill run\n  feedmill tail --json");
@@ -75,24 +72,6 @@ class Tree {
   }
 
  private:
-  /// A verb: its arguments live in a `Kind`, which becomes the chosen one when `check` finds nothing wrong.
-  template <class Kind, class Check>
-  std::pair<CLI::App*, std::shared_ptr<Kind>> verb(CLI::App& parent, const char* name, const char* about,
-                                                   const char* example, Check check) {
-    return add_verb<Kind>(parent, chosen_, name, about, example, check);
-  }
-
-  template <class Kind>
-  std::pair<CLI::App*, std::shared_ptr<Kind>> verb(const char* name, const char* about, const char* example) {
-    return verb<Kind>(root_, name, about, example, [](const Kind&) {});
-  }
-
-  template <class Kind, class Check>
-  std::pair<CLI::App*, std::shared_ptr<Kind>> verb(const char* name, const char* about, const char* example,
-                                                   Check check) {
-    return verb<Kind>(root_, name, about, example, check);
-  }
-
   void everywhere() {
     root_.add_flag("--json", line_.terminal.json, "JSON on stdout, a line for each object");
     root_.add_flag("-q,--quiet", quiet_, "Only data and errors");
@@ -138,158 +117,9 @@ class Tree {
     }
   }
 
-  void feeds() {
-    const auto needs_urls = [](const auto& arguments) {
-      if (arguments.urls.empty()) refuse("URL is missing");
-    };
-    auto [add, added] =
-        verb<AddVerb>("add", "Add feeds", "feedmill add https://example.org/feed.xml --now", needs_urls);
-    add->add_option("URL", added->urls,
-                    "Absolute http or https addresses. One that does not say feed (/feed, .rss, .xml …) is looked at "
-                    "first: of a web page its feed is added; what cannot be reached is added as it stands. import adds "
-                    "without looking");
-    add->add_flag("--now", added->now, "Fetch at once and show what came");
-    add->add_flag("--first", added->first, "Of a web page with several feeds the first");
-    const auto setting = [&to = added, add = add](const char* flag, const std::string& key, const char* about,
-                                                  const char* unit) {
-      add->add_option_function<std::string>(
-             flag,
-             [to, flag, key](const std::string& text) {
-               const std::string remedy = change_setting(to->settings, key + "=" + text);
-               if (!remedy.empty()) refuse(fmt::format("{}: {}", flag, remedy));
-             },
-             about)
-          ->type_name(unit);
-    };
-    setting("--keep", "keep", "Entries to keep of these feeds (default: retention.entries)", "N");
-    setting("--interval-min", "interval_min", "Never fetch more often: 15min 24h 7d", "DURATION");
-    setting("--policy", "policy", "The [egress.policy] of the configuration that holds for them", "NAME");
-    setting("--auth", "auth", "The [feed_auth] of the configuration that they send", "NAME");
-
-    auto [remove, removed] = verb<RemoveVerb>("remove", "Remove feeds with everything stored of them",
-                                              "feedmill remove https://example.org/feed.xml --yes", needs_urls);
-    remove->add_option("URL", removed->urls, "Addresses of feeds");
-    remove->add_flag("--yes", removed->yes, "Do not ask");
-    remove->add_flag("--dry-run", removed->dry_run, "Only say what would be removed");
-
-    auto [move, moved] = verb<MoveVerb>("move", "Request another URL for a feed; its keys and entries stay",
-                                        "feedmill move https://example.org/old.xml https://example.org/new.xml",
-                                        [](const MoveVerb& arguments) {
-                                          if (arguments.url.empty()) refuse("URL is missing");
-                                          if (arguments.undo && !arguments.to.empty())
-                                            refuse("NEW and --undo exclude each other");
-                                          if (!arguments.undo && arguments.to.empty())
-                                            refuse("NEW is missing (or --undo)");
-                                        });
-    move->add_option("URL", moved->url, "Address of a feed, as it was added");
-    move->add_option("NEW", moved->to, "What to request from now on");
-    move->add_flag("--undo", moved->undo, "Request again what was requested before its last move (90 days)");
-
-    auto [refresh, refreshed] =
-        verb<RefreshVerb>("refresh", "Fetch feeds now and show what came",
-                          "feedmill refresh https://example.org/feed.xml", [](const RefreshVerb& arguments) {
-                            if (arguments.urls.empty() && !arguments.all) refuse("URL is missing (or --all)");
-                            if (!arguments.urls.empty() && arguments.all) refuse("URL and --all exclude each other");
-                          });
-    refresh->add_option("URL", refreshed->urls, "Addresses of feeds");
-    refresh->add_flag("--all", refreshed->all, "Every feed");
-    refresh->add_flag("--defer", refreshed->defer, "Only make them due; a running worker fetches them");
-    refresh->add_flag("--ignore-floor", refreshed->ignore_floor, "Even if the last fetch was a moment ago");
-
-    auto [trace, traced] =
-        verb<TraceVerb>("trace", "Refresh one feed here and tell every step and decision",
-                        "feedmill trace https://example.org/feed.xml", [](const TraceVerb& arguments) {
-                          if (arguments.url.empty()) refuse("URL is missing");
-                        });
-    trace->add_option("URL", traced->url, "Address of a feed");
-    trace->add_flag("--ignore-floor", traced->ignore_floor, "Even if the last fetch was a moment ago");
-
-    auto [show, shown] = verb<ShowVerb>("show", "All that is known of one feed",
-                                        "feedmill show https://example.org/feed.xml", [](const ShowVerb& arguments) {
-                                          if (arguments.url.empty()) refuse("URL is missing");
-                                        });
-    show->add_option("URL", shown->url, "Address of a feed");
-  }
-
-  void changes() {
-    const auto needs_urls = [](const auto& arguments) {
-      if (arguments.urls.empty()) refuse("URL is missing");
-    };
-    auto [set, changed] = verb<SetVerb>("set", "Change what holds for one feed: key=value, key= takes it away",
-                                        "feedmill set https://example.org/feed.xml keep=200 interval_min=6h",
-                                        [](const SetVerb& arguments) { check_changes(arguments); });
-    set->add_option("URL", changed->url, "Address of a feed");
-    set->add_option("CHANGE", changed->changes, "What to change")->type_name("NAME=VALUE");
-    set->footer(about_settings() + set->get_footer());
-    set->add_flag("--dry-run", changed->dry_run, "Only say what would be set");
-
-    auto [pause, paused] = verb<PauseVerb>("pause", "Fetch feeds no more until they are resumed",
-                                           "feedmill pause https://example.org/feed.xml", needs_urls);
-    pause->add_option("URL", paused->urls, "Addresses of feeds");
-    pause->add_flag("--dry-run", paused->dry_run, "Only say what would be paused");
-
-    auto [resume, resumed] = verb<ResumeVerb>("resume", "Fetch paused feeds again",
-                                              "feedmill resume https://example.org/feed.xml", needs_urls);
-    resume->add_option("URL", resumed->urls, "Addresses of feeds");
-    resume->add_flag("--dry-run", resumed->dry_run, "Only say what would be resumed");
-  }
-
-  /// Values are not repeated: one may be a secret in the wrong place.
-  static void check_changes(const SetVerb& arguments) {
-    if (arguments.url.empty()) refuse("URL is missing");
-    if (arguments.changes.empty()) refuse("what to change is missing: NAME=VALUE");
-    FeedSettings scratch;
-    for (const std::string& change : arguments.changes) {
-      const std::string remedy = change_setting(scratch, change);
-      if (!remedy.empty()) refuse(fmt::format("{}: {}", visible(change.substr(0, change.find('='))), remedy));
-    }
-    const std::string contradiction = check_settings(scratch);
-    if (!contradiction.empty()) refuse(contradiction);
-  }
-
-  static std::string about_settings() {
-    std::string text = "Keys:\n";
-    const auto row = [&text](std::string_view key, std::string_view unit, std::string_view meaning) {
-      text += fmt::format("  {:<34}{}\n", fmt::format("{}={}", key, unit), meaning);
-    };
-    for (const FeedSetting& setting : feed_setting_table()) row(setting.key, setting.unit, setting.meaning);
-    row("header.NAME", "text", "sent to the feed's own origin");
-    return text + "\n";
-  }
-
-  void lists() {
-    auto [list, listed] = verb<ListVerb>("list", "All feeds, one a line", "feedmill list --state failing --json");
-    list->add_option_function<std::string>(
-            "--state",
-            [to = listed](const std::string& text) {
-              one_of("--state", text, states);
-              to->state = text;
-            },
-            "Only feeds in this state")
-        ->type_name("STATE");
-    list->add_option("--host", listed->host, "Only feeds of this host")->type_name("HOST");
-    list->add_flag("--due", listed->due, "Only feeds that are due");
-
-    auto [import, imported] =
-        verb<ImportVerb>("import", "Add the feeds of an OPML file or of a list of URLs, one a line",
-                         "feedmill import subscriptions.opml --dry-run", [](const ImportVerb& arguments) {
-                           if (arguments.file.empty()) refuse("FILE is missing (- for stdin)");
-                         });
-    import->add_option("FILE", imported->file, "OPML or a list of URLs; - for stdin");
-    import->add_flag("--dry-run", imported->dry_run, "Only say what would be added or removed");
-    import->add_flag("--prune", imported->prune, "Then remove the feeds that the list does not name, with their posts");
-    import->add_flag("--yes", imported->yes, "Do not ask before --prune");
-    import->add_option("--user", imported->user, "Folders become channels of this user: USER/FOLDER")
-        ->type_name("USER");
-
-    auto [write, written] =
-        verb<ExportVerb>("export", "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml");
-    write->add_option("--user", written->user, "Only what this user's channels hold, as folders")->type_name("USER");
-  }
-
   void signals() {
-    auto [tail, tailed] = verb<TailVerb>("tail", "Signals as they come", "feedmill tail --type post_created --json",
-                                         [](const TailVerb&) {});
+    auto [tail, tailed] =
+        add_verb<TailVerb>(root_, chosen_, "tail", "Signals as they come", "feedmill tail --type post_created --json");
     tailed->from = "$";
     tail->add_option_function<std::string>(
             "--from",
@@ -310,106 +140,32 @@ class Tree {
         ->type_name("TYPE");
   }
 
-  void documents() {
-    auto [parse, parsed] = verb<ParseVerb>(
-        "parse", "Read a feed document and print it as JSON, or explain it; no Redis, no network",
-        "feedmill parse --explain --url https://example.org/feed.xml feed.xml", [](const ParseVerb& arguments) {
-          if (arguments.file.empty() && !arguments.pipe) refuse("FILE is missing (- for stdin)");
-          if (!arguments.file.empty() && arguments.pipe) refuse("FILE and --pipe exclude each other");
-        });
-    parse->add_option("FILE", parsed->file, "The response body; - for stdin");
-    parse->add_option("--url", parsed->url, "Where it came from: the base of relative links")->type_name("URL");
-    parse->add_option("--content-type", parsed->content_type, "Its Content-Type header")->type_name("TYPE");
-    parse
-        ->add_option_function<std::vector<std::string>>(
-            "--header",
-            [to = parsed](const std::vector<std::string>& texts) {
-              for (const std::string& text : texts) to->headers.push_back(header(text));
-            },
-            "Another response header; may be repeated")
-        ->allow_extra_args(false)
-        ->type_name("\"NAME: VALUE\"");
-    auto* const raw = parse->add_flag_callback(
-        "--raw-html", [to = parsed] { to->html = HtmlPolicy::raw; }, "Leave markup as it is");
-    parse
-        ->add_option_function<std::string>(
-            "--html-policy",
-            [to = parsed](const std::string& text) {
-              constexpr std::array<std::string_view, 2> policies = {"strict", "classic"};
-              one_of("--html-policy", text, policies);
-              to->html = text == "classic" ? HtmlPolicy::classic : HtmlPolicy::strict;
-            },
-            "strict or classic")
-        ->type_name("POLICY")
-        ->excludes(raw);
-    parse->add_flag("--explain", parsed->explain,
-                    "Say in words what was repaired and which rule decided, in place of the document");
-    parse->add_flag("--pipe", parsed->pipe, "Answer JSON requests, a line each, from stdin");
-  }
-
-  /// Verbs that answer and change nothing.
-  void questions() {
-    const auto needs_url = [](const auto& arguments) {
-      if (arguments.url.empty()) refuse("URL is missing");
-    };
-    auto [explain, explained] = verb<ExplainVerb>("explain", "Why a feed is due when it is, and all that counts for it",
-                                                  "feedmill explain https://example.org/feed.xml", needs_url);
-    explain->add_option("URL", explained->url, "Address of a feed");
-
-    auto [check, checked] =
-        verb<CheckVerb>("check", "Fetch an address once, store nothing, and say all there is to say; no Redis",
-                        "feedmill check https://example.org/feed.xml", needs_url);
-    check->add_option("URL", checked->url, "Absolute http or https address");
-
-    auto [discover, discovered] = verb<DiscoverVerb>("discover", "The feeds that a web page offers; no Redis",
-                                                     "feedmill discover https://example.org/", needs_url);
-    discover->add_option("URL", discovered->url, "Address of a page");
-
-    auto [plan, planned] =
-        verb<PlanVerb>("plan", "Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit",
-                       "feedmill plan --days 7 --feeds 100000");
-    plan->add_option_function<std::string>(
-            "--days",
-            [to = planned](const std::string& text) {
-              to->days = static_cast<unsigned>(number("--days", text, 1, 365));
-            },
-            "Days to simulate (1)")
-        ->type_name("N");
-    plan->add_option("--host", planned->host, "Only feeds of this host")->type_name("HOST");
-    plan->add_option("--feeds", planned->feeds,
-                     "So many made-up feeds, or those of an OPML file or list of URLs, in place of the stored ones")
-        ->type_name("N|FILE");
-
-    verb<DoctorVerb>("doctor", "Check Redis, network, limits and configuration, with a remedy for what is wrong",
-                     "feedmill doctor");
-  }
-
   void others() {
-    auto [run, ran] =
-        verb<RunVerb>("run", "The worker: fetches what is due until it is stopped", "feedmill run --once");
+    auto [run, ran] = add_verb<RunVerb>(root_, chosen_, "run", "The worker: fetches what is due until it is stopped",
+                                        "feedmill run --once");
     run->add_flag("--once", ran->once, "Try every feed that is due once, then exit");
 
     CLI::App* const config = root_.add_subcommand("config", "The configuration in force");
     config->group("Verbs");
     config->fallthrough();
     config->require_subcommand(0, 1);
-    auto [show, shown] = verb<ConfigShowVerb>(*config, "show", "Every option's value", "feedmill config show --changed",
-                                              [](const ConfigShowVerb&) {});
+    auto [show, shown] =
+        add_verb<ConfigShowVerb>(*config, chosen_, "show", "Every option's value", "feedmill config show --changed");
     show->add_flag("--origin", shown->origin, "Where each value comes from");
     show->add_flag("--changed", shown->changed, "Only what differs from the default");
-    verb<ConfigCheckVerb>(*config, "check", "Every problem of the configuration; exit 1 when there is one",
-                          "feedmill config check --config /etc/feedmill/feedmill.toml", [](const ConfigCheckVerb&) {});
+    add_verb<ConfigCheckVerb>(*config, chosen_, "check", "Every problem of the configuration; exit 1 when there is one",
+                              "feedmill config check --config /etc/feedmill/feedmill.toml");
 
     constexpr static std::array<std::string_view, 3> shells = {"bash", "zsh", "fish"};
-    auto [completion, completed] =
-        verb<CompletionVerb>("completion", "A script that completes verbs and flags: bash, zsh or fish",
-                             "feedmill completion bash > ~/.local/share/bash-completion/completions/feedmill",
-                             [](const CompletionVerb& arguments) {
-                               if (arguments.shell.empty()) refuse("SHELL is missing: bash, zsh or fish");
-                               one_of("SHELL", arguments.shell, shells);
-                             });
+    auto [completion, completed] = add_verb<CompletionVerb>(
+        root_, chosen_, "completion", "A script that completes verbs and flags: bash, zsh or fish",
+        "feedmill completion bash > ~/.local/share/bash-completion/completions/feedmill",
+        [](const CompletionVerb& arguments) {
+          if (arguments.shell.empty()) refuse("SHELL is missing: bash, zsh or fish");
+          one_of("SHELL", arguments.shell, shells);
+        });
     completion->add_option("SHELL", completed->shell, "bash, zsh or fish");
-    verb<ManVerb>("man", "The manual page", "feedmill man | man -l -");
+    add_verb<ManVerb>(root_, chosen_, "man", "The manual page", "feedmill man | man -l -");
   }
 
   /// The verb that was named, its parents included; nullptr when none.

@@ -53,16 +53,7 @@ class ChannelTree {
     auto [timeline, shown] = verb(Does::timeline, "timeline", "What is unread in a channel, newest first",
                                   "feedmill channel timeline anna/news --limit 5");
     add_channel(*timeline, shown);
-    timeline
-        ->add_option_function<std::string>(
-            "--limit", [to = shown](const std::string& text) { to->limit = number("--limit", text, 1, 1'000'000); },
-            "At most so many (20)")
-        ->type_name("N");
-    timeline
-        ->add_option_function<std::string>(
-            "--before", [to = shown](const std::string& text) { to->before = cursor(text); },
-            "Only those after this one in the order: SCORE:ID as the last line tells it")
-        ->type_name("SCORE:ID");
+    add_page(*timeline, shown);
 
     auto [read, was_read] = verb(Does::read, "read", "Mark entries of a channel read: they leave its timeline",
                                  "feedmill channel read anna/news Entry:17");

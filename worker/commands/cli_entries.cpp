@@ -16,14 +16,7 @@ void add_entries(CLI::App& root, std::optional<Verb>& chosen) {
                                                 if (arguments.url.empty()) refuse("URL is missing");
                                               });
   list->add_option("URL", listed->url, "Address of a feed");
-  list->add_option_function<std::string>(
-          "--limit", [to = listed](const std::string& text) { to->limit = number("--limit", text, 1, 1'000'000); },
-          "At most so many (20)")
-      ->type_name("N");
-  list->add_option_function<std::string>(
-          "--before", [to = listed](const std::string& text) { to->before = cursor(text); },
-          "Only those after this one in the order: SCORE:ID as the last line tells it")
-      ->type_name("SCORE:ID");
+  add_page(*list, listed);
 }
 
 void check(const EntryVerb& entry) {
@@ -94,8 +87,7 @@ void add_remove(CLI::App& entry, std::optional<Verb>& chosen) {
 }
 
 void add_entry(CLI::App& root, std::optional<Verb>& chosen) {
-  auto [entry, arguments] =
-      add_verb<EntryVerb>(root, chosen, "entry", "One entry", "feedmill entry Entry:17", [](const EntryVerb&) {});
+  auto [entry, arguments] = add_verb<EntryVerb>(root, chosen, "entry", "One entry", "feedmill entry Entry:17");
   entry->callback([&chosen, entry = entry, arguments = arguments] {
     if (!entry->get_subcommands().empty()) return;  // put and remove have their own
     check(*arguments);

@@ -24,7 +24,7 @@ void add_store_verbs(CLI::App& root, std::optional<Verb>& chosen) {
   group->require_subcommand(0, 1);
   auto [write, written] = add_verb<StoreExportVerb>(
       *group, chosen, "export", "Write the store, or some feeds, as JSON lines beside running workers",
-      "feedmill store export store.jsonl", [](const StoreExportVerb&) {});
+      "feedmill store export store.jsonl");
   written->file = "-";
   write->add_option("FILE", written->file, "Where to; it appears when all is written (-: stdout, the default)");
   write->add_option("--feed", written->feeds, "Only this feed; may be repeated")

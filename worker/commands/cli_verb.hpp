@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "worker/commands/cli.hpp"
+#include "worker/commands/cli_values.hpp"
 
 namespace feedmill {
 
@@ -30,6 +31,32 @@ std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb(CLI::App& parent, std::opti
   });
   return {app, arguments};
 }
+
+/// One whose arguments are all well as they are.
+template <class Kind>
+std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb(CLI::App& parent, std::optional<Verb>& chosen, const char* name,
+                                                     const char* about, const char* example) {
+  return add_verb<Kind>(parent, chosen, name, about, example, [](const Kind&) {});
+}
+
+/// --limit and --before of a verb that lists entries a page at a time.
+template <class Kind>
+void add_page(CLI::App& app, const std::shared_ptr<Kind>& arguments) {
+  app.add_option_function<std::string>(
+         "--limit", [arguments](const std::string& text) { arguments->limit = number("--limit", text, 1, 1'000'000); },
+         "At most so many (20)")
+      ->type_name("N");
+  app.add_option_function<std::string>(
+         "--before", [arguments](const std::string& text) { arguments->before = cursor(text); },
+         "Only those after this one in the order: SCORE:ID as the last line tells it")
+      ->type_name("SCORE:ID");
+}
+
+/// The verbs of feeds: add, remove, move, refresh, trace, show, set, pause, resume, list, import, export.
+void add_feed_verbs(CLI::App& root, std::optional<Verb>& chosen);
+
+/// The verbs that answer and change nothing: parse, explain, check, discover, plan, doctor.
+void add_question_verbs(CLI::App& root, std::optional<Verb>& chosen);
 
 /// The verbs of stored posts: entries, entry, entry put, entry remove, expire.
 void add_entry_verbs(CLI::App& root, std::optional<Verb>& chosen);

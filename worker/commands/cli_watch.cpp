@@ -8,9 +8,8 @@
 namespace feedmill {
 
 void add_watch_verbs(CLI::App& root, std::optional<Verb>& chosen) {
-  auto [health, asked] =
-      add_verb<HealthVerb>(root, chosen, "health", "Ask the running worker on this machine whether it lives",
-                           "feedmill health --ready", [](const HealthVerb&) {});
+  auto [health, asked] = add_verb<HealthVerb>(
+      root, chosen, "health", "Ask the running worker on this machine whether it lives", "feedmill health --ready");
   health->add_flag("--ready", asked->ready, "Whether it is ready to work, too");
 
   auto [top, watched] = add_verb<TopVerb>(
