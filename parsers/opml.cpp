@@ -10,6 +10,7 @@
 
 #include "parsers/charset.hpp"
 #include "parsers/entities.hpp"
+#include "parsers/escape.hpp"
 #include "parsers/strings.hpp"
 
 namespace feedmill {
@@ -466,16 +467,10 @@ void append_escaped(std::string& out, std::string_view text) {
   for (const char c : text) {
     switch (c) {
       case '&':
-        out += "&amp;";
-        break;
       case '<':
-        out += "&lt;";
-        break;
       case '>':
-        out += "&gt;";
-        break;
       case '"':
-        out += "&quot;";
+        out += html_reference(c);
         break;
       case '\n':
         out += "&#10;";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parsers/entities.hpp"
+#include "parsers/escape.hpp"
 #include "parsers/html_attributes.hpp"
 #include "parsers/html_policy.hpp"
 #include "parsers/html_tokenizer.hpp"
@@ -139,26 +140,7 @@ void append_attribute_value(std::string& out, std::string_view value, bool class
   for (std::size_t at = special_in_value.find_in(value); at != npos; at = special_in_value.find_in(value, at + 1)) {
     out.append(value.substr(start, at - start));
     start = at + 1;
-    switch (value[at]) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += classic ? "'" : "&#39;";
-        break;
-      default:
-        out += "&#96;";
-        break;
-    }
+    out += classic && value[at] == '\'' ? "'" : html_reference(value[at]);
   }
   out.append(value.substr(start));
 }

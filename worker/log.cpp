@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <sys/stat.h>
@@ -16,7 +15,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "parsers/strings.hpp"
 #include "worker/report.hpp"
+#include "worker/text/characters.hpp"
 #include "worker/text/units.hpp"
 
 namespace feedmill {
@@ -31,33 +32,10 @@ constexpr std::size_t longest_queue = 1 << 20;  // RELIABILITY G4
 constexpr std::string_view redacted = "<redacted>";
 
 bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-  });
+  return is_alnum(c) || c == '_' || c == '-';
 }
 
 // --- clean -----------------------------------------------------------------------------------------------------------
-
-/// The character that begins `text`, and how many bytes it has; no bytes when they are no UTF-8.
-std::pair<char32_t, std::size_t> first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return {byte(0), 1};
-  const std::size_t size = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < size) return {0, 0};
-  char32_t character = byte(0) & (0xffu >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {0, 0};
-    character = (character << 6) | (byte(i) & 0x3fu);
-  }
-  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = character >= 0xd800 && character <= 0xdfff;
-  if (character < least[size] || character > 0x10ffff || surrogate) return {0, 0};
-  return {character, size};
-}
 
 /// Zero-width, direction-changing and other characters that hide or reorder what stands around them.
 bool is_deceptive(char32_t c) {
@@ -103,7 +81,7 @@ void redact_named(std::string& text) {
     auto start = at;
     while (start > 0 && (is_word(text[start - 1]) || (!header && text[start - 1] == '.'))) --start;
     const std::string_view name = std::string_view(text).substr(start, at - start);
-    const auto is_name = [name](std::string_view secret) { return equal_ignoring_case(name, secret); };
+    const auto is_name = [name](std::string_view secret) { return iequals(name, secret); };
     if (header ? std::ranges::none_of(secret_headers, is_name) : std::ranges::none_of(secret_parameters, is_name))
       continue;
     auto value = at + 1;
@@ -121,19 +99,12 @@ void redact_callbacks(std::string& text) {
   for (auto at = text.find("/w/"); at != std::string::npos; at = text.find("/w/", at)) {
     at += 3;
     auto end = at;
-    while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) ++end;
+    while (end < text.size() && is_alnum(text[end])) ++end;
     if (end - at >= 20) text.replace(at, end - at, redacted);
   }
 }
 
 // --- lines -----------------------------------------------------------------------------------------------------------
-
-/// Cut at a character, so that it stays UTF-8.
-std::string_view cut(std::string_view text, std::size_t size) {
-  if (text.size() <= size) return text;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-  return text.substr(0, size);
-}
 
 std::string logfmt_text(const std::string& value) {
   if (value.find_first_of(" \"=\\") == std::string::npos) return value;
@@ -165,7 +136,8 @@ class LineBuilder {
   }
   void add(const LogField& field) {
     if (const auto* text = std::get_if<std::string_view>(&field.value)) {
-      if (!text->empty()) add(field.name, std::string(cut(clean(redact(cut(*text, longest_value))), longest_value)));
+      if (!text->empty())
+        add(field.name, std::string(utf8_prefix(clean(redact(utf8_prefix(*text, longest_value))), longest_value)));
     } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
       append(field.name, std::to_string(*number));
     } else if (const auto* fraction = std::get_if<double>(&field.value)) {

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "parsers/date.hpp"
+#include "parsers/strings.hpp"
 
 namespace feedmill {
 namespace {
@@ -28,31 +29,17 @@ std::int64_t in_seconds(Milliseconds duration) {
   return std::chrono::duration_cast<seconds>(duration).count();
 }
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 /// "Monday" → 1; any case.
 std::optional<unsigned> weekday(std::string_view name) {
   static constexpr std::array names{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
-  const auto found = std::find(names.begin(), names.end(), lower(trimmed(name)));
+  const auto found = std::find(names.begin(), names.end(), lower(trim(name)));
   if (found == names.end()) return std::nullopt;
   return static_cast<unsigned>(found - names.begin());
 }
 
 /// 0 when the period is none of the module's words; daily is its default.
 std::int64_t period_seconds(std::string_view word) {
-  const std::string period = lower(trimmed(word));
+  const std::string period = lower(trim(word));
   if (period == "hourly") return 3600;
   if (period.empty() || period == "daily") return day_s;
   if (period == "weekly") return 7 * day_s;
@@ -63,7 +50,7 @@ std::int64_t period_seconds(std::string_view word) {
 
 std::int64_t sy_seconds(const Syndication& sy) {
   if (sy.update_period.empty() && sy.update_frequency.empty()) return 0;
-  const std::string_view text = trimmed(sy.update_frequency);
+  const std::string_view text = trim(sy.update_frequency);
   std::int64_t frequency = 1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), frequency);
   if (error != std::errc() || end != text.data() + text.size() || frequency < 1) frequency = 1;

@@ -11,6 +11,7 @@
 #include "parsers/document_json.hpp"
 #include "parsers/explain.hpp"
 #include "parsers/read_feed.hpp"
+#include "parsers/strings.hpp"
 #include "worker/commands/input_file.hpp"
 
 namespace feedmill {
@@ -21,19 +22,10 @@ namespace json = boost::json;
 /// More than any response body may have (OPERATIONS fetch.max_body).
 constexpr std::size_t max_document_bytes = std::size_t{64} << 20;
 
-bool equal_names(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower(b[i])) return false;
-  }
-  return true;
-}
-
 /// First header of that name, "" when absent.
 std::string_view header(const ParseVerb& verb, std::string_view name) {
   for (const auto& [given, value] : verb.headers) {
-    if (equal_names(given, name)) return value;
+    if (iequals(given, name)) return value;
   }
   return {};
 }

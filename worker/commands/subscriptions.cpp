@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "parsers/strings.hpp"
 #include "worker/http/web_url.hpp"
 #include "worker/text/moments.hpp"
 
@@ -21,14 +22,6 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(spaces);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(spaces) - begin + 1);
-}
-
-std::string lowered(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return lower;
 }
 
 bool is_digits(std::string_view text) {
@@ -52,7 +45,7 @@ bool is_bare_host(std::string_view text) {
   const auto may_stand = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || (c & 0x80) != 0;
   };
-  const std::string name = lowered(host);
+  const std::string name = lower(host);
   if (name.empty() || !std::all_of(name.begin(), name.end(), may_stand)) return false;
   const std::size_t dot = name.find('.');
   return has_port || (dot != std::string::npos && dot > 0 && name.back() != '.');
@@ -66,11 +59,11 @@ struct Repair {
 
 Repair repaired(std::string_view text) {
   if (text.find_first_of(spaces) != std::string_view::npos) return {{}, "white space inside the address"};
-  const std::string lower = lowered(text);
-  if (lower.starts_with("http://") || lower.starts_with("https://")) return {std::string(text), {}};
-  if (lower.starts_with("feed:")) {
+  const std::string lowered = lower(text);
+  if (lowered.starts_with("http://") || lowered.starts_with("https://")) return {std::string(text), {}};
+  if (lowered.starts_with("feed:")) {
     std::string_view rest = text.substr(5);
-    const std::string rest_lower = lowered(rest);
+    const std::string rest_lower = lower(rest);
     if (rest_lower.starts_with("http://") || rest_lower.starts_with("https://")) return {std::string(rest), {}};
     while (rest.starts_with("/")) rest.remove_prefix(1);
     return {"http://" + std::string(rest), {}};
@@ -82,11 +75,12 @@ Repair repaired(std::string_view text) {
     const bool plain = authority.find(':') != std::string_view::npos && !authority.ends_with(":443");
     return {(plain ? "http://" : "https://") + std::string(text), {}};
   }
-  const std::size_t colon = lower.find(':');
+  const std::size_t colon = lowered.find(':');
   const bool has_scheme =
-      colon != std::string::npos && colon > 0 && lower.front() >= 'a' && lower.front() <= 'z' &&
-      lower.substr(0, colon).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string::npos;
-  if (has_scheme) return {{}, "scheme " + lower.substr(0, std::min<std::size_t>(colon, 32)) + ": only http and https"};
+      colon != std::string::npos && colon > 0 && lowered.front() >= 'a' && lowered.front() <= 'z' &&
+      lowered.substr(0, colon).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string::npos;
+  if (has_scheme)
+    return {{}, "scheme " + lowered.substr(0, std::min<std::size_t>(colon, 32)) + ": only http and https"};
   return {{}, "no http or https address"};
 }
 

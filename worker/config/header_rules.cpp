@@ -3,23 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "parsers/strings.hpp"
+
 namespace feedmill {
 namespace {
 
 constexpr std::size_t longest_name = 64, longest_value = 4096;
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 bool is_token(std::string_view name) {
   const auto legal = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    return is_alnum(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
   };
   return !name.empty() && name.size() <= longest_name && std::ranges::all_of(name, legal);
 }

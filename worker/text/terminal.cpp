@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "worker/log.hpp"
+#include "worker/text/characters.hpp"
 
 namespace feedmill {
 namespace {
@@ -74,28 +75,6 @@ constexpr std::array<Range, 16> wide{{{0x1100, 0x115F},
                                       {0x1F680, 0x1FAFF},
                                       {0x20000, 0x3FFFD}}};
 
-struct CodePoint {
-  std::uint32_t code;
-  std::size_t length;  ///< 0: the bytes are no UTF-8
-};
-
-/// The code point that `text` begins with (Unicode §3.9, table 3-7: no overlong forms, no surrogates).
-CodePoint first_code_point(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {lead, 0};
-  std::uint32_t code = lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {lead, 0};
-    code = code << 6 | (byte(i) & 0x3FU);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  if (overlong || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return {lead, 0};
-  return {code, length};
-}
-
 std::size_t columns_of(std::uint32_t code) {
   if (code < 0x300) return 1;
   if (within(combining, code)) return 0;
@@ -139,11 +118,11 @@ std::string visible(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const auto [code, length] = first_code_point(text);
+    const auto [code, length] = first_character(text);
     if (length == 0 || code < 0x20 || code == 0x7F) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02X}", code);
+      fmt::format_to(std::back_inserter(out), "\\x{:02X}", static_cast<std::uint32_t>(code));
     } else if (within(unseen, code)) {
-      fmt::format_to(std::back_inserter(out), "\\u{{{:X}}}", code);
+      fmt::format_to(std::back_inserter(out), "\\u{{{:X}}}", static_cast<std::uint32_t>(code));
     } else {
       out += text.substr(0, length);
     }
@@ -155,7 +134,7 @@ std::string visible(std::string_view text) {
 std::size_t columns(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const auto [code, length] = first_code_point(text);
+    const auto [code, length] = first_character(text);
     width += columns_of(code);
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
@@ -167,7 +146,7 @@ std::string cut(std::string_view text, std::size_t width) {
   if (width == 0) return {};
   std::size_t used = 0, end = 0;
   while (end < text.size()) {
-    const auto [code, length] = first_code_point(text.substr(end));
+    const auto [code, length] = first_character(text.substr(end));
     if (used + columns_of(code) > width - 1) break;
     used += columns_of(code);
     end += std::max<std::size_t>(length, 1);
