@@ -57,17 +57,6 @@ std::string next_text(const FeedRecord& record, Milliseconds now) {
   return due_text(*record.due, now, record.state.won);
 }
 
-std::string host_text(const HostView& host, Milliseconds now) {
-  const Milliseconds start = next_start(host);
-  std::string text = fmt::format("{}: {} of {} slots free, next start {}", host.name, free_slots(host),
-                                 host.limits.concurrency, start <= now ? "now" : from_now(start, now));
-  if (host.state.slow > 1) text += fmt::format(" ({} times its usual spacing)", host.state.slow);
-  if (host.state.tail > now) text += fmt::format(", starts reserved up to {}", rfc3339(host.state.tail));
-  return text + (host.state.not_before > now ? fmt::format(", back-off until {}, {}", rfc3339(host.state.not_before),
-                                                           from_now(host.state.not_before, now))
-                                             : ", no back-off");
-}
-
 std::string validators_text(const FeedState& state) {
   if (state.etag.empty() && state.last_modified.empty()) return "none: the server sent no ETag and no Last-Modified";
   std::string text;
@@ -107,6 +96,17 @@ json::object host_json(const HostView& host, Milliseconds now) {
 
 }  // namespace
 
+std::string host_text(const HostView& host, Milliseconds now) {
+  const Milliseconds start = next_start(host);
+  std::string text = fmt::format("{}: {} of {} slots free, next start {}", host.name, free_slots(host),
+                                 host.limits.concurrency, start <= now ? "now" : from_now(start, now));
+  if (host.state.slow > 1) text += fmt::format(" ({} times its usual spacing)", host.state.slow);
+  if (host.state.tail > now) text += fmt::format(", starts reserved up to {}", rfc3339(host.state.tail));
+  return text + (host.state.not_before > now ? fmt::format(", back-off until {}, {}", rfc3339(host.state.not_before),
+                                                           from_now(host.state.not_before, now))
+                                             : ", no back-off");
+}
+
 std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
                                                                Milliseconds now,
                                                                const std::optional<PushRecord>& subscription) {
@@ -130,6 +130,17 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
   return lines;
 }
 
+StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record) {
+  HostView host;
+  host.name = host_of(record.state.fetch_url.empty() ? record.feed_url : record.state.fetch_url);
+  const HostRule rule = rules.of(host.name);
+  host.limits = rule.limits;
+  auto state = store.host(rule.gate);
+  if (!state) return state.error();
+  host.state = std::move(*state);
+  return host;
+}
+
 StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRules& rules,
                                                      const std::string& feed_url) {
   const auto now = store.now();
@@ -140,15 +151,10 @@ StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRul
   Explained explained;
   explained.now = *now;
   explained.record = std::move(*records->front());
-  const FeedRecord& record = explained.record;
-  HostView& host = explained.host;
-  host.name = host_of(record.state.fetch_url.empty() ? record.feed_url : record.state.fetch_url);
-  const HostRule rule = rules.of(host.name);
-  host.limits = rule.limits;
-  auto state = store.host(rule.gate);
-  if (!state) return state.error();
-  host.state = std::move(*state);
-  auto subscription = subscription_of(store, record.state);
+  auto host = read_host(store, rules, explained.record);
+  if (!host) return host.error();
+  explained.host = std::move(*host);
+  auto subscription = subscription_of(store, explained.record.state);
   if (!subscription) return subscription.error();
   explained.subscription = std::move(*subscription);
   return std::optional(std::move(explained));

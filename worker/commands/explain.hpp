@@ -25,6 +25,12 @@ struct HostView {
   HostLimits limits;  ///< of the operator
 };
 
+/// Reads what the gate of the feed's host says.
+StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record);
+
+/// "example.org: 1 of 2 slots free, next start in 15 min, no back-off".
+std::string host_text(const HostView& host, Milliseconds now);
+
 /// What `explain` says to people: names and values in the order to show, not cleaned.
 std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
                                                                Milliseconds now,

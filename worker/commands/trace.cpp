@@ -10,8 +10,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "worker/commands/explain.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/http/web_url.hpp"
 #include "worker/log.hpp"
 #include "worker/refresh.hpp"
 #include "worker/run.hpp"
@@ -194,14 +194,9 @@ class Teller final : public RefreshTrace {
 
 /// What the gate of the feed's host says now.
 StoreResult<void> tell_host(const FeedRecord& record, Milliseconds now, const VerbContext& context, Teller& teller) {
-  const std::string host = host_of(record.state.fetch_url.empty() ? record.feed_url : record.state.fetch_url);
-  const HostRule rule = HostRules(context.config).of(host);
-  const auto state = context.store.host(rule.gate);
-  if (state.has_error()) return state.error();
-  const Milliseconds start = std::max(state->last_start + rule.limits.spacing * state->slow, state->not_before);
-  teller.tell("host", fmt::format("{}: {} under way of at most {}; next start {}{}", rule.gate, state->in_flight,
-                                  rule.limits.concurrency, start <= now ? "now" : from_now(start, now),
-                                  state->not_before > now ? ", because it asked to be left alone" : ""));
+  const auto host = read_host(context.store, HostRules(context.config), record);
+  if (host.has_error()) return host.error();
+  teller.tell("host", host_text(*host, now));
   return {};
 }
 
