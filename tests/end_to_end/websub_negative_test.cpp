@@ -2,16 +2,15 @@
 // and is counted (WEBSUB §9, S7; SECURITY §11).
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <thread>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
-#include <libdeflate.h>
 #include <openssl/evp.h>
 
 #include "tests/end_to_end/push_world.hpp"
+#include "tests/support/coders.hpp"
 #include "tests/support/hostile_server.hpp"
 
 namespace feedmill::test {
@@ -47,14 +46,6 @@ std::string upper(std::string text, std::size_t from = 0) {
   return text;
 }
 
-std::string gzipped(const std::string& text) {
-  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> coder(libdeflate_alloc_compressor(6),
-                                                                                       libdeflate_free_compressor);
-  std::string coded(libdeflate_gzip_compress_bound(coder.get(), text.size()), '\0');
-  coded.resize(libdeflate_gzip_compress(coder.get(), text.data(), text.size(), coded.data(), coded.size()));
-  return coded;
-}
-
 std::string plain_digest(const std::string& text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
@@ -77,7 +68,7 @@ TEST_F(SubscribingNever, BelievesAForgedSignature) {
   flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 1);
   std::string digit_off = right;
   digit_off.back() = digit_off.back() == '0' ? '1' : '0';
-  const std::string packed = gzipped(body);
+  const std::string packed = gzip(body);
   std::string raw_key;
   for (std::size_t i = 0; i < to.secret.size(); i += 2) {
     raw_key += static_cast<char>(std::stoi(to.secret.substr(i, 2), nullptr, 16));
@@ -504,7 +495,7 @@ TEST_F(SubscribingNever, TakesMoreThanTheContentOfADelivery) {
   // A wrong content type does not make a feed something else; nobody was asked for any of this.
   push(atom({{"typed", "a feed all the same"}}), {{"Content-Type", "image/png"}});
   EXPECT_EQ(world.title(url, "typed"), "a feed all the same");
-  push(gzipped(atom({{"packed", "unpacked"}})), {{"Content-Encoding", "gzip"}});
+  push(gzip(atom({{"packed", "unpacked"}})), {{"Content-Encoding", "gzip"}});
   EXPECT_EQ(world.title(url, "packed"), "unpacked");
   EXPECT_EQ(world.http.requests().size(), asked);
   EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "2");

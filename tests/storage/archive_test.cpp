@@ -4,67 +4,25 @@
 #include <algorithm>
 #include <map>
 
-#include "storage/channels.hpp"
-#include "storage/deliveries.hpp"
 #include "storage/key_value.hpp"
-#include "storage/notifications.hpp"
 #include "storage/redis.hpp"
 #include "storage/verify.hpp"
-#include "tests/storage/store_fixture.hpp"
+#include "tests/storage/filled_store.hpp"
 
 namespace feedmill::test {
 namespace {
 
-using Texts = std::vector<std::string>;
-
-const std::string other = "https://other.org/feed", resting = "https://resting.org/feed";
-
-constexpr const char* admin = "feedmill_admin";
-
-class ArchiveTest : public StoreTest {
+class ArchiveTest : public FilledStoreTest {
  protected:
-  ArchiveTest() : StoreTest(admin), second(StoreOptions{.url = second_server.url_of(admin)}) {
-    EXPECT_TRUE(second.open());
-  }
+  ArchiveTest() : second(StoreOptions{.url = second_server.url_of(admin)}) { EXPECT_TRUE(second.open()); }
 
   void fill() {
-    add();
-    Retention three;
-    three.entries = 3;
-    three.strict = true;
-    refresh({post("a", 1000), post("b", 1001), post("c", 1002), post("d", 1003), post("e", 1004)}, three);
-    refresh({post("b", 1001), post("c", 1002), post("d", 1003), post("e", 1004, "changed"), post("f", 1005)}, three);
-    add(other);
-    add(resting);
-    redis({"ZADD", "schedule", "XX", "1", other});
-    for (const Claim& claimed : claim().claims) {
-      send(plan(claimed, claimed.feed_url == other ? std::vector{post("x", 2000), post("y", 2001)}
-                                                   : std::vector<EntryRecord>()));
-    }
-    ASSERT_TRUE(store.pause(std::vector{resting}));
-    Channels channels(store);
-    ASSERT_TRUE(channels.add(Texts{"news", "anna/work"}));
-    const std::vector<Membership> memberships{{"news", feed_url}, {"news", other}, {"anna/work", other}};
-    ASSERT_TRUE(channels.follow(memberships));
-    deliver(store);
-    const Texts read{"Entry:2"};
-    ASSERT_TRUE(channels.mark_read("news", read));
-    Notifications notifications(store);
-    ASSERT_TRUE(notifications.watch({"anna", "", Watch::Kind::feed, other}));
-    ASSERT_TRUE(
-        notifications.add(std::vector<Notice>{{"anna", "1", R"({"text":"one"})"}, {"anna", "2", R"({"text":"two"})"}}));
+    FilledStoreTest::fill({.title = "changed",
+                           .channels = {"news", "anna/work"},
+                           .memberships = {{"news", feed_url}, {"news", other}, {"anna/work", other}}});
     const HostSettings slow{"slow.example", 1, Milliseconds(5000), {}, ""};
     ASSERT_TRUE(store.set_hosts(std::span(&slow, 1)));
     redis({"HSET", "Entry:3", "comments", "caf\xe9"});  // bytes that no JSON string holds
-  }
-  static void deliver(Store& where) {
-    const auto records = where.read_signals("0", 100'000, Milliseconds(0));
-    ASSERT_TRUE(records);
-    std::vector<Signal> read;
-    for (const SignalRecord& record : *records) read.push_back(*read_signal(record));
-    if (!read.empty()) {
-      ASSERT_TRUE(Deliveries(where).apply(read));
-    }
   }
   static Texts written(Store& from, const Texts& urls = {}) {
     Texts lines;

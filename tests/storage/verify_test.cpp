@@ -5,17 +5,10 @@
 #include <atomic>
 #include <thread>
 
-#include "storage/channels.hpp"
-#include "storage/deliveries.hpp"
-#include "storage/notifications.hpp"
-#include "tests/storage/store_fixture.hpp"
+#include "tests/storage/filled_store.hpp"
 
 namespace feedmill::test {
 namespace {
-
-using Texts = std::vector<std::string>;
-
-const std::string other = "https://other.org/feed", resting = "https://resting.org/feed";
 
 std::string list_of(const std::vector<Violation>& violations) {
   std::string text;
@@ -27,47 +20,9 @@ std::string list_of(const std::vector<Violation>& violations) {
   return text;
 }
 
-constexpr const char* admin = "feedmill_admin";
-
-class VerifyTest : public StoreTest {
+class VerifyTest : public FilledStoreTest {
  protected:
-  VerifyTest() : StoreTest(admin) {}
-  /// feed_url holds Entry:2 (d), Entry:3 (e), Entry:4 (f), with tombstones for a, b and c; `other` Entry:5 (x) and
-  /// Entry:6 (y); `resting` is paused. Channel news holds feed_url; anna has a rule and two notices.
-  void fill() {
-    add();
-    Retention three;
-    three.entries = 3;
-    three.strict = true;
-    refresh({post("a", 1000), post("b", 1001), post("c", 1002), post("d", 1003), post("e", 1004)}, three);
-    refresh({post("b", 1001), post("c", 1002), post("d", 1003), post("e", 1004), post("f", 1005)}, three);
-    add(other);
-    add(resting);
-    redis({"ZADD", "schedule", "XX", "1", other});
-    for (const Claim& claimed : claim().claims) {
-      send(plan(claimed, claimed.feed_url == other ? std::vector{post("x", 2000), post("y", 2001)}
-                                                   : std::vector<EntryRecord>()));
-    }
-    ASSERT_TRUE(store.pause(std::vector{resting}));
-    Channels channels(store);
-    ASSERT_TRUE(channels.add(Texts{"news"}));
-    const Membership membership{"news", feed_url};
-    ASSERT_TRUE(channels.follow(std::span(&membership, 1)));
-    deliver();
-    const Texts read{"Entry:2"};
-    ASSERT_TRUE(channels.mark_read("news", read));
-    Notifications notifications(store);
-    ASSERT_TRUE(notifications.watch({"anna", "", Watch::Kind::feed, other}));
-    ASSERT_TRUE(
-        notifications.add(std::vector<Notice>{{"anna", "1", R"({"text":"one"})"}, {"anna", "2", R"({"text":"two"})"}}));
-  }
-  void deliver() {
-    const auto records = store.read_signals("0", 100'000, Milliseconds(0));
-    ASSERT_TRUE(records);
-    std::vector<Signal> read;
-    for (const SignalRecord& record : *records) read.push_back(*read_signal(record));
-    ASSERT_TRUE(Deliveries(store).apply(read));
-  }
+  void fill() { FilledStoreTest::fill({}); }
   std::vector<Violation> found(const Texts& urls = {}) {
     const auto all = verify(store, urls);
     EXPECT_TRUE(all) << all.error().detail;
@@ -139,7 +94,7 @@ TEST_P(Damages, AreFoundByNameAndMended) {
   if (damage.repairable) {
     EXPECT_EQ(told_of->outcome, Violation::Outcome::repaired) << list_of(told);
     EXPECT_TRUE(std::any_of(journalled.begin(), journalled.end(), is_it));
-    deliver();
+    deliver(store);
     EXPECT_EQ(list_of(found()), "") << "after the repair of\n" << list_of(told);
   } else {
     EXPECT_EQ(told_of->outcome, Violation::Outcome::unrepairable);

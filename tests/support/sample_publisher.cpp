@@ -20,10 +20,10 @@
 #include <vector>
 
 #include <boost/system/system_error.hpp>
-#include <libdeflate.h>
 #include <signal.h>
 
 #include "tests/support/certificates.hpp"
+#include "tests/support/coders.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/websub_hub.hpp"
 
@@ -356,14 +356,6 @@ std::vector<Post> posts_of(std::size_t blog, std::chrono::milliseconds interval)
   return posts;
 }
 
-std::string gzipped(const std::string& text) {
-  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> coder(libdeflate_alloc_compressor(6),
-                                                                                       libdeflate_free_compressor);
-  std::string coded(libdeflate_gzip_compress_bound(coder.get(), text.size()), '\0');
-  coded.resize(libdeflate_gzip_compress(coder.get(), text.data(), text.size(), coded.data(), coded.size()));
-  return coded;
-}
-
 Response feed_response(const ServedRequest& request, std::string body, std::string_view media_type, std::string etag,
                        sys_seconds modified) {
   Response response;
@@ -372,7 +364,7 @@ Response feed_response(const ServedRequest& request, std::string body, std::stri
   response.headers = {{"Content-Type", std::string(media_type)}, {"Cache-Control", "max-age=1"}};
   if (request.header("Accept-Encoding").find("gzip") != std::string::npos) {
     response.headers.emplace_back("Content-Encoding", "gzip");
-    body = gzipped(body);
+    body = gzip(body);
   }
   response.body = std::move(body);
   return response;

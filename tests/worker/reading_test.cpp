@@ -1,38 +1,25 @@
 #include "worker/reading.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <libdeflate.h>
-#include <zstd.h>
 
+#include "tests/support/coders.hpp"
 #include "worker/decide.hpp"
 
 namespace feedmill {
 namespace {
 
+using test::gzip;
+using test::zstd;
+
 const std::string feed_text =
     "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>Mill</title><link>https://example.org/</link>"
     "<ttl>90</ttl><item><guid>b</guid><title>Second</title><pubDate>Sun, 01 Mar 2026 10:00:00 GMT</pubDate></item>"
     "<item><guid>a</guid><title>First</title><link>/a</link></item></channel></rss>";
-
-std::string gzip(const std::string& text, int level = 6) {
-  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> coder(
-      libdeflate_alloc_compressor(level), libdeflate_free_compressor);
-  std::string coded(libdeflate_gzip_compress_bound(coder.get(), text.size()), '\0');
-  coded.resize(libdeflate_gzip_compress(coder.get(), text.data(), text.size(), coded.data(), coded.size()));
-  return coded;
-}
-
-std::string zstd(const std::string& text) {
-  std::string coded(ZSTD_compressBound(text.size()), '\0');
-  coded.resize(ZSTD_compress(coded.data(), coded.size(), text.data(), text.size(), 3));
-  return coded;
-}
 
 FetchResult answer(std::string body, std::vector<Header> headers = {}, int status = 200) {
   FetchResponse response;

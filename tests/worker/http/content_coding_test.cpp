@@ -1,28 +1,16 @@
 #include "worker/http/content_coding.hpp"
 
-#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <libdeflate.h>
-#include <zstd.h>
+
+#include "tests/support/coders.hpp"
 
 namespace feedmill {
 namespace {
 
-std::string gzip(const std::string& text) {
-  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> coder(libdeflate_alloc_compressor(6),
-                                                                                       libdeflate_free_compressor);
-  std::string coded(libdeflate_gzip_compress_bound(coder.get(), text.size()), '\0');
-  coded.resize(libdeflate_gzip_compress(coder.get(), text.data(), text.size(), coded.data(), coded.size()));
-  return coded;
-}
-
-std::string zstd(const std::string& text) {
-  std::string coded(ZSTD_compressBound(text.size()), '\0');
-  coded.resize(ZSTD_compress(coded.data(), coded.size(), text.data(), text.size(), 3));
-  return coded;
-}
+using test::gzip;
+using test::zstd;
 
 /// Brotli without its encoder: uncompressed metablocks (RFC 7932 §9.2) of at most 64 KiB.
 std::string brotli(const std::string& text) {
