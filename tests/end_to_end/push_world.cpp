@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 
 #include <boost/asio/buffer.hpp>
@@ -97,7 +98,7 @@ std::int64_t PushWorker::resident() const {
   return -1;
 }
 
-PushWorld::PushWorld() {
+PushWorld::PushWorld(const std::vector<std::string>& redis_arguments) : World(redis_arguments) {
   environment["FEEDMILL_FLOOR"] = "1h";
   environment["FEEDMILL_CEILING"] = "24h";
   environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
@@ -107,17 +108,18 @@ PushWorld::PushWorld() {
   front.serve_rest([this](const ServedRequest& request) { return hand_on(request); });
 }
 
-PushWorker& PushWorld::start() {
-  workers_.push_back(std::make_unique<PushWorker>(environment));
+PushWorker& PushWorld::start(const Environment& more) {
+  workers_.push_back(std::make_unique<PushWorker>(with(more)));
   behind_ = workers_.size();
   return *workers_.back();
 }
 
 /// As a proxy does: to the one whose turn it is, 502 when that is not there.
 Response PushWorld::hand_on(const ServedRequest& request) {
-  const std::size_t behind = behind_;
+  const std::size_t first = first_, behind = behind_;
   if (behind == 0) return {.status = 502};
-  const std::string worker = "http://127.0.0.1:" + std::to_string(workers_[turn_++ % behind]->port());
+  const PushWorker& one = *workers_[first + turn_++ % (behind - first)];
+  const std::string worker = "http://127.0.0.1:" + std::to_string(one.port());
   const HttpAnswer answer = ask({request.method, worker + request.target, headers_of(request.head), request.body});
   if (answer.status == 0) return {.status = 502};
   return {.raw = answer.head + answer.body};
