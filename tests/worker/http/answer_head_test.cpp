@@ -1,7 +1,10 @@
 // The header of an answer, line by line.
 #include "worker/http/answer_head.hpp"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
