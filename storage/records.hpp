@@ -25,6 +25,7 @@ struct StoreError {
     misconfigured,  ///< MISCONF, NOREPLICAS: the server cannot write
     read_only,      ///< READONLY: a replica
     auth,           ///< NOAUTH, WRONGPASS, NOPERM, unknown command
+    tls,            ///< no encrypted connection that both sides trust: certificates, or no TLS there
     refused,        ///< a key of the wrong type, an argument the store does not take
     unsupported,    ///< server too old, evicting policy, URL scheme we do not speak: an operator must act
     bug             ///< an answer that cannot be
@@ -467,6 +468,7 @@ struct WorkerRecord {
 /// What the server itself is like, for `doctor`.
 struct ServerFacts {
   std::string server;  ///< "redis 7.0.15"
+  std::string link;    ///< how it is reached: "TLSv1.3", "TCP without TLS", "unix socket"
   std::string role;    ///< "master", "slave"
   std::string policy;  ///< maxmemory-policy
   bool append_only = false;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <sys/time.h>
 
 #include <hiredis/hiredis.h>
 
+#include "storage/redis_tls.hpp"
 #include "storage/reply_shape.hpp"
 
 namespace feedmill {
@@ -19,8 +22,11 @@ timeval to_timeval(Milliseconds duration) {
   return {static_cast<time_t>(duration.count() / 1000), static_cast<suseconds_t>(duration.count() % 1000 * 1000)};
 }
 
-StoreError bad_url(std::string detail) {
-  return {StoreError::Code::unsupported, "redis URL: " + std::move(detail)};
+/// An address, or what is wrong with the URL.
+using ReadAddress = boost::system::result<RedisAddress, std::string>;
+
+ReadAddress bad_url(std::string_view what) {
+  return ReadAddress(boost::system::in_place_error, what);
 }
 
 std::optional<std::string> percent_decoded(std::string_view text) {
@@ -60,13 +66,13 @@ std::string_view read_login(std::string_view& rest, RedisAddress& address) {
   return {};
 }
 
-boost::system::result<RedisAddress, StoreError> parse_unix(std::string_view rest) {
+ReadAddress parse_unix(std::string_view rest) {
   RedisAddress address;
   if (rest.starts_with("//")) {
     rest.remove_prefix(2);
     const auto slash = std::min(rest.find('/'), rest.size());
     std::string_view login = rest.substr(0, slash);
-    if (const auto wrong = read_login(login, address); !wrong.empty()) return bad_url(std::string(wrong));
+    if (const auto wrong = read_login(login, address); !wrong.empty()) return bad_url(wrong);
     rest = login.empty() ? rest.substr(slash) : rest;
   }
   if (const auto query = rest.find('?'); query != std::string_view::npos) {
@@ -81,16 +87,15 @@ boost::system::result<RedisAddress, StoreError> parse_unix(std::string_view rest
   return address;
 }
 
-}  // namespace
-
-boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url) {
+ReadAddress parse_url(std::string_view url) {
   if (url.starts_with("unix:")) return parse_unix(url.substr(5));
-  if (url.starts_with("rediss://")) {
-    return bad_url("rediss:// (TLS) is not supported by this build; use redis:// or unix:, or a TLS tunnel");
-  }
-  if (!url.starts_with("redis://")) return bad_url("must start with redis:// or unix:");
   RedisAddress address;
-  std::string_view rest = url.substr(8);
+  address.tls = url.starts_with("rediss://");
+  if (address.tls && !remedy_without_tls().empty()) return bad_url(remedy_without_tls());
+  if (!address.tls && !url.starts_with("redis://")) {
+    return bad_url("write redis://host:port/db, rediss://host:port/db for TLS, or unix:///path/to/socket");
+  }
+  std::string_view rest = url.substr(url.find("//") + 2);
   if (const auto slash = rest.find('/'); slash != std::string_view::npos) {
     const std::string_view db = rest.substr(slash + 1);
     if (!db.empty() && (!read_number(db, address.database) || address.database < 0)) {
@@ -98,7 +103,7 @@ boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view
     }
     rest = rest.substr(0, slash);
   }
-  if (const auto wrong = read_login(rest, address); !wrong.empty()) return bad_url(std::string(wrong));
+  if (const auto wrong = read_login(rest, address); !wrong.empty()) return bad_url(wrong);
   if (rest.starts_with('[')) {
     const auto close = rest.find(']');
     if (close == std::string_view::npos) return bad_url("'[' without ']'");
@@ -114,6 +119,19 @@ boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view
   }
   if (address.host.empty()) address.host = "127.0.0.1";
   return address;
+}
+
+}  // namespace
+
+boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url) {
+  auto address = parse_url(url);
+  if (address.has_value()) return std::move(*address);
+  return StoreError{StoreError::Code::unsupported, "redis.url: " + address.error()};
+}
+
+std::string objection_to_redis_url(std::string_view url) {
+  const auto address = parse_url(url);
+  return address.has_value() ? "" : address.error();
 }
 
 bool ReplyView::is_nil() const {
@@ -225,7 +243,9 @@ Redis& Redis::operator=(Redis&&) noexcept = default;
 
 Redis::Result<bool> Redis::connect() {
   if (context_) return false;
+  const auto deadline = std::chrono::steady_clock::now() + timeout_;
   lost_.reset();
+  answered_ = false;
   waiting_ = 0;
   const timeval timeout = to_timeval(timeout_);
   const std::string where =
@@ -236,22 +256,30 @@ Redis::Result<bool> Redis::connect() {
   if (context_->err != 0) {
     StoreError error{StoreError::Code::unavailable,
                      "cannot connect to Redis at " + where + ": " + static_cast<const char*>(context_->errstr)};
-    context_.reset();
+    disconnect();
     return error;
   }
   redisSetTimeout(context_.get(), timeout);
+  if (address_.tls) {
+    const auto secured = start_tls(*context_, address_, deadline);
+    if (secured.has_error()) {
+      disconnect();
+      return secured.error();
+    }
+    tls_ = *secured;
+  }
   if (!address_.password.empty()) {
     Words words{"AUTH"};
     if (!address_.user.empty()) words.push_back(address_.user);
     words.push_back(address_.password);
     if (auto reply = command(words); !reply) {
-      context_.reset();
+      disconnect();
       return reply.error();
     }
   }
   if (address_.database != 0) {
     if (auto reply = command({"SELECT", std::to_string(address_.database)}); !reply) {
-      context_.reset();
+      disconnect();
       return reply.error();
     }
   }
@@ -259,7 +287,13 @@ Redis::Result<bool> Redis::connect() {
 }
 
 void Redis::disconnect() {
+  tls_ = nullptr;
   context_.reset();
+}
+
+std::string Redis::link() const {
+  if (tls_ != nullptr) return tls_version(tls_);
+  return address_.socket.empty() ? "TCP without TLS" : "unix socket";
 }
 
 Redis::Result<Reply> Redis::command(const Words& words) {
@@ -286,8 +320,15 @@ void Redis::append(const Words& words) {
   redisAppendCommandArgv(context_.get(), static_cast<int>(words.size()), pointers_.data(), lengths_.data());
 }
 
+/// What is said of a failure afterwards must come from it, not from another connection.
+void Redis::before_transfer() {
+  errno = 0;
+  if (tls_ != nullptr) forget_tls_errors();
+}
+
 void Redis::send() {
   waiting_ = 0;
+  before_transfer();
   for (int done = 0; done == 0;) {
     if (redisBufferWrite(context_.get(), &done) == REDIS_OK) continue;
     lost_ = lost();
@@ -299,7 +340,9 @@ Redis::Result<Reply> Redis::next() {
   if (!context_) return lost_.value_or(StoreError{StoreError::Code::unavailable, "the connection to Redis was lost"});
   waiting_ = 0;
   void* raw = nullptr;
+  before_transfer();
   if (redisGetReply(context_.get(), &raw) != REDIS_OK) return lost();
+  answered_ = true;
   Reply reply(static_cast<redisReply*>(raw));
   if (reply.is_error()) return redis_error(reply.text());
   return reply;
@@ -307,11 +350,16 @@ Redis::Result<Reply> Redis::next() {
 
 StoreError Redis::lost() {
   const bool timeout = context_->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK);
-  StoreError error{timeout ? StoreError::Code::timeout : StoreError::Code::unavailable,
-                   timeout
-                       ? "no answer from Redis within " + std::to_string(timeout_.count()) + " ms"
-                       : "lost the connection to Redis: " + std::string(static_cast<const char*>(context_->errstr))};
-  context_.reset();
+  const std::string words(static_cast<const char*>(context_->errstr));
+  StoreError error{StoreError::Code::unavailable, "lost the connection to Redis: " + words};
+  if (timeout) {
+    error = {StoreError::Code::timeout, "no answer from Redis within " + std::to_string(timeout_.count()) + " ms"};
+  } else if (tls_ != nullptr) {
+    error = tls_lost(tls_, address_, words);
+  } else if (!answered_ && address_.socket.empty()) {
+    error.detail += "; if it speaks TLS alone, write rediss:// into redis.url";
+  }
+  disconnect();
   return error;
 }
 

@@ -15,6 +15,7 @@
 
 struct redisContext;
 struct redisReply;
+struct ssl_st;
 
 namespace feedmill {
 
@@ -25,11 +26,13 @@ struct RedisAddress {
   std::string socket;  ///< path; "" for TCP
   std::string user, password;
   int database = 0;
+  bool tls = false;
+  std::string ca_file, cert_file, key_file;  ///< with tls, as of StoreOptions; not in a URL
 };
 
-/// redis://[user[:password]@]host[:port][/db] · unix://[user[:password]@]/path[?db=N] · unix:/path. Percent-encoding in
-/// user and password is undone. `unsupported` for other schemes (rediss:// needs hiredis 1.0 with TLS). The error never
-/// holds the password.
+/// redis://[user[:password]@]host[:port][/db] · rediss://, the same with TLS · unix://[user[:password]@]/path[?db=N] ·
+/// unix:/path. Percent-encoding in user and password is undone. `unsupported` for other schemes, and for rediss://
+/// where hiredis has no TLS (before 1.0). The error never holds the password.
 boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url);
 
 /// A view into a reply that a Reply owns. Cheap to copy; must not outlive it.
@@ -69,7 +72,8 @@ using Words = std::vector<std::string_view>;
 StoreError redis_error(std::string_view text);
 
 /// Not thread-safe. SIGPIPE must be ignored by the process. Connects on first use and after a lost connection; every
-/// call may block up to the timeout.
+/// call may block up to the timeout. With TLS nothing is sent before the server has shown that it is the one named, by
+/// a certificate of an authority that is trusted: else StoreError::Code::tls.
 class Redis {
  public:
   template <class T>
@@ -84,6 +88,8 @@ class Redis {
   Result<bool> connect();
   void disconnect();
   bool connected() const { return context_ != nullptr; }
+  /// As ServerFacts::link. Of a connection that is there.
+  std::string link() const;
 
   /// One command, one reply. A server that has become a replica is let go of: the name may lead elsewhere by now.
   Result<Reply> command(const Words& words);
@@ -95,6 +101,7 @@ class Redis {
 
  private:
   StoreError lost();
+  void before_transfer();
   void send();
 
   struct Free {
@@ -103,6 +110,8 @@ class Redis {
   RedisAddress address_;
   Milliseconds timeout_;
   std::unique_ptr<redisContext, Free> context_;
+  ssl_st* tls_ = nullptr;              // context_ owns it; null without TLS
+  bool answered_ = false;              // on this connection
   std::optional<StoreError> lost_;     // while sending
   std::size_t waiting_ = 0;            // bytes appended and not sent
   std::vector<const char*> pointers_;  // of the command being appended

@@ -299,7 +299,12 @@ StoreResult<std::vector<Reply>> Store::Impl::pipeline(std::span<const Words> com
 
 Store::Store(StoreOptions options) {
   auto address = parse_redis_url(options.url);
-  if (!options.password.empty() && address) address->password = options.password;
+  if (address) {
+    if (!options.password.empty()) address->password = options.password;
+    address->ca_file = options.ca_file;
+    address->cert_file = options.cert_file;
+    address->key_file = options.key_file;
+  }
   impl_ = std::make_unique<Impl>(std::move(options), address ? *address : RedisAddress{});
   if (!address) impl_->bad_address = address.error();
 }

@@ -26,7 +26,8 @@ enum class Durability {
 };
 
 struct StoreOptions {
-  /// redis://[user[:password]@]host[:port][/db], unix://[user[:password]@]/path[?db=N] or unix:/path
+  /// redis://[user[:password]@]host[:port][/db], the same with rediss:// for TLS,
+  /// unix://[user[:password]@]/path[?db=N] or unix:/path
   std::string url{};
   std::string password{};  ///< wins over the one in the URL
   std::string key_prefix{};
@@ -35,7 +36,13 @@ struct StoreOptions {
   std::uint64_t signals_max_len = 100'000;
   bool signals_deleted = false;  ///< publish post_deleted for trims (OPERATIONS signals.deleted)
   Durability durability = Durability::ack;
+  /// With rediss://, PEM (SECURITY §10): the authorities trusted, "" for the system's; what we show of ourselves.
+  std::string ca_file{}, cert_file{}, key_file{};
 };
+
+/// What is wrong with such a URL and how to write it, "" when nothing. rediss:// is wrong where hiredis has no TLS
+/// (before 1.0). Never holds the password.
+std::string objection_to_redis_url(std::string_view url);
 
 /// How `feed_url` ends when that is how our own keys end (":sort" …): such a feed cannot be stored. "" when it can.
 std::string_view forbidden_ending(std::string_view feed_url);

@@ -69,6 +69,7 @@ StoreResult<ServerFacts> Store::server_facts() {
   }
   ServerFacts facts;
   facts.server = server_name(sections[0].text());
+  facts.link = impl_->redis.link();
   facts.role = info_value(sections[1].text(), "role");
   facts.policy = info_value(sections[2].text(), "maxmemory_policy");
   facts.used_memory = whole_number(info_value(sections[2].text(), "used_memory"));

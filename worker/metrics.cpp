@@ -112,6 +112,8 @@ std::string_view error_kind(StoreError::Code code) {
       return "readonly";
     case StoreError::Code::auth:
       return "auth";
+    case StoreError::Code::tls:
+      return "tls";
     case StoreError::Code::refused:
       return "script";
     case StoreError::Code::unsupported:
@@ -225,7 +227,7 @@ struct Metrics::Series {
       make.counters("connections_total", "Connections used for requests.", "kind", {"new", "reused", "resumed"});
   Named<Counter> redis_errors = make.counters("redis_errors_total", "Redis calls that failed, by kind.", "kind",
                                               {"connection", "timeout", "loading", "oom", "misconf", "readonly",
-                                               "moved", "auth", "script", "unsupported", "other"});
+                                               "moved", "auth", "tls", "script", "unsupported", "other"});
   Named<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.", "cause",
                                                {"rate_limited", "unavailable", "forbidden"});
   Named<Counter> lookups = make.counters("dns_lookups_total", "Look-ups of names, by what became of them.", "result",
@@ -286,7 +288,7 @@ struct Metrics::Series {
   Gauge& redis_up = make.gauge("redis_up", "1 while Redis answers.");
   Named<Gauge> redis_trouble = make.gauges("redis_trouble", "1 for what keeps Redis from serving, by kind.", "kind",
                                            {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved",
-                                            "auth", "script", "unsupported", "other"});
+                                            "auth", "tls", "script", "unsupported", "other"});
   Gauge& oldest_success =
       make.gauge("oldest_success_age_seconds", "Since the last success of the healthy feed that had none for longest.");
   Gauge& last_commit = make.gauge("last_commit_timestamp_seconds", "Last commit of this worker, unix time.");

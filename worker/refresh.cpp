@@ -155,7 +155,9 @@ void note_committed(Report& report, const Decision& decision, const Committed& d
 std::optional<Milliseconds> put_off_for(const StoreError& error) {
   if (error.code == StoreError::Code::refused) return std::chrono::hours(24);
   if (error.code == StoreError::Code::bug || error.code == StoreError::Code::unsupported) return std::chrono::hours(1);
-  if (error.code == StoreError::Code::auth) return asked_wait;  // it was tried for as long as the lease held
+  if (error.code == StoreError::Code::auth || error.code == StoreError::Code::tls) {
+    return asked_wait;  // it was tried for as long as the lease held
+  }
   return std::nullopt;
 }
 

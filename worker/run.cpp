@@ -285,7 +285,8 @@ class Process {
       }
       const StoreError& error = server.error();
       const VerbFailure failure = failure_of(error);
-      const bool hopeless = error.code == StoreError::Code::unsupported || error.code == StoreError::Code::auth;
+      const bool hopeless = error.code == StoreError::Code::unsupported || error.code == StoreError::Code::auth ||
+                            error.code == StoreError::Code::tls;
       if (hopeless || mode_ != RunMode::daemon) {
         log_.write(LogLevel::error, hopeless ? "config_error" : "redis_down", failure.text);
         co_return failure.exit;

@@ -13,7 +13,7 @@ bool is_passing(const StoreError& error) {
 bool needs_operator(const StoreError& error) {
   using Code = StoreError::Code;
   return error.code == Code::out_of_memory || error.code == Code::misconfigured || error.code == Code::read_only ||
-         error.code == Code::auth || error.code == Code::unsupported;
+         error.code == Code::auth || error.code == Code::tls || error.code == Code::unsupported;
 }
 
 Milliseconds wait_before_retry(const StoreError& error, int attempt) {
@@ -21,7 +21,8 @@ Milliseconds wait_before_retry(const StoreError& error, int attempt) {
   static thread_local std::minstd_rand random{std::random_device()()};
   Milliseconds longest = std::min(Milliseconds(50) * (1 << std::clamp(attempt, 0, 7)), Milliseconds(5000));
   if (error.code == Code::out_of_memory || error.code == Code::misconfigured) longest = Milliseconds(5'000);
-  if (error.code == Code::auth || error.code == Code::unsupported) longest = Milliseconds(30'000);
+  const bool unwelcome = error.code == Code::auth || error.code == Code::tls || error.code == Code::unsupported;
+  if (unwelcome) longest = Milliseconds(30'000);
   return Milliseconds(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random));
 }
 

@@ -54,7 +54,7 @@ TEST_P(BadRedisUrls, AreRefusedWithoutTellingThePassword) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BadRedisUrls,
-                         testing::Values("", "localhost:6379", "http://h", "rediss://:s3cret@h", "redis://h:port",
+                         testing::Values("", "localhost:6379", "http://h", "rediss://:s3cret@h/x", "redis://h:port",
                                          "redis://h:0", "redis://:s3cret@h/x", "unix:relative", "unix:///s?x=1",
                                          "redis://u:s3cret%zz@h"));
 

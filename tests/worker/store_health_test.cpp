@@ -30,13 +30,16 @@ TEST(Retries, OfAServerThatCannotWriteComeEveryFiveSecondsAndOfOneThatRefusesUsE
     EXPECT_GE(wait_before_retry({code, ""}, 0), 2500ms);
     EXPECT_LE(wait_before_retry({code, ""}, 9), 5s);
   }
-  EXPECT_GE(wait_before_retry({Code::auth, ""}, 0), 15s);
-  EXPECT_LE(wait_before_retry({Code::auth, ""}, 9), 30s);
+  for (const Code code : {Code::auth, Code::tls}) {
+    EXPECT_GE(wait_before_retry({code, ""}, 0), 15s);
+    EXPECT_LE(wait_before_retry({code, ""}, 9), 30s);
+    EXPECT_TRUE(needs_operator({code, ""}));
+  }
 }
 
 TEST(Retries, AreOfUseForTheStoresStateAndNotForWhatWasAsked) {
   for (const Code code : {Code::unavailable, Code::timeout, Code::loading, Code::out_of_memory, Code::misconfigured,
-                          Code::read_only, Code::auth}) {
+                          Code::read_only, Code::auth, Code::tls}) {
     EXPECT_TRUE(is_passing({code, ""}));
   }
   for (const Code code : {Code::refused, Code::unsupported, Code::bug}) EXPECT_FALSE(is_passing({code, ""}));

@@ -124,8 +124,8 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
   if (opened.has_error()) {
     reporter.tell(Finding{"redis", Verdict::fail, facts->server, failure_of(opened.error()).text});
   } else {
-    reporter.tell(
-        Finding{"redis", Verdict::ok, fmt::format("{}, {}, {}", facts->server, facts->role, facts->policy), ""});
+    reporter.tell(Finding{"redis", Verdict::ok,
+                          fmt::format("{}, {}, {}, {}", facts->server, facts->role, facts->policy, facts->link), ""});
   }
   reporter.tell(check_server(*facts, wall_clock()));
   const auto urls = store.feeds();

@@ -31,6 +31,7 @@ VerbFailure failure_of(const StoreError& error) {
     case StoreError::Code::auth:
       return {exits::configuration,
               fmt::format("Redis refuses us: {}; check redis.url and redis.password_file", detail)};
+    case StoreError::Code::tls:
     case StoreError::Code::unsupported:
       return {exits::configuration, detail};
     case StoreError::Code::refused:
@@ -51,6 +52,9 @@ StoreOptions store_options(const Config& config, std::string url) {
   options.signals_max_len = config.signals.max_len;
   options.signals_deleted = config.signals.deleted;
   options.durability = config.store.durability;
+  options.ca_file = config.redis.ca_file.string();
+  options.cert_file = config.redis.cert_file.string();
+  options.key_file = config.redis.key_file.string();
   return options;
 }
 

@@ -1,8 +1,10 @@
 #include "worker/config/config.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include <toml++/toml.h>
@@ -282,6 +284,8 @@ class Reader {
   void read_secrets() {
     read_secret_of("redis.password_file", config_.redis.password_file, config_.redis.password);
     read_secret_of("admin.token_file", config_.admin.token_file, config_.admin.token);
+    const fs::path& key = config_.redis.key_file;  // the store reads it, each time it connects
+    if (!key.empty() && readable_by_all(key)) warn_readable(key);
     // An empty token would let everybody in.
     if (!config_.admin.token_file.empty() && sound({"admin.token_file"}) && config_.admin.token.size() < 16)
       add("admin.token_file", "the file must hold a token of 16 bytes or more");
@@ -321,6 +325,7 @@ class Reader {
       add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
     if (sound({"memory.budget", "fetch.max_body"})) check_memory();
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
+    if (sound({"redis.url"})) check_redis_tls();
     if (sound({"websub.public_url"}) && config_.websub.public_url.starts_with("http:") && !config_.websub.allow_http)
       add("websub.public_url",
           "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
@@ -350,6 +355,23 @@ class Reader {
     if (config_.redis.embedded == EmbeddedMode::automatic && !has_url &&
         !variable(sources_, "KUBERNETES_SERVICE_HOST").empty())  // RELIABILITY R12
       add("redis.url", "in Kubernetes name a server, or set redis.embedded=true and run one replica");
+  }
+
+  /// SECURITY §10. What would not be used is refused: who names an authority expects TLS.
+  void check_redis_tls() {
+    const auto& [ca, cert, key] = std::tie(config_.redis.ca_file, config_.redis.cert_file, config_.redis.key_file);
+    for (const auto& [option, file] :
+         {std::pair("redis.ca_file", &ca), {"redis.cert_file", &cert}, {"redis.key_file", &key}}) {
+      if (file->empty()) continue;
+      if (!config_.redis.url.starts_with("rediss://")) {
+        add(option, "is for TLS: write rediss:// into redis.url, or leave it out");
+      } else if (!std::ifstream(*file)) {
+        add(option, "the file cannot be read; check its path and permissions");
+      }
+    }
+    if (cert.empty() != key.empty())
+      add(cert.empty() ? "redis.cert_file" : "redis.key_file",
+          "redis.cert_file and redis.key_file go together: set both");
   }
 
   bool sound(std::initializer_list<std::string_view> keys) const {

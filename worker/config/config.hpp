@@ -64,9 +64,10 @@ using Named = std::map<std::string, Row, std::less<>>;
 /// Each part of the program gets its own small Options made from this, by value.
 struct Config {
   struct Redis {
-    std::string url;                      ///< "" = embedded; may hold a password
-    std::filesystem::path password_file;  ///< "" = none
-    std::string password;                 ///< what stands in password_file
+    std::string url;                                     ///< "" = embedded; may hold a password
+    std::filesystem::path password_file;                 ///< "" = none
+    std::string password;                                ///< what stands in password_file
+    std::filesystem::path ca_file, cert_file, key_file;  ///< with rediss://; "" = the system's authorities, none
     std::string key_prefix;
     std::chrono::milliseconds timeout{};
     std::uint64_t buffer = 0;  ///< bytes fetched and not yet stored, from which on nothing more is claimed

@@ -22,10 +22,7 @@ std::string between(Value value, std::type_identity_t<Value> least, std::type_id
 }
 
 std::string check_redis_url(const Config& config) {
-  for (const std::string_view scheme : {"", "redis://", "unix:"})
-    if (scheme.empty() ? config.redis.url.empty() : config.redis.url.starts_with(scheme)) return {};
-  return "write redis://host:port/db or unix:///path/to/socket (TLS is not built in: use a tunnel); leave it empty for "
-         "a private server";
+  return config.redis.url.empty() ? "" : objection_to_redis_url(config.redis.url);
 }
 
 std::string check_key_prefix(const Config& config) {
@@ -68,10 +65,17 @@ auto& at(Config& config) {
 }
 
 const Option table[] = {
-    {"redis.url", "REDIS_URL", "--redis", "", "URL", "the server; empty: a private one is started",
+    {"redis.url", "REDIS_URL", "--redis", "", "URL",
+     "the server: redis://, rediss:// for TLS, or unix:; empty: a private one is started",
      at<&Config::redis, &Config::Redis::url>, check_redis_url},
     {"redis.password_file", "REDIS_PASSWORD_FILE", "", "$CREDENTIALS_DIRECTORY/redis-password if present", "path",
      "file that holds the server's password", at<&Config::redis, &Config::Redis::password_file>},
+    {"redis.ca_file", "REDIS_CA_FILE", "", "", "path", "authorities trusted for rediss:// (PEM); empty: the system's",
+     at<&Config::redis, &Config::Redis::ca_file>},
+    {"redis.cert_file", "REDIS_CERT_FILE", "", "", "path",
+     "our certificate for rediss://, where the server asks for one", at<&Config::redis, &Config::Redis::cert_file>},
+    {"redis.key_file", "REDIS_KEY_FILE", "", "", "path", "its key (PEM, without a passphrase)",
+     at<&Config::redis, &Config::Redis::key_file>},
     {"redis.key_prefix", "REDIS_KEY_PREFIX", "--key-prefix", "", "text", "goes before every key and channel",
      at<&Config::redis, &Config::Redis::key_prefix>, check_key_prefix},
     {"redis.timeout", "REDIS_TIMEOUT", "", "5s", "duration", "longest wait for one command",

@@ -11,6 +11,7 @@ namespace feedmill {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Field;
@@ -268,6 +269,29 @@ TEST_F(ConfigTest, NeedsAUrlWhenThePrivateServerIsForbidden) {
   EXPECT_FALSE(load().embedded());
   sources.flags["redis.embedded"] = "true";
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("contradicts redis.url")));
+}
+
+TEST_F(ConfigTest, TakesCertificatesForTlsAlone) {
+  env("REDIS_URL", "redis://host");
+  env("REDIS_CA_FILE", write("ca.pem", "").string());
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("write rediss:// into redis.url")));
+  if (!objection_to_redis_url("rediss://host").empty()) GTEST_SKIP() << "hiredis has no TLS here";
+  env("REDIS_URL", "rediss://host");
+  EXPECT_EQ(load().redis.ca_file, home / "ca.pem");
+  env("REDIS_CERT_FILE", write("own.pem", "").string());
+  EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr("redis.key_file"), HasSubstr("go together"))));
+  env("REDIS_KEY_FILE", (home / "own.key").string());
+  EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr("own.key"), HasSubstr("cannot be read"))));
+  write("own.key", "");
+  EXPECT_THAT(load().warnings, testing::IsEmpty());
+  fs::permissions(home / "own.key", fs::perms::others_read, fs::perm_options::add);
+  EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("every user may read it")));
+}
+
+TEST_F(ConfigTest, SaysWhatToDoWhereHiredisHasNoTls) {
+  if (objection_to_redis_url("rediss://host").empty()) GTEST_SKIP() << "hiredis has TLS here";
+  env("REDIS_URL", "rediss://:hunter2@host");
+  EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr("redis.url = \"<redacted>\""), HasSubstr("stunnel"))));
 }
 
 TEST_F(ConfigTest, NeedsADecisionInKubernetes) {
