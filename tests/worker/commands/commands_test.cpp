@@ -670,6 +670,7 @@ TEST(About, NamesVersions) {
   for (const char* const library : {"libcurl", "c-ares", "hiredis", "pugixml", "simdjson", "Boost"}) {
     EXPECT_TRUE(row.at("libraries").as_object().contains(library)) << library;
   }
+  EXPECT_EQ(row.at("libraries").as_object().contains("hiredis_ssl"), objection_to_redis_url("rediss://host").empty());
 }
 
 }  // namespace
