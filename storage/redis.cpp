@@ -354,9 +354,9 @@ StoreError Redis::lost() {
   StoreError error{StoreError::Code::unavailable, "lost the connection to Redis: " + words};
   if (timeout) {
     error = {StoreError::Code::timeout, "no answer from Redis within " + std::to_string(timeout_.count()) + " ms"};
-  } else if (tls_ != nullptr) {
+  } else if (tls_ != nullptr && (context_->err == REDIS_ERR_IO || context_->err == REDIS_ERR_EOF)) {
     error = tls_lost(tls_, address_, words);
-  } else if (!answered_ && address_.socket.empty()) {
+  } else if (!answered_ && !address_.tls && address_.socket.empty()) {
     error.detail += "; if it speaks TLS alone, write rediss:// into redis.url";
   }
   disconnect();

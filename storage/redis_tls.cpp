@@ -222,11 +222,14 @@ void forget_tls_errors() {
 }
 
 StoreError tls_lost(ssl_st* tls, const RedisAddress& address, std::string words) {
-  // Where writing failed, what the server said before it went may still be there.
-  char byte = 0;
-  if (ERR_peek_error() == 0) SSL_read(tls, &byte, 1);
+  const auto told = [] { return ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_SSL; };
+  if (!told()) {  // where writing failed, what the server said before it went may still be there
+    ERR_clear_error();
+    char byte = 0;
+    SSL_read(tls, &byte, 1);
+  }
   if (auto refused = refused_by_server(address)) return std::move(*refused);
-  if (ERR_peek_error() != 0) words = reason();
+  if (told()) words = reason();
   return {StoreError::Code::unavailable, "lost the connection to Redis: " + words};
 }
 

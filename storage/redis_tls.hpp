@@ -29,8 +29,8 @@ std::string tls_version(const ssl_st* tls);
 /// Forgets errors of other connections on this thread, so that tls_lost() tells of this one.
 void forget_tls_errors();
 
-/// Why a connection failed after its handshake. With TLS 1.3 a server that does not like our certificate says so only
-/// then (`tls`). `words`: what hiredis says.
+/// Why a connection ended or broke after its handshake (nothing else: it would wait for the server). With TLS 1.3 a
+/// server that does not like our certificate says so only then (`tls`). `words`: what hiredis says.
 StoreError tls_lost(ssl_st* tls, const RedisAddress& address, std::string words);
 
 }  // namespace feedmill
