@@ -11,6 +11,7 @@
 #include "worker/log.hpp"
 #include "worker/text/due_text.hpp"
 #include "worker/text/figure_text.hpp"
+#include "worker/text/push_text.hpp"
 #include "worker/text/records.hpp"
 
 namespace feedmill {
@@ -56,12 +57,33 @@ Html head_section(const FeedStory& story) {
   return html;
 }
 
+std::vector<PushFact> pushes_of(const Explained& explained) {
+  return push_facts(explained.record.state, explained.subscription, explained.now);
+}
+
+/// Nothing where no hub is named and none is subscribed to.
+Html pushes_section(const Explained& explained) {
+  const std::vector<PushFact> facts = pushes_of(explained);
+  Html html;
+  if (facts.empty()) return html;
+  html.add("<section aria-labelledby=\"pushes\"><h2 id=\"pushes\">Push (WebSub)</h2>\n<dl class=\"story\">\n");
+  for (const PushFact& fact : facts) add_fact(html, fact.name, short_text(fact.value, 1'000));
+  const std::string& state = explained.record.state.push.state;
+  const auto meaning = std::ranges::find(push_state_texts(), state, &PushStateText::name);
+  html.add("</dl>\n");
+  if (meaning != push_state_texts().end()) html.add("<p class=\"sub\">{}</p>\n", meaning->meaning);
+  html.add("</section>\n");
+  return html;
+}
+
 Html story_section(const FeedStory& story) {
   Html html;
   html.add("<section aria-labelledby=\"story\"><h2 id=\"story\">Its story</h2>\n<dl class=\"story\">\n");
   const Explained& explained = story.explained;
+  const bool has_pushes = !pushes_of(explained).empty();
   for (const auto& [name, value] :
        explain_lines(explained.record, explained.host, explained.now, explained.subscription)) {
+    if (name == "websub" && has_pushes) continue;  // it has a section of its own
     add_fact(html, line_name(name), short_text(value, 1'000));
   }
   html.add("</dl>\n");
@@ -199,8 +221,9 @@ StoreResult<std::optional<FeedStory>> read_feed_story(Store& store, const HostRu
 
 Html feed_page(const FeedStory& story) {
   Html html;
-  html.add("{}<div class=\"columns\">\n{}{}{}{}{}</div>\n", head_section(story), story_section(story),
-           entries_section(story), figures_section(story), moves_section(story), signals_section(story));
+  html.add("{}<div class=\"columns\">\n{}{}{}{}{}{}</div>\n", head_section(story), story_section(story),
+           pushes_section(story.explained), entries_section(story), figures_section(story), moves_section(story),
+           signals_section(story));
   return html;
 }
 

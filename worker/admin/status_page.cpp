@@ -11,6 +11,7 @@
 #include "worker/config/config_values.hpp"
 #include "worker/text/due_text.hpp"
 #include "worker/text/figure_text.hpp"
+#include "worker/text/push_text.hpp"
 #include "worker/text/records.hpp"
 
 namespace feedmill {
@@ -173,6 +174,25 @@ Html states_section(const FleetFigures& fleet) {
     html.add("</tbody></table>");
   }
   html.add("</section>\n");
+  return html;
+}
+
+/// Nothing where no feed is subscribed to.
+Html pushes_section(const FleetFigures& fleet) {
+  Html html;
+  const bool any = std::ranges::any_of(fleet.push_states, [](const auto& state) { return state.second > 0; });
+  if (!any) return html;
+  html.add(
+      "<section aria-labelledby=\"pushes\"><h2 id=\"pushes\">Subscriptions at hubs</h2>\n"
+      "<table><thead><tr><th scope=\"col\">State</th><th scope=\"col\" class=\"number\">Feeds</th></tr></thead>"
+      "<tbody>\n");
+  for (const PushStateText& state : push_state_texts()) {
+    const auto found =
+        std::ranges::find(fleet.push_states, state.name, [](const auto& one) { return std::string_view(one.first); });
+    html.add("<tr><td>{} <span class=\"sub\">{}</span></td><td class=\"number\">{}</td></tr>\n", state.name,
+             state.meaning, found == fleet.push_states.end() ? 0 : found->second);
+  }
+  html.add("</tbody></table></section>\n");
   return html;
 }
 
@@ -420,7 +440,8 @@ Html status_page(const Status& status) {
   html.add("<div class=\"columns\">\n");
   if (status.store) {
     const StoreStatus& store = *status.store;
-    html.add("{}{}{}", states_section(store.fleet), closed_section(store), notices_section(store));
+    html.add("{}{}{}{}", states_section(store.fleet), pushes_section(store.fleet), closed_section(store),
+             notices_section(store));
   }
   html.add("{}", refreshes_section(process));
   html.add("{}{}", hosts_table("busy", "Busiest hosts", process.busiest, process.hosts_age),

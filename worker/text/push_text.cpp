@@ -1,5 +1,7 @@
 #include "worker/text/push_text.hpp"
 
+#include <array>
+
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -16,28 +18,55 @@ StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedS
   return Pushes(store).find(std::span(&state.push.subscription, 1)).front();
 }
 
-std::string push_text(const FeedState& state, const std::optional<PushRecord>& subscription, Milliseconds now) {
+std::vector<PushFact> push_facts(const FeedState& state, const std::optional<PushRecord>& subscription,
+                                 Milliseconds now) {
   const PushStanding& push = state.push;
+  std::vector<PushFact> facts;
   if (push.state.empty()) {
-    if (state.advert.hubs.empty()) return "none advertised";
-    return fmt::format("{} for {}, not subscribed to", state.advert.hubs.front(), state.advert.topic);
+    if (state.advert.hubs.empty()) return facts;
+    facts.push_back(
+        {"Hub", "", fmt::format("{} for {}, not subscribed to", state.advert.hubs.front(), state.advert.topic)});
+    return facts;
   }
-  std::string text = fmt::format("{} since {}, at {} for {}", push.state, rfc3339(push.since),
-                                 push.hub.empty() ? "no hub" : push.hub, state.advert.topic);
-  if (!push.note.empty()) text += "; " + push.note;
+  facts.push_back({"State", "", fmt::format("{} since {}", push.state, rfc3339(push.since))});
+  facts.push_back(
+      {"Hub", ", at ", fmt::format("{} for {}", push.hub.empty() ? "no hub" : push.hub, state.advert.topic)});
+  if (!push.note.empty()) facts.push_back({"What went wrong", "; ", push.note});
   if (subscription && subscription->state == "active") {
-    text += fmt::format("; lease until {}, {}, {}", rfc3339(subscription->lease_end),
-                        from_now(subscription->lease_end, now),
-                        subscription->secret.empty() ? "unsigned: pushes are hints" : "signed");
-    if (subscription->bad > 0) text += fmt::format(", {} with a bad signature ignored", subscription->bad);
+    std::string lease =
+        fmt::format("until {}, {}, {}", rfc3339(subscription->lease_end), from_now(subscription->lease_end, now),
+                    subscription->secret.empty() ? "unsigned: pushes are hints" : "signed");
+    if (subscription->bad > 0) lease += fmt::format(", {} with a bad signature ignored", subscription->bad);
+    facts.push_back({"Lease", "; lease ", std::move(lease)});
   }
-  if (push.last_push.count() != 0) text += "; last push " + from_now(push.last_push, now);
+  if (push.last_push.count() != 0) facts.push_back({"Last push", "; last push ", from_now(push.last_push, now)});
   const PushHealth& health = state.push_health;
   if (health.pushed_first + health.poll_first > 0) {
-    text += fmt::format("; push first {} times, poll first {} times", health.pushed_first, health.poll_first);
+    facts.push_back({"Who was first", "; ",
+                     fmt::format("push first {} times, poll first {} times", health.pushed_first, health.poll_first)});
   }
-  if (health.fallback.count() != 0) text += "; polled every " + format_duration(health.fallback) + " besides";
-  return text;
+  if (health.fallback.count() != 0) {
+    facts.push_back({"Polling", "; ", "polled every " + format_duration(health.fallback) + " besides"});
+  }
+  return facts;
+}
+
+std::string push_text(const FeedState& state, const std::optional<PushRecord>& subscription, Milliseconds now) {
+  std::string text;
+  for (const PushFact& fact : push_facts(state, subscription, now)) text.append(fact.lead).append(fact.value);
+  return text.empty() ? "none advertised" : text;
+}
+
+std::span<const PushStateText> push_state_texts() {
+  static constexpr std::array texts{
+      PushStateText{"pending", "its hub has been asked and has yet to verify"},
+      PushStateText{"unproven", "accepted; until pushes were first with three posts it is polled as usual"},
+      PushStateText{"healthy", "pushes are first; it is polled less often"},
+      PushStateText{"doubtful", "polls found what no push brought; it is polled as usual"},
+      PushStateText{"failed", "refused, or its lease was lost; tried again after a day or more"},
+      PushStateText{"denied", "its hub will not push it; tried again after a week or more"},
+  };
+  return texts;
 }
 
 json::value push_json(const FeedState& state, const std::optional<PushRecord>& subscription) {

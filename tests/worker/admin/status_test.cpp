@@ -328,6 +328,54 @@ TEST(FeedPage, TellsTheStoryInTheWordsOfExplain) {
   EXPECT_THAT(shown, Not(HasSubstr("<img")));
 }
 
+TEST(FeedPage, ShowsHowItsSubscriptionStands) {
+  FeedStory story;
+  FeedRecord& record = story.explained.record;
+  story.explained.now = now;
+  record.feed_url = "https://example.org/feed";
+  record.state.advert = {"https://example.org/self", {"https://hub.example/"}, 0};
+  const std::string named = feed_page(story).text();
+  EXPECT_THAT(named, HasSubstr("<dd>https://hub.example/ for https://example.org/self, not subscribed to</dd>"));
+  record.state.push.state = "doubtful";
+  record.state.push.since = now - 2h;
+  record.state.push.hub = "https://hub.example/";
+  record.state.push.note = "answered 500: <b>";
+  record.state.push.last_push = now - 26min;
+  record.state.push_health.pushed_first = 4;
+  record.state.push_health.poll_first = 2;
+  PushRecord& subscription = story.explained.subscription.emplace();
+  subscription.state = "active";
+  subscription.token = "canary-of-the-token";
+  subscription.secret = "canary-of-the-secret";
+  subscription.lease_end = now + 48h;
+  const std::string shown = feed_page(story).text();
+  for (const char* text :
+       {"<dt>State</dt><dd>doubtful since 2026-03-01T11:07:12Z</dd>", "<dt>Hub</dt><dd>https://hub.example/ for ",
+        "<dt>What went wrong</dt><dd>answered 500: &lt;b&gt;</dd>", "<dt>Lease</dt><dd>until 2026-03-03T13:07:12Z, ",
+        "<dt>Last push</dt><dd>26 min ago</dd>", "push first 4 times, poll first 2 times",
+        "polls found what no push brought"}) {
+    EXPECT_THAT(shown, HasSubstr(text));
+  }
+  EXPECT_THAT(shown, Not(HasSubstr("canary")));
+  for (const auto& [name, value] : explain_lines(record, story.explained.host, now, subscription)) {
+    if (name != "websub") continue;
+    EXPECT_THAT(value, HasSubstr("; lease until 2026-03-03T13:07:12Z"));
+    EXPECT_THAT(value, HasSubstr("; push first 4 times"));
+  }
+}
+
+TEST(StatusPage, CountsSubscriptionsByStateWhereThereAreAny) {
+  EXPECT_THAT(page(healthy()), Not(HasSubstr("Subscriptions at hubs")));
+  Status status = healthy();
+  status.store->fleet.push_states = {{"healthy", 1234}, {"denied", 2}, {"pending", 0}};
+  const std::string shown = page(status);
+  EXPECT_THAT(shown, HasSubstr("Subscriptions at hubs"));
+  EXPECT_THAT(shown, HasSubstr("<tr><td>healthy <span class=\"sub\">pushes are first; it is polled less often</span>"
+                               "</td><td class=\"number\">1\xe2\x80\xaf"
+                               "234</td></tr>"));
+  EXPECT_THAT(shown, HasSubstr("its hub will not push it"));
+}
+
 TEST(FigureText, SaysItForPeople) {
   EXPECT_EQ(span_text(0s), "0.0 s");
   EXPECT_EQ(span_text(4ms), "4 ms");
