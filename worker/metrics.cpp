@@ -240,6 +240,9 @@ struct Metrics::Series {
   Named<Counter> push_verifications =
       make.counters("websub_verifications_total", "Questions of hubs whether something was meant.", "result",
                     {"accepted", "refused"});
+  Named<Counter> push_turns =
+      make.counters("websub_turns_total", "Subscriptions that came into a state; none: they ended.", "state",
+                    {"pending", "unproven", "healthy", "doubtful", "failed", "denied", "none"});
   Named<Counter> push_first =
       make.counters("websub_first_total", "Who found new entries where pushes are to be had.", "by", {"push", "poll"});
   Counter& bugs = make.counter("bugs_total", "Exceptions that reached a lane.");
@@ -394,6 +397,9 @@ void Metrics::push_delivery(Delivery delivery) {
 }
 void Metrics::push_verification(bool accepted) {
   series_->push_verifications[accepted ? 0 : 1].second->Increment();
+}
+void Metrics::push_turned(std::string_view state) {
+  if (auto* turns = find(series_->push_turns, state.empty() ? "none" : state)) turns->Increment();
 }
 void Metrics::callback_answered(std::chrono::duration<double> took) {
   series_->callback.Observe(took.count());

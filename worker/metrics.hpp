@@ -48,6 +48,8 @@ class Metrics {
   enum class Delivery { fat, thin, bad_signature, unknown, limited };
   void push_delivery(Delivery delivery);
   void push_verification(bool accepted);
+  /// A feed's subscription is in `state` now (PushStanding::state), "" = it has none any more.
+  void push_turned(std::string_view state);
   /// From the header's end to the answer.
   void callback_answered(std::chrono::duration<double> took);
   /// The content of a push was written; `first`: it brought what no poll had.

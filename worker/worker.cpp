@@ -346,7 +346,7 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
     std::vector<Notice> notices;
     if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
     const PushNews news{report.feed_url, report.push_from, report.push_to, "", report.push_hub, report.hub_in_trouble};
-    log_turn(log_, news);
+    note_turn(log_, metrics_, news);
     for (Notice& notice : turn_notices(news, lane.claim->now)) notices.push_back(std::move(notice));
     co_await tell_operators(std::move(notices));
     co_return report;

@@ -84,6 +84,7 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_websub_deliveries_total",
                                        "feedmill_websub_first_total",
                                        "feedmill_websub_subscriptions",
+                                       "feedmill_websub_turns_total",
                                        "feedmill_websub_verifications_total",
                                        "feedmill_ready",
                                        "feedmill_draining",

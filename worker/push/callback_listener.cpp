@@ -266,7 +266,7 @@ asio::awaitable<HttpReply> CallbackListener::accept(Visit& visit, const PushReco
 }
 
 asio::awaitable<void> CallbackListener::tell(PushNews news) {
-  log_turn(parts_.log, news);
+  note_turn(parts_.log, parts_.metrics, news);
   const auto clock = [](Store& store) { return store.now(); };
   if (turn_notices(news, Milliseconds(0)).empty()) co_return;
   const StoreResult<Milliseconds> now = co_await parts_.store.call(clock);

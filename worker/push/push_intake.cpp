@@ -189,7 +189,7 @@ asio::awaitable<bool> PushIntake::commit(const Claim& claim, const PushDecision&
   if (!done->push_turned) co_return true;
   PushNews news{claim.feed_url,         commit.before.push.state, commit.push_to, "",
                 commit.before.push.hub, done->hub_in_trouble};
-  log_turn(log_, news);
+  note_turn(log_, metrics_, news);
   const std::vector<Notice> notices = turn_notices(news, claim.now);
   if (notices.empty()) co_return true;
   const auto tell = [&](Store& store) { return Notifications(store).add(notices); };

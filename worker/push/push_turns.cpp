@@ -4,8 +4,9 @@
 
 namespace feedmill {
 
-void log_turn(Log& log, const PushNews& news) {
+void note_turn(Log& log, Metrics& metrics, const PushNews& news) {
   if (news.from == news.to) return;
+  metrics.push_turned(news.to);
   const bool bad = news.to == "failed" || news.to == "denied" || news.to == "doubtful";
   log.write(bad ? LogLevel::warn : LogLevel::info, "websub_state",
             bad ? "pushes for a feed cannot be relied on; it is polled as if there were none"

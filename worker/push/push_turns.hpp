@@ -1,4 +1,5 @@
-// What people hear of a subscription that changes its state: one log line, and notices of what matters (WEBSUB H1, H3).
+// What people hear of a subscription that changes its state: one log line, a count, and notices of what matters (WEBSUB
+// H1, H3).
 #pragma once
 
 #include <string>
@@ -6,6 +7,7 @@
 
 #include "storage/notifications.hpp"
 #include "worker/log.hpp"
+#include "worker/metrics.hpp"
 
 namespace feedmill {
 
@@ -17,8 +19,8 @@ struct PushNews {
   bool hub_in_trouble = false;
 };
 
-/// Nothing when nothing has changed.
-void log_turn(Log& log, const PushNews& news);
+/// Logs and counts it; nothing when nothing has changed.
+void note_turn(Log& log, Metrics& metrics, const PushNews& news);
 
 /// To failed, denied and back to healthy; of a hub once a day. `now`: Redis' clock.
 std::vector<Notice> turn_notices(const PushNews& news, Milliseconds now);

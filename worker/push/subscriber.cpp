@@ -323,7 +323,7 @@ asio::awaitable<void> Subscriber::settle(const PushTask& task, PushSettlement se
 }
 
 asio::awaitable<void> Subscriber::tell(PushNews news, Milliseconds now) {
-  log_turn(log_, news);
+  note_turn(log_, metrics_, news);
   const std::vector<Notice> notices = turn_notices(news, now);
   if (notices.empty()) co_return;
   const auto add = [&](Store& store) { return Notifications(store).add(notices); };
