@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 
 #include <boost/asio/buffer.hpp>
@@ -11,6 +12,7 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
+#include <libdeflate.h>
 
 namespace feedmill::test {
 namespace {
@@ -70,6 +72,14 @@ std::string atom(const std::vector<PushedPost>& posts, const std::string& links)
   return text + "</feed>";
 }
 
+std::string gzipped(const std::string& text) {
+  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> coder(libdeflate_alloc_compressor(6),
+                                                                                       libdeflate_free_compressor);
+  std::string coded(libdeflate_gzip_compress_bound(coder.get(), text.size()), '\0');
+  coded.resize(libdeflate_gzip_compress(coder.get(), text.data(), text.size(), coded.data(), coded.size()));
+  return coded;
+}
+
 PushWorker::PushWorker(const Environment& environment)
     : program_({"run", "--no-deliver"}, environment),
       admin_(address_after(program_, "ready, http://")),
@@ -97,7 +107,7 @@ std::int64_t PushWorker::resident() const {
   return -1;
 }
 
-PushWorld::PushWorld() {
+PushWorld::PushWorld(const std::vector<std::string>& redis_arguments) : World(redis_arguments) {
   environment["FEEDMILL_FLOOR"] = "1h";
   environment["FEEDMILL_CEILING"] = "24h";
   environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
@@ -107,17 +117,18 @@ PushWorld::PushWorld() {
   front.serve_rest([this](const ServedRequest& request) { return hand_on(request); });
 }
 
-PushWorker& PushWorld::start() {
-  workers_.push_back(std::make_unique<PushWorker>(environment));
+PushWorker& PushWorld::start(const Environment& more) {
+  workers_.push_back(std::make_unique<PushWorker>(with(more)));
   behind_ = workers_.size();
   return *workers_.back();
 }
 
 /// As a proxy does: to the one whose turn it is, 502 when that is not there.
 Response PushWorld::hand_on(const ServedRequest& request) {
-  const std::size_t behind = behind_;
+  const std::size_t first = first_, behind = behind_;
   if (behind == 0) return {.status = 502};
-  const std::string worker = "http://127.0.0.1:" + std::to_string(workers_[turn_++ % behind]->port());
+  const PushWorker& one = *workers_[first + turn_++ % (behind - first)];
+  const std::string worker = "http://127.0.0.1:" + std::to_string(one.port());
   const HttpAnswer answer = ask({request.method, worker + request.target, headers_of(request.head), request.body});
   if (answer.status == 0) return {.status = 502};
   return {.raw = answer.head + answer.body};

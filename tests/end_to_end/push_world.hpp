@@ -25,6 +25,9 @@ struct PushedPost {
 /// An Atom document; `links` stand at the level of the feed.
 std::string atom(const std::vector<PushedPost>& posts, const std::string& links = "");
 
+/// As a Content-Encoding of gzip has it.
+std::string gzipped(const std::string& text);
+
 /// `feedmill run` with a callback listener.
 class PushWorker {
  public:
@@ -50,11 +53,14 @@ class PushWorld : public World {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
 
-  PushWorld();
+  /// `redis_arguments`: as of World.
+  explicit PushWorld(const std::vector<std::string>& redis_arguments = {});
 
-  /// One more behind the front, which hands requests to all of them in turn.
-  PushWorker& start();
+  /// One more behind the front, which hands requests to all of them in turn. `more`: of its environment.
+  PushWorker& start(const Environment& more = {});
   PushWorker& worker(std::size_t index = 0) { return *workers_.at(index); }
+  /// The front knows of none but the last that was started.
+  void leave_to_last() { first_ = behind_ - 1; }
 
   std::string hub_links(const std::string& topic, const std::string& hub_url = "") const;
   /// The publisher serves an Atom document at `path`, and the feed is added; it is read when a worker runs.
@@ -66,6 +72,8 @@ class PushWorld : public World {
                               const std::vector<PushedPost>& posts = {{"1", "first"}});
 
   HubSubscriber subscriber(const std::string& topic) const { return hub.subscribers(topic).at(0); }
+  /// The path of a callback, as a worker sees it.
+  std::string target_of(const std::string& callback) const { return callback.substr(front.url("").size()); }
   static HttpAnswer deliver(const std::string& callback, const std::string& body, Headers headers = {});
   /// With the right signature.
   static HttpAnswer push(const HubSubscriber& to, const std::string& body, const std::string& method = "sha256");
@@ -95,7 +103,7 @@ class PushWorld : public World {
   Response hand_on(const ServedRequest& request);
 
   std::vector<std::unique_ptr<PushWorker>> workers_;
-  std::atomic<std::size_t> turn_ = 0, behind_ = 0;
+  std::atomic<std::size_t> turn_ = 0, first_ = 0, behind_ = 0;
 
  public:
   HttpServer front;  ///< ends before those it hands on to

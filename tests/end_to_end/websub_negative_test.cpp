@@ -1,18 +1,14 @@
-// What a subscriber must not do, against the program: each row leaves the store as it was, asks nobody for anything,
-// and is counted (WEBSUB §9, S7; SECURITY §11).
+// What nobody may make a subscriber believe, against the program: each row leaves the store as it was, asks nobody for
+// anything, and is counted (WEBSUB §9, S7; SECURITY §11). What is in deliveries that are genuine, and how many they
+// are: websub_content_test.cpp.
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <thread>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
-#include <libdeflate.h>
 #include <openssl/evp.h>
 
 #include "tests/end_to_end/push_world.hpp"
-#include "tests/support/hostile_server.hpp"
 
 namespace feedmill::test {
 namespace {
@@ -22,9 +18,6 @@ using Headers = PushWorld::Headers;
 class SubscribingNever : public testing::Test {
  protected:
   static std::string whole(const HttpAnswer& answer) { return answer.head + answer.body; }
-  std::string base() { return world.front.url(""); }
-  /// The path that a worker sees.
-  std::string target_of(const std::string& callback) { return callback.substr(base().size()); }
   static std::string token_of(const std::string& callback) { return callback.substr(callback.rfind('/') + 1); }
   HttpAnswer ask_worker(const std::string& method, const std::string& target, const std::string& body = "") {
     return ask(
@@ -45,14 +38,6 @@ std::string upper(std::string text, std::size_t from = 0) {
                  text.begin() + static_cast<std::ptrdiff_t>(from),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
-}
-
-std::string gzipped(const std::string& text) {
-  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> coder(libdeflate_alloc_compressor(6),
-                                                                                       libdeflate_free_compressor);
-  std::string coded(libdeflate_gzip_compress_bound(coder.get(), text.size()), '\0');
-  coded.resize(libdeflate_gzip_compress(coder.get(), text.data(), text.size(), coded.data(), coded.size()));
-  return coded;
 }
 
 std::string plain_digest(const std::string& text) {
@@ -172,8 +157,8 @@ TEST_F(SubscribingNever, ConfirmsAForgedVerification) {
   const std::string feed =
       world.add_feed("/pending", {{"1", "first"}}, world.hub_links(world.http.url("/pending?a=b&amp;c=d")));
   ASSERT_TRUE(world.hub.await_requests(2));
-  const std::string pending = target_of(world.hub.requests().back().callback), token = token_of(pending);
-  const std::string active = target_of(world.subscriber(active_url).callback);
+  const std::string pending = world.target_of(world.hub.requests().back().callback), token = token_of(pending);
+  const std::string active = world.target_of(world.subscriber(active_url).callback);
   const std::string mode = "?hub.mode=subscribe", challenge = "&hub.challenge=abc", enc = percent_encoded(topic);
   const std::string named = "&hub.topic=" + enc, good = mode + named + challenge;
   std::string many, other_token = token;
@@ -302,7 +287,7 @@ TEST_F(SubscribingNever, ConfirmsTwiceWhatSeveralAskAtOnce) {
   const std::string topic = feed_at("/feed");
   PushWorker& worker = world.start();
   ASSERT_TRUE(world.hub.await_requests(1));
-  const std::string pending = target_of(world.hub.requests().back().callback);
+  const std::string pending = world.target_of(world.hub.requests().back().callback);
   std::array<HttpAnswer, 16> answers;
   {
     std::vector<std::jthread> askers;
@@ -345,7 +330,8 @@ TEST_F(SubscribingNever, PlansByAnAbsurdLease) {
   ASSERT_TRUE(world.hub.await_requests(rows.size()));
   for (const HubRequest& asked : world.hub.requests()) {
     const auto row = static_cast<std::size_t>(std::stoul(asked.topic.substr(asked.topic.rfind("/feed") + 5)));
-    const HttpAnswer answer = ask_worker("GET", target_of(asked.callback) + question(asked.topic) + rows[row].lease);
+    const HttpAnswer answer =
+        ask_worker("GET", world.target_of(asked.callback) + question(asked.topic) + rows[row].lease);
     EXPECT_EQ(answer.status, 200) << rows[row].lease;
     const std::string now = world.redis_text({"TIME"});
     const auto at = [&](const char* field) {
@@ -421,7 +407,7 @@ TEST_F(SubscribingNever, IsLedAstrayByAHub) {
   const std::string model = whole(ask_worker("POST", "/w/" + std::string(26, 'a')));
   for (const ServedRequest& request : world.hub_server.requests()) {
     const auto fields = form_fields(request.body);
-    EXPECT_EQ(whole(ask_worker("POST", target_of(fields.at(0).second), "x")), model) << request.target;
+    EXPECT_EQ(whole(ask_worker("POST", world.target_of(fields.at(0).second), "x")), model) << request.target;
   }
 }
 
@@ -438,7 +424,7 @@ TEST_F(SubscribingNever, TakesADeliveryThatIsNotItsTime) {
   std::string before = world.everything();
   const auto push = [&](const HubSubscriber& to) {
     return whole(ask({.method = "POST",
-                      .url = "http://127.0.0.1:" + std::to_string(worker.port()) + target_of(to.callback),
+                      .url = "http://127.0.0.1:" + std::to_string(worker.port()) + world.target_of(to.callback),
                       .headers = {{"X-Hub-Signature", hub_signature("sha256", to.secret, body)}},
                       .body = body}));
   };
@@ -471,169 +457,6 @@ TEST_F(SubscribingNever, TakesADeliveryThatIsNotItsTime) {
   EXPECT_EQ(worker.deliveries("unknown"), 5);
   EXPECT_EQ(worker.deliveries("fat"), 0);
   for (const std::string& url : {early, late, denied}) EXPECT_EQ(world.title(url, "2"), "") << url;
-}
-
-TEST_F(SubscribingNever, TakesMoreThanTheContentOfADelivery) {
-  const std::string url = world.subscribed_feed(), victim = world.subscribed_feed("/victim", {{"v", "of the victim"}});
-  const HubSubscriber to = world.subscriber(url);
-  const std::string victim_before = world.redis_text({"HGETALL", "state:feed:" + victim});
-  int marker = 0;
-  /// Sent, and whatever it leads to is done.
-  const auto push = [&](const std::string& body, Headers headers) {
-    headers.emplace_back("X-Hub-Signature", hub_signature("sha256", to.secret, body));
-    EXPECT_EQ(PushWorld::deliver(to.callback, body, std::move(headers)).status, 202);
-    EXPECT_TRUE(world.push_and_wait(url, {"marker " + std::to_string(++marker), "marker"}));
-  };
-  const std::size_t asked = world.http.requests().size();
-  // Links in header and body, and a guid, of a feed that is another's; a date to come; scripts.
-  push(atom({{"v", "taken over", "2030-01-01T00:00:00Z"}}, world.hub_links(victim)),
-       {{"Link", "<" + victim + ">; rel=\"self\""}, {"Content-Type", "application/atom+xml"}});
-  EXPECT_EQ(world.title(victim, "v"), "of the victim");
-  EXPECT_EQ(world.redis_text({"HGETALL", "state:feed:" + victim}), victim_before);
-  push(atom({{"future", "to come", "2999-01-01T00:00:00Z"}}), {});
-  EXPECT_EQ(world.title(url, "future"), "to come");
-  const std::string future = world.redis_text({"HGET", url + ":guidmap", "future"});
-  EXPECT_LE(std::stoll(world.redis_text({"ZSCORE", url + ":sort", future})), std::stoll(world.redis_text({"TIME"})));
-  push(atom({{"script", "harmless", "2020-01-01T00:00:00Z",
-              "<p onclick=\"evil()\">Text<script>evil()</script><img src=\"javascript:evil()\"></p>"}}),
-       {});
-  const std::string number = world.redis_text({"HGET", url + ":guidmap", "script"});
-  const std::string stored = world.redis_text({"HGETALL", number});
-  EXPECT_NE(stored.find("Text"), std::string::npos) << stored;
-  EXPECT_EQ(stored.find("evil"), std::string::npos) << stored;
-  // A wrong content type does not make a feed something else; nobody was asked for any of this.
-  push(atom({{"typed", "a feed all the same"}}), {{"Content-Type", "image/png"}});
-  EXPECT_EQ(world.title(url, "typed"), "a feed all the same");
-  push(gzipped(atom({{"packed", "unpacked"}})), {{"Content-Encoding", "gzip"}});
-  EXPECT_EQ(world.title(url, "packed"), "unpacked");
-  EXPECT_EQ(world.http.requests().size(), asked);
-  EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "2");
-}
-
-TEST_F(SubscribingNever, FailsOnWhatCannotBeRead) {
-  const std::vector<std::string> bodies = {"",
-                                           "nothing",
-                                           "<html><body><script>evil()</script></body></html>",
-                                           std::string(1 << 20, '\0'),
-                                           "{\"version\": 1",
-                                           "\x1f\x8b broken"};
-  std::vector<std::string> urls;
-  for (std::size_t i = 0; i < bodies.size(); ++i) urls.push_back(world.subscribed_feed("/feed" + std::to_string(i)));
-  for (std::size_t i = 0; i < bodies.size(); ++i) {
-    EXPECT_EQ(PushWorld::push(world.subscriber(urls[i]), bodies[i]).status, 202) << i;
-    // Genuine: a hint to look at the origin, which has the last word.
-    EXPECT_TRUE(eventually([&] { return world.http.count("/feed" + std::to_string(i)) == 2; })) << i;
-    EXPECT_EQ(world.redis_text({"ZCARD", urls[i] + ":sort"}), "1") << i;
-  }
-  // Bombs come to nothing, and the worker goes on.
-  const std::string url = world.subscribed_feed("/bombed");
-  const HubSubscriber to = world.subscriber(url);
-  for (const Behaviour& bomb : bombs()) {
-    const std::string& body = bomb.response.body;
-    Headers headers = bomb.response.headers;
-    headers.emplace_back("X-Hub-Signature", hub_signature("sha256", to.secret, body));
-    EXPECT_EQ(PushWorld::deliver(to.callback, body, std::move(headers)).status, 202) << bomb.name;
-  }
-  EXPECT_TRUE(world.push_until_written(url, {"2", "after the bombs"}));
-  EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "2");
-  // Ten thousand posts at once are a lot, and no more than that.
-  const std::string many = world.subscribed_feed("/many");
-  std::vector<PushedPost> posts;
-  for (int i = 0; i < 10'000; ++i) posts.push_back({"post " + std::to_string(i), "one of many"});
-  EXPECT_EQ(PushWorld::push(world.subscriber(many), atom(posts)).status, 202);
-  EXPECT_TRUE(eventually([&] { return std::stoul(world.redis_text({"ZCARD", many + ":sort"})) >= 1'000; }));
-  EXPECT_LE(std::stoul(world.redis_text({"ZCARD", many + ":sort"})), 10'001U);
-  EXPECT_FALSE(world.worker().program().ended());
-}
-
-TEST_F(SubscribingNever, WaitsForASlowOrEndlessBody) {
-  const std::string url = world.subscribed_feed();
-  const std::uint16_t port = world.worker().port();
-  const std::string post = "POST " + target_of(world.subscriber(url).callback) + " HTTP/1.1\r\nHost: x\r\n";
-  const auto patience = std::chrono::seconds(60);
-  const std::string before = world.everything();
-  EXPECT_EQ(ask_raw(port, post + "Content-Length: 4194305\r\n\r\nx").status, 413);
-  EXPECT_EQ(PushWorld::deliver(world.subscriber(url).callback, std::string((4U << 20U) + 1, 'x')).status, 413);
-  std::string endless = post + "Transfer-Encoding: chunked\r\n\r\n";
-  for (int i = 0; i < 80; ++i) endless += "10000\r\n" + std::string(65536, 'x') + "\r\n";
-  EXPECT_EQ(ask_raw(port, endless).status, 413);
-  std::string fields;
-  for (int i = 0; i < 101; ++i) fields += "X-" + std::to_string(i) + ": y\r\n";
-  EXPECT_EQ(ask_raw(port, post + fields + "Content-Length: 0\r\n\r\n").status, 431);
-  EXPECT_EQ(ask_raw(port, post + "X: " + std::string(70'000, 'y') + "\r\n\r\n").status, 431);
-  EXPECT_EQ(ask_raw(port, "nonsense\r\n\r\n").status, 400);
-  EXPECT_EQ(ask_raw(port, post + "Content-Length: -1\r\n\r\n").status, 400);
-  EXPECT_EQ(ask_raw(port, post + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx").status, 400);
-  EXPECT_EQ(world.worker().deliveries("limited"), 8);
-  // What never ends is closed without an answer. Meanwhile others are served.
-  const std::vector<std::string> slow = {"", "POST /w", post, post + "Content-Length: 10\r\n\r\nabc",
-                                         post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"};
-  std::vector<HttpAnswer> answers(slow.size());
-  {
-    std::vector<std::jthread> askers;
-    for (std::size_t i = 0; i < slow.size(); ++i) {
-      askers.emplace_back([&, i] { answers[i] = ask_raw(port, slow[i], patience); });
-    }
-    // More connections than are served at once; they end with their patience.
-    boost::asio::io_context loop;
-    std::vector<boost::asio::ip::tcp::socket> idle;
-    for (int i = 0; i < 300; ++i) {
-      idle.emplace_back(loop).connect({boost::asio::ip::address_v4::loopback(), port});
-    }
-    EXPECT_TRUE(world.everything() == before);
-    EXPECT_TRUE(eventually([&] {
-      return PushWorld::push(world.subscriber(url), atom({{"2", "second"}})).status == 202;
-    }));
-    EXPECT_TRUE(eventually([&] { return world.title(url, "2") == "second"; }));
-  }
-  for (const HttpAnswer& answer : answers) EXPECT_EQ(answer.status, 0) << answer.head;
-}
-
-TEST_F(SubscribingNever, IsFloodedByPings) {
-  constexpr std::size_t pings = 5'000;
-  const std::string url = world.subscribed_feed();
-  const HubSubscriber to = world.subscriber(url);
-  PushWorker& worker = world.worker();
-  const HttpAsk ping{"POST", target_of(to.callback), {{"X-Hub-Signature", hub_signature("sha256", to.secret, "")}}};
-  ask_often(worker.port(), ping, 100);
-  const std::int64_t resident = worker.resident();
-  const auto from = std::chrono::steady_clock::now();
-  const auto statuses = ask_often(worker.port(), ping, pings - 100);
-  EXPECT_EQ(statuses, (std::map<int, std::size_t>{{202, pings - 100}}));
-  EXPECT_EQ(worker.deliveries("thin"), static_cast<std::int64_t>(pings));
-  EXPECT_TRUE(eventually([&] { return world.http.count("/feed") >= 2; }));
-  // Its first reading, a burst of three, one a minute.
-  const auto minutes =
-      std::chrono::duration_cast<std::chrono::minutes>(std::chrono::steady_clock::now() - from).count();
-  EXPECT_LE(world.http.count("/feed"), static_cast<std::size_t>(4 + minutes + 1));
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LE(worker.resident(), resident + (16 << 10));
-#endif
-  // The last of them has not been forgotten: what is there now will be read.
-  const std::string due = world.redis_text({"ZSCORE", "schedule", url}), now = world.redis_text({"TIME"});
-  EXPECT_LE(std::stoll(due) / 1000, std::stoll(now) + 5 * 60);
-  EXPECT_EQ(world.signals().size(), 2U);  // of the first reading
-}
-
-TEST_F(SubscribingNever, ChangesAnythingForAReplay) {
-  constexpr std::size_t times = 1'000;
-  const std::string url = world.subscribed_feed();
-  const HubSubscriber to = world.subscriber(url);
-  const PushedPost second{"2", "second"};
-  const std::string body = atom({second});
-  world.serve_posts("/feed", {{"1", "first"}, second}, world.hub_links(url));
-  ASSERT_TRUE(world.push_and_wait(url, second));
-  ASSERT_TRUE(world.push_and_wait(url, {"2", "second, corrected", "2021-01-01T00:00:00Z"}));
-  world.serve_posts("/feed", {{"1", "first"}, {"2", "second, corrected", "2021-01-01T00:00:00Z"}},
-                    world.hub_links(url));
-  const std::size_t signals = world.signals().size();
-  const auto statuses = ask_often(
-      world.worker().port(),
-      {"POST", target_of(to.callback), {{"X-Hub-Signature", hub_signature("sha256", to.secret, body)}}, body}, times);
-  EXPECT_EQ(statuses, (std::map<int, std::size_t>{{202, times}}));
-  ASSERT_TRUE(world.push_until_written(url, {"3", "the end"}));
-  EXPECT_EQ(world.title(url, "2"), "second, corrected");
-  EXPECT_EQ(world.signals().size(), signals + 1);
 }
 
 }  // namespace
