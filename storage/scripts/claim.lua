@@ -164,7 +164,7 @@ while #claims < max do
       redis.call('ZADD', schedule_key, 'XX', text(now + lease), url)
       redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', text(held or due), 'strikes',
                  strikes + 1)
-      redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'wake')
+      redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'wake', 'push_hint')
       if suspect then
         lonely = true
         redis.call('HSET', state_key(url), 'alone', '1')

@@ -1,6 +1,7 @@
 -- What the scripts about pushes share (WEBSUB §4–§6). The hash of a subscription is websub:callback:<hash of its token>:
 --   feed_url, token, topic, hub, hub_url, secret   hub as advertised, and where it really is; no secret: pushes are hints
 --   state                     pending, active, retired: whether deliveries are taken
+--   settings                  of the feed when it was retired: how its hub is reached once there is no feed
 --   mode, pending_since       what its hub is asked to verify, while it is; since when
 --   lease_end, renew_at
 --   bad, ends                 deliveries with a bad signature; how often its hub was asked to end it
@@ -12,6 +13,7 @@
 --   push_at                   when a genuine push last came
 --   push_due                  it is due because of a hint: its due time without
 --   push_wake                 "<ms> <code>": while it is claimed a hint came, to be fetched for then
+--   push_hint                 "<ms> <code>": the first hint that no fetch has answered; a push that is written is none
 --   push_tat, ping_tat        when the hints there were are used up, each worth one spacing
 --   push_barren               fetches by push in a row that brought nothing; commit writes it
 -- websub:due holds when to look after a feed's subscription, and as "#<hash>" one that its hub is to be told the end of.
@@ -19,6 +21,8 @@ local push_schedule_key, push_states_key = prefix .. 'websub:due', prefix .. 'st
 local function callback_key(hash) return prefix .. 'websub:callback:' .. hash end
 local function troubled_key(hub) return prefix .. 'websub:hub:' .. hub end
 local pending_ms, overlap_ms = 3600000, 3600000
+-- The gate of requests to hubs on a host: not that of its feeds, which would wait for them.
+local function hub_gate(host) return 'hub:' .. host end
 
 -- Turns a feed's subscription, '' = none. Returns 1 when that makes five of its hub within a day (H3), once a day.
 local function turn_push(url, from, to, now)
@@ -42,12 +46,17 @@ local function turn_push(url, from, to, now)
 end
 
 -- Makes a feed due at `at` because of a hint, unless it is sooner (RELIABILITY L10); while it is claimed its commit does.
+-- `net`: no hint, but the safety net of content about to be written, which takes it away again.
 -- Returns when it will be fetched, nil when it is not to be at all, and whether this call brought that about.
-local function due_by(url, now, at, code)
+local function due_by(url, now, at, code, net)
   local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
-  local is = redis.call('HMGET', state_key(url), 'claim', 'push_wake', 'not_before', 'state', 'push_due')
+  local is = redis.call('HMGET', state_key(url), 'claim', 'push_wake', 'not_before', 'state', 'push_due', 'push_hint')
   if not due or is[4] == 'quarantined' then return nil, false end
   at = math.max(at, tonumber(is[3]) or 0)
+  local hinted = is[6] and tonumber(string.match(is[6], '^(%d+)'))
+  if not net and not (hinted and hinted <= at) then
+    redis.call('HSET', state_key(url), 'push_hint', text(at) .. ' ' .. code)
+  end
   if is[1] and due > now then
     local noted = is[2] and tonumber(string.match(is[2], '^(%d+)'))
     if noted and noted <= at then return noted, false end
@@ -62,11 +71,14 @@ local function due_by(url, now, at, code)
   return at, true
 end
 
--- The same, at most once per `spacing` but for a burst: hints until then are one (P6).
+-- The same, at most once per `spacing` but for a burst: hints until then are one (P6). None waits longer than a spacing,
+-- however many before it were used up by something else than the fetch they asked for: the meter stands for no more than
+-- the burst behind the fetch that is planned.
 local function hint(url, now, meter, spacing, burst, code)
   local used = math.max(now, tonumber(redis.call('HGET', state_key(url), meter) or nil) or 0)
-  local at, moved = due_by(url, now, math.max(now, used - (burst - 1) * spacing), code)
-  if moved then redis.call('HSET', state_key(url), meter, text(used + spacing)) end
+  local planned = math.min(math.max(now, used - (burst - 1) * spacing), now + spacing)
+  local at, moved = due_by(url, now, planned, code)
+  if moved then redis.call('HSET', state_key(url), meter, text(math.min(used, planned + (burst - 1) * spacing) + spacing)) end
   return at
 end
 
@@ -84,10 +96,10 @@ end
 -- A path of ours no more: deliveries hear so for 30 days (L4), and its hub is told.
 local function retire(hash, now)
   local key = callback_key(hash)
-  local state = redis.call('HGET', key, 'state')
-  if state == 'pending' then redis.call('DEL', key) end
-  if state ~= 'active' then return end
-  redis.call('HSET', key, 'state', 'retired')
+  local is = redis.call('HMGET', key, 'state', 'feed_url')
+  if is[1] == 'pending' then redis.call('DEL', key) end
+  if is[1] ~= 'active' then return end
+  redis.call('HSET', key, 'state', 'retired', 'settings', redis.call('HGET', state_key(is[2]), 'settings') or '')
   redis.call('PEXPIRE', key, text(30 * day_ms))
   redis.call('ZADD', push_schedule_key, 'NX', text(now), '#' .. hash)
 end

@@ -5,13 +5,14 @@ local due, now = tonumber(ARGV[2]), clock()
 local released = 0
 for i = 3, #ARGV, 2 do
   local url, claim = ARGV[i], ARGV[i + 1]
-  local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_due', 'fetch_url', 'claim_hosts', 'wake')
+  local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_due', 'fetch_url', 'claim_hosts', 'wake', 'push_wake')
   if mine[1] == claim then
     local at = due and text(due) or mine[2]
     if mine[5] then at = text(math.min(tonumber(at), now + tonumber(mine[5]))) end
+    if mine[6] then at = text(math.min(tonumber(at), tonumber(string.match(mine[6], '^(%d+)')))) end
     redis.call('ZADD', schedule_key, 'XX', at, url)
     redis.call('HDEL', state_key(url), 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'strikes', 'alone',
-               'alone_deaths', 'wake')
+               'alone_deaths', 'wake', 'push_wake')
     local ahead = math.max(0, math.floor((tonumber(at) - now) / 1000))
     redis.call('HSET', state_key(url), 'won', 'released', 'why', '[{"code":"released","s":' .. text(ahead) .. '}]')
     free_slots(claim, mine[3] or url, mine[4])

@@ -17,7 +17,7 @@ local barren = tonumber(redis.call('HGET', state_key(url), 'push_barren') or nil
 redis.call('HSET', state_key(url), 'push_at', text(now))
 local at
 if kind == 'fat' then
-  at = due_by(url, now, now + 60000, 'websub_push')
+  at = due_by(url, now, now + 60000, 'websub_push', true)
 elseif barren < 3 then
   at = hint(url, now, 'push_tat', 60000, 3, 'websub_push')
 else  -- P6: pushes that bring nothing are asked about less often
