@@ -34,6 +34,8 @@ std::optional<PushRecord> read_record(std::string_view hash, const Fields& field
       record.secret = value;
     else if (name == "state")
       record.state = value;
+    else if (name == "settings")
+      record.settings = value;
     else if (name == "pending_since")
       record.pending_since = Milliseconds(number(value));
     else if (name == "lease_end")
@@ -133,6 +135,18 @@ StoreResult<PushTasks> Pushes::take(std::size_t max, Milliseconds lease) {
   return all;
 }
 
+StoreResult<Milliseconds> Pushes::take_turn(const HubTurn& turn) {
+  Args args;
+  args.add(std::string_view(turn.host));
+  args.add(std::string_view(turn.member));
+  args.add(turn.at_once);
+  args.add(turn.spacing);
+  args.add(turn.lease);
+  const auto reply = impl_.run(Script::websub_turn, args);
+  if (!reply) return reply.error();
+  return Milliseconds(number(std::string(reply->text())));
+}
+
 StoreResult<std::optional<PushTurn>> Pushes::begin(const PushRecord& wanted) {
   Args args;
   args.add(std::string_view("subscribe"));
@@ -161,7 +175,7 @@ StoreResult<PushTurn> Pushes::settle(const PushSettlement& settlement) {
   args.add(std::string_view(settlement.member));
   args.add(word(settlement.how));
   args.add(settlement.delay);
-  for (const std::string* text : {&settlement.hash, &settlement.note, &settlement.hub_url}) {
+  for (const std::string* text : {&settlement.hash, &settlement.note, &settlement.hub_url, &settlement.turn}) {
     args.add(std::string_view(*text));
   }
   const auto reply = impl_.run(Script::websub_settle, args);

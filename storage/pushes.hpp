@@ -15,10 +15,11 @@ namespace feedmill {
 struct PushRecord {
   std::string hash;  ///< of the token: its key
   std::string feed_url, token, topic;
-  std::string hub;      ///< as advertised
-  std::string hub_url;  ///< where it was asked: its https form, or where it has moved to
-  std::string secret;   ///< "" = none: what is pushed is a hint
-  std::string state;    ///< pending, active, retired
+  std::string hub;       ///< as advertised
+  std::string hub_url;   ///< where it was asked: its https form, or where it has moved to
+  std::string secret;    ///< "" = none: what is pushed is a hint
+  std::string state;     ///< pending, active, retired
+  std::string settings;  ///< retired: FeedState::settings of the feed at that time, which may be gone
   Milliseconds pending_since{}, lease_end{}, renew_at{};
   std::uint64_t bad = 0;   ///< deliveries with a bad signature
   std::uint32_t ends = 0;  ///< how often its hub was asked to end it
@@ -81,6 +82,16 @@ struct PushSettlement {
   std::string hash;      ///< of the subscription asked for, "" = none
   std::string note;      ///< again, refused, lost: why
   std::string hub_url;   ///< sent: where the hub is
+  std::string turn;      ///< host of the hub whose turn ends with this, "" = none was taken
+};
+
+/// Who wants to ask a hub, and how it may be asked by all workers together (WEBSUB S5).
+struct HubTurn {
+  std::string host;    ///< of the hub
+  std::string member;  ///< PushTask::member()
+  std::size_t at_once = 4;
+  Milliseconds spacing{100};   ///< between starts
+  Milliseconds lease{30'000};  ///< when it ends by itself
 };
 
 /// What a hub wants to have confirmed (WEBSUB S7).
@@ -108,6 +119,8 @@ class Pushes {
 
   /// Up to `max` subscriptions that are to be looked after, hidden from others for `lease`.
   StoreResult<PushTasks> take(std::size_t max, Milliseconds lease);
+  /// Takes a turn at a hub: zero when it may be asked now, until settle() says that it was; else for how long to wait.
+  StoreResult<Milliseconds> take_turn(const HubTurn& turn);
   /// Remembers what a hub is about to be asked for; nothing when the feed has gone.
   StoreResult<std::optional<PushTurn>> begin(const PushRecord& wanted);
   /// Likewise the end of a subscription; false when it is not known any more.

@@ -52,6 +52,7 @@ extern const char* const websub_claim;
 extern const char* const websub_deliver;
 extern const char* const websub_settle;
 extern const char* const websub_take;
+extern const char* const websub_turn;
 extern const char* const websub_verify;
 
 }  // namespace feedmill::scripts

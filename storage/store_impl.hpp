@@ -65,6 +65,7 @@ enum class Script : std::size_t {
   websub_deliver,
   websub_settle,
   websub_take,
+  websub_turn,
   websub_verify
 };
 

@@ -1,5 +1,6 @@
 #!lua
--- What came of looking after a subscription. ARGV: prefix, member of websub:due, how, delay ms, hash or '', note, hub_url:
+-- What came of looking after a subscription. ARGV: prefix, member of websub:due, how, delay ms, hash or '', note, hub_url,
+-- host of the hub whose turn ends with this or '':
 --   sent     its hub was asked, and is where hub_url says
 --   again    it could not be asked: later
 --   refused  its hub will not: the path asked for is gone
@@ -10,6 +11,7 @@
 -- Returns {state before, and after, 1 when that puts its hub into trouble}.
 local member, how, delay, hash, note, hub_url = ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
 local now = clock()
+if ARGV[8] ~= '' then redis.pcall('HDEL', host_key(hub_gate(ARGV[8])), 's:' .. member) end
 if how == 'sent' and redis.call('EXISTS', callback_key(hash)) == 1 then
   redis.call('HSET', callback_key(hash), 'hub_url', hub_url)
 elseif how == 'refused' and redis.call('HGET', callback_key(hash), 'state') == 'pending' then

@@ -218,6 +218,22 @@ TEST_F(ForgedDelivery, Case302NoSignatureThoughThereIsASecret) {
 
 // Beyond the cases.
 
+TEST_F(Subscribing, AHubIsReachedAsTheFeedIsToTheEnd) {
+  // Both are of an authority that nobody but this feed's operator trusts, the hub on a host of its own.
+  HttpServer server(world.authority.issue({.names = {"DNS:localhost"}}));
+  WebSubHub hub(server);
+  const std::string url = world.http.url("/feed"), at = server.url("localhost", "/hub");
+  world.add_feed("/feed", {{"1", "first"}}, world.hub_links(url, at));
+  world.start();
+  ASSERT_TRUE(hub.await_subscribers(url, 1)) << world.worker().program().err();
+  EXPECT_EQ(hub.subscribers(url).at(0).secret.size(), 64U);
+  ASSERT_EQ(world.run({"remove", url, "--yes"}).exit, 0);
+  EXPECT_TRUE(hub.await_requests(2));
+  EXPECT_EQ(hub.requests().back().mode, "unsubscribe");
+  EXPECT_TRUE(hub.await_subscribers(url, 0));
+  EXPECT_EQ(hub.verifications().back().status, 200);
+}
+
 TEST_F(Subscribing, ShowAndExplainTellHowItStandsWithoutTheSecrets) {
   const std::string url = world.subscribed_feed();
   const HubSubscriber subscriber = world.subscriber(url);

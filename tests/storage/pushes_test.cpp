@@ -47,7 +47,7 @@ class PushesTest : public StoreTest {
     return noted ? *noted : PushNoted();
   }
   PushTurn settle(How how, const std::string& hash = "", const std::string& member = feed_url) {
-    const auto turn = pushes.settle({member, how, 1h, hash, "why", ""});
+    const auto turn = pushes.settle({member, how, 1h, hash, "why", "", ""});
     EXPECT_TRUE(turn) << turn.error().detail;
     return *turn;
   }
@@ -466,6 +466,57 @@ TEST_F(PushesTest, RemovingTheFeedLeavesItsHubAndNothingBehind) {
   EXPECT_GT(std::stoll(redis({"PTTL", "websub:callback:h1"})), 0);
 }
 
+TEST_F(PushesTest, WhatIsLeftRemembersHowItsHubIsReached) {
+  const std::string settings = R"({"ca_file":"/etc/ours.pem"})";
+  ASSERT_EQ(*store.change_settings(feed_url, "", settings), SettingsChange::done);
+  settle_feed();
+  subscribe("h1");
+  EXPECT_EQ(find("h1")->settings, "");
+  ASSERT_TRUE(*store.remove_feed(feed_url));
+  const auto taken = pushes.take(10, 5min);
+  ASSERT_TRUE(taken);
+  ASSERT_EQ(taken->tasks.size(), 1U);
+  EXPECT_EQ(taken->tasks[0].subscription->settings, settings);
+}
+
+TEST_F(PushesTest, AHubIsAskedByAllWorkersTogetherAsOftenAsOneMay) {
+  HubTurn turn;
+  turn.host = "hub.example";
+  turn.at_once = 2;
+  turn.spacing = 0ms;
+  const auto take = [&](const std::string& member) {
+    turn.member = member;
+    const auto wait = pushes.take_turn(turn);
+    EXPECT_TRUE(wait) << wait.error().detail;
+    return wait->count();
+  };
+  EXPECT_EQ(take(feed_url), 0);
+  EXPECT_EQ(take("#h2"), 0);
+  EXPECT_GT(take("#h3"), 0);
+  turn.host = "other.example";
+  EXPECT_EQ(take("#h3"), 0);
+  turn.host = "hub.example";
+  PushSettlement done{feed_url, How::wait, 1h, "", "", "", "hub.example"};
+  ASSERT_TRUE(pushes.settle(done));
+  EXPECT_EQ(take("#h3"), 0);
+  EXPECT_GT(take("#h4"), 0);
+  // Starts are apart; those that have to wait come one after the other.
+  turn.host = "slow.example";
+  turn.spacing = 1h;
+  EXPECT_EQ(take("#h1"), 0);
+  EXPECT_NEAR(static_cast<double>(take("#h2")), 3.6e6, 5e3);
+  EXPECT_NEAR(static_cast<double>(take("#h3")), 7.2e6, 5e3);
+  // A worker that died with its turn does not keep it.
+  turn.host = "dead.example";
+  turn.at_once = 1;
+  turn.spacing = 0ms;
+  EXPECT_EQ(take("#h1"), 0);
+  EXPECT_GT(take("#h2"), 0);
+  redis({"HSET", "state:host:hub:dead.example", "s:#h1", std::to_string(now() - 1)});
+  EXPECT_EQ(take("#h2"), 0);
+  EXPECT_GT(std::stoll(redis({"PTTL", "state:host:hub:dead.example"})), 0);
+}
+
 TEST_F(PushesTest, LeavingIsForgetting) {
   subscribe("h1");
   EXPECT_EQ(settle(How::left).to, "");
@@ -482,7 +533,7 @@ TEST_F(PushesTest, FiveFeedsOfAHubInADayAreItsTroubleOnce) {
     PushRecord wanted = record("h" + std::to_string(i));
     wanted.feed_url = url;
     ASSERT_TRUE(*pushes.begin(wanted));
-    const auto turn = pushes.settle({url, How::refused, 1h, wanted.hash, "no", ""});
+    const auto turn = pushes.settle({url, How::refused, 1h, wanted.hash, "no", "", ""});
     ASSERT_TRUE(turn);
     if (turn->hub_in_trouble) ++told;
     EXPECT_EQ(told, i < 4 ? 0 : 1);

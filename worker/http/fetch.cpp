@@ -309,6 +309,12 @@ asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, cons
   request.deadline = deadline;
   request.max_body_bytes = 16U << 10U;
   HttpClient& client = generation->clients.at(style->policy);
+  HttpResult result = co_await client.get(request);
+  const auto* failure = std::get_if<HttpFailure>(&result);
+  const bool unknown_authority = failure != nullptr && failure->reason == Reason::tls_verify;
+  if (!unknown_authority || style->ca_file.empty() || !request.ca_file.empty()) co_return result;
+  // Whoever holds the authority that the operator trusts for the feed could write what names the hub.
+  request.ca_file = style->ca_file;
   co_return co_await client.get(std::move(request));
 }
 

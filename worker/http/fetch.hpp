@@ -141,7 +141,7 @@ class Fetcher {
   void set_options(FetchOptions options);
 
   /// One POST of a form to a feed's hub, redirects not followed (WEBSUB S1, S5). The feed's settings hold but for
-  /// secrets, which are its own host's alone.
+  /// secrets and pins, which are its own host's alone. Its authorities are asked where the usual ones know no better.
   boost::asio::awaitable<HttpResult> post_form(const std::string& feed_url, const FeedSettings& settings,
                                                std::string url, std::string form,
                                                std::chrono::steady_clock::time_point deadline);

@@ -8,11 +8,14 @@
 #include "parsers/charset.hpp"
 #include "parsers/strings.hpp"
 #include "worker/admin/query.hpp"
+#include "worker/log.hpp"
 
 namespace feedmill {
 namespace {
 
-constexpr std::size_t token_length = 26, longest_query = 16U << 10U, most_parameters = 64;
+constexpr std::size_t token_length = 26, longest_query = 16U << 10U, most_parameters = 64, most_reason = 500;
+
+constexpr std::string_view redacted = "<redacted>";
 
 bool is_token(std::string_view text) {
   return text.size() == token_length &&
@@ -101,6 +104,17 @@ std::string one_line(std::string_view text, std::size_t most) {
   // Four bytes of it at most become one character.
   const Decoded decoded = decode_document(text.substr(0, 4 * most), "text/plain; charset=utf-8");
   return std::string(utf8_prefix(fold_space(decoded.text), most));
+}
+
+std::string reason_of_hub(std::string text, const PushRecord& record) {
+  text = one_line(text, longest_query);  // first: what it leaves out may stand in the middle of a secret
+  for (const std::string* secret : {&record.token, &record.secret}) {
+    if (secret->empty()) continue;
+    for (auto at = text.find(*secret); at != std::string::npos; at = text.find(*secret, at + redacted.size())) {
+      text.replace(at, secret->size(), redacted);
+    }
+  }
+  return std::string(utf8_prefix(redact(text), most_reason));
 }
 
 }  // namespace feedmill

@@ -36,4 +36,8 @@ std::string subscription_form(const PushRecord& record, std::string_view mode, s
 /// Text of a stranger on one line of at most `most` bytes, visible, cut between characters (SECURITY §5).
 std::string one_line(std::string_view text, std::size_t most);
 
+/// Why a hub will not, or cannot, fit to be kept: one_line() of 500 bytes at most, without secrets, those of `record`
+/// among them, which it may repeat (WEBSUB S4, L3; SECURITY K1).
+std::string reason_of_hub(std::string text, const PushRecord& record);
+
 }  // namespace feedmill

@@ -25,7 +25,7 @@ using How = PushSettlement::How;
 
 namespace {
 
-constexpr std::size_t most_redirects = 5, most_reason = 500;
+constexpr std::size_t most_redirects = 5;
 constexpr std::chrono::hours http_remembered{24};
 constexpr std::size_t most_hubs_remembered = 10'000;
 
@@ -51,17 +51,6 @@ bool nobody_there(Reason reason) {
     default:
       return false;
   }
-}
-
-/// What a hub says, or may repeat of what it was told, fit to be kept (SECURITY K1).
-std::string reason_of(std::string text, const PushRecord& record) {
-  for (const std::string* secret : {&record.token, &record.secret}) {
-    if (secret->empty()) continue;
-    for (auto at = text.find(*secret); at != std::string::npos; at = text.find(*secret, at)) {
-      text.replace(at, secret->size(), "<redacted>");
-    }
-  }
-  return one_line(redact(text), most_reason);
 }
 
 std::chrono::sys_seconds wall_clock() {
@@ -145,51 +134,38 @@ asio::awaitable<void> Subscriber::carry_out(const PushTask& task, const PushStep
       break;
     case PushStep::Do::subscribe:
     case PushStep::Do::unsubscribe: {
-      const std::string& hub = step.hub;
-      const Milliseconds wait = wait_for_hub(hub, task.hub_in_trouble);
-      if (wait.count() == 0) {
-        Hub& asked = hubs_[hub];
-        ++asked.in_flight;
-        std::exception_ptr failed;
-        try {
-          if (step.what == PushStep::Do::subscribe)
-            co_await subscribe(task, step, now);
-          else
-            co_await end(task);
-        } catch (...) {
-          failed = std::current_exception();
-        }
-        --hubs_[hub].in_flight;
-        if (failed) std::rethrow_exception(failed);
+      const StoreResult<Milliseconds> wait = co_await wait_for_hub(task, host_of(step.hub));
+      if (!wait) {
+        metrics_.store_error(wait.error());
+        co_return;
+      }
+      if (wait->count() == 0) {
+        if (step.what == PushStep::Do::subscribe)
+          co_await subscribe(task, step, now);
+        else
+          co_await end(task, step);
         co_return;
       }
       settlement.how = How::wait;
-      settlement.delay = wait;
+      settlement.delay = *wait;
       break;
     }
   }
   co_await settle(task, std::move(settlement), now);
 }
 
-/// WEBSUB S5: zero when the hub may be asked now, which then counts as a start; else when it will be this one's turn.
-Milliseconds Subscriber::wait_for_hub(const std::string& hub, bool in_trouble) {
-  const Clock::time_point now = Clock::now();
-  if (hubs_.size() > most_hubs_remembered) {
-    std::erase_if(hubs_, [&](const auto& one) {
-      return one.second.in_flight == 0 && one.second.tail < now && one.second.http_until < now;
-    });
-  }
-  Hub& asked = hubs_[hub];
-  const Milliseconds spacing = in_trouble ? 2 * options_.spacing : options_.spacing;
-  const std::size_t most = in_trouble ? std::max<std::size_t>(options_.per_hub / 2, 1) : options_.per_hub;
-  if (asked.in_flight < most && now >= asked.last_start + spacing) {
-    asked.last_start = now;
-    return Milliseconds(0);
-  }
-  asked.tail = std::max(asked.tail, now) + std::max(spacing, Milliseconds(10));
-  queued_until_ = std::max(queued_until_, asked.tail);
-  const auto wait = std::chrono::ceil<Milliseconds>(asked.tail - now);
-  return std::min<Milliseconds>(wait, std::chrono::hours(1));
+/// WEBSUB S5, H3: zero when the hub may be asked now; else when it will be this one's turn.
+asio::awaitable<StoreResult<Milliseconds>> Subscriber::wait_for_hub(const PushTask& task, std::string host) {
+  HubTurn turn;
+  turn.host = std::move(host);
+  turn.member = task.member();
+  turn.at_once = task.hub_in_trouble ? std::max<std::size_t>(options_.per_hub / 2, 1) : options_.per_hub;
+  turn.spacing = task.hub_in_trouble ? 2 * options_.spacing : options_.spacing;
+  turn.lease = options_.wall + Milliseconds(10'000);
+  const auto take = [&](Store& store) { return Pushes(store).take_turn(turn); };
+  StoreResult<Milliseconds> wait = co_await store_.call(take);
+  if (wait && wait->count() > 0) queued_until_ = std::max(queued_until_, Clock::now() + *wait);
+  co_return wait;
 }
 
 PushRecord Subscriber::new_record(const PushTask& task, const PushStep& step, std::string hub_url) const {
@@ -207,7 +183,8 @@ PushRecord Subscriber::new_record(const PushTask& task, const PushStep& step, st
 asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep& step, Milliseconds now) {
   // Where the hub was found before, it is looked for first.
   const bool known = task.subscription && task.subscription->hub == step.hub && !task.subscription->hub_url.empty();
-  const bool only_http = Clock::now() < hubs_[step.hub].http_until;
+  const auto plain = only_http_.find(step.hub);
+  const bool only_http = plain != only_http_.end() && Clock::now() < plain->second;
   std::string hub_url = only_http ? step.hub : with_https(known ? task.subscription->hub_url : step.hub);
   for (;;) {
     const PushRecord record = new_record(task, step, hub_url);
@@ -222,7 +199,8 @@ asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep
     co_await tell(std::move(news), now);
     const Reply reply = co_await ask(task, record, "subscribe");
     if (reply.no_server && is_https(record.hub_url) && !is_https(step.hub)) {
-      hubs_[step.hub].http_until = Clock::now() + http_remembered;
+      if (only_http_.size() >= most_hubs_remembered) only_http_.clear();
+      only_http_[step.hub] = Clock::now() + http_remembered;
       hub_url = step.hub;
       continue;
     }
@@ -231,6 +209,7 @@ asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep
     settlement.hash = record.hash;
     settlement.note = reply.why;
     settlement.hub_url = reply.hub_url;
+    settlement.turn = host_of(step.hub);
     if (reply.is == Reply::Is::taken) {
       settlement.how = How::sent;
     } else if (reply.is == Reply::Is::refused) {
@@ -245,7 +224,7 @@ asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep
   }
 }
 
-asio::awaitable<void> Subscriber::end(const PushTask& task) {
+asio::awaitable<void> Subscriber::end(const PushTask& task, const PushStep& step) {
   const PushRecord& record = *task.subscription;
   const auto remember = [&](Store& store) { return Pushes(store).begin_end(record.hash); };
   const StoreResult<bool> begun = co_await store_.call(remember);
@@ -255,6 +234,7 @@ asio::awaitable<void> Subscriber::end(const PushTask& task) {
   PushSettlement settlement;
   settlement.member = task.member();
   settlement.hash = record.hash;
+  settlement.turn = host_of(step.hub);
   settlement.how = reply.is == Reply::Is::refused ? How::forget : reply.is == Reply::Is::taken ? How::wait : How::again;
   settlement.delay = reply.is == Reply::Is::taken ? push_pending_for : hub_retry_after(record.ends, reply.retry_after);
   co_await settle(task, std::move(settlement), Milliseconds(0));
@@ -263,7 +243,7 @@ asio::awaitable<void> Subscriber::end(const PushTask& task) {
 /// WEBSUB S4: a POST, again where 307 and 308 lead to. Only where 308 alone leads the hub is from now on.
 asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const PushRecord& record, std::string mode) {
   const std::string form = subscription_form(record, mode, options_.public_url + "/w/" + record.token);
-  const FeedSettings settings = read_settings(task.state.settings);
+  const FeedSettings settings = read_settings(task.feed_url.empty() ? record.settings : task.state.settings);
   const Clock::time_point deadline = Clock::now() + options_.wall;
   Reply reply;
   reply.hub_url = record.hub_url;
@@ -281,7 +261,7 @@ asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const P
       const bool refused = no || failure->reason == Reason::egress_blocked || failure->reason == Reason::url_invalid;
       reply.is = refused ? Reply::Is::refused : Reply::Is::unheard;
       const std::string status = failure->status == 0 ? "" : "answered " + std::to_string(failure->status) + ": ";
-      reply.why = reason_of(status + std::string(to_string(failure->reason)) + ": " + failure->detail, record);
+      reply.why = reason_of_hub(status + std::string(to_string(failure->reason)) + ": " + failure->detail, record);
       reply.no_server = nobody_there(failure->reason) && !failure->trace.sent;
       co_return reply;
     }
@@ -303,7 +283,7 @@ asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const P
       reply.why = downgrade ? "leads from https to http" : "leads nowhere";
       co_return reply;
     }
-    reply.why = reason_of("answered " + std::to_string(answer.status) + ": " + answer.body, record);
+    reply.why = reason_of_hub("answered " + std::to_string(answer.status) + ": " + answer.body, record);
     reply.is = answer.status >= 500 || answer.status == 429 ? Reply::Is::unheard : Reply::Is::refused;
     if (const auto wait = retry_after(answer.headers, wall_clock())) reply.retry_after = wait->wait;
     co_return reply;

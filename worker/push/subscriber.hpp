@@ -24,7 +24,7 @@ class Subscriber {
   struct Options {
     std::string public_url;                       ///< what callbacks begin with, no slash at its end
     std::size_t at_once = 32;                     ///< subscriptions looked after
-    std::size_t per_hub = 4;                      ///< requests to one hub at once (WEBSUB S5) …
+    std::size_t per_hub = 4;                      ///< requests of all workers to one hub at once (WEBSUB S5) …
     Milliseconds spacing{100};                    ///< … and between their starts
     Milliseconds poll{1000};                      ///< how often an idle one looks for what is to be done
     Milliseconds wall{20'000};                    ///< for a hub to answer, redirects included
@@ -50,22 +50,15 @@ class Subscriber {
     Milliseconds retry_after{};
     bool no_server = false;  ///< unheard: nobody spoke HTTP there
   };
-  /// What is under way to one hub.
-  struct Hub {
-    std::size_t in_flight = 0;
-    Clock::time_point last_start;
-    Clock::time_point tail;        ///< up to where starts are reserved
-    Clock::time_point http_until;  ///< its https form does not serve
-  };
 
   boost::asio::awaitable<void> look_after(PushTask task, Milliseconds now);
   boost::asio::awaitable<void> carry_out(const PushTask& task, const PushStep& step, Milliseconds now);
   boost::asio::awaitable<void> subscribe(const PushTask& task, const PushStep& step, Milliseconds now);
-  boost::asio::awaitable<void> end(const PushTask& task);
+  boost::asio::awaitable<void> end(const PushTask& task, const PushStep& step);
   boost::asio::awaitable<Reply> ask(const PushTask& task, const PushRecord& record, std::string mode);
   boost::asio::awaitable<void> settle(const PushTask& task, PushSettlement settlement, Milliseconds now);
   boost::asio::awaitable<void> tell(PushNews news, Milliseconds now);
-  Milliseconds wait_for_hub(const std::string& hub, bool in_trouble);
+  boost::asio::awaitable<StoreResult<Milliseconds>> wait_for_hub(const PushTask& task, std::string host);
   PushRecord new_record(const PushTask& task, const PushStep& step, std::string hub_url) const;
 
   Fetcher& fetcher_;
@@ -73,7 +66,7 @@ class Subscriber {
   Metrics& metrics_;
   Log& log_;
   Options options_;
-  std::map<std::string, Hub> hubs_;
+  std::map<std::string, Clock::time_point> only_http_;  ///< hubs whose https form does not serve, until then
   Clock::time_point queued_until_;  ///< up to then someone's turn at a hub comes: it is looked more often
   boost::asio::steady_timer pause_;
   bool stopping_ = false;
