@@ -28,7 +28,6 @@ namespace {
 
 constexpr std::uint32_t longest_header = 64U << 10U;
 constexpr std::size_t most_fields = 100;
-constexpr std::size_t most_reason = 500;
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 /// What every path answers that is not, or not now, one of ours: nobody learns which it was (SECURITY W2).
@@ -136,8 +135,23 @@ asio::awaitable<HttpReply> CallbackListener::answer(Visit& visit) {
     co_return no;
   }
   CallbackTarget target = read_callback_target(request.target(), options_.base);
+  if (!target.token.empty() && !is_within_rate()) {
+    parts_.metrics.push_delivery(Metrics::Delivery::limited);
+    co_return try_later("10");
+  }
   if (request.method() == http::verb::get) co_return co_await verify(std::move(target));
   co_return co_await deliver(visit, target);
+}
+
+/// A token bucket: what hubs say after a pause of theirs is taken at once, a flood is not the loop's only work.
+bool CallbackListener::is_within_rate() {
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> passed = now - std::exchange(counted_, now);
+  tokens_ = std::min(tokens_ + passed.count() * static_cast<double>(options_.per_second),
+                     static_cast<double>(options_.burst));
+  if (tokens_ < 1) return false;
+  --tokens_;
+  return true;
 }
 
 /// S7: stored first, then answered.
@@ -154,7 +168,14 @@ asio::awaitable<HttpReply> CallbackListener::verify(CallbackTarget target) {
   const PushLease lease = push_lease(asked->lease_seconds, asked->topic);
   question.lease = lease.lease;
   question.renew = lease.renew;
-  question.note = one_line(asked->reason, most_reason);
+  if (asked->mode == "denied") {
+    const auto known = co_await parts_.store.find(question.hash);
+    if (!known) {
+      parts_.metrics.store_error(known.error());
+      co_return try_later("30");
+    }
+    question.note = reason_of_hub(asked->reason, known->value_or(PushRecord()));
+  }
   const auto ask = [&](Store& store) { return Pushes(store).answer(question); };
   const StoreResult<PushAnswer> answered = co_await parts_.store.call(ask);
   if (!answered) {

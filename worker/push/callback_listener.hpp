@@ -35,6 +35,8 @@ class CallbackListener {
     std::size_t per_address = 32;   ///< of these from one address; not of this machine's own: proxies stand there
     std::chrono::milliseconds header_time{5'000}, body_time{15'000}, part_time{2'000};
     std::uint64_t max_body_bytes = 4U << 20U;
+    /// Requests to what may be a path of ours: so many a second in the long run, and so many at once (SECURITY W6).
+    std::size_t per_second = 2'000, burst = 20'000;
   };
   /// What it works with; all outlive it.
   struct Parts {
@@ -62,11 +64,12 @@ class CallbackListener {
   struct Visit;
 
   CallbackListener(std::unique_ptr<Listener> listener, const Options& options, const Parts& parts)
-      : listener_(std::move(listener)), options_(options), parts_(parts) {}
+      : listener_(std::move(listener)), options_(options), parts_(parts), tokens_(static_cast<double>(options.burst)) {}
 
   boost::asio::awaitable<void> converse(boost::asio::ip::tcp::socket socket);
   boost::asio::awaitable<void> part(boost::beast::tcp_stream& stream) const;
   boost::asio::awaitable<HttpReply> answer(Visit& visit);
+  bool is_within_rate();
   boost::asio::awaitable<HttpReply> verify(CallbackTarget target);
   boost::asio::awaitable<HttpReply> deliver(Visit& visit, const CallbackTarget& target);
   boost::asio::awaitable<bool> read_body(Visit& visit, MemoryBudget::Share& memory, HttpReply& refusal);
@@ -77,6 +80,8 @@ class CallbackListener {
   std::unique_ptr<Listener> listener_;
   Options options_;
   Parts parts_;
+  double tokens_;  // requests that may come at once
+  std::chrono::steady_clock::time_point counted_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace feedmill

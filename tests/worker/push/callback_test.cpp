@@ -134,5 +134,18 @@ TEST(Reasons, AreOneVisibleLine) {
   EXPECT_EQ(one_line("a\xFF", 500).find('\xFF'), std::string::npos);
 }
 
+TEST(Reasons, HoldNoSecret) {
+  PushRecord record;
+  record.token = std::string(26, 'q');
+  record.secret = std::string(64, '7');
+  EXPECT_EQ(reason_of_hub("no " + record.token + " nor " + record.secret + record.secret, record),
+            "no <redacted> nor <redacted><redacted>");
+  EXPECT_EQ(reason_of_hub("see https://me.example/w/" + std::string(26, 'x') + "\n?token=abc", record),
+            "see https://me.example/w/<redacted> ?token=<redacted>");
+  EXPECT_LE(reason_of_hub(std::string(10'000, 'n'), record).size(), 500U);
+  EXPECT_EQ(reason_of_hub(record.secret.substr(0, 5) + "\x01" + record.secret.substr(5), record), "<redacted>");
+  EXPECT_EQ(reason_of_hub("", PushRecord()), "");
+}
+
 }  // namespace
 }  // namespace feedmill

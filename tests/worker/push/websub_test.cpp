@@ -62,12 +62,14 @@ class WebSubTest : public testing::Test {
     cpu.join();
   }
 
-  void start() {
+  void start(std::size_t per_second = 1'000'000, std::size_t burst = 1'000'000) {
     WebSub::Options options;
     options.callbacks.emplace();
     options.callbacks->listen = {asio::ip::address_v4::loopback(), port};
     options.callbacks->header_time = 2000ms;
     options.callbacks->body_time = 2000ms;
+    options.callbacks->per_second = per_second;
+    options.callbacks->burst = burst;
     options.intake.policy = policy();
     options.intake.worker = std::string(32, 'b');
     options.subscriber.public_url = "http://127.0.0.1:" + std::to_string(port);
@@ -508,6 +510,37 @@ TEST_F(WebSubTest, ADenialIsHeeded) {
   EXPECT_EQ(record(url).state.push.state, "denied");
   EXPECT_EQ(record(url).state.push.note, "no such feed here");
   EXPECT_EQ(hub.verifications().at(0).status, 200);
+}
+
+TEST_F(WebSubTest, WhatADenialRepeatsOfASecretIsNotKept) {
+  const std::string url = subscribed_feed();
+  const std::string callback = callback_of(url), token = callback.substr(callback.rfind('/') + 1);
+  const std::string reason = "not for " + secret_of(url) + " at " + token + ", password=12345";
+  const test::HttpAnswer answer =
+      test::WebSubHub::verify(callback, {{"hub.mode", "denied"}, {"hub.topic", url}, {"hub.reason", reason}});
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(record(url).state.push.note, "not for <redacted> at <redacted>, password=<redacted>");
+  const auto notices = Notifications(store).list(std::string(operator_user));
+  ASSERT_TRUE(notices);
+  ASSERT_FALSE(notices->empty());
+  EXPECT_NE(notices->front().json.find("not for <redacted>"), std::string::npos);
+  EXPECT_EQ(metric("feedmill_websub_turns_total{state=\"denied\"}"), "1");
+}
+
+TEST_F(WebSubTest, WhatIsMoreThanItsRateIsTurnedAwayForAWhile) {
+  start(0, 3);  // the verification is one
+  const std::string url = subscribed_feed();
+  const std::string callback = callback_of(url);
+  EXPECT_EQ(deliver(callback, "x").status, 202);
+  // What is no path of ours costs nothing, and so counts for nothing.
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/", "x").status, 404);
+  EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/" + std::string(26, 'a'), "x").status, 404);
+  for (const std::string& path : {callback, callback.substr(0, callback.size() - 26) + std::string(26, 'a')}) {
+    const test::HttpAnswer answer = deliver(path, "x");
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.header("Retry-After"), "10");
+  }
+  EXPECT_EQ(metric("feedmill_websub_deliveries_total{result=\"limited\"}"), "2");
 }
 
 TEST_F(WebSubTest, VerificationsOfSomethingElseAreRefused) {
