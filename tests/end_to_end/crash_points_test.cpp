@@ -1,5 +1,6 @@
 // The crash table of RELIABILITY §4: at each point the worker is killed (W), Redis is killed (R) or an answer is lost
-// with the connection (N); afterwards all invariants hold, and no feed was asked more than once too often.
+// with the connection (N); afterwards all invariants hold, and no feed was asked more than once too often. Callbacks
+// have rows of their own, S13 and S14: crash_callback_test.cpp.
 #include <filesystem>
 #include <fstream>
 #include <iterator>

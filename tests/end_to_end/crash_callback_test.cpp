@@ -1,0 +1,259 @@
+// The rows of the crash table (RELIABILITY §4) that a callback has: S13, a push accepted before it is noted, and S14, a
+// verification answered before it is stored. At each the worker is killed (W), Redis is killed (R) or an answer is lost
+// with the connection (N). The hub hears 2xx only of what has been stored, asks again as hubs do, and nothing is lost
+// or doubled.
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "storage/scripts.hpp"
+#include "tests/end_to_end/push_world.hpp"
+#include "tests/end_to_end/truth_world.hpp"
+#include "tests/support/fault_proxy.hpp"
+
+namespace feedmill::test {
+namespace {
+
+using Fault = FaultProxy::Fault;
+
+struct Cell {
+  const char* name;
+  char kind;
+  const char* method = "sha256";   ///< S13: what the push is signed by: content, or (sha1) a hint
+  const char* sync = "everysec";   ///< how Redis writes its file
+  Fault fault = Fault::cut_reply;  ///< N
+};
+
+void PrintTo(const Cell& cell, std::ostream* out) {
+  *out << cell.name;
+}
+
+class CallbackCrash : public testing::TestWithParam<Cell> {
+ protected:
+  Cell cell() const { return GetParam(); }
+
+  /// With the first post at the publisher; the second is about to be pushed.
+  void publish_second() { world.serve_posts("/feed", {{"1", "first"}, second}, world.hub_links(url)); }
+
+  std::vector<HttpAnswer> push_second() {
+    return world.hub.publish(url, atom({second}), "application/atom+xml", cell().method);
+  }
+
+  /// As hubs do, until it is accepted.
+  void push_second_until_accepted() {
+    EXPECT_TRUE(eventually([&] {
+      const auto answers = push_second();
+      EXPECT_EQ(answers.size(), 1U);
+      if (answers.empty()) return true;
+      EXPECT_TRUE(answers[0].status == 202 || answers[0].status == 502 || answers[0].status == 503)
+          << answers[0].status;
+      return answers[0].status == 202;
+    }));
+  }
+
+  /// Through a connection of its own, which no crash of Redis has broken.
+  std::string created() {
+    constexpr const char* look =
+        "local n = 0 for _, record in ipairs(redis.call('XRANGE', 'stream:signals', '-', '+')) do "
+        "if record[2][2] == 'post_created' then n = n + 1 end end return tostring(n)";
+    return world.redis_text({"EVAL", look, "0"});
+  }
+
+  /// Whatever happened: the second post is there once, and comes once.
+  void expect_second_once() {
+    EXPECT_TRUE(eventually([&] { return world.title(url, second.id) == second.title; }));
+    EXPECT_EQ(created(), "2");
+    push_second_until_accepted();
+    EXPECT_TRUE(world.push_until_written(url, {"3", "after all that"}));
+    EXPECT_EQ(created(), "3");
+    EXPECT_EQ(world.title(url, "1"), "first");
+    EXPECT_EQ(world.title(url, second.id), second.title);
+    const Finished verified = world.run({"verify"}, {{"FEEDMILL_REDIS_URL", world.redis.url_of("feedmill_admin")}});
+    EXPECT_EQ(verified.exit, 0) << verified.out << verified.err;
+  }
+
+  /// Redis dies while the worker stands at its point, and is back before it goes on.
+  void restart_redis_at_the_point(PushWorker& worker) {
+    ASSERT_TRUE(worker.program().stopped()) << worker.program().err();
+    world.redis.kill();
+    world.redis.start();
+    worker.program().signal(SIGCONT);
+  }
+
+  PushWorld world{durable(GetParam().sync)};
+  const std::string url = world.http.url("/feed");
+  const PushedPost second{"2", "second"};
+};
+
+class PushAccepted : public CallbackCrash {
+ protected:
+  void subscribe(const Environment& more) {
+    world.start(more);
+    ASSERT_EQ(world.subscribed_feed("/feed"), url);
+    publish_second();
+    before = world.everything();
+  }
+
+  void kill_worker() {
+    ASSERT_NO_FATAL_FAILURE(subscribe({{"FEEDMILL_CRASH_AT", "S13:1"}}));
+    const auto answers = push_second();
+    ASSERT_EQ(answers.size(), 1U);
+    EXPECT_EQ(answers[0].status, 502) << "nobody answered";
+    EXPECT_EQ(world.worker().program().wait().exit, -SIGKILL);
+    EXPECT_EQ(world.everything(), before);
+    world.start();
+  }
+
+  void kill_redis() {
+    ASSERT_NO_FATAL_FAILURE(subscribe({{"FEEDMILL_PAUSE_AT", "S13:1"}}));
+    std::vector<HttpAnswer> answers;
+    {
+      const std::jthread hub([&] { answers = push_second(); });
+      ASSERT_NO_FATAL_FAILURE(restart_redis_at_the_point(world.worker()));
+    }
+    ASSERT_EQ(answers.size(), 1U);
+    const bool noted = world.state(url, "push_at") != "(nil)";
+    EXPECT_EQ(answers[0].status, noted ? 202 : 503);
+    EXPECT_TRUE(noted || !answers[0].header("Retry-After").empty());
+  }
+
+  void lose_an_answer() {
+    FaultProxy proxy(world.redis.admin_url(), FaultProxy::Speaks::redis);
+    ASSERT_NO_FATAL_FAILURE(subscribe({{"FEEDMILL_REDIS_URL", proxy.redis_url()}}));
+    proxy.at(runs_script(scripts::websub_deliver), 1, cell().fault);
+    const auto answers = push_second();
+    ASSERT_EQ(answers.size(), 1U);
+    EXPECT_EQ(answers[0].status, 503);
+    EXPECT_NE(answers[0].header("Retry-After"), "");
+    EXPECT_EQ(world.state(url, "push_at") != "(nil)", cell().fault == Fault::cut_reply);
+    if (cell().fault == Fault::cut_request) EXPECT_EQ(world.everything(), before);
+    push_second_until_accepted();
+    expect_second_once();
+  }
+
+  std::string before;
+};
+
+TEST_P(PushAccepted, IsNotedAndWrittenOnce) {
+  if (cell().kind == 'N') {
+    lose_an_answer();
+    return;
+  }
+  cell().kind == 'W' ? kill_worker() : kill_redis();
+  if (HasFatalFailure()) return;
+  push_second_until_accepted();
+  world.leave_to_last();
+  expect_second_once();
+}
+
+INSTANTIATE_TEST_SUITE_P(S13, PushAccepted,
+                         testing::Values(Cell{"W", 'W'}, Cell{"W_hint", 'W', "sha1"}, Cell{"R_everysec", 'R'},
+                                         Cell{"R_always", 'R', "sha256", "always"}, Cell{"R_hint", 'R', "sha1"},
+                                         Cell{"N_request", 'N', "sha256", "everysec", Fault::cut_request},
+                                         Cell{"N_answer", 'N'}, Cell{"N_answer_hint", 'N', "sha1"}),
+                         [](const auto& test) { return test.param.name; });
+
+class PushWritten : public CallbackCrash {};
+
+TEST_P(PushWritten, ThoughItsWorkerDiedWithIt) {
+  FaultProxy proxy(world.redis.admin_url(), FaultProxy::Speaks::redis);
+  world.start({{"FEEDMILL_REDIS_URL", proxy.redis_url()}});
+  ASSERT_EQ(world.subscribed_feed("/feed"), url);
+  publish_second();
+  proxy.at(runs_script(scripts::websub_claim), 1, Fault::swallow_reply);
+  const auto answers = push_second();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].status, 202);
+  ASSERT_TRUE(proxy.wait_for_faults(1));
+  world.worker().program().signal(SIGKILL);
+  EXPECT_EQ(world.worker().program().wait().exit, -SIGKILL);
+  EXPECT_EQ(created(), "1");
+  // What it took with it is fetched for when its claim ends; nobody has to wait for that here.
+  const std::string due = world.redis_text({"ZSCORE", "schedule", url}), now = world.redis_text({"TIME"});
+  EXPECT_LE(std::stoll(due) / 1000, std::stoll(now) + 150);
+  world.redis_text({"ZADD", "schedule", "XX", "1", url});
+  world.start();
+  world.leave_to_last();
+  expect_second_once();
+}
+
+INSTANTIATE_TEST_SUITE_P(S13, PushWritten, testing::Values(Cell{"AfterwardsW", 'W'}),
+                         [](const auto& test) { return test.param.name; });
+
+class Verification : public CallbackCrash {
+ protected:
+  void add_feed() { ASSERT_EQ(world.add_feed("/feed", {{"1", "first"}}, world.hub_links(url)), url); }
+
+  /// What the hub was told, and believes.
+  void expect_unverified(int status) {
+    ASSERT_TRUE(world.hub.await_requests(1));
+    ASSERT_EQ(world.hub.verifications().size(), 1U);
+    EXPECT_EQ(world.hub.verifications()[0].status, status);
+    EXPECT_TRUE(world.hub.subscribers(url).empty());
+  }
+
+  void kill_worker() {
+    add_feed();
+    world.start({{"FEEDMILL_CRASH_AT", "S14:1"}});
+    expect_unverified(502);
+    EXPECT_EQ(world.worker().program().wait().exit, -SIGKILL);
+    EXPECT_EQ(world.subscription(url, "state"), "active") << "stored first, then answered";
+    world.start();
+    world.leave_to_last();
+    world.bring_forward(url, "renew_at");
+  }
+
+  void kill_redis() {
+    add_feed();
+    restart_redis_at_the_point(world.start({{"FEEDMILL_PAUSE_AT", "S14:1"}}));
+  }
+
+  void lose_an_answer() {
+    FaultProxy proxy(world.redis.admin_url(), FaultProxy::Speaks::redis);
+    proxy.at(runs_script(scripts::websub_verify), 1, cell().fault);
+    add_feed();
+    world.start({{"FEEDMILL_REDIS_URL", proxy.redis_url()}});
+    expect_unverified(503);
+    if (cell().fault == Fault::cut_reply) {
+      EXPECT_EQ(world.subscription(url, "state"), "active");
+      world.bring_forward(url, "renew_at");
+    } else {
+      EXPECT_EQ(world.subscription(url, "state", true), "pending");
+      world.bring_forward(url, "pending_since", true);
+      EXPECT_TRUE(eventually([&] { return world.state(url, "push_state") == "failed"; }));
+      world.redis_text({"ZADD", "websub:due", "XX", "1", url});
+    }
+    expect_subscribed_once();
+  }
+
+  /// Renewal has healed the rest.
+  void expect_subscribed_once() {
+    ASSERT_TRUE(world.hub.await_subscribers(url, 1));
+    EXPECT_EQ(world.hub.subscribers(url).size(), 1U);
+    EXPECT_EQ(world.subscription(url, "state"), "active");
+    EXPECT_EQ(world.redis_text({"HGET", "stats:websub:states", "unproven"}), "1");
+    publish_second();
+    push_second_until_accepted();
+    expect_second_once();
+  }
+};
+
+TEST_P(Verification, IsStoredBeforeItIsAnswered) {
+  if (cell().kind == 'N') {
+    lose_an_answer();
+    return;
+  }
+  cell().kind == 'W' ? kill_worker() : kill_redis();
+  if (!HasFatalFailure()) expect_subscribed_once();
+}
+
+INSTANTIATE_TEST_SUITE_P(S14, Verification,
+                         testing::Values(Cell{"W", 'W'}, Cell{"R_everysec", 'R'},
+                                         Cell{"R_always", 'R', "sha256", "always"},
+                                         Cell{"N_request", 'N', "sha256", "everysec", Fault::cut_request},
+                                         Cell{"N_answer", 'N'}),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace feedmill::test
