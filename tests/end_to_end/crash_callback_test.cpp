@@ -127,7 +127,9 @@ class PushAccepted : public CallbackCrash {
     EXPECT_EQ(answers[0].status, 503);
     EXPECT_NE(answers[0].header("Retry-After"), "");
     EXPECT_EQ(world.state(url, "push_at") != "(nil)", cell().fault == Fault::cut_reply);
-    if (cell().fault == Fault::cut_request) EXPECT_EQ(world.everything(), before);
+    if (cell().fault == Fault::cut_request) {
+      EXPECT_EQ(world.everything(), before);
+    }
     push_second_until_accepted();
     expect_second_once();
   }
