@@ -354,6 +354,7 @@ TEST_F(SubscribingNever, IsLedAstrayByAHub) {
     std::string state;      // of the subscription
     std::size_t requests;   // that reach the hub
     const char* note = "";  // begins with
+    std::size_t more = 0;   // requests besides: again, over a connection that was kept and ended without an answer
   };
   const auto leads = [](int status, const std::string& to) {
     return Response{.status = status, .headers = {{"Location", to}}};
@@ -381,7 +382,7 @@ TEST_F(SubscribingNever, IsLedAstrayByAHub) {
       {"/429", {.status = 429, .headers = {{"Retry-After", "10"}}}, "pending", 1, "answered 429"},
       {"/500", {.status = 500}, "pending", 1, "answered 500"},
       {"/503", {.status = 503}, "pending", 1, "answered 503"},
-      {"/cut", {.raw = "HTTP/1.1 2"}, "pending", 1},
+      {"/cut", {.raw = "HTTP/1.1 2"}, "pending", 1, "", 1},
       {"/endless", {.status = 403, .then_forever = std::string(4096, 'y')}, "failed", 1, "answered 403: "},
   };
   for (const Row& row : rows) {
@@ -393,7 +394,8 @@ TEST_F(SubscribingNever, IsLedAstrayByAHub) {
     const std::string url = world.http.url(std::string("/feed") + row.name);
     const std::string note = row.note;
     EXPECT_TRUE(eventually([&] {
-      return world.state(url, "push_state") == row.state && world.hub_server.count(row.name) == row.requests &&
+      const std::size_t asked = world.hub_server.count(row.name);
+      return world.state(url, "push_state") == row.state && asked >= row.requests && asked <= row.requests + row.more &&
              (note.empty() || world.state(url, "push_note").starts_with(note));
     })) << row.name
         << ": " << world.state(url, "push_state") << ", " << world.state(url, "push_note") << ", asked "
