@@ -12,7 +12,6 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
-#include <libdeflate.h>
 
 namespace feedmill::test {
 namespace {
@@ -70,14 +69,6 @@ std::string atom(const std::vector<PushedPost>& posts, const std::string& links)
     text += "</entry>";
   }
   return text + "</feed>";
-}
-
-std::string gzipped(const std::string& text) {
-  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> coder(libdeflate_alloc_compressor(6),
-                                                                                       libdeflate_free_compressor);
-  std::string coded(libdeflate_gzip_compress_bound(coder.get(), text.size()), '\0');
-  coded.resize(libdeflate_gzip_compress(coder.get(), text.data(), text.size(), coded.data(), coded.size()));
-  return coded;
 }
 
 PushWorker::PushWorker(const Environment& environment)

@@ -25,9 +25,6 @@ struct PushedPost {
 /// An Atom document; `links` stand at the level of the feed.
 std::string atom(const std::vector<PushedPost>& posts, const std::string& links = "");
 
-/// As a Content-Encoding of gzip has it.
-std::string gzipped(const std::string& text);
-
 /// `feedmill run` with a callback listener.
 class PushWorker {
  public:

@@ -1,5 +1,8 @@
 // Zombies (RELIABILITY C5): a worker is stopped for longer than its lease, another does its work, it wakes up. Its
 // commit is refused, and nothing in the store changes.
+#include <map>
+#include <string>
+
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -33,6 +36,13 @@ constexpr ZombieCase zombies[] = {
 
 class Zombies : public testing::TestWithParam<ZombieCase> {};
 
+/// What the posts and their feed's state are; how far timelines and notices have got goes on in any worker.
+std::map<std::string, std::string> written(const std::string& url) {
+  auto all = fingerprint(url);
+  std::erase_if(all, [](const auto& key) { return key.first.starts_with("deliver:"); });
+  return all;
+}
+
 TEST_P(Zombies, ChangeNothing) {
   const auto [point, poll, name] = GetParam();
   TruthWorld it(durable("everysec"), {.text = 1000, .in_halves = poll != Poll::parts});
@@ -62,14 +72,14 @@ TEST_P(Zombies, ChangeNothing) {
     ASSERT_EQ(other.wait().exit, 0);
   }
 
-  const auto before = fingerprint(it.world.redis.admin_url());
+  const auto before = written(it.world.redis.admin_url());
   zombie.signal(SIGCONT);
   if (!committed) {
     EXPECT_TRUE(eventually([&] { return zombie.err().find("store.stale") != std::string::npos; })) << zombie.err();
   }
   zombie.signal(SIGTERM);
   EXPECT_EQ(zombie.wait().exit, 0);
-  EXPECT_EQ(fingerprint(it.world.redis.admin_url()), before);
+  EXPECT_EQ(written(it.world.redis.admin_url()), before);
   EXPECT_EQ(it.wrongs_now(Stage::caught_up), "");
 }
 

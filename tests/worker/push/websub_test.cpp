@@ -294,7 +294,11 @@ TEST_F(WebSubTest, AReplayedPushChangesNothing) {
   push_and_wait(url, document);
   const std::size_t before = signals();
   for (int i = 0; i < 100; ++i) push(url, document);
-  push_and_wait(url, atom({{"3", "the end"}}));
+  // Content beyond what is held of one feed is a hint alone, so the end is said until it is heard.
+  EXPECT_TRUE(becomes([&] {
+    push(url, atom({{"3", "the end"}}));
+    return signals() > before;
+  }));
   EXPECT_EQ(signals(), before + 1);
 }
 
