@@ -16,6 +16,8 @@ using Weight = Concern::Weight;
 
 /// Below so many refreshes a share says little.
 constexpr std::uint64_t few = 20;
+/// The group that deliverers read as.
+constexpr std::string_view own_group = "delivery";
 
 /// What to do when most refreshes fail for `reason`: one cause, most likely ours.
 std::string_view remedy_for(Reason reason) {
@@ -53,13 +55,13 @@ void judge_process(const Status& status, std::vector<Concern>& found) {
                      "Raise memory.budget, or lower worker.lanes.", ""});
   }
   const RefreshFigures& recent = process.ten_minutes;
-  const std::optional<FailureCount>& main = process.main_failure;
+  const std::optional<FailureCount>& most = process.main_failure;
   if (recent.refreshes() >= few && recent.failed * 2 > recent.refreshes()) {
     found.push_back(
         {Weight::bad,
          fmt::format("{} of {} refreshes of the last 10 minutes failed{}.", recent.failed, recent.refreshes(),
-                     main ? fmt::format(", {} of them with {}", main->count, to_string(main->reason)) : ""),
-         std::string(remedy_for(main ? main->reason : Reason::none)), failed_feeds_page(status)});
+                     most ? fmt::format(", {} of them with {}", most->count, to_string(most->reason)) : ""),
+         std::string(remedy_for(most ? most->reason : Reason::none)), failed_feeds_page(status)});
   } else if (process.three_hours.refreshes() >= few &&
              process.three_hours.failed * 5 > process.three_hours.refreshes()) {
     found.push_back({Weight::warning,
@@ -99,11 +101,14 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
   }
   for (const StreamFigures::Group& group : store.stream.groups) {
     if (!group.oldest || store.stream.now - *group.oldest <= 5min) continue;
-    found.push_back(
-        {Weight::warning,
-         fmt::format("Whoever reads the signals as “{}” is {} behind.", group.name,
-                     span_text(store.stream.now - *group.oldest)),
-         "Is it running? For the group that keeps timelines and notices: a worker with worker.deliver=true.", ""});
+    found.push_back({Weight::warning,
+                     fmt::format("Whoever reads the signals as “{}” is {} behind.", group.name,
+                                 span_text(store.stream.now - *group.oldest)),
+                     group.name == own_group
+                         ? "Is a worker running with worker.deliver=true?"
+                         : fmt::format("Is it running? If nobody reads them any more: XGROUP DESTROY stream:signals {}",
+                                       group.name),
+                     ""});
   }
   if (store.stream.hard_limit > 0 && store.stream.records * 2 > store.stream.hard_limit) {
     found.push_back({Weight::warning,

@@ -43,7 +43,7 @@ Status healthy() {
   store.fleet.feeds = 1000;
   store.fleet.workers = 1;
   store.fleet.states = {{"healthy", 990}, {"failing", 10}};
-  store.stream = {.records = 10, .hard_limit = 1000, .now = now, .groups = {{"deliver", 0, {}}}};
+  store.stream = {.records = 10, .hard_limit = 1000, .now = now, .groups = {{"delivery", 0, {}}}};
   store.workers = {
       {process.worker, now - 2s, {{"host", "reader-1"}, {"pid", "7"}, {"version", "0.9"}, {"in_flight", "3"}}}};
   return status;
@@ -109,7 +109,7 @@ TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
          s.store->fleet.due = 5;
        }},
       {"No worker fetches feeds", Weight::warning, [](Status& s) { s.store->fleet.workers = 0; }},
-      {"“deliver” is 6 min behind", Weight::warning, [](Status& s) { s.store->stream.groups[0].oldest = now - 6min; }},
+      {"“delivery” is 6 min behind", Weight::warning, [](Status& s) { s.store->stream.groups[0].oldest = now - 6min; }},
       {"filled to 60 %", Weight::warning, [](Status& s) { s.store->stream.records = 600; }},
       {"A feed is quarantined", Weight::warning,
        [](Status& s) { s.store->fleet.states.emplace_back("quarantined", 1); }},
