@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <utility>
@@ -170,6 +171,13 @@ boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& re
 }
 
 EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, ServerRecord record) {
+  // What root's server wrote, its usual one could not read again.
+  struct stat status {};
+  if (::fstat(server_lock.get(), &status) == 0 && status.st_uid != ::geteuid()) {
+    return EmbeddedError{Code::occupied, "no server runs on " + options_.data_dir.string() +
+                                             ", which belongs to another user (" + std::to_string(status.st_uid) +
+                                             "): start its worker first (systemctl start feedmill)"};
+  }
   for (const auto& socket : {record.socket, socket_}) {
     if (ServerTalk::connect(socket)) {
       return EmbeddedError{Code::occupied, "a server that does not hold " + in_data("server.lock").string() +
@@ -249,7 +257,8 @@ EmbeddedRedis::Status EmbeddedRedis::await_loaded() {
     if (interrupted_) return EmbeddedError{Code::interrupted, "interrupted"};
     auto talk = ServerTalk::connect(socket_);
     const auto answer = talk ? talk->ask({"PING"}) : std::nullopt;
-    if (answer && answer->type == '+') break;
+    // One that cannot write its file refuses even this (MISCONF), and has loaded all the same.
+    if (answer && !answer->is_error("LOADING")) break;
     if (server_ended(0ms)) return died_at_start();
   }
   auto checked = check_marker();

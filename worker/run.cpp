@@ -536,7 +536,10 @@ class Process {
     status.clock = std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
     status.ready = ready_checks();
     status.stopping = worker_.stopping();
-    if (!opened_ || !worker_.store_is_usable()) status.store_trouble = ready_checks().front().detail;
+    if (!opened_)
+      status.store_trouble = StoreError{StoreError::Code::unavailable, "not connected yet"};
+    else if (!worker_.store_is_usable())
+      status.store_trouble = worker_.store_error();
     status.ingest = config_.worker.ingest;
     status.deliver = config_.worker.deliver;
     status.lanes_busy = worker_.in_flight();

@@ -45,6 +45,7 @@ class StoreHealth {
   bool is_up() const { return !since_; }
   /// What keeps it from serving, "" when nothing does.
   const std::string& trouble() const { return last_.detail; }
+  const StoreError& error() const { return last_; }
   /// Whether it has been away for longer than that.
   bool has_been_away(Clock::duration patience) const { return since_ && Clock::now() - *since_ > patience; }
   /// How long to wait before it is tried again; longer each time.

@@ -65,6 +65,7 @@ class Worker {
   /// The store answered lately, and this worker has claimed without error.
   bool store_is_usable() const { return health_.is_up(); }
   std::string store_trouble() const { return health_.trouble(); }
+  const StoreError& store_error() const { return health_.error(); }
 
   /// What became of a commit, after `took`.
   void note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took);

@@ -50,6 +50,8 @@ TEST(StatusOfAWorker, ShowsWhatItHasDone) {
   EXPECT_EQ(all.at("store").at("workers").at(0).at("id").as_string(), all.at("worker").at("id").as_string());
   EXPECT_EQ(all.at("configuration").as_string().size(), 16U);
 
+  EXPECT_THAT(get(at, "/"), StartsWith("HTTP/1.1 302 Found\r\n"));
+  EXPECT_THAT(get(at, "/"), HasSubstr("\r\nLocation: status\r\n"));
   const std::string page = get(at, "/status");
   EXPECT_THAT(page, StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(page, HasSubstr("Content-Security-Policy: default-src 'none'; style-src 'self';"));

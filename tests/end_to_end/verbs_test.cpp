@@ -94,6 +94,18 @@ TEST_F(Verbs, ImportWhatCanBeReadAndNameTheRest) {
   EXPECT_NE(exported.out.find("xmlUrl=\"https://a.example/feed\""), std::string::npos) << exported.out;
 }
 
+TEST_F(Verbs, SayWhetherSomebodyFetchesWhatWasAdded) {
+  const std::string url = world.http.url("/feed.xml"), list = file("list.txt", url + "\n");
+  for (const std::vector<std::string>& verb : {std::vector<std::string>{"add", url}, {"import", list}}) {
+    const Finished done = world.run(verb);
+    EXPECT_EQ(done.exit, 0) << done.err;
+    EXPECT_NE(done.err.find("no worker runs on this Redis yet"), std::string::npos) << done.err;
+  }
+  const Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return world.run({"add", url}).err.empty(); })) << worker.err();
+  EXPECT_EQ(world.run({"import", list}).err, "");
+}
+
 TEST_F(Verbs, ImportPrunesWhatAWholeListDoesNotNameAndOnlyWhenTold) {
   const std::string both = file("both.txt", "https://a.example/feed\nhttps://b.example/feed\n");
   const std::string one = file("one.txt", "https://a.example/feed\n");

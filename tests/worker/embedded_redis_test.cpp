@@ -389,6 +389,28 @@ TEST_F(EmbeddedRedisTest, RefusesADirectorySomebodyElseHolds) {
   EXPECT_THAT(error.detail, HasSubstr("nothing answers"));
 }
 
+TEST_F(EmbeddedRedisTest, LeavesTheDirectoryOfAnotherUserAlone) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  { ASSERT_TRUE(open()); }
+  ASSERT_EQ(::chown((options.data_dir / "server.lock").c_str(), 12345, 12345), 0);
+  const auto error = open_refused();
+  EXPECT_EQ(exit_code(error.code), 69);
+  EXPECT_THAT(error.detail, HasSubstr("another user (12345)"));
+  EXPECT_FALSE(fs::exists(options.data_dir / "redis.pid"));
+}
+
+TEST_F(EmbeddedRedisTest, SharesAServerThatCannotWriteItsFile) {
+  const auto server = open();
+  ASSERT_TRUE(server);
+  fs::create_directory(options.data_dir / "dump.rdb");  // where the snapshot belongs
+  ASSERT_EQ(ask(*server, "CONFIG SET save \"3600 1\""), "+OK");
+  ASSERT_THAT(ask(*server, "BGSAVE"), HasSubstr("started"));
+  while (ask(*server, "INFO persistence").find("rdb_last_bgsave_status:err") == std::string::npos)
+    std::this_thread::sleep_for(1ms);
+  ASSERT_THAT(ask(*server, "PING"), HasSubstr("MISCONF"));
+  EXPECT_TRUE(open());
+}
+
 TEST_F(EmbeddedRedisTest, RefusesAServerOfAnotherRun) {
   const auto server = open();
   ASSERT_TRUE(server);

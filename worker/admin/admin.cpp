@@ -101,6 +101,11 @@ asio::awaitable<Admin::Response> Admin::answer(http::verb method, std::string_vi
   const auto question = std::min(target.find('?'), target.size());
   std::string query(target.substr(std::min(question + 1, target.size())));
   const bool is_page = std::ranges::find(pages_.paths, path) != pages_.paths.end();
+  if (path == "/" && std::ranges::find(pages_.paths, "/status") != pages_.paths.end()) {
+    Response there = http_reply(http::status::found);
+    there.set(http::field::location, "status");  // as it stands behind a proxy's prefix, too
+    co_return there;
+  }
   if (!is_page && !is_probe(path) && path != "/metrics") co_return http_reply(http::status::not_found);
   if (method != http::verb::get && method != http::verb::head) co_return not_allowed("GET, HEAD");
   if (is_probe(path)) co_return probe(path, parameter(query, "verbose").has_value());

@@ -45,7 +45,8 @@ struct AdminPage {
   std::string type, body;
 };
 
-/// What is answered besides; the paths stand as they are matched, decoded once (SECURITY O5).
+/// What is answered besides; "/" leads to "/status" when that is among them. The paths stand as they are matched,
+/// decoded once (SECURITY O5).
 struct AdminPages {
   std::vector<std::string> paths;
   /// Called for one of the paths with the query as it was sent; ends soon whatever it waits for, and does not throw.

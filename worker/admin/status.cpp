@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "worker/admin/query.hpp"
 #include "worker/text/figure_text.hpp"
 
 namespace feedmill {
@@ -15,6 +16,30 @@ using Weight = Concern::Weight;
 
 /// Below so many refreshes a share says little.
 constexpr std::uint64_t few = 20;
+/// The group that deliverers read as.
+constexpr std::string_view own_group = "delivery";
+
+/// What to do when most refreshes fail for `reason`: one cause, most likely ours.
+std::string_view remedy_for(Reason reason) {
+  const std::string_view name = to_string(reason);
+  if (name.starts_with("dns."))
+    return "Are the name servers in /etc/resolv.conf, or dns.servers, right? feedmill doctor tries them.";
+  if (name.starts_with("egress."))
+    return "These addresses or ports are closed to feeds: egress.allow or egress.ports opens those that are meant.";
+  if (name.starts_with("tls.")) return "Is the clock right, is the package ca-certificates installed?";
+  if (name.starts_with("connect.") || name.starts_with("http."))
+    return "Look at the network and its firewall; feedmill check URL shows one fetch in full.";
+  if (name.starts_with("store.")) return "Look at Redis: feedmill doctor names what is wrong with it.";
+  return "feedmill check URL shows one fetch in full.";
+}
+
+/// Where those that fail are seen: feeds in a row, else the host with most of them.
+std::string failed_feeds_page(const Status& status) {
+  if (status.store && feeds_in(status.store->fleet, "degraded") > 0) return "/status/feeds?state=degraded";
+  const auto most = std::ranges::max_element(status.process.busiest, {}, &HostFigures::failed);
+  if (most == status.process.busiest.end() || most->failed == 0) return "/status/feeds";
+  return "/status/feeds?host=" + percent_encoded(most->host);
+}
 
 void judge_process(const Status& status, std::vector<Concern>& found) {
   const ProcessStatus& process = status.process;
@@ -30,24 +55,28 @@ void judge_process(const Status& status, std::vector<Concern>& found) {
                      "Raise memory.budget, or lower worker.lanes.", ""});
   }
   const RefreshFigures& recent = process.ten_minutes;
+  const std::optional<FailureCount>& most = process.main_failure;
   if (recent.refreshes() >= few && recent.failed * 2 > recent.refreshes()) {
     found.push_back(
         {Weight::bad,
-         fmt::format("{} of {} refreshes of the last 10 minutes failed.", recent.failed, recent.refreshes()),
-         "feedmill doctor tries name servers and the network from here.", "/status/feeds?state=degraded"});
+         fmt::format("{} of {} refreshes of the last 10 minutes failed{}.", recent.failed, recent.refreshes(),
+                     most ? fmt::format(", {} of them with {}", most->count, to_string(most->reason)) : ""),
+         std::string(remedy_for(most ? most->reason : Reason::none)), failed_feeds_page(status)});
   } else if (process.three_hours.refreshes() >= few &&
              process.three_hours.failed * 5 > process.three_hours.refreshes()) {
     found.push_back({Weight::warning,
                      fmt::format("{:.0f} % of the refreshes of the last 3 hours failed.",
                                  percent(process.three_hours.failed, process.three_hours.refreshes())),
                      "See which hosts fail below; feedmill doctor tries name servers and the network from here.",
-                     "/status/feeds?state=degraded"});
+                     failed_feeds_page(status)});
   }
   const Seconds late = recent.lateness_of(0.99);
   if (recent.refreshes() >= few && late > 300s) {
     found.push_back(
         {Weight::bad, fmt::format("Feeds are fetched late: 1 in 100 more than {}.", span_text(late)),
-         "Raise worker.lanes or start another worker, unless it is one host that serves slowly (see below).", ""});
+         "After an outage this goes by itself. Else raise worker.lanes or start another worker, unless it is one host "
+         "that serves slowly (see below).",
+         ""});
   }
   if (process.hour.bugs > 0) {
     found.push_back({Weight::warning, fmt::format("{} refreshes of the last hour met a bug.", process.hour.bugs),
@@ -72,11 +101,14 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
   }
   for (const StreamFigures::Group& group : store.stream.groups) {
     if (!group.oldest || store.stream.now - *group.oldest <= 5min) continue;
-    found.push_back(
-        {Weight::warning,
-         fmt::format("Whoever reads the signals as “{}” is {} behind.", group.name,
-                     span_text(store.stream.now - *group.oldest)),
-         "Is it running? For the group that keeps timelines and notices: a worker with worker.deliver=true.", ""});
+    found.push_back({Weight::warning,
+                     fmt::format("Whoever reads the signals as “{}” is {} behind.", group.name,
+                                 span_text(store.stream.now - *group.oldest)),
+                     group.name == own_group
+                         ? "Is a worker running with worker.deliver=true?"
+                         : fmt::format("Is it running? If nobody reads them any more: XGROUP DESTROY stream:signals {}",
+                                       group.name),
+                     ""});
   }
   if (store.stream.hard_limit > 0 && store.stream.records * 2 > store.stream.hard_limit) {
     found.push_back({Weight::warning,
@@ -115,6 +147,7 @@ void take_history(ProcessStatus& status, const StatusHistory& history, StatusHis
   status.total = history.total();
   status.total_for = history.age(now);
   status.ten_minutes = history.figures(10, now);
+  status.main_failure = history.main_failure(now);
   status.hour = history.figures(60, now);
   status.three_hours = history.figures(180, now);
   status.six_hours = history.figures(360, now);

@@ -24,7 +24,7 @@ struct ProcessStatus {
   std::chrono::seconds uptime{};
   std::vector<Check> ready;
   bool stopping = false;
-  std::string store_trouble;  ///< "" while the store serves, as far as the worker has noticed
+  std::optional<StoreError> store_trouble;  ///< none while the store serves, as far as the worker has noticed
   bool ingest = true, deliver = true;
   std::uint64_t lanes_busy = 0, lanes = 0;
   std::uint64_t memory_used = 0, memory_budget = 0, memory_resident = 0;  ///< bytes; the first two of documents
@@ -34,7 +34,8 @@ struct ProcessStatus {
   RefreshFigures total;                       ///< since the start,
   std::chrono::duration<double> total_for{};  ///< which was so long ago
   RefreshFigures ten_minutes, hour, three_hours, six_hours, day;
-  std::vector<RefreshFigures> stretches;  ///< of stretch_minutes each, oldest first, the newest under way
+  std::optional<FailureCount> main_failure;  ///< what most refreshes failed for, of those ten minutes
+  std::vector<RefreshFigures> stretches;     ///< of stretch_minutes each, oldest first, the newest under way
   std::vector<HostFigures> busiest, slowest;
   std::chrono::seconds hosts_age{};  ///< how far back those two reach
 };

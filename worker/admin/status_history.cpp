@@ -74,6 +74,12 @@ void StatusHistory::record(const Report& report, Clock::time_point now) {
   const auto bound = std::ranges::lower_bound(lateness_bounds, late.count());
   ++figures.lateness[static_cast<std::size_t>(bound - lateness_bounds.begin())];
   add(figures, now);
+  if (report.outcome == Outcome::failed) {
+    const std::int64_t number = minute_of(now);
+    Reasons& minute = reasons_[static_cast<std::size_t>(number) % reasons_kept];
+    if (minute.number != number) minute = {number, {}};
+    ++minute.failed[static_cast<std::size_t>(report.reason)];
+  }
   record_host(report, now);
 }
 
@@ -96,6 +102,18 @@ RefreshFigures StatusHistory::between(std::int64_t first, std::int64_t last) con
 RefreshFigures StatusHistory::figures(std::size_t minutes, Clock::time_point now) const {
   const std::int64_t last = minute_of(now);
   return between(last - static_cast<std::int64_t>(std::min(minutes, minutes_kept)) + 1, last);
+}
+
+std::optional<FailureCount> StatusHistory::main_failure(Clock::time_point now) const {
+  std::array<std::uint64_t, reason_count> sum{};
+  const std::int64_t last = minute_of(now);
+  for (const Reasons& minute : reasons_) {
+    if (minute.number < 0 || minute.number + static_cast<std::int64_t>(reasons_kept) <= last) continue;
+    for (std::size_t i = 0; i < reason_count; ++i) sum[i] += minute.failed[i];
+  }
+  const auto most = std::ranges::max_element(sum);
+  if (*most == 0) return {};
+  return FailureCount{static_cast<Reason>(most - sum.begin()), *most};
 }
 
 std::vector<RefreshFigures> StatusHistory::stretches(std::size_t count, std::size_t minutes,

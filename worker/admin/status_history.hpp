@@ -31,6 +31,12 @@ struct RefreshFigures {
   /// At most this late was the given share of refreshes: a bound of OPERATIONS §3 (L), or the worst beyond them.
   std::chrono::duration<double> lateness_of(double share) const;
 };
+/// How often refreshes failed for a reason.
+struct FailureCount {
+  Reason reason{};
+  std::uint64_t count = 0;
+};
+
 inline constexpr std::array<double, 11> lateness_bounds{1, 2, 5, 10, 30, 60, 120, 300, 900, 3600, 21600};
 
 /// A host as this process has met it.
@@ -46,6 +52,7 @@ class StatusHistory {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t minutes_kept = 24 * 60;
   static constexpr std::size_t hosts_kept = 4096;
+  static constexpr std::size_t reasons_kept = 10;       ///< minutes
   static constexpr std::chrono::minutes hosts_for{30};  ///< a generation: figures of hosts reach one or two back
 
   explicit StatusHistory(Clock::time_point now) : began_(now), hosts_since_(now), minutes_(minutes_kept) {}
@@ -56,6 +63,8 @@ class StatusHistory {
 
   /// The newest `minutes`, the current one included.
   RefreshFigures figures(std::size_t minutes, Clock::time_point now) const;
+  /// What most refreshes of the newest reasons_kept minutes failed for.
+  std::optional<FailureCount> main_failure(Clock::time_point now) const;
   /// The newest `count` stretches of `minutes` each, oldest first.
   std::vector<RefreshFigures> stretches(std::size_t count, std::size_t minutes, Clock::time_point now) const;
   /// All since the start.
@@ -77,6 +86,10 @@ class StatusHistory {
     std::int64_t number = -1;  ///< since began_
     RefreshFigures figures;
   };
+  struct Reasons {
+    std::int64_t number = -1;  ///< minute since began_
+    std::array<std::uint32_t, reason_count> failed{};
+  };
   using Hosts = std::map<std::string, HostFigures, std::less<>>;
 
   std::int64_t minute_of(Clock::time_point time) const {
@@ -87,7 +100,8 @@ class StatusHistory {
   void record_host(const Report& report, Clock::time_point now);
 
   Clock::time_point began_, hosts_since_;
-  std::vector<Minute> minutes_;  ///< a ring by number
+  std::vector<Minute> minutes_;                ///< a ring by number
+  std::array<Reasons, reasons_kept> reasons_;  ///< a ring by number
   RefreshFigures total_;
   Hosts hosts_, hosts_before_;
   bool has_before_ = false;

@@ -124,7 +124,7 @@ asio::awaitable<AdminPage> StatusPages::make(const std::string& path, const std:
 
 std::optional<StoreError> StatusPages::known_to_be_away() const {
   const ProcessStatus process = process_();
-  if (!process.store_trouble.empty()) return StoreError{StoreError::Code::unavailable, process.store_trouble};
+  if (process.store_trouble) return process.store_trouble;
   if (last_error_ && Clock::now() - last_error_at_ < options_.kept) return last_error_;
   return {};
 }

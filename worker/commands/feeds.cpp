@@ -69,8 +69,11 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
           fmt::format("{} was there already and keeps its settings (see feedmill set -h)", visible((*urls)[i])));
     }
   }
-  if (!verb.now) return exits::done;
   terminal.flush();
+  if (!verb.now) {
+    note_without_worker(context);
+    return exits::done;
+  }
   return refresh_added(*urls, just_added, context);
 }
 
@@ -148,7 +151,11 @@ int carry_out(const ListVerb& verb, const VerbContext& context) {
   if (now.has_error()) return fail(terminal, "list", now.error());
   const auto urls = context.store.feeds();
   if (urls.has_error()) return fail(terminal, "list", urls.error());
-  if (urls->empty()) terminal.note("no feeds yet: feedmill add URL, or feedmill import FILE");
+  if (urls->empty()) {
+    const Config& config = context.config;
+    terminal.note(fmt::format("no feeds yet{}: feedmill add URL, or feedmill import FILE",
+                              config.embedded() ? " in " + visible(config.store.data_dir.string()) : ""));
+  }
 
   // On a narrow terminal the address is worth more than the title.
   const bool titles = terminal.width() == 0 || terminal.width() >= 110;

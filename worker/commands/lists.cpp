@@ -211,6 +211,7 @@ int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbCo
   tell_bad_rows(terminal, "refused", list.refused);
   tell_bad_rows(terminal, "broken", list.broken);
   tell_summary(terminal, counts, list, verb.dry_run);
+  if (!verb.dry_run) note_without_worker(context);
   if (verb.prune) return prune(verb, list, context);
   return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;
 }

@@ -163,6 +163,12 @@ std::string manual_page(const CommandNode& tree) {
       "SIGTERM and SIGINT drain a running worker, a second one cancels what is under way and gives it back; SIGHUP "
       "reads "
       "the configuration again.\n"
+      ".SH FILES\n"
+      ".TP\n.I /etc/feedmill/feedmill.toml\nSettings, of the service and of root's verbs.\n"
+      ".TP\n.I /var/lib/feedmill\nThe private server of the service; root's verbs look there, too.\n"
+      ".TP\n.I \\(ti/.local/share/feedmill\nThat of any other user.\n"
+      ".TP\n.I /usr/share/doc/feedmill\nREADME.md: keys, signals, verbs; OPERATIONS.md: what to do when; "
+      "CONFIGURATION.md.\n"
       ".SH SEE ALSO\n"
       ".BR redis\\-server (1)\n";
   return text;

@@ -101,6 +101,15 @@ std::optional<std::vector<std::string>> feed_urls(Terminal& terminal, std::strin
   return urls;
 }
 
+void note_without_worker(const VerbContext& context) {
+  const auto workers = context.store.workers();
+  if (workers.has_error() || !workers->empty()) return;
+  const Config& config = context.config;
+  const std::string where =
+      config.embedded() ? "the private server in " + visible(config.store.data_dir.string()) : "this Redis";
+  context.terminal.note(fmt::format("no worker runs on {} yet: feedmill run fetches them", where));
+}
+
 StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
                                                                 const std::vector<std::string>& feed_urls) {
   constexpr std::size_t step = 500;

@@ -59,6 +59,9 @@ std::optional<std::vector<std::string>> feed_urls(Terminal& terminal, std::strin
                                                   const std::vector<std::string>& arguments,
                                                   std::string_view consequence);
 
+/// Tells who has added feeds that nobody fetches them yet, and where they are.
+void note_without_worker(const VerbContext& context);
+
 /// feed_records in bounded steps; stops when interrupted.
 StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
                                                                 const std::vector<std::string>& feed_urls);

@@ -55,8 +55,12 @@ std::string computed_default(const Option& option, const ConfigSources& sources)
   if (option.key == "store.data_dir") {
     const auto state = variable(sources, "STATE_DIRECTORY");
     if (!state.empty()) return std::string(state.substr(0, state.find(':')));
+    // What root asks is meant for the service of this machine.
+    const fs::path service = "/var/lib/feedmill";
+    std::error_code ignored;
+    if (::geteuid() == 0 && fs::is_directory(service, ignored)) return service;
     const fs::path user = user_directory(sources, "XDG_DATA_HOME", ".local/share");
-    return user.empty() ? "/var/lib/feedmill" : (user / "feedmill").string();
+    return user.empty() ? service : user / "feedmill";
   }
   if (option.key == "redis.password_file") {
     const fs::path directory = variable(sources, "CREDENTIALS_DIRECTORY");

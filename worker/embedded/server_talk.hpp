@@ -20,6 +20,9 @@ inline constexpr std::size_t longest_socket_path = sizeof(sockaddr_un::sun_path)
 struct ServerReply {
   char type{};
   std::string text;
+
+  /// An error whose first word is `code`: "LOADING".
+  bool is_error(std::string_view code) const { return type == '-' && text.starts_with(code); }
 };
 
 /// One connection for a handful of commands. Blocks, at most 5 s for an answer.

@@ -57,6 +57,30 @@ TEST(StatusHistory, AddsUpTheMinutesAskedFor) {
   EXPECT_EQ(history.figures(62, now).refreshes(), 2U);
 }
 
+TEST(StatusHistory, KnowsWhatMostFailedForOfLate) {
+  StatusHistory history(start);
+  EXPECT_FALSE(history.main_failure(start));
+  const auto fail = [&](Reason reason, Clock::time_point at) {
+    Report failed = report(Outcome::failed);
+    failed.reason = reason;
+    history.record(failed, at);
+  };
+  fail(Reason::dns_failed, start);
+  fail(Reason::dns_failed, start + 1min);
+  fail(Reason::egress_blocked, start + 2min);
+  history.record(report(Outcome::updated), start + 2min);
+  auto most = history.main_failure(start + 9min);
+  ASSERT_TRUE(most);
+  EXPECT_EQ(most->reason, Reason::dns_failed);
+  EXPECT_EQ(most->count, 2U);
+  fail(Reason::egress_blocked, start + 10min);  // in the place of the first minute
+  most = history.main_failure(start + 10min);
+  ASSERT_TRUE(most);
+  EXPECT_EQ(most->reason, Reason::egress_blocked);
+  EXPECT_EQ(most->count, 2U);
+  EXPECT_FALSE(history.main_failure(start + 20min));
+}
+
 TEST(StatusHistory, ForgetsWhatIsOlderThanADay) {
   StatusHistory history(start);
   for (int minute = 0; minute < 3 * 24 * 60; ++minute) history.record(report(Outcome::updated), start + minute * 1min);

@@ -148,7 +148,7 @@ TEST_F(StatusPagesTest, AskTheProcessMoreOftenThanTheStore) {
             first.at("worker").at("since_start").at("seconds").to_number<double>());
   EXPECT_EQ(later.at("store"), first.at("store"));
   EXPECT_EQ(commands() - before, 1U) << "the count itself, and nothing else";
-  status.store_trouble = "the worker has noticed";
+  status.store_trouble = StoreError{StoreError::Code::unavailable, "the worker has noticed"};
   const auto trouble = [&] { return asked().at("store").is_null(); };
   while (!trouble() && std::chrono::steady_clock::now() < deadline) {
   }
@@ -176,7 +176,7 @@ TEST_F(StatusPagesTest, WaitForAStoreThatHangsOnceAndThenAskNoMore) {
   EXPECT_EQ(get("/status/feeds", "state=new").status, 503U);  // after `patience`
   ::kill(redis.pid(), SIGCONT);
   EXPECT_EQ(get("/status/feeds", "state=gone").status, 503U);  // not asked, though it would answer
-  status.store_trouble = "the worker has noticed";
+  status.store_trouble = StoreError{StoreError::Code::unavailable, "the worker has noticed"};
   make(0ms);
   const std::uint64_t before = commands();
   EXPECT_THAT(get("/status/feeds").body, HasSubstr("the worker has noticed"));

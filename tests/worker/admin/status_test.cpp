@@ -43,7 +43,7 @@ Status healthy() {
   store.fleet.feeds = 1000;
   store.fleet.workers = 1;
   store.fleet.states = {{"healthy", 990}, {"failing", 10}};
-  store.stream = {.records = 10, .hard_limit = 1000, .now = now, .groups = {{"deliver", 0, {}}}};
+  store.stream = {.records = 10, .hard_limit = 1000, .now = now, .groups = {{"delivery", 0, {}}}};
   store.workers = {
       {process.worker, now - 2s, {{"host", "reader-1"}, {"pid", "7"}, {"version", "0.9"}, {"in_flight", "3"}}}};
   return status;
@@ -80,6 +80,12 @@ TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
          s.process.ten_minutes.failed = 110;
          s.process.ten_minutes.lateness[0] = 200;
        }},
+      {"110 of 200 refreshes of the last 10 minutes failed, 90 of them with egress.blocked.", Weight::bad,
+       [](Status& s) {
+         s.process.ten_minutes.failed = 110;
+         s.process.ten_minutes.lateness[0] = 200;
+         s.process.main_failure = FailureCount{Reason::egress_blocked, 90};
+       }},
       {"30 % of the refreshes of the last 3 hours failed", Weight::warning,
        [](Status& s) {
          s.process.three_hours.failed = 30;
@@ -103,7 +109,7 @@ TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
          s.store->fleet.due = 5;
        }},
       {"No worker fetches feeds", Weight::warning, [](Status& s) { s.store->fleet.workers = 0; }},
-      {"“deliver” is 6 min behind", Weight::warning, [](Status& s) { s.store->stream.groups[0].oldest = now - 6min; }},
+      {"“delivery” is 6 min behind", Weight::warning, [](Status& s) { s.store->stream.groups[0].oldest = now - 6min; }},
       {"filled to 60 %", Weight::warning, [](Status& s) { s.store->stream.records = 600; }},
       {"A feed is quarantined", Weight::warning,
        [](Status& s) { s.store->fleet.states.emplace_back("quarantined", 1); }},
@@ -121,6 +127,19 @@ TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
     EXPECT_NE(found[0].remedy, "") << one.says;
     EXPECT_THAT(page(status), HasSubstr(html_text(found[0].remedy)));
   }
+}
+
+TEST(Concerns, NamesWhatFitsTheReasonAndLeadsToFeedsThatFailed) {
+  Status status = healthy();
+  status.process.ten_minutes.failed = 110;
+  status.process.main_failure = FailureCount{Reason::egress_blocked, 90};
+  status.process.busiest = {{"well.example", 90, 0, 1s}, {"bad.example", 20, 20, 1s}, {"one.example", 1, 1, 1s}};
+  EXPECT_THAT(concerns(status)[0].remedy, HasSubstr("egress.allow"));
+  EXPECT_EQ(concerns(status)[0].where, "/status/feeds?host=bad.example");
+  status.process.main_failure = FailureCount{Reason::dns_failed, 90};
+  EXPECT_THAT(concerns(status)[0].remedy, HasSubstr("name servers"));
+  status.store->fleet.states.emplace_back("degraded", 3);
+  EXPECT_EQ(concerns(status)[0].where, "/status/feeds?state=degraded");
 }
 
 TEST(Concerns, PutsTheWorstFirst) {

@@ -49,6 +49,8 @@ std::string content_of(int descriptor) {
   return content;
 }
 
+const std::string nobody_fetches = "no worker runs on this Redis yet: feedmill run fetches them\n";
+
 /// The program's whole way, from words to exit code, its streams caught.
 Outcome feedmill_says(const Words& words) {
   const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
@@ -376,7 +378,7 @@ TEST_F(Commands, ImportsAListOnce) {
   const Outcome first = feedmill({"import", list});
   EXPECT_EQ(first.exit, 0) << first.err;
   EXPECT_EQ(first.out, "added 2, present 0, repaired 1, refused 0, merged 0\n");
-  EXPECT_EQ(first.err, "line 4: \"feed://b.example/feed.xml\" read as " + feed_b + "\n");
+  EXPECT_EQ(first.err, "line 4: \"feed://b.example/feed.xml\" read as " + feed_b + "\n" + nobody_fetches);
   EXPECT_EQ(record(feed_a).state.settings,
             R"({"folders":[["News"]],"opml":{"type":"rss","text":"A","title":"Feed A"}})");
   const auto second = rows(feedmill({"import", list, "--json"}).out);
@@ -392,7 +394,8 @@ TEST_F(Commands, ImportsWhatIsReadableAndSaysWhatIsNot) {
   EXPECT_EQ(outcome.out, "added 1, present 0, repaired 0, refused 2, merged 0\n");
   EXPECT_EQ(outcome.err,
             "feedmill: import: line 3: refused: \"nonsense\": no http or https address\n"
-            "feedmill: import: line 5: refused: \"ftp://c.example/\": scheme ftp: only http and https\n");
+            "feedmill: import: line 5: refused: \"ftp://c.example/\": scheme ftp: only http and https\n" +
+                nobody_fetches);
   EXPECT_EQ(feedmill({"import", (server_.directory() / "absent").string()}).exit, 65);
   EXPECT_EQ(feedmill({"import", server_.directory().string()}).exit, 65);
 }
