@@ -36,7 +36,7 @@ class CallbackListener {
     std::chrono::milliseconds header_time{5'000}, body_time{15'000}, part_time{2'000};
     std::uint64_t max_body_bytes = 4U << 20U;
     /// Requests to what may be a path of ours: so many a second in the long run, and so many at once (SECURITY W6).
-    std::size_t per_second = 2'000, burst = 20'000;
+    std::size_t per_second = 10'000, burst = 20'000;
   };
   /// What it works with; all outlive it.
   struct Parts {
