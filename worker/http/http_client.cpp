@@ -196,6 +196,7 @@ class HttpClient::Transfer {
   Egress verdict_of_proxy(unsigned port) const;
   bool egress_allows(Egress verdict, std::string_view address, unsigned port);
   HttpTrace trace() const;
+  HttpFailure with_what_came(HttpFailure ending);
   HttpFailure failure(Reason reason, std::string detail) const;
   HttpFailure failure_of_code() const;
   std::optional<HttpFailure> refused_by_proxy() const;
@@ -588,9 +589,18 @@ bool HttpClient::Transfer::moves() {
 }
 
 HttpFailure HttpClient::Transfer::given_up() {
-  if (stalled_) return failure(Reason::http_stalled, "next to nothing has come for a while");
-  if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
-  return failure(Reason::http_timeout, "no complete answer within the time allowed");
+  if (paused_until_ && !stalled_) return failure(Reason::worker_memory, "no memory for more of its body");
+  return with_what_came(stalled_ ? failure(Reason::http_stalled, "next to nothing has come for a while")
+                                 : failure(Reason::http_timeout, "no complete answer within the time allowed"));
+}
+
+/// HTTP §4: posts that have come whole are of use although the body has not.
+HttpFailure HttpClient::Transfer::with_what_came(HttpFailure ending) {
+  const bool cut = ending.reason == Reason::limit_body || to_string(ending.reason).starts_with("http.");
+  if (!cut || !headers_done_ || status_ != 200 || body_.empty()) return ending;
+  ending.headers = std::move(headers_);
+  ending.body = std::move(body_);
+  return ending;
 }
 
 void HttpClient::Transfer::finish(CURLcode code) {
@@ -621,7 +631,7 @@ HttpFailure HttpClient::Transfer::failure(Reason reason, std::string detail) con
 }
 
 HttpResult HttpClient::Transfer::result() {
-  if (code_ != CURLE_OK) return failure_of_code();
+  if (code_ != CURLE_OK) return with_what_came(failure_of_code());
   if (!headers_done_) return failure(Reason::http_truncated, "ends within its header");
   HttpResponse response;
   response.status = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));
