@@ -194,6 +194,7 @@ struct Entry : Common {
   std::vector<Source> source;  ///< none or one
   /// Names of the stored fields that lost something to the caps of SECURITY §3, a space between; "" when none did.
   std::string truncated;
+  bool cut_short = false;  ///< the document ends within it: what it says may be half of it
 
   bool operator==(const Entry&) const = default;
 };
@@ -287,6 +288,7 @@ struct Feed : Common {
   std::string encoding;  ///< label used to decode, lower case
   Bozo bozo = Bozo::none;
   std::string bozo_detail;
+  bool cut_short = false;  ///< the text ends before the document does: what it does not list may be listed all the same
   std::vector<std::pair<std::string, std::string>> namespaces;  ///< prefix → URI as declared
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;            ///< each at most once, with its count
   Account account;

@@ -20,10 +20,14 @@ class JsonSalvager {
     out_.reserve(2 * text.size() + 64);  // costs address space only, until it is written
   }
 
-  std::string run() {
+  SalvagedJson run() {
     while (at_ < text_.size() && !done_) step();
+    SalvagedJson salvaged;
+    salvaged.cut_short = !open_.empty();
+    salvaged.in_item = open_.size() > 2 && open_[0] == '{' && open_[1] == '[' && outer_key_ == "\"items\"";
     while (!open_.empty()) close(open_.back() == '{' ? '}' : ']');
-    return std::move(out_);
+    salvaged.text = std::move(out_);
+    return salvaged;
   }
 
  private:
@@ -114,6 +118,7 @@ class JsonSalvager {
     if (skipped_ > 0) return;
     if (in_object() && expect_ == Expect::key) {
       separate();
+      if (open_.size() == 1) outer_key_ = json;
       if (json.front() == '"') {
         out_ += json;
       } else {
@@ -233,7 +238,7 @@ class JsonSalvager {
   std::string_view text_;
   std::size_t max_depth_;
   std::size_t at_ = 0, skipped_ = 0;
-  std::string out_;
+  std::string out_, outer_key_;
   std::vector<char> open_;
   Expect expect_ = Expect::value;
   bool more_ = false, done_ = false;
@@ -241,7 +246,7 @@ class JsonSalvager {
 
 }  // namespace
 
-std::string salvage_json(std::string_view text, std::size_t max_depth) {
+SalvagedJson salvage_json(std::string_view text, std::size_t max_depth) {
   return JsonSalvager(text, max_depth).run();
 }
 

@@ -7,9 +7,15 @@
 
 namespace feedmill {
 
+struct SalvagedJson {
+  std::string text;
+  bool cut_short = false;  ///< the text ended before its first value did …
+  bool in_item = false;    ///< … and within an object of the array "items" of that value: the last one of it
+};
+
 /// Rewrites text that is meant to be JSON: comments and trailing commas go, missing commas and colons come, single
 /// quotes and bare names become strings, raw control characters and bad escapes are repaired, what is open at the end
 /// is closed, what follows the first value is left out. Values nested deeper than `max_depth` become null. Linear.
-std::string salvage_json(std::string_view text, std::size_t max_depth);
+SalvagedJson salvage_json(std::string_view text, std::size_t max_depth);
 
 }  // namespace feedmill

@@ -1,7 +1,7 @@
 #include "parsers/normalise.hpp"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 #include <openssl/sha.h>
 
@@ -59,7 +59,7 @@ class Normaliser {
       fold_lines(deleted.guid);
       hash_long(deleted.guid);
     }
-    std::unordered_set<std::string> seen;
+    std::unordered_map<std::string, std::string> seen;  // links of the first posts, by guid
     for (Entry& entry : feed_.entries) {
       const bool own_page = is_http_url(entry.link) && entry.link.size() <= limits::url;
       const std::string& base = own_page ? entry.link : feed_base;
@@ -80,13 +80,15 @@ class Normaliser {
         common(source, base);
         markup(source.subtitle, base, "summary", limits::summary);
       }
-      if (seen.insert(entry.guid).second) continue;
+      const auto [first, is_new] = seen.emplace(entry.guid, entry.link);
+      if (is_new) continue;
       add_flaw(feed_, Flaw::duplicate_guid);
-      if (!entry.link.empty() && entry.link != entry.guid) {
+      // Two items under one guid are told apart by their links (DESIGN §5); the same one given twice is one.
+      if (!entry.link.empty() && entry.link != entry.guid && entry.link != first->second) {
         entry.guid += ' ';
-        entry.guid += entry.link;  // two items under one guid are told apart by their links (DESIGN §5)
+        entry.guid += entry.link;
         hash_long(entry.guid);
-        seen.insert(entry.guid);
+        seen.emplace(entry.guid, entry.link);
       }
     }
   }

@@ -164,10 +164,15 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
   if (check.nested) feed = read_tree(text, std::move(decoded.text), check, base, decoded.mojibake);
   if (!feed) {
     std::string().swap(decoded.text);
-    const std::string repaired = salvage(text);
+    const Salvaged salvaged = salvage(text);
+    const std::string& repaired = salvaged.text;
     check.namespaces = check_well_formed(repaired).namespaces;
     if (!repaired.empty()) feed = read_tree(repaired, repaired, check, base, decoded.mojibake);
-    if (feed) feed->account.salvaged = true;
+    if (feed) {
+      feed->account.salvaged = true;
+      feed->cut_short = salvaged.cut_short;
+      if (salvaged.in_entry && !feed->entries.empty()) feed->entries.back().cut_short = true;
+    }
     // What lies inside of something else (a page, a message, a comment) must look like a feed to be taken for one:
     // pages carry RDF of their own.
     const bool wrapped = check.nested;
@@ -180,6 +185,7 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
     }
   }
   feed->bozo = check.bozo;
+  feed->cut_short = feed->cut_short || check.bozo == Bozo::truncated;
   if (!check.ok()) {
     feed->account.fault = check.detail;
     if (!feed->account.wrapped) {

@@ -40,6 +40,11 @@ bool is_structure(std::string_view name) {
   return is_one_of(name, names);
 }
 
+bool is_entry(std::string_view name) {
+  constexpr std::string_view names[] = {"item", "entry"};
+  return is_one_of(name, names);
+}
+
 // What items lie in.
 bool is_container(std::string_view name) {
   constexpr std::string_view names[] = {"channel", "rss", "feed", "rdf", "items"};
@@ -105,7 +110,7 @@ class Salvager {
     out_.reserve(max_bytes_);  // costs address space only, until it is written
   }
 
-  std::string run() {
+  Salvaged run() {
     bool begun = false;
     for (HtmlToken token = tokens_.next(); token.kind != Kind::end; token = tokens_.next()) {
       switch (token.kind) {
@@ -132,8 +137,12 @@ class Salvager {
       if (begun && open_.empty()) break;
       if (elements_ > max_elements || out_.size() > max_bytes_) break;
     }
+    Salvaged salvaged;
+    salvaged.cut_short = !open_.empty();
+    salvaged.in_entry = std::any_of(open_.begin(), open_.end(), is_entry);
     while (!open_.empty()) close_top();
-    return std::move(out_);
+    salvaged.text = std::move(out_);
+    return salvaged;
   }
 
  private:
@@ -249,9 +258,9 @@ std::size_t find_feed_root(std::string_view text) {
   return npos;
 }
 
-std::string salvage(std::string_view text) {
+Salvaged salvage(std::string_view text) {
   const std::size_t root = find_feed_root(text);
-  return root == npos ? std::string{} : Salvager(text.substr(root)).run();
+  return root == npos ? Salvaged{} : Salvager(text.substr(root)).run();
 }
 
 }  // namespace feedmill

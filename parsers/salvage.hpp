@@ -6,11 +6,19 @@
 
 namespace feedmill {
 
+struct Salvaged {
+  std::string text;
+  bool cut_short = false;  ///< the text ended, or the limits of the work were met, before the root element was closed …
+  bool in_entry = false;  ///< … and within an item or entry: the last one of `text`
+
+  bool operator==(const Salvaged&) const = default;
+};
+
 /// Rewrites a document that is not well-formed: references and stray "<" and "&" become text, attributes get their
 /// quotes, elements that are open at the end or when an outer one ends are closed, end tags that close nothing and all
 /// declarations go. Starts at the root element of a feed wherever it is: behind junk, inside a page or a comment.
-/// Ends with that element. "" when there is no such element. At most 256 deep; linear; iterative.
-std::string salvage(std::string_view text);
+/// Ends with that element. Empty when there is no such element. At most 256 deep; linear; iterative.
+Salvaged salvage(std::string_view text);
 
 /// Where the root element of a feed begins; npos when nowhere.
 std::size_t find_feed_root(std::string_view text);

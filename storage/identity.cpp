@@ -43,6 +43,17 @@ bool many_repeated(const Feed& feed, Key key) {
   return are_many(count, feed.entries.size());
 }
 
+/// Whether two values are there and differ.
+bool differ(std::string_view a, std::string_view b) {
+  return !a.empty() && !b.empty() && a != b;
+}
+
+/// Whether the guid is the number of the place or of the one before it, from either end.
+bool counts_places(const std::string& guid, std::size_t place, std::size_t places) {
+  const auto is = [&](std::size_t number) { return guid == std::to_string(number); };
+  return is(place) || is(place + 1) || is(places - place) || is(places - place - 1);
+}
+
 bool many_equal_links(const Feed& feed) {
   return many_repeated(feed, [](const Entry& entry) { return link_key(entry.link); });
 }
@@ -75,6 +86,31 @@ void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
     if (!seen.insert(guid).second) guid.clear();
     record.former_guid = std::exchange(record.guid, std::move(guid));
   }
+}
+
+bool names_places(const std::vector<EntryRecord>& records, const std::vector<Known::Guid>& known) {
+  constexpr std::size_t least = 3;                      // posts: fewer are soon all replaced, or all edited
+  std::unordered_map<std::string, std::size_t> stored;  // where the links of stored posts stand
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < records.size() && i < known.size(); ++i) {
+    if (known[i].is != Known::Is::different) continue;
+    const Fields &now = records[i].fields, &before = known[i].fields;
+    std::string link = link_key(value_of(before, "link"));
+    const std::string_view date = value_of(now, "date_published"), old_date = value_of(before, "date_published");
+    const bool other = differ(link, link_key(value_of(now, "link"))) &&
+                       differ(value_of(now, "title"), value_of(before, "title")) &&
+                       (date.empty() || old_date.empty() || date != old_date);
+    if (other) others.push_back(i);
+    if (!link.empty()) stored.emplace(std::move(link), i);
+  }
+  if (others.size() < least || 2 * others.size() <= records.size()) return false;
+  std::size_t moved = 0, counted = 0;
+  for (const std::size_t i : others) {
+    const auto found = stored.find(link_key(value_of(records[i].fields, "link")));
+    if (found != stored.end() && found->second != i) ++moved;
+    if (counts_places(records[i].guid, i, records.size())) ++counted;
+  }
+  return 2 * moved > others.size() || counted == others.size();
 }
 
 IdentifiedBy fitting_identity(const Feed& feed, IdentifiedBy by) {

@@ -27,6 +27,11 @@ constexpr bool are_many(std::size_t some, std::size_t of) {
   return some * 20 > of;
 }
 
+/// Whether the guids of a document name places in it and not posts: most of it stands under guids under which quite
+/// other posts are stored (another link, title and date), and most of these either are stored as well, under other
+/// guids of the document, or have guids that count its places. `known`: one for each record.
+bool names_places(const std::vector<EntryRecord>& records, const std::vector<Known::Guid>& known);
+
 /// The identity that fits a document, `by` or one after it in the chain: the next when more than 5 % of the guids are
 /// missing while others are given, or are given twice to different posts; never one that tells less apart. A feed does
 /// not go back.

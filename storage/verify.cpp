@@ -115,6 +115,17 @@ StoreResult<void> Verifier::Work::postponed() {
     if (const auto done = owners(batch, {}); !done) return done.error();
     left = left.subspan(batch.size());
   }
+  if (options_.journal) {  // what got its place back is held against all that is asked of a post
+    std::set<std::string> feeds;
+    for (const std::string& id : postponed_) {
+      if (auto connected = impl_.ready(); !connected) return connected.error();
+      const auto url = impl_.redis.command({"HGET", id, "feed_url"});
+      if (url && !url->text().empty()) feeds.emplace(url->text());
+    }
+    for (const std::string& url : feeds) {
+      if (const auto done = look_again(url); !done) return done.error();
+    }
+  }
   postponed_.clear();
   return {};
 }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "storage/diff.hpp"
+#include "storage/fields.hpp"
 #include "storage/utf8.hpp"
 #include "storage/verify_work.hpp"
 
@@ -41,7 +43,19 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<
     const auto replies = impl_.pipeline(commands);
     if (!replies) return replies.error();
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      for (const auto& [name, value] : (*replies)[i].pairs()) {
+      const Fields fields = (*replies)[i].pairs();
+      const std::string* const said = find_field(fields, "bytes");
+      const std::string bytes = std::to_string(entry_bytes(fields));
+      if (batch[i] != impl_.keys.feed(url) && !fields.empty() && (said == nullptr || *said != bytes)) {
+        const std::string claimed = said == nullptr ? "missing" : *said;
+        all.push_back({"statistics",
+                       "entry.bytes",
+                       url,
+                       {batch[i]},
+                       "bytes is " + claimed + ", its fields have " + bytes,
+                       {{"hset", batch[i], "bytes", said == nullptr ? std::nullopt : std::optional(*said), bytes}}});
+      }
+      for (const auto& [name, value] : fields) {
         if (is_clean_text(value) || name == "guid") continue;
         const bool is_text = !is_utf8(value);
         all.push_back({"DESIGN 3.1",
@@ -110,6 +124,10 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_feed(const std::
                    {}});
   }
   return all;
+}
+
+StoreResult<void> Verifier::Work::look_again(const std::string& url) {
+  return settle([&] { return look_at_feed(url); });
 }
 
 StoreResult<void> Verifier::Work::feed(const std::string& url) {

@@ -116,10 +116,11 @@ StoreResult<void> SignalLedger::read_on(std::vector<Violation>& wrong) {
 }
 
 bool SignalLedger::lacks(std::uint64_t number, std::int64_t rev, std::int64_t changed) const {
-  // The record is not older than the change; a second is what the entry's time leaves open.
-  if (first_ms_ == 0 || (changed - 1) * 1000 <= first_ms_) return false;
+  // The stream loses its beginning only: what follows a record that is there must be there too.
   const auto known = posts_.find(number);
-  return known == posts_.end() || known->second.rev < rev;
+  if (known != posts_.end() && known->second.rev > 0) return known->second.rev < rev;
+  // The record is not older than the change; a second is what the entry's time leaves open.
+  return first_ms_ != 0 && (changed - 1) * 1000 > first_ms_;
 }
 
 }  // namespace feedmill

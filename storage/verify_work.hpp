@@ -36,6 +36,8 @@ class Verifier::Work {
 
   // verify_feeds.cpp
   StoreResult<void> feed(const std::string& url);
+  /// At a feed that was counted before.
+  StoreResult<void> look_again(const std::string& url);
   StoreResult<Violations> look_at_feed(const std::string& url);
   StoreResult<Violations> walk(const std::string& url, std::string_view what);
   StoreResult<Violations> look_at_texts(std::span<const std::string> ids, const std::string& url);

@@ -5,6 +5,7 @@
 
 #include "storage/diff.hpp"
 #include "storage/feed_fields.hpp"
+#include "storage/fields.hpp"
 #include "worker/decision_draft.hpp"
 #include "worker/http/answers.hpp"
 #include "worker/http/web_url.hpp"
@@ -18,6 +19,26 @@ namespace {
 using std::chrono::days;
 using std::chrono::hours;
 using std::chrono::minutes;
+
+/// Of a document that ends in the middle: what it lists under new guids may be listed under the old ones behind its
+/// end. Such posts wait for a whole one.
+void keep_certain(EntryDiff& diff, const Document& document, const Known& known) {
+  std::unordered_set<std::string_view> doubtful;
+  for (std::size_t i = 0; i < known.guids.size() && i < document.entries.size(); ++i) {
+    if (!known.guids[i].stored_guid.empty()) doubtful.insert(document.entries[i].guid);
+  }
+  std::erase_if(diff.writes, [&](const EntryWrite& write) { return doubtful.contains(write.guid); });
+  diff.rekeys.clear();
+}
+
+/// What is known of the feed, and what the document says besides: of what it does not say nothing is known.
+Fields completed(const Fields& stored, const Fields& read) {
+  Fields all = stored;
+  for (const auto& field : read) {
+    if (find_field(stored, field.first) == nullptr) all.push_back(field);
+  }
+  return all;
+}
 
 /// What their publisher has deleted.
 void leave_out(std::vector<EntryWrite>& writes, const std::vector<std::string>& deleted) {
@@ -37,11 +58,15 @@ class Decider {
     const bool first = state.imported.count() == 0;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
     Commit& commit = draft_.commit();
-    commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
-    leave_out(diff.writes, commit.deleted);
+    if (document.cut_short) {
+      keep_certain(diff, document, known_);
+    } else {
+      commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
+      leave_out(diff.writes, commit.deleted);
+    }
     const auto created = static_cast<std::uint32_t>(std::count_if(
         diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
-    if (first) {
+    if (first && !document.failure) {
       std::vector<std::int64_t> dates;
       for (const EntryRecord& entry : document.entries) {
         if (entry.timestamp) dates.push_back(*entry.timestamp);
@@ -55,36 +80,50 @@ class Decider {
     }
     if (created > 0) ++state.polls_with_new;
     state.total_new += created;
-    state.hints = to_text(document.hints);
-    take_validators();
-    take_print(document.print);
     state.total_body_bytes += document.print.body_bytes;
-    state.refused_hash.clear();
-    state.refused_reason.clear();
-    state.refused_by.clear();
     if (created > 0 && !first) state.validators_broken = exchange_.unconditional == Unconditional::probe;
     state.not_modified_since = Milliseconds(0);
 
     commit.document = true;
     commit.initial = first;
     commit.entries = std::move(diff.writes);
-    commit.rekeys = std::move(diff.rekeys);
-    commit.rekeys.insert(commit.rekeys.end(), known_.rekeys.begin(), known_.rekeys.end());
-    if (!commit.rekeys.empty()) commit.rekeyed = rekeyed_signal(commit.rekeys, document.identified_by);
-    commit.tombs_new = known_.tombs_new;
-    if (!document.cut_short) commit.tombs_left = known_.left;
     commit.tombs_back = known_.back;
+    if (!document.cut_short) {
+      commit.rekeys = std::move(diff.rekeys);
+      commit.rekeys.insert(commit.rekeys.end(), known_.rekeys.begin(), known_.rekeys.end());
+      if (!commit.rekeys.empty()) commit.rekeyed = rekeyed_signal(commit.rekeys, document.identified_by);
+      commit.tombs_new = known_.tombs_new;
+      commit.tombs_left = known_.left;
+    }
     const std::uint64_t listed = document.entries.size();
-    state.listed = document.cut_short ? std::max(state.listed, listed) : listed;
+    // An empty document is mostly a server's trouble: the posts of the one before it are not trimmed for it.
+    state.listed = document.cut_short || listed == 0 ? std::max(state.listed, listed) : listed;
     commit.retention.listed = state.listed;
     state.kept = commit.retention.count();
-    tell_feed(document, first);
-    draft_.context.gap = is_gap(claim_.state, document, known_);
-    if (draft_.context.gap) commit.signals.push_back(gap_signal(document, known_, now_));
-    count_document(state, document, known_, now_);
-    take_advert(document.hubs);
-    draft_.overdue = has_overdue(commit.entries);
     draft_.decision.unchanged = diff.unchanged;
+    if (!document.cut_short || document.identified_by != claim_.state.identified_by) {
+      count_document(state, document, known_, now_);
+    }
+    if (document.failure) {  // nothing else is concluded from it, and the next document is read whole
+      commit.feed = change_of(known_.feed, completed(known_.feed, document.feed)).write;
+      draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
+      return;
+    }
+    // HTTP P2. One that ends in the middle may be whole the next time, under the same validators; when it comes again
+    // byte for byte it is all there is.
+    if (!document.cut_short) take_validators();
+    take_print(document.print);
+    state.refused_hash.clear();
+    state.refused_reason.clear();
+    state.refused_by.clear();
+    if (std::string hints = to_text(document.hints); !document.cut_short || !hints.empty()) {
+      state.hints = std::move(hints);
+    }
+    tell_feed(document, first);
+    draft_.context.gap = !document.cut_short && is_gap(claim_.state, document, known_);
+    if (draft_.context.gap) commit.signals.push_back(gap_signal(document, known_, now_));
+    if (!document.cut_short || !document.hubs.hubs.empty()) take_advert(document.hubs);
+    draft_.overdue = has_overdue(commit.entries);
     consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
     const bool noticed = std::any_of(commit.entries.begin(), commit.entries.end(),
                                      [](const EntryWrite& write) { return !write.quiet; }) ||
@@ -245,7 +284,8 @@ class Decider {
   }
 
   void tell_feed(const Document& document, bool first) {
-    FeedChange change = change_of(known_.feed, document.feed);
+    FeedChange change =
+        change_of(known_.feed, document.cut_short ? completed(known_.feed, document.feed) : document.feed);
     Commit& commit = draft_.commit();
     if (first) {
       commit.signals.push_back({"feed_created", "created", feed_data_json(document.feed), ""});

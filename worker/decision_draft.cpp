@@ -95,7 +95,7 @@ void DecisionDraft::put_off(std::string detail) {
   plan(due_after_failure(context, floor, floor, 1, "host_spacing"));
 }
 
-void DecisionDraft::fail(const Failure& failure, std::string detail) {
+void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32_t created) {
   FeedState& state = decision.commit.state;
   context.last_new = state.last_new;
   decision.outcome = Outcome::failed;
@@ -112,7 +112,7 @@ void DecisionDraft::fail(const Failure& failure, std::string detail) {
   state.failure_group = group;
   if (state.failing_since.count() == 0) state.failing_since = now_;
   if (claim_.state.last_at.count() != 0) {
-    state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, 0);
+    state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, created);
   }
   set_state(failing_state(failure));
   if (!states_freshness(state.last_status)) context.fresh = Freshness();

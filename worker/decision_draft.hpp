@@ -26,7 +26,8 @@ class DecisionDraft {
 
   /// `created`: entries that are new; `first`: it is the feed's first document.
   void succeed(Outcome outcome, std::uint32_t created, bool first);
-  void fail(const Failure& failure, std::string detail);
+  /// `created`: entries of a document that broke off.
+  void fail(const Failure& failure, std::string detail, std::uint32_t created = 0);
   /// The server says that the feed is gone for good.
   void end_as_gone();
   /// HTTP H6: the chain led to a host that may not be asked now. Nobody's failure; the first hop was asked all the

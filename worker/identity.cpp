@@ -47,7 +47,13 @@ class Comparison {
     }
     match();
     known.replaced = !switching_ && are_many(matches_.size(), document.entries.size());
-    if (known.replaced && state.replaced_documents + 1 >= documents_to_switch) switch_identity(state.identified_by);
+    if (document.cut_short || switching_) return;
+    if (known.replaced && state.replaced_documents + 1 >= documents_to_switch) {
+      switch_identity(better_identity(state.identified_by));
+    } else if (state.identified_by == IdentifiedBy::guid && names_places(document.entries, known.guids)) {
+      switch_identity(IdentifiedBy::link);
+      if (!switching_) switch_identity(IdentifiedBy::digest);
+    }
   }
 
   Recognised take() {
@@ -98,13 +104,17 @@ class Comparison {
     if (!are_many(matches_.size(), document_.entries.size())) matches_.clear();
   }
 
-  /// To what the matches were recognised by, unless that tells less apart.
-  void switch_identity(IdentifiedBy by) {
+  /// What the matches were recognised by, or else what comes after `by` in the chain.
+  IdentifiedBy better_identity(IdentifiedBy by) const {
     const auto links = static_cast<std::size_t>(std::count_if(
         matches_.begin(), matches_.end(), [](const Match& match) { return match.by == Match::By::link; }));
-    IdentifiedBy next = 2 * links >= matches_.size() ? IdentifiedBy::link : IdentifiedBy::digest;
-    if (next <= by) next = IdentifiedBy::digest;
-    if (next <= by) return;
+    const IdentifiedBy next = 2 * links >= matches_.size() ? IdentifiedBy::link : IdentifiedBy::digest;
+    return next <= by ? IdentifiedBy::digest : next;
+  }
+
+  /// Unless that tells less apart.
+  void switch_identity(IdentifiedBy next) {
+    if (next <= document_.identified_by) return;
     std::unordered_set<std::string> guids;
     for (const EntryRecord& record : document_.entries) guids.insert(guid_by(next, record.fields, record.guid));
     if (are_many(document_.entries.size() - guids.size(), document_.entries.size())) return;
@@ -209,6 +219,8 @@ class Comparison {
 bool must_compare(const FeedState& state, const Document& document, const Known& known) {
   if (known.stored == 0 || document.entries.empty()) return false;
   if (document.identified_by != state.identified_by) return true;
+  const bool by_guid = state.identified_by == IdentifiedBy::guid && !document.cut_short;
+  if (by_guid && names_places(document.entries, known.guids)) return true;
   const std::size_t unknown = count_unknown(known), listed = document.entries.size();
   if (2 * unknown > listed) return true;
   return are_many(unknown, listed) && (state.replaced_documents > 0 || is_turn(state.fresh_documents + 1));
@@ -258,7 +270,7 @@ bool is_gap(const FeedState& before, const Document& document, const Known& know
 FeedSignal gap_signal(const Document& document, const Known& known, Milliseconds now) {
   std::int64_t oldest = now.count() / 1000;
   for (const EntryRecord& record : document.entries) oldest = std::min(oldest, record.timestamp.value_or(oldest));
-  const boost::json::object data{{"from", known.newest}, {"to", oldest}, {"healed", false}};
+  const boost::json::object data{{"from", known.newest}, {"to", oldest}};
   return {"feed_gap", "updated", boost::json::serialize(data), ""};
 }
 

@@ -11,8 +11,8 @@
 namespace feedmill {
 
 /// Whether the document must be compared with all stored posts: most of its guids are unknown, or the feed is being
-/// switched to another identity, or more than 5 % have been unknown for so long that they may be new at every fetch
-/// (looked at after 3 documents, 6, 12 …).
+/// switched to another identity, or its guids name places (storage/identity.hpp), or more than 5 % have been unknown
+/// for so long that they may be new at every fetch (looked at after 3 documents, 6, 12 …).
 bool must_compare(const FeedState& state, const Document& document, const Known& known);
 
 /// Stored posts that the document lists under new guids, to be looked up once more for what they hold.
@@ -23,7 +23,8 @@ struct Recognised {
 
 /// Compares. `known` then says which posts are to be re-keyed, and which were trimmed under other guids: those that are
 /// older than all that is stored, once most of the document goes on under new guids. When stored posts had new guids in
-/// three documents in a row, `document` gets the guids of the identity that has stayed the same.
+/// three documents in a row, or the guids name places, `document` gets the guids of the identity that has stayed the
+/// same; never one that ends in the middle.
 Recognised recognise(const FeedState& state, Document& document, Known& known, const std::vector<StoredPost>& stored);
 
 /// Adds what the store said of `recognised.look_up`.
@@ -36,7 +37,7 @@ void count_document(FeedState& state, const Document& document, const Known& kno
 /// document or one whose posts were recognised; nor for a document of one post, which says nothing of those before it.
 bool is_gap(const FeedState& before, const Document& document, const Known& known);
 
-/// feed_gap{from, to, healed}: between the newest post stored before and the oldest of the document, unix seconds.
+/// feed_gap{from, to}: between the newest post stored before and the oldest of the document, unix seconds.
 FeedSignal gap_signal(const Document& document, const Known& known, Milliseconds now);
 
 /// feed_rekeyed{count, identified_by, examples}

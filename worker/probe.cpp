@@ -55,8 +55,8 @@ std::string Look::trouble() const {
   }
   if (const auto* status = std::get_if<HttpStatus>(&reading))
     return fmt::format("the server answers {}", status->status);
-  if (const auto* unreadable = std::get_if<Unreadable>(&reading)) {
-    return fmt::format("{}: {}", to_string(unreadable->reason), unreadable->detail);
+  if (const Unreadable* const why = refusal_of(reading)) {
+    return fmt::format("{}: {}", to_string(why->reason), why->detail);
   }
   return "no feed";
 }

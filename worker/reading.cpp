@@ -71,6 +71,36 @@ Unreadable not_decoded(const DecodeError& error, BodyPrint print) {
   return {error.reason, error.detail, std::move(print), bad_coding};
 }
 
+/// Without the character that a cut has left unfinished at its end: it would cast doubt on the encoding of the rest.
+std::string_view without_half_character(std::string_view text) {
+  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0U) == 0x80U) continue;  // the rest of one
+    const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
+    return length > back ? text.substr(0, text.size() - back) : text;
+  }
+  return text;
+}
+
+/// The posts that have come whole of a body that ends early, as the attempt that failed (HTTP §4); the failure alone
+/// when there are none. What is damaged before its end tells nothing that could be believed.
+Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingOptions& options, Unreadable failure) {
+  const DecodeLimits limits{
+      .max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes, .as_far_as_it_goes = true};
+  const std::string coding = joined_field(response.headers, "content-encoding");
+  const std::uint64_t wire_bytes = response.body.size();
+  const auto body = decode_content(std::move(response.body), coding, limits);
+  if (!body && body.error().reason == Reason::worker_memory) return not_decoded(body.error(), std::move(failure.print));
+  if (!body) return failure;
+  auto document = read_document(without_half_character(*body), response, state, options);
+  if (!document || document->entries.empty()) return failure;
+  document->cut_short = true;
+  document->print.wire_bytes = wire_bytes;
+  document->print.body_bytes = body->size();
+  document->failure = std::move(failure);
+  return std::move(*document);
+}
+
 Reading read_body(FetchResponse& response, const FeedState& state, const ReadingOptions& options) {
   BodyPrint print;
   print.wire_bytes = response.body.size();
@@ -82,7 +112,12 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   }
   const DecodeLimits limits{.max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes};
   auto body = decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits);
-  if (!body) return not_decoded(body.error(), std::move(print));
+  if (!body) {
+    const bool may_be_cut = body.error().reason == Reason::http_truncated || body.error().reason == Reason::limit_body;
+    Unreadable failure = not_decoded(body.error(), std::move(print));
+    if (!may_be_cut) return failure;
+    return salvaged(response, state, options, std::move(failure));
+  }
   if (looks_compressed(*body))
     return Unreadable{Reason::parse_not_a_feed, "compressed, which the server does not say", print, true};
   print.body_bytes = body->size();
@@ -113,15 +148,35 @@ bool wants_a_browser(FetchResponse& response) {
   return page && is_challenge_page(*page);
 }
 
+/// The answer that has a body, or the start of one; null when none has.
+const FetchResponse* body_in(const FetchResult& fetched) {
+  if (const auto* error = std::get_if<FetchError>(&fetched)) return error->cut_off ? &*error->cut_off : nullptr;
+  return std::get_if<FetchResponse>(&fetched);
+}
+
+/// An exchange that broke off within the body of a 200.
+Reading read_cut_off(FetchError& error, const FeedState& state, const ReadingOptions& options) {
+  Reading reading = salvaged(*error.cut_off, state, options, Unreadable{error.reason, error.detail, {}, false});
+  const auto* const nothing = std::get_if<Unreadable>(&reading);
+  if (nothing == nullptr || nothing->reason == Reason::worker_memory) return reading;
+  error.cut_off.reset();
+  return error;
+}
+
 }  // namespace
 
+const Unreadable* refusal_of(const Reading& reading) {
+  if (const auto* document = std::get_if<Document>(&reading)) return document->failure ? &*document->failure : nullptr;
+  return std::get_if<Unreadable>(&reading);
+}
+
 bool has_document(const FetchResult& fetched) {
-  const auto* response = std::get_if<FetchResponse>(&fetched);
+  const FetchResponse* const response = body_in(fetched);
   return response != nullptr && response->status == 200;
 }
 
 std::uint64_t expected_bytes(const FetchResult& fetched) {
-  const auto* response = std::get_if<FetchResponse>(&fetched);
+  const FetchResponse* const response = body_in(fetched);
   if (response == nullptr) return 0;
   const std::size_t stated = stated_size(response->body, joined_field(response->headers, "content-encoding"));
   return std::max(response->body.size(), stated);
@@ -139,10 +194,14 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   auto feed = read_feed(body, hints);
   if (!feed) return feed.error();
   Document document;
-  document.identified_by = fitting_identity(*feed, state.identified_by);
-  const bool first = state.imported.count() == 0;  // nothing is stored under another identity
+  document.cut_short = feed->cut_short;
+  if (document.cut_short) std::erase_if(feed->entries, [](const Entry& entry) { return entry.cut_short; });
+  const bool first = state.imported.count() == 0 && state.total_new == 0;  // nothing is stored under another identity
+  // What part of a list shows is not what the whole of it would.
+  document.identified_by =
+      document.cut_short && !first ? state.identified_by : fitting_identity(*feed, state.identified_by);
   document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identified_by);
-  document.deleted = deletions(*feed);
+  document.deleted = deletions(*feed, document.identified_by);
   if (options.html == HtmlPolicy::raw) mark_untouched(document.entries);
   document.feed = feed_fields(*feed);
   document.hints = schedule_hints(*feed);
@@ -151,12 +210,14 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   document.hubs = hub_links(joined_field(response.headers, "link"), response.url, feed->hubs, feed->self);
   if (feed->itunes) document.new_location = canonical(feed->itunes->new_feed_url);
   document.flaws = std::move(feed->flaws);
-  document.cut_short = feed->bozo == Bozo::truncated;
   return document;
 }
 
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {
-  if (auto* error = std::get_if<FetchError>(&fetched)) return *error;
+  if (auto* error = std::get_if<FetchError>(&fetched)) {
+    if (!error->cut_off) return *error;
+    return read_cut_off(*error, state, options);
+  }
   auto& response = std::get<FetchResponse>(fetched);
   if (response.status == 200) return read_body(response, state, options);
   if (response.status == 304 && response.conditional) return NotModified();

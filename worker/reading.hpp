@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -23,6 +24,14 @@ struct BodyPrint {
   std::uint64_t wire_bytes = 0, body_bytes = 0;
 };
 
+/// A 200 whose body is no feed, or cannot be decoded.
+struct Unreadable {
+  Reason reason{};
+  std::string detail;
+  BodyPrint print;
+  bool bad_coding = false;  ///< its content coding is broken, undeclared or unknown: worth asking for none (HTTP §4)
+};
+
 /// A feed document, in the form the store takes.
 struct Document {
   BodyPrint print;
@@ -35,7 +44,11 @@ struct Document {
   HubLinks hubs;             ///< where pushes come from, by its header or itself
   std::string new_location;  ///< where it says it has moved to (HTTP R9), canonical, "" = nowhere
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
-  bool cut_short = false;  ///< it ends in the middle: what it does not list may be listed all the same
+  /// It ends in the middle: what it does not list may be listed all the same, and the post that it ends in is left out.
+  bool cut_short = false;
+  /// Its body ended early: an attempt that failed, with the posts that had come whole until then (HTTP §4). Such a
+  /// document is `cut_short` as well, and its print has no hashes.
+  std::optional<Unreadable> failure;
 };
 
 /// 200 with the body that is stored already.
@@ -52,14 +65,6 @@ struct HttpStatus {
   bool challenge = false;  ///< with a page that wants to see a browser (HTTP §4)
 };
 
-/// A 200 whose body is no feed, or cannot be decoded.
-struct Unreadable {
-  Reason reason{};
-  std::string detail;
-  BodyPrint print;
-  bool bad_coding = false;  ///< its content coding is broken, undeclared or unknown: worth asking for none (HTTP §4)
-};
-
 /// A new way of ending does not compile until decide() has an answer to it.
 using Reading = std::variant<Document, SameBody, NotModified, HttpStatus, FetchError, Unreadable>;
 
@@ -71,6 +76,9 @@ struct ReadingOptions {
   bool keep_class = false;  ///< `class` survives `strict`
 };
 
+/// Why no document could be read whole; null when one was, or none was to be had.
+const Unreadable* refusal_of(const Reading& reading);
+
 /// True when read() has a body to look at: worth a CPU thread.
 bool has_document(const FetchResult& fetched);
 
@@ -78,7 +86,8 @@ bool has_document(const FetchResult& fetched);
 std::uint64_t expected_bytes(const FetchResult& fetched);
 
 /// Fingerprint → decode → fingerprint → parse, stopping at the first fingerprint that is known. `fetched` gives up its
-/// body. Throws only std::bad_alloc.
+/// body. Of a body that ends early, by its transfer, its coding or our limit, the posts that have come whole are a
+/// Document with a `failure`. Throws only std::bad_alloc.
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options);
 
 /// A decoded body as the document it is. `response`: what it came with; `state`: how the feed's posts are told apart.

@@ -281,8 +281,8 @@ asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, Memor
     result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
     result.reading = co_await read_in(claim, request, fetched, report);
     if (options_.trace != nullptr) options_.trace->read(result.reading);
-    const auto* unreadable = std::get_if<Unreadable>(&result.reading);
-    if (unreadable == nullptr || !unreadable->bad_coding || request.identity) break;
+    const Unreadable* const refused = refusal_of(result.reading);
+    if (refused == nullptr || !refused->bad_coding || request.identity) break;
     request.identity = true;
   }
   report.unconditional = result.exchange.unconditional;

@@ -4,13 +4,18 @@
 #include <unordered_map>
 
 #include "parsers/date.hpp"
+#include "parsers/url.hpp"
+#include "storage/identity.hpp"
 
 namespace feedmill {
 
-std::vector<Deletion> deletions(const Feed& feed) {
+std::vector<Deletion> deletions(const Feed& feed, IdentifiedBy by) {
   std::vector<Deletion> all;
+  if (by == IdentifiedBy::digest) return all;
   for (const DeletedEntry& deleted : feed.deleted) {
-    if (deleted.when.time) all.push_back({deleted.guid, unix_seconds(*deleted.when.time)});
+    if (!deleted.when.time) continue;
+    if (by == IdentifiedBy::link && !is_http_url(deleted.guid)) continue;
+    all.push_back({guid_by(by, {{"link", deleted.guid}}, deleted.guid), unix_seconds(*deleted.when.time)});
   }
   return all;
 }

@@ -210,11 +210,11 @@ if grown ~= 0 then redis.call('HINCRBY', feed_state, 'bytes', text(grown)) end
 
 local host_event, host_until, taken, untrimmed, withdrawn, turned = '', 0, false, false, 0, 0
 if part == parts then
-  for _, guid in ipairs(deleted) do  -- RFC 6721: by whoever publishes it
+  -- RFC 6721: by whoever publishes it, and who may list it again. Without a tombstone: it comes back then.
+  for _, guid in ipairs(deleted) do
     local id = redis.call('HGET', map, guid)
     if id then
       local guid_json = delete_post(url, id)
-      redis.call('ZADD', tombs, '+inf', guid)
       signal('post_deleted', 'post', '"' .. id .. '"', deletion(now, url_json, guid_json, 'publisher'),
              channel_prefix .. 'post_deleted')
       withdrawn = withdrawn + 1

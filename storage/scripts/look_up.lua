@@ -18,9 +18,9 @@ for first = 1, n, 1000 do
     elseif stored == ARGV[3 + n + i] then
       marks[i] = '='
     else
-      marks[i] = '~'
       local id = redis.call('HGET', guidmap_key(url), guid)
-      different[#different + 1] = {id, redis.call('HGETALL', id)}
+      marks[i] = id and '~' or '+'  -- a digest that is left of nothing keeps no post away
+      if id then different[#different + 1] = {id, redis.call('HGETALL', id)} end
     end
   end
 end

@@ -5,6 +5,7 @@
 -- Returns 1 = done, 0 = something has changed since.
 local function value_of(argument) return string.sub(argument, 1, 1) == '=' and string.sub(argument, 2) end
 local function as_it_was(what, key, field, old)
+  if what == 'hset' and is_entry(key) and redis.call('EXISTS', key) == 0 then return false end  -- it went before
   if what == 'hset' or what == 'hdel' or what == 'remove_feed' then return redis.pcall('HGET', key, field) == old end
   if what == 'zadd' or what == 'zrem' then return redis.pcall('ZSCORE', key, field) == old end
   if what == 'sadd' or what == 'srem' then return redis.pcall('SISMEMBER', key, field) == (what == 'sadd' and 0 or 1) end

@@ -76,7 +76,7 @@ if mode == 'digests' then
 end
 
 local mine = redis.call('HMGET', feed_state, 'state', 'before_pause', 'claim', 'claim_due', 'last_claim', 'claim_part',
-                        'removing', 'quarantined_at')
+                        'removing', 'quarantined_at', 'bytes')
 local state = mine[1]
 local due = redis.call('ZSCORE', schedule_key, url)
 local since = redis.call('ZSCORE', quarantine_key, url)
@@ -155,12 +155,14 @@ end
 local rank = tonumber(first)
 local ids = redis.call('ZRANGE', sort, rank, rank + count - 1, 'WITHSCORES')
 local has_tombs = redis.call('EXISTS', tombs) == 1
-local facts, unknown = {}, 0
+local facts, unknown, bytes = {}, 0, 0
 for i = 1, #ids, 2 do
   local id, score = ids[i], ids[i + 1]
   local exists = is_entry(id) and type_of(id)
   local is = exists == 'hash' and
-             redis.call('HMGET', id, 'feed_url', 'guid', 'digest', 'timestamp', 'rev', 'first_seen', 'last_changed')
+             redis.call('HMGET', id, 'feed_url', 'guid', 'digest', 'timestamp', 'rev', 'first_seen', 'last_changed',
+                        'bytes')
+  bytes = bytes + (is and tonumber(is[8] or nil) or 0)
   if not is then
     find('I4', 'index.dangling', url, {sort, id},
          exists and exists ~= 'none' and 'the entry is a ' .. exists .. ', not a hash' or 'the index holds ' .. shown(id) .. ', which is no entry',
@@ -227,5 +229,10 @@ for i = 1, #ids, 2 do
   end
 end
 local stored = redis.call('ZCARD', sort)
+-- Of more posts than one look takes the sum would be of several moments.
+if rank == 0 and stored <= count and bytes ~= (tonumber(mine[9] or nil) or 0) then
+  find('statistics', 'bytes.sum', url, {feed_state}, 'bytes is ' .. shown(mine[9]) .. ', its posts have ' .. text(bytes),
+       {hset(feed_state, 'bytes', mine[9], text(bytes))})
+end
 local equal = stored == redis.call('HLEN', map) and stored == redis.call('HLEN', digests)
 return {findings, #ids == 2 * count and text(rank + count) or '', state or 'new', (not equal or unknown > 0 or #findings > 0) and 1 or 0, facts}

@@ -112,7 +112,7 @@ TEST_F(AofCut, WhatIsLeftIsWhole) {
     fs::copy(directory(), target);
     fs::resize_file(target / log_name, cut);
     redis.start();
-    ASSERT_EQ(wrongs_text(redis.admin_url(), it.truth, Stage::any), "")
+    ASSERT_EQ(wrongs_text(redis.admin_url(), it.truth, Stage::any) + found_by_verify(redis.admin_url()), "")
         << "cut at byte " << cut << " of " << log.size();
     if (++number % (cuts.size() / 6) != 0) continue;
     Program worker({"run"}, it.world.with({{"FEEDMILL_REDIS_URL", redis.url()}}));
@@ -123,6 +123,7 @@ TEST_F(AofCut, WhatIsLeftIsWhole) {
     EXPECT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; })) << worker.err();
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait().exit, 0);
+    EXPECT_EQ(found_by_verify(redis.admin_url()), "") << "cut at byte " << cut;
   }
   RecordProperty("cuts", std::to_string(cuts.size()));
   RecordProperty("records", std::to_string(ends.size()));

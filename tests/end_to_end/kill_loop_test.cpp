@@ -1,7 +1,10 @@
 // Workers and Redis are killed at random while a publisher adds and edits posts (RELIABILITY C2): none is lost, none is
-// stored or told of twice. FEEDMILL_LONG_TESTS=1 makes it the long run.
+// stored or told of twice. FEEDMILL_LONG_TESTS=1 makes it the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops
+// after n minutes, however far it has got.
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <random>
 
@@ -66,12 +69,16 @@ class KillLoop : public testing::TestWithParam<const char*> {
 TEST_P(KillLoop, LosesAndDoublesNothing) {
   const bool is_long = std::getenv("FEEDMILL_LONG_TESTS") != nullptr;
   const int worker_kills = is_long ? 1000 : 75, redis_kills = is_long ? 250 : 20;
+  const char* const minutes = std::getenv("FEEDMILL_LOOP_MINUTES");
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::minutes(minutes != nullptr ? std::atoi(minutes) : 1440);
   const auto seed = std::random_device()();
   random.seed(seed);
   RecordProperty("seed", std::to_string(seed));
   ASSERT_NO_FATAL_FAILURE(it.import(feeds, 5));
   for (std::size_t worker = 0; worker < workers.size(); ++worker) start(worker);
-  for (int of_workers = 0, of_redis = 0; of_workers + of_redis < worker_kills + redis_kills;) {
+  int of_workers = 0, of_redis = 0;
+  while (of_workers + of_redis < worker_kills + redis_kills && std::chrono::steady_clock::now() < end) {
     ASSERT_NO_FATAL_FAILURE(let_work()) << "seed " << seed;
     const bool redis = static_cast<int>(random() % static_cast<unsigned>(worker_kills + redis_kills)) < redis_kills;
     if ((redis && of_redis < redis_kills) || of_workers == worker_kills) {
@@ -82,7 +89,11 @@ TEST_P(KillLoop, LosesAndDoublesNothing) {
       ++of_workers;
     }
     if (HasFailure()) FAIL() << "after " << of_workers << " + " << of_redis << " kills, seed " << seed;
+    if (is_long && (of_workers + of_redis) % 50 == 0)
+      std::cout << of_workers << " workers and " << of_redis << " servers killed" << std::endl;
   }
+  RecordProperty("workers_killed", std::to_string(of_workers));
+  RecordProperty("servers_killed", std::to_string(of_redis));
   it.make_some_due();  // what has killed workers three times over, by no fault of its own, waits for a day
   EXPECT_EQ(it.wrongs_once_caught_up(), "") << "seed " << seed;
   for (const auto& worker : workers) worker->signal(SIGTERM);

@@ -196,6 +196,29 @@ INSTANTIATE_TEST_SUITE_P(
                     Failure{"RedirectLoop", {.status = 301, .headers = {{"Location", "/bad.xml"}}}, "redirect.loop"}),
     [](const auto& test) { return test.param.name; });
 
+// HTTP §4, http.truncated
+TEST_F(Refreshing, StoresWhatCameWholeOfADocumentThatBreaksOff) {
+  const std::string whole = rss({{"c", "Third"}, {"b", "Second"}, {"a", "First"}});
+  const std::string path = "/feed.xml", sort = world.http.url(path) + ":sort";
+  world.http.serve(path, {.headers = {{"Content-Length", std::to_string(whole.size())}, {"ETag", "\"1\""}},
+                          .body = whole.substr(0, whole.find("First")),
+                          .end = Response::End::close});
+  add(path);
+  pass();
+  EXPECT_EQ(shown(path).at("last_error").as_string(), "http.truncated");
+  EXPECT_EQ(world.redis_text({"ZCARD", sort}), "2");
+  EXPECT_EQ(state(path, "etag"), "(nil)");
+  EXPECT_EQ(world.count("feed_created"), 0U);
+
+  world.http.serve(path, {.body = whole, .etag = "\"1\""});
+  pass();
+  EXPECT_EQ(world.redis_text({"ZCARD", sort}), "3");
+  EXPECT_EQ(world.count("post_created"), 3U);
+  EXPECT_EQ(world.count("post_modified"), 0U);
+  EXPECT_EQ(world.count("feed_created"), 1U);
+  EXPECT_EQ(state(path, "etag"), "\"1\"");
+}
+
 TEST_F(Refreshing, PutsOffAFeedWhoseKeysAreSpoilt) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   add("/feed.xml");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/channels.hpp"
+#include "storage/verify.hpp"
 
 namespace feedmill::test {
 
@@ -87,7 +88,8 @@ std::string TruthWorld::wrongs_once_caught_up() {
 }
 
 std::string TruthWorld::wrongs_now(Stage stage) {
-  return wrongs_text(world.redis.admin_url(), truth, stage, stage == Stage::caught_up ? "all" : "");
+  return wrongs_text(world.redis.admin_url(), truth, stage, stage == Stage::caught_up ? "all" : "") +
+         found_by_verify(world.redis.admin_url());
 }
 
 std::string TruthWorld::impolite(std::size_t times) const {
@@ -97,6 +99,19 @@ std::string TruthWorld::impolite(std::size_t times) const {
     if (asked.times > asked_[feed] + times)
       text += truth.url(feed) + " was asked " + std::to_string(asked.times - asked_[feed]) + " times\n";
     if (asked.unconditional > 1) text += truth.url(feed) + " was asked without its validators\n";
+  }
+  return text;
+}
+
+std::string found_by_verify(const std::string& redis_url) {
+  Store store(StoreOptions{.url = redis_url});
+  const auto found = verify(store);
+  if (!found) return "verify: " + found.error().detail + "\n";
+  std::string text;
+  for (const Violation& violation : *found) {
+    text += "verify: " + violation.invariant + " " + violation.kind + ": " + violation.feed_url;
+    for (const std::string& key : violation.keys) text += " " + key;
+    text += ": " + violation.detail + "\n";
   }
   return text;
 }

@@ -18,6 +18,9 @@ std::vector<std::string> durable(const std::string& sync);
 /// A lease and what must fit into it; in milliseconds.
 Environment lease(int ms);
 
+/// What `feedmill verify` finds in a store, a line each; "" when nothing is wrong (RELIABILITY §2, V).
+std::string found_by_verify(const std::string& redis_url);
+
 class TruthWorld {
  public:
   /// The Redis takes these arguments besides. A feed is due again an hour after each refresh.

@@ -8,7 +8,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace feedmill;
   const std::string text = decode_document(fuzz::view(data, size), "application/json;charset=utf-8").text;
-  const std::string repaired = salvage_json(text, 63);
+  const std::string repaired = salvage_json(text, 63).text;
   if (repaired.empty()) return 0;
   boost::json::error_code error;
   boost::json::parse_options options;

@@ -1,5 +1,7 @@
 #include "parsers/json_salvage.hpp"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace feedmill {
@@ -14,7 +16,7 @@ struct JsonCase {
 class JsonSalvage : public testing::TestWithParam<JsonCase> {};
 
 TEST_P(JsonSalvage, Repairs) {
-  EXPECT_EQ(salvage_json(GetParam().text, 4), GetParam().repaired);
+  EXPECT_EQ(salvage_json(GetParam().text, 4).text, GetParam().repaired);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JsonSalvage,
@@ -32,6 +34,18 @@ INSTANTIATE_TEST_SUITE_P(All, JsonSalvage,
                                          JsonCase{"JunkBehind", "{\"a\":1} trailing", "{\"a\":1}"},
                                          JsonCase{"TooDeep", "[[[[[1]]],2]]", "[[[[null]],2]]"}),
                          [](const auto& test) { return test.param.name; });
+
+TEST(SalvagedJsonText, SaysWhatItEndedIn) {
+  const auto ends = [](const char* text) {
+    const SalvagedJson salvaged = salvage_json(text, 63);
+    return std::pair(salvaged.cut_short, salvaged.in_item);
+  };
+  EXPECT_EQ(ends(R"({"items":[{"id":1},]})"), std::pair(false, false));
+  EXPECT_EQ(ends(R"({"items":[{"id":1}])"), std::pair(true, false));
+  EXPECT_EQ(ends(R"({"items":[{"id":1},{"id":2,"tags":["a)"), std::pair(true, true));
+  EXPECT_EQ(ends(R"({items:[{id:1},{)"), std::pair(true, true));
+  EXPECT_EQ(ends(R"({"items":[{"id":1}],"authors":[{"name":"x)"), std::pair(true, false));
+}
 
 }  // namespace
 }  // namespace feedmill

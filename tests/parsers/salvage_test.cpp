@@ -1,5 +1,7 @@
 #include "parsers/salvage.hpp"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace feedmill {
@@ -14,7 +16,7 @@ struct SalvageCase {
 class Salvage : public testing::TestWithParam<SalvageCase> {};
 
 TEST_P(Salvage, RepairsTheNesting) {
-  EXPECT_EQ(salvage(GetParam().text), GetParam().repaired);
+  EXPECT_EQ(salvage(GetParam().text).text, GetParam().repaired);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -39,6 +41,20 @@ INSTANTIATE_TEST_SUITE_P(
                     SalvageCase{"OpenCdata", "<rss><![CDATA[x & y", "<rss><![CDATA[x & y]]></rss>"},
                     SalvageCase{"NoFeed", "<html><p>x</p></html>", ""}),
     [](const auto& test) { return test.param.name; });
+
+TEST(SalvagedText, SaysWhatItEndedIn) {
+  const auto ends = [](const char* text) {
+    const Salvaged salvaged = salvage(text);
+    return std::pair(salvaged.cut_short, salvaged.in_entry);
+  };
+  EXPECT_EQ(ends("<rss><channel><item>a & b</item></channel></rss>"), std::pair(false, false));
+  EXPECT_EQ(ends("<rss><channel><item>a</item></channel>"), std::pair(true, false));
+  EXPECT_EQ(ends("<rss><channel><item>a</item><item><title>b"), std::pair(true, true));
+  EXPECT_EQ(ends("<rss><channel><item><description><![CDATA[<p>b</item>"), std::pair(true, true));
+  EXPECT_EQ(ends("<feed><entry><content><p>b</entry></feed>"), std::pair(false, false));
+  EXPECT_EQ(ends("<a:feed><a:entry><a:title>b"), std::pair(true, true));
+  EXPECT_EQ(ends("no feed"), std::pair(false, false));
+}
 
 }  // namespace
 }  // namespace feedmill

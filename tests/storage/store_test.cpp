@@ -445,6 +445,29 @@ TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
   }
 }
 
+// What people look at must not stop what is stored.
+TEST_F(StoreTest, CommitsWhateverBecameOfTheCountsOfStates) {
+  add();
+  redis({"SET", "stats:feeds:in:degraded", "no list"});
+  redis({"SET", "stats:feeds:in:new", "no list"});
+  redis({"HSET", "stats:feeds:states", "new", "many", "degraded", "9223372036854775807"});
+  Commit commit = plan(claim_one(), {post("a", 1000)});
+  commit.state.state = "degraded";
+  const Committed done = send(commit);
+  EXPECT_EQ(done.result, Committed::Result::ok);
+  EXPECT_EQ(done.created, 1U);
+  EXPECT_EQ(redis({"HMGET", "state:feed:" + feed_url, "state", "claim"}), "degraded (nil)");
+  EXPECT_EQ(send(commit).result, Committed::Result::dup) << "and whole";
+  EXPECT_EQ(refresh({post("a", 1000), post("b", 1001)}).created, 1U);
+}
+
+TEST_F(StoreTest, CreatesAPostOfWhichOnlyADigestIsLeft) {
+  add();
+  refresh({post("a", 1000)});
+  redis({"HSET", feed_url + ":digests", "b", "of nothing"});
+  EXPECT_EQ(refresh({post("a", 1000), post("b", 1001)}).created, 1U);
+}
+
 TEST_F(StoreTest, CountsTheFleet) {
   add();
   add("https://example.org/2");

@@ -139,6 +139,10 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"RevisionZero", {{"HSET", "Entry:3", "rev", "0"}}, "I11", "entry.rev", "Entry:3"},
         Damage{"EntryWithoutGuid", {{"HDEL", "Entry:3", "guid"}}, "I3", "entry.guid", "Entry:3"},
         Damage{"EntryOfAnotherFeed", {{"HSET", "Entry:3", "feed_url", other}}, "I3", "entry.feed", "Entry:3"},
+        Damage{"BytesOfAPost", {{"HSET", "Entry:3", "bytes", "5"}}, "statistics", "entry.bytes", "Entry:3"},
+        Damage{"BytesOfAPostGone", {{"HDEL", "Entry:3", "bytes"}}, "statistics", "entry.bytes", "Entry:3"},
+        Damage{"BytesOfAFeed", {{"HINCRBY", state, "bytes", "7"}}, "statistics", "bytes.sum", state.c_str()},
+        Damage{"RevisionNobodyWasToldOf", {{"HSET", "Entry:3", "rev", "2"}}, "I5", "signal.missing", "Entry:3", false},
         Damage{"StoredTwice",
                {{"HSET", "Entry:50", "feed_url", feed_url, "guid", "e", "digest", "t", "timestamp", "1004", "rev", "1"},
                 {"ZADD", sort, "1004", "Entry:50"},
@@ -331,6 +335,18 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"WatcherWithoutRules", {{"SADD", "state:watchers", "bob"}}, "L16", "watcher", "state:watchers"},
         Damage{"NoneExists", {{"SET", "none", "x"}}, "I13", "none", "none", false}),
     [](const auto& test) { return test.param.name; });
+
+TEST_F(VerifyTest, MendsAPostThatNothingLeadsToInOnePass) {
+  fill();
+  redis({"HDEL", "Entry:3", "digest", "bytes", "rev"});
+  redis({"HDEL", guidmap, "e"});
+  redis({"HDEL", digests, "e"});
+  redis({"ZREM", sort, "Entry:3"});
+  std::vector<Violation> told;
+  repair(told);
+  deliver();
+  EXPECT_EQ(list_of(found()), "") << "after the repair of\n" << list_of(told);
+}
 
 TEST_F(VerifyTest, KeepsWhatGoesAsAWholeForTheJournal) {
   fill();

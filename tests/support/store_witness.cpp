@@ -232,13 +232,14 @@ class Witness {
   /// I2, I3, I13: no key that belongs to nothing, every number used once.
   void look_at_keys() {
     static const std::set<std::string> single{
-        "ids:Entry",  "feeds",         "schedule",       "quarantine",          "stream:signals",
-        "meta:store", "meta:embedded", "state:workers",  "stats:feeds:states",  "conf:hosts",
-        "channels",   "state:watches", "state:watchers", "state:channels_gone", "state:watch_version"};
+        "ids:Entry",         "feeds",         "schedule",       "quarantine",          "stream:signals",
+        "meta:store",        "meta:embedded", "state:workers",  "stats:feeds:states",  "conf:hosts",
+        "channels",          "state:watches", "state:watchers", "state:channels_gone", "state:watch_version",
+        "state:hosts:closed"};
     static const std::vector<std::string> named{
-        "state:worker:",   "state:host:",    "state:trial:",       "lock:delivery:",
-        "deliver:",        "channel:",       "zchannel:",          "channel_sortorder_",
-        "state:channels:", "state:watches:", "list:notification:", "hash:notification:"};
+        "state:worker:",      "state:host:",        "state:trial:",       "lock:delivery:",  "deliver:",
+        "channel:",           "zchannel:",          "channel_sortorder_", "state:channels:", "state:watches:",
+        "list:notification:", "hash:notification:", "stats:feeds:in:"};
     std::size_t entries = 0;
     for (const std::string& key : keys_) {
       const auto begins = [&](const std::string& start) { return key.starts_with(start); };

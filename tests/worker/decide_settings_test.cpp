@@ -161,20 +161,6 @@ TEST(Decide, TrimsWithoutADocumentOnlyWhereThereIsSomethingToTrim) {
       << "what the document lists is not known";
 }
 
-TEST(Decide, TakesADocumentThatEndsInTheMiddleForNoFullList) {
-  FeedState before = healthy();
-  before.listed = 30;
-  Document document = document_of({});
-  Known known;
-  known.left = {"a"};
-  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.tombs_left, known.left);
-  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.state.listed, 0U);
-  document.cut_short = true;
-  const Decision decision = decide_on(before, document, exchange_with(), known);
-  EXPECT_TRUE(decision.commit.tombs_left.empty());
-  EXPECT_EQ(decision.commit.retention.listed, 30U);
-}
-
 // HTTP F8, H7
 TEST(Settings, BoundTheIntervalFromAboveAndByHost) {
   FeedState before = healthy();

@@ -221,6 +221,84 @@ TEST(Recognising, TakesOverWhatTheStoreSaysThen) {
   EXPECT_EQ(scene.known.guids[1].stored_guid, "old1");
 }
 
+/// A document whose guids are the numbers of its places, which `shift` new posts have moved on by so many.
+struct Places {
+  explicit Places(int count, int shift, bool dated = true) {
+    for (int place = 1; place <= count; ++place) {
+      const int now_there = count + shift - place + 1, before = count - place + 1;
+      document.entries.push_back(listed(std::to_string(place), now_there));
+      posts.push_back(stored(std::to_string(place), before));
+      Fields fields = posts.back().fields;
+      if (dated) {
+        document.entries.back().fields.emplace_back("date_published", "day " + std::to_string(now_there));
+        fields.emplace_back("date_published", "day " + std::to_string(before));
+      }
+      known.guids.push_back({Known::Is::different, posts.back().id, std::move(fields), ""});
+    }
+    known.stored = posts.size();
+  }
+  bool are_seen() const { return must_compare(healthy(), document, known); }
+
+  Document document;
+  Known known;
+  std::vector<StoredPost> posts;
+};
+
+TEST(GuidsThatNamePlaces, AreSeenWhereMostPostsStandUnderThoseOfOthers) {
+  EXPECT_TRUE(Places(10, 1).are_seen());
+  EXPECT_TRUE(Places(10, 4).are_seen());
+  EXPECT_TRUE(Places(10, 1, false).are_seen()) << "undated";
+  EXPECT_TRUE(Places(10, 10).are_seen()) << "none is stored any more, and the guids count";
+  EXPECT_TRUE(Places(3, 1).are_seen());
+  EXPECT_FALSE(Places(2, 1).are_seen()) << "too few to tell";
+  Places cut(10, 1);
+  cut.document.cut_short = true;
+  EXPECT_FALSE(cut.are_seen());
+  Places switched(10, 1);
+  FeedState by_link = healthy();
+  by_link.identified_by = switched.document.identified_by = IdentifiedBy::link;
+  EXPECT_FALSE(must_compare(by_link, switched.document, switched.known));
+}
+
+TEST(GuidsThatNamePlaces, AreNoneOfThoseOfPostsThatChange) {
+  Places edited(10, 0);
+  for (EntryRecord& record : edited.document.entries) record.fields[1].second += " (edited)";
+  EXPECT_FALSE(edited.are_seen()) << "titles alone";
+  Places moved(10, 0);
+  for (EntryRecord& record : moved.document.entries) record.fields[0].second += "/new";
+  EXPECT_FALSE(moved.are_seen()) << "links alone";
+  Places rewritten(10, 10);
+  for (std::size_t i = 0; i < 10; ++i) rewritten.document.entries[i].guid = "post-" + std::to_string(i);
+  EXPECT_FALSE(rewritten.are_seen()) << "all is another, but nothing says that it is elsewhere";
+  Places some(10, 1);
+  for (std::size_t i = 0; i < 5; ++i) some.known.guids[i].is = Known::Is::same;
+  EXPECT_FALSE(some.are_seen()) << "half of it stayed";
+}
+
+TEST(GuidsThatNamePlaces, GiveWayToLinks) {
+  Places places(10, 1);
+  const Recognised recognised = recognise(healthy(), places.document, places.known, places.posts);
+  EXPECT_EQ(places.document.identified_by, IdentifiedBy::link);
+  EXPECT_EQ(recognised.places.size(), 9U);
+  EXPECT_EQ(places.known.guids[0].is, Known::Is::unknown) << "the one that is new";
+  EXPECT_EQ(places.known.guids[0].stored_guid, "");
+  EXPECT_EQ(places.known.guids[1].id, "Entry:10");
+  EXPECT_EQ(places.known.guids[1].stored_guid, "1");
+  ASSERT_EQ(places.known.rekeys.size(), 1U) << "the one that has left";
+  EXPECT_EQ(places.known.rekeys[0].from, "10");
+  EXPECT_EQ(places.known.rekeys[0].to, "link:example.org/post/1");
+}
+
+TEST(Recognising, DoesNotSwitchByPartOfADocument) {
+  FeedState state = healthy();
+  state.replaced_documents = 2;
+  Scene scene(5);
+  scene.document.cut_short = true;
+  scene.run(state);
+  EXPECT_EQ(scene.document.identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(scene.known.guids[0].stored_guid, "old5") << "but it is seen that they are not new";
+}
+
 TEST(Counting, ForgetsWithTheFirstDocumentThatIsAsItShould) {
   FeedState state = healthy();
   for (std::uint32_t i = 1; i <= 4; ++i) {
@@ -274,7 +352,7 @@ TEST(Gaps, SayFromWhenToWhen) {
   known.newest = 1000;
   const FeedSignal signal = gap_signal(document_of(3), known, now);
   EXPECT_EQ(signal.type, "feed_gap");
-  EXPECT_EQ(signal.data, "{\"from\":1000,\"to\":" + std::to_string(now_s - 1000) + ",\"healed\":false}");
+  EXPECT_EQ(signal.data, "{\"from\":1000,\"to\":" + std::to_string(now_s - 1000) + "}");
 }
 
 TEST(RekeyedSignals, CountAndShowExamples) {

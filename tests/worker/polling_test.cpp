@@ -56,8 +56,30 @@ class Polling : public testing::Test {
 
   std::string redis(const std::vector<std::string>& words) { return redis_command(server, words); }
 
-  /// As Refresher does it, whose network is left out.
   Committed poll(const std::string& body) {
+    FetchResponse response;
+    response.status = 200;
+    response.url = url;
+    response.headers = {{"etag", etag}};
+    response.body = body;
+    return poll_answered(std::move(response));
+  }
+  /// The connection breaks when so much of the document has come.
+  Committed poll_cut(const std::string& body, std::size_t bytes) {
+    FetchError error;
+    error.reason = Reason::http_truncated;
+    error.detail = "bytes are missing";
+    error.sent = true;
+    error.status = 200;
+    FetchResponse& part = error.cut_off.emplace();
+    part.status = 200;
+    part.url = url;
+    part.body = body.substr(0, bytes);
+    return poll_answered(std::move(error));
+  }
+
+  /// As Refresher does it, whose network is left out.
+  Committed poll_answered(FetchResult fetched) {
     Store::ClaimRequest request;
     request.worker = std::string(32, 'a');
     request.request = ++requests;
@@ -67,11 +89,9 @@ class Polling : public testing::Test {
     const auto batch = store.claim(request);
     EXPECT_TRUE(batch && batch->claims.size() == 1);
     const Claim& claim = batch->claims.front();
-    FetchResponse response;
-    response.status = 200;
-    response.url = url;
-    response.body = body;
-    FetchResult fetched = std::move(response);
+    Exchange exchange;
+    exchange.requested_url = url;
+    if (const auto* response = std::get_if<FetchResponse>(&fetched)) exchange.validators = response->validators();
     Reading reading = read(fetched, claim.state, {});
     Known known;
     reads = 0;
@@ -85,8 +105,6 @@ class Polling : public testing::Test {
         if (!recognised.look_up.empty()) add_recognised(known, recognised, look_up({url, recognised.look_up, {}}));
       }
     }
-    Exchange exchange;
-    exchange.requested_url = url;
     PolicyOptions options;
     options.retention = retention;
     decision = decide(claim, reading, exchange, known, options, claim.now);
@@ -136,6 +154,7 @@ class Polling : public testing::Test {
   RedisServer server;
   Store store;
   Retention retention;
+  std::string etag;  ///< of the documents to come
   Decision decision;
   int reads = 0;  ///< read-only round trips of the last poll
   std::uint64_t requests = 0;
@@ -352,7 +371,15 @@ TEST_F(Polling, HonoursWhatItsPublisherDeletes) {
   ASSERT_EQ(count("post_deleted"), 1U);
   EXPECT_EQ(signals("post_deleted")[0].at("guid").as_string(), "a");
   EXPECT_EQ(poll(atom(entry("b", "2025-03-05T00:00:00Z") + gone + "<!-- again -->")).signals, 0U);
-  EXPECT_EQ(poll(atom(entry("a", "2025-03-01T00:00:00Z") + entry("b", "2025-03-05T00:00:00Z"))).created, 0U);
+  EXPECT_EQ(poll(atom(entry("a", "2025-03-01T00:00:00Z") + entry("b", "2025-03-05T00:00:00Z") + gone)).created, 0U)
+      << "it says both";
+  EXPECT_EQ(poll(atom(entry("a", "2025-03-04T00:00:00Z") + entry("b", "2025-03-05T00:00:00Z") + gone)).created, 1U)
+      << "written anew since it was deleted";
+  EXPECT_EQ(poll(atom(entry("b", "2025-03-05T00:00:00Z") + "<at:deleted-entry ref='a' when='2025-03-06T00:00:00Z'/>"))
+                .deleted,
+            1U);
+  EXPECT_EQ(poll(atom(entry("a", "2025-03-04T00:00:00Z") + entry("b", "2025-03-05T00:00:00Z"))).created, 1U)
+      << "its publisher lists it again";
   EXPECT_EQ(poll(atom(entry("c", "2025-03-01T00:00:00Z") + entry("b", "2025-03-05T00:00:00Z") +
                       "<at:deleted-entry ref='c' when='2025-03-02T00:00:00Z'/>"))
                 .created,
@@ -373,6 +400,296 @@ TEST_F(Polling, TakesNoOlderVersionFromASlowCache) {
   EXPECT_EQ(redis({"HMGET", "Entry:1", "title", "rev", "date_updated", "timestamp"}), second);
   EXPECT_EQ(poll(atom("Third", "2025-03-03T00:00:00Z")).modified, 1U);
   EXPECT_EQ(redis({"HMGET", "Entry:1", "title", "rev"}), "Third 3");
+}
+
+TEST_F(Polling, HonoursDeletionsOfAFeedThatIsToldApartByLinks) {
+  const auto entry = [](int n) {
+    const std::string link = "https://example.org/post/" + std::to_string(n);
+    return "<entry><id>same</id><link href='" + link + "'/><title>" + std::to_string(n) +
+           "</title><updated>2025-03-01T00:00:00Z</updated></entry>";
+  };
+  const auto atom = [](const std::string& children) {
+    return "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:at='http://purl.org/atompub/tombstones/1.0'><id>f</id>" +
+           children + "</feed>";
+  };
+  poll(atom(entry(1) + entry(2) + entry(3)));
+  ASSERT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(poll(atom(entry(1) + entry(3) + "<at:deleted-entry ref='same' when='2025-03-02T00:00:00Z'/>")).deleted, 0U)
+      << "which of them?";
+  EXPECT_EQ(poll(atom(entry(1) + entry(3) +
+                      "<at:deleted-entry ref='http://example.org/post/2' when='2025-03-02T00:00:00Z'/>"))
+                .deleted,
+            1U);
+  EXPECT_EQ(signals("post_deleted")[0].at("entity_id").as_string(), "Entry:2");
+}
+
+// HTTP §4: a body that ends early
+TEST_F(Polling, StoresWhatCameWholeAndTheRestWithTheWholeDocument) {
+  const std::string xml = rss(site(10));
+  etag = "\"whole\"";
+  const Committed part = poll_cut(xml, xml.find("Post 7"));
+  EXPECT_EQ(part.created, 3U);
+  EXPECT_EQ(decision.reason, Reason::http_truncated);
+  EXPECT_EQ(state().etag, "");
+  EXPECT_EQ(state().state, "new");
+  EXPECT_EQ(poll_cut(xml, xml.find("Post 7")).signals, 0U) << "I10";
+  EXPECT_EQ(poll(xml).created, 7U);
+  for (const auto& created : signals("post_created")) {
+    EXPECT_TRUE(created.contains("initial")) << "all of it is the first import";
+  }
+  EXPECT_EQ(count("feed_created"), 1U);
+  EXPECT_EQ(state().etag, "\"whole\"");
+  EXPECT_EQ(count("post_modified"), 0U);
+}
+
+TEST_F(Polling, CutDocumentsAtAnyPlaceNeverChangeWhatIsStored) {
+  const std::string xml = rss(site(6));
+  poll(xml);
+  const FeedState before = state();
+  const std::size_t sent = signals().size();
+  for (std::size_t end = 0; end < xml.size(); end += 7) {
+    ASSERT_EQ(poll_cut(xml, end).signals, 0U) << end;
+    ASSERT_EQ(state().body_hash, before.body_hash);
+  }
+  EXPECT_EQ(signals().size(), sent);
+  EXPECT_EQ(redis({"HGETALL", "Feed:" + url}), "title Feed link https://example.org/ format rss20");
+  EXPECT_EQ(poll(xml).signals, 0U);
+}
+
+TEST_F(Polling, TrimsAndBuriesNothingForACutDocument) {
+  retention.entries = 3;
+  poll(rss(site(40)));
+  EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "40") << "as many as are listed";
+  const std::string xml = rss(site(40), "again");
+  poll_cut(xml, xml.find("Post 36"));
+  EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "40");
+  poll(rss({}));
+  EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "40") << "nor for an empty one";
+}
+
+TEST_F(Polling, RekeysNothingByACutDocument) {
+  poll(rss(site(10)));
+  const std::string xml = rss(site(11, "https://example.org/", "https://example.org/?p="));
+  const Committed part = poll_cut(xml, xml.find("Post 3"));
+  EXPECT_EQ(part.rekeyed, 0U);
+  EXPECT_EQ(part.created, 1U) << "only what is new under any name";
+  EXPECT_EQ(title_of("Entry:11"), "Post 11");
+  EXPECT_EQ(redis({"HGET", "Entry:10", "guid"}), "g10");
+  const Committed whole = poll(xml);
+  EXPECT_EQ(whole.rekeyed, 10U);
+  EXPECT_EQ(whole.created, 0U);
+  EXPECT_EQ(count("feed_gap"), 0U);
+}
+
+TEST_F(Polling, KeepsTheIdentityThatAPartWouldChange) {
+  std::vector<Item> items = site(40);
+  items[0].guid = items[1].guid = "https://example.org/";  // 2 of 40 are borne, 2 of 5 are not
+  poll(rss(items));
+  ASSERT_EQ(state().identified_by, IdentifiedBy::guid);
+  const std::string xml = rss(items, "again");
+  EXPECT_EQ(poll_cut(xml, xml.find("Post 35")).signals, 0U);
+  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+}
+
+TEST_F(Polling, GivesAPartAndTheWholeOneIdentity) {
+  std::vector<Item> items = site(10);
+  for (Item& item : items) item.guid = "https://example.org/";
+  const std::string xml = rss(items);
+  EXPECT_EQ(poll_cut(xml, xml.find("Post 5")).created, 5U);
+  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(poll(xml).created, 5U);
+  EXPECT_EQ(count("post_created"), 10U);
+
+  // … and when only the whole one shows that its guids tell nothing.
+  std::vector<Item> others = site(10);
+  for (std::size_t i = 4; i < 10; ++i) others[i].guid = "https://example.org/";
+  redis({"FLUSHALL"});
+  ASSERT_TRUE(store.open());
+  ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+  const std::string second = rss(others);
+  EXPECT_EQ(poll_cut(second, second.find("Post 6")).created, 4U);
+  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  const Committed done = poll(second);
+  EXPECT_EQ(done.created, 6U);
+  EXPECT_EQ(done.rekeyed, 4U);
+  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+}
+
+TEST_F(Polling, ReadsADocumentThatEndsInTheMiddleAgainUntilItComesTwice) {
+  const std::string xml = rss(site(10)), cut = xml.substr(0, xml.find("Post 7"));
+  etag = "\"whole\"";
+  poll(xml);
+  etag = "\"cut\"";
+  EXPECT_EQ(poll(cut).signals, 0U);
+  EXPECT_EQ(state().etag, "\"whole\"");
+  EXPECT_EQ(state().state, "healthy");
+  EXPECT_EQ(poll(cut).signals, 0U);
+  EXPECT_EQ(state().etag, "\"cut\"") << "it is all there is";
+}
+
+// DESIGN §5
+TEST_F(Polling, TakesGuidsThatNamePlacesForNone) {
+  const auto numbered = [](int newest) {
+    std::vector<Item> items = site(newest);
+    items.resize(10);
+    for (std::size_t place = 0; place < items.size(); ++place) items[place].guid = std::to_string(place + 1);
+    return items;
+  };
+  poll(rss(numbered(15)));
+  const Committed done = poll(rss(numbered(17)));
+  EXPECT_EQ(done.created, 2U);
+  EXPECT_EQ(done.modified, 0U) << "none takes the place of another";
+  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "12") << "those that have left are kept";
+  std::set<std::string> titles;
+  for (const StoredEntry& entry : *store.all_by_order(url)) titles.insert(entry.get("title"));
+  EXPECT_EQ(titles.size(), 12U);
+  EXPECT_EQ(poll(rss(numbered(18))).created, 1U);
+  EXPECT_EQ(poll(rss(numbered(18), "again")).signals, 0U);
+  EXPECT_EQ(count("post_modified"), 0U);
+  EXPECT_EQ(count("post_created"), 13U);
+}
+
+TEST_F(Polling, TakesGuidsThatNamePlacesForNoneWhenAllHasChanged) {
+  const auto numbered = [](int newest) {
+    std::vector<Item> items = site(newest);
+    items.resize(5);
+    for (std::size_t place = 0; place < items.size(); ++place) items[place].guid = std::to_string(place);
+    return items;
+  };
+  poll(rss(numbered(5)));
+  const Committed done = poll(rss(numbered(20)));
+  EXPECT_EQ(done.created, 5U);
+  EXPECT_EQ(done.modified, 0U);
+  EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "10");
+}
+
+// RELIABILITY I15, L7: what was taken away does not come back because its guid is spelt another way.
+TEST_F(Polling, BringsNoRemovedPostBackUnderANewGuid) {
+  const auto permalinks = [](const std::string& base, int newest) {
+    std::vector<Item> items = site(newest, base);
+    for (Item& item : items) item.guid = item.link;
+    return items;
+  };
+  poll(rss(permalinks("http://www.example.org/", 10)));
+  const auto third = store.get_by_guid(url, "http://www.example.org/post/3");
+  ASSERT_TRUE(third && *third);
+  ASSERT_TRUE(*store.remove((*third)->id));
+  const Committed done = poll(rss(permalinks("https://example.org/", 11)));
+  EXPECT_EQ(done.rekeyed, 9U);
+  EXPECT_EQ(done.created, 1U) << "post 11";
+  EXPECT_EQ(redis({"ZSCORE", url + ":tombs", "https://example.org/post/3"}), "inf");
+  EXPECT_EQ(poll(rss(permalinks("https://example.org/", 11), "again")).signals, 0U);
+  EXPECT_EQ(count("post_created"), 11U);
+}
+
+TEST_F(Polling, BringsNoRemovedPostBackWhenItsFeedIsSwitchedToLinks) {
+  std::vector<Item> items = site(10);
+  for (Item& item : items) item.guid = item.link;
+  poll(rss(items));
+  const auto third = store.get_by_guid(url, "https://example.org/post/3");
+  ASSERT_TRUE(third && *third);
+  ASSERT_TRUE(*store.remove((*third)->id));
+  for (Item& item : items) item.guid = "https://example.org/";
+  EXPECT_EQ(poll(rss(items)).created, 0U);
+  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(poll(rss(items, "again")).created, 0U);
+  EXPECT_EQ(count("post_created"), 10U);
+}
+
+// --- what else could lose posts or flood readers with them
+
+TEST_F(Polling, KeepsPostsOfTheFutureWhereTheyCameIn) {
+  std::vector<Item> items = site(3);
+  std::string xml = rss(items);
+  for (std::size_t at = xml.find("2025"); at != std::string::npos; at = xml.find("2025", at))
+    xml.replace(at, 4, "2095");
+  poll(xml);
+  const std::int64_t now_s = decision.commit.state.last_at.count() / 1000;
+  for (const StoredEntry& entry : *store.all_by_order(url)) {
+    EXPECT_LE(std::stoll(entry.get("timestamp")), now_s);
+  }
+  xml.replace(xml.find("Post 2"), 6, "Post B");
+  const Committed done = poll(xml);
+  EXPECT_EQ(done.modified, 1U);
+  EXPECT_EQ(done.created, 0U);
+  EXPECT_EQ(poll(xml + "<!-- again -->").signals, 0U);
+}
+
+TEST_F(Polling, LosesNoPostWhenTheCapIsLoweredAndRaised) {
+  poll(rss(site(30)));
+  retention.entries = 5;
+  retention.strict = true;
+  poll(rss(site(30), "fewer"));
+  EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "5");
+  retention.entries = 50;
+  EXPECT_EQ(poll(rss(site(30), "more")).created, 0U) << "what was trimmed stays away";
+  EXPECT_EQ(poll(rss(site(31))).created, 1U);
+  EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "6");
+}
+
+TEST_F(Polling, TellsPostsUnderOneGuidApartThatAreFew) {
+  std::vector<Item> items = site(40);
+  items[3].guid = items[30].guid = "twice";
+  EXPECT_EQ(poll(rss(items)).created, 40U);
+  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(poll(rss(items, "again")).signals, 0U);
+  std::vector<Item> exact = items;
+  exact.push_back(items[5]);  // the same post, listed twice
+  EXPECT_EQ(poll(rss(exact)).created, 0U);
+}
+
+TEST_F(Polling, TakesGuidsForEqualThatDifferInWhiteSpaceAlone) {
+  poll(rss(site(5)));
+  std::vector<Item> items = site(5);
+  for (Item& item : items) item.guid = "\n\t " + item.guid + "  ";
+  EXPECT_EQ(poll(rss(items)).signals, 0U);
+}
+
+TEST_F(Polling, ImportsTheNewestOfALongListOnce) {
+  std::string items;
+  for (int n = 6000; n > 0; --n) {
+    items += "<item><guid isPermaLink='false'>" + std::to_string(n) + "</guid><title>" + std::to_string(n) +
+             "</title></item>";
+  }
+  const auto document = [&](const std::string& more) {
+    return "<rss version='2.0'><channel><title>T</title>" + more + items + "</channel></rss>";
+  };
+  retention.hard_cap = 300;
+  EXPECT_EQ(poll(document("")).created, 300U);
+  EXPECT_EQ(redis({"ZCARD", url + ":tombs"}), "4700");
+  EXPECT_EQ(poll(document("") + "<!-- again -->").signals, 0U);
+  const Committed next = poll(document("<item><guid isPermaLink='false'>new</guid><title>new</title></item>"));
+  EXPECT_EQ(next.created, 1U);
+  EXPECT_EQ(next.trimmed, 1U);
+  EXPECT_EQ(store.all_by_order(url)->front().get("title"), "new");
+  EXPECT_EQ(poll(document("") + "<!-- and again -->").created, 0U);
+}
+
+TEST_F(Polling, SurvivesAFloodOfUndatedPosts) {
+  std::vector<Item> items = site(60);
+  for (Item& item : items) item.day = 0;
+  EXPECT_EQ(poll(rss(items)).created, 60U);
+  std::reverse(items.begin(), items.end());  // sorted the other way round from now on
+  EXPECT_EQ(poll(rss(items)).signals, 0U);
+  EXPECT_EQ(store.all_by_order(url)->front().get("title"), "Post 60");
+}
+
+TEST_F(Polling, RekeysAfterAChangeOfSchemeInGuidsAndLinksAtTheCap) {
+  retention.entries = 20;
+  retention.strict = true;
+  const auto permalinks = [](const std::string& base, int newest) {
+    std::vector<Item> items = site(newest, base);
+    for (Item& item : items) item.guid = item.link;
+    return items;
+  };
+  poll(rss(permalinks("http://example.org/", 28)));
+  EXPECT_EQ(count("post_created"), 20U);
+  const Committed done = poll(rss(permalinks("https://example.org/", 28)));
+  EXPECT_EQ(done.rekeyed, 20U);
+  EXPECT_EQ(done.created, 0U) << "what was trimmed stays away";
+  EXPECT_EQ(poll(rss(permalinks("http://example.org/", 28))).created, 0U) << "and back";
+  EXPECT_EQ(count("post_created"), 20U);
 }
 
 }  // namespace

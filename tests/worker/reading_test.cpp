@@ -147,7 +147,7 @@ TEST(Reading, RefusesWhatItCannotDecodeOrRead) {
       {"two codings", gzip(gzip(feed_text)), {{"content-encoding", "gzip, gzip"}}, Reason::limit_coding},
       {"a bomb", bomb, {gzipped}, Reason::limit_ratio},
       {"too long", std::string(3000, ' '), {}, Reason::limit_body},
-      {"too long decoded", gzip(feed_text + std::string(3000, '\n')), {gzipped}, Reason::limit_body},
+      {"too long decoded", gzip(std::string(3000, '\n') + feed_text), {gzipped}, Reason::limit_body},
       {"nothing", "", {}, Reason::parse_empty},
       {"nothing, compressed", gzip(""), {gzipped}, Reason::parse_empty},
       {"white space", " \n\t ", {}, Reason::parse_empty},
@@ -169,6 +169,136 @@ TEST(Reading, RefusesWhatItCannotDecodeOrRead) {
     EXPECT_EQ(refused->print.wire_bytes, c.body.size()) << c.name;
     EXPECT_EQ(refused->print.wire_hash.size(), 32U) << c.name;
   }
+}
+
+/// An exchange that broke off within a body.
+FetchResult broken_off(std::string body, std::vector<Header> headers = {}) {
+  FetchError error;
+  error.reason = Reason::http_truncated;
+  error.detail = "bytes are missing";
+  error.sent = true;
+  error.status = 200;
+  error.cut_off = std::get<FetchResponse>(answer(std::move(body), std::move(headers)));
+  return error;
+}
+
+std::vector<std::string> guids_of(const Reading& reading) {
+  std::vector<std::string> guids;
+  if (const auto* document = std::get_if<Document>(&reading)) {
+    for (const EntryRecord& record : document->entries) guids.push_back(record.guid);
+  }
+  return guids;
+}
+using Guids = std::vector<std::string>;
+
+// HTTP §4
+TEST(Reading, TakesThePostsThatCameWhole) {
+  const std::size_t second = feed_text.find("</item>") + 7, third = feed_text.rfind("</item>") + 7;
+  for (std::size_t end = 0; end < feed_text.size(); ++end) {
+    if ((end < second && end + 6 > second) || (end < third && end + 6 > third))
+      continue;  // all but its end tag is there
+    FetchResult fetched = broken_off(feed_text.substr(0, end));
+    EXPECT_TRUE(has_document(fetched));
+    const Reading reading = read(fetched, {}, {});
+    EXPECT_EQ(guids_of(reading), end < second ? Guids{} : end < third ? Guids{"b"} : (Guids{"b", "a"})) << end;
+    if (end < second) {
+      const auto* error = std::get_if<FetchError>(&reading);
+      ASSERT_NE(error, nullptr) << end;
+      EXPECT_EQ(error->reason, Reason::http_truncated);
+      EXPECT_FALSE(error->cut_off);
+      continue;
+    }
+    const auto& document = std::get<Document>(reading);
+    EXPECT_TRUE(document.cut_short);
+    ASSERT_TRUE(document.failure);
+    EXPECT_EQ(document.failure->reason, Reason::http_truncated);
+    EXPECT_EQ(document.print.wire_hash + document.print.body_hash, "");
+    EXPECT_EQ(refusal_of(reading), &*document.failure);
+  }
+  EXPECT_EQ(guids_of(read_one(broken_off(feed_text))), (Guids{"b", "a"})) << "all of it, and yet not what was promised";
+}
+
+TEST(Reading, TakesThePostsThatCameWholeOfJson) {
+  const std::string text =
+      R"({"version":"https://jsonfeed.org/version/1.1","title":"T","items":[{"id":"1","content_text":"a, \"b\""},)"
+      R"({"id":"2","content_text":"c","tags":["x","y"]}],"authors":[{"name":"N"}]})";
+  const std::size_t first = text.find("},") + 1, second = text.find("}]") + 1;
+  for (std::size_t end = 0; end < text.size(); ++end) {
+    EXPECT_EQ(guids_of(read_one(broken_off(text.substr(0, end)))), end < first    ? Guids{}
+                                                                   : end < second ? Guids{"1"}
+                                                                                  : (Guids{"1", "2"}))
+        << end;
+  }
+}
+
+TEST(Reading, TakesThePostsThatCameWholeOfAtomAndRdf) {
+  const std::string atom =
+      "<feed xmlns='http://www.w3.org/2005/Atom'><title>T</title><entry><id>1</id><content type='xhtml'><div "
+      "xmlns='http://www.w3.org/1999/xhtml'><p>x</p></div></content></entry><entry><id>2</id></entry></feed>";
+  EXPECT_EQ(guids_of(read_one(broken_off(atom.substr(0, atom.find("<p>") + 3)))), Guids{});
+  EXPECT_EQ(guids_of(read_one(broken_off(atom.substr(0, atom.find("<id>2") + 5)))), Guids{"1"});
+  EXPECT_EQ(guids_of(read_one(broken_off(atom.substr(0, atom.rfind("</feed"))))), (Guids{"1", "2"}));
+  const std::string rdf =
+      "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'><channel>"
+      "<title>T</title></channel><item rdf:about='https://e.org/1'><title>1</title></item>"
+      "<item rdf:about='https://e.org/2'><title>2</title></item></rdf:RDF>";
+  EXPECT_EQ(guids_of(read_one(broken_off(rdf.substr(0, rdf.rfind("<title>"))))), Guids{"https://e.org/1"});
+}
+
+TEST(Reading, LeavesTheEncodingAloneWhenACharacterIsCut) {
+  const std::string text =
+      "<rss version='2.0'><channel><title>T</title><item><guid>1</guid><title>Z\u00fcrich</title>"
+      "</item><item><guid>2</guid><title>\U0001F600";
+  for (std::size_t back = 0; back < 4; ++back) {
+    const Reading reading = read_one(broken_off(text.substr(0, text.size() - back)));
+    ASSERT_EQ(guids_of(reading), Guids{"1"}) << back;
+    EXPECT_EQ(std::get<Document>(reading).entries[0].fields, (Fields{{"title", "Z\u00fcrich"}})) << back;
+  }
+}
+
+TEST(Reading, TakesThePostsThatCameWholeThroughACoding) {
+  std::string items;
+  for (unsigned i = 0; i < 2000; ++i) {
+    items +=
+        "<item><guid>" + std::to_string(i) + "</guid><title>" + std::to_string(i * 2654435761U) + "</title></item>";
+  }
+  const std::string text = "<rss version='2.0'><channel><title>T</title>" + items + "</channel></rss>";
+  const std::string coded = gzip(text);
+  const std::string half = coded.substr(0, coded.size() / 2);
+  const Reading cut = read_one(broken_off(half, {gzipped}));
+  EXPECT_GT(guids_of(cut).size(), 500U);
+  EXPECT_LT(guids_of(cut).size(), 2000U);
+  const Reading whole = read_one(answer(half, {gzipped}));  // HTTP saw its end: its coding did not
+  EXPECT_EQ(guids_of(whole), guids_of(cut));
+  ASSERT_NE(refusal_of(whole), nullptr);
+  EXPECT_TRUE(refusal_of(whole)->bad_coding) << "it is asked for once more without";
+  ReadingOptions options;
+  options.max_body_bytes = text.size() / 2;
+  for (const Reading& long_one :
+       {read_one(answer(coded, {gzipped}), {}, options), read_one(answer(text), {}, options)}) {
+    EXPECT_GT(guids_of(long_one).size(), 500U);
+    ASSERT_NE(refusal_of(long_one), nullptr);
+    EXPECT_EQ(refusal_of(long_one)->reason, Reason::limit_body);
+    EXPECT_FALSE(refusal_of(long_one)->bad_coding);
+  }
+}
+
+TEST(Reading, AsksForMemoryForWhatBrokeOff) {
+  ReadingOptions options;
+  options.granted_bytes = 100;
+  FetchResult fetched = broken_off(feed_text.substr(0, feed_text.size() - 20));
+  const Reading first = read(fetched, {}, options);
+  ASSERT_NE(refusal_of(first), nullptr);
+  EXPECT_EQ(refusal_of(first)->reason, Reason::worker_memory);
+  EXPECT_EQ(guids_of(read(fetched, {}, {})), (Guids{"b", "a"})) << "its body is still there";
+}
+
+TEST(Reading, LeavesOutThePostThatADocumentEndsIn) {
+  const Reading reading = read_one(answer(feed_text.substr(0, feed_text.rfind("</title>"))));
+  EXPECT_EQ(guids_of(reading), Guids{"b"});
+  EXPECT_TRUE(std::get<Document>(reading).cut_short);
+  EXPECT_FALSE(std::get<Document>(reading).failure) << "this is what the server has";
+  EXPECT_FALSE(std::get<Document>(read_one(answer(feed_text))).cut_short);
 }
 
 TEST(Reading, NeedsABodyOnlyOf200) {

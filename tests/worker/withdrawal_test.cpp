@@ -38,10 +38,21 @@ INSTANTIATE_TEST_SUITE_P(All, Withdrawals,
 TEST(Deletions, WithoutADateSayNothing) {
   Feed feed;
   feed.deleted = {{"a", {Time(std::chrono::seconds(noon)), "x"}}, {"b", {{}, "soon"}}};
-  const auto found = deletions(feed);
+  const auto found = deletions(feed, IdentifiedBy::guid);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].guid, "a");
   EXPECT_EQ(found[0].when, noon);
+}
+
+TEST(Deletions, NamePostsByWhatTellsThemApart) {
+  Feed feed;
+  const Date date{Time(std::chrono::seconds(noon)), "x"};
+  feed.deleted = {{"https://www.example.org/post/1?utm_source=x", date}, {"tag:example.org,2026:2", date}};
+  const auto by_link = deletions(feed, IdentifiedBy::link);
+  ASSERT_EQ(by_link.size(), 1U);
+  EXPECT_EQ(by_link[0].guid, "link:example.org/post/1");
+  EXPECT_EQ(deletions(feed, IdentifiedBy::guid).size(), 2U);
+  EXPECT_TRUE(deletions(feed, IdentifiedBy::digest).empty()) << "an id says nothing of a text";
 }
 
 }  // namespace

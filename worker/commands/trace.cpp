@@ -162,6 +162,10 @@ class Teller final : public RefreshTrace {
     tell("read", size_text(wire_bytes_, document.print, config_.fetch.max_body));
     tell("read", plural(document.entries.size(), "post"));
     for (const auto& [flaw, count] : document.flaws) tell("read", fmt::format("flaw {}: {}", to_string(flaw), count));
+    if (document.failure) {
+      tell("read", fmt::format("{}: {}; what had come whole is taken", to_string(document.failure->reason),
+                               document.failure->detail));
+    }
   }
   void tell_reading(const SameBody& same) {
     tell("read", size_text(wire_bytes_, same.print, config_.fetch.max_body));

@@ -7,6 +7,7 @@
 
 #include <brotli/decode.h>
 #include <libdeflate.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "parsers/strings.hpp"
@@ -21,8 +22,10 @@ using Result = boost::system::result<std::string, DecodeError>;
 struct Bound {
   std::size_t bytes;
   Reason reason;
+  bool as_far_as_it_goes;
 
-  Bound(std::size_t wire_bytes, const DecodeLimits& limits) : bytes(limits.max_bytes), reason(Reason::limit_body) {
+  Bound(std::size_t wire_bytes, const DecodeLimits& limits)
+      : bytes(limits.max_bytes), reason(Reason::limit_body), as_far_as_it_goes(limits.as_far_as_it_goes) {
     const std::size_t by_ratio = std::max(limits.ratio_free_bytes, wire_bytes * limits.max_ratio);
     if (by_ratio < bytes) {
       bytes = by_ratio;
@@ -33,6 +36,9 @@ struct Bound {
       reason = Reason::worker_memory;
     }
   }
+
+  /// The start of a document that is longer will do.
+  bool cuts() const { return as_far_as_it_goes && reason == Reason::limit_body; }
 
   DecodeError exceeded() const {
     if (reason == Reason::worker_memory) return {reason, "needs more memory when decoded"};
@@ -62,6 +68,12 @@ class Output {
   std::string finish() {
     text_.resize(used_);
     return std::move(text_);
+  }
+  /// When it is exceeded.
+  Result finish_over(const Bound& bound) {
+    if (!bound.cuts()) return bound.exceeded();
+    used_ = bound.bytes;
+    return finish();
   }
 
  private:
@@ -117,6 +129,32 @@ Result gunzip(std::string_view body, const Bound& bound) {
   return output.finish();
 }
 
+/// The start of a gzip file that ends early: libdeflate takes whole ones alone. Nothing of one that is damaged before
+/// its end.
+Result gunzip_start(std::string_view body, const Bound& bound) {
+  z_stream stream{};
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> owner(&stream, &inflateEnd);
+  Output output(bound, likely_size(body.size()));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(body.data()));
+  stream.avail_in = static_cast<uInt>(body.size());
+  for (;;) {
+    const std::size_t room = output.free_bytes();
+    stream.next_out = reinterpret_cast<Bytef*>(output.free_space());
+    stream.avail_out = static_cast<uInt>(room);
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    output.take(room - stream.avail_out);
+    if (output.exceeded()) return output.finish_over(bound);
+    if (result == Z_STREAM_END || result == Z_BUF_ERROR) return output.finish();
+    if (result != Z_OK) return broken("gzip");
+    if (stream.avail_out == 0) {
+      output.grow();
+    } else if (stream.avail_in == 0) {
+      return output.finish();
+    }
+  }
+}
+
 struct FreeBrotli {
   void operator()(BrotliDecoderState* decoder) const { BrotliDecoderDestroyInstance(decoder); }
 };
@@ -132,8 +170,9 @@ Result unbrotli(std::string_view body, const Bound& bound) {
     std::size_t left_out = output.free_bytes();
     const auto result = BrotliDecoderDecompressStream(decoder.get(), &left_in, &next_in, &left_out, &next_out, nullptr);
     output.take(output.free_bytes() - left_out);
-    if (output.exceeded()) return bound.exceeded();
+    if (output.exceeded()) return output.finish_over(bound);
     if (result == BROTLI_DECODER_RESULT_SUCCESS) return output.finish();
+    if (result == BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT && bound.as_far_as_it_goes) return output.finish();
     if (result != BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT) return broken("br");
     output.grow();
   }
@@ -156,10 +195,11 @@ Result unzstd(std::string_view body, const Bound& bound) {
     rest = ZSTD_decompressStream(decoder.get(), &out, &in);
     if (ZSTD_isError(rest) != 0) return broken("zstd");
     output.take(out.pos);
-    if (output.exceeded()) return bound.exceeded();
+    if (output.exceeded()) return output.finish_over(bound);
     if (output.free_bytes() == 0) {
       output.grow();
     } else if (in.pos == before && out.pos == 0) {
+      if (bound.as_far_as_it_goes) break;
       return broken("zstd");  // it wants more than there is
     }
   }
@@ -187,11 +227,14 @@ Result decode_content(std::string&& body, std::string_view content_encoding, con
   if (!coding) return coding.error();
   const Bound bound(body.size(), limits);
   if (coding->empty()) {
-    if (body.size() > bound.bytes) return bound.exceeded();
+    if (body.size() > bound.bytes && !bound.cuts()) return bound.exceeded();
+    if (body.size() > bound.bytes) body.resize(bound.bytes);
     return std::move(body);
   }
   if (body.empty()) return std::move(body);  // a coding of nothing, as some servers send it
-  if (*coding == "gzip" || *coding == "x-gzip") return gunzip(body, bound);
+  if (*coding == "gzip" || *coding == "x-gzip") {
+    return bound.as_far_as_it_goes ? gunzip_start(body, bound) : gunzip(body, bound);
+  }
   if (*coding == "br") return unbrotli(body, bound);
   if (*coding == "zstd") return unzstd(body, bound);
   return DecodeError{Reason::limit_coding, "a content coding that was not asked for: " + coding->substr(0, 40)};

@@ -18,6 +18,8 @@ struct DecodeLimits {
   std::size_t ratio_free_bytes = 1u << 20;  ///< up to here any ratio goes
   /// Decoded, for now; over it is worker.memory, and may be tried again with more (SECURITY M2).
   std::size_t granted_bytes = std::numeric_limits<std::size_t>::max();
+  /// What ends early, or grows over `max_bytes`, is decoded as far as it goes instead of refused (HTTP §4).
+  bool as_far_as_it_goes = false;
 };
 
 struct DecodeError {

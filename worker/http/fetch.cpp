@@ -247,6 +247,13 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
       chain.add(failure->trace);
       FetchError error = chain.error(failure->reason, std::move(failure->detail));
       error.status = failure->status;
+      if (!failure->body.empty()) {
+        FetchResponse& part = error.cut_off.emplace();
+        part.status = failure->status;
+        part.url = url;
+        part.headers = std::move(failure->headers);
+        part.body = std::move(failure->body);
+      }
       co_return error;
     }
     HttpResponse& answer = std::get<HttpResponse>(result);

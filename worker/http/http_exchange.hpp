@@ -76,6 +76,9 @@ struct HttpFailure {
   std::string detail;
   int status = 0;  ///< 0 when not even a status line came
   HttpTrace trace;
+  /// Of a 200 whose body ended early: what had come of it (HTTP §4). "" otherwise.
+  std::vector<Header> headers{};
+  std::string body{};
 };
 
 using HttpResult = std::variant<HttpResponse, HttpFailure>;

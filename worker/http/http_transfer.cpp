@@ -349,9 +349,18 @@ bool HttpTransfer::moves() {
 }
 
 HttpFailure HttpTransfer::given_up() {
-  if (stalled_) return failure(Reason::http_stalled, "next to nothing has come for a while");
-  if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
-  return failure(Reason::http_timeout, "no complete answer within the time allowed");
+  if (paused_until_ && !stalled_) return failure(Reason::worker_memory, "no memory for more of its body");
+  return with_what_came(stalled_ ? failure(Reason::http_stalled, "next to nothing has come for a while")
+                                 : failure(Reason::http_timeout, "no complete answer within the time allowed"));
+}
+
+/// HTTP §4: posts that have come whole are of use although the body has not.
+HttpFailure HttpTransfer::with_what_came(HttpFailure ending) {
+  const bool cut = ending.reason == Reason::limit_body || to_string(ending.reason).starts_with("http.");
+  if (!cut || !head_.is_whole() || head_.status() != 200 || body_.empty()) return ending;
+  ending.headers = head_.take_fields();
+  ending.body = std::move(body_);
+  return ending;
 }
 
 void HttpTransfer::finish(CURLcode code) {
@@ -382,7 +391,7 @@ HttpFailure HttpTransfer::failure(Reason reason, std::string detail) const {
 }
 
 HttpResult HttpTransfer::result() {
-  if (code_ != CURLE_OK) return failure_of_code();
+  if (code_ != CURLE_OK) return with_what_came(failure_of_code());
   if (!head_.is_whole()) return failure(Reason::http_truncated, "ends within its header");
   HttpResponse response;
   response.status = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));

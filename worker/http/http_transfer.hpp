@@ -70,6 +70,7 @@ class HttpTransfer {
   Egress verdict_of_proxy(unsigned port) const;
   bool egress_allows(Egress verdict, std::string_view address, unsigned port);
   HttpTrace trace() const;
+  HttpFailure with_what_came(HttpFailure ending);
   HttpFailure failure(Reason reason, std::string detail) const;
   HttpFailure failure_of_code() const;
   std::optional<HttpFailure> refused_by_proxy() const;

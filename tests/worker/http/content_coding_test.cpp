@@ -85,6 +85,36 @@ TEST_P(Codings, AreBrokenWhenCutAnywhere) {
   }
 }
 
+TEST_P(Codings, AreTakenOffAsFarAsTheyGo) {
+  const std::string text = lifelike(300000), whole = code(text);
+  DecodeLimits limits;
+  limits.as_far_as_it_goes = true;
+  EXPECT_EQ(*decode_content(std::string(whole), GetParam(), limits), text);
+  for (const std::size_t parts : {2U, 3U, 10U}) {
+    const auto start = decode_content(whole.substr(0, whole.size() - whole.size() / parts), GetParam(), limits);
+    ASSERT_TRUE(start) << start.error().detail;
+    EXPECT_GT(start->size(), text.size() / 4) << parts;
+    EXPECT_TRUE(text.starts_with(*start)) << parts;
+  }
+  for (std::size_t cut = 1; cut < 200; ++cut) {
+    const auto start = decode_content(whole.substr(0, cut), GetParam(), limits);
+    if (start) {
+      EXPECT_TRUE(text.starts_with(*start)) << cut;
+    }
+  }
+  limits.max_bytes = 100000;
+  EXPECT_EQ(*decode_content(std::string(whole), GetParam(), limits), text.substr(0, 100000));
+  limits.granted_bytes = 50000;
+  EXPECT_EQ(refused(whole, GetParam(), limits), Reason::worker_memory);
+}
+
+TEST_P(Codings, TellNothingWhenTheyAreSomethingElse) {
+  DecodeLimits limits;
+  limits.as_far_as_it_goes = true;
+  EXPECT_EQ(refused("<rss version=\"2.0\"/>", GetParam(), limits), Reason::http_truncated);
+  EXPECT_EQ(refused(std::string(5000, '\xff'), GetParam(), limits), Reason::http_truncated);
+}
+
 TEST_P(Codings, AreBrokenWhenTheyAreSomethingElse) {
   EXPECT_EQ(refused("<rss version=\"2.0\"/>", GetParam()), Reason::http_truncated);
   EXPECT_EQ(refused(std::string(5000, '\xff'), GetParam()), Reason::http_truncated);
@@ -140,6 +170,15 @@ TEST(ContentCoding, DefusesBombs) {
   EXPECT_EQ(refused(members, "gzip"), Reason::limit_ratio);
   const std::string small_but_fine = gzip(std::string(1 << 20, 'a'));
   EXPECT_EQ(refused(small_but_fine, "gzip"), Reason::none);
+}
+
+TEST(ContentCoding, TakesNothingOfWhatIsDamaged) {
+  std::string damaged = gzip(lifelike(100000));
+  damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 0x55);  // in the check sum
+  DecodeLimits limits;
+  limits.as_far_as_it_goes = true;
+  EXPECT_EQ(refused(damaged, "gzip", limits), Reason::http_truncated);
+  EXPECT_EQ(refused(gzip(std::string(8 << 20, '\0')), "gzip", limits), Reason::limit_ratio);
 }
 
 TEST(ContentCoding, BelievesNoStatedSize) {

@@ -142,6 +142,17 @@ TEST_F(HttpClientTest, NamesWhatEndsTooEarly) {
   EXPECT_EQ(failure_of({.raw = "\r\n", .end = End::reset}).status, 0);
 }
 
+// HTTP §4
+TEST_F(HttpClientTest, KeepsWhatHadComeOfADocument) {
+  const HttpFailure cut =
+      failure_of({.raw = "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: 10\r\n\r\nabc"});
+  EXPECT_EQ(cut.body, "abc");
+  EXPECT_EQ(field(cut.headers, "content-type"), "text/xml");
+  EXPECT_EQ(failure_of({.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n"}).body, "abc");
+  EXPECT_EQ(failure_of({.raw = "HTTP/1.1 503 Busy\r\nContent-Length: 10\r\n\r\nabc"}).body, "");
+  EXPECT_EQ(failure_of({.raw = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"}).body, "");
+}
+
 TEST_F(HttpClientTest, KeepsTheStatusOfABrokenAnswer) {
   const HttpFailure cut = failure_of({.raw = "HTTP/1.1 503 Busy\r\nContent-Length: 10\r\n\r\nabc"});
   EXPECT_EQ(cut.status, 503);

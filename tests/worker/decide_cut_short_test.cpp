@@ -1,0 +1,97 @@
+// Documents that end in the middle, or whose transfer broke off: what came whole counts, what is missing says nothing.
+#include <gtest/gtest.h>
+
+#include "tests/worker/decide_fixture.hpp"
+
+namespace feedmill::decide_test {
+namespace {
+
+TEST(Decide, TakesADocumentThatEndsInTheMiddleForNoFullList) {
+  FeedState before = healthy();
+  before.listed = 30;
+  Document document = document_of({post("b", now_s)});
+  Known known = unknown_guids(1);
+  known.left = {"a"};
+  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.tombs_left, known.left);
+  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.state.listed, 1U);
+  EXPECT_EQ(decide_on(before, document_of({}), exchange_with()).commit.state.listed, 30U) << "nor is an empty one";
+  document.cut_short = true;
+  const Decision decision = decide_on(before, document, exchange_with(), known);
+  EXPECT_TRUE(decision.commit.tombs_left.empty());
+  EXPECT_EQ(decision.commit.retention.listed, 30U);
+}
+
+// HTTP P2
+TEST(Decide, TakesTheValidatorsOfADocumentThatEndsInTheMiddleWhenItComesAgain) {
+  const FeedState before = healthy();
+  const Exchange exchange = exchange_with({}, {"\"cut\"", "", ""});
+  Document document = document_of({post("a", now_s)});
+  document.cut_short = true;
+  const FeedState after = decide_on(before, document, exchange, unknown_guids(1)).commit.state;
+  EXPECT_EQ(after.etag, before.etag);
+  EXPECT_EQ(after.last_modified, before.last_modified);
+  EXPECT_EQ(after.body_hash, document.print.body_hash);
+  EXPECT_EQ(after.state, "healthy");
+  EXPECT_EQ(decide_on(after, SameBody{document.print}, exchange).commit.state.etag, "\"cut\"");
+}
+
+TEST(Decide, ConcludesNothingFromWhatADocumentThatEndsInTheMiddleDoesNotSay) {
+  FeedState before = healthy();
+  before.advert = {"https://example.org/feed.xml", {"https://hub.example/"}, 0};
+  before.hints = to_text(ScheduleHints{.ttl_s = 7200});
+  before.fresh_documents = before.replaced_documents = 2;
+  Document document = document_of({post("new", now_s), post("b", now_s)}, {{"title", "Ti"}, {"language", "de"}});
+  document.deleted = {{"gone", now_s}};
+  document.cut_short = true;
+  Known known = unknown_guids(2, {{"link", "https://example.org/"}, {"title", "Title"}});
+  known.stored = 9;
+  known.deletable = {"0"};
+  known.left = {"left"};
+  known.tombs_new = {"buried"};
+  known.guids[1].stored_guid = "old b";
+  known.guids[1].id = "Entry:2";
+  known.rekeys = {{"Entry:7", "x", "y", "", {}}};
+  const Decision decision = decide_on(before, document, exchange_with(), known);
+  const Commit& commit = decision.commit;
+  ASSERT_EQ(commit.entries.size(), 1U);
+  EXPECT_EQ(commit.entries[0].guid, "new");
+  EXPECT_TRUE(commit.rekeys.empty() && commit.deleted.empty() && commit.tombs_left.empty() && commit.tombs_new.empty());
+  EXPECT_EQ(commit.feed, (Fields{{"language", "de"}})) << "what is known stays";
+  EXPECT_EQ(commit.state.advert, before.advert);
+  EXPECT_EQ(commit.state.hints, before.hints);
+  EXPECT_EQ(commit.state.replaced_documents, 2U);
+  EXPECT_EQ(signal_types(decision), Types{"feed_modified"});
+}
+
+// HTTP §4, http.truncated
+TEST(Decide, StoresWhatCameWholeOfADocumentThatBrokeOff) {
+  Document document = document_of({post("a", now_s)});
+  document.cut_short = true;
+  document.print = {"", "", 300, 700};
+  document.failure = Unreadable{Reason::http_truncated, "12 bytes are missing", {}, false};
+  const FeedState before = healthy();
+  const Exchange exchange = exchange_with({}, {"\"new\"", "", ""});
+  const Decision decision = decide_on(before, document, exchange, unknown_guids(1));
+  const FeedState& after = decision.commit.state;
+  EXPECT_EQ(decision.outcome, Outcome::failed);
+  EXPECT_EQ(decision.reason, Reason::http_truncated);
+  EXPECT_EQ(decision.detail, "12 bytes are missing");
+  ASSERT_EQ(decision.commit.entries.size(), 1U);
+  EXPECT_FALSE(decision.commit.initial);
+  EXPECT_EQ(after.etag, before.etag);
+  EXPECT_EQ(after.wire_hash, before.wire_hash);
+  EXPECT_EQ(after.body_hash, before.body_hash);
+  EXPECT_EQ(after.failures, 1);
+  EXPECT_EQ(after.last_new, now);
+  EXPECT_EQ(after.polls_failed, before.polls_failed + 1);
+  expect_due_after(decision, hour, "broke off");
+
+  const Decision first = decide_on(FeedState(), document, exchange, unknown_guids(1));
+  EXPECT_TRUE(first.commit.initial);
+  EXPECT_EQ(first.commit.state.imported.count(), 0) << "the whole document is the first import";
+  EXPECT_EQ(first.commit.state.total_new, 1U);
+  EXPECT_TRUE(first.commit.signals.empty());
+}
+
+}  // namespace
+}  // namespace feedmill::decide_test
