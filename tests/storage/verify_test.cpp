@@ -344,7 +344,7 @@ TEST_F(VerifyTest, MendsAPostThatNothingLeadsToInOnePass) {
   redis({"ZREM", sort, "Entry:3"});
   std::vector<Violation> told;
   repair(told);
-  deliver();
+  deliver(store);
   EXPECT_EQ(list_of(found()), "") << "after the repair of\n" << list_of(told);
 }
 

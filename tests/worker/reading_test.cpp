@@ -286,7 +286,7 @@ TEST(Reading, TakesThePostsThatCameWholeThroughACoding) {
 TEST(Reading, AsksForMemoryForWhatBrokeOff) {
   ReadingOptions options;
   options.granted_bytes = 100;
-  FetchResult fetched = broken_off(feed_text.substr(0, feed_text.size() - 20));
+  FetchResult fetched = broken_off(feed_text.substr(0, feed_text.size() - 10));
   const Reading first = read(fetched, {}, options);
   ASSERT_NE(refusal_of(first), nullptr);
   EXPECT_EQ(refusal_of(first)->reason, Reason::worker_memory);

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <sys/ioctl.h>
 #include <utility>
 
@@ -54,10 +55,16 @@ class PseudoTerminal {
     ::close(inner_);
   }
   int inner() const { return inner_; }
-  std::string read() {
-    std::array<char, 4096> block;
-    const ssize_t got = ::read(outer_, block.data(), block.size());
-    return got > 0 ? std::string(block.data(), static_cast<std::size_t>(got)) : std::string();
+  /// What was written, at least until `end` has come: a terminal hands it on in pieces.
+  std::string read(std::string_view end = "") {
+    std::string all;
+    do {
+      std::array<char, 4096> block;
+      const ssize_t got = ::read(outer_, block.data(), block.size());
+      if (got <= 0) break;
+      all.append(block.data(), static_cast<std::size_t>(got));
+    } while (!all.ends_with(end));
+    return all;
   }
 
  private:
@@ -186,7 +193,7 @@ TEST(Terminal, ShowsABarOnlyOnATerminal) {
     Progress progress(terminal, "importing", 10);
     progress.reached(5);
   }
-  EXPECT_EQ(screen.read(), "\r\x1B[Kimporting [###############...............] 5/10\r\x1B[K");
+  EXPECT_EQ(screen.read("5/10\r\x1B[K"), "\r\x1B[Kimporting [###############...............] 5/10\r\x1B[K");
 }
 
 }  // namespace
