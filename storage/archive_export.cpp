@@ -75,6 +75,7 @@ class Archive::Writer {
     std::vector<std::string> urls = options_.feed_urls;
     const bool is_whole = urls.empty();
     if (is_whole) {
+      if (const auto allowed = impl_.check_scan_rights(); !allowed) return allowed.error();
       auto all = store_.feeds();
       if (!all) return all.error();
       urls = std::move(*all);

@@ -108,7 +108,9 @@ StoreResult<void> Store::Impl::ready() {
   if (bad_address) return *bad_address;
   const auto fresh = redis.connect();
   if (!fresh) return fresh.error();
-  if (*fresh || hashes_.empty()) {  // server_facts() connects without the scripts
+  if (options.reads_only) {
+    connections += *fresh ? 1 : 0;
+  } else if (*fresh || hashes_.empty()) {  // server_facts() connects without the scripts
     ++connections;
     if (auto loaded = load_scripts(); !loaded) {
       redis.disconnect();
@@ -150,20 +152,15 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     return StoreError{StoreError::Code::unsupported, "the server is version " + std::string(version) +
                                                          "; Redis 7.0 or newer or Valkey 7.2 or newer is needed"};
   }
-  if (*connected || hashes_.empty()) {
-    ++connections;
-    if (auto loaded = load_scripts(); !loaded) {
-      redis.disconnect();
-      return loaded.error();
-    }
+  if (options.reads_only) {
+    connections += *connected ? 1 : 0;
+  } else if (const auto works = check_work(version, *connected); !works) {
+    return works.error();
   }
-  if (const auto allowed = check_rights(); !allowed) return allowed.error();
-  if (const auto kept = check_eviction(); !kept) return kept.error();
-  if (const auto durable = check_durability(version); !durable) return durable.error();
   const auto type = redis.command({"TYPE", keys.store()});
   if (!type) return type.error();
   if (type->text() == "none") {
-    if (!create) return server;
+    if (!create || options.reads_only) return server;
     const auto created = now_text();
     if (!created) return created.error();
     auto written = redis.command(
@@ -180,6 +177,20 @@ StoreResult<std::string> Store::Impl::open(bool create) {
   return server;
 }
 
+/// What must hold for who writes.
+StoreResult<void> Store::Impl::check_work(std::string_view version, bool fresh) {
+  if (fresh || hashes_.empty()) {
+    ++connections;
+    if (auto loaded = load_scripts(); !loaded) {
+      redis.disconnect();
+      return loaded.error();
+    }
+  }
+  if (const auto allowed = check_rights(); !allowed) return allowed.error();
+  if (const auto kept = check_eviction(); !kept) return kept.error();
+  return check_durability(version);
+}
+
 StoreResult<void> Store::Impl::check_eviction() {
   const auto memory = redis.command({"INFO", "memory"});
   if (!memory) return memory.error();
@@ -189,6 +200,16 @@ StoreResult<void> Store::Impl::check_eviction() {
                     "maxmemory-policy of the server is '" + std::string(policy) +
                         "', which would throw posts away; set it to 'noeviction', or store.allow_eviction=true"};
 }
+
+namespace {
+
+std::string granting(const std::vector<std::string>& commands) {
+  std::string names;
+  for (const std::string& name : commands) names += (names.empty() ? "+" : " +") + name;
+  return names;
+}
+
+}  // namespace
 
 /// SECURITY A1, A3.
 StoreResult<void> Store::Impl::check_rights() {
@@ -204,10 +225,22 @@ StoreResult<void> Store::Impl::check_rights() {
     if (!waited) missing.emplace_back("wait");
   }
   if (missing.empty()) return {};
-  std::string names;
-  for (const std::string& name : missing) names += (names.empty() ? "+" : " +") + name;
-  return StoreError{StoreError::Code::auth, "its user lacks rights on our keys: grant " + names +
+  return StoreError{StoreError::Code::auth, "its user lacks rights on our keys: grant " + granting(missing) +
                                                 " (ACL SETUSER; deploy/redis/users.acl lists all that are needed)"};
+}
+
+StoreResult<void> Store::Impl::check_scan_rights() {
+  if (auto connected = ready(); !connected) return connected.error();
+  Args args;
+  args.add(std::string_view(keys.channel_prefix()));
+  args.add(std::string_view("scan"));
+  const auto refused = run(Script::probe, args);
+  if (!refused) return refused.error();
+  const std::vector<std::string> missing = refused->texts();
+  if (missing.empty()) return {};
+  return StoreError{StoreError::Code::auth,
+                    "its user may not look into every key: log in as feedmill_admin, or grant " + granting(missing) +
+                        " (deploy/redis/users.acl)"};
 }
 
 StoreResult<std::string> Store::Impl::now_text() {
@@ -226,6 +259,11 @@ void Store::Impl::append(Script script, const Args& args) {
 std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<const Args> calls) {
   std::vector<StoreResult<Reply>> replies;
   replies.reserve(calls.size());
+  if (options.reads_only) {
+    const StoreError refused{StoreError::Code::bug, "a script was asked for where nothing but reading was wanted"};
+    replies.assign(calls.size(), refused);
+    return replies;
+  }
   if (auto connected = ready(); !connected) {
     replies.assign(calls.size(), connected.error());
     return replies;

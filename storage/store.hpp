@@ -38,6 +38,9 @@ struct StoreOptions {
   Durability durability = Durability::ack;
   /// With rediss://, PEM (SECURITY §10): the authorities trusted, "" for the system's; what we show of ourselves.
   std::string ca_file{}, cert_file{}, key_file{};
+  /// For who looks and changes nothing: no script is loaded and only rights to read are needed, as those of
+  /// feedmill_viewer. Calls that run a script fail.
+  bool reads_only = false;
 };
 
 /// What is wrong with such a URL and how to write it, "" when nothing. rediss:// is wrong where hiredis has no TLS
@@ -133,6 +136,7 @@ class Store {
   StoreResult<std::size_t> finish_removals();
   /// All registered feed URLs, sorted.
   StoreResult<std::vector<std::string>> feeds();
+  StoreResult<bool> is_registered(const std::string& feed_url);
   /// What is known of each; absent where it is not registered.
   StoreResult<std::vector<std::optional<FeedRecord>>> feed_records(std::span<const std::string> feed_urls);
   /// Makes feeds due now. `floor`: not sooner than this after the last refresh; nothing is held back when `force`.
@@ -193,9 +197,11 @@ class Store {
   StoreResult<FleetFigures> figures();
   /// StoreOptions::signals_max_len from the next call on.
   void set_signals_max_len(std::uint64_t records);
-  /// How far each consumer group of the signals has come. `trim`: takes away what is over the cap or 7 days old and
-  /// that every group has acknowledged (RELIABILITY L13); commits alone keep to the hard limit, twice the cap.
-  StoreResult<StreamFigures> stream_figures(bool trim = false);
+  /// How far each consumer group of the signals has come.
+  StoreResult<StreamFigures> stream_figures();
+  /// The same, and takes away what is over the cap or 7 days old and that every group has acknowledged (RELIABILITY
+  /// L13); commits alone keep to the hard limit, twice the cap.
+  StoreResult<StreamFigures> trim_stream();
   /// What is known of a host (lower case, no port): reads only.
   StoreResult<HostState> host(const std::string& host);
   /// The same of several in one round trip, in their order.

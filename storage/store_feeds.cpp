@@ -116,6 +116,13 @@ StoreResult<std::size_t> Store::finish_removals() {
   return finished;
 }
 
+StoreResult<bool> Store::is_registered(const std::string& feed_url) {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  const auto found = impl_->redis.command({"SISMEMBER", impl_->keys.feeds(), feed_url});
+  if (!found) return found.error();
+  return found->integer() == 1;
+}
+
 StoreResult<std::vector<std::string>> Store::feeds() {
   if (auto connected = impl_->ready(); !connected) return connected.error();
   const auto reply = impl_->redis.command({"SMEMBERS", impl_->keys.feeds()});
@@ -330,17 +337,74 @@ StoreResult<FleetFigures> Store::figures() {
   return figures;
 }
 
-StoreResult<StreamFigures> Store::stream_figures(bool trim) {
+StoreResult<StreamFigures> Store::stream_figures() {
+  const auto time = now();
+  if (!time) return time.error();
+  StreamFigures figures;
+  figures.now = *time;
+  figures.hard_limit = 2 * impl_->options.signals_max_len;
+  const std::string key = impl_->keys.signals();
+  const auto length = impl_->redis.command({"XLEN", key});
+  if (!length) return length.error();
+  figures.records = static_cast<std::uint64_t>(length->integer());
+  if (figures.records == 0) {
+    const auto type = impl_->redis.command({"TYPE", key});
+    if (!type) return type.error();
+    if (type->text() == "none") return figures;  // XINFO would fail
+  }
+  const auto groups = impl_->redis.command({"XINFO", "GROUPS", key});
+  if (!groups) return groups.error();
+  std::vector<std::string> after;
+  std::vector<std::uint64_t> pending;
+  for (std::size_t i = 0; i < groups->size(); ++i) {
+    StreamFigures::Group& group = figures.groups.emplace_back();
+    std::optional<std::uint64_t> behind;  // unknown to the server: at most the whole stream
+    pending.push_back(0);
+    after.emplace_back();
+    const ReplyView row = (*groups)[i];
+    for (std::size_t field = 0; field + 1 < row.size(); field += 2) {
+      const std::string_view name = row[field].text();
+      const ReplyView value = row[field + 1];
+      if (name == "name")
+        group.name = value.text();
+      else if (name == "pending")
+        pending.back() = static_cast<std::uint64_t>(value.integer());
+      else if (name == "last-delivered-id")
+        after.back() = "(" + std::string(value.text());
+      else if (name == "lag" && !value.is_nil())
+        behind = static_cast<std::uint64_t>(value.integer());
+    }
+    group.lag = behind.value_or(figures.records) + pending.back();
+  }
+  std::vector<Words> commands;
+  for (std::size_t i = 0; i < figures.groups.size(); ++i) {
+    commands.push_back({"XRANGE", key, after[i], "+", "COUNT", "1"});
+    commands.push_back({"XPENDING", key, figures.groups[i].name});
+  }
+  const auto oldest = impl_->pipeline(commands);
+  if (!oldest) return oldest.error();
+  const auto time_of = [](const ReplyView& id) { return Milliseconds(id.integer()); };  // "<unix ms>-<number>"
+  for (std::size_t i = 0; i < figures.groups.size(); ++i) {
+    StreamFigures::Group& group = figures.groups[i];
+    const ReplyView waiting = (*oldest)[2 * i], handed_out = (*oldest)[2 * i + 1];
+    if (pending[i] > 0 && handed_out.size() > 1 && !handed_out[1].is_nil())
+      group.oldest = time_of(handed_out[1]);
+    else if (waiting.size() > 0)
+      group.oldest = time_of(waiting[0][0]);
+    else if (pending[i] == 0)
+      group.lag = 0;
+  }
+  return figures;
+}
+
+StoreResult<StreamFigures> Store::trim_stream() {
   const auto time = now();
   if (!time) return time.error();
   StreamFigures figures;
   figures.now = *time;
   figures.hard_limit = 2 * impl_->options.signals_max_len;
   Args args;
-  if (trim)
-    args.add(impl_->options.signals_max_len);
-  else
-    args.add(std::string_view());
+  args.add(impl_->options.signals_max_len);
   args.add(*time - signals_kept);
   const auto reply = impl_->run(Script::groups, args);
   if (!reply) return reply.error();

@@ -130,6 +130,8 @@ class Store::Impl {
   /// What open() checks, each on its own: an error says what the operator must change.
   StoreResult<void> check_eviction();
   StoreResult<void> check_rights();
+  /// Whether the user may look into every key, as feedmill_admin may; the error names what it may not.
+  StoreResult<void> check_scan_rights();
   StoreResult<void> check_durability(std::string_view version);
   /// Waits until what this connection has written is as durable as asked for. `marked`: its last write is one that must
   /// be waited for.
@@ -158,6 +160,7 @@ class Store::Impl {
   std::uint64_t connections = 0;
 
  private:
+  StoreResult<void> check_work(std::string_view version, bool fresh);
   StoreResult<void> load_scripts();
   void append(Script script, const Args& args);
   StoreResult<Reply> answer(Script script);

@@ -355,6 +355,7 @@ StoreResult<void> Verifier::Work::whole_store() {
 }
 
 StoreResult<VerifySummary> Verifier::Work::run() {
+  if (const auto allowed = impl_.check_scan_rights(); !allowed) return allowed.error();
   const auto before = summary_.violations;
   if (const auto done = settle_call(Script::verify_store, {"types"}); !done) return done.error();
   if (summary_.violations > before &&

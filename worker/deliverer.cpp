@@ -90,7 +90,7 @@ StoreResult<void> Deliverer::keep_up() {
   if (Clock::now() < upkeep_at_) return {};
   upkeep_at_ = Clock::now() + options_.upkeep_every;
   if (const auto expired = channels_.expire_marks(); !expired) return expired.error();
-  if (const auto trimmed = store_.stream_figures(true); !trimmed) return trimmed.error();
+  if (const auto trimmed = store_.trim_stream(); !trimmed) return trimmed.error();
   return {};
 }
 

@@ -465,7 +465,7 @@ class Process {
         worker_.set_fleet(*figures);
       }
       const StoreResult<StreamFigures> stream =
-          co_await store_.call([](Store& store) { return store.stream_figures(true); });
+          co_await store_.call([](Store& store) { return store.trim_stream(); });
       if (stream) metrics_.set_stream(*stream);
       co_await store_.call([](Store& store) { return store.finish_removals(); });  // RELIABILITY S15
       if (config_.worker.ingest) {

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- How far the consumer groups of the signals have come; trims the stream to its cap and to its age, but never what a
 -- group has not acknowledged: only a commit does that, at twice the cap (RELIABILITY L13).
--- ARGV: prefix, cap ('' = only look), oldest to keep ms. Returns {length, {name, records to go, oldest of them ms}…}.
+-- ARGV: prefix, cap, oldest to keep ms. Returns {length, {name, records to go, oldest of them ms}…}.
 local cap, since = tonumber(ARGV[2]), ARGV[3]
 local length = redis.call('XLEN', signals_key)
 if redis.call('EXISTS', signals_key) == 0 then return {0} end
@@ -19,11 +19,9 @@ for _, info in ipairs(redis.call('XINFO', 'GROUPS', signals_key)) do
   local first = oldest or group['last-delivered-id']
   if not needed or after(needed, first) then needed = first end
 end
-if cap then
-  local newest = redis.call('XREVRANGE', signals_key, '+', '-', 'COUNT', 1)[1]
-  needed = needed or (newest and newest[1])
-  if needed and length > cap then redis.call('XTRIM', signals_key, 'MINID', '~', needed, 'LIMIT', length - cap) end
-  if needed and after(needed, since .. '-0') then needed = since .. '-0' end
-  if needed then redis.call('XTRIM', signals_key, 'MINID', '~', needed, 'LIMIT', 10000) end
-end
+local newest = redis.call('XREVRANGE', signals_key, '+', '-', 'COUNT', 1)[1]
+needed = needed or (newest and newest[1])
+if needed and length > cap then redis.call('XTRIM', signals_key, 'MINID', '~', needed, 'LIMIT', length - cap) end
+if needed and after(needed, since .. '-0') then needed = since .. '-0' end
+if needed then redis.call('XTRIM', signals_key, 'MINID', '~', needed, 'LIMIT', 10000) end
 return {length, unpack(answers)}

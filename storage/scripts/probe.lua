@@ -1,6 +1,7 @@
 #!lua flags=no-writes
 -- Which commands this user may not run, before the first of them is needed: a script that is refused half-way leaves what
--- it wrote before (SECURITY A1, A3). Nothing is carried out. ARGV: prefix, channel prefix. Returns their names.
+-- it wrote before (SECURITY A1, A3). Nothing is carried out. ARGV: prefix, channel prefix, 'scan' for what only those
+-- need who look into every key. Returns their names.
 local any_key, channel = prefix .. 'state:probe', ARGV[2] .. 'post_created'
 local keyed = {'DEL', 'EXISTS', 'GET', 'HGETALL', 'INCR', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK', 'XLEN',
                'ZCARD'}
@@ -17,6 +18,9 @@ local calls = {
   {'ZRANGEBYSCORE', any_key, '0', '1'}, {'ZREM', any_key, 'v'}, {'ZREMRANGEBYRANK', any_key, '0', '0'},
   {'ZREMRANGEBYSCORE', any_key, '0', '1'}, {'ZREVRANGE', any_key, '0', '0'}, {'ZSCORE', any_key, 'v'}
 }
+if ARGV[3] == 'scan' then
+  for _, call in ipairs({{'SCAN', '0'}, {'HSCAN', any_key, '0'}, {'ZSCAN', any_key, '0'}}) do calls[#calls + 1] = call end
+end
 for _, name in ipairs(keyed) do calls[#calls + 1] = {name, any_key} end
 local refused = {}
 for _, call in ipairs(calls) do

@@ -92,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       store.figures();
       break;
     case 5:
-      store.stream_figures(true);
+      store.trim_stream();
       break;
     case 6:
       store.read_signals("0", 10, Milliseconds(0));

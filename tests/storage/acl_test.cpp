@@ -135,7 +135,7 @@ TEST_F(Users, TheWorkerNeedsNothingElse) {
   ASSERT_TRUE(Channels(store).add(std::vector<std::string>{"news"}));
   ASSERT_TRUE(Channels(store).follow(std::vector<Membership>{{"news", feed_url}}));
   ASSERT_TRUE(store.figures());
-  ASSERT_TRUE(store.stream_figures(true));
+  ASSERT_TRUE(store.trim_stream());
   ASSERT_TRUE(store.remove_feed(feed_url));
   EXPECT_EQ(redis({"ACL", "LOG"}), "") << "nothing was refused";
 }
@@ -181,6 +181,50 @@ TEST_F(Users, ReadersReadWhatIsForThemAndNothingElse) {
        }) {
     EXPECT_EQ(as(reader, words), "NOPERM") << words[0];
   }
+}
+
+TEST_F(Users, ViewersReadWhatIsTheWorkersTooButNoSecretsAndWriteNothing) {
+  add();
+  refresh({post("a", 1)});
+  const std::string viewer = "feedmill_viewer";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"HGETALL", "Entry:1"},
+                                             {"HGETALL", "state:feed:" + feed_url},
+                                             {"HGETALL", "state:host:example.org"},
+                                             {"ZRANGE", "schedule", "0", "-1"},
+                                             {"XINFO", "GROUPS", "stream:signals"},
+                                             {"INFO", "server"},
+                                             {"TIME"}}) {
+    EXPECT_EQ(as(viewer, words), "ok") << words[0];
+  }
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"HGETALL", "websub:callback:0"},
+                                             {"HGETALL", "conf:hosts"},
+                                             {"HSET", "Entry:1", "title", "x"},
+                                             {"DEL", "Entry:1"},
+                                             {"XACK", "stream:signals", "g", "1"},
+                                             {"PUBLISH", "post_created", "x"},
+                                             {"EVAL", "return 1", "0"},
+                                             {"SCRIPT", "LOAD", "return 1"},
+                                             {"SCAN", "0"},
+                                             {"CONFIG", "GET", "*"}}) {
+    EXPECT_EQ(as(viewer, words), "NOPERM") << words[0];
+  }
+}
+
+TEST_F(Users, WhoOnlyReadsIsAskedForNoOtherRight) {
+  add();
+  refresh({post("a", 1)});
+  Store reading(StoreOptions{.url = server.url_of("feedmill_viewer"), .reads_only = true});
+  ASSERT_TRUE(reading.open());
+  EXPECT_EQ(reading.feeds()->size(), 1U);
+  EXPECT_TRUE(*reading.is_registered(feed_url));
+  EXPECT_FALSE(*reading.is_registered("https://example.org/none"));
+  EXPECT_TRUE(reading.feed_records(std::vector{feed_url})->front());
+  EXPECT_TRUE(reading.figures());
+  EXPECT_EQ(reading.stream_figures()->records, store.stream_figures()->records);
+  EXPECT_EQ(reading.pause(std::vector{feed_url}).error().code, StoreError::Code::bug) << "it runs a script";
+  EXPECT_EQ(redis({"ACL", "LOG"}), "");
 }
 
 TEST_F(Users, TheAdministratorMayLookAtEverythingAndChangeNoSetting) {

@@ -180,7 +180,7 @@ TEST_F(DeliveriesTest, TheStreamIsTrimmedBehindTheSlowestGroupAndAtTheHardLimitA
   redis({"XGROUP", "CREATE", "stream:signals", "slow", "0"});
   for (int i = 0; i < 3; ++i) write(i * 100, 100);
   ASSERT_TRUE(deliveries.acknowledge(fresh()));
-  ASSERT_TRUE(small.stream_figures(true));
+  ASSERT_TRUE(small.trim_stream());
   EXPECT_EQ(length(), 300U) << "over the cap, but the slow group has read nothing";
   const auto figures = small.stream_figures();
   ASSERT_TRUE(figures);
@@ -193,11 +193,11 @@ TEST_F(DeliveriesTest, TheStreamIsTrimmedBehindTheSlowestGroupAndAtTheHardLimitA
   EXPECT_TRUE(figures->groups[1].oldest);
   redis({"XREADGROUP", "GROUP", "slow", "c", "COUNT", "150", "STREAMS", "stream:signals", ">"});
   EXPECT_EQ(small.stream_figures()->groups[1].lag, 300U) << "read is not acknowledged";
-  ASSERT_TRUE(small.stream_figures(true));
+  ASSERT_TRUE(small.trim_stream());
   EXPECT_EQ(length(), 300U);
   redis({"XGROUP", "SETID", "stream:signals", "slow", "$"});
   redis({"XGROUP", "DELCONSUMER", "stream:signals", "slow", "c"});
-  ASSERT_TRUE(small.stream_figures(true));
+  ASSERT_TRUE(small.trim_stream());
   EXPECT_LT(length(), 300U);
   EXPECT_GE(length(), 200U) << "the cap is what stays";
   redis({"XGROUP", "SETID", "stream:signals", "slow", "0"});
@@ -243,7 +243,7 @@ TEST_F(DeliveriesTest, NeedsNoCommandBeyondThePublishedOnes) {
   EXPECT_TRUE(group.acknowledge(*records));
   EXPECT_TRUE(group.place(DeliveryTarget::notices));
   EXPECT_TRUE(group.skip_to(DeliveryTarget::notices, records->back().id));
-  EXPECT_TRUE(limited.stream_figures(true));
+  EXPECT_TRUE(limited.trim_stream());
   EXPECT_TRUE(own.add(Texts{"bob/x"}));
   EXPECT_TRUE(own.follow(std::vector<Membership>{{"bob/x", feed_url}}));
   EXPECT_EQ(own.mark_read("bob/x", Texts{"Entry:1"})->value(), 1U);

@@ -113,7 +113,8 @@ TEST_F(OperatorTest, AResumedFeedHasItsStateAndComesWhenItMay) {
   // Long after the last refresh it is due at once, or as far off as the caller spreads it.
   redis({"HSET", "state:feed:" + feed_url, "last_at", std::to_string((last - day).count())});
   pause();
-  EXPECT_LE(resume().due, now());
+  const Milliseconds resumed = resume().due;
+  EXPECT_LE(resumed, now());
   EXPECT_EQ(claim().claims.size(), 1U);
   add({"https://example.org/b"});
   pause("https://example.org/b");

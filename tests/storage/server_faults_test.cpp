@@ -285,7 +285,7 @@ TEST_F(LostReplies, MisshapenOnesAreBugsAndNoCrash) {
     look_at(store.feeds());
     look_at(store.feed_records(std::vector{feed_url}));
     look_at(store.figures());
-    look_at(store.stream_figures(true));
+    look_at(store.trim_stream());
     look_at(store.get("Entry:1"));
     look_at(store.all_by_order(feed_url));
     look_at(store.read_signals("0", 10, Milliseconds(0)));

@@ -78,19 +78,19 @@ class Carrier {
   int operator()(const ExplainVerb& verb) const {
     note_interrupts();
     return with_store(
-        "explain", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+        "explain", [&](const VerbContext& context) { return carry_out(verb, context); }, StoreUse::read);
   }
 
   int operator()(const VerifyVerb& verb) const {
     note_interrupts();
     return with_store(
-        "verify", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+        "verify", [&](const VerbContext& context) { return carry_out(verb, context); }, StoreUse::inspect);
   }
 
   int operator()(const StoreExportVerb& verb) const {
     note_interrupts();
     return with_store(
-        "store export", [&](const VerbContext& context) { return carry_out(verb, context); }, false);
+        "store export", [&](const VerbContext& context) { return carry_out(verb, context); }, StoreUse::inspect);
   }
   int operator()(const StoreImportVerb& verb) const {
     note_interrupts();
@@ -106,7 +106,7 @@ class Carrier {
 
   int operator()(const TailVerb& verb) const {
     note_interrupts();
-    auto session = StoreSession::open(config_);
+    auto session = StoreSession::open(config_, StoreUse::read);
     if (session.has_error()) return fail(terminal_, "tail", session.error());
     return carry_out(verb, config_, std::move(*session), terminal_);
   }
@@ -114,10 +114,34 @@ class Carrier {
   template <class StoreVerb>
   int operator()(const StoreVerb& verb) const {
     note_interrupts();
-    return with_store(name_of(verb), [&](const VerbContext& context) { return carry_out(verb, context); });
+    return with_store(
+        name_of(verb), [&](const VerbContext& context) { return carry_out(verb, context); }, use_of(verb));
   }
 
  private:
+  template <class StoreVerb>
+  static StoreUse use_of(const StoreVerb&) {
+    return StoreUse::change;
+  }
+  static StoreUse use_of(const ListVerb&) { return StoreUse::read; }
+  static StoreUse use_of(const ShowVerb&) { return StoreUse::read; }
+  static StoreUse use_of(const ExportVerb&) { return StoreUse::read; }
+  static StoreUse use_of(const EntriesVerb&) { return StoreUse::read; }
+  static StoreUse use_of(const EntryVerb&) { return StoreUse::read; }
+  static StoreUse use_of(const StatsVerb&) { return StoreUse::read; }
+  static StoreUse use_of(const NoticesVerb& verb) { return verb.clear ? StoreUse::change : StoreUse::read; }
+  static StoreUse use_of(const NotifyVerb& verb) {
+    using Does = NotifyVerb::Does;
+    const bool asks = verb.feeds.empty() && verb.channels.empty() && verb.words.empty() && verb.remove_rules.empty();
+    return verb.does == Does::list || (verb.does == Does::rules && asks) ? StoreUse::read : StoreUse::change;
+  }
+  static StoreUse use_of(const ChannelVerb& verb) {
+    using Does = ChannelVerb::Does;
+    const bool asks = verb.does == Does::list || verb.does == Does::timeline || verb.does == Does::unread_count ||
+                      (verb.does == Does::feeds && verb.add_feeds.empty() && verb.remove_feeds.empty());
+    return asks ? StoreUse::read : StoreUse::change;
+  }
+
   static std::string_view name_of(const AddVerb&) { return "add"; }
   static std::string_view name_of(const RemoveVerb&) { return "remove"; }
   static std::string_view name_of(const SetVerb&) { return "set"; }
@@ -140,8 +164,8 @@ class Carrier {
   static std::string_view name_of(const StatsVerb&) { return "stats"; }
 
   template <class Work>
-  int with_store(std::string_view verb, Work work, bool create = true) const {
-    auto session = StoreSession::open(config_, create);
+  int with_store(std::string_view verb, Work work, StoreUse use = StoreUse::change) const {
+    auto session = StoreSession::open(config_, use);
     if (session.has_error()) return fail(terminal_, verb, session.error());
     const int code = work(VerbContext{config_, session->store(), terminal_});
     terminal_.flush();  // before a private server is stopped, which takes its time

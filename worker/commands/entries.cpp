@@ -55,9 +55,9 @@ int carry_out(const EntriesVerb& verb, const VerbContext& context) {
   const auto urls = feed_urls(terminal, "entries", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;
   const std::string& url = urls->front();
-  const auto records = context.store.feed_records(*urls);
-  if (records.has_error()) return fail(terminal, "entries", records.error());
-  if (!records->front()) {
+  const auto known = context.store.is_registered(url);
+  if (known.has_error()) return fail(terminal, "entries", known.error());
+  if (!*known) {
     terminal.error(fmt::format("entries: no such feed: {} (see feedmill list)", visible(url)));
     return exits::no;
   }

@@ -35,7 +35,7 @@ struct Fleet {
 using FleetResult = boost::system::result<Fleet, VerbFailure>;
 
 FleetResult stored(const PlanVerb& verb, const Config& config, Terminal& terminal) {
-  auto session = StoreSession::open(config, false);
+  auto session = StoreSession::open(config, StoreUse::read);
   if (session.has_error()) return session.error();
   Store& store = session->store();
   const auto now = store.now();

@@ -14,6 +14,18 @@
 
 namespace feedmill {
 
+namespace {
+
+/// Who may not log in needs another remedy than who lacks a right.
+std::string_view remedy_of_refusal(std::string_view detail) {
+  for (const std::string_view start : {"NOAUTH", "WRONGPASS", "DENIED", "ERR AUTH", "ERR invalid password"}) {
+    if (detail.starts_with(start)) return "check redis.url and redis.password_file";
+  }
+  return "log in as a user who may: feedmill_viewer looks, feedmill works, feedmill_admin verifies and exports";
+}
+
+}  // namespace
+
 VerbFailure failure_of(const StoreError& error) {
   const std::string detail = visible(error.detail);
   switch (error.code) {
@@ -29,8 +41,7 @@ VerbFailure failure_of(const StoreError& error) {
     case StoreError::Code::read_only:
       return {exits::unfinished, fmt::format("Redis is a replica: {}; point redis.url at the primary", detail)};
     case StoreError::Code::auth:
-      return {exits::configuration,
-              fmt::format("Redis refuses us: {}; check redis.url and redis.password_file", detail)};
+      return {exits::configuration, fmt::format("Redis refuses us: {}; {}", detail, remedy_of_refusal(error.detail))};
     case StoreError::Code::tls:
     case StoreError::Code::unsupported:
       return {exits::configuration, detail};
@@ -58,7 +69,7 @@ StoreOptions store_options(const Config& config, std::string url) {
   return options;
 }
 
-boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Config& config) {
+boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Config& config, StoreUse use) {
   StoreSession session;
   std::string url = config.redis.url;
   if (config.embedded()) {
@@ -70,15 +81,17 @@ boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Con
     url = session.server_->url();
   }
   StoreOptions options = store_options(config, std::move(url));
+  options.reads_only = use == StoreUse::read;
   if (config.embedded()) options.password.clear();
   session.store_ = std::make_unique<Store>(std::move(options));
   return session;
 }
 
-boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config& config, bool create) {
-  auto session = connect(config);
+boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config& config, StoreUse use) {
+  auto session = connect(config, use);
   if (session.has_error()) return session.error();
-  if (const auto opened = session->store_->open(create); opened.has_error()) return failure_of(opened.error());
+  const auto opened = session->store_->open(use == StoreUse::change);
+  if (opened.has_error()) return failure_of(opened.error());
   return session;
 }
 

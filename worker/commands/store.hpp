@@ -28,16 +28,23 @@ VerbFailure failure_of(const StoreError& error);
 /// The store's options as the configuration says them; `url` is where it is reached.
 StoreOptions store_options(const Config& config, std::string url);
 
+/// What a verb does with the store.
+enum class StoreUse {
+  change,   ///< writes; an empty store becomes one of ours: a key is written
+  inspect,  ///< runs scripts, but leaves an empty store empty
+  read,     ///< reads plain keys and needs no other right (SECURITY §10)
+};
+
 /// A connected store. The private server is started or adopted first when the configuration asks for it, and lives at
 /// least as long as this.
 class StoreSession {
  public:
-  /// Blocks until the store answers or the attempt failed. Unless told not to `create`, an empty store becomes one of
-  /// ours: a key is written.
-  static boost::system::result<StoreSession, VerbFailure> open(const Config& config, bool create = true);
+  /// Blocks until the store answers or the attempt failed.
+  static boost::system::result<StoreSession, VerbFailure> open(const Config& config, StoreUse use = StoreUse::change);
 
   /// The same, without a word to the server yet: whether it is one that we can use shows later.
-  static boost::system::result<StoreSession, VerbFailure> connect(const Config& config);
+  static boost::system::result<StoreSession, VerbFailure> connect(const Config& config,
+                                                                  StoreUse use = StoreUse::change);
 
   Store& store() { return *store_; }
 

@@ -94,7 +94,7 @@ class Follower {
     session_.store().disconnect();
     if (!config_.embedded()) return;
     // The private server may have ended with the worker that watched over it, or moved: adopt or start it.
-    if (auto opened = StoreSession::open(config_); opened.has_value()) session_ = std::move(*opened);
+    if (auto opened = StoreSession::open(config_, StoreUse::read); opened.has_value()) session_ = std::move(*opened);
   }
 
   const TailVerb& verb_;
