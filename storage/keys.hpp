@@ -48,6 +48,8 @@ class Keys {
   std::string feed_state(std::string_view feed_url) const { return join("state:feed:", feed_url); }
   /// A subscription, by the hash of its callback's token: no list of keys tells a path (SECURITY W2).
   std::string callback(std::string_view hash) const { return join("websub:callback:", hash); }
+  /// Steps of refreshes that somebody follows.
+  std::string trace(std::string_view feed_url) const { return join("state:trace:", feed_url); }
   std::string sort(std::string_view feed_url) const { return join(feed_url, ":sort"); }
   std::string guidmap(std::string_view feed_url) const { return join(feed_url, ":guidmap"); }
 

@@ -147,14 +147,15 @@ struct FeedState {
   std::uint32_t replaced_documents = 0;  ///< of those in a row, that had more than 5 % stored posts under new guids
   bool listed_none = false;              ///< the newest document had no posts
 
-  std::string won;            ///< code that fixed the due time (HTTP §11)
-  std::string why;            ///< JSON array of its inputs: [{"code":…,"s":…,"from":…}]
-  Milliseconds not_before{};  ///< a Retry-After in force, else 0 (HTTP P9, P22)
-  std::string hints;          ///< what the newest document said about its schedule, as the worker writes it (HTTP F8)
-  std::uint64_t listed = 0;   ///< posts of the newest document
-  std::uint64_t kept = 0;     ///< how many posts the last trim held it to, 0 = there was none (RELIABILITY L7)
-  bool untrimmed = false;     ///< the last trim had more to take than one call may; written by the scripts
-  std::string settings;       ///< JSON object: what the operator set for this feed, "" when nothing
+  std::string won;             ///< code that fixed the due time (HTTP §11)
+  std::string why;             ///< JSON array of its inputs: [{"code":…,"s":…,"from":…}]
+  Milliseconds not_before{};   ///< a Retry-After in force, else 0 (HTTP P9, P22)
+  std::string hints;           ///< what the newest document said about its schedule, as the worker writes it (HTTP F8)
+  std::uint64_t listed = 0;    ///< posts of the newest document
+  std::uint64_t kept = 0;      ///< how many posts the last trim held it to, 0 = there was none (RELIABILITY L7)
+  bool untrimmed = false;      ///< the last trim had more to take than one call may; written by the scripts
+  std::string settings;        ///< JSON object: what the operator set for this feed, "" when nothing
+  Milliseconds trace_until{};  ///< somebody follows its refreshes until then, 0 = nobody ever; written by traces.hpp
 
   HubAdvert advert;
   PushStanding push;

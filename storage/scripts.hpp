@@ -24,6 +24,7 @@ extern const char* const entry_save;
 extern const char* const expire;
 extern const char* const feed_page;
 extern const char* const feed_signals;
+extern const char* const follow;
 extern const char* const groups;
 extern const char* const hosts;
 extern const char* const import_feed;

@@ -396,6 +396,8 @@ FeedState read_state(const Fields& fields) {
       s.untrimmed = !value.empty();
     else if (name == "settings")
       s.settings = value;
+    else if (name == "trace_until")
+      s.trace_until = read_time(value);
     else if (name == "advert")
       s.advert = read_advert(value);
     else if (name == "push")

@@ -50,6 +50,7 @@ constexpr std::array script_rows{
     ScriptRow{"expire", &scripts::expire, {Type::array, 2}},
     ScriptRow{"feed_page", &scripts::feed_page, {Type::array}},
     ScriptRow{"feed_signals", &scripts::feed_signals, {Type::array}},
+    ScriptRow{"follow", &scripts::follow, {Type::text}},
     ScriptRow{"groups", &scripts::groups, {Type::array, 1}},
     ScriptRow{"hosts", &scripts::hosts, {Type::integer}},
     ScriptRow{"import_feed", &scripts::import_feed, {Type::text_or_integer}},

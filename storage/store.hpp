@@ -238,6 +238,7 @@ class Store {
   friend class Deliveries;
   friend class Notifications;
   friend class Pushes;
+  friend class Traces;
   friend class Verifier;
   class Impl;
   std::unique_ptr<Impl> impl_;

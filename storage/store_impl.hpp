@@ -37,6 +37,7 @@ enum class Script : std::size_t {
   expire,
   feed_page,
   feed_signals,
+  follow,
   groups,
   hosts,
   import_feed,

@@ -8,7 +8,7 @@ set(parsers_faces charset.hpp date.hpp discovery.hpp document_json.hpp entry_val
   limits.hpp normalise.hpp opml.hpp read_feed.hpp strings.hpp text.hpp url.hpp)
 set(storage_faces archive.hpp byte_text.hpp channels.hpp deliveries.hpp diff.hpp entry_record.hpp feed_fields.hpp
   fields.hpp given_entry.hpp identity.hpp key_value.hpp notifications.hpp pushes.hpp records.hpp rekey.hpp
-  signal_record.hpp store.hpp test_point.hpp verify.hpp)
+  signal_record.hpp store.hpp test_point.hpp traces.hpp verify.hpp)
 
 # What a layer must not include, as regular expressions of what stands between the quotes or angle brackets.
 set(parsers_forbidden  # I/O, clocks' users, threads, and what the other layers are made of
@@ -28,9 +28,9 @@ set(worker_forbidden
 # within worker/, is said in the order in which they are tried.
 set(places ground http config text heart told push admin parts commands program)
 set(places_tried ground told parts program http config text push admin commands heart)
-set(ground_files "^(cancellation|descriptor_watch|log|memory_budget|report|run_on|unique_fd|text/(characters|units))[.]")
-set(told_files "^text/(answer|trace)_text[.]")  # the words for a refresh under way
-set(parts_files "^(config/run_options|discover|doctor|probe|run)[.]")  # put together from the configuration: a worker, a question
+set(ground_files "^(cancellation|descriptor_watch|held_signals|log|memory_budget|process_name|report|run_on|unique_fd|text/(characters|redact|units))[.]")
+set(told_files "^(followed_refresh|text/(answer|trace)_text)[.]")  # the words for a refresh under way
+set(parts_files "^((config/run_options|discover|doctor|probe|run)[.]|run/)")  # put together from the configuration: a worker, a question
 set(program_files "^main[.]")
 foreach(folder IN ITEMS http config text push admin commands)
   set(${folder}_files "^${folder}/")
@@ -43,8 +43,14 @@ set(against
   "worker.cpp>push/push_turns.hpp"             # … and tells when a subscription's state has turned
   "liveness.hpp>admin/admin.hpp"               # its checks are what the listener answers with
   "notices.cpp>commands/store.hpp"             # the remedy for a store's trouble is worded once, where exit codes are
-  "run.cpp>commands/store.hpp"                 # likewise, and how the store is reached
+  "run/opening.cpp>commands/store.hpp"         # likewise
+  "run/parts.cpp>commands/store.hpp"           # how the store is reached
+  "run/process.cpp>commands/store.hpp"
   "run.cpp>commands/cli.hpp"                   # exit codes
+  "run/opening.cpp>commands/cli.hpp"
+  "run/process.cpp>commands/cli.hpp"
+  "run/stopping.cpp>commands/cli.hpp"
+  "worker.cpp>followed_refresh.hpp"            # a refresh that is followed is put into words as it goes on
   "push/callback.cpp>admin/query.hpp"          # both listeners are made of the same parts, which stand in admin/
   "push/callback_listener.hpp>admin/listener.hpp"
   "admin/status_pages.cpp>commands/store.hpp"  # the remedy again
@@ -52,7 +58,7 @@ set(against
 
 # Names of keys, in string literals: their beginnings, and the endings of those that begin with a feed's URL.
 string(CONCAT key_names
-  "\"(ids:Entry|Entry:|Feed:|state:(feed|host|worker|channels|watch)|stats:feeds|stream:signals|meta:store|conf:hosts|websub:callback"
+  "\"(ids:Entry|Entry:|Feed:|state:(feed|host|worker|channels|trace|watch)|stats:feeds|stream:signals|meta:store|conf:hosts|websub:callback"
   "|lock:delivery|channel_sortorder_|zchannel:|list:notification|hash:notification|deliver:)"
   "|(:sort|:guidmap|:digests|:tombs)\"")
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "storage/test_point.hpp"
 #include "worker/embedded/server_files.hpp"
 #include "worker/embedded/server_program.hpp"
 #include "worker/embedded/server_talk.hpp"
@@ -37,6 +38,10 @@ constexpr milliseconds one_farewell = 10s;
 
 std::string errno_text() {
   return std::strerror(errno);
+}
+
+EmbeddedError told_to_end() {
+  return {Code::interrupted, "told to stop before the private server was up"};
 }
 
 std::string random_token() {
@@ -77,6 +82,7 @@ boost::system::result<std::unique_ptr<EmbeddedRedis>, EmbeddedError> EmbeddedRed
   if (auto done = server->attach(); !done) return std::move(done).error();
   if (server->options_.wait_until_loaded)
     if (auto done = server->await_loaded(); !done) return std::move(done).error();
+  server->options_.give_up = nullptr;
   return server;
 }
 
@@ -110,23 +116,34 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
   users_ = open_lock_file(in_data("users.lock"));
   if (!users_) return EmbeddedError{Code::directory, in_data("users.lock").string() + ": " + errno_text()};
   const bool alone = try_lock(users_, LOCK_EX);
-  if (!lock_patiently(users_, LOCK_SH, options_.patience))
+  if (!lock(users_, LOCK_SH)) {
+    users_.reset();
+    if (is_told_to_end()) return told_to_end();
     return EmbeddedError{Code::occupied, "another process is stopping the server in " + data.string()};
+  }
   // Others that use the server expect it where it was.
   socket_ = alone ? fs::path() : ServerRecord::read(in_data("server.json")).socket;
   if (socket_.empty()) socket_ = runtime / name;
   return {};
 }
 
+bool EmbeddedRedis::lock(const UniqueFd& file, int kind) const {
+  for (Patience patience(options_.patience); !try_lock(file, kind); patience.wait())
+    if (patience.ended() || is_told_to_end()) return false;
+  return true;
+}
+
 EmbeddedRedis::Status EmbeddedRedis::attach() {
+  test_point("B1");
   const UniqueFd starting = open_lock_file(in_data("start.lock"));
-  if (!starting || !lock_patiently(starting, LOCK_EX, options_.patience)) {
+  if (!starting || !lock(starting, LOCK_EX)) {
+    if (is_told_to_end()) return told_to_end();
     return EmbeddedError{Code::occupied, "another process has been starting or stopping the server in " +
                                              options_.data_dir.string() + " for too long; is it stopped?"};
   }
   std::string reason;
   for (Patience patience(options_.patience); !patience.ended(); patience.wait()) {
-    if (interrupted_) return EmbeddedError{Code::interrupted, "interrupted"};
+    if (is_told_to_end()) return told_to_end();
     ServerRecord record = ServerRecord::read(in_data("server.json"));
     UniqueFd lock = open_lock_file(in_data("server.lock"));
     if (!lock) return EmbeddedError{Code::directory, in_data("server.lock").string() + ": " + errno_text()};
@@ -208,6 +225,7 @@ EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, ServerRecord re
   if (pid_ == 0) return EmbeddedError{Code::start_failed, program.path.string() + ": " + errno_text()};
   process_ = open_process(pid_);
   if (!process_) return EmbeddedError{Code::start_failed, "pidfd_open: " + errno_text()};
+  test_point("B2");
   name_ = record.name;
   version_ = record.version;
   marker_ = record.marker;
@@ -225,7 +243,7 @@ EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, ServerRecord re
 
 EmbeddedRedis::Status EmbeddedRedis::await_answer() {
   for (Patience patience(options_.patience); !patience.ended(); patience.wait()) {
-    if (interrupted_) return EmbeddedError{Code::interrupted, "interrupted"};
+    if (is_told_to_end()) return told_to_end();
     if (server_ended(0ms)) return died_at_start();
     if (auto talk = ServerTalk::connect(socket_); talk && talk->ask({"PING"})) return {};
   }
@@ -254,7 +272,7 @@ EmbeddedError EmbeddedRedis::died_at_start() const {
 
 EmbeddedRedis::Status EmbeddedRedis::await_loaded() {
   for (Patience patience(0ms);; patience.wait()) {  // however long it takes: RELIABILITY R7
-    if (interrupted_) return EmbeddedError{Code::interrupted, "interrupted"};
+    if (is_told_to_end()) return told_to_end();
     auto talk = ServerTalk::connect(socket_);
     const auto answer = talk ? talk->ask({"PING"}) : std::nullopt;
     // One that cannot write its file refuses even this (MISCONF), and has loaded all the same.
@@ -286,7 +304,10 @@ EmbeddedRedis::Status EmbeddedRedis::check_marker() {
 EmbeddedRedis::~EmbeddedRedis() {
   if (!users_ || !process_) return;
   const UniqueFd stopping = open_lock_file(in_data("start.lock"));
-  if (!stopping || !lock_patiently(stopping, LOCK_EX, options_.patience)) return;
+  if (!stopping) return;
+  interrupted_ = false;
+  options_.give_up = nullptr;  // what is left to do is done whoever is in a hurry
+  if (!lock(stopping, LOCK_EX)) return;
   if (try_lock(users_, LOCK_EX)) stop_server();
 }
 

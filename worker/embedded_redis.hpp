@@ -36,7 +36,7 @@ struct EmbeddedError {
     occupied,      ///< something that is not our server uses the directory
     damaged,       ///< the server refuses to load its files
     start_failed,  ///< the server ended, or did not answer
-    interrupted,   ///< interrupt() was called meanwhile
+    interrupted,   ///< it was told to end meanwhile
   };
   Code code{};
   std::string detail;  ///< what, where, and what to do
@@ -70,6 +70,7 @@ class EmbeddedRedis {
     std::chrono::milliseconds restart_delay{500};  ///< after the first crash; doubles
     std::filesystem::path runtime_dir;             ///< "" = default_runtime_dir() of embedded/server_files.hpp
     std::string search_path;                       ///< where programs are looked for, as $PATH; "" = $PATH
+    std::function<bool()> give_up;  ///< asked while open() waits: true ends it, interrupted, as interrupt() does later
   };
 
   enum class State { loading, ready, restarting, failed };
@@ -102,7 +103,7 @@ class EmbeddedRedis {
   boost::asio::awaitable<void> supervise(boost::asio::thread_pool& pool,
                                          std::function<void(const EmbeddedEvent&)> tell);
 
-  /// Lets a start that is going on in supervise() end at once; from any thread.
+  /// Lets a start that is going on in supervise() end at once; from any thread. It is not tried again.
   void interrupt() { interrupted_ = true; }
 
  private:
@@ -121,6 +122,9 @@ class EmbeddedRedis {
   void stop_server();
   bool server_ended(std::chrono::milliseconds wait) const;
   void reap();
+  bool is_told_to_end() const { return interrupted_ || (options_.give_up && options_.give_up()); }
+  /// False when the lock was held for as long as there is patience, or until we were told to end.
+  bool lock(const UniqueFd& file, int kind) const;
   boost::asio::awaitable<void> watch(boost::asio::thread_pool& pool, std::function<void(const EmbeddedEvent&)>& tell);
   boost::asio::awaitable<void> follow_log(std::function<void(const EmbeddedEvent&)>& tell);
   std::filesystem::path in_data(std::string_view name) const { return options_.data_dir / name; }

@@ -18,6 +18,7 @@
 #include "parsers/strings.hpp"
 #include "worker/report.hpp"
 #include "worker/text/characters.hpp"
+#include "worker/text/redact.hpp"
 #include "worker/text/units.hpp"
 
 namespace feedmill {
@@ -29,11 +30,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t longest_line = 8 << 10;  // SECURITY O1
 constexpr std::size_t longest_value = 2 << 10;
 constexpr std::size_t longest_queue = 1 << 20;  // RELIABILITY G4
-constexpr std::string_view redacted = "<redacted>";
-
-bool is_word(char c) {
-  return is_alnum(c) || c == '_' || c == '-';
-}
 
 // --- clean -----------------------------------------------------------------------------------------------------------
 
@@ -52,56 +48,6 @@ std::string hex(std::uint64_t number, std::size_t width) {
   std::string text(digits.data(), end);
   if (text.size() < width) text.insert(0, width - text.size(), '0');
   return text;
-}
-
-// --- redact ----------------------------------------------------------------------------------------------------------
-
-constexpr std::string_view secret_parameters[] = {"token",    "key",          "apikey",    "api_key",
-                                                  "auth",     "secret",       "sig",       "signature",
-                                                  "password", "access_token", "hub.secret"};
-constexpr std::string_view secret_headers[] = {"authorization", "proxy-authorization", "cookie", "set-cookie"};
-
-constexpr std::string_view end_of_url = " \t\r\n\"'<>\\";
-
-/// "https://user:password@host" → "https://<redacted>@host"
-void redact_credentials(std::string& text) {
-  for (auto at = text.find("://"); at != std::string::npos; at = text.find("://", at)) {
-    at += 3;
-    const auto end = text.find_first_of(std::string("/?#").append(end_of_url), at);
-    const auto sign = std::string_view(text).substr(0, end).rfind('@');
-    if (sign == std::string_view::npos || sign < at) continue;
-    text.replace(at, sign - at, redacted);
-  }
-}
-
-/// "token=abc" → "token=<redacted>", "Cookie: abc" → "Cookie: <redacted>"
-void redact_named(std::string& text) {
-  for (auto at = text.find_first_of("=:"); at != std::string::npos; at = text.find_first_of("=:", at + 1)) {
-    const bool header = text[at] == ':';
-    auto start = at;
-    while (start > 0 && (is_word(text[start - 1]) || (!header && text[start - 1] == '.'))) --start;
-    const std::string_view name = std::string_view(text).substr(start, at - start);
-    const auto is_name = [name](std::string_view secret) { return iequals(name, secret); };
-    if (header ? std::ranges::none_of(secret_headers, is_name) : std::ranges::none_of(secret_parameters, is_name))
-      continue;
-    auto value = at + 1;
-    while (value < text.size() && text[value] == ' ') ++value;
-    if (!header) value = at + 1;
-    auto end =
-        header ? text.find_first_of("\r\n", value) : text.find_first_of(std::string("&;#,").append(end_of_url), value);
-    end = std::min(end, text.size());
-    if (end > value) text.replace(value, end - value, redacted);
-  }
-}
-
-/// "/w/<base32>" is a callback's path, which nobody but the hub may know.
-void redact_callbacks(std::string& text) {
-  for (auto at = text.find("/w/"); at != std::string::npos; at = text.find("/w/", at)) {
-    at += 3;
-    auto end = at;
-    while (end < text.size() && is_alnum(text[end])) ++end;
-    if (end - at >= 20) text.replace(at, end - at, redacted);
-  }
 }
 
 // --- lines -----------------------------------------------------------------------------------------------------------
@@ -199,14 +145,6 @@ std::string clean(std::string_view text) {
     text.remove_prefix(taken);
   }
   return cleaned;
-}
-
-std::string redact(std::string_view text) {
-  std::string safe(text);
-  redact_credentials(safe);
-  redact_named(safe);
-  redact_callbacks(safe);
-  return safe;
 }
 
 std::string feed_id(std::string_view feed_url) {

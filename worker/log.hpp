@@ -33,10 +33,6 @@ enum class LogFormat { automatic, json, logfmt };
 /// ones as \xNN or \u{…}, and so are bytes that are no UTF-8 (SECURITY O2).
 std::string clean(std::string_view text);
 
-/// Text without its secrets (SECURITY K1): credentials in URLs, values of parameters such as token= or password=,
-/// Authorization and Cookie headers, paths of callbacks. Every sink uses it.
-std::string redact(std::string_view text);
-
 /// 16 hex digits that stand for a feed in logs.
 std::string feed_id(std::string_view feed_url);
 

@@ -12,6 +12,7 @@
 #include "storage/test_point.hpp"
 #include "worker/http/web_url.hpp"
 #include "worker/identity.hpp"
+#include "worker/poison.hpp"
 #include "worker/store_health.hpp"
 
 namespace feedmill {
@@ -194,6 +195,20 @@ void note_nothing_written(Report& report) {
   report.pushed_first = report.poll_first = false;
 }
 
+/// read(); a document that meets a bug is kept in `poison` first.
+Reading read_or_keep(FetchResult& fetched, const Claim& claim, const ReadingOptions& options,
+                     const std::filesystem::path& poison) {
+  if (poison.empty()) return read(fetched, claim.state, options);
+  const auto* response = std::get_if<FetchResponse>(&fetched);
+  const std::string beginning = response == nullptr ? "" : response->body.substr(0, most_kept_of_poison);
+  try {
+    return read(fetched, claim.state, options);
+  } catch (const std::exception&) {
+    keep_poison(poison, claim.feed_url, beginning);  // what went wrong is told by who counts it
+    throw;
+  }
+}
+
 void note_store_error(Report& report, const StoreError& error) {
   note_nothing_written(report);
   report.reason = error.code == StoreError::Code::refused ? Reason::store_refused : Reason::store_unavailable;
@@ -223,7 +238,7 @@ Exchange exchange_of(const Claim& claim, const FetchRequest& request, const Fetc
   return exchange;
 }
 
-asio::awaitable<Report> Refresher::refresh(Claim claim) {
+asio::awaitable<Report> Refresher::refresh(Claim claim, RefreshTrace* trace) {
   const auto started = std::chrono::steady_clock::now();
   const StoreClock clock(claim.now);
   const Deadline deadline = started + options_.lease;
@@ -232,9 +247,9 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   report.feed_url = claim.feed_url;
   report.lateness = std::max(Seconds(0), Seconds(claim.now - claim.due));
 
-  if (options_.trace != nullptr) options_.trace->claimed(claim);
+  if (trace != nullptr) trace->claimed(claim);
   MemoryBudget::Share share(memory_, claim.state.body_bytes);  // until the commit is through (SECURITY M2)
-  auto [exchange, reading] = co_await attempt(claim, share, report);
+  auto [exchange, reading] = co_await attempt(claim, share, report, trace);
   if (const auto* error = std::get_if<FetchError>(&reading); error != nullptr && is_ours(*error)) {
     report = co_await defer(claim, *error, clock.now(), std::move(report));
     report.took = std::chrono::steady_clock::now() - started;
@@ -245,10 +260,10 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
   if (looked_up) {
     Decision decision = decide(claim, reading, exchange, known, options_.policy, clock.now());
     note_decision(report, claim, decision);
-    if (options_.trace != nullptr) options_.trace->decided(claim, known, decision);
+    if (trace != nullptr) trace->decided(claim, known, decision);
     test_point("S6");
     const auto commit_from = std::chrono::steady_clock::now();
-    const StoreResult<Committed> done = co_await commit(decision.commit, deadline);
+    const StoreResult<Committed> done = co_await commit(decision.commit, deadline, trace);
     report.commit = std::chrono::steady_clock::now() - commit_from;
     if (done) test_point("S9");
     if (!done) {
@@ -268,7 +283,8 @@ asio::awaitable<Report> Refresher::refresh(Claim claim) {
 }
 
 /// Asks and reads; a second time without content coding when that was broken (HTTP §4).
-asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, MemoryBudget::Share& share, Report& report) {
+asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, MemoryBudget::Share& share, Report& report,
+                                                       RefreshTrace* trace) {
   FetchRequest request = request_of(claim);
   request.memory = &share;
   request.enter_host = [&](std::string host) { return enter_host(claim, std::move(host)); };
@@ -277,10 +293,10 @@ asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, Memor
     FetchResult fetched = co_await fetcher_.fetch(request);
     std::visit([&report](const auto& answer) { note_answer(report, answer); }, fetched);
     result.exchange = exchange_of(claim, request, fetched);
-    if (options_.trace != nullptr) options_.trace->answered(request, fetched);
+    if (trace != nullptr) trace->answered(request, fetched);
     result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
     result.reading = co_await read_in(claim, request, fetched, report);
-    if (options_.trace != nullptr) options_.trace->read(result.reading);
+    if (trace != nullptr) trace->read(result.reading);
     const Unreadable* const refused = refusal_of(result.reading);
     if (refused == nullptr || !refused->bad_coding || request.identity) break;
     request.identity = true;
@@ -322,13 +338,14 @@ asio::awaitable<bool> Refresher::enter_host(const Claim& claim, std::string host
 /// On a CPU thread, in as much memory as is granted; a FetchError with worker.memory when that is not enough.
 asio::awaitable<Reading> Refresher::read_granted(FetchResult& fetched, const Claim& claim, MemoryBudget::Share& share,
                                                  ReadingOptions options) {
+  const std::filesystem::path poison = options_.keep_poison;  // the options may change meanwhile
   std::uint64_t needed = std::min(expected_bytes(fetched), options.max_body_bytes);
   for (;;) {
     const bool covered = co_await share.cover_within(needed, options_.memory_wait);
     if (!covered) break;
     options.granted_bytes = share.document_bytes();
     Reading reading;
-    co_await run_on(cpu_, [&] { reading = read(fetched, claim.state, options); });
+    co_await run_on(cpu_, [&] { reading = read_or_keep(fetched, claim, options, poison); });
     const auto* unreadable = std::get_if<Unreadable>(&reading);
     if (unreadable == nullptr || unreadable->reason != Reason::worker_memory) co_return reading;
     needed = std::min(2 * options.granted_bytes, options.max_body_bytes);
@@ -417,7 +434,7 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
   co_return std::move(*known);
 }
 
-asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadline deadline) {
+asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadline deadline, RefreshTrace* trace) {
   const Counted unanswered(unanswered_bytes_, bytes_of(commit));
   std::optional<Counted> waiting;
   commit.highest_entry = highest_entry_;
@@ -425,7 +442,7 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
     const auto from = std::chrono::steady_clock::now();
     StoreResult<Committed> done = co_await store_.commit(commit);
     observer_(done, std::chrono::steady_clock::now() - from);
-    if (options_.trace != nullptr) options_.trace->committed(done);
+    if (trace != nullptr) trace->committed(done);
     if (done) {
       highest_entry_ = std::max(highest_entry_, done->highest_entry);
       co_return done;

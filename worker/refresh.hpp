@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <type_traits>
 
@@ -35,10 +36,10 @@ class RefreshTrace {
 struct RefreshOptions {
   ReadingOptions reading;
   PolicyOptions policy;
-  Milliseconds lease{90'000};        ///< a commit is tried again until it has ended (RELIABILITY E1)
-  HostLimits host;                   ///< for hosts that redirects lead to (HTTP H6)
-  Milliseconds memory_wait{10'000};  ///< for memory to decode in (SECURITY M3)
-  RefreshTrace* trace = nullptr;     ///< outlives the Refresher; null: nobody wants to know
+  Milliseconds lease{90'000};         ///< a commit is tried again until it has ended (RELIABILITY E1)
+  HostLimits host;                    ///< for hosts that redirects lead to (HTTP H6)
+  Milliseconds memory_wait{10'000};   ///< for memory to decode in (SECURITY M3)
+  std::filesystem::path keep_poison;  ///< where documents go that meet a bug, "" = nowhere (SECURITY Q4)
 };
 
 /// Told what became of a commit each time it was sent, and how long the answer took.
@@ -69,8 +70,12 @@ class Refresher {
   /// Why the last of them was not taken.
   const StoreError& store_trouble() const { return store_trouble_; }
 
+  /// What a document may have.
+  std::uint64_t max_body_bytes() const { return options_.reading.max_body_bytes; }
+
   /// Cancellation unwinds with operation_aborted while fetching; once a document is read it is also committed.
-  boost::asio::awaitable<Report> refresh(Claim claim);
+  /// `trace` is told of each step and outlives this; null: nobody wants to know.
+  boost::asio::awaitable<Report> refresh(Claim claim, RefreshTrace* trace = nullptr);
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;  ///< end of the lease
@@ -81,7 +86,8 @@ class Refresher {
     Reading reading;
   };
 
-  boost::asio::awaitable<Attempt> attempt(const Claim& claim, MemoryBudget::Share& share, Report& report);
+  boost::asio::awaitable<Attempt> attempt(const Claim& claim, MemoryBudget::Share& share, Report& report,
+                                          RefreshTrace* trace);
   boost::asio::awaitable<Reading> read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched,
                                           Report& report);
   boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string host);
@@ -94,7 +100,7 @@ class Refresher {
   /// `ask()` until it is answered, or trying again is no use (RELIABILITY E1).
   template <class Ask>
   auto answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&>;
-  boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline);
+  boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline, RefreshTrace* trace);
   /// Notes that nothing was written, and puts the feed off when trying again is no use.
   boost::asio::awaitable<void> not_stored(const Claim& claim, const StoreError& error, Milliseconds now,
                                           Report& report);

@@ -10,10 +10,13 @@
 
 namespace feedmill {
 
-/// Which feeds a worker takes.
+class RefreshTrace;
+
+/// Which feeds a worker takes, and who is told how it goes.
 struct WorkerScope {
   bool once = false;              ///< every feed that is due at the start once, unpaced, then end
   std::vector<std::string> only;  ///< just these, due or not, then end; empty = by schedule
+  RefreshTrace* trace = nullptr;  ///< told of each step of these; outlives the worker, null: nobody wants to know
 };
 
 class ScopeProgress {

@@ -10,7 +10,9 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "storage/test_point.hpp"
+#include "storage/traces.hpp"
 #include "worker/cancellation.hpp"
+#include "worker/followed_refresh.hpp"
 #include "worker/notices.hpp"
 #include "worker/push/push_turns.hpp"
 
@@ -49,6 +51,7 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
       metrics_(metrics),
       log_(log),
       options_(std::move(options)),
+      trace_(scope.trace),
       scope_(std::move(scope), options_.lease),
       tell_(std::move(tell)),
       lanes_(options_.lanes),
@@ -254,22 +257,42 @@ void Worker::start(Claim claim) {
 /// A feed that meets a bug must not come back as soon as its lease ends: that would be impolite for ever.
 asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
   std::exception_ptr error;
+  std::optional<FollowedRefresh> followed;
+  RefreshTrace* trace = trace_;
+  if (trace == nullptr && lane.claim->state.trace_until > lane.claim->now) {
+    trace = &followed.emplace(*lane.claim, refresher_.max_body_bytes()).trace();
+  }
   try {
-    Report report = co_await refresher_.refresh(*lane.claim);
+    Report report = co_await refresher_.refresh(*lane.claim, trace);
     std::vector<Notice> notices;
     if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
     const PushNews news{report.feed_url, report.push_from, report.push_to, "", report.push_hub, report.hub_in_trouble};
     note_turn(log_, metrics_, news);
     for (Notice& notice : turn_notices(news, lane.claim->now)) notices.push_back(std::move(notice));
     co_await tell_operators(std::move(notices));
+    if (followed) {
+      followed->ended(report);
+      co_await write_down(*followed);
+    }
     co_return report;
   } catch (...) {
     error = std::current_exception();
   }
   if (!is_cancellation(error)) {
     co_await postpone(*lane.claim, after_bug);
+    if (followed) {
+      followed->failed(what(error));
+      co_await write_down(*followed);
+    }
   }
   std::rethrow_exception(error);
+}
+
+/// That nobody could read of it is no reason to fail.
+asio::awaitable<void> Worker::write_down(const FollowedRefresh& followed) {
+  const auto work = [&](Store& store) { return Traces(store).append(followed.feed_url(), followed.lines()); };
+  const StoreResult<void> done = co_await store_.call(work);
+  if (!done) metrics_.store_error(done.error());
 }
 
 asio::awaitable<void> Worker::postpone(const Claim& claim, Milliseconds wait) {

@@ -25,6 +25,8 @@
 
 namespace feedmill {
 
+class FollowedRefresh;
+
 struct WorkerOptions {
   std::string id;  ///< 32 hex digits, random for each process (RELIABILITY L2)
   std::size_t lanes = 256;
@@ -88,6 +90,7 @@ class Worker {
   boost::asio::awaitable<void> drain();
   boost::asio::awaitable<End> give_back();
   boost::asio::awaitable<Report> refresh_in(Lane& lane);
+  boost::asio::awaitable<void> write_down(const FollowedRefresh& followed);
   boost::asio::awaitable<void> postpone(const Claim& claim, Milliseconds wait);
   void start(Claim claim);
   void finished(Lane& lane, const std::exception_ptr& error, Report report);
@@ -108,6 +111,7 @@ class Worker {
   Metrics& metrics_;
   Log& log_;
   WorkerOptions options_;
+  RefreshTrace* const trace_;
   ScopeProgress scope_;
   std::function<void(const Report&)> tell_;
 

@@ -16,6 +16,7 @@ local function guidmap_key(url) return prefix .. url .. ':guidmap' end
 local function digests_key(url) return prefix .. url .. ':digests' end
 local function tombs_key(url) return prefix .. url .. ':tombs' end
 local function holders_key(url) return prefix .. 'state:channels:' .. url end
+local function trace_key(url) return prefix .. 'state:trace:' .. url end
 local function in_state_key(state) return prefix .. 'stats:feeds:in:' .. state end
 
 -- A number as text without an exponent: tostring() loses milliseconds.

@@ -1,7 +1,8 @@
-// Loaded into the program under test: it aborts when it is about to read a document that says so. A real crash, in the
-// real program, at the place where documents are taken in.
+// Loaded into the program under test: it aborts, or throws, when it is about to read a document that says so. A real
+// crash or bug, in the real program, at the place where documents are taken in.
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 #include <dlfcn.h>
 #include <xxhash.h>
@@ -9,6 +10,8 @@
 extern "C" XXH128_hash_t XXH3_128bits(const void* data, size_t size) {
   constexpr char marker[] = "this document kills";
   if (memmem(data, size, marker, sizeof marker - 1) != nullptr) std::abort();
+  constexpr char bug[] = "this document is a bug";
+  if (memmem(data, size, bug, sizeof bug - 1) != nullptr) throw std::runtime_error("a bug, as the document asks for");
   using Function = XXH128_hash_t (*)(const void*, size_t);
   static const auto original = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "XXH3_128bits"));
   return original(data, size);

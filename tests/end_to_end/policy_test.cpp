@@ -1,5 +1,8 @@
 // Politeness and endurance as servers and operators see them, with real workers.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 
 #include <boost/json.hpp>
@@ -153,6 +156,32 @@ TEST_F(Policy, WhatKillsTheWorkerIsFoundAmongAThousand) {
   EXPECT_NE(notices.find(R"("type":"feed_quarantined")"), std::string::npos) << notices;
   const auto due = (*world.store.feed_records(std::vector{world.http.url("/500")}))[0]->due;
   EXPECT_GT(*due, *world.store.now() + hours(23));
+}
+
+// SECURITY Q4
+TEST_F(Policy, ADocumentThatMeetsABugIsKeptForWhoMendsIt) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitiser's library wants to be loaded first";
+#endif
+  const auto directory = world.redis.directory() / "poison";
+  std::filesystem::create_directories(directory);
+  world.environment["LD_PRELOAD"] = FEEDMILL_POISON;
+  world.environment["FEEDMILL_DEBUG_KEEP_POISON"] = directory.string();
+  const std::string body = rss({{"a", "this document is a bug"}}) + std::string(100'000, ' ');
+  world.http.serve("/bug.xml", {.body = body});
+  world.http.serve("/good.xml", {.body = rss({{"a", "First"}})});
+  for (const char* const path : {"/bug.xml", "/good.xml"}) {
+    ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url(path)}}));
+  }
+  const Finished done = world.run({"run", "--once"});
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(world.count("feed_created"), 1U) << "the lane went on";
+  std::vector<std::string> kept;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) kept.push_back(entry.path());
+  ASSERT_EQ(kept.size(), 1U);
+  std::ifstream file(kept.front(), std::ios::binary);
+  const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(content, body.substr(0, 65536));
 }
 
 TEST_F(Policy, KillingWorkersQuarantinesNobody) {

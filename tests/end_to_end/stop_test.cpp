@@ -1,5 +1,7 @@
 // Stopping (RELIABILITY §8) and the admin listener.
 #include <chrono>
+#include <fstream>
+#include <sys/resource.h>
 #include <thread>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -137,6 +139,43 @@ TEST_F(Stopping, ReadinessFollowsRedisAndLivenessDoesNot) {
   EXPECT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); }));
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);
+}
+
+// RELIABILITY D6
+TEST_F(Stopping, AStatusLineIsWrittenWhenAskedFor) {
+  world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/none.xml")}});
+  Program worker({"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
+  worker.signal(SIGUSR1);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=notice msg=ready") != std::string::npos; }))
+      << worker.err();
+  EXPECT_NE(worker.err().find("feeds=1"), std::string::npos) << worker.err();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+// SECURITY K4
+TEST_F(Stopping, NobodyDumpsTheMemoryOfAWorker) {
+  Program worker({"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
+  const auto limits_of = [](const Program& program) {
+    std::ifstream file("/proc/" + std::to_string(program.pid()) + "/limits");
+    std::string found;
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("Max core file size")) found = line;
+    }
+    return found;
+  };
+  const std::string limits = limits_of(worker);
+  EXPECT_EQ(limits.find_first_not_of(' ', std::string("Max core file size").size()), limits.find("0 ")) << limits;
+  world.environment["FEEDMILL_DEBUG_CORE"] = "true";
+  Program open({"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return open.err().find("event=ready") != std::string::npos; }));
+  rlimit ours{};
+  ASSERT_EQ(getrlimit(RLIMIT_CORE, &ours), 0);
+  if (ours.rlim_max != 0) {
+    EXPECT_NE(limits_of(open), limits);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "tests/end_to_end/program.hpp"
 
@@ -114,6 +115,41 @@ TEST_F(Trace, SaysWhenAnotherProcessIsAtIt) {
   const Finished refused = world.run({"trace", url, "--ignore-floor"});
   EXPECT_EQ(refused.exit, 1);
   EXPECT_NE(refused.err.find("a worker is fetching"), std::string::npos) << refused.err;
+}
+
+/// What a worker does elsewhere with a feed, told here.
+TEST_F(Trace, FollowsAFeedInARunningWorker) {
+  serve();
+  world.http.serve("/other.xml", {.body = rss({{"x", "Other"}})});
+  world.environment["FEEDMILL_MIN_FLOOR"] = world.environment["FEEDMILL_FLOOR"] = "1s";
+  ASSERT_EQ(world.run({"add", url, world.http.url("/other.xml")}).exit, 0);
+  Program follower({"trace", url, "--live", "--for", "1h", "--json"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return !field("trace_until").empty() && field("trace_until") != "(nil)"; }));
+  Program worker({"run"}, world.environment);
+  const auto told = [&](const std::string& words) { return follower.out().find(words) != std::string::npos; };
+  ASSERT_TRUE(eventually([&] { return told("\"step\":\"end\",\"text\":\"updated\""); }))
+      << follower.err() << worker.err();
+  EXPECT_TRUE(told("\"step\":\"worker\",\"text\":\"process " + std::to_string(worker.pid()))) << follower.out();
+  for (const char* const step : {"claim", "request", "answer", "read", "entry", "signal", "decide", "next", "commit"}) {
+    EXPECT_TRUE(told("\"step\":\"" + std::string(step) + "\"")) << step;
+  }
+  ASSERT_TRUE(eventually([&] { return told("\"text\":\"not_modified\""); })) << "the next refresh, too";
+  EXPECT_FALSE(told("/other.xml")) << "nobody follows that one";
+  EXPECT_EQ(world.redis_text({"EXISTS", "state:trace:" + world.http.url("/other.xml")}), "0");
+  follower.signal(SIGINT);
+  EXPECT_EQ(follower.wait().exit, 130);
+}
+
+TEST_F(Trace, SaysWhenNobodyRefreshedTheFeed) {
+  serve();
+  EXPECT_EQ(world.run({"trace", url, "--live"}).exit, 1) << "no such feed";
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  const Finished nobody = world.run({"trace", url, "--live", "--for", "1s"});
+  EXPECT_EQ(nobody.exit, 1);
+  EXPECT_NE(nobody.err.find("nobody has refreshed"), std::string::npos) << nobody.err;
+  EXPECT_EQ(world.http.count("/feed.xml"), 0U);
+  EXPECT_EQ(world.run({"trace", url, "--for", "soon"}).exit, 64);
+  EXPECT_EQ(world.run({"trace", url, "--live", "--ignore-floor"}).exit, 64);
 }
 
 }  // namespace

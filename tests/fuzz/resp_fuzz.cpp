@@ -53,7 +53,7 @@ class Liar {
     }
   }
 
-  static constexpr std::size_t scripts = 50;
+  static constexpr std::size_t scripts = 51;
   std::string path_;
   int listener_ = -1;
 };

@@ -37,25 +37,6 @@ INSTANTIATE_TEST_SUITE_P(
                     TextCase{"\xc0\x80", R"(\xc0\x80)"}, TextCase{"\xed\xa0\x80", R"(\xed\xa0\x80)"},
                     TextCase{"\xe2\x82", R"(\xe2\x82)"}, TextCase{"\xf4\x90\x80\x80", R"(\xf4\x90\x80\x80)"}));
 
-class Redact : public testing::TestWithParam<TextCase> {};
-TEST_P(Redact, HidesSecrets) {
-  EXPECT_EQ(redact(GetParam().text), GetParam().expected);
-}
-INSTANTIATE_TEST_SUITE_P(
-    All, Redact,
-    testing::Values(
-        TextCase{"https://example.org/feed?page=2", "https://example.org/feed?page=2"},
-        TextCase{"https://me:hunter2@example.org/", "https://<redacted>@example.org/"},
-        TextCase{"got redis://:p@ss@host/0 and http://u@h", "got redis://<redacted>@host/0 and http://<redacted>@h"},
-        TextCase{"https://example.org/@someone", "https://example.org/@someone"},
-        TextCase{"https://example.org/?a=1&token=abc&b=2", "https://example.org/?a=1&token=<redacted>&b=2"},
-        TextCase{"?API_KEY=abc#x", "?API_KEY=<redacted>#x"}, TextCase{"hub.secret=abc", "hub.secret=<redacted>"},
-        TextCase{"?monkey=1&keys=2", "?monkey=1&keys=2"}, TextCase{"?key=", "?key="},
-        TextCase{"Authorization: Basic Zm9v\r\nAccept: x", "Authorization: <redacted>\r\nAccept: x"},
-        TextCase{"cookie:a=b; c=d", "cookie:<redacted>"},
-        TextCase{"/w/abcdefghijklmnopqrstuvwxyz?x", "/w/<redacted>?x"}, TextCase{"/w/index.xml", "/w/index.xml"},
-        TextCase{"password=a token=b", "password=<redacted> token=<redacted>"}));
-
 TEST(FeedId, IsSixteenHexDigits) {
   EXPECT_THAT(feed_id("https://example.org/feed"), testing::MatchesRegex("[0-9a-f]{16}"));
   EXPECT_NE(feed_id("https://example.org/a"), feed_id("https://example.org/b"));

@@ -8,11 +8,11 @@
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/query.hpp"
-#include "worker/log.hpp"
 #include "worker/text/due_text.hpp"
 #include "worker/text/figure_text.hpp"
 #include "worker/text/push_text.hpp"
 #include "worker/text/records.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "parsers/escape.hpp"
-#include "worker/log.hpp"
 #include "worker/text/characters.hpp"
 #include "worker/text/due_text.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {

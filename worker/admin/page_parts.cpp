@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "worker/admin/query.hpp"
-#include "worker/log.hpp"
 #include "worker/text/moments.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {

@@ -5,9 +5,9 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
-#include "worker/log.hpp"
 #include "worker/text/moments.hpp"
 #include "worker/text/records.hpp"
+#include "worker/text/redact.hpp"
 #include "worker/text/terminal.hpp"
 
 namespace feedmill {

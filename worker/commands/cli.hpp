@@ -89,6 +89,8 @@ struct RefreshVerb {
 struct TraceVerb {
   std::string url;
   bool ignore_floor = false;
+  bool live = false;                                         ///< follow what workers do, in place of refreshing it here
+  std::chrono::milliseconds span{std::chrono::minutes(10)};  ///< for so long
 };
 struct EntriesVerb {
   std::string url;

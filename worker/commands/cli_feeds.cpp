@@ -61,14 +61,6 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
   refresh->add_flag("--defer", refreshed->defer, "Only make them due; a running worker fetches them");
   refresh->add_flag("--ignore-floor", refreshed->ignore_floor, "Even if the last fetch was a moment ago");
 
-  auto [trace, traced] =
-      add_verb<TraceVerb>(root, chosen, "trace", "Refresh one feed here and tell every step and decision",
-                          "feedmill trace https://example.org/feed.xml", [](const TraceVerb& arguments) {
-                            if (arguments.url.empty()) refuse("URL is missing");
-                          });
-  trace->add_option("URL", traced->url, "Address of a feed");
-  trace->add_flag("--ignore-floor", traced->ignore_floor, "Even if the last fetch was a moment ago");
-
   auto [show, shown] = add_verb<ShowVerb>(root, chosen, "show", "All that is known of one feed",
                                           "feedmill show https://example.org/feed.xml", [](const ShowVerb& arguments) {
                                             if (arguments.url.empty()) refuse("URL is missing");

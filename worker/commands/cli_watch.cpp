@@ -1,4 +1,4 @@
-// The verbs that ask the worker which runs on this machine.
+// The verbs that watch running workers.
 #include <chrono>
 
 #include "worker/commands/cli_values.hpp"
@@ -27,6 +27,28 @@ void add_watch_verbs(CLI::App& root, std::optional<Verb>& chosen) {
              refuse("--interval: give a duration of 500ms to 1h, as 2s");
          },
          "Ask anew so often (2s); with --json a line each time")
+      ->type_name("DURATION");
+
+  auto [trace, traced] = add_verb<TraceVerb>(
+      root, chosen, "trace", "Tell every step and decision of a refresh: made here, or by whichever worker",
+      "feedmill trace https://example.org/feed.xml --live --for 1h", [](const TraceVerb& arguments) {
+        if (arguments.url.empty()) refuse("URL is missing");
+        if (arguments.live && arguments.ignore_floor) refuse("--live and --ignore-floor exclude each other");
+      });
+  trace->add_option("URL", traced->url, "Address of a feed");
+  trace->add_flag("--ignore-floor", traced->ignore_floor, "Even if the last fetch was a moment ago");
+  trace->add_flag("--live", traced->live, "Do not fetch: show what workers do with this feed, refresh by refresh");
+  trace
+      ->add_option_function<std::string>(
+          "--for",
+          [to = traced](const std::string& text) {
+            constexpr std::chrono::milliseconds least{1000}, most{std::chrono::hours(7 * 24)};
+            const auto span = read_duration(text);
+            if (!span || *span < least || *span > most) refuse("--for: give a duration of 1s to 7d, as 1h");
+            to->span = *span;
+            to->live = true;
+          },
+          "With --live: for so long (10min)")
       ->type_name("DURATION");
 }
 

@@ -33,6 +33,7 @@
 #include "worker/config/config.hpp"
 #include "worker/interrupt.hpp"
 #include "worker/run.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {
@@ -51,6 +52,7 @@ boost::system::result<Config, int> configuration(const ConfigSources& sources, T
     for (const ConfigProblem& problem : config.error()) terminal.error(visible(to_string(problem)));
     return exits::configuration;
   }
+  set_secret_parameters(config->log.redact_params);
   for (const std::string& warning : config->warnings) terminal.note("feedmill: warning: " + visible(warning));
   return std::move(*config);
 }

@@ -1,207 +1,89 @@
 #include "worker/commands/trace.hpp"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/traces.hpp"
 #include "worker/commands/explain.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/log.hpp"
-#include "worker/refresh.hpp"
+#include "worker/interrupt.hpp"
 #include "worker/run.hpp"
-#include "worker/text/answer_text.hpp"
 #include "worker/text/due_text.hpp"
 #include "worker/text/moments.hpp"
-#include "worker/text/records.hpp"
+#include "worker/text/trace_text.hpp"
 
 namespace feedmill {
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t shown_entries = 10;
-
-std::string plural(std::uint64_t count, std::string_view one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
-std::string_view title_of(const EntryWrite& write) {
-  for (const Fields* fields : {&write.set, &write.shown}) {
-    for (const auto& [name, value] : *fields) {
-      if (name == "title" && !value.empty()) return value;
-    }
-  }
-  return write.guid;
-}
-
-/// Names of the fields that a modification writes or takes away, the worker's own apart.
-std::string changed_fields(const EntryWrite& write) {
-  std::string names;
-  const auto add = [&names](const std::string& name) {
-    if (name != "rev" && name != "last_changed") names += (names.empty() ? "" : ", ") + name;
-  };
-  for (const auto& [name, value] : write.set) add(name);
-  for (const std::string& name : write.unset) add(name);
-  return names;
-}
+constexpr Milliseconds block{500};  // so that Ctrl-C is noticed soon
+constexpr std::size_t lines_per_read = 500;
 
 /// Each step is a name with one or more lines; programs get an object a line.
-class Teller final : public RefreshTrace {
+class Printer {
  public:
-  Teller(Terminal& terminal, const Config& config) : terminal_(terminal), config_(config) {}
+  explicit Printer(Terminal& terminal) : terminal_(terminal) {}
 
-  bool began() const { return began_; }
-  void tell(std::string_view step, const std::string& outside) {
-    const std::string text = visible(redact(outside));
+  void tell(std::int64_t ms, std::string_view step, const std::string& text) {
     if (terminal_.json()) {
       json::object row = json_row();
-      row["ms"] = elapsed();
+      row["ms"] = ms;
       row["step"] = step;
       row["text"] = text;
       terminal_.line(row);
     } else {
-      const std::string name(step == last_step_ ? "" : step);
-      terminal_.line(fmt::format("{:>7} ms  {:<9}{}", elapsed(), name, text));
+      terminal_.line(fmt::format("{:>7} ms  {:<9}{}", ms, step == last_step_ ? "" : step, text));
       last_step_ = step;
     }
     terminal_.flush();
   }
 
-  void claimed(const Claim& claim) override {
-    began_ = true;
-    const FeedState& state = claim.state;
-    const Milliseconds late = claim.now - claim.due;
-    tell("claim", fmt::format("{}; it was due {}{}", claim.id, rfc3339(claim.due),
-                              late.count() >= 1000 ? fmt::format(", {} s ago", grouped(late.count() / 1000))
-                              : late.count() < 0   ? std::string(", which is not yet")
-                                                   : std::string()));
-    tell("claim", fmt::format("state {}, {} so far, {} in a row failed", state.state, plural(state.polls, "poll"),
-                              state.failures));
-    if (claim.alone) tell("claim", "alone: an earlier attempt did not come back (SECURITY Q2)");
-  }
-
-  void answered(const FetchRequest& request, const FetchResult& fetched) override {
-    tell_request(request);
-    NamedLines lines;
-    Answered(fetched).add_to(lines);
-    for (const auto& [name, value] : lines) tell(name, value);
-    if (const auto* error = std::get_if<FetchError>(&fetched)) {
-      tell("failed",
-           fmt::format("{}: {}{}", to_string(error->reason), error->detail, error->sent ? "" : "; nothing was sent"));
-    }
-    wire_bytes_ = Answered(fetched).wire_bytes();
-  }
-
-  void read(const Reading& reading) override {
-    std::visit([this](const auto& is) { tell_reading(is); }, reading);
-  }
-
-  void decided(const Claim& claim, const Known& known, const Decision& decision) override {
-    const Commit& commit = decision.commit;
-    if (commit.document) tell_known(known);
-    for (std::size_t i = 0; i < std::min(shown_entries, commit.entries.size()); ++i) {
-      const EntryWrite& write = commit.entries[commit.entries.size() - 1 - i];  // newest first
-      tell("entry", write.id.empty()
-                        ? fmt::format("new: {}", title_of(write))
-                        : fmt::format("{} changed ({}): {}", write.id, changed_fields(write), title_of(write)));
-    }
-    if (commit.entries.size() > shown_entries) {
-      tell("entry", fmt::format("and {} more", commit.entries.size() - shown_entries));
-    }
-    for (const FeedSignal& signal : commit.signals) tell("signal", signal.type);
-    tell("decide",
-         fmt::format("{}{}{}; state {} -> {}", to_string(decision.outcome), decision.reason == Reason::none ? "" : " ",
-                     to_string(decision.reason), claim.state.state, commit.state.state));
-    tell("next", due_text(commit.next_due, commit.state.last_at, commit.state.won));
-    tell("next", "made of " + due_inputs_text(commit.state.why));
-  }
-
-  void committed(const StoreResult<Committed>& done) override {
-    if (!done) {
-      tell("commit", "not yet: " + done.error().detail);
-    } else if (done->result == Committed::Result::stale) {
-      tell("commit", "refused: another process has claimed the feed since; nothing was written");
-    } else {
-      tell("commit", fmt::format("{}: {} created, {} modified, {} trimmed, {}",
-                                 done->result == Committed::Result::dup ? "had gone through before" : "stored",
-                                 done->created, done->modified, done->trimmed, plural(done->signals, "signal")));
-      if (done->move_taken) tell("commit", "not moved: the new address is a feed of its own");
-      if (done->host == Committed::Host::closed) {
-        tell("commit", "its host is left alone until " + rfc3339(done->host_until));
-      }
-    }
-  }
-
  private:
-  std::int64_t elapsed() const {
-    return std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - started_).count();
-  }
-
-  void tell_request(const FetchRequest& request) {
-    tell("request", "GET " + request.url);
-    const Validators& validators = request.validators;
-    if (validators.etag.empty() && validators.last_modified.empty()) {
-      tell("request", "without condition: no validators are known, or a probe leaves them out");
-    } else {
-      if (!validators.etag.empty()) tell("request", "If-None-Match: " + validators.etag);
-      if (!validators.last_modified.empty()) tell("request", "If-Modified-Since: " + validators.last_modified);
-      if (validators.url != request.url) tell("request", "conditions are sent to " + validators.url + " alone");
-    }
-    if (request.identity) tell("request", "no content coding: this host fails at them");
-    if (request.http1) tell("request", "HTTP/1.1: this host fails at HTTP/2");
-    for (const std::string& setting : setting_texts(request.settings)) tell("request", "set for this feed: " + setting);
-  }
-
-  void tell_reading(const Document& document) {
-    tell("read", size_text(wire_bytes_, document.print, config_.fetch.max_body));
-    tell("read", plural(document.entries.size(), "post"));
-    for (const auto& [flaw, count] : document.flaws) tell("read", fmt::format("flaw {}: {}", to_string(flaw), count));
-    if (document.failure) {
-      tell("read", fmt::format("{}: {}; what had come whole is taken", to_string(document.failure->reason),
-                               document.failure->detail));
-    }
-  }
-  void tell_reading(const SameBody& same) {
-    tell("read", size_text(wire_bytes_, same.print, config_.fetch.max_body));
-    tell("read", "the very bytes that are stored: not parsed");
-  }
-  void tell_reading(const NotModified&) { tell("read", "not modified"); }
-  void tell_reading(const HttpStatus& answer) {
-    tell("read", fmt::format("status {}{}", answer.status, answer.challenge ? ", a page for browsers" : ""));
-  }
-  void tell_reading(const FetchError&) {}
-  void tell_reading(const Unreadable& unreadable) {
-    tell("read", size_text(wire_bytes_, unreadable.print, config_.fetch.max_body));
-    tell("read", fmt::format("{}: {}", to_string(unreadable.reason), unreadable.detail));
-  }
-
-  void tell_known(const Known& known) {
-    std::array<std::size_t, 4> counts{};
-    for (const Known::Guid& guid : known.guids) ++counts[static_cast<std::size_t>(guid.is)];
-    tell("compare", fmt::format("{} unknown, {} trimmed before, {} the same, {} different", counts[0], counts[1],
-                                counts[2], counts[3]));
-  }
-
   Terminal& terminal_;
-  const Config& config_;
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::string_view last_step_;
-  std::uint64_t wire_bytes_ = 0;
-  bool began_ = false;
+  std::string last_step_;
 };
 
 /// What the gate of the feed's host says now.
-StoreResult<void> tell_host(const FeedRecord& record, Milliseconds now, const VerbContext& context, Teller& teller) {
+StoreResult<void> tell_host(const FeedRecord& record, Milliseconds now, const VerbContext& context, TraceText& trace) {
   const auto host = read_host(context.store, HostRules(context.config), record);
   if (host.has_error()) return host.error();
-  teller.tell("host", host_text(*host, now));
+  trace.tell("host", host_text(*host, now));
   return {};
+}
+
+/// Refreshes of the feed by whichever worker, until the time is over.
+int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const std::string& url = record.feed_url;
+  Traces traces(context.store);
+  const auto newest = traces.last(url);
+  if (newest.has_error()) return fail(terminal, "trace", newest.error());
+  const auto until = traces.follow(url, verb.span);
+  if (until.has_error()) return fail(terminal, "trace", until.error());
+  terminal.note(fmt::format("feedmill: trace: follows {} until {}; {} (feedmill refresh URL --defer: now)",
+                            visible(url), rfc3339(now + verb.span),
+                            record.due ? "it is due " + from_now(*record.due, now) : "it is in no schedule"));
+  Printer printer(terminal);
+  std::string last = *newest;
+  bool told = false;
+  for (const auto end = std::chrono::steady_clock::now() + verb.span; std::chrono::steady_clock::now() < end;) {
+    stop_if_interrupted();
+    const auto records = traces.read(url, last, lines_per_read, block);
+    if (records.has_error()) return fail(terminal, "trace", records.error());
+    for (const TraceRecord& written : *records) {
+      last = written.id;
+      printer.tell(written.line.ms, visible(written.line.step), visible(written.line.text));
+      told = true;
+    }
+  }
+  if (told) return exits::done;
+  terminal.error(fmt::format("trace: nobody has refreshed {} in this time", visible(url)));
+  return exits::no;
 }
 
 }  // namespace
@@ -220,6 +102,7 @@ int carry_out(const TraceVerb& verb, const VerbContext& context) {
     terminal.error(fmt::format("trace: no such feed: {} (add it, or see feedmill check)", visible(url)));
     return exits::no;
   }
+  if (verb.live) return follow(verb, *record, *now, context);
   const auto woken = context.store.wake(*urls, context.config.schedule.manual_floor, verb.ignore_floor);
   if (woken.has_error()) return fail(terminal, "trace", woken.error());
   const Wake& wake = woken->front();
@@ -234,13 +117,16 @@ int carry_out(const TraceVerb& verb, const VerbContext& context) {
     terminal.error(fmt::format("trace: {} is paused (feedmill resume lets it go on)", visible(url)));
     return exits::no;
   }
-  Teller teller(terminal, context.config);
-  if (const auto told = tell_host(*record, *now, context, teller); told.has_error()) {
+  Printer printer(terminal);
+  TraceText trace(context.config.fetch.max_body, [&](std::int64_t ms, std::string_view step, const std::string& text) {
+    printer.tell(ms, step, text);
+  });
+  if (const auto told = tell_host(*record, *now, context, trace); told.has_error()) {
     return fail(terminal, "trace", told.error());
   }
   const int code = refresh_in_process(
-      context.config, {url}, [](const Report&) {}, &teller);
-  if (code != exits::done || teller.began()) return code;
+      context.config, {url}, [](const Report&) {}, &trace);
+  if (code != exits::done || trace.began()) return code;
   terminal.error(
       fmt::format("trace: a worker is fetching {} at this moment; it is due again right after", visible(url)));
   return exits::no;

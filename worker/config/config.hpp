@@ -145,7 +145,12 @@ struct Config {
   struct Log {
     LogLevel level{};
     LogFormat format{};
+    std::vector<std::string> redact_params;  ///< names of parameters whose values are shown nowhere (SECURITY K1)
   } log;
+  struct Debug {
+    bool core = false;                  ///< a crash may leave a core file, which holds secrets (SECURITY K4)
+    std::filesystem::path keep_poison;  ///< directory for documents that met a bug, "" = none (SECURITY Q4)
+  } debug;
 
   Named<FeedAuth> feed_auth;
   Named<HostOverride> hosts;

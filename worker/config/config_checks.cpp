@@ -85,4 +85,12 @@ std::string check_name_servers(const std::vector<std::string>& servers) {
   return {};
 }
 
+std::string check_parameter_names(const std::vector<std::string>& names) {
+  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  for (const auto& name : names)
+    if (name.empty() || name.find_first_not_of(legal) != std::string::npos)
+      return "\"" + name + "\" is no parameter's name: only letters, digits and _ . -";
+  return {};
+}
+
 }  // namespace feedmill

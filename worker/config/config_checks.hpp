@@ -1,4 +1,4 @@
-// What lists of addresses and ports must look like, wherever in the configuration they stand. Pure.
+// What lists of addresses, ports and names must look like, wherever in the configuration they stand. Pure.
 #pragma once
 
 #include <string>
@@ -14,5 +14,7 @@ std::string check_egress_rules(const std::vector<std::string>& rules);
 std::string check_egress_ports(const std::vector<std::string>& ports);
 /// ADDRESS[:port]; IPv6 in brackets when a port follows.
 std::string check_name_servers(const std::vector<std::string>& servers);
+/// As they stand before the "=" in a URL's query.
+std::string check_parameter_names(const std::vector<std::string>& names);
 
 }  // namespace feedmill

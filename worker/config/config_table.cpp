@@ -5,6 +5,7 @@
 #include "worker/config/config_checks.hpp"
 #include "worker/config/config_values.hpp"
 #include "worker/http/proxy.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {
@@ -228,6 +229,15 @@ const Option table[] = {
      at<&Config::log, &Config::Log::level>, nullptr, on_reload},
     {"log.format", "LOG_FORMAT", "", "auto", "auto/json/logfmt", "auto: logfmt on a terminal, else JSON",
      at<&Config::log, &Config::Log::format>},
+    {"log.redact_params", "LOG_REDACT_PARAMS", "", usual_secret_parameters, "list",
+     "parameters in URLs whose values are shown nowhere", at<&Config::log, &Config::Log::redact_params>,
+     [](const Config& c) { return check_parameter_names(c.log.redact_params); }, on_reload},
+    {"debug.core", "DEBUG_CORE", "", "false", "bool",
+     "a crash may leave a core file, which holds secrets; the unit's LimitCORE= must permit it",
+     at<&Config::debug, &Config::Debug::core>},
+    {"debug.keep_poison", "DEBUG_KEEP_POISON", "", "", "path",
+     "directory for the first 64KiB of documents that met a bug, one of each feed; empty: nowhere",
+     at<&Config::debug, &Config::Debug::keep_poison>},
 };
 }  // namespace
 

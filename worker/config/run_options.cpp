@@ -36,6 +36,7 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   options.policy.push = {!config.websub.public_url.empty(), config.websub.fallback_max};
   options.lease = config.schedule.lease;
   options.host = {config.host.concurrency, config.host.spacing};
+  options.keep_poison = config.debug.keep_poison;
   if (mode != RunMode::daemon) options.memory_wait = config.fetch.wall;
   for (const auto& [host, differing] : config.hosts) {
     if (differing.min_interval) options.policy.host_min_interval[host] = *differing.min_interval;

@@ -47,12 +47,6 @@ bool try_lock(const UniqueFd& file, int kind) {
   return ::flock(file.get(), kind | LOCK_NB) == 0;
 }
 
-bool lock_patiently(const UniqueFd& file, int kind, std::chrono::milliseconds limit) {
-  for (Patience patience(limit); !try_lock(file, kind); patience.wait())
-    if (patience.ended()) return false;
-  return true;
-}
-
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;

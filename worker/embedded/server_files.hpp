@@ -29,7 +29,6 @@ class Patience {
 UniqueFd open_lock_file(const std::filesystem::path& path);
 /// `kind`: LOCK_EX or LOCK_SH.
 bool try_lock(const UniqueFd& file, int kind);
-bool lock_patiently(const UniqueFd& file, int kind, std::chrono::milliseconds limit);
 
 /// "" when there is none.
 std::string read_file(const std::filesystem::path& path);

@@ -41,12 +41,13 @@ asio::awaitable<void> EmbeddedRedis::watch(asio::thread_pool& pool, std::functio
       const Status loaded = co_await run_on(pool, [&] { return await_loaded(); });
       if (!loaded) why = loaded.error().detail;
     }
-    if (process_) {
+    if (process_ && !interrupted_) {
       asio::posix::stream_descriptor process(executor, ::fcntl(process_.get(), F_DUPFD_CLOEXEC, 3));
       co_await process.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable);
       if (why.empty()) why = server() + " ended";
     }
     for (bool running = false; !running;) {
+      if (interrupted_) co_return;  // nobody waits for it any more
       reap();
       state_ = State::restarting;
       crashes.push_back(Clock::now());

@@ -8,7 +8,7 @@
 #include "parsers/charset.hpp"
 #include "parsers/strings.hpp"
 #include "worker/admin/query.hpp"
-#include "worker/log.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {

@@ -15,8 +15,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "worker/log.hpp"
 #include "worker/text/characters.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {

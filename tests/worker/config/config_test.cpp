@@ -69,6 +69,9 @@ class ConfigTest : public testing::Test {
 TEST_F(ConfigTest, HasTheDefaultsOfTheManual) {
   const Config config = load();
   EXPECT_EQ(config.redis.url, "");
+  EXPECT_EQ(config.log.redact_params.size(), 10u);
+  EXPECT_FALSE(config.debug.core);
+  EXPECT_EQ(config.debug.keep_poison, "");
   EXPECT_TRUE(config.embedded());
   EXPECT_EQ(config.redis.timeout, 5s);
   EXPECT_EQ(config.redis.buffer, 32U << 20U);
@@ -536,6 +539,13 @@ TEST_F(ConfigTest, ReadsTheTokenOfTheAdminListener) {
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("16 bytes or more")));
   env("ADMIN_TOKEN_FILE", (home / "nothing").string());
   EXPECT_FALSE(problems().empty());
+}
+
+TEST_F(ConfigTest, NamesParametersThatHoldSecrets) {
+  env("LOG_REDACT_PARAMS", "sid,feed.key");
+  EXPECT_THAT(load().log.redact_params, ElementsAre("sid", "feed.key"));
+  env("LOG_REDACT_PARAMS", "sid,a=b");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("is no parameter's name")));
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+// The program with a private Redis of its own, and what it leaves behind.
+#pragma once
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <sys/file.h>
+
+#include <fcntl.h>
+
+#include "tests/end_to_end/program.hpp"
+#include "worker/unique_fd.hpp"
+
+namespace feedmill::test {
+
+class OwnServerWorld {
+ public:
+  OwnServerWorld() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "feedmill-own-XXXXXX").string();
+    home = mkdtemp(pattern.data());
+    environment = {{"FEEDMILL_DATA_DIR", data().string()},
+                   {"FEEDMILL_ADMIN_LISTEN", "off"},
+                   {"FEEDMILL_LOG_FORMAT", "logfmt"},
+                   {"RUNTIME_DIRECTORY", (home / "run").string()},
+                   {"HOME", home.string()},
+                   {"PATH", std::getenv("PATH")}};
+    if (const char* options = std::getenv("ASAN_OPTIONS")) environment["ASAN_OPTIONS"] = options;
+    if (const char* options = std::getenv("TSAN_OPTIONS")) environment["TSAN_OPTIONS"] = options;
+  }
+  ~OwnServerWorld() {
+    std::error_code ignored;
+    std::filesystem::remove_all(home, ignored);
+  }
+  OwnServerWorld(const OwnServerWorld&) = delete;
+  OwnServerWorld& operator=(const OwnServerWorld&) = delete;
+
+  std::filesystem::path data() const { return home / "data"; }
+
+  /// What of a private server is still there, "" when nothing is: a lock that is held, its socket.
+  std::string left_behind() const {
+    std::string left;
+    for (const char* const name : {"server.lock", "users.lock", "start.lock"}) {
+      const UniqueFd file(::open((data() / name).c_str(), O_RDWR | O_CLOEXEC));
+      if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) left.append(name).append(" ");
+    }
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(home / "run", ignored)) {
+      left.append(entry.path().filename()).append(" ");
+    }
+    return left;
+  }
+
+  std::filesystem::path home;
+  Environment environment;
+};
+
+}  // namespace feedmill::test

@@ -1,0 +1,68 @@
+// A signal that comes at any point between main()'s first line and readiness (RELIABILITY D1): the worker is stopped
+// there, signalled, and let go on.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/end_to_end/own_server_world.hpp"
+
+namespace feedmill::test {
+namespace {
+
+struct Point {
+  const char* name;
+  bool own_server;
+  int signal;
+};
+
+void PrintTo(const Point& point, std::ostream* out) {
+  *out << point.name;
+}
+
+class StopPoints : public testing::TestWithParam<Point> {};
+
+TEST_P(StopPoints, EndWithExitZeroAndNothingLeft) {
+  World world;
+  OwnServerWorld own;
+  Environment& environment = GetParam().own_server ? own.environment : world.environment;
+  environment["FEEDMILL_PAUSE_AT"] = std::string(GetParam().name) + ":1";
+  Program worker({"run"}, environment);
+  ASSERT_TRUE(worker.stopped()) << worker.err();
+  worker.signal(GetParam().signal);
+  worker.signal(SIGHUP);  // nor does a reload end it
+  worker.signal(SIGCONT);
+  const Finished done = worker.wait();
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(own.left_behind(), "");
+  EXPECT_EQ(done.err.find("level=error"), std::string::npos) << done.err;
+}
+
+std::vector<Point> points() {
+  // B0: main(). B1: about to start the private server. B2: it runs, and has not answered. B3: listeners are bound.
+  // B4: about to ask the store. B5: it has answered.
+  std::vector<Point> all;
+  for (const char* const name : {"B0", "B3", "B4", "B5"}) {
+    all.push_back({name, false, SIGTERM});
+    all.push_back({name, true, SIGINT});
+  }
+  all.push_back({"B1", true, SIGTERM});
+  all.push_back({"B2", true, SIGTERM});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StopPoints, testing::ValuesIn(points()), [](const auto& test) {
+  return std::string(test.param.name) + (test.param.own_server ? "_OwnServer" : "_Redis");
+});
+
+/// A verb has its usual end there: nobody waits for it.
+TEST(StopPointsOfVerbs, AreEndedByTheSignal) {
+  World world;
+  world.environment["FEEDMILL_PAUSE_AT"] = "B0:1";
+  Program verb({"list"}, world.environment);
+  ASSERT_TRUE(verb.stopped());
+  verb.signal(SIGTERM);
+  verb.signal(SIGCONT);
+  EXPECT_EQ(verb.wait().exit, -SIGTERM);
+}
+
+}  // namespace
+}  // namespace feedmill::test
