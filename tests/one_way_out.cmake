@@ -27,9 +27,9 @@ set(allowed
   "storage/store.cpp:redis.connect()"
   "storage/store_facts.cpp:redis.connect()"
   "storage/redis.cpp:redisConnect"
-  "worker/commands/store.cpp:connect(const Config& config)"  # the store of a verb
-  "worker/commands/store.cpp:auto session = connect(config)"
-  "worker/commands/store.hpp:connect(const Config& config)"
+  "worker/commands/store.cpp:connect(const Config& config, StoreUse use)"  # the store of a verb
+  "worker/commands/store.cpp:auto session = connect(config, use)"
+  "worker/commands/store.hpp:connect(const Config& config,"
   "worker/commands/doctor.cpp:StoreSession::connect(config)"
   "worker/commands/admin_client.cpp:tcp::socket socket(loop)"         # our own admin listener, where the operator put it
   "worker/commands/admin_client.cpp:socket.async_connect(endpoint_")

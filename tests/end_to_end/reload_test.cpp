@@ -147,7 +147,7 @@ TEST_F(Reloading, TheServiceManagerHearsOfEachStep) {
   world.redis.kill();
   Program worker(arguments(), world.environment);
   // Redis is no condition for being started: a service manager would restart us for ever.
-  EXPECT_EQ(hear("READY=1"), "READY=1\nSTATUS=waiting for Redis");
+  EXPECT_EQ(hear("READY=1"), "READY=1\nSTATUS=waiting for Redis: not connected yet");
   EXPECT_EQ(hear("WATCHDOG=1"), "WATCHDOG=1");
   world.redis.start();
   EXPECT_TRUE(hear("STATUS=ready").starts_with("STATUS=ready, http://127.0.0.1:"));

@@ -49,11 +49,14 @@ class Users : public testing::Test {
 };
 
 TEST_F(Users, AViewerMayRunEveryVerbThatReads) {
-  std::vector<Arguments> verbs = for_readers();
+  for (const Arguments& verb : for_readers()) {
+    const Finished done = as("feedmill_viewer", verb);
+    EXPECT_EQ(done.exit, 0) << words_of(verb) << ": " << done.err;
+    EXPECT_EQ(done.out, world.run(verb).out) << words_of(verb);
+  }
   const std::vector<Arguments> more{{"list"},   {"show", url}, {"explain", url},           {"stats"},
                                     {"export"}, {"plan"},      {"notify", "rules", "anna"}};
-  verbs.insert(verbs.end(), more.begin(), more.end());
-  for (const Arguments& verb : verbs) {
+  for (const Arguments& verb : more) {
     const Finished done = as("feedmill_viewer", verb);
     EXPECT_EQ(done.exit, 0) << words_of(verb) << ": " << done.err;
     EXPECT_NE(done.out, "") << words_of(verb);
