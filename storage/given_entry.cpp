@@ -49,7 +49,7 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "\"" + std::string(text) + "\"";
 }
 
@@ -90,7 +90,7 @@ std::vector<Value> read_list(std::string_view field, std::string_view text, std:
     if (!element.is_object()) refuse();
     values.push_back(read(element.as_object()));
     if (!element.as_object().empty()) {
-      throw Unfit{std::string(field) + ": unknown member " + quoted(clean(element.as_object().begin()->key())) +
+      throw Unfit{std::string(field) + ": unknown member " + in_quotes(clean(element.as_object().begin()->key())) +
                   "; write JSON as " + std::string(shape)};
     }
   }

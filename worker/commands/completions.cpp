@@ -27,7 +27,7 @@ std::vector<Place> places_of(const CommandNode& tree) {
 }
 
 /// In single quotes, as bash and zsh read it; fish reads \' inside of them.
-std::string quoted(std::string_view text, bool fish = false) {
+std::string in_quotes(std::string_view text, bool fish = false) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -45,7 +45,7 @@ std::string quoted(std::string_view text, bool fish = false) {
 std::string steps(const Place& group, std::string_view between) {
   std::string text;
   for (const CommandNode& verb : group.node->verbs) {
-    text.append(text.empty() ? "" : between).append(quoted(group.path + " " + verb.name));
+    text.append(text.empty() ? "" : between).append(in_quotes(group.path + " " + verb.name));
   }
   return text;
 }
@@ -97,8 +97,8 @@ std::string bash(const CommandNode& tree) {
       "  case \"$verb\" in\n";
   for (const Place& place : places_of(tree)) {
     const bool root = place.path.empty();
-    text += "    " + quoted(place.path) + ") verbs=" + quoted(verb_names(*place.node)) +
-            " flags=" + quoted(root ? "" : flag_names(*place.node, false, " ", false)) + " ;;\n";
+    text += "    " + in_quotes(place.path) + ") verbs=" + in_quotes(verb_names(*place.node)) +
+            " flags=" + in_quotes(root ? "" : flag_names(*place.node, false, " ", false)) + " ;;\n";
   }
   text += "  esac\n  flags=\"$flags " + flag_names(tree, false, " ", false) +
           "\"\n"
@@ -115,7 +115,7 @@ std::string bash(const CommandNode& tree) {
 std::string described(std::string name, const std::string& about) {
   std::string text;
   for (const char c : std::exchange(name, {})) text += c == ':' ? std::string("\\:") : std::string(1, c);
-  return quoted(text + ":" + about);
+  return in_quotes(text + ":" + about);
 }
 
 std::string zsh_flags(const CommandNode& node) {
@@ -143,7 +143,7 @@ std::string zsh(const CommandNode& tree) {
       ") _files; return ;; esac\n"
       "  case \"$verb\" in\n";
   for (const Place& place : places_of(tree)) {
-    text += "    " + quoted(place.path) + ")\n      verbs=(";
+    text += "    " + in_quotes(place.path) + ")\n      verbs=(";
     for (const CommandNode& verb : place.node->verbs) {
       text += (text.back() == '(' ? "" : " ") + described(verb.name, verb.about);
     }
@@ -166,7 +166,7 @@ std::string fish_flag(const std::string& condition, const CommandFlag& flag) {
     text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
   if (!flag.value.empty()) text += " -r";
-  return text + " -d " + quoted(flag.about, true) + "\n";
+  return text + " -d " + in_quotes(flag.about, true) + "\n";
 }
 
 std::string fish(const CommandNode& tree) {
@@ -188,9 +188,9 @@ std::string fish(const CommandNode& tree) {
       "end\n";
   for (const CommandFlag& flag : tree.flags) text += fish_flag("", flag);
   for (const Place& place : places_of(tree)) {
-    const std::string condition = " -n " + quoted("__feedmill_at \"" + place.path + "\"");
+    const std::string condition = " -n " + in_quotes("__feedmill_at \"" + place.path + "\"");
     for (const CommandNode& verb : place.node->verbs) {
-      text += "complete -c feedmill" + condition + " -f -a " + verb.name + " -d " + quoted(verb.about, true) + "\n";
+      text += "complete -c feedmill" + condition + " -f -a " + verb.name + " -d " + in_quotes(verb.about, true) + "\n";
     }
     if (place.path.empty()) continue;
     for (const CommandFlag& flag : place.node->flags) text += fish_flag(condition, flag);
