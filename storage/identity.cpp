@@ -103,7 +103,8 @@ bool names_places(const std::vector<EntryRecord>& records, const std::vector<Kno
     if (other) others.push_back(i);
     if (!link.empty()) stored.emplace(std::move(link), i);
   }
-  if (others.size() < least || 2 * others.size() <= records.size()) return false;
+  const auto buried = static_cast<std::size_t>(std::ranges::count(known, Known::Is::tombstoned, &Known::Guid::is));
+  if (others.size() < least || 2 * others.size() + buried <= records.size()) return false;
   std::size_t moved = 0, counted = 0;
   for (const std::size_t i : others) {
     const auto found = stored.find(link_key(value_of(records[i].fields, "link")));

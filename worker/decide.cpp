@@ -60,6 +60,7 @@ class Decider {
     Commit& commit = draft_.commit();
     if (document.cut_short) {
       keep_certain(diff, document, known_);
+      leave_out(diff.writes, withdrawn(document.deleted, known_.deletable, document.entries));  // nor created
     } else {
       commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
       leave_out(diff.writes, commit.deleted);
@@ -85,7 +86,8 @@ class Decider {
     state.not_modified_since = Milliseconds(0);
 
     commit.document = true;
-    commit.initial = first;
+    // One that always breaks off is never imported as a whole: what comes after its first posts is news.
+    commit.initial = first && !(document.failure && claim_.state.total_new > 0);
     commit.entries = std::move(diff.writes);
     commit.tombs_back = known_.back;
     if (!document.cut_short) {
@@ -101,9 +103,7 @@ class Decider {
     commit.retention.listed = state.listed;
     state.kept = commit.retention.count();
     draft_.decision.unchanged = diff.unchanged;
-    if (!document.cut_short || document.identified_by != claim_.state.identified_by) {
-      count_document(state, document, known_, now_);
-    }
+    count_document(state, document, known_, now_);  // there are feeds that never end otherwise
     if (document.failure) {  // nothing else is concluded from it, and the next document is read whole
       commit.feed = change_of(known_.feed, completed(known_.feed, document.feed)).write;
       draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
@@ -208,6 +208,7 @@ class Decider {
     draft_.state() = claim_.state;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
     std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // the next poll's
+    leave_out(diff.writes, withdrawn(document.deleted, {}, document.entries));
     const std::size_t all = diff.writes.size() + diff.rekeys.size();
     std::erase_if(diff.writes, [&](const EntryWrite& write) { return !write.id.empty() && !is_newer(write); });
     const auto doubtful = static_cast<std::uint32_t>(all - diff.writes.size());

@@ -113,6 +113,12 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
                                               "; it must belong to this user; $XDG_RUNTIME_DIR names another"};
   }
 
+  // What root made there, its user could not open again.
+  if (::geteuid() == 0 && owner_of(data).value_or(0) != 0 && !fs::exists(in_data("server.lock"), error)) {
+    return EmbeddedError{Code::occupied, "no server has run yet on " + data.string() +
+                                             ", which belongs to another user: start its worker first (systemctl "
+                                             "start feedmill)"};
+  }
   users_ = open_lock_file(in_data("users.lock"));
   if (!users_) return EmbeddedError{Code::directory, in_data("users.lock").string() + ": " + errno_text()};
   const bool alone = try_lock(users_, LOCK_EX);
@@ -323,6 +329,7 @@ void EmbeddedRedis::stop_server() {
     server_ended(one_farewell);
   }
   reap();
+  if (owner_of(options_.data_dir) != ::geteuid()) return;  // what its record names is its user's
   std::error_code ignored;
   for (const auto& ours : {socket_, beside_socket(".conf"), beside_socket(".log")}) fs::remove(ours, ignored);
 }

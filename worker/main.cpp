@@ -4,6 +4,9 @@
 #include <variant>
 #include <vector>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "storage/test_point.hpp"
 #include "worker/commands/cli.hpp"
 #include "worker/commands/commands.hpp"
@@ -11,9 +14,24 @@
 #include "worker/interrupt.hpp"
 #include "worker/text/terminal.hpp"
 
+namespace {
+
+/// Streams that were closed before would become files of ours, and what is said would be written into them.
+void open_standard_streams() {
+  for (;;) {
+    const int file = ::open("/dev/null", O_RDWR);
+    if (file >= 0 && file <= 2) continue;
+    if (file > 2) ::close(file);
+    return;
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace feedmill;
   try {
+    open_standard_streams();
     hold_signals();
     test_point("B0");
     const auto line = read_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));

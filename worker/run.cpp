@@ -40,9 +40,12 @@ void keep_memory_private(bool core) {
 }
 
 /// What tells a process of this mode to end. The end of its terminal ends all but a daemon, `run --once` like the
-/// others.
+/// others, unless it was started to outlive it (nohup).
 HeldSignals stop_signals(RunMode mode) {
-  return mode == RunMode::once ? HeldSignals({SIGTERM, SIGINT, SIGHUP}) : HeldSignals({SIGTERM, SIGINT});
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  return mode == RunMode::once && hangup.sa_handler != SIG_IGN ? HeldSignals({SIGTERM, SIGINT, SIGHUP})
+                                                               : HeldSignals({SIGTERM, SIGINT});
 }
 
 /// Started or adopted, with an exit code instead when that cannot be.

@@ -93,5 +93,25 @@ TEST(Decide, StoresWhatCameWholeOfADocumentThatBrokeOff) {
   EXPECT_TRUE(first.commit.signals.empty());
 }
 
+TEST(Decide, TakesWhatComesLaterOfAFeedThatAlwaysBreaksOffForNews) {
+  Document document = document_of({post("b", now_s)});
+  document.cut_short = true;
+  document.failure = Unreadable{Reason::http_truncated, "12 bytes are missing", {}, false};
+  FeedState before;
+  EXPECT_TRUE(decide_on(before, document, exchange_with(), unknown_guids(1)).commit.initial);
+  before.total_new = 1;
+  EXPECT_FALSE(decide_on(before, document, exchange_with(), unknown_guids(1)).commit.initial);
+}
+
+TEST(Decide, CreatesNoPostThatACutDocumentItselfTakesAway) {
+  Document document = document_of({post("a", now_s - 10), post("b", now_s)});
+  document.deleted = {{"a", now_s}};
+  document.cut_short = true;
+  const Commit commit = decide_on(healthy(), document, exchange_with(), unknown_guids(2)).commit;
+  ASSERT_EQ(commit.entries.size(), 1U);
+  EXPECT_EQ(commit.entries[0].guid, "b");
+  EXPECT_TRUE(commit.deleted.empty());
+}
+
 }  // namespace
 }  // namespace feedmill::decide_test

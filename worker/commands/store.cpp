@@ -75,7 +75,9 @@ boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Con
   if (config.embedded()) {
     EmbeddedRedis::Options options;
     options.data_dir = config.store.data_dir;
+    options.give_up = [] { return interrupted(); };
     auto server = EmbeddedRedis::open(options);
+    stop_if_interrupted();
     if (server.has_error()) return VerbFailure{exit_code(server.error().code), visible(server.error().detail)};
     session.server_ = std::move(*server);
     url = session.server_->url();

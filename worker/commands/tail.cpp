@@ -65,7 +65,8 @@ class Follower {
     }
     for (;;) {
       stop_if_interrupted();
-      const auto records = session_.store().read_signals(last_, records_per_read, block);
+      const auto records =
+          session_.store().read_signals(last_, records_per_read, std::min(block, config_.redis.timeout / 2));
       if (records.has_error()) {
         const VerbFailure failure = failure_of(records.error());
         if (failure.exit != exits::unavailable) return fail(terminal_, "tail", failure);

@@ -1,5 +1,6 @@
 #include "worker/commands/trace.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -73,7 +74,7 @@ int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, co
   bool told = false;
   for (const auto end = std::chrono::steady_clock::now() + verb.span; std::chrono::steady_clock::now() < end;) {
     stop_if_interrupted();
-    const auto records = traces.read(url, last, lines_per_read, block);
+    const auto records = traces.read(url, last, lines_per_read, std::min(block, context.config.redis.timeout / 2));
     if (records.has_error()) return fail(terminal, "trace", records.error());
     for (const TraceRecord& written : *records) {
       last = written.id;
@@ -118,8 +119,14 @@ int carry_out(const TraceVerb& verb, const VerbContext& context) {
     return exits::no;
   }
   Printer printer(terminal);
+  bool closed = false;
   TraceText trace(context.config.fetch.max_body, [&](std::int64_t ms, std::string_view step, const std::string& text) {
-    printer.tell(ms, step, text);
+    if (closed) return;
+    try {
+      printer.tell(ms, step, text);
+    } catch (const OutputClosed&) {
+      closed = true;  // whoever reads has seen enough; the refresh goes on
+    }
   });
   if (const auto told = tell_host(*record, *now, context, trace); told.has_error()) {
     return fail(terminal, "trace", told.error());

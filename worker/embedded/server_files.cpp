@@ -40,7 +40,7 @@ void Patience::wait() {
 }
 
 UniqueFd open_lock_file(const fs::path& path) {
-  return UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  return UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
 bool try_lock(const UniqueFd& file, int kind) {
@@ -56,8 +56,9 @@ std::string read_file(const fs::path& path) {
 
 bool write_file(const fs::path& path, const std::string& text) {
   const fs::path fresh = path.string() + ".new";
+  ::unlink(fresh.c_str());  // what an earlier try has left; never a link of somebody else's
   {
-    UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return false;
     ::fsync(file.get());
   }

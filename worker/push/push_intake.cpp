@@ -149,7 +149,7 @@ asio::awaitable<bool> PushIntake::write(const Claim& claim, Pushed& pushed) {
     auto read = read_document(*body, response, claim.state, how);
     if (read) document = std::move(*read);
   });
-  if (!document) co_return false;
+  if (!document || document->cut_short) co_return false;  // a hint: the fetch sees it whole
   const Store::LookUp wanted{claim.feed_url, document->entries, {}};
   StoreResult<Known> known = co_await store_.look_up(wanted);
   if (!known) {

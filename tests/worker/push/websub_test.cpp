@@ -288,6 +288,19 @@ TEST_F(WebSubTest, WhatAPushDoesNotListStays) {
   }
 }
 
+TEST_F(WebSubTest, APushThatEndsInTheMiddleIsAHint) {
+  const std::string url = subscribed_feed();
+  const std::size_t before = signals();
+  const std::string document = atom({{"2", "second"}, {"3", "third"}});
+  for (const test::HttpAnswer& answer : push(url, document.substr(0, document.rfind("<entry>") + 20)))
+    EXPECT_EQ(answer.status, 202);
+  EXPECT_TRUE(becomes([&] {
+    const auto due = record(url).due;
+    return due && *due <= *store.now();
+  })) << "it is fetched at once";
+  EXPECT_EQ(signals(), before);
+}
+
 TEST_F(WebSubTest, AReplayedPushChangesNothing) {
   const std::string url = subscribed_feed();
   const std::string document = atom({{"2", "second"}});
