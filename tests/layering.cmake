@@ -28,7 +28,7 @@ set(worker_forbidden
 # within worker/, is said in the order in which they are tried.
 set(places ground http config text heart told push admin parts commands program)
 set(places_tried ground told parts program http config text push admin commands heart)
-set(ground_files "^(cancellation|descriptor_watch|held_signals|log|memory_budget|process_name|report|run_on|unique_fd|text/(characters|redact|units))[.]")
+set(ground_files "^(cancellation|descriptor_watch|held_signals|host_name|log|memory_budget|report|run_on|unique_fd|text/(characters|redact|units))[.]")
 set(told_files "^(followed_refresh|text/(answer|trace)_text)[.]")  # the words for a refresh under way
 set(parts_files "^((config/run_options|discover|doctor|probe|run)[.]|run/)")  # put together from the configuration: a worker, a question
 set(program_files "^main[.]")

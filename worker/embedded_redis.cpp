@@ -40,6 +40,12 @@ std::string errno_text() {
   return std::strerror(errno);
 }
 
+/// What root would start in the directory of another user, that user could not take up again.
+EmbeddedError left_to_its_user(const fs::path& data, uid_t user) {
+  return {Code::occupied, "no server runs on " + data.string() + ", which belongs to another user (" +
+                              std::to_string(user) + "): start its worker first (systemctl start feedmill)"};
+}
+
 EmbeddedError told_to_end() {
   return {Code::interrupted, "told to stop before the private server was up"};
 }
@@ -113,11 +119,10 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
                                               "; it must belong to this user; $XDG_RUNTIME_DIR names another"};
   }
 
-  // What root made there, its user could not open again.
-  if (::geteuid() == 0 && owner_of(data).value_or(0) != 0 && !fs::exists(in_data("server.lock"), error)) {
-    return EmbeddedError{Code::occupied, "no server has run yet on " + data.string() +
-                                             ", which belongs to another user: start its worker first (systemctl "
-                                             "start feedmill)"};
+  // Its first server makes the locks as well.
+  const uid_t owner = owner_of(data).value_or(0);
+  if (::geteuid() == 0 && owner != 0 && !fs::exists(in_data("server.lock"), error)) {
+    return left_to_its_user(data, owner);
   }
   users_ = open_lock_file(in_data("users.lock"));
   if (!users_) return EmbeddedError{Code::directory, in_data("users.lock").string() + ": " + errno_text()};
@@ -194,12 +199,9 @@ boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& re
 }
 
 EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, ServerRecord record) {
-  // What root's server wrote, its usual one could not read again.
   struct stat status {};
   if (::fstat(server_lock.get(), &status) == 0 && status.st_uid != ::geteuid()) {
-    return EmbeddedError{Code::occupied, "no server runs on " + options_.data_dir.string() +
-                                             ", which belongs to another user (" + std::to_string(status.st_uid) +
-                                             "): start its worker first (systemctl start feedmill)"};
+    return left_to_its_user(options_.data_dir, status.st_uid);
   }
   for (const auto& socket : {record.socket, socket_}) {
     if (ServerTalk::connect(socket)) {

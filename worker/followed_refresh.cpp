@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "worker/process_name.hpp"
+#include "worker/host_name.hpp"
 #include "worker/text/moments.hpp"
 
 namespace feedmill {

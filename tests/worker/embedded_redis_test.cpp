@@ -399,6 +399,27 @@ TEST_F(EmbeddedRedisTest, LeavesTheDirectoryOfAnotherUserAlone) {
   EXPECT_FALSE(fs::exists(options.data_dir / "redis.pid"));
 }
 
+TEST_F(EmbeddedRedisTest, MakesNothingInAnEmptyDirectoryOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  fs::create_directories(options.data_dir);
+  ASSERT_EQ(::chown(options.data_dir.c_str(), 12345, 12345), 0);
+  const auto error = open_refused();
+  EXPECT_EQ(exit_code(error.code), 69);
+  EXPECT_THAT(error.detail, HasSubstr("another user (12345)"));
+  EXPECT_TRUE(fs::is_empty(options.data_dir));
+}
+
+TEST_F(EmbeddedRedisTest, WritesThroughNoLinkThatSomebodyHasPutThere) {
+  fs::create_directories(options.data_dir);
+  const fs::path foreign = options.data_dir.parent_path() / "foreign";
+  std::ofstream(foreign) << "precious";
+  fs::create_symlink(foreign, options.data_dir / "server.json.new");
+  ASSERT_TRUE(open());
+  std::string kept;
+  std::getline(std::ifstream(foreign), kept);
+  EXPECT_EQ(kept, "precious");
+}
+
 TEST_F(EmbeddedRedisTest, SharesAServerThatCannotWriteItsFile) {
   const auto server = open();
   ASSERT_TRUE(server);

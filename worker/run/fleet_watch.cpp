@@ -3,7 +3,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <unistd.h>
 
-#include "worker/process_name.hpp"
+#include "worker/host_name.hpp"
 #include "worker/survey.hpp"
 
 namespace feedmill {

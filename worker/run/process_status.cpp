@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "storage/pushes.hpp"
+#include "worker/host_name.hpp"
 #include "worker/http/web_url.hpp"
-#include "worker/process_name.hpp"
 #include "worker/run/parts.hpp"
 #include "worker/run/signal_wait.hpp"
 

@@ -1,3 +1,4 @@
+// Who we say we are to other workers and to people.
 #pragma once
 
 #include <string>
