@@ -28,7 +28,7 @@ set(worker_forbidden
 # within worker/, is said in the order in which they are tried.
 set(places ground http config text heart told push admin parts commands program)
 set(places_tried ground told parts program http config text push admin commands heart)
-set(ground_files "^(cancellation|descriptor_watch|held_signals|host_name|log|memory_budget|report|run_on|unique_fd|text/(characters|redact|units))[.]")
+set(ground_files "^(cancellation|descriptor_watch|exits|held_signals|host_name|log|memory_budget|report|run_on|unique_fd|text/(characters|redact|units))[.]")
 set(told_files "^(followed_refresh|text/(answer|trace)_text)[.]")  # the words for a refresh under way
 set(parts_files "^((config/run_options|discover|doctor|probe|run)[.]|run/)")  # put together from the configuration: a worker, a question
 set(program_files "^main[.]")
@@ -42,18 +42,9 @@ set(against
   "decide.hpp>push/push_health.hpp"            # a refresh judges the pushes since the last one, as the policy it is
   "worker.cpp>push/push_turns.hpp"             # … and tells when a subscription's state has turned
   "liveness.hpp>admin/admin.hpp"               # its checks are what the listener answers with
-  "notices.cpp>commands/store.hpp"             # the remedy for a store's trouble is worded once, where exit codes are
-  "run/opening.cpp>commands/store.hpp"         # likewise
-  "run/parts.cpp>commands/store.hpp"           # how the store is reached
-  "run/process.cpp>commands/store.hpp"
-  "run.cpp>commands/cli.hpp"                   # exit codes
-  "run/opening.cpp>commands/cli.hpp"
-  "run/process.cpp>commands/cli.hpp"
-  "run/stopping.cpp>commands/cli.hpp"
   "worker.cpp>followed_refresh.hpp"            # a refresh that is followed is put into words as it goes on
   "push/callback.cpp>admin/query.hpp"          # both listeners are made of the same parts, which stand in admin/
   "push/callback_listener.hpp>admin/listener.hpp"
-  "admin/status_pages.cpp>commands/store.hpp"  # the remedy again
   "admin/feed_pages.hpp>commands/explain.hpp")  # a feed's page says what `explain` says
 
 # Names of keys, in string literals: their beginnings, and the endings of those that begin with a feed's URL.

@@ -7,8 +7,9 @@
 
 #include <boost/json.hpp>
 
-#include "worker/commands/store.hpp"
+#include "worker/store_failure.hpp"
 #include "worker/text/records.hpp"
+#include "worker/text/terminal.hpp"
 
 namespace feedmill {
 namespace {

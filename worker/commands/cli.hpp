@@ -18,23 +18,10 @@
 #include "storage/records.hpp"
 #include "worker/commands/command_tree.hpp"
 #include "worker/config/feed_settings.hpp"
+#include "worker/exits.hpp"
 #include "worker/text/terminal.hpp"
 
 namespace feedmill {
-
-/// Exit codes (OPERATIONS §1).
-namespace exits {
-inline constexpr int done = 0;
-inline constexpr int no = 1;  ///< ran well, the answer is no
-inline constexpr int usage = 64;
-inline constexpr int bad_input = 65;
-inline constexpr int unavailable = 69;  ///< Redis or the server's program
-inline constexpr int bug = 70;
-inline constexpr int directory = 73;
-inline constexpr int unfinished = 75;  ///< try again
-inline constexpr int configuration = 78;
-inline constexpr int interrupted = 130;
-}  // namespace exits
 
 struct RunVerb {
   bool once = false;

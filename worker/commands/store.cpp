@@ -8,66 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "worker/commands/cli.hpp"
+#include "worker/config/run_options.hpp"
+#include "worker/exits.hpp"
 #include "worker/http/web_url.hpp"
 #include "worker/interrupt.hpp"
 
 namespace feedmill {
-
-namespace {
-
-/// Who may not log in needs another remedy than who lacks a right.
-std::string_view remedy_of_refusal(std::string_view detail) {
-  for (const std::string_view start : {"NOAUTH", "WRONGPASS", "DENIED", "ERR AUTH", "ERR invalid password"}) {
-    if (detail.starts_with(start)) return "check redis.url and redis.password_file";
-  }
-  return "log in as a user who may: feedmill_viewer looks, feedmill works, feedmill_admin verifies and exports";
-}
-
-}  // namespace
-
-VerbFailure failure_of(const StoreError& error) {
-  const std::string detail = visible(error.detail);
-  switch (error.code) {
-    case StoreError::Code::unavailable:
-    case StoreError::Code::timeout:
-      return {exits::unavailable, fmt::format("Redis does not answer: {}; is it running, is redis.url right?", detail)};
-    case StoreError::Code::loading:
-      return {exits::unavailable, fmt::format("Redis is not ready yet: {}; try again in a moment", detail)};
-    case StoreError::Code::out_of_memory:
-      return {exits::unfinished, fmt::format("Redis is out of memory: {}; raise its maxmemory", detail)};
-    case StoreError::Code::misconfigured:
-      return {exits::unfinished, fmt::format("Redis cannot write: {}; look at its disk and its log", detail)};
-    case StoreError::Code::read_only:
-      return {exits::unfinished, fmt::format("Redis is a replica: {}; point redis.url at the primary", detail)};
-    case StoreError::Code::auth:
-      return {exits::configuration, fmt::format("Redis refuses us: {}; {}", detail, remedy_of_refusal(error.detail))};
-    case StoreError::Code::tls:
-    case StoreError::Code::unsupported:
-      return {exits::configuration, detail};
-    case StoreError::Code::refused:
-      return {exits::unfinished, fmt::format("the store refused: {}", detail)};
-    case StoreError::Code::bug:
-      break;
-  }
-  return {exits::bug, fmt::format("a bug, please report it: {}", detail)};
-}
-
-StoreOptions store_options(const Config& config, std::string url) {
-  StoreOptions options;
-  options.url = std::move(url);
-  options.password = config.redis.password;
-  options.key_prefix = config.redis.key_prefix;
-  options.timeout = config.redis.timeout;
-  options.allow_eviction = config.store.allow_eviction;
-  options.signals_max_len = config.signals.max_len;
-  options.signals_deleted = config.signals.deleted;
-  options.durability = config.store.durability;
-  options.ca_file = config.redis.ca_file.string();
-  options.cert_file = config.redis.cert_file.string();
-  options.key_file = config.redis.key_file.string();
-  return options;
-}
 
 boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Config& config, StoreUse use) {
   StoreSession session;

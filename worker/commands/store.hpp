@@ -12,21 +12,10 @@
 #include "storage/store.hpp"
 #include "worker/config/config.hpp"
 #include "worker/embedded_redis.hpp"
+#include "worker/store_failure.hpp"
 #include "worker/text/terminal.hpp"
 
 namespace feedmill {
-
-/// Why a verb ends early: its exit code, and one line for people.
-struct VerbFailure {
-  int exit = 0;
-  std::string text;
-};
-
-/// The exit code that fits an error of the store, and what to do about it (OPERATIONS §1, RELIABILITY §11).
-VerbFailure failure_of(const StoreError& error);
-
-/// The store's options as the configuration says them; `url` is where it is reached.
-StoreOptions store_options(const Config& config, std::string url);
 
 /// What a verb does with the store.
 enum class StoreUse {

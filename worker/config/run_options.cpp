@@ -16,6 +16,26 @@ std::string configuration_digest(const Config& config) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
+StoreOptions store_options(const Config& config, std::string url) {
+  StoreOptions options;
+  options.url = std::move(url);
+  options.password = config.redis.password;
+  options.key_prefix = config.redis.key_prefix;
+  options.timeout = config.redis.timeout;
+  options.allow_eviction = config.store.allow_eviction;
+  options.signals_max_len = config.signals.max_len;
+  options.signals_deleted = config.signals.deleted;
+  options.durability = config.store.durability;
+  options.ca_file = config.redis.ca_file.string();
+  options.cert_file = config.redis.cert_file.string();
+  options.key_file = config.redis.key_file.string();
+  return options;
+}
+
+MemoryPlan memory_plan(const Config& config) {
+  return plan_memory(config.memory.budget, MemoryBudget::least(config.fetch.max_body), config.embedded());
+}
+
 std::size_t lanes_within(std::size_t descriptors) {
   constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);

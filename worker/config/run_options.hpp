@@ -11,9 +11,11 @@
 #include <boost/system/result.hpp>
 
 #include "storage/records.hpp"
+#include "storage/store.hpp"
 #include "worker/config/config.hpp"
 #include "worker/deliver_loop.hpp"
 #include "worker/http/fetch.hpp"
+#include "worker/memory_budget.hpp"
 #include "worker/push/websub.hpp"
 #include "worker/refresh.hpp"
 #include "worker/worker.hpp"
@@ -31,6 +33,12 @@ boost::system::result<EgressPolicies, std::string> egress_policies(const Config&
 
 /// 16 hex digits that are equal for equal effective values; secrets count as set or not.
 std::string configuration_digest(const Config& config);
+
+/// The store's options as the configuration says them; `url` is where it is reached.
+StoreOptions store_options(const Config& config, std::string url);
+
+/// How documents and a private server share the memory that there is.
+MemoryPlan memory_plan(const Config& config);
 
 /// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
 /// those to publishers, nothing fetched could be stored.

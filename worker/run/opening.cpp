@@ -6,9 +6,9 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "storage/test_point.hpp"
-#include "worker/commands/cli.hpp"
-#include "worker/commands/store.hpp"
 #include "worker/config/host_rules.hpp"
+#include "worker/exits.hpp"
+#include "worker/store_failure.hpp"
 
 namespace feedmill {
 

@@ -11,8 +11,7 @@
 
 #include "storage/test_point.hpp"
 #include "worker/cancellation.hpp"
-#include "worker/commands/cli.hpp"
-#include "worker/commands/store.hpp"
+#include "worker/exits.hpp"
 #include "worker/run/fleet_watch.hpp"
 #include "worker/run/opening.hpp"
 #include "worker/run/process_status.hpp"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "storage/test_point.hpp"
-#include "worker/commands/cli.hpp"
+#include "worker/exits.hpp"
 #include "worker/run/signal_wait.hpp"
 
 namespace feedmill {
