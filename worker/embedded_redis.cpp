@@ -24,6 +24,7 @@
 #include "worker/embedded/server_files.hpp"
 #include "worker/embedded/server_program.hpp"
 #include "worker/embedded/server_talk.hpp"
+#include "worker/exits.hpp"
 
 namespace feedmill {
 namespace {
@@ -35,6 +36,7 @@ using Code = EmbeddedError::Code;
 
 constexpr std::string_view marker_key = "meta:embedded";
 constexpr milliseconds one_farewell = 10s;
+constexpr std::chrono::seconds one_refusal{1};
 
 std::string errno_text() {
   return std::strerror(errno);
@@ -62,18 +64,18 @@ std::string random_token() {
 int exit_code(Code code) {
   switch (code) {
     case Code::directory:
-      return 73;
+      return exits::directory;
     case Code::version:
-      return 78;
+      return exits::configuration;
     case Code::interrupted:
-      return 75;
+      return exits::unfinished;
     case Code::no_program:
     case Code::occupied:
     case Code::damaged:
     case Code::start_failed:
       break;
   }
-  return 69;
+  return exits::unavailable;
 }
 
 void throw_exception_from_error(const EmbeddedError& error, const boost::source_location&) {
@@ -194,6 +196,8 @@ boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& re
   process_ = std::move(process);
   pid_ = pid;
   adopted_ = true;
+  // A verb without our limit may have started it.
+  if (options_.max_memory > 0) talk->ask({"CONFIG", "SET", "maxmemory", std::to_string(options_.max_memory)});
   state_ = State::loading;
   return true;
 }
@@ -314,26 +318,42 @@ EmbeddedRedis::~EmbeddedRedis() {
   const UniqueFd stopping = open_lock_file(in_data("start.lock"));
   if (!stopping) return;
   interrupted_ = false;
-  options_.give_up = nullptr;  // what is left to do is done whoever is in a hurry
+  if (options_.leave) options_.leave();  // what was said before told us to come here
+  options_.give_up = options_.leave;
   if (!lock(stopping, LOCK_EX)) return;
   if (try_lock(users_, LOCK_EX)) stop_server();
 }
 
 void EmbeddedRedis::stop_server() {
+  test_point("B6");
   for (Patience patience(one_farewell); !patience.ended() && !server_ended(0ms); patience.wait()) {
-    auto talk = ServerTalk::connect(socket_);
+    auto talk = ServerTalk::connect(socket_, one_refusal);
     // It answers only when it will not, as while it writes its first AOF.
-    if (talk && !talk->ask({"SHUTDOWN"})) server_ended(one_farewell);
+    if (talk && !talk->ask({"SHUTDOWN"}) && !await_end()) return;
   }
   for (const int signal : {SIGTERM, SIGKILL}) {
     if (server_ended(0ms)) break;
-    ::syscall(SYS_pidfd_send_signal, process_.get(), signal, nullptr, 0);
-    server_ended(one_farewell);
+    send_signal(signal);
+    if (!await_end()) return;
   }
   reap();
   if (owner_of(options_.data_dir) != ::geteuid()) return;  // what its record names is its user's
   std::error_code ignored;
   for (const auto& ours : {socket_, beside_socket(".conf"), beside_socket(".log")}) fs::remove(ours, ignored);
+}
+
+/// Waits for the server to end, with patience. False when we were told meanwhile to go without it: it ends by itself.
+bool EmbeddedRedis::await_end() {
+  for (Patience patience(one_farewell); !patience.ended() && !server_ended(0ms); patience.wait()) {
+    if (!is_told_to_end()) continue;
+    send_signal(SIGTERM);
+    return false;
+  }
+  return true;
+}
+
+void EmbeddedRedis::send_signal(int signal) const {
+  ::syscall(SYS_pidfd_send_signal, process_.get(), signal, nullptr, 0);
 }
 
 /// Waits for the server to end, for at most `wait`.

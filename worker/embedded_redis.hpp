@@ -63,7 +63,7 @@ class EmbeddedRedis {
  public:
   struct Options {
     std::filesystem::path data_dir;  ///< created when missing
-    std::uint64_t max_memory = 0;    ///< bytes, 0 = no limit of its own
+    std::uint64_t max_memory = 0;    ///< bytes of data, 0 = as many as it has been told before, or likes
     /// False: open() returns while the server still loads its files, and supervise() waits for it (RELIABILITY R7).
     bool wait_until_loaded = true;
     std::chrono::milliseconds patience{30'000};    ///< for a lock that is held, and for a server to answer
@@ -71,6 +71,8 @@ class EmbeddedRedis {
     std::filesystem::path runtime_dir;             ///< "" = default_runtime_dir() of embedded/server_files.hpp
     std::string search_path;                       ///< where programs are looked for, as $PATH; "" = $PATH
     std::function<bool()> give_up;  ///< asked while open() waits: true ends it, interrupted, as interrupt() does later
+    /// Asked at the end: true, once for each time somebody was told to stop; then the server is left to end by itself.
+    std::function<bool()> leave;
   };
 
   enum class State { loading, ready, restarting, failed };
@@ -82,7 +84,8 @@ class EmbeddedRedis {
   EmbeddedRedis(const EmbeddedRedis&) = delete;
   EmbeddedRedis& operator=(const EmbeddedRedis&) = delete;
 
-  /// Gives up our share; when nobody else has one, stops the server: SHUTDOWN, after 10 s SIGTERM, after 10 s SIGKILL.
+  /// Gives up our share; when nobody else has one, stops the server: SHUTDOWN, after 10 s SIGTERM, after 10 s SIGKILL,
+  /// or SIGTERM and no more waiting once Options::leave says so.
   ~EmbeddedRedis();
 
   /// "unix:///run/…/redis-0123456789abcdef.sock"; stays the same over restarts by supervise().
@@ -120,6 +123,8 @@ class EmbeddedRedis {
   Status check_marker();
   EmbeddedError died_at_start() const;
   void stop_server();
+  bool await_end();
+  void send_signal(int signal) const;
   bool server_ended(std::chrono::milliseconds wait) const;
   void reap();
   bool is_told_to_end() const { return interrupted_ || (options_.give_up && options_.give_up()); }

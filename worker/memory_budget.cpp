@@ -98,7 +98,10 @@ asio::awaitable<bool> MemoryBudget::Share::cover_within(std::uint64_t document_b
   co_return granted;
 }
 
-std::uint64_t automatic_memory_budget(const fs::path& root) {
+namespace {
+
+/// The smallest limit of our cgroup and those above it.
+std::optional<std::uint64_t> memory_limit(const fs::path& root) {
   std::optional<std::uint64_t> least;
   const auto consider = [&least](const fs::path& file) {
     if (const auto number = number_in(file)) least = std::min(least.value_or(*number), *number);
@@ -114,7 +117,23 @@ std::uint64_t automatic_memory_budget(const fs::path& root) {
   }
   consider(root / "sys/fs/cgroup/memory/memory.limit_in_bytes");  // version 1
   constexpr std::uint64_t unlimited = std::uint64_t{1} << 60U;    // version 1 says so by a huge number
-  return least && *least < unlimited ? *least / 10 * 6 : without_a_limit;
+  return least && *least < unlimited ? least : std::nullopt;
+}
+
+}  // namespace
+
+std::uint64_t automatic_memory_budget(const fs::path& root) {
+  const auto limit = memory_limit(root);
+  return limit ? *limit / 10 * 6 : without_a_limit;
+}
+
+MemoryPlan plan_memory(std::optional<std::uint64_t> budget, std::uint64_t least, bool private_server,
+                       const fs::path& root) {
+  const auto limit = memory_limit(root);
+  if (!limit || !private_server) return {budget.value_or(automatic_memory_budget(root)), 0};
+  const std::uint64_t documents = budget.value_or(std::max(*limit / 4, least));
+  // What is left is for both programs themselves, and for the pages that change while the server rewrites its file.
+  return {documents, *limit > documents ? (*limit - documents) / 20 * 11 : 0};
 }
 
 std::uint64_t resident_memory() {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <list>
+#include <optional>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -77,8 +78,21 @@ class MemoryBudget::Share {
   std::function<void()> wake_;
 };
 
-/// 60 % of the smallest memory.max of our cgroup and those above it, else 512 MiB. `root`: where /proc and /sys are.
+/// Where no private server shares it: 60 % of the smallest memory.max of our cgroup and those above it, else 512 MiB.
+/// `root`: where /proc and /sys are.
 std::uint64_t automatic_memory_budget(const std::filesystem::path& root = "/");
+
+/// How the limit of our cgroup is shared out.
+struct MemoryPlan {
+  std::uint64_t documents = 0;       ///< the total of a MemoryBudget
+  std::uint64_t private_server = 0;  ///< bytes of data that a private server may hold, 0 = as many as it likes
+};
+
+/// `budget`: what the configuration says, if it does. `least`: MemoryBudget::least(). With a private server below the
+/// same limit a quarter of it is for documents and 55 % of what is left for the data, so that what is too much is
+/// refused by the server instead of ending a process (RELIABILITY R11).
+MemoryPlan plan_memory(std::optional<std::uint64_t> budget, std::uint64_t least, bool private_server,
+                       const std::filesystem::path& root = "/");
 
 /// Memory of this process that is in RAM, in bytes; 0 when it is not told.
 std::uint64_t resident_memory();

@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 #include <utility>
 
-#include "worker/commands/cli.hpp"
 #include "worker/config/run_options.hpp"
 #include "worker/embedded_redis.hpp"
+#include "worker/exits.hpp"
 #include "worker/held_signals.hpp"
 #include "worker/log.hpp"
 #include "worker/run/process.hpp"
@@ -50,12 +50,14 @@ HeldSignals stop_signals(RunMode mode) {
 
 /// Started or adopted, with an exit code instead when that cannot be.
 boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(const Config& config, RunMode mode,
-                                                                               const HeldSignals& stop, Log& log) {
+                                                                               HeldSignals& stop, Log& log) {
   using Opened = boost::system::result<std::unique_ptr<EmbeddedRedis>, int>;
   EmbeddedRedis::Options options;
   options.data_dir = config.store.data_dir;
+  options.max_memory = memory_plan(config).private_server;
   options.wait_until_loaded = mode != RunMode::daemon;  // a daemon is not ready meanwhile (RELIABILITY R7)
   options.give_up = [&stop] { return stop.is_waiting(); };
+  options.leave = [&stop] { return stop.take().has_value(); };  // RELIABILITY D2
   auto opened = EmbeddedRedis::open(std::move(options));
   if (opened) {
     if (mode == RunMode::daemon) {
@@ -71,6 +73,7 @@ boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(c
     return Opened(boost::system::in_place_error, exit_code(opened.error().code));
   }
   log.write(LogLevel::info, "stop", opened.error().detail);
+  SdNotify::from_environment().stopping("stopping");
   return Opened(boost::system::in_place_error, mode == RunMode::selected ? exits::interrupted : exits::done);
 }
 
@@ -95,10 +98,7 @@ int run_process(ProcessTask task) {
   task.redis_url = task.config.redis.url;
   if (task.config.embedded()) {
     auto opened = open_private_server(task.config, task.mode, stop, log);
-    if (!opened) {
-      if (stop.is_waiting()) SdNotify::from_environment().stopping("stopping");
-      return opened.error();
-    }
+    if (!opened) return opened.error();
     server = std::move(*opened);
     task.server = server.get();
     task.redis_url = server->url();

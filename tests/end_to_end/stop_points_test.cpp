@@ -38,7 +38,7 @@ TEST_P(StopPoints, EndWithExitZeroAndNothingLeft) {
 
 std::vector<Point> points() {
   // B0: main(). B1: about to start the private server. B2: it runs, and has not answered. B3: listeners are bound.
-  // B4: about to ask the store. B5: it has answered.
+  // B4: about to ask the store. B5: it has answered. B6, at the end: about to stop the private server.
   std::vector<Point> all;
   for (const char* const name : {"B0", "B3", "B4", "B5"}) {
     all.push_back({name, false, SIGTERM});
@@ -52,6 +52,25 @@ std::vector<Point> points() {
 INSTANTIATE_TEST_SUITE_P(All, StopPoints, testing::ValuesIn(points()), [](const auto& test) {
   return std::string(test.param.name) + (test.param.own_server ? "_OwnServer" : "_Redis");
 });
+
+/// RELIABILITY D2: who is told a second time goes, though the private server has not ended yet.
+TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForThePrivateServer) {
+  OwnServerWorld own;
+  own.environment["FEEDMILL_PAUSE_AT"] = "B6:1";
+  Program worker({"run"}, own.environment);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; })) << worker.err();
+  const std::string said = worker.err();
+  const int server = std::stoi(said.substr(said.find(" pid=") + 5));
+  worker.signal(SIGTERM);
+  ASSERT_TRUE(worker.stopped()) << worker.err();
+  kill(server, SIGSTOP);  // as one that has much to write
+  worker.signal(SIGTERM);
+  worker.signal(SIGCONT);
+  const Finished done = worker.wait();
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(kill(server, SIGCONT), 0);  // nobody killed it
+  EXPECT_TRUE(eventually([&] { return own.left_behind().find(".lock") == std::string::npos; })) << own.left_behind();
+}
 
 /// A verb has its usual end there: nobody waits for it.
 TEST(StopPointsOfVerbs, AreEndedByTheSignal) {

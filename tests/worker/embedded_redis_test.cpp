@@ -339,6 +339,24 @@ TEST_F(EmbeddedRedisTest, RefusesAServerThatIsTooOld) {
   EXPECT_THAT(error.detail, HasSubstr("7.0 or later"));
 }
 
+TEST_F(EmbeddedRedisTest, DoesNotWaitForAProgramThatDoesNotSayWhatItIs) {
+  fs::create_directories(home / "bin");
+  std::ofstream(home / "bin/redis-server") << "#!/bin/sh\nexec /bin/sleep 1000\n";
+  fs::permissions(home / "bin/redis-server", fs::perms::owner_all);
+  options.search_path = (home / "bin").string();
+  EXPECT_EQ(open_refused().code, EmbeddedError::Code::no_program);
+}
+
+TEST_F(EmbeddedRedisTest, GivesItsLimitToAServerThatAVerbStarted) {
+  const auto verb = open();
+  ASSERT_TRUE(verb);
+  EXPECT_THAT(ask(*verb, "INFO memory"), HasSubstr("maxmemory:0\r\n"));
+  options.max_memory = 96 << 20;
+  const auto worker = open();
+  ASSERT_TRUE(worker && worker->adopted());
+  EXPECT_THAT(ask(*verb, "INFO memory"), HasSubstr("maxmemory:100663296\r\n"));
+}
+
 struct VersionCase {
   const char* name;
   const char* writer;  // what server.json says
@@ -533,9 +551,12 @@ TEST_F(EmbeddedRedisTest, GivesUpOnAServerThatDoesNotStayUp) {
 TEST_F(EmbeddedRedisTest, TellsWhatTheServerLogs) {
   const auto server = open();
   ASSERT_TRUE(server);
-  supervise(*server, [](const EmbeddedEvent& event) {
+  std::vector<std::string> told;  // what an operator reads
+  supervise(*server, [&](const EmbeddedEvent& event) {
+    if (event.kind == EmbeddedEvent::Kind::log_line && event.level != LogLevel::debug) told.push_back(event.detail);
     return event.kind == EmbeddedEvent::Kind::log_line && event.detail.find("eady to accept") != std::string::npos;
   });
+  for (const std::string& line : told) EXPECT_THAT(line, HasSubstr("WARNING"));  // no greetings; the kernel's settings
 }
 
 TEST_F(EmbeddedRedisTest, WaitsWhileALargeFileLoads) {

@@ -172,6 +172,26 @@ TEST_F(AutomaticBudget, IsAPartOfTheSmallestLimit) {
   EXPECT_EQ(automatic_memory_budget(root_), 60u);
 }
 
+// RELIABILITY R11: documents and data together stay below the limit, with room for a rewrite of the server's file.
+TEST_F(AutomaticBudget, LeavesRoomForAPrivateServer) {
+  const std::uint64_t least = 128 * mebi;
+  EXPECT_EQ(plan_memory({}, least, true, root_).documents, 512 * mebi);
+  EXPECT_EQ(plan_memory({}, least, true, root_).private_server, 0u);
+  write("proc/self/cgroup", "0::/feedmill");
+  for (const std::uint64_t limit : {214 * mebi, 256 * mebi, 512 * mebi, 1024 * mebi, 16384 * mebi}) {
+    write("sys/fs/cgroup/feedmill/memory.max", std::to_string(limit));
+    const MemoryPlan plan = plan_memory({}, least, true, root_);
+    EXPECT_EQ(plan.documents, std::max(limit / 4, least)) << limit;
+    EXPECT_GE(plan.private_server, limit / 5) << limit;
+    EXPECT_LE(plan.documents + plan.private_server, limit / 5 * 4 + 64 * mebi) << limit;
+    EXPECT_LT(plan.documents + plan.private_server, limit) << limit;
+    EXPECT_EQ(plan_memory({}, least, false, root_).documents, automatic_memory_budget(root_));
+    EXPECT_EQ(plan_memory({}, least, false, root_).private_server, 0u);
+  }
+  EXPECT_EQ(plan_memory(200 * mebi, least, true, root_).documents, 200 * mebi);
+  EXPECT_EQ(plan_memory(1 << 30, least, false, root_).documents, 1u << 30);
+}
+
 TEST_F(AutomaticBudget, KnowsTheFirstVersionOfCgroups) {
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
   EXPECT_EQ(automatic_memory_budget(root_), 512 * mebi);

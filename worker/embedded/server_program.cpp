@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -21,7 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What `path` prints; "" when it cannot be run.
+constexpr std::chrono::seconds longest_answer{5};  // of `redis-server --version`
+
+/// What `path` prints; "" when it cannot be run, or is not done after a while: then it is killed.
 std::string output_of(const fs::path& path, std::vector<std::string> arguments) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
@@ -31,8 +35,19 @@ std::string output_of(const fs::path& path, std::vector<std::string> arguments) 
   out.reset();
   std::string text;
   std::array<char, 1024> chunk;
-  for (ssize_t size; (size = ::read(in.get(), chunk.data(), chunk.size())) > 0;)
+  const auto end = std::chrono::steady_clock::now() + longest_answer;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    pollfd watched{in.get(), POLLIN, 0};
+    if (left <= 0 || ::poll(&watched, 1, static_cast<int>(left)) == 0) {
+      text.clear();
+      if (pid > 0) ::kill(-pid, SIGKILL);  // it leads a session of its own
+      break;
+    }
+    const ssize_t size = ::read(in.get(), chunk.data(), chunk.size());
+    if (size <= 0) break;
     text.append(chunk.data(), static_cast<std::size_t>(size));
+  }
   if (pid > 0) ::waitpid(pid, nullptr, 0);
   return text;
 }

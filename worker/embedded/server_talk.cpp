@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <sys/socket.h>
 #include <sys/time.h>
 
 namespace feedmill {
-namespace {
 
-constexpr std::chrono::seconds one_answer{5};
-
-}  // namespace
-
-std::optional<ServerTalk> ServerTalk::connect(const std::filesystem::path& path) {
+std::optional<ServerTalk> ServerTalk::connect(const std::filesystem::path& path, std::chrono::seconds one_answer) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string& name = path.native();

@@ -2,6 +2,7 @@
 // otherwise.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <initializer_list>
@@ -25,11 +26,12 @@ struct ServerReply {
   bool is_error(std::string_view code) const { return type == '-' && text.starts_with(code); }
 };
 
-/// One connection for a handful of commands. Blocks, at most 5 s for an answer.
+/// One connection for a handful of commands. Blocks.
 class ServerTalk {
  public:
-  /// Nothing when nobody listens there.
-  static std::optional<ServerTalk> connect(const std::filesystem::path& path);
+  /// Nothing when nobody listens there. `one_answer`: longest wait for each.
+  static std::optional<ServerTalk> connect(const std::filesystem::path& path,
+                                           std::chrono::seconds one_answer = std::chrono::seconds(5));
 
   /// The process that listens at the other end, 0 when unknown.
   int peer() const;

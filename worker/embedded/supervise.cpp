@@ -24,6 +24,21 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+namespace {
+
+/// What a line of the server's log is worth to us; `mark` is what the server thinks. It marks its greetings like its
+/// warnings.
+LogLevel level_of(char mark, std::string_view text) {
+  if (mark != '#') return LogLevel::debug;
+  constexpr std::string_view talk[] = {
+      "oO0OoO0OoO0Oo",      "Redis version=",          "Valkey version=",    "Configuration loaded",
+      "Server initialized", "User requested shutdown", "Redis is now ready", "Valkey is now ready"};
+  return std::ranges::any_of(talk, [&](std::string_view start) { return text.starts_with(start); }) ? LogLevel::debug
+                                                                                                    : LogLevel::warn;
+}
+
+}  // namespace
+
 asio::awaitable<void> EmbeddedRedis::supervise(asio::thread_pool& pool,
                                                std::function<void(const EmbeddedEvent&)> tell) {
   using namespace asio::experimental::awaitable_operators;
@@ -96,8 +111,9 @@ asio::awaitable<void> EmbeddedRedis::follow_log(std::function<void(const Embedde
         std::size_t mark = 0;
         for (int word = 0; word < 5 && mark != std::string::npos; ++word) mark = line.find(' ', mark + (word > 0));
         if (mark == std::string::npos || mark + 3 > line.size()) continue;
-        const EmbeddedEvent event{EmbeddedEvent::Kind::log_line,
-                                  line[mark + 1] == '#' ? LogLevel::warn : LogLevel::debug, line.substr(mark + 3)};
+        std::string said = line.substr(mark + 3);
+        const LogLevel level = level_of(line[mark + 1], said);
+        const EmbeddedEvent event{EmbeddedEvent::Kind::log_line, level, std::move(said)};
         tell(event);
       }
       if (read > largest) fs::resize_file(file, 0, ignored);
