@@ -135,9 +135,19 @@ TEST_F(Reloading, AFileThatIsRefusedChangesNothing) {
   EXPECT_TRUE(eventually_says(worker, "not reloaded: retention.entrys")) << worker.err();
   EXPECT_NE(worker.err().find("did you mean retention.entries?"), std::string::npos);
   EXPECT_EQ(worker.err().find("event=reload"), std::string::npos);
-  write("[retention]\nentries = 6\n");
+  const std::string address = listening_at(worker);
+  EXPECT_NE(get(address, "/status.json").find("refused: retention.entrys"), std::string::npos);
+  worker.signal(SIGHUP);
+  EXPECT_NE(hear("READY=1").find(", configuration not reloaded: retention.entrys"), std::string::npos);
+  write("[retention]\nentries = 6\n[worker]\nlanes = 3\n");
   hang_up(worker);
   EXPECT_TRUE(eventually_says(worker, "changed=retention.entries"));
+  worker.signal(SIGHUP);
+  EXPECT_EQ(hear("READY=1").find("not reloaded"), std::string::npos);
+  EXPECT_TRUE(eventually([&] {
+    const std::string now = get(address, "/status.json");
+    return now.find("refused:") == std::string::npos && now.find("not in use yet: worker.lanes") != std::string::npos;
+  }));
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);
 }

@@ -48,6 +48,16 @@ void judge_process(const Status& status, std::vector<Concern>& found) {
                      "Nothing, if that was asked for. Its feeds are due for other workers, or after its next start.",
                      ""});
   }
+  if (!process.reload_refused.empty()) {
+    found.push_back({Weight::warning, "The configuration was read again and refused: " + process.reload_refused + ".",
+                     "This worker goes on with what it had and would not start again like this. Correct the file, see "
+                     "feedmill config check, and reload.",
+                     ""});
+  }
+  if (!process.restart_awaited.empty()) {
+    found.push_back({Weight::note, "Changed since the start, but not in use yet: " + process.restart_awaited + ".",
+                     "Restart this worker when it suits; the rest of the configuration was taken over.", ""});
+  }
   if (process.memory_budget > 0 && process.memory_used > process.memory_budget / 10 * 9) {
     found.push_back({Weight::warning,
                      fmt::format("Documents fill {:.0f} % of the memory they may take; new fetches wait.",

@@ -24,6 +24,8 @@ struct ProcessStatus {
   std::chrono::seconds uptime{};
   std::vector<Check> ready;
   bool stopping = false;
+  std::string reload_refused;               ///< why the last reload changed nothing, "" when it did
+  std::string restart_awaited;              ///< keys that hold only from the next start on, apart by spaces
   std::optional<StoreError> store_trouble;  ///< none while the store serves, as far as the worker has noticed
   bool ingest = true, deliver = true;
   std::uint64_t lanes_busy = 0, lanes = 0;

@@ -31,6 +31,13 @@ std::string_view weight_word(Concern::Weight weight) {
   return words[static_cast<std::size_t>(weight)];
 }
 
+/// What a readiness check found, as a person would say it.
+std::string check_words(const Check& check) {
+  if (check.name == "redis") return check.passed ? "Redis answers" : "Redis does not serve";
+  if (check.name == "not_draining") return check.passed ? "not told to stop" : "told to stop";
+  return fmt::format("{}: {}", check.name, check.passed ? "yes" : "no");
+}
+
 Html verdict_section(const Status& status, const std::vector<Concern>& found) {
   const std::string_view look = found.empty() ? std::string_view("well") : weight_name(found.front().weight);
   Html html;
@@ -38,9 +45,7 @@ Html verdict_section(const Status& status, const std::vector<Concern>& found) {
            verdict(found));
   std::string checks;
   for (const Check& check : status.process.ready) {
-    std::string name = check.name;
-    std::ranges::replace(name, '_', ' ');
-    checks += fmt::format("{}{}{}{}", checks.empty() ? "" : "; ", name, check.passed ? ": yes" : ": no",
+    checks += fmt::format("{}{}{}", checks.empty() ? "" : "; ", check_words(check),
                           check.detail.empty() ? "" : " (" + check.detail + ")");
   }
   const bool ready = std::ranges::all_of(status.process.ready, &Check::passed);

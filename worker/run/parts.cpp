@@ -6,7 +6,6 @@
 
 #include <curl/curl.h>
 
-#include "worker/commands/store.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/run/process_status.hpp"
 
@@ -47,7 +46,7 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
       cpu(config.worker.cpu_threads),
       liveness(cpu),
       store(loop.get_executor(), store_options(config, redis_url), config.store.connections),
-      memory(config.memory.budget.value_or(automatic_memory_budget())),
+      memory(memory_plan(config).documents),
       fetcher(loop.get_executor(), fetch_options_with(std::move(task.egress))),
       refresher(fetcher, cpu, store, memory, refresh_options(config, mode),
                 [this](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
@@ -78,6 +77,7 @@ std::string ProcessParts::state() const {
   std::string where = "ready";
   if (admin) where += ", http://" + address_of(admin->endpoint());
   if (websub && websub->callbacks()) where += ", callbacks at http://" + address_of(websub->callbacks()->endpoint());
+  if (!reload_refused.empty()) where += ", configuration not reloaded: " + reload_refused;
   return where;
 }
 

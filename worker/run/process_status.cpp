@@ -58,6 +58,8 @@ ProcessStatus process_status(ProcessParts& parts) {
   status.clock = std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
   status.ready = ready_checks(parts);
   status.stopping = parts.worker.stopping();
+  status.reload_refused = parts.reload_refused;
+  status.restart_awaited = parts.restart_awaited;
   if (!parts.opened)
     status.store_trouble = parts.opening_trouble;
   else if (!parts.worker.store_is_usable())

@@ -19,22 +19,29 @@ std::string joined(const std::vector<std::string>& keys) {
   return text;
 }
 
+/// Said once in the log; the page and the service manager go on saying it until a reload succeeds.
+void refuse(ProcessParts& parts, const std::string& why, std::string_view key) {
+  std::vector<LogField> fields;
+  if (!key.empty()) fields.emplace_back("reason", key);
+  parts.log.write(LogLevel::error, "config_error", "not reloaded: " + why, fields);
+  if (parts.reload_refused.empty()) parts.reload_refused = why;
+}
+
 /// What may change in the middle is taken over, the rest is named. A configuration that is refused changes nothing.
 asio::awaitable<void> reload(ProcessParts& parts) {
   parts.fetcher.reload();
   auto read = co_await run_on(parts.cpu, [&] { return reload_config(parts.sources, parts.config); });
+  parts.reload_refused.clear();
   if (read.has_error()) {
-    for (const ConfigProblem& problem : read.error()) {
-      parts.log.write(LogLevel::error, "config_error", "not reloaded: " + to_string(problem),
-                      {{"reason", problem.key}});
-    }
+    for (const ConfigProblem& problem : read.error()) refuse(parts, to_string(problem), problem.key);
     co_return;
   }
   auto egress = egress_policies(read->config);
   if (!egress) {
-    parts.log.write(LogLevel::error, "config_error", "not reloaded: " + egress.error());
+    refuse(parts, egress.error(), "");
     co_return;
   }
+  parts.restart_awaited = joined(read->restart);
   const auto touched = [&](std::string_view group) {
     return std::ranges::any_of(read->changed, [&](const std::string& key) { return key.starts_with(group); });
   };
@@ -57,7 +64,7 @@ asio::awaitable<void> reload(ProcessParts& parts) {
     if (!known) parts.metrics.store_error(known.error());
   }
   parts.log.write(LogLevel::info, "reload", "read the configuration, the resolver's and this machine's addresses again",
-                  {{"changed", joined(read->changed)}, {"needs_restart", joined(read->restart)}});
+                  {{"changed", joined(read->changed)}, {"needs_restart", parts.restart_awaited}});
 }
 
 }  // namespace
