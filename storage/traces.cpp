@@ -10,10 +10,20 @@ StoreResult<std::optional<Milliseconds>> Traces::follow(const std::string& feed_
   Args args;
   args.add(std::string_view(feed_url));
   args.add(span);
+  args.add(Milliseconds(0));
   const auto reply = impl_.run(Script::follow, args);
   if (!reply) return reply.error();
   const Milliseconds until(reply->integer());
   return until.count() == 0 ? std::optional<Milliseconds>() : until;
+}
+
+StoreResult<void> Traces::leave(const std::string& feed_url, Milliseconds until) {
+  Args args;
+  args.add(std::string_view(feed_url));
+  args.add(Milliseconds(0));
+  args.add(until);
+  if (const auto reply = impl_.run(Script::follow, args); !reply) return reply.error();
+  return {};
 }
 
 StoreResult<void> Traces::append(const std::string& feed_url, std::span<const TraceLine> lines) {

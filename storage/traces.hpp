@@ -28,8 +28,13 @@ class Traces {
   explicit Traces(Store& store) : impl_(*store.impl_) {}
 
   /// Has each refresh of the feed that begins within `span` written down, or for longer when another has asked for
-  /// that. Returns the end by Redis' clock; nothing when there is no such feed.
+  /// that. Returns the end of this span by Redis' clock; nothing when there is no such feed. Who follows it says so
+  /// again and again, with a short span: so a mark outlives nobody by more than that.
   StoreResult<std::optional<Milliseconds>> follow(const std::string& feed_url, Milliseconds span);
+
+  /// Takes away the mark that follow() made until `until`, and soon what was written down; unless another follows the
+  /// feed until later. One who follows it as well has the mark back with the next follow().
+  StoreResult<void> leave(const std::string& feed_url, Milliseconds until);
 
   /// Writes down a refresh, to be read for ten minutes; of a feed the newest thousands of lines are kept.
   StoreResult<void> append(const std::string& feed_url, std::span<const TraceLine> lines);

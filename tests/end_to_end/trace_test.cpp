@@ -138,6 +138,44 @@ TEST_F(Trace, FollowsAFeedInARunningWorker) {
   EXPECT_EQ(world.redis_text({"EXISTS", "state:trace:" + world.http.url("/other.xml")}), "0");
   follower.signal(SIGINT);
   EXPECT_EQ(follower.wait().exit, 130);
+  EXPECT_EQ(field("trace_until"), "(nil)");
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"EXISTS", "state:trace:" + url}) == "0"; }));
+}
+
+class LeavingATrace : public Trace, public testing::WithParamInterface<int> {
+ protected:
+  bool is_marked() { return field("trace_until") != "(nil)"; }
+};
+
+TEST_P(LeavingATrace, TakesTheMarkAlong) {
+  serve();
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  Program follower({"trace", url, "--live", "--for", "1h"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return is_marked(); })) << follower.err();
+  follower.signal(GetParam());
+  EXPECT_EQ(follower.wait().exit, 130);
+  EXPECT_FALSE(is_marked());
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, LeavingATrace, testing::Values(SIGTERM, SIGINT),
+                         [](const auto& test) { return test.param == SIGTERM ? "Terminate" : "Interrupt"; });
+
+TEST_F(Trace, WhoIsKilledLeavesAMarkThatEndsByItself) {
+  serve();
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  Program follower({"trace", url, "--live", "--for", "1h"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return field("trace_until") != "(nil)"; })) << follower.err();
+  follower.signal(SIGKILL);
+  EXPECT_EQ(follower.wait().exit, -SIGKILL);
+  EXPECT_LE(std::stoll(field("trace_until")), (*world.store.now() + std::chrono::seconds(30)).count())
+      << "not for the hour that was asked for";
+}
+
+TEST_F(Trace, TheEndOfItsTimeTakesTheMarkAlong) {
+  serve();
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  EXPECT_EQ(world.run({"trace", url, "--live", "--for", "1s"}).exit, 1) << "nobody refreshed it";
+  EXPECT_EQ(field("trace_until"), "(nil)");
 }
 
 TEST_F(Trace, SaysWhenNobodyRefreshedTheFeed) {

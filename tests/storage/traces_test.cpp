@@ -28,10 +28,28 @@ TEST_F(TracesTest, AMarkComesWithTheClaimAndOutlivesTheCommit) {
   EXPECT_GE(**until, before + 10min);
   const auto shorter = traces.follow(feed_url, 1s);
   ASSERT_TRUE(shorter);
-  EXPECT_EQ(**shorter, **until) << "another who follows it may have longer";
+  EXPECT_LT(**shorter, **until);
+  EXPECT_EQ(claim_one().state.trace_until, **until) << "another who follows it may have longer";
   redis({"HDEL", "state:feed:" + feed_url, "claim"});
   refresh({post("a", 1)});
   EXPECT_EQ(claim_one().state.trace_until, **until);
+}
+
+TEST_F(TracesTest, WhoLeavesTakesTheMarkUnlessAnotherHasLonger) {
+  add();
+  const auto mark = [&] { return redis({"HGET", "state:feed:" + feed_url, "trace_until"}); };
+  const auto first = traces.follow(feed_url, 1min), second = traces.follow(feed_url, 10min);
+  ASSERT_TRUE(first && second);
+  ASSERT_TRUE(traces.append(feed_url, std::vector<TraceLine>{{0, "claim", "first"}}));
+  ASSERT_TRUE(traces.leave(feed_url, **first));
+  EXPECT_EQ(mark(), std::to_string((*second)->count()));
+  EXPECT_GT(std::stoll(redis({"PTTL", "state:trace:" + feed_url})), 60'000) << "it is still read";
+  ASSERT_TRUE(traces.leave(feed_url, **second));
+  EXPECT_EQ(mark(), "(nil)");
+  EXPECT_LE(std::stoll(redis({"PTTL", "state:trace:" + feed_url})), 2'000);
+  ASSERT_TRUE(traces.leave(feed_url, **second)) << "nothing is left to take";
+  ASSERT_TRUE(traces.leave("https://example.org/none", **second));
+  EXPECT_EQ(redis({"EXISTS", "state:feed:https://example.org/none"}), "0");
 }
 
 TEST_F(TracesTest, NoFeedIsMadeUp) {

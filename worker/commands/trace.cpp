@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr Milliseconds block{500};  // so that Ctrl-C is noticed soon
+constexpr Milliseconds block{500};    // so that Ctrl-C is noticed soon
+constexpr Milliseconds mark{30'000};  // what a follower that is killed leaves
 constexpr std::size_t lines_per_read = 500;
 
 /// Each step is a name with one or more lines; programs get an object a line.
@@ -57,6 +60,36 @@ StoreResult<void> tell_host(const FeedRecord& record, Milliseconds now, const Ve
   return {};
 }
 
+/// The mark that has workers write a feed's refreshes down; taken away at the end, whatever the end is.
+class Mark {
+ public:
+  Mark(Traces& traces, const std::string& url, std::chrono::steady_clock::time_point end)
+      : traces_(traces), url_(url), end_(end) {}
+  ~Mark() {
+    try {
+      if (until_) static_cast<void>(traces_.leave(url_, *until_));  // else it ends by itself
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+
+  /// For a while from now on; false when the feed has gone.
+  StoreResult<bool> renew() {
+    const auto left = std::chrono::ceil<Milliseconds>(end_ - std::chrono::steady_clock::now());
+    const auto until = traces_.follow(url_, std::clamp(left, Milliseconds(1), mark));
+    if (until.has_error()) return until.error();
+    if (*until) until_ = *until;
+    return until->has_value();
+  }
+
+ private:
+  Traces& traces_;
+  const std::string& url_;
+  std::chrono::steady_clock::time_point end_;
+  std::optional<Milliseconds> until_;
+};
+
 /// Refreshes of the feed by whichever worker, until the time is over.
 int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, const VerbContext& context) {
   Terminal& terminal = context.terminal;
@@ -64,16 +97,23 @@ int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, co
   Traces traces(context.store);
   const auto newest = traces.last(url);
   if (newest.has_error()) return fail(terminal, "trace", newest.error());
-  const auto until = traces.follow(url, verb.span);
-  if (until.has_error()) return fail(terminal, "trace", until.error());
+  const auto end = std::chrono::steady_clock::now() + verb.span;
+  Mark followed(traces, url, end);
   terminal.note(fmt::format("feedmill: trace: follows {} until {}; {} (feedmill refresh URL --defer: now)",
                             visible(url), rfc3339(now + verb.span),
                             record.due ? "it is due " + from_now(*record.due, now) : "it is in no schedule"));
   Printer printer(terminal);
   std::string last = *newest;
   bool told = false;
-  for (const auto end = std::chrono::steady_clock::now() + verb.span; std::chrono::steady_clock::now() < end;) {
+  while (std::chrono::steady_clock::now() < end) {
     stop_if_interrupted();
+    terminal.flush();  // says when whoever reads has gone
+    const auto renewed = followed.renew();
+    if (renewed.has_error()) return fail(terminal, "trace", renewed.error());
+    if (!*renewed) {
+      terminal.error(fmt::format("trace: {} has been removed", visible(url)));
+      return exits::no;
+    }
     const auto records = traces.read(url, last, lines_per_read, std::min(block, context.config.redis.timeout / 2));
     if (records.has_error()) return fail(terminal, "trace", records.error());
     for (const TraceRecord& written : *records) {
