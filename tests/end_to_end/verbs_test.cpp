@@ -167,6 +167,35 @@ TEST_F(Verbs, RefreshWithoutAWorkerDoesTheWorkAndKeepsTheFloor) {
   EXPECT_EQ(world.http.requests().size(), 2U);
 }
 
+TEST_F(Verbs, RefreshSaysByItsExitWhetherEveryFetchWentWell) {
+  world.http.serve("/good.xml", {.body = rss({{"a", "First"}})});
+  world.http.serve("/bad.xml", {.status = 503});
+  const std::string good = world.http.url("/good.xml"), bad = world.http.url("/bad.xml");
+  ASSERT_EQ(world.run({"add", good, bad}).exit, 0);
+  const auto refresh = [&](const std::vector<std::string>& urls) {
+    std::vector<std::string> words{"refresh", "--ignore-floor", "--json"};
+    words.insert(words.end(), urls.begin(), urls.end());
+    return world.run(words);
+  };
+  EXPECT_EQ(refresh({good}).exit, 0);
+  const Finished both = refresh({bad, good});
+  EXPECT_EQ(both.exit, 1) << both.err;
+  ASSERT_EQ(lines(both.out), 2U) << "the other one is refreshed and told all the same: " << both.out;
+  std::istringstream rows(both.out);
+  for (std::string row; std::getline(rows, row);) {
+    const json::object told = json::parse(row).as_object();
+    EXPECT_EQ(told.at("outcome").as_string(), told.at("url").as_string() == bad ? "failed" : "unchanged") << row;
+  }
+  EXPECT_EQ(world.run({"refresh", bad, "--defer", "--ignore-floor"}).exit, 0) << "nothing was fetched";
+
+  const std::string gone = world.http.url("/gone.xml");
+  EXPECT_EQ(world.run({"add", gone, "--now"}).exit, 0) << "it was added";
+  Program worker({"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return world.store.figures()->workers == 1; }));
+  EXPECT_EQ(refresh({good}).exit, 0);
+  EXPECT_EQ(refresh({bad, good}).exit, 1) << "a worker's result counts the same";
+}
+
 TEST_F(Verbs, RefreshAsksTheRunningWorker) {
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";

@@ -124,7 +124,7 @@ std::string exit_status() {
     const char *code, *meaning;
   };
   constexpr Row rows[] = {{"0", "done; the answer is yes"},
-                          {"1", "ran well, the answer is no"},
+                          {"1", "ran well, the answer is no; of refresh: a fetch failed"},
                           {"64", "wrong usage"},
                           {"65", "input that cannot be used"},
                           {"69", "Redis, or the program of the private server, is not available"},

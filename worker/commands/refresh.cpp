@@ -41,7 +41,21 @@ struct Result {
   Milliseconds next_due{};  // 0 = unknown
 };
 
-void tell(Terminal& terminal, const Result& result) {
+/// What the results that were told come to.
+struct Tally {
+  bool failed = false, put_off = false;
+
+  void count(const Result& result) {
+    failed = failed || result.outcome == to_string(Outcome::failed);
+    put_off =
+        put_off || result.outcome == to_string(Outcome::deferred) || result.outcome == to_string(Outcome::aborted);
+  }
+  /// Once all has been told (OPERATIONS §1): the answer is no when a fetch failed, else to be tried again.
+  int exit() const { return failed ? exits::no : put_off ? exits::unfinished : exits::done; }
+};
+
+void tell(Terminal& terminal, const Result& result, Tally& tally) {
+  tally.count(result);
   if (terminal.json()) {
     boost::json::object row = json_row();
     row["url"] = result.url;
@@ -109,7 +123,7 @@ Result result_of(const Report& report, Milliseconds now) {
 }
 
 /// Shows the feeds' results as a worker brings them. Takes those that are done out of `awaited`.
-StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context) {
+StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
   std::vector<Awaited> left;
   for (std::size_t begin = 0; begin < awaited.size(); begin += batch_size) {
     stop_if_interrupted();
@@ -125,7 +139,7 @@ StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context
       if (record->state.last_at == part[i].last_at) {
         left.push_back(part[i]);
       } else {
-        tell(context.terminal, result_of(*record, part[i]));
+        tell(context.terminal, result_of(*record, part[i]), tally);
       }
     }
   }
@@ -135,7 +149,7 @@ StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context
 
 /// Waits for the running worker; leaves in `awaited` what it has not done. Gives up when nothing has come for longer
 /// than a fetch may take, and ends with exits::done when the worker is gone.
-int wait_for_worker(std::vector<Awaited>& awaited, const VerbContext& context) {
+int wait_for_worker(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
   Terminal& terminal = context.terminal;
   const std::size_t total = awaited.size();
   const auto patience = context.config.fetch.wall + context.config.schedule.lease;
@@ -144,7 +158,7 @@ int wait_for_worker(std::vector<Awaited>& awaited, const VerbContext& context) {
   while (!awaited.empty()) {
     stop_if_interrupted();
     const std::size_t before = awaited.size();
-    if (const auto looked = look(awaited, context); looked.has_error()) {
+    if (const auto looked = look(awaited, context, tally); looked.has_error()) {
       return fail(terminal, "refresh", looked.error());
     }
     progress.reached(total - awaited.size());
@@ -180,8 +194,9 @@ StoreResult<std::vector<Awaited>> registered(const std::vector<std::string>& url
   return known;
 }
 
-/// Makes feeds due and shows their results as they come, from a worker or from here.
-int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbContext& context) {
+/// Makes feeds due and shows their results as they come, from a worker or from here. Returns exits::done, however the
+/// fetches ended: that is in `tally`.
+int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbContext& context, Tally& tally) {
   Terminal& terminal = context.terminal;
   const auto now = context.store.now();
   if (now.has_error()) return fail(terminal, "refresh", now.error());
@@ -207,7 +222,7 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
   const auto figures = context.store.figures();
   if (figures.has_error()) return fail(terminal, "refresh", figures.error());
   if (figures->workers > 0) {
-    const int waited = wait_for_worker(awaited, context);
+    const int waited = wait_for_worker(awaited, context, tally);
     if (waited != exits::done || awaited.empty()) return waited;
   }
   // No worker lives, or it has gone meanwhile: what is left is done here.
@@ -215,7 +230,7 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
   for (const Awaited& feed : awaited) here.insert(feed.url);
   const int code = refresh_in_process(context.config, {here.begin(), here.end()}, [&](const Report& report) {
     here.erase(report.feed_url);
-    tell(terminal, result_of(report, *now));
+    tell(terminal, result_of(report, *now), tally);
   });
   if (code != exits::done) return code;
   for (const std::string& url : here) {  // another process works on it
@@ -242,7 +257,9 @@ int carry_out(const RefreshVerb& verb, const VerbContext& context) {
   auto known = registered(urls, context);
   if (known.has_error()) return fail(terminal, "refresh", known.error());
   if (!verb.all && known->size() < urls.size()) return exits::no;
-  return refresh(std::move(*known), verb, context);
+  Tally tally;
+  const int code = refresh(std::move(*known), verb, context, tally);
+  return code == exits::done ? tally.exit() : code;
 }
 
 int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
@@ -252,7 +269,8 @@ int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<s
   for (Awaited& feed : *known) {
     if (std::find(just_added.begin(), just_added.end(), feed.url) != just_added.end()) feed = {feed.url, {}, 0, true};
   }
-  return refresh(std::move(*known), {}, context);
+  Tally tally;  // the feeds are in, whatever came of their first fetch
+  return refresh(std::move(*known), {}, context, tally);
 }
 
 }  // namespace feedmill

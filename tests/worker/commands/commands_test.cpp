@@ -474,7 +474,7 @@ TEST_F(Commands, RefreshDoesItselfWhatAVanishedWorkerLeft) {
   feedmill({"add", feed_a});
   ASSERT_TRUE(store_.heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::milliseconds(700)).has_value());
   const Outcome outcome = feedmill({"refresh", feed_a});
-  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_EQ(outcome.exit, 1) << "nobody is at that address: " << outcome.err;
   EXPECT_NE(record(feed_a).state.last_at.count(), 0) << outcome.out;
 }
 
