@@ -1,7 +1,6 @@
 #include "worker/config/config.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
@@ -12,7 +11,7 @@
 
 #include "worker/config/config_named.hpp"
 #include "worker/config/config_values.hpp"
-#include "worker/config/secret_file.hpp"
+#include "worker/config/small_file.hpp"
 #include "worker/memory_budget.hpp"
 #include "worker/text/units.hpp"
 
@@ -22,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view env_prefix = "FEEDMILL_";
+constexpr std::size_t max_file_bytes = 16U << 20U;
 
 const Option* find_option(std::string_view key) {
   const auto table = option_table();
@@ -91,7 +91,7 @@ class Reader {
     read_environment();
     read_flags();
     read_secrets();
-    for (NamedProblem& problem : finish_named(config_)) {
+    for (NamedProblem& problem : finish_named(config_, [this](const fs::path& file) { return secret_in(file); })) {
       problems_.push_back({problem.key, "", config_.origins[problem.key], std::move(problem.remedy)});
     }
     check_together();
@@ -134,9 +134,9 @@ class Reader {
     const fs::path file = config_file(sources_);
     if (file.empty()) return;
     const std::string origin = "file " + file.string();
-    const auto text = read_secret(file);
+    const auto text = once_only(file) ? unreadable_again() : read_small_file(file, max_file_bytes);
     if (!text) {
-      problems_.push_back({"", "", origin, "the file cannot be read; check its path and permissions"});
+      problems_.push_back({"", "", origin, text.error() + "; check its path and permissions"});
       return;
     }
     try {
@@ -261,11 +261,11 @@ class Reader {
       } else if (sources_.environment.contains(std::string(env_prefix) + std::string(option->env))) {
         problems_.push_back({std::string(option->key), value, origin,
                              "given twice: unset one of " + name + " and FEEDMILL_" + std::string(option->env)});
-      } else if (const auto text = read_secret(value)) {
+      } else if (const auto text = secret_in(value)) {
         if (readable_by_all(value) && may_hold_password(*option)) warn_readable(value);
         set(*option, *text, origin);
       } else {
-        problems_.push_back({std::string(option->key), value, origin, "the file cannot be read"});
+        problems_.push_back({std::string(option->key), value, origin, text.error()});
       }
     }
   }
@@ -297,12 +297,23 @@ class Reader {
 
   void read_secret_of(std::string_view key, const fs::path& file, std::string& secret) {
     if (file.empty()) return;
-    if (auto text = read_secret(file)) {
+    if (auto text = secret_in(file)) {
       secret = std::move(*text);
       if (readable_by_all(file)) warn_readable(file);
     } else {
-      add(key, "the file cannot be read");
+      add(key, text.error());
     }
+  }
+
+  using Content = boost::system::result<std::string, std::string>;
+
+  Content secret_in(const fs::path& file) const { return once_only(file) ? unreadable_again() : read_secret(file); }
+
+  /// A pipe was emptied when the program started: read again, it would seem to say nothing.
+  bool once_only(const fs::path& file) const { return running_ != nullptr && is_read_once(file); }
+  static Content unreadable_again() {
+    return Content(boost::system::in_place_error,
+                   "the file cannot be read: it is a pipe, which can be read once; restart to change what it says");
   }
 
   static bool may_hold_password(const Option& option) {
@@ -369,8 +380,10 @@ class Reader {
       if (file->empty()) continue;
       if (!config_.redis.url.starts_with("rediss://")) {
         add(option, "is for TLS: write rediss:// into redis.url, or leave it out");
-      } else if (!std::ifstream(*file)) {
+      } else if (::access(file->c_str(), R_OK) != 0) {
         add(option, "the file cannot be read; check its path and permissions");
+      } else if (std::error_code ignored; !fs::is_regular_file(*file, ignored)) {
+        add(option, "is read anew with each connection, so it must be a plain file");
       }
     }
     if (cert.empty() != key.empty())

@@ -6,7 +6,7 @@
 #include "worker/config/config_checks.hpp"
 #include "worker/config/config_values.hpp"
 #include "worker/config/header_rules.hpp"
-#include "worker/config/secret_file.hpp"
+#include "worker/config/small_file.hpp"
 #include "worker/http/web_url.hpp"
 
 namespace feedmill {
@@ -181,7 +181,7 @@ std::string base64(std::string_view bytes) {
 }
 
 /// Fills in the header line; what is wrong instead.
-std::string finish(FeedAuth& auth, std::vector<std::string>& warnings) {
+std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const SecretReader& read_secret) {
   const bool basic = !auth.user.empty() || !auth.password_file.empty();
   const bool header = !auth.header.empty() || !auth.value_file.empty();
   if (basic == header) return "give either user and password_file, or header and value_file";
@@ -190,7 +190,7 @@ std::string finish(FeedAuth& auth, std::vector<std::string>& warnings) {
   if (auth.origin.empty()) return "origin is missing: where may it be sent? as origin = \"https://example.org\"";
   const fs::path& file = basic ? auth.password_file : auth.value_file;
   const auto secret = read_secret(file);
-  if (!secret) return file.string() + " cannot be read";
+  if (!secret) return file.string() + ": " + secret.error();
   if (readable_by_all(file)) warnings.push_back(readable_warning(file));
   if (!is_sendable_value(*secret)) return file.string() + " must hold one line of 1 to 4096 bytes";
   auth.header_line = basic ? "Authorization: Basic " + base64(auth.user + ":" + *secret) : auth.header + ": " + *secret;
@@ -212,10 +212,10 @@ std::string row_key(const NamedTable& table, const std::string& name) {
   return std::string(table.path) + ".\"" + name + "\"";
 }
 
-std::vector<NamedProblem> finish_named(Config& config) {
+std::vector<NamedProblem> finish_named(Config& config, const SecretReader& read_secret) {
   std::vector<NamedProblem> problems;
   for (auto& [name, auth] : config.feed_auth) {
-    std::string remedy = finish(auth, config.warnings);
+    std::string remedy = finish(auth, config.warnings, read_secret);
     if (!remedy.empty()) problems.push_back({row_key(*named_table("feed_auth"), name), std::move(remedy)});
   }
   std::map<std::string_view, std::string_view> group_of;

@@ -3,10 +3,14 @@
 // it.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/system/result.hpp>
 
 #include "worker/config/config.hpp"
 
@@ -49,9 +53,12 @@ struct NamedProblem {
   std::string remedy;
 };
 
+/// Reads a file that holds a secret, or says why not.
+using SecretReader = std::function<boost::system::result<std::string, std::string>(const std::filesystem::path& file)>;
+
 /// Checks what must hold in a row and between rows, and reads the files of [feed_auth] into its header lines. Files
 /// that every user may read add a warning.
-std::vector<NamedProblem> finish_named(Config& config);
+std::vector<NamedProblem> finish_named(Config& config, const SecretReader& read_secret);
 
 /// Puts back the rows of `running` where a table's new ones need a restart; the rows that differ there.
 std::vector<std::string> keep_named(Config& config, const Config& running);

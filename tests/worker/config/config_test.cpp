@@ -2,10 +2,17 @@
 
 #include <fstream>
 #include <set>
+#include <sys/stat.h>
+#include <thread>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "worker/config/small_file.hpp"
+#include "worker/unique_fd.hpp"
 
 namespace feedmill {
 namespace {
@@ -212,7 +219,72 @@ TEST_F(ConfigTest, RefusesAGivenFileThatDoesNotExist) {
   sources.file = home / "absent.toml";
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read")));
   sources.file = home;
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read: it is a directory")));
+}
+
+TEST_F(ConfigTest, RefusesAFileWithoutAnEnd) {
+  sources.file = "/dev/zero";
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read: it is larger than 16MiB")));
+  sources.file = "/dev/null";
+  EXPECT_EQ(load().redis.url, "") << "nothing in it, and nothing wrong with that";
+  env("REDIS_PASSWORD_FILE", "/dev/zero");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read: it is larger than 1MiB")));
+  env("REDIS_PASSWORD_FILE", home.string());
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read: it is a directory")));
+}
+
+TEST_F(ConfigTest, WaitsForAPipeAndNotForEver) {
+  const fs::path pipe = home / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto nobody = read_small_file(pipe, 1000, std::chrono::milliseconds(20));
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error(), "the file cannot be read: nothing was written into this pipe within 20ms");
+  {
+    const UniqueFd writer(::open(pipe.c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(::write(writer.get(), "[redis]", 7), 7);
+    const auto open = read_small_file(pipe, 1000, std::chrono::milliseconds(20));
+    ASSERT_FALSE(open) << "half of it may be still to come";
+    EXPECT_THAT(open.error(), HasSubstr("had not closed it after 20ms"));
+    ASSERT_EQ(::write(writer.get(), std::string(2000, '#').c_str(), 2000), 2000);
+    EXPECT_THAT(read_small_file(pipe, 1000, std::chrono::milliseconds(20)).error(), HasSubstr("larger than 1000B"));
+  }
+  std::thread writer([&] { std::ofstream(pipe) << "[redis]\nurl = \"redis://piped\"\n"; });
+  sources.file = pipe;
+  EXPECT_EQ(load().redis.url, "redis://piped");
+  writer.join();
+}
+
+/// What `--config <(command)` gives: the writer may have gone before we look.
+TEST_F(ConfigTest, ReadsWhatACommandHasWritten) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reading(ends[0]);
+  {
+    const UniqueFd writing(ends[1]);
+    ASSERT_EQ(::write(writing.get(), "hunter2\n", 8), 8);
+  }
+  const fs::path path = "/dev/fd/" + std::to_string(reading.get());
+  EXPECT_TRUE(is_read_once(path));
+  EXPECT_EQ(*read_secret(path), "hunter2");
+}
+
+TEST_F(ConfigTest, ReadsAPipeOnceAndNotAtAReload) {
+  const fs::path pipe = home / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const Config running = load();
+  sources.file = pipe;
+  const auto again = reload_config(sources, running);
+  ASSERT_FALSE(again);
+  ASSERT_EQ(again.error().size(), 1U);
+  EXPECT_THAT(again.error().front().remedy, HasSubstr("a pipe, which can be read once"));
+}
+
+TEST_F(ConfigTest, WantsPlainFilesWhereTheyAreReadAnew) {
+  if (!objection_to_redis_url("rediss://host").empty()) GTEST_SKIP() << "hiredis has no TLS here";
+  ASSERT_EQ(::mkfifo((home / "pipe").c_str(), 0600), 0);
+  env("REDIS_URL", "rediss://host");
+  env("REDIS_CA_FILE", (home / "pipe").string());
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("must be a plain file")));
 }
 
 struct RefusedCase {
@@ -495,7 +567,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "must hold one line"},
         RowCase{"AuthNoFile",
                 "[feed_auth.x]\nheader = \"X-Key\"\nvalue_file = \"/nowhere\"\norigin = \"https://a.example\"\n",
-                "/nowhere cannot be read"}),
+                "/nowhere: the file cannot be read: No such file"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(ConfigTest, RepeatsNoPasswordOfAProxy) {
