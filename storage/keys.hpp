@@ -52,6 +52,7 @@ class Keys {
   std::string trace(std::string_view feed_url) const { return join("state:trace:", feed_url); }
   std::string sort(std::string_view feed_url) const { return join(feed_url, ":sort"); }
   std::string guidmap(std::string_view feed_url) const { return join(feed_url, ":guidmap"); }
+  std::string digests(std::string_view feed_url) const { return join(feed_url, ":digests"); }
 
   // What deliver derives from posts. No two of these meet, whatever a channel or a user is called: each name stands
   // between a beginning and an ending of its own.

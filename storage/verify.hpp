@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/given_entry.hpp"
 #include "storage/key_value.hpp"
 #include "storage/store.hpp"
 
@@ -46,6 +47,9 @@ struct VerifyOptions {
   /// Called before each repair with what is to be written and what the keys hold that go as a whole. The repair is made
   /// only when it says true. None: nothing is repaired.
   std::function<bool(const Violation&, const std::vector<KeyValue>&)> journal{};
+  /// How the markup of a feed's posts is treated today: posts that would be stored otherwise are violations, too. None:
+  /// they are not asked for.
+  std::function<StoreResult<GivenMarkup>(const std::string& feed_url)> markup{};
   std::function<void(const Violation&)> found{};  ///< told at once; none = only counted
   /// Called between bounded steps with the feeds looked at and those there are. May throw to end it.
   std::function<void(std::uint64_t, std::uint64_t)> progress{};
@@ -58,7 +62,8 @@ struct VerifySummary {
 };
 
 /// Checks a store while others work on it: each feed is looked at in one read-only script, what looks wrong is looked
-/// at again before it is told. Memory: the stream's records and a page of keys, however many feeds there are.
+/// at again before it is told. Memory: the stream's records and a page of keys, however many feeds there are; 16 MiB of
+/// changed posts more with `markup`.
 class Verifier {
  public:
   /// `store` outlives this.

@@ -4,6 +4,7 @@
 
 #include "storage/diff.hpp"
 #include "storage/fields.hpp"
+#include "storage/resanitise.hpp"
 #include "storage/utf8.hpp"
 #include "storage/verify_work.hpp"
 
@@ -12,7 +13,8 @@ namespace {
 
 constexpr std::string_view entries_per_look = "2500";  // a feed of the usual hard cap in one script
 constexpr std::string_view walked_per_step = "500";
-constexpr std::size_t texts_per_trip = 32;  // an entry has 2 MiB at most
+constexpr std::size_t texts_per_trip = 32;               // an entry has 2 MiB at most
+constexpr std::uint64_t most_markup_bytes = 16U << 20U;  // the rest of the feed has its turn when these are mended
 
 std::int64_t number(std::string_view text) {
   std::int64_t value = 0;
@@ -31,6 +33,30 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::walk(const std::string& 
     cursor = (*reply)[1].text();
   }
   return all;
+}
+
+void Verifier::Work::look_at_markup(const std::string& id, const std::string& url, const Fields& fields,
+                                    Violations& all) {
+  if (markup_bytes_ > most_markup_bytes) return;
+  const Fields wanted = resanitised(fields, markup_);
+  if (wanted.empty()) return;
+  Violation violation{"S13", "entry.markup", url, {id}, "", {}};
+  for (const auto& [name, value] : wanted) {
+    const std::string* const before = find_field(fields, name);
+    const std::string gone, &old = before == nullptr ? gone : *before;
+    if (name != "bytes" && name != "digest") violation.detail += (violation.detail.empty() ? "" : ", ") + name;
+    if (!options_.journal) continue;  // nobody mends it: what it says is not kept
+    markup_bytes_ += old.size() + value.size();
+    violation.changes.push_back({value.empty() ? "hdel" : "hset", id, name,
+                                 before == nullptr ? std::nullopt : std::optional(old),
+                                 value.empty() ? std::nullopt : std::optional(value)});
+    if (name == "digest") {
+      violation.changes.push_back({"hset", impl_.keys.digests(url), std::string(value_of(fields, "guid")), old, value});
+    }
+  }
+  if (!options_.journal) violation.changes.push_back({"hset", id, wanted.front().first, {}, {}});  // it can be mended
+  violation.detail += " would be stored otherwise today";
+  all.push_back(std::move(violation));
 }
 
 StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<const std::string> ids,
@@ -55,6 +81,9 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<
                        "bytes is " + claimed + ", its fields have " + bytes,
                        {{"hset", batch[i], "bytes", said == nullptr ? std::nullopt : std::optional(*said), bytes}}});
       }
+      if (options_.markup && batch[i] != impl_.keys.feed(url) && !fields.empty()) {
+        look_at_markup(batch[i], url, fields, all);
+      }
       for (const auto& [name, value] : fields) {
         if (is_clean_text(value) || name == "guid") continue;
         const bool is_text = !is_utf8(value);
@@ -74,6 +103,12 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<
 StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_feed(const std::string& url) {
   Violations all;
   bool walk_all = false;
+  markup_bytes_ = 0;
+  if (options_.markup) {
+    const auto markup = options_.markup(url);
+    if (!markup) return markup.error();
+    markup_ = *markup;
+  }
   struct Unheard {
     std::string id;
     std::int64_t rev, changed;

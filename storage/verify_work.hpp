@@ -41,6 +41,7 @@ class Verifier::Work {
   StoreResult<Violations> look_at_feed(const std::string& url);
   StoreResult<Violations> walk(const std::string& url, std::string_view what);
   StoreResult<Violations> look_at_texts(std::span<const std::string> ids, const std::string& url);
+  void look_at_markup(const std::string& id, const std::string& url, const Fields& fields, Violations& all);
 
   // verify.cpp
   StoreResult<Reply> ask(Script script, std::initializer_list<std::string_view> words);
@@ -78,8 +79,10 @@ class Verifier::Work {
   std::map<std::string, std::uint64_t> states_counted_;
   std::string state_seen_;  // of the feed looked at last, "" = not registered
   std::uint64_t entries_seen_ = 0;
-  std::set<std::string> told_;  // of what is being settled
-  bool behind_ = false;         // delivery has not applied all there is
+  GivenMarkup markup_;              // of the feed looked at
+  std::uint64_t markup_bytes_ = 0;  // that its findings hold
+  std::set<std::string> told_;      // of what is being settled
+  bool behind_ = false;             // delivery has not applied all there is
 };
 
 /// The findings in the reply of a verify script.

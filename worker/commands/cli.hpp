@@ -162,7 +162,7 @@ struct TopVerb {
 };
 struct VerifyVerb {
   std::vector<std::string> feeds;  ///< only these; none = the whole store
-  bool repair = false;
+  bool repair = false, resanitise = false;
   std::string journal;  ///< file; "" = named after the time
 };
 struct StoreExportVerb {

@@ -15,6 +15,9 @@ void add_store_verbs(CLI::App& root, std::optional<Verb>& chosen) {
       ->type_name("URL");
   verify->add_flag("--repair", verified->repair,
                    "Mend what can be mended without guessing; what is replaced is written to a journal first");
+  verify->add_flag("--resanitise", verified->resanitise,
+                   "Also find posts whose markup today's policy would store otherwise; with --repair store it so, "
+                   "without signals");
   verify->add_option("--journal", verified->journal, "Where to (feedmill-repair-TIME.jsonl here); a new file")
       ->type_name("FILE");
 

@@ -15,6 +15,7 @@
 
 #include "storage/byte_text.hpp"
 #include "storage/verify.hpp"
+#include "worker/config/feed_settings.hpp"
 #include "worker/interrupt.hpp"
 #include "worker/text/moments.hpp"
 #include "worker/text/records.hpp"
@@ -177,6 +178,15 @@ int carry_out(const VerifyVerb& verb, const VerbContext& context) {
     progress.reached(done);
   };
   options.found = [&](const Violation& violation) { tell(violation, terminal); };
+  if (verb.resanitise) {
+    options.markup = [&](const std::string& url) -> StoreResult<GivenMarkup> {
+      const auto records = context.store.feed_records(std::vector{url});
+      if (records.has_error()) return records.error();
+      const std::optional<FeedRecord>& record = records->front();  // gone meanwhile: its posts go, too
+      const auto own = record ? read_settings(record->state.settings).html_policy : std::nullopt;
+      return GivenMarkup{own.value_or(context.config.html.policy), context.config.html.keep_class};
+    };
+  }
   if (verb.repair) {
     options.journal = [&](const Violation& violation, const std::vector<KeyValue>& whole) {
       if (!problem.empty()) return false;
