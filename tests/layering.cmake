@@ -30,7 +30,7 @@ set(places ground http config text heart told push admin parts commands program)
 set(places_tried ground told parts program http config text push admin commands heart)
 set(ground_files "^(cancellation|descriptor_watch|exits|held_signals|host_name|log|memory_budget|report|run_on|unique_fd|text/(characters|redact|units))[.]")
 set(told_files "^(followed_refresh|text/(answer|trace)_text)[.]")  # the words for a refresh under way
-set(parts_files "^((config/run_options|discover|doctor|probe|run)[.]|run/)")  # put together from the configuration: a worker, a question
+set(parts_files "^((config/run_options|discover|doctor|egress_view|probe|run)[.]|run/)")  # put together from the configuration: a worker, a question
 set(program_files "^main[.]")
 foreach(folder IN ITEMS http config text push admin commands)
   set(${folder}_files "^${folder}/")

@@ -54,8 +54,14 @@ TEST_F(Users, AViewerMayRunEveryVerbThatReads) {
     EXPECT_EQ(done.exit, 0) << words_of(verb) << ": " << done.err;
     EXPECT_EQ(done.out, world.run(verb).out) << words_of(verb);
   }
-  const std::vector<Arguments> more{{"list"},   {"show", url}, {"explain", url},           {"stats"},
-                                    {"export"}, {"plan"},      {"notify", "rules", "anna"}};
+  const std::vector<Arguments> more{{"list"},
+                                    {"show", url},
+                                    {"explain", url},
+                                    {"stats"},
+                                    {"export"},
+                                    {"plan"},
+                                    {"notify", "rules", "anna"},
+                                    {"add", url, "--dry-run"}};
   for (const Arguments& verb : more) {
     const Finished done = as("feedmill_viewer", verb);
     EXPECT_EQ(done.exit, 0) << words_of(verb) << ": " << done.err;

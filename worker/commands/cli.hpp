@@ -28,7 +28,7 @@ struct RunVerb {
 };
 struct AddVerb {
   std::vector<std::string> urls;
-  bool now = false, first = false;
+  bool now = false, first = false, dry_run = false;
   FeedSettings settings;  ///< of those that are new
 };
 struct RemoveVerb {

@@ -17,6 +17,8 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
                   "without looking");
   add->add_flag("--now", added->now, "Fetch at once and show what came");
   add->add_flag("--first", added->first, "Of a web page with several feeds the first");
+  add->add_flag("--dry-run", added->dry_run,
+                "Only say what would be added, whether it may be fetched, and what would hold for it");
   const auto setting = [&to = added, add = add](const char* flag, const std::string& key, const char* about,
                                                 const char* unit) {
     add->add_option_function<std::string>(

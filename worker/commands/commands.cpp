@@ -125,6 +125,7 @@ class Carrier {
   static StoreUse use_of(const StoreVerb&) {
     return StoreUse::change;
   }
+  static StoreUse use_of(const AddVerb& verb) { return verb.dry_run ? StoreUse::read : StoreUse::change; }
   static StoreUse use_of(const ListVerb&) { return StoreUse::read; }
   static StoreUse use_of(const ShowVerb&) { return StoreUse::read; }
   static StoreUse use_of(const ExportVerb&) { return StoreUse::read; }

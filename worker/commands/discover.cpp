@@ -38,14 +38,15 @@ void tell_found(Terminal& terminal, const std::string& page, const std::vector<F
 }
 
 /// One address of `add`: the feed to add for it; none when an operator must choose, which was told.
-std::optional<std::string> feed_behind(Probe& probe, const std::string& url, bool first, Terminal& terminal) {
+std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, const AddVerb& verb, Terminal& terminal) {
   const Discovery discovery = discover(probe, url);
   const std::vector<FoundFeed>& feeds = discovery.feeds;
-  if (feeds.size() == 1 || (first && !feeds.empty())) {
-    if (feeds.front().url != url) {
-      terminal.note(fmt::format("{} is a web page; its feed is {}", visible(url), visible(feeds.front().url)));
+  if (feeds.size() == 1 || (verb.first && !feeds.empty())) {
+    const FoundFeed& found = feeds.front();
+    if (found.url != url) {
+      terminal.note(fmt::format("{} is a web page; its feed is {}", visible(url), visible(found.url)));
     }
-    return feeds.front().url;
+    return FeedBehind{found.url, found.url == url ? "" : url, found, ""};
   }
   if (!feeds.empty()) {
     terminal.flush();
@@ -62,9 +63,11 @@ std::optional<std::string> feed_behind(Probe& probe, const std::string& url, boo
                     visible(url)));
     return {};
   }
-  terminal.note(fmt::format("{} could not be looked at ({}); added as it stands", visible(url),
-                            visible(discovery.look.trouble())));
-  return url;
+  const std::string trouble = discovery.look.trouble();
+  if (!verb.dry_run) {
+    terminal.note(fmt::format("{} could not be looked at ({}); added as it stands", visible(url), visible(trouble)));
+  }
+  return FeedBehind{url, "", {}, trouble};
 }
 
 }  // namespace
@@ -93,32 +96,36 @@ int carry_out(const DiscoverVerb& verb, const Config& config, Terminal& terminal
   return exits::no;
 }
 
-StoreResult<std::optional<std::vector<std::string>>> feeds_behind(const std::vector<std::string>& urls, bool first,
-                                                                  const VerbContext& context) {
+StoreResult<std::optional<std::vector<FeedBehind>>> feeds_behind(const std::vector<std::string>& urls,
+                                                                 const AddVerb& verb, const VerbContext& context) {
+  using Feeds = std::optional<std::vector<FeedBehind>>;
   std::vector<std::string> doubtful;
   for (const std::string& url : urls) {
     if (!looks_like_feed(url)) doubtful.push_back(url);
   }
-  if (doubtful.empty()) return std::optional(urls);
   const auto records = all_records(context.store, doubtful);
   if (records.has_error()) return records.error();
   for (std::size_t i = doubtful.size(); i-- > 0;) {
     if ((*records)[i]) doubtful.erase(doubtful.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  Probe probe(context.config);
-  std::vector<std::string> feeds;
+  std::optional<Probe> probe;
+  if (!doubtful.empty()) probe.emplace(context.config);
+  std::vector<FeedBehind> feeds;
   bool undecided = false;
   for (const std::string& url : urls) {
-    std::optional<std::string> feed = url;
+    std::optional<FeedBehind> feed = FeedBehind{url, "", {}, ""};
     if (std::find(doubtful.begin(), doubtful.end(), url) != doubtful.end()) {
       if (context.terminal.err_is_terminal()) context.terminal.note("looking at " + visible(url));
-      feed = feed_behind(probe, url, first, context.terminal);
+      feed = feed_behind(*probe, url, verb, context.terminal);
     }
-    if (!feed) undecided = true;
-    if (feed && std::find(feeds.begin(), feeds.end(), *feed) == feeds.end()) feeds.push_back(std::move(*feed));
+    if (!feed) {
+      undecided = true;
+    } else if (std::none_of(feeds.begin(), feeds.end(), [&](const FeedBehind& one) { return one.url == feed->url; })) {
+      feeds.push_back(std::move(*feed));
+    }
   }
-  if (undecided) return std::optional<std::vector<std::string>>();
-  return std::optional(std::move(feeds));
+  if (undecided) return Feeds();
+  return Feeds(std::move(feeds));
 }
 
 }  // namespace feedmill

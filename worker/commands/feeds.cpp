@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "worker/commands/add_preview.hpp"
 #include "worker/commands/change.hpp"
 #include "worker/commands/discover.hpp"
 #include "worker/commands/refresh.hpp"
@@ -46,27 +47,28 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
     terminal.error(fmt::format("add: {}; nothing was added", remedy));
     return exits::usage;
   }
-  const auto behind = feeds_behind(*given, verb.first, context);
+  const auto behind = feeds_behind(*given, verb, context);
   if (behind.has_error()) return fail(terminal, "add", behind.error());
-  const std::optional<std::vector<std::string>>& urls = *behind;
-  if (!urls) return exits::no;
+  if (!*behind) return exits::no;
+  if (verb.dry_run) return preview(verb, **behind, context);
   const std::string settings = settings_json(verb.settings);
+  std::vector<std::string> urls;
   std::vector<NewFeed> feeds;
-  for (const std::string& url : *urls) {
+  for (const FeedBehind& one : **behind) {
+    urls.push_back(one.url);
     NewFeed& feed = feeds.emplace_back();
-    feed.feed_url = url;
+    feed.feed_url = one.url;
     feed.settings = settings;
   }
   const auto added = context.store.add_feeds(feeds);
   if (added.has_error()) return fail(terminal, "add", added.error());
   std::vector<std::string> just_added;
-  for (std::size_t i = 0; i < urls->size(); ++i) {
+  for (std::size_t i = 0; i < urls.size(); ++i) {
     const bool is_new = (*added)[i];
-    if (is_new) just_added.push_back((*urls)[i]);
-    tell(terminal, is_new ? "added" : "present", (*urls)[i]);
+    if (is_new) just_added.push_back(urls[i]);
+    tell(terminal, is_new ? "added" : "present", urls[i]);
     if (!is_new && !settings.empty()) {
-      terminal.note(
-          fmt::format("{} was there already and keeps its settings (see feedmill set -h)", visible((*urls)[i])));
+      terminal.note(fmt::format("{} was there already and keeps its settings (see feedmill set -h)", visible(urls[i])));
     }
   }
   terminal.flush();
@@ -74,7 +76,7 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
     note_without_worker(context);
     return exits::done;
   }
-  return refresh_added(*urls, just_added, context);
+  return refresh_added(urls, just_added, context);
 }
 
 namespace {

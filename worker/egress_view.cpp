@@ -1,0 +1,147 @@
+#include "worker/egress_view.hpp"
+
+#include <deque>
+#include <exception>
+#include <map>
+#include <utility>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "worker/config/run_options.hpp"
+#include "worker/http/http_shared.hpp"
+#include "worker/http/own_addresses.hpp"
+#include "worker/http/request_style.hpp"
+#include "worker/http/resolver.hpp"
+#include "worker/http/web_url.hpp"
+#include "worker/interrupt.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+using Answer = boost::system::result<Addresses, ResolveError>;
+using Verdict = EgressView::Verdict;
+
+constexpr std::chrono::milliseconds interrupt_interval{50};
+
+EgressView refused(Reason reason, std::string detail, std::vector<std::string> addresses = {}) {
+  return {Verdict::refused, std::move(addresses), std::string(to_string(reason)), std::move(detail)};
+}
+
+/// As the HTTP client chooses among a host's addresses (HTTP D5).
+EgressView view_of(const Addresses& addresses, const EgressPolicy& policy, unsigned port) {
+  EgressView view{Verdict::allowed, {}, "", ""};
+  Refusal last;
+  for (const std::string& address : addresses) {
+    const Egress verdict = policy.check(address, static_cast<std::uint16_t>(port));
+    if (verdict == Egress::allowed) {
+      view.addresses.push_back(address);
+    } else {
+      last = refusal_of(verdict, address, port);
+    }
+  }
+  return view.addresses.empty() ? refused(last.reason, last.detail, addresses) : view;
+}
+
+/// The names' addresses, by name.
+std::map<std::string, Answer> look_up(const ResolverOptions& options, std::map<std::string, Answer> names,
+                                      std::chrono::milliseconds patience) {
+  asio::io_context loop(1);
+  Resolver resolver(loop.get_executor(), options);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  std::deque<asio::cancellation_signal> cancels;
+  std::size_t waiting = names.size();
+  for (auto& [name, answer] : names) {
+    asio::co_spawn(
+        loop, resolver.resolve(name, deadline),
+        asio::bind_cancellation_slot(cancels.emplace_back().slot(),
+                                     [&answer = answer, &waiting](const std::exception_ptr& failed, Answer given) {
+                                       if (!failed) answer = std::move(given);
+                                       --waiting;
+                                     }));
+  }
+  for (bool told = false; waiting > 0;) {
+    loop.run_one_for(interrupt_interval);
+    if (!interrupted() || std::exchange(told, true)) continue;
+    for (auto& cancel : cancels) cancel.emit(asio::cancellation_type::terminal);  // the resolver outlives who waits
+  }
+  stop_if_interrupted();
+  return names;
+}
+
+std::string bare(const std::string& address) {
+  return address.starts_with('[') ? address.substr(1, address.size() - 2) : address;
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::allowed:
+      return "allowed";
+    case Verdict::refused:
+      return "refused";
+    case Verdict::proxied:
+      return "proxied";
+    case Verdict::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+EgressViewer::EgressViewer(const Config& config)
+    : options_(fetch_options(config, *egress_policies(config), 1, RunMode::selected)) {
+  const std::vector<std::string> own = interface_addresses();
+  options_.egress.close_own(own);
+  for (auto& [name, policy] : options_.policies) policy.close_own(own);
+}
+
+EgressView EgressViewer::of_text(const EgressQuestion& question) const {
+  FetchRequest request;
+  request.feed_url = request.url = question.url;
+  request.settings = question.settings;
+  const auto style = request_style(options_, request);
+  if (!style) return refused(style.error().reason, style.error().detail);
+  if (style->proxy) return {Verdict::proxied, {}, "", ""};
+  const EgressPolicy& policy = style->policy.empty() ? options_.egress : options_.policies.at(style->policy);
+  const Origin origin = origin_of(question.url);
+  if (is_address(origin.host)) return view_of({bare(origin.host)}, policy, origin.port);
+  return {Verdict::unknown, {}, "", "its name was not looked up"};
+}
+
+std::vector<EgressView> EgressViewer::of(std::span<const EgressQuestion> questions,
+                                         std::chrono::milliseconds patience) const {
+  const auto name_of = [](const EgressQuestion& question) {
+    std::string host = origin_of(question.url).host;
+    if (host.ends_with('.')) host.pop_back();
+    return host;
+  };
+  std::vector<EgressView> views;
+  std::map<std::string, Answer> names;
+  for (const EgressQuestion& question : questions) {
+    views.push_back(of_text(question));
+    if (views.back().verdict == Verdict::unknown) {
+      names.emplace(name_of(question), ResolveError{Reason::dns_timeout, "no answer"});
+    }
+  }
+  names = look_up(options_.resolver, std::move(names), patience);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (views[i].verdict != Verdict::unknown) continue;
+    const EgressQuestion& question = questions[i];
+    const Answer& answer = names.at(name_of(question));
+    if (!answer) {
+      views[i].reason = to_string(answer.error().reason);
+      views[i].detail = answer.error().detail;
+      continue;
+    }
+    const auto policy = options_.policies.find(question.settings.policy);
+    views[i] = view_of(*answer, policy == options_.policies.end() ? options_.egress : policy->second,
+                       origin_of(question.url).port);
+  }
+  return views;
+}
+
+}  // namespace feedmill
