@@ -31,6 +31,8 @@ set(allowed
   "worker/commands/store.cpp:auto session = connect(config, use)"
   "worker/commands/store.hpp:connect(const Config& config,"
   "worker/commands/doctor.cpp:StoreSession::connect(config)"
+  "worker/doctor.cpp:tcp::socket socket(loop)"
+  "worker/doctor.cpp:socket.async_connect(endpoint"  # the operator's own proxy, which nothing is sent to
   "worker/commands/admin_client.cpp:tcp::socket socket(loop)"         # our own admin listener, where the operator put it
   "worker/commands/admin_client.cpp:socket.async_connect(endpoint_")
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "worker/config/run_options.hpp"
+#include "worker/http/proxy.hpp"
 #include "worker/http/web_url.hpp"
 #include "worker/text/due_text.hpp"
 
@@ -32,6 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t shown_hosts = 20;
 constexpr std::uintmax_t little_space = 256u << 20;
+constexpr std::chrono::seconds patience{5};  // with name servers and proxies
 
 Finding ok(std::string check, std::string text) {
   return {std::move(check), Verdict::ok, std::move(text), ""};
@@ -61,6 +63,25 @@ std::size_t certificates_in(const std::string& file) {
   return count;
 }
 
+using Answer = boost::system::result<Addresses, ResolveError>;
+
+Answer look_up(const ResolverOptions& options, const std::string& name) {
+  asio::io_context loop(1);
+  Resolver resolver(loop.get_executor(), options);
+  Answer answer = ResolveError{Reason::dns_failed, "no answer"};
+  asio::co_spawn(loop, resolver.resolve(name, std::chrono::steady_clock::now() + patience),
+                 [&](const std::exception_ptr& failed, Answer given) {
+                   if (!failed) answer = std::move(given);
+                   loop.stop();
+                 });
+  loop.run();
+  return answer;
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 Finding check_clock(Milliseconds skew) {
   const double seconds = std::abs(static_cast<double>(skew.count())) / 1000.0;
   const std::string text = fmt::format("ours and the server's differ by {:.1f} s", seconds);
@@ -76,16 +97,7 @@ std::string_view to_string(Verdict verdict) {
 }
 
 Finding check_dns(const ResolverOptions& options, const std::string& name) {
-  using Answer = boost::system::result<Addresses, ResolveError>;
-  asio::io_context loop(1);
-  Resolver resolver(loop.get_executor(), options);
-  Answer answer = ResolveError{Reason::dns_failed, "no answer"};
-  asio::co_spawn(loop, resolver.resolve(name, std::chrono::steady_clock::now() + std::chrono::seconds(5)),
-                 [&](const std::exception_ptr& failed, Answer given) {
-                   if (!failed) answer = std::move(given);
-                   loop.stop();
-                 });
-  loop.run();
+  const Answer answer = look_up(options, name);
   if (answer.has_value()) return ok("dns", fmt::format("{} is {}", name, answer->front()));
   if (answer.error().reason == Reason::dns_not_found) return ok("dns", fmt::format("answers, knows no {}", name));
   return {"dns", Verdict::fail,
@@ -161,6 +173,106 @@ Finding check_data_directory(const Config& config) {
             "make room on its disk"};
   }
   return ok("data directory", fmt::format("{}, {} MiB free", wanted.string(), error ? 0 : space.available >> 20U));
+}
+
+Finding check_poison_directory(const Config& config) {
+  const fs::path& directory = config.debug.keep_poison;
+  constexpr const char* check = "keep_poison";
+  if (directory.empty()) return ok(check, "off: documents that meet a bug are not kept");
+  std::error_code error;
+  if (!fs::is_directory(directory, error)) {
+    return {check, Verdict::fail,
+            fmt::format("{} is {}", directory.string(), fs::exists(directory, error) ? "no directory" : "not there"),
+            "create it for the worker's user, or leave debug.keep_poison empty"};
+  }
+  if (::access(directory.c_str(), W_OK | X_OK) != 0) {
+    return {check, Verdict::fail, fmt::format("{} cannot be written to", directory.string()),
+            "give it to the worker's user, or leave debug.keep_poison empty"};
+  }
+  return ok(check, directory.string());
+}
+
+Finding check_egress_policy(const Config& config, const EgressPolicy& standard) {
+  std::string text = fmt::format("public addresses, ports {}", listed(config.egress.ports));
+  if (!config.egress.allow.empty()) text += fmt::format("; opened: {}", listed(config.egress.allow));
+  if (!config.egress.deny.empty()) text += fmt::format("; closed: {}", listed(config.egress.deny));
+  if (!config.egress_policies.empty()) text += fmt::format("; {} more by name", config.egress_policies.size());
+  const auto open = [&](std::string_view address) {
+    return standard.check(address, 443) == Egress::allowed || standard.check(address, 80) == Egress::allowed;
+  };
+  for (const char* const secret : {"169.254.169.254", "fd00:ec2::254", "168.63.129.16"}) {  // SECURITY §1
+    if (open(secret)) {
+      return {"egress", Verdict::warn,
+              fmt::format("{}: {}, which hands out a cloud machine's credentials, is open to feeds", text, secret),
+              "name less in egress.allow, or this address in egress.deny"};
+    }
+  }
+  // Two of the root name servers' addresses: public for certain, and only held against the policy.
+  if (!open("198.41.0.4") && !open("2001:503:ba3e::2:30")) {
+    return {"egress", Verdict::warn, text + ": nothing public is open on port 80 or 443",
+            "look at egress.deny and egress.ports, unless all feeds are in the networks that egress.allow names"};
+  }
+  return ok("egress", text);
+}
+
+Finding check_proxy(const Config& config, const ResolverOptions& options) {
+  const auto proxy = read_proxy(config.fetch.proxy);
+  if (!proxy) return {"proxy", Verdict::fail, proxy.error(), "set fetch.proxy to http://host:port"};
+  const std::string name = fmt::format("{}:{}", proxy->host, proxy->port);
+  const std::string remedy = "start it, or correct fetch.proxy: nothing is fetched without it";
+  Addresses addresses;
+  if (is_address(proxy->host)) {
+    const bool bracketed = proxy->host.starts_with('[');
+    addresses = {bracketed ? proxy->host.substr(1, proxy->host.size() - 2) : proxy->host};
+  } else if (Answer answer = look_up(options, proxy->host); answer.has_value()) {
+    addresses = std::move(*answer);
+  } else {
+    return {"proxy", Verdict::fail,
+            fmt::format("{}: {}: {}", name, to_string(answer.error().reason), answer.error().detail), remedy};
+  }
+  asio::io_context loop(1);
+  boost::system::error_code error = asio::error::timed_out;
+  for (const std::string& address : addresses) {
+    asio::ip::tcp::socket socket(loop);
+    error = asio::error::timed_out;
+    const asio::ip::tcp::endpoint endpoint(asio::ip::make_address(address), static_cast<std::uint16_t>(proxy->port));
+    socket.async_connect(endpoint, [&](const boost::system::error_code& ended) { error = ended; });
+    loop.restart();
+    loop.run_for(patience);
+    if (!error) return ok("proxy", fmt::format("{} answers at {}", name, address));
+    boost::system::error_code ignored;
+    socket.close(ignored);
+    const boost::system::error_code why = error;
+    loop.restart();
+    loop.run();  // the handler of what was closed
+    error = why;
+  }
+  return {"proxy", Verdict::fail, fmt::format("{} cannot be connected to: {}", name, error.message()), remedy};
+}
+
+std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all) {
+  std::vector<Finding> findings;
+  std::size_t refused = 0, unknown = 0;
+  for (const FeedServer& server : asked) {
+    if (server.view.verdict == EgressView::Verdict::unknown) ++unknown;
+    if (server.view.verdict != EgressView::Verdict::refused || ++refused > shown_hosts) continue;
+    findings.push_back({"feeds' servers", Verdict::warn,
+                        fmt::format("{}: its {} feed{} will not be asked for: {}: {}", server.host, server.feeds,
+                                    server.feeds == 1 ? "" : "s", server.view.reason, server.view.detail),
+                        server.view.reason == to_string(Reason::egress_port)
+                            ? "add the port to egress.ports, if it is meant; else remove the feeds"
+                            : "if it is yours, open it in egress.allow or a policy of its own (set URL policy=NAME); "
+                              "else remove the feeds"});
+  }
+  if (refused > shown_hosts) {
+    findings.push_back({"feeds' servers", Verdict::warn, fmt::format("{} more", refused - shown_hosts),
+                        "feedmill list --state blocked shows those that were tried"});
+  }
+  if (!findings.empty()) return findings;
+  std::string text = asked.size() == all ? fmt::format("the policy refuses none of {}", all)
+                                         : fmt::format("the policy refuses none of {}, of {}", asked.size(), all);
+  if (unknown > 0) text += fmt::format("; {} could not be looked up", unknown);
+  return {ok("feeds' servers", text)};
 }
 
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {

@@ -8,6 +8,7 @@
 
 #include "storage/store.hpp"
 #include "worker/config/config.hpp"
+#include "worker/egress_view.hpp"
 #include "worker/http/resolver.hpp"
 #include "worker/plan.hpp"
 
@@ -40,6 +41,26 @@ Finding check_websub(const Config& config);
 
 /// Whether the private server can keep its data; nothing to do with a Redis of the operator's own.
 Finding check_data_directory(const Config& config);
+
+/// Whether documents that met a bug can be kept (debug.keep_poison): the directory is there and may be written to.
+Finding check_poison_directory(const Config& config);
+
+/// What feeds may make us connect to, and what of that is unwise (SECURITY §1).
+Finding check_egress_policy(const Config& config, const EgressPolicy& standard);
+
+/// Whether fetch.proxy can be connected to, for 5 s at most; nothing is sent. Blocks.
+Finding check_proxy(const Config& config, const ResolverOptions& options);
+
+/// A server of feeds, and what the policy that holds for these says of it.
+struct FeedServer {
+  std::string host;  ///< with its port, unless that is the scheme's own
+  std::size_t feeds = 0;
+  EgressView view;
+};
+
+/// A finding for each server that no request will be sent to, at most 20 and one for the rest. `asked` of `all` servers
+/// have been looked at.
+std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all);
 
 /// Writes, disk, memory and role of the server, and how far its clock is from ours (`here`, unix milliseconds).
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here);

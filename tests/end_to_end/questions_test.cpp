@@ -292,9 +292,13 @@ TEST_F(Questions, DoctorGivesARemedyForWhatIsWrong) {
     }
     return by_check;
   };
+  world.environment["FEEDMILL_EGRESS_ALLOW"] = "127.0.0.0/8:1024-65535,169.254.0.0/16";
+  EXPECT_EQ(verdicts(world.run({"doctor", "--json"}))["egress"], "warn") << "a cloud's credentials are open";
+  world.environment["FEEDMILL_EGRESS_ALLOW"] = "127.0.0.0/8:1024-65535";
   const Finished good = world.run({"doctor", "--json"});
   auto found = verdicts(good);
-  for (const char* const check : {"redis", "redis writes", "redis memory", "clock", "hosts", "fetch.contact"}) {
+  for (const char* const check : {"redis", "redis writes", "redis memory", "clock", "hosts", "fetch.contact", "egress",
+                                  "feeds' servers", "keep_poison"}) {
     EXPECT_EQ(found[check], "ok") << check << good.out;
   }
   for (const char* const check : {"configuration", "data directory", "descriptors", "tls roots", "dns", "redis disk"}) {
@@ -312,7 +316,43 @@ TEST_F(Questions, DoctorGivesARemedyForWhatIsWrong) {
   const Finished away = world.run({"doctor", "--json"});
   EXPECT_EQ(away.exit, 1);
   EXPECT_EQ(verdicts(away)["redis"], "fail");
+  for (const json::object& row : rows(away.out)) {
+    if (text_of(row.at("check")) != "redis") continue;
+    EXPECT_FALSE(has(text_of(row.at("text")), "redis.url")) << "a remedy in the text: " << json::serialize(row);
+  }
+  EXPECT_FALSE(has(world.run({"doctor"}).out, "?:"));
   EXPECT_TRUE(verdicts(away).contains("tls roots")) << "the rest is checked all the same";
+}
+
+TEST_F(Questions, DoctorNamesFeedsThatThePolicyRefuses) {
+  const std::string config = (world.redis.directory() / "doctor.toml").string();
+  std::ofstream(config) << "[egress.policy.intranet]\nallow = [\"10.0.0.0/8:80\"]\n";
+  ASSERT_EQ(world
+                .run({"add", "http://10.0.0.7/feed.xml", "http://10.0.0.7/rss.xml", "http://192.168.1.1/feed.xml",
+                      "http://127.0.0.1:23/feed.xml"})
+                .exit,
+            0);
+  const Finished all = world.run({"doctor"});
+  EXPECT_TRUE(
+      has(all.out, "10.0.0.7: its 2 feeds will not be asked for: egress.blocked: 10.0.0.7 is no public address"))
+      << all.out;
+  EXPECT_TRUE(has(all.out, "127.0.0.1:23: its 1 feed will not be asked for: egress.port")) << all.out;
+  for (const char* const url : {"http://10.0.0.7/feed.xml", "http://10.0.0.7/rss.xml"}) {
+    ASSERT_EQ(world.run({"set", url, "policy=intranet", "--config", config}).exit, 0);
+  }
+  const Finished less = world.run({"doctor", "--config", config});
+  EXPECT_FALSE(has(less.out, "10.0.0.7: its")) << less.out;
+  EXPECT_TRUE(has(less.out, "192.168.1.1: its 1 feed")) << less.out;
+}
+
+TEST_F(Questions, DoctorAsksWhetherTheProxyIsThere) {
+  world.environment["FEEDMILL_PROXY_ENFORCES_EGRESS"] = "true";
+  world.environment["FEEDMILL_FETCH_PROXY"] = "http://127.0.0.1:" + std::to_string(world.http.port());
+  EXPECT_TRUE(has(world.run({"doctor"}).out, "ok   proxy "));
+  world.environment["FEEDMILL_FETCH_PROXY"] = "http://127.0.0.1:" + std::to_string(HttpServer().port());
+  const Finished nobody = world.run({"doctor"});
+  EXPECT_TRUE(has(nobody.out, "fail proxy ")) << nobody.out;
+  EXPECT_EQ(nobody.exit, 1);
 }
 
 TEST_F(Questions, HealthAsksTheWorker) {

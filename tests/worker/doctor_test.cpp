@@ -104,6 +104,78 @@ TEST(Doctor, LooksAtTheDataDirectoryOfAPrivateServerOnly) {
   EXPECT_NE(check_data_directory(config).verdict, Verdict::fail);
 }
 
+TEST(Doctor, WantsAPlaceForDocumentsThatMeetABug) {
+  Config config;
+  EXPECT_EQ(shown(check_poison_directory(config)), "ok keep_poison") << "none are kept";
+  config.debug.keep_poison = "/nowhere/poison";
+  EXPECT_EQ(check_poison_directory(config).text, "/nowhere/poison is not there");
+  config.debug.keep_poison = "/etc/passwd";
+  EXPECT_EQ(check_poison_directory(config).text, "/etc/passwd is no directory");
+  EXPECT_EQ(shown(check_poison_directory(config)), "fail keep_poison");
+  config.debug.keep_poison = std::filesystem::temp_directory_path();
+  EXPECT_EQ(shown(check_poison_directory(config)), "ok keep_poison");
+}
+
+TEST(Doctor, SaysWhatFeedsMayReachAndWhatOfThatIsUnwise) {
+  const auto check = [](std::vector<std::string> allow, std::vector<std::string> deny) {
+    Config config;
+    config.egress.allow = std::move(allow);
+    config.egress.deny = std::move(deny);
+    config.egress.ports = {"80", "443"};
+    return check_egress_policy(config,
+                               *EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports));
+  };
+  EXPECT_EQ(check({}, {}).text, "public addresses, ports 80, 443");
+  const Finding opened = check({"10.0.0.0/8"}, {"10.0.0.1"});
+  EXPECT_EQ(shown(opened), "ok egress");
+  EXPECT_EQ(opened.text, "public addresses, ports 80, 443; opened: 10.0.0.0/8; closed: 10.0.0.1");
+  EXPECT_EQ(shown(check({"0.0.0.0/0"}, {})), "warn egress") << "the metadata of a cloud machine is in it";
+  EXPECT_EQ(shown(check({"0.0.0.0/0"}, {"169.254.0.0/16", "168.63.129.16"})), "ok egress");
+  EXPECT_EQ(shown(check({"10.0.0.0/8"}, {"0.0.0.0/0", "::/0"})), "warn egress") << "nothing public is left";
+}
+
+TEST(Doctor, NamesServersThatThePolicyRefuses) {
+  using Seen = EgressView::Verdict;
+  const EgressView open{Seen::allowed, {"192.0.2.1"}, "", ""}, unknown{Seen::unknown, {}, "dns.timeout", "no"};
+  const EgressView shut{Seen::refused, {"10.0.0.1"}, "egress.blocked", "10.0.0.1 is no public address"};
+  EXPECT_EQ(check_feed_servers({{"a.example", 2, open}, {"b.example", 1, unknown}}, 2).front().text,
+            "the policy refuses none of 2; 1 could not be looked up");
+  EXPECT_EQ(check_feed_servers({{"a.example", 2, open}}, 700).front().text, "the policy refuses none of 1, of 700");
+  const auto findings = check_feed_servers(std::vector<FeedServer>(25, {"in.example", 3, shut}), 25);
+  EXPECT_EQ(findings.size(), 21U);
+  EXPECT_EQ(findings.front().text,
+            "in.example: its 3 feeds will not be asked for: egress.blocked: 10.0.0.1 is no public address");
+  EXPECT_EQ(findings.back().text, "5 more");
+}
+
+TEST(Egress, IsSeenAsARefreshWouldMeetIt) {
+  test::DnsServer dns;
+  dns.serve("open.example", {.addresses = {"93.184.216.34"}});
+  dns.serve("mixed.example", {.addresses = {"10.0.0.5", "93.184.216.34"}});
+  dns.serve("inside.example", {.addresses = {"10.0.0.5"}});
+  Config config;
+  config.dns.servers = {dns.address()};
+  config.egress.ports = {"80", "443"};
+  config.egress_policies["intranet"].allow = {"10.0.0.0/8"};
+  FeedSettings intranet, nowhere;
+  intranet.policy = "intranet";
+  nowhere.policy = "nowhere";
+  const EgressViewer viewer(config);
+  const std::vector<EgressQuestion> questions{{"http://open.example/", {}},    {"http://mixed.example/", {}},
+                                              {"http://inside.example/", {}},  {"http://inside.example/", intranet},
+                                              {"http://open.example:22/", {}}, {"http://[fd00::1]/", {}},
+                                              {"http://unknown.example/", {}}, {"http://open.example/", nowhere}};
+  std::vector<std::string> seen;
+  for (const EgressView& view : viewer.of(questions, 5s)) {
+    seen.push_back(std::string(to_string(view.verdict)) + " " + view.reason);
+    for (const std::string& address : view.addresses) seen.back() += " " + address;
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"allowed  93.184.216.34", "allowed  93.184.216.34",
+                                            "refused egress.blocked 10.0.0.5", "allowed  10.0.0.5",
+                                            "refused egress.port 93.184.216.34", "refused egress.blocked fd00::1",
+                                            "unknown dns.not_found", "refused egress.blocked"}));
+}
+
 TEST(Doctor, AsksANameServer) {
   test::DnsServer dns;
   dns.serve("good.example", {.addresses = {"192.0.2.7"}});

@@ -31,6 +31,7 @@
 #include "worker/commands/trace.hpp"
 #include "worker/commands/verify.hpp"
 #include "worker/config/config.hpp"
+#include "worker/doctor.hpp"
 #include "worker/interrupt.hpp"
 #include "worker/run.hpp"
 #include "worker/text/redact.hpp"
@@ -63,7 +64,13 @@ class Carrier {
   Carrier(const Config& config, const ConfigSources& sources, Terminal& terminal)
       : config_(config), sources_(sources), terminal_(terminal) {}
 
-  int operator()(const RunVerb& verb) const { return run(config_, sources_, verb.once); }
+  int operator()(const RunVerb& verb) const {
+    if (const Finding kept = check_poison_directory(config_); kept.verdict == Verdict::fail) {
+      return fail(terminal_, "run",
+                  VerbFailure{exits::directory, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)});
+    }
+    return run(config_, sources_, verb.once);
+  }
 
   int operator()(const ConfigShowVerb& verb) const { return carry_out(verb, config_, terminal_); }
 

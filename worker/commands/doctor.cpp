@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <span>
 #include <string>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "worker/commands/store.hpp"
 #include "worker/config/run_options.hpp"
 #include "worker/doctor.hpp"
+#include "worker/egress_view.hpp"
 #include "worker/http/web_url.hpp"
 #include "worker/interrupt.hpp"
 
@@ -94,8 +96,108 @@ StoreResult<std::vector<HostLoad>> unfit_hosts(Store& store, const std::vector<s
   return unfit;
 }
 
+/// What is wrong, and behind the last semicolon what to do about it, as failures of the store are worded.
 Finding store_finding(const VerbFailure& failure) {
-  return {"redis", Verdict::fail, failure.text, "until then nothing of the store can be checked"};
+  constexpr std::string_view rest = "what hangs on the store was not checked";
+  const std::size_t at = failure.text.rfind("; ");
+  if (at == std::string::npos) return {"redis", Verdict::fail, failure.text, fmt::format("mend that first; {}", rest)};
+  return {"redis", Verdict::fail, failure.text.substr(0, at),
+          fmt::format("{} ({})", failure.text.substr(at + 2), rest)};
+}
+
+/// The servers of feeds, as far as the policy tells them apart.
+class FeedServers {
+ public:
+  explicit FeedServers(const Config& config) : viewer_(config) {}
+
+  const EgressViewer& viewer() const { return viewer_; }
+
+  void add(const std::string& url, FeedSettings settings) {
+    const Origin origin = origin_of(url);
+    const bool usual = origin.port == (origin.scheme == "https" ? 443U : 80U);
+    std::string host = usual ? origin.host : fmt::format("{}:{}", origin.host, origin.port);
+    Asked& asked = servers_[fmt::format("{}\n{}\n{}\n{}", host, origin.port, settings.policy, settings.proxy)];
+    if (asked.urls.empty()) {
+      asked.host = std::move(host);
+      asked.question.url = url;
+      asked.question.settings.policy = std::move(settings.policy);
+      asked.question.settings.proxy = std::move(settings.proxy);
+    }
+    asked.urls.push_back(url);
+  }
+
+  std::size_t size() const { return servers_.size(); }
+
+  struct Asked {
+    std::string host;
+    EgressQuestion question;
+    std::vector<std::string> urls;
+    EgressView view;
+  };
+
+  /// Views of at most `most` servers with names, spread over all of them, and of every one without.
+  std::vector<Asked> look(std::size_t most) {
+    std::size_t names = 0;
+    for (auto& [key, asked] : servers_) {
+      asked.view = viewer_.of_text(asked.question);
+      if (asked.view.verdict == EgressView::Verdict::unknown) ++names;
+    }
+    const std::size_t stride = std::max<std::size_t>((names + most - 1) / most, 1);
+    std::vector<Asked> looked_at;
+    std::size_t name = 0;
+    for (auto& [key, asked] : servers_) {
+      const bool left_out = asked.view.verdict == EgressView::Verdict::unknown && name++ % stride != 0;
+      if (!left_out) looked_at.push_back(std::move(asked));
+    }
+    std::vector<EgressQuestion> questions;
+    for (const Asked& asked : looked_at) questions.push_back(asked.question);
+    const std::vector<EgressView> views = viewer_.of(questions, std::chrono::seconds(5));
+    for (std::size_t i = 0; i < views.size(); ++i) looked_at[i].view = views[i];
+    return looked_at;
+  }
+
+ private:
+  EgressViewer viewer_;
+  std::map<std::string, Asked> servers_;
+};
+
+constexpr std::size_t most_names = 300;
+
+/// What the policy says of the feeds' servers. Records are read of feeds that the usual policy refuses, and of all when
+/// there are others: for most stores of none.
+StoreResult<std::vector<Finding>> feed_server_findings(const Config& config, Store& store,
+                                                       const std::vector<std::string>& urls) {
+  FeedServers servers(config);
+  std::vector<std::string> unusual = config.egress_policies.empty() ? std::vector<std::string>() : urls;
+  if (unusual.empty()) {
+    for (const std::string& url : urls) servers.add(url, {});
+  }
+  const auto add_with_settings = [&](FeedServers& to, const std::vector<std::string>& feeds) -> StoreResult<void> {
+    const auto records = all_records(store, feeds);
+    if (records.has_error()) return records.error();
+    for (const std::optional<FeedRecord>& record : *records) {
+      if (record) to.add(record->feed_url, read_settings(record->state.settings));
+    }
+    return {};
+  };
+  if (const auto added = add_with_settings(servers, unusual); added.has_error()) return added.error();
+  const std::size_t all = servers.size();
+  std::vector<FeedServer> looked_at;
+  std::vector<std::string> refused;
+  const auto take = [&looked_at](FeedServers::Asked& asked) {
+    looked_at.push_back({std::move(asked.host), asked.urls.size(), std::move(asked.view)});
+  };
+  for (FeedServers::Asked& asked : servers.look(most_names)) {
+    if (unusual.empty() && asked.view.verdict == EgressView::Verdict::refused) {
+      refused.insert(refused.end(), asked.urls.begin(), asked.urls.end());  // unless the feed goes through a proxy
+    } else {
+      take(asked);
+    }
+  }
+  FeedServers with_settings(config);
+  if (const auto added = add_with_settings(with_settings, refused); added.has_error()) return added.error();
+  for (FeedServers::Asked& asked : with_settings.look(most_names)) take(asked);
+  return check_feed_servers(looked_at, std::max(all, looked_at.size()));
 }
 
 /// A name that this deployment looks up; one that always exists when it has none.
@@ -141,6 +243,12 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
   } else {
     reporter.tell(check_hosts(*unfit, hosts));
   }
+  const auto servers = feed_server_findings(config, store, *urls);
+  if (servers.has_error()) {
+    reporter.tell(store_finding(failure_of(servers.error())));
+  } else {
+    reporter.tell(*servers);
+  }
   return *urls;
 }
 
@@ -153,10 +261,13 @@ int carry_out(const DoctorVerb&, const Config& config, Terminal& terminal) {
     reporter.tell(Finding{"configuration", Verdict::warn, warning, ""});
   if (config.warnings.empty()) reporter.tell(Finding{"configuration", Verdict::ok, "read and legal", ""});
   reporter.tell(check_data_directory(config));
+  reporter.tell(check_poison_directory(config));
   const std::vector<std::string> urls = check_store(config, reporter);
   stop_if_interrupted();
   reporter.tell(check_descriptors(descriptor_limit(), config.worker.lanes));
   const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
+  reporter.tell(check_egress_policy(config, EgressViewer(config).standard()));
+  if (!fetching.proxy.empty()) reporter.tell(check_proxy(config, fetching.resolver));
   reporter.tell(check_websub(config));
   reporter.tell(check_tls_roots(fetching.ca_bundle));
   reporter.tell(check_dns(fetching.resolver, name_to_look_up(urls)));
