@@ -36,6 +36,84 @@ TEST_F(Verbs, RefuseWhatIsNoAddressAndAddNothing) {
   EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "0");
 }
 
+TEST_F(Verbs, ShowWhatWouldBeAddedAndWriteNothing) {
+  world.http.serve("/", {.headers = {{"Content-Type", "text/html"}},
+                         .body = "<html><head><link rel=alternate type=application/rss+xml href=/feed.xml></head>"});
+  world.http.serve("/feed.xml", {.body = rss({{"b", "Second"}, {"a", "First"}}, "Title")});
+  const std::string feed = world.http.url("/feed.xml"), page = world.http.url("/");
+  const Finished empty = world.run({"add", feed, "--dry-run"});
+  EXPECT_EQ(empty.exit, 0) << empty.err;
+  EXPECT_EQ(world.redis_text({"DBSIZE"}), "0") << "an empty store stays empty";
+
+  const std::string present = world.http.url("/present.xml");
+  ASSERT_EQ(world.run({"add", present, "--keep", "7"}).exit, 0);
+  const auto everything = [&] {
+    return world.redis_text({"EVAL",
+                             "local all = {} for _, key in ipairs(redis.call('KEYS', '*')) do "
+                             "table.insert(all, key .. redis.sha1hex(redis.call('DUMP', key))) end "
+                             "table.sort(all) return all",
+                             "0"});
+  };
+  const std::string before = everything();
+  const Finished words = world.run({"add", page, present, "--dry-run", "--interval-min", "90min"});
+  EXPECT_EQ(words.exit, 0) << words.err;
+  EXPECT_EQ(words.out, "would add " + feed + "\n  given as  " + page + "\n  page      " + page +
+                           "\n  feed      rss20, 2 entries: Title\n  egress    allowed: 127.0.0.1\n"
+                           "  host      64 at a time, 0s apart\n  settings  interval_min=90min\npresent " +
+                           present + "\n  egress    allowed: 127.0.0.1\n  host      64 at a time, 0s apart\n" +
+                           "  settings  keep=7\n");
+  EXPECT_NE(words.err.find("keep its settings"), std::string::npos) << words.err;
+
+  const Finished json = world.run({"add", page, present, "HTTP://10.0.0.7:80/feed.xml", "--dry-run", "--json"});
+  EXPECT_EQ(json.exit, 0) << json.err;
+  std::vector<json::object> rows;
+  std::istringstream text(json.out);
+  for (std::string row; std::getline(text, row);) rows.push_back(json::parse(row).as_object());
+  ASSERT_EQ(rows.size(), 3U) << json.out;
+  EXPECT_EQ(rows[0].at("result").as_string(), "would add");
+  EXPECT_EQ(rows[0].at("url").as_string(), feed);
+  EXPECT_EQ(rows[0].at("page").as_string(), page);
+  EXPECT_EQ(rows[0].at("looked_at").at("entries").to_number<int>(), 2);
+  EXPECT_EQ(rows[1].at("result").as_string(), "present");
+  EXPECT_EQ(rows[1].at("settings").at("keep").to_number<int>(), 7);
+  EXPECT_EQ(rows[2].at("url").as_string(), "http://10.0.0.7/feed.xml");
+  EXPECT_EQ(rows[2].at("given").as_string(), "HTTP://10.0.0.7:80/feed.xml");
+  EXPECT_EQ(rows[2].at("egress").at("verdict").as_string(), "refused");
+  EXPECT_EQ(rows[2].at("egress").at("reason").as_string(), "egress.blocked");
+
+  EXPECT_EQ(world.run({"add", "ftp://a.example/", "--dry-run"}).exit, 65);
+  EXPECT_EQ(world.run({"add", feed, "--policy", "none", "--dry-run"}).exit, 64);
+  world.http.serve("/two", {.headers = {{"Content-Type", "text/html"}},
+                            .body = "<html><head><link rel=alternate type=application/rss+xml href=/feed.xml>"
+                                    "<link rel=alternate type=application/rss+xml href=/other.xml></head>"});
+  world.http.serve("/other.xml", {.body = rss({{"c", "Third"}})});
+  EXPECT_EQ(world.run({"add", world.http.url("/two"), "--dry-run"}).exit, 1) << "one of them must be chosen";
+  EXPECT_EQ(world.run({"add", world.http.url("/two"), "--dry-run", "--first"}).exit, 0);
+  EXPECT_EQ(everything(), before);
+}
+
+TEST_F(Verbs, RemoveTakesTheEntriesWhetherThatIsSaidOrNot) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  const std::string url = world.http.url("/feed.xml");
+  for (const std::vector<std::string>& remove :
+       std::vector<std::vector<std::string>>{{"remove", url, "--yes"}, {"remove", url, "--purge", "--yes"}}) {
+    ASSERT_EQ(world.run({"add", url, "--now"}).exit, 0);
+    const std::string entry = world.redis_text({"ZRANGE", url + ":sort", "0", "-1"});
+    ASSERT_EQ(world.redis_text({"EXISTS", entry}), "1");
+    EXPECT_EQ(world.run(remove).exit, 0);
+    EXPECT_EQ(world.redis_text({"EXISTS", entry}), "0");
+  }
+}
+
+TEST_F(Verbs, RunSaysAtOnceThatItCannotKeepWhatMeetsABug) {
+  const std::string nowhere = (world.redis.directory() / "nowhere").string();
+  const Finished done = world.run({"run"}, {{"FEEDMILL_DEBUG_KEEP_POISON", nowhere}});
+  EXPECT_EQ(done.exit, 73);
+  EXPECT_EQ(lines(done.err), 1U) << done.err;
+  EXPECT_NE(done.err.find("debug.keep_poison: " + nowhere + " is not there; create it"), std::string::npos) << done.err;
+  EXPECT_EQ(world.run({"run", "--once"}, {{"FEEDMILL_DEBUG_KEEP_POISON", world.redis.directory().string()}}).exit, 0);
+}
+
 TEST_F(Verbs, RefuseCredentialsInAnAddressWithoutRepeatingThem) {
   const Finished done = world.run({"add", "https://me:s3cret@example.org/feed"});
   EXPECT_EQ(done.exit, 65);

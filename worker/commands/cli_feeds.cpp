@@ -40,6 +40,7 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
   remove->add_option("URL", removed->urls, "Addresses of feeds");
   remove->add_flag("--yes", removed->yes, "Do not ask");
   remove->add_flag("--dry-run", removed->dry_run, "Only say what would be removed");
+  remove->add_flag("--purge", removed->purge, "Their entries go, too: it is always so, and may be said");
 
   auto [move, moved] = add_verb<MoveVerb>(
       root, chosen, "move", "Request another URL for a feed; its keys and entries stay",
