@@ -1,0 +1,172 @@
+// What the world around a verb does to it: readers that go, streams that are closed, terminals that end, and Ctrl-C
+// while a private server starts.
+#include <fstream>
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/end_to_end/own_server_world.hpp"
+#include "tests/end_to_end/program.hpp"
+
+namespace feedmill::test {
+namespace {
+
+/// A pipe with a name that a program's stdout can be led into, and its reader.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& name) : name_(name) {
+    if (mkfifo(name.c_str(), 0600) != 0) throw std::runtime_error("no pipe");
+    end_ = UniqueFd(::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+  /// For Program: its stdout goes here.
+  std::string redirection() const { return "exec > '" + name_.string() + "'"; }
+  /// What has come when the first line is complete; then it goes, as head -1 does.
+  std::string first_line_and_go() {
+    std::string text;
+    while (text.find('\n') == std::string::npos) {
+      pollfd readable{end_.get(), POLLIN, 0};
+      if (::poll(&readable, 1, 30'000) != 1) break;
+      char block[256];
+      const ssize_t got = ::read(end_.get(), block, sizeof block);
+      if (got > 0) text.append(block, static_cast<std::size_t>(got));
+    }
+    end_.reset();
+    return text;
+  }
+
+ private:
+  std::filesystem::path name_;
+  UniqueFd end_;
+};
+
+class Streams : public testing::Test {
+ protected:
+  std::string add(const std::string& path, Response response) {
+    world.http.serve(path, std::move(response));
+    EXPECT_EQ(world.run({"add", world.http.url(path)}).exit, 0);
+    return world.http.url(path);
+  }
+  /// Answers of the server that wait for one more request are given.
+  void let_go() {
+    world.http.serve("/go", {.end = Response::End::close});
+    get("127.0.0.1:" + std::to_string(world.http.port()), "/go");
+  }
+  FeedRecord record(const std::string& url) { return *(*world.store.feed_records(std::vector{url}))[0]; }
+
+  World world;
+};
+
+/// trace | head: the refresh that has begun is finished, its reader gone or not.
+TEST_F(Streams, ATraceWhoseReaderGoesFinishesItsRefresh) {
+  const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
+  Reader reader(world.redis.directory() / "pipe");
+  Program trace({"trace", url}, world.environment, reader.redirection());
+  EXPECT_NE(reader.first_line_and_go(), "");
+  world.http.wait_for_requests(1);
+  let_go();
+  const Finished done = trace.wait();
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(done.err, "");
+  EXPECT_EQ(record(url).state.last_outcome, "updated");
+  EXPECT_EQ(record(url).claim, "");
+  EXPECT_EQ(world.count("post_created"), 1U);
+}
+
+/// trace --live | head: it ends although nothing happens any more, and leaves no mark.
+TEST_F(Streams, AFollowerWhoseReaderGoesEndsAndTakesItsMarkAlong) {
+  const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
+  Reader reader(world.redis.directory() / "pipe");
+  Program follower({"trace", url, "--live", "--for", "1h"}, world.environment, reader.redirection());
+  ASSERT_TRUE(eventually([&] {
+    return world.redis_text({"HGET", "state:feed:" + url, "trace_until"}) != "(nil)";
+  })) << follower.err();
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  EXPECT_NE(reader.first_line_and_go(), "");
+  EXPECT_EQ(follower.wait().exit, 0);
+  EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + url, "trace_until"}), "(nil)");
+}
+
+TEST_F(Streams, APassOutlivesItsTerminalWhenItWasToldTo) {
+  const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
+  Program pass({"run", "--once"}, world.environment, "trap '' HUP");  // as nohup does
+  world.http.wait_for_requests(1);
+  pass.signal(SIGHUP);
+  let_go();
+  const Finished done = pass.wait();
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(done.err.find("event=drain"), std::string::npos) << done.err;
+  EXPECT_EQ(record(url).state.last_outcome, "updated");
+}
+
+TEST_F(Streams, APassEndsWithItsTerminal) {
+  world.environment["FEEDMILL_DRAIN_TIMEOUT"] = "0ms";
+  const std::string url = add("/feed.xml", {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
+  Program pass({"run", "--once"}, world.environment);
+  world.http.wait_for_requests(1);
+  pass.signal(SIGHUP);
+  EXPECT_EQ(pass.wait().exit, 0);
+  EXPECT_EQ(record(url).claim, "") << "given back";
+}
+
+/// Waiting for signals must not take longer than a command may.
+TEST_F(Streams, TailWaitsNoLongerThanACommandMay) {
+  const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
+  Program tail({"tail", "--from", "0"}, world.with({{"FEEDMILL_REDIS_TIMEOUT", "150ms"}}));
+  ASSERT_TRUE(eventually([&] {
+    const std::string stats = world.redis_text({"INFO", "commandstats"});
+    const std::size_t at = stats.find("cmdstat_xread:calls=");
+    return at != std::string::npos && std::stoi(stats.substr(at + 20)) >= 4;
+  })) << tail.err();
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  ASSERT_TRUE(eventually([&] { return tail.out().find("post_created") != std::string::npos; })) << tail.err();
+  EXPECT_EQ(tail.err(), "") << "Redis was there all the time";
+  tail.signal(SIGINT);
+  EXPECT_EQ(tail.wait().exit, 130);
+}
+
+/// A descriptor that is free becomes the next connection's: what is said would be written to Redis.
+TEST_F(Streams, AClosedStreamTakesWhatIsSaidAndNothingElse) {
+  const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  for (const char* const closed : {"exec >&-", "exec 2>&-", "exec <&-", "exec <&- >&- 2>&-"}) {
+    for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+             {"list"}, {"show", url, "--json"}, {"refresh", url, "--ignore-floor"}, {"remove", "nonsense"}}) {
+      const Finished done = Program(verb, world.environment, closed).wait();
+      EXPECT_EQ(done.exit, verb.front() == "remove" ? 65 : 0) << closed << " " << verb.front() << ": " << done.err;
+    }
+  }
+  EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "1");
+  EXPECT_EQ(world.redis_text({"INFO", "errorstats"}).find("errorstat_ERR"), std::string::npos)
+      << "Redis has heard nothing that is no command";
+}
+
+class StartingOwnServer : public testing::TestWithParam<std::vector<std::string>> {};
+
+/// Ctrl-C while the private server starts, and does not come: the verb ends, and the server with it.
+TEST_P(StartingOwnServer, IsGivenUpAtCtrlC) {
+  OwnServerWorld it;
+  std::filesystem::create_directories(it.home / "bin");
+  const auto program = it.home / "bin" / "valkey-server", begun = it.home / "begun";
+  std::ofstream(program) << "#!/bin/sh\n[ \"$1\" = --version ] && exec redis-server --version\n: > '" << begun.string()
+                         << "'\nexec sleep 600\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  it.environment["PATH"] = program.parent_path().string() + ":" + it.environment["PATH"];
+  Program verb(GetParam(), it.environment);
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(begun); })) << verb.err();
+  verb.signal(SIGINT);
+  const Finished done = verb.wait();
+  EXPECT_EQ(done.exit, GetParam().front() == "run" ? 0 : 130) << done.err;
+  EXPECT_EQ(it.left_behind(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, StartingOwnServer,
+                         testing::Values(std::vector<std::string>{"list"}, std::vector<std::string>{"doctor"},
+                                         std::vector<std::string>{"run"}),
+                         [](const auto& test) { return test.param.front(); });
+
+}  // namespace
+}  // namespace feedmill::test
