@@ -78,6 +78,7 @@ struct PushStanding {
   std::string note;          ///< why the last attempt failed, "" when it did not; for people
   std::uint32_t tries = 0;   ///< failed attempts in a row
   std::uint32_t denials = 0;
+  Milliseconds fell{};  ///< when it came to failed or denied, 0 = it never did, or has been healthy since
 
   bool operator==(const PushStanding&) const = default;
 };

@@ -217,6 +217,8 @@ void read_standing(PushStanding& push, std::string_view name, const std::string&
     Unpacked(value).take(push.tries);
   else if (name == "push_denials")
     Unpacked(value).take(push.denials);
+  else if (name == "push_fell")
+    push.fell = read_time(value);
 }
 
 }  // namespace
@@ -303,6 +305,7 @@ Fields state_fields(const FeedState& s) {
       {"push_note", s.push.note},
       {"push_tries", count_text(s.push.tries)},
       {"push_denials", count_text(s.push.denials)},
+      {"push_fell", number_or_nothing(s.push.fell)},
       {"push", push_health_text(s.push_health)},
       {"push_barren", count_text(s.push_barren)},
   };

@@ -92,6 +92,7 @@ void note_committed(Report& report, const Decision& decision, const Committed& d
     report.push_from = decision.commit.before.push.state;
     report.push_to = decision.commit.push_to;
     report.push_hub = decision.commit.before.push.hub;
+    report.push_fell = decision.commit.before.push.fell.count() != 0;
     report.hub_in_trouble = done.hub_in_trouble;
   }
   for (const FeedSignal& signal : decision.commit.signals) {

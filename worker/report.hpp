@@ -112,6 +112,7 @@ struct Report {
   bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had
   std::string push_from, push_to;                 ///< the subscription's state, both "" when it has not changed
   std::string push_hub;                           ///< whose it is, when it has changed
+  bool push_fell = false;                         ///< PushNews::fell
   bool hub_in_trouble = false;                    ///< that makes five feeds of it
 };
 

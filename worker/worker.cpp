@@ -266,7 +266,8 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
     Report report = co_await refresher_.refresh(*lane.claim, trace);
     std::vector<Notice> notices;
     if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
-    const PushNews news{report.feed_url, report.push_from, report.push_to, "", report.push_hub, report.hub_in_trouble};
+    const PushNews news{report.feed_url, report.push_from,      report.push_to,  "",
+                        report.push_hub, report.hub_in_trouble, report.push_fell};
     note_turn(log_, metrics_, news);
     for (Notice& notice : turn_notices(news, lane.claim->now)) notices.push_back(std::move(notice));
     co_await tell_operators(std::move(notices));

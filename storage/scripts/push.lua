@@ -8,6 +8,7 @@
 -- Of a feed's state these fields belong to it:
 --   push_state, push_since    pending, unproven, healthy, doubtful, failed, denied; since when
 --   push_verified             when its hub accepted it, renewals apart
+--   push_fell                 when it came to failed or denied, until it is healthy: people have heard of it
 --   push_token, push_pending  the hashes of its subscription, and of the one asked for
 --   push_hub, push_note, push_tries, push_denials   hub asked last, why that failed, failures in a row, denials
 --   push_at                   when a genuine push last came
@@ -29,11 +30,16 @@ local function turn_push(url, from, to, now)
   if from == to then return 0 end
   if from ~= '' then redis.call('HINCRBY', push_states_key, from, -1) end
   if to == '' then
-    redis.call('HDEL', state_key(url), 'push_state', 'push_since', 'push_verified')
+    redis.call('HDEL', state_key(url), 'push_state', 'push_since', 'push_verified', 'push_fell')
     return 0
   end
   redis.call('HINCRBY', push_states_key, to, 1)
   redis.call('HSET', state_key(url), 'push_state', to, 'push_since', text(now))
+  if to == 'healthy' then
+    redis.call('HDEL', state_key(url), 'push_fell')
+  elseif (to == 'failed' or to == 'denied') and not redis.call('HGET', state_key(url), 'push_fell') then
+    redis.call('HSET', state_key(url), 'push_fell', text(now))
+  end
   local hub = redis.call('HGET', state_key(url), 'push_hub')
   if not hub or (to ~= 'doubtful' and to ~= 'failed') then return 0 end
   local key = troubled_key(hub)

@@ -346,6 +346,28 @@ TEST_F(PushesTest, ARefreshTurnsTheSubscriptionUnlessItHasTurnedSince) {
   EXPECT_EQ(feed().state.push.state, "denied");
 }
 
+// WEBSUB H1
+TEST_F(PushesTest, RemembersThatItFellUntilItIsHealthy) {
+  settle_feed();
+  begin("h1");
+  ASSERT_TRUE(answer("h1", "denied"));
+  const Milliseconds fell = feed().state.push.fell;
+  EXPECT_GT(fell.count(), 0);
+  settle(How::lost);
+  EXPECT_EQ(feed().state.push.fell, fell) << "since when";
+  subscribe("h2");
+  EXPECT_EQ(feed().state.push.fell, fell) << "a new subscription has still to prove itself";
+  Commit commit = plan(claim_one(), {post("c", 300)});
+  commit.push_to = "healthy";
+  EXPECT_EQ(commit.before.push.fell, fell) << "so that it can be told";
+  EXPECT_TRUE(send(commit).push_turned);
+  EXPECT_EQ(feed().state.push.fell.count(), 0);
+  settle(How::lost);
+  EXPECT_GT(feed().state.push.fell.count(), 0);
+  settle(How::left);
+  EXPECT_EQ(state("push_fell"), "(nil)");
+}
+
 TEST_F(PushesTest, ARenewalKeepsTheOldPathUntilItsLeaseIsOver) {
   settle_feed();
   subscribe("h1");

@@ -72,7 +72,7 @@ FeedState full_state() {
   s.untrimmed = true;
   s.advert = {"https://example.org/self", {"https://hub.example/", "http://other.example/"}, 2};
   s.push = {"healthy", Milliseconds(28), Milliseconds(29), Milliseconds(30), "https://hub.example/", "h1", "a note", 3,
-            4};
+            4,         Milliseconds(38)};
   s.push_health = {Milliseconds(29), 31, 32, 33, 5, 20, 7, 8, Milliseconds(34), Milliseconds(35), Milliseconds(36)};
   s.push_barren = 37;
   return s;

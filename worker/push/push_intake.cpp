@@ -187,8 +187,9 @@ asio::awaitable<bool> PushIntake::commit(const Claim& claim, const PushDecision&
   if (done->result == Committed::Result::stale) co_return true;  // somebody else fetches it
   metrics_.pushed(*done, pushed.decision.pushed_first);
   if (!done->push_turned) co_return true;
-  PushNews news{claim.feed_url,         commit.before.push.state, commit.push_to, "",
-                commit.before.push.hub, done->hub_in_trouble};
+  const PushStanding& before = commit.before.push;
+  PushNews news{claim.feed_url, before.state, commit.push_to, "", before.hub, done->hub_in_trouble};
+  news.fell = before.fell.count() != 0;
   note_turn(log_, metrics_, news);
   const std::vector<Notice> notices = turn_notices(news, claim.now);
   if (notices.empty()) co_return true;

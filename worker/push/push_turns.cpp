@@ -20,7 +20,7 @@ void note_turn(Log& log, Metrics& metrics, const PushNews& news) {
 
 std::vector<Notice> turn_notices(const PushNews& news, Milliseconds now) {
   std::vector<Notice> notices;
-  const bool recovered = news.to == "healthy" && news.from == "doubtful";
+  const bool recovered = news.to == "healthy" && (news.from == "doubtful" || news.fell);
   if (news.from != news.to && (news.to == "failed" || news.to == "denied" || recovered)) {
     notices.push_back(push_notice(news.feed_url, news.to, news.why, now));
   }

@@ -17,12 +17,13 @@ struct PushNews {
   std::string why;  ///< "" when there is nothing to say
   std::string hub;
   bool hub_in_trouble = false;
+  bool fell = false;  ///< it has failed or was denied since it was last healthy, and people have heard of that
 };
 
 /// Logs and counts it; nothing when nothing has changed.
 void note_turn(Log& log, Metrics& metrics, const PushNews& news);
 
-/// To failed, denied and back to healthy; of a hub once a day. `now`: Redis' clock.
+/// To failed, denied and back to healthy, be it by another subscription; of a hub once a day. `now`: Redis' clock.
 std::vector<Notice> turn_notices(const PushNews& news, Milliseconds now);
 
 }  // namespace feedmill

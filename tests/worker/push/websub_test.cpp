@@ -331,6 +331,35 @@ TEST_F(WebSubTest, AChangeThatDoesNotSayItIsNewerIsLeftToAFetch) {
   EXPECT_EQ(title(url, "1"), "first");
 }
 
+// WEBSUB H1
+TEST_F(WebSubTest, PushesThatAreProvenAgainByANewSubscriptionAreToldOnce) {
+  const std::string url = subscribed_feed();
+  int post = 10;
+  const auto prove = [&] {
+    for (int i = 0; i < 3; ++i) push_and_wait(url, atom({{std::to_string(++post), "one more"}}));
+    EXPECT_TRUE(becomes([&] { return record(url).state.push.state == "healthy"; }));
+  };
+  const auto told = [&](const std::string& state) {
+    const auto notices = Notifications(store).list(std::string(operator_user));
+    EXPECT_TRUE(notices);
+    return std::ranges::count_if(*notices, [&](const auto& notice) {
+      return notice.json.find("\"state\":\"" + state + "\"") != std::string::npos;
+    });
+  };
+  prove();
+  EXPECT_EQ(told("healthy"), 0) << "nobody had heard that they are not";
+  for (int times = 1; times <= 2; ++times) {
+    ASSERT_TRUE(Pushes(store).settle({url, PushSettlement::How::lost, 0ms, "", "its lease is over", "", ""}));
+    ASSERT_TRUE(becomes([&] { return record(url).state.push.state == "unproven"; }));
+    EXPECT_EQ(told("healthy"), times - 1);
+    prove();
+    EXPECT_TRUE(becomes([&] { return told("healthy") == times; })) << told("healthy");
+    push_and_wait(url, atom({{std::to_string(++post), "one more"}}));
+    EXPECT_EQ(told("healthy"), times);
+    EXPECT_EQ(metric("feedmill_websub_turns_total{state=\"healthy\"}"), std::to_string(1 + times));
+  }
+}
+
 TEST_F(WebSubTest, BadSignaturesAreIgnoredAndCounted) {
   const std::string url = subscribed_feed();
   const std::string callback = callback_of(url), body = atom({{"2", "forged"}});
