@@ -111,6 +111,7 @@ struct FeedState {
   std::string validators_url;        ///< the URL that sent them, "" when it is the one requested (HTTP P3)
   std::string wire_hash, body_hash;  ///< XXH3-128 in hex of the stored document as received and decoded (HTTP P5)
   std::uint64_t wire_bytes = 0, body_bytes = 0;  ///< sizes of that document
+  bool ends_early = false;            ///< that document ends in the middle, and its last post may have been left out
   std::string refused_hash;           ///< wire hash of the last document that could not be read (HTTP §4) …
   std::string refused_reason;         ///< … why, HTTP §11 …
   std::string refused_by;             ///< … and by which version: another one tries again
@@ -147,6 +148,7 @@ struct FeedState {
   std::uint32_t fresh_documents = 0;     ///< in a row of whose guids more than 5 % were unknown
   std::uint32_t replaced_documents = 0;  ///< of those in a row, that had more than 5 % stored posts under new guids
   bool listed_none = false;              ///< the newest document had no posts
+  std::vector<std::string> withdrawn;    ///< what stands for posts that the publisher has taken back, newest last
 
   std::string won;             ///< code that fixed the due time (HTTP §11)
   std::string why;             ///< JSON array of its inputs: [{"code":…,"s":…,"from":…}]

@@ -108,16 +108,28 @@ std::string advert_text(const HubAdvert& advert) {
   return text.take();
 }
 
+std::string words_text(const std::vector<std::string>& words) {
+  Packed text;
+  for (const std::string& word : words) text.add(word);
+  return text.take();
+}
+
+std::vector<std::string> read_words(Unpacked text) {
+  std::vector<std::string> words;
+  for (;;) {
+    std::string word;
+    text.take(word);
+    if (word.empty()) return words;
+    words.push_back(std::move(word));
+  }
+}
+
 HubAdvert read_advert(const std::string& text) {
   HubAdvert advert;
   Unpacked words(text);
   words.take(advert.missing).take(advert.topic);
-  for (;;) {
-    std::string hub;
-    words.take(hub);
-    if (hub.empty()) return advert;
-    advert.hubs.push_back(std::move(hub));
-  }
+  advert.hubs = read_words(words);
+  return advert;
 }
 
 std::string push_health_text(const PushHealth& health) {
@@ -254,6 +266,7 @@ Fields state_fields(const FeedState& s) {
       {"validators_url", s.validators_url},
       {"hashes", s.wire_hash + s.body_hash},  // 32 hex digits each
       {"sizes", s.wire_bytes == 0 ? "" : Packed().add(s.wire_bytes).add(s.body_bytes).take()},
+      {"ends_early", s.ends_early ? "1" : ""},
       {"refused",
        s.refused_hash.empty() ? "" : Packed().add(s.refused_hash).add(s.refused_reason).add(s.refused_by).take()},
       {"probe", s.not_modified_since.count() == 0 && s.last_probe.count() == 0
@@ -288,6 +301,7 @@ Fields state_fields(const FeedState& s) {
                             .take()
                       : ""},
       {"identity", identity_text(s)},
+      {"withdrawn", words_text(s.withdrawn)},
       {"won", s.won},
       {"why", s.why},
       {"not_before", number_or_nothing(s.not_before)},
@@ -343,6 +357,8 @@ FeedState read_state(const Fields& fields) {
       s.body_hash = value.size() > 32 ? value.substr(32) : "";
     } else if (name == "sizes")
       Unpacked(value).take(s.wire_bytes).take(s.body_bytes);
+    else if (name == "ends_early")
+      s.ends_early = !value.empty();
     else if (name == "refused")
       Unpacked(value).take(s.refused_hash).take(s.refused_reason).take(s.refused_by);
     else if (name == "probe") {
@@ -385,6 +401,8 @@ FeedState read_state(const Fields& fields) {
           .take(s.early_polls);
     } else if (name == "identity")
       read_identity(value, s);
+    else if (name == "withdrawn")
+      s.withdrawn = read_words(Unpacked(value));
     else if (name == "won")
       s.won = value;
     else if (name == "why")

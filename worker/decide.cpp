@@ -65,6 +65,7 @@ class Decider {
       commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
       leave_out(diff.writes, commit.deleted);
     }
+    remember_withdrawn(state.withdrawn, commit.deleted, diff.writes);
     const auto created = static_cast<std::uint32_t>(std::count_if(
         diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
     if (first && !document.failure) {
@@ -203,14 +204,18 @@ class Decider {
     draft_.fail(failure_of_error(unreadable.reason, true), unreadable.detail);
   }
 
-  /// What was pushed, in place of an answer. Its time is no answer's: what was counted and noted of one stays.
+  /// What was pushed, in place of an answer. Its time is no answer's: what was counted and noted of one stays. Deletes
+  /// nothing, and creates no post that its publisher took back: it may have been sent before, and come late or again.
   std::uint32_t take_push(const Document& document) {
     draft_.state() = claim_.state;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
     std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // the next poll's
-    leave_out(diff.writes, withdrawn(document.deleted, {}, document.entries));
-    const std::size_t all = diff.writes.size() + diff.rekeys.size();
-    std::erase_if(diff.writes, [&](const EntryWrite& write) { return !write.id.empty() && !is_newer(write); });
+    const std::vector<std::string> deleted = withdrawn(document.deleted, known_.deletable, document.entries);
+    leave_out(diff.writes, deleted);
+    const std::size_t all = diff.writes.size() + diff.rekeys.size() + count_stored(document.deleted, deleted);
+    std::erase_if(diff.writes, [&](const EntryWrite& write) {
+      return write.id.empty() ? was_withdrawn(claim_.state.withdrawn, write.guid) : !is_newer(write);
+    });
     const auto doubtful = static_cast<std::uint32_t>(all - diff.writes.size());
     const auto created = static_cast<std::uint32_t>(
         std::ranges::count_if(diff.writes, [](const EntryWrite& write) { return write.id.empty(); }));
@@ -234,6 +239,16 @@ class Decider {
     };
     // Both UTC in one spelling. What was not changed is in neither: then it is as old as what is stored.
     return value(write.set) > value(write.old);
+  }
+
+  /// How many of those that are `deleted` are there.
+  std::size_t count_stored(const std::vector<Deletion>& deletions, const std::vector<std::string>& deleted) const {
+    std::unordered_set<std::string_view> stored;
+    for (std::size_t i = 0; i < deletions.size() && i < known_.deletable.size(); ++i) {
+      if (!known_.deletable[i].empty()) stored.insert(deletions[i].guid);
+    }
+    return static_cast<std::size_t>(
+        std::ranges::count_if(deleted, [&](const std::string& guid) { return stored.contains(guid); }));
   }
 
   bool shares_guid() const {

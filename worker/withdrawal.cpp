@@ -1,13 +1,29 @@
 #include "worker/withdrawal.hpp"
 
-#include <string_view>
+#include <algorithm>
+#include <cstdio>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <xxhash.h>
 
 #include "parsers/date.hpp"
 #include "parsers/url.hpp"
 #include "storage/identity.hpp"
 
 namespace feedmill {
+namespace {
+
+constexpr std::size_t most_remembered = 100;
+
+std::string mark_of(std::string_view guid) {
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(XXH3_64bits(guid.data(), guid.size())));
+  return hex;
+}
+
+}  // namespace
 
 std::vector<Deletion> deletions(const Feed& feed, IdentifiedBy by) {
   std::vector<Deletion> all;
@@ -38,6 +54,29 @@ std::vector<std::string> withdrawn(const std::vector<Deletion>& deletions, const
     guids.push_back(deletion.guid);
   }
   return guids;
+}
+
+void remember_withdrawn(std::vector<std::string>& marks, const std::vector<std::string>& deleted,
+                        const std::vector<EntryWrite>& writes) {
+  if (marks.empty() && deleted.empty()) return;
+  std::unordered_set<std::string> settled;
+  for (const EntryWrite& write : writes) {
+    if (!marks.empty() && write.id.empty()) settled.insert(mark_of(write.guid));
+  }
+  std::vector<std::string> added;
+  for (const std::string& guid : deleted) {
+    std::string mark = mark_of(guid);
+    if (settled.insert(mark).second) added.push_back(std::move(mark));
+  }
+  std::erase_if(marks, [&](const std::string& mark) { return settled.contains(mark); });
+  marks.insert(marks.end(), added.begin(), added.end());
+  if (marks.size() > most_remembered) {
+    marks.erase(marks.begin(), marks.end() - static_cast<std::ptrdiff_t>(most_remembered));
+  }
+}
+
+bool was_withdrawn(const std::vector<std::string>& marks, std::string_view guid) {
+  return !marks.empty() && std::ranges::find(marks, mark_of(guid)) != marks.end();
 }
 
 }  // namespace feedmill

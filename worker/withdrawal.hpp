@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parsers/feed.hpp"
@@ -18,5 +19,14 @@ std::vector<Deletion> deletions(const Feed& feed, IdentifiedBy by);
 /// document, was updated after it. `dates`: Known::deletable, one for each.
 std::vector<std::string> withdrawn(const std::vector<Deletion>& deletions, const std::vector<std::string>& dates,
                                    const std::vector<EntryRecord>& listed);
+
+/// Keeps in mind which posts were taken back, so that an old push of one does not bring it in again: after a document
+/// that took back `deleted` and was written as `writes`. A post that it created is listed again and forgotten here. Of
+/// each a digest is kept, of the newest 100.
+void remember_withdrawn(std::vector<std::string>& marks, const std::vector<std::string>& deleted,
+                        const std::vector<EntryWrite>& writes);
+
+/// Whether the publisher has taken this post back, as far as `marks` reach.
+bool was_withdrawn(const std::vector<std::string>& marks, std::string_view guid);
 
 }  // namespace feedmill

@@ -75,6 +75,8 @@ FeedState full_state() {
             4,         Milliseconds(38)};
   s.push_health = {Milliseconds(29), 31, 32, 33, 5, 20, 7, 8, Milliseconds(34), Milliseconds(35), Milliseconds(36)};
   s.push_barren = 37;
+  s.ends_early = true;
+  s.withdrawn = {"0123456789abcdef", "fedcba9876543210"};
   return s;
 }
 

@@ -55,5 +55,39 @@ TEST(Deletions, NamePostsByWhatTellsThemApart) {
   EXPECT_TRUE(deletions(feed, IdentifiedBy::digest).empty()) << "an id says nothing of a text";
 }
 
+EntryWrite creation_of(const std::string& guid) {
+  EntryWrite write;
+  write.guid = guid;
+  return write;
+}
+
+TEST(WithdrawnPosts, AreRememberedUntilTheyAreListedAgain) {
+  std::vector<std::string> marks;
+  remember_withdrawn(marks, {}, {creation_of("a")});
+  EXPECT_TRUE(marks.empty());
+  remember_withdrawn(marks, {"a", "b"}, {creation_of("c")});
+  EXPECT_TRUE(was_withdrawn(marks, "a") && was_withdrawn(marks, "b"));
+  EXPECT_FALSE(was_withdrawn(marks, "c"));
+  const std::vector<std::string> before = marks;
+  remember_withdrawn(marks, {"a", "b"}, {});
+  EXPECT_EQ(marks, before) << "what says the same again changes nothing";
+  EntryWrite changed = creation_of("a");
+  changed.id = "Entry:1";
+  remember_withdrawn(marks, {}, {changed});
+  EXPECT_EQ(marks, before);
+  remember_withdrawn(marks, {}, {creation_of("a")});
+  EXPECT_FALSE(was_withdrawn(marks, "a"));
+  EXPECT_TRUE(was_withdrawn(marks, "b"));
+}
+
+TEST(WithdrawnPosts, AreRememberedAsFarAsThereIsRoom) {
+  std::vector<std::string> marks;
+  for (int i = 0; i < 1000; ++i) remember_withdrawn(marks, {std::to_string(i)}, {});
+  EXPECT_EQ(marks.size(), 100U);
+  EXPECT_TRUE(was_withdrawn(marks, "999") && was_withdrawn(marks, "900"));
+  EXPECT_FALSE(was_withdrawn(marks, "899"));
+  for (const std::string& mark : marks) EXPECT_EQ(mark.size(), 16U);
+}
+
 }  // namespace
 }  // namespace feedmill

@@ -331,6 +331,59 @@ TEST_F(WebSubTest, AChangeThatDoesNotSayItIsNewerIsLeftToAFetch) {
   EXPECT_EQ(title(url, "1"), "first");
 }
 
+std::string deletion(const std::string& id, const std::string& when) {
+  return R"(<at:deleted-entry xmlns:at="http://purl.org/atompub/tombstones/1.0" ref=")" + id + "\" when=\"" + when +
+         "\"/>";
+}
+
+// RFC 6721
+TEST_F(WebSubTest, APushDeletesNothingAndTheFetchDecides) {
+  const std::string url = subscribed_feed("/feed", {{"1", "first"}, {"2", "second", "2020-03-01T00:00:00Z"}});
+  const std::string none = deletion("other", "2021-01-01T00:00:00Z") + deletion("2", "2020-02-01T00:00:00Z");
+  push_and_wait(url, atom({{"3", "third"}}, none));
+  EXPECT_GT(*record(url).due, *store.now() + 50min) << "no such post, and one that is newer";
+  const std::string gone = deletion("1", "2020-02-01T00:00:00Z");
+  push_and_wait(url, atom({{"4", "fourth"}}, gone));
+  EXPECT_TRUE(becomes([&] { return record(url).state.won == "websub_push" && *record(url).due <= *store.now(); }));
+  EXPECT_EQ(title(url, "1"), "first");
+  publisher.serve("/feed", Response{.body = atom({{"4", "fourth"}}, hub_links(url) + gone)});
+  EXPECT_EQ(refresh(url).signals, (std::vector<std::pair<std::string, std::uint32_t>>{{"post_deleted", 1}}));
+  EXPECT_EQ(title(url, "1"), "(none)");
+}
+
+TEST_F(WebSubTest, APushCreatesNothingThatItTakesBackItself) {
+  const std::string url = subscribed_feed();
+  push(url, atom({{"2", "second"}}, deletion("2", "2020-02-01T00:00:00Z")));
+  push_and_wait(url, atom({{"3", "marker"}}));
+  EXPECT_EQ(title(url, "2"), "(none)");
+  EXPECT_GT(*record(url).due, *store.now() + 50min) << "nor is there anything to ask";
+}
+
+// WEBSUB P7: signed well, and sent before its publisher thought better of it.
+TEST_F(WebSubTest, ALatePushBringsNoPostBackThatWasTakenBack) {
+  const std::string url = subscribed_feed();
+  const std::string push_of_2 = atom({{"2", "second"}});
+  push_and_wait(url, push_of_2);
+  publisher.serve("/feed",
+                  Response{.body = atom({{"1", "first"}}, hub_links(url) + deletion("2", "2020-02-01T00:00:00Z"))});
+  refresh(url);
+  ASSERT_EQ(title(url, "2"), "(none)");
+  ASSERT_GT(*record(url).due, *store.now() + 50min);
+  const std::size_t before = signals();
+  push(url, push_of_2);
+  EXPECT_TRUE(becomes([&] { return record(url).state.won == "websub_push" && *record(url).due <= *store.now(); }))
+      << "the publisher has the last word";
+  EXPECT_EQ(title(url, "2"), "(none)");
+  EXPECT_EQ(signals(), before);
+  push_and_wait(url, atom({{"2", "second"}, {"3", "third"}}));
+  EXPECT_EQ(title(url, "3"), "third") << "what is really new is written";
+  EXPECT_EQ(title(url, "2"), "(none)");
+  publisher.serve("/feed", Response{.body = atom({{"2", "second"}, {"1", "first"}}, hub_links(url))});
+  refresh(url);
+  EXPECT_EQ(title(url, "2"), "second") << "and it lists it again";
+  EXPECT_TRUE(record(url).state.withdrawn.empty());
+}
+
 // WEBSUB H1
 TEST_F(WebSubTest, PushesThatAreProvenAgainByANewSubscriptionAreToldOnce) {
   const std::string url = subscribed_feed();
