@@ -194,7 +194,8 @@ struct Entry : Common {
   std::vector<Source> source;  ///< none or one
   /// Names of the stored fields that lost something to the caps of SECURITY §3, a space between; "" when none did.
   std::string truncated;
-  bool cut_short = false;  ///< the document ends within it: what it says may be half of it
+  bool cut_short = false;   ///< the document ends within it: what it says may be half of it …
+  bool half_named = false;  ///< … and its id or link, too
 
   bool operator==(const Entry&) const = default;
 };

@@ -288,7 +288,7 @@ bool parse_json_feed(std::string_view text, std::string_view document_base, Feed
   simdjson::dom::parser parser;
   element document;
   object root;
-  bool in_item = false;
+  bool in_item = false, in_id = false;
   if (parser.allocate(text.size(), max_json_depth) != simdjson::SUCCESS) return false;
   if (const auto error = parser.parse(text.data(), text.size()).get(document); error != simdjson::SUCCESS) {
     parser = simdjson::dom::parser();  // not both trees at once
@@ -296,6 +296,7 @@ bool parse_json_feed(std::string_view text, std::string_view document_base, Feed
     const std::string& repaired = salvaged.text;
     feed.cut_short = salvaged.cut_short;
     in_item = salvaged.in_item;
+    in_id = salvaged.in_id;
     if (parser.allocate(repaired.size(), max_json_depth) != simdjson::SUCCESS) return false;
     if (parser.parse(repaired.data(), repaired.size()).get(document) != simdjson::SUCCESS) return false;
     feed.bozo = Bozo::malformed_json;
@@ -311,7 +312,10 @@ bool parse_json_feed(std::string_view text, std::string_view document_base, Feed
   if (version.find("jsonfeed.org/version/") == std::string::npos && !items) return false;
   feed.format = version.ends_with("/1.1") ? Format::json11 : Format::json1;
   JsonFeedReader(feed, document_base).read(root);
-  if (in_item && !feed.entries.empty()) feed.entries.back().cut_short = true;
+  if (in_item && !feed.entries.empty()) {
+    feed.entries.back().cut_short = true;
+    feed.entries.back().half_named = in_id;
+  }
   return true;
 }
 

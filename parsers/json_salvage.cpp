@@ -25,6 +25,7 @@ class JsonSalvager {
     SalvagedJson salvaged;
     salvaged.cut_short = !open_.empty();
     salvaged.in_item = open_.size() > 2 && open_[0] == '{' && open_[1] == '[' && outer_key_ == "\"items\"";
+    salvaged.in_id = salvaged.in_item && open_.size() == 3 && item_key_ == "\"id\"" && in_scalar_;
     while (!open_.empty()) close(open_.back() == '{' ? '}' : ']');
     salvaged.text = std::move(out_);
     return salvaged;
@@ -119,6 +120,7 @@ class JsonSalvager {
     if (in_object() && expect_ == Expect::key) {
       separate();
       if (open_.size() == 1) outer_key_ = json;
+      if (open_.size() == 3) item_key_ = json;
       if (json.front() == '"') {
         out_ += json;
       } else {
@@ -158,6 +160,7 @@ class JsonSalvager {
       }  // other control characters go
       ++at_;
     }
+    in_scalar_ = at_ >= text_.size();
     ++at_;
     return out + '"';
   }
@@ -203,6 +206,7 @@ class JsonSalvager {
            std::string_view(",:{}[]\"'").find(text_[at_]) == std::string_view::npos) {
       ++at_;
     }
+    in_scalar_ = at_ == text_.size();
     const std::string_view word = text_.substr(start, at_ - start);
     if (word == "true" || word == "false" || word == "null" || is_number(word)) return std::string(word);
     std::string out = "\"";
@@ -238,10 +242,11 @@ class JsonSalvager {
   std::string_view text_;
   std::size_t max_depth_;
   std::size_t at_ = 0, skipped_ = 0;
-  std::string out_, outer_key_;
+  std::string out_, outer_key_, item_key_;
   std::vector<char> open_;
   Expect expect_ = Expect::value;
   bool more_ = false, done_ = false;
+  bool in_scalar_ = false;  // the text ended within the last one
 };
 
 }  // namespace

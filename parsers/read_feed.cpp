@@ -171,7 +171,10 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
     if (feed) {
       feed->account.salvaged = true;
       feed->cut_short = salvaged.cut_short;
-      if (salvaged.in_entry && !feed->entries.empty()) feed->entries.back().cut_short = true;
+      if (salvaged.in_entry && !feed->entries.empty()) {
+        feed->entries.back().cut_short = true;
+        feed->entries.back().half_named = salvaged.in_name;
+      }
     }
     // What lies inside of something else (a page, a message, a comment) must look like a feed to be taken for one:
     // pages carry RDF of their own.

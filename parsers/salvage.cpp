@@ -45,6 +45,12 @@ bool is_entry(std::string_view name) {
   return is_one_of(name, names);
 }
 
+// What tells entries apart.
+bool is_name(std::string_view name) {
+  constexpr std::string_view names[] = {"id", "guid", "link"};
+  return is_one_of(name, names);
+}
+
 // What items lie in.
 bool is_container(std::string_view name) {
   constexpr std::string_view names[] = {"channel", "rss", "feed", "rdf", "items"};
@@ -140,6 +146,7 @@ class Salvager {
     Salvaged salvaged;
     salvaged.cut_short = !open_.empty();
     salvaged.in_entry = std::any_of(open_.begin(), open_.end(), is_entry);
+    salvaged.in_name = salvaged.in_entry && std::any_of(open_.begin(), open_.end(), is_name);
     while (!open_.empty()) close_top();
     salvaged.text = std::move(out_);
     return salvaged;

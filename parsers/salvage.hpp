@@ -9,7 +9,8 @@ namespace feedmill {
 struct Salvaged {
   std::string text;
   bool cut_short = false;  ///< the text ended, or the limits of the work were met, before the root element was closed …
-  bool in_entry = false;  ///< … and within an item or entry: the last one of `text`
+  bool in_entry = false;  ///< … and within an item or entry: the last one of `text` …
+  bool in_name = false;   ///< … and there within its id, guid or link
 
   bool operator==(const Salvaged&) const = default;
 };

@@ -61,6 +61,9 @@ class Decider {
     if (document.cut_short) {
       keep_certain(diff, document, known_);
       leave_out(diff.writes, withdrawn(document.deleted, known_.deletable, document.entries));  // nor created
+      std::erase_if(diff.writes, [&](const EntryWrite& write) {  // what is stored of it may be all of it
+        return write.guid == document.cut_post && !write.id.empty();
+      });
     } else {
       commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
       leave_out(diff.writes, commit.deleted);
@@ -112,8 +115,9 @@ class Decider {
     }
     // HTTP P2. One that ends in the middle may be whole the next time, under the same validators; when it comes again
     // byte for byte it is all there is.
-    if (!document.cut_short) take_validators();
+    if (!document.cut_short || !document.cut_post.empty()) take_validators();
     take_print(document.print);
+    state.ends_early = document.cut_short && document.cut_post.empty();
     state.refused_hash.clear();
     state.refused_reason.clear();
     state.refused_by.clear();
@@ -141,6 +145,7 @@ class Decider {
     trim_if_needed();
     take_validators();
     take_print(same.print);
+    state.ends_early = false;
     consider_move({true, false, unretracted()});
     draft_.succeed(Outcome::unchanged, 0, false);
   }

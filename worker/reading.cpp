@@ -66,6 +66,16 @@ std::string canonical(std::string_view text) {
   return url ? *url : std::string();
 }
 
+/// The guid of the post that the document ends in, which is marked; "" when it has none of its own that came whole, or
+/// is told from others by what may have been cut off.
+std::string mark_cut_post(Feed& feed, IdentifiedBy by) {
+  if (feed.entries.empty()) return {};
+  Entry& last = feed.entries.back();
+  if (!last.cut_short || last.half_named || last.id.empty() || by != IdentifiedBy::guid) return {};
+  last.truncated += last.truncated.empty() ? "entry" : " entry";
+  return last.guid;
+}
+
 Unreadable not_decoded(const DecodeError& error, BodyPrint print) {
   const bool bad_coding = error.reason == Reason::http_truncated || error.reason == Reason::limit_coding;
   return {error.reason, error.detail, std::move(print), bad_coding};
@@ -105,7 +115,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   BodyPrint print;
   print.wire_bytes = response.body.size();
   print.wire_hash = fingerprint(response.body);
-  if (print.wire_hash == state.wire_hash) {  // HTTP P5: nothing is decoded
+  if (print.wire_hash == state.wire_hash && !state.ends_early) {  // HTTP P5: nothing is decoded
     print.body_hash = state.body_hash;
     print.body_bytes = state.body_bytes;
     return SameBody{std::move(print)};
@@ -122,13 +132,16 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
     return Unreadable{Reason::parse_not_a_feed, "compressed, which the server does not say", print, true};
   print.body_bytes = body->size();
   print.body_hash = fingerprint(*body);
-  if (print.body_hash == state.body_hash) return SameBody{std::move(print)};
+  const bool again = print.body_hash == state.body_hash;
+  if (again && !state.ends_early) return SameBody{std::move(print)};
   if (print.body_hash == state.refused_hash && state.refused_by == FEEDMILL_VERSION) {  // HTTP §4: not parsed again
     return Unreadable{reason_named(state.refused_reason), "the document that could not be read before",
                       std::move(print)};
   }
 
-  auto document = read_document(*body, response, state, options);
+  // What ends in the same place again ends there for ever: there is no more of its last post to wait for.
+  auto document = read_document(*body, response, state, options, again ? CutPost::kept : CutPost::left_out);
+  if (again && (!document || document->cut_post.empty())) return SameBody{std::move(print)};
   if (!document && is_challenge_page(*body)) {
     return Unreadable{Reason::status_challenge, "the server wants to see a browser", std::move(print)};
   }
@@ -183,7 +196,8 @@ std::uint64_t expected_bytes(const FetchResult& fetched) {
 }
 
 boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,
-                                                          const FeedState& state, const ReadingOptions& options) {
+                                                          const FeedState& state, const ReadingOptions& options,
+                                                          CutPost cut_post) {
   DocumentHints hints;
   hints.url = response.url;
   hints.content_type = response.header("content-type");
@@ -195,7 +209,10 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   if (!feed) return feed.error();
   Document document;
   document.cut_short = feed->cut_short;
-  if (document.cut_short) std::erase_if(feed->entries, [](const Entry& entry) { return entry.cut_short; });
+  if (document.cut_short && cut_post == CutPost::kept) document.cut_post = mark_cut_post(*feed, state.identified_by);
+  if (document.cut_short && document.cut_post.empty()) {
+    std::erase_if(feed->entries, [](const Entry& entry) { return entry.cut_short; });
+  }
   const bool first = state.imported.count() == 0 && state.total_new == 0;  // nothing is stored under another identity
   // What part of a list shows is not what the whole of it would.
   document.identified_by =

@@ -44,8 +44,10 @@ struct Document {
   HubLinks hubs;             ///< where pushes come from, by its header or itself
   std::string new_location;  ///< where it says it has moved to (HTTP R9), canonical, "" = nowhere
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
-  /// It ends in the middle: what it does not list may be listed all the same, and the post that it ends in is left out.
+  /// It ends in the middle: what it does not list may be listed all the same, and the post that it ends in is left out,
+  /// unless it is `cut_post`.
   bool cut_short = false;
+  std::string cut_post;  ///< guid of the post that it ends in, when that is not left out: it always ends there
   /// Its body ended early: an attempt that failed, with the posts that had come whole until then (HTTP §4). Such a
   /// document is `cut_short` as well, and its print has no hashes.
   std::optional<Unreadable> failure;
@@ -85,14 +87,20 @@ bool has_document(const FetchResult& fetched);
 /// Decoded size of the document in `fetched` as far as is known before it is decoded.
 std::uint64_t expected_bytes(const FetchResult& fetched);
 
-/// Fingerprint → decode → fingerprint → parse, stopping at the first fingerprint that is known. `fetched` gives up its
-/// body. Of a body that ends early, by its transfer, its coding or our limit, the posts that have come whole are a
-/// Document with a `failure`. Throws only std::bad_alloc.
+/// Fingerprint → decode → fingerprint → parse, stopping at the first fingerprint that is known; but a document that
+/// ends in the middle and comes again byte for byte is read once more, with the post that it ends in. `fetched` gives
+/// up its body. Of a body that ends early, by its transfer, its coding or our limit, the posts that have come whole are
+/// a Document with a `failure`. Throws only std::bad_alloc.
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options);
+
+/// What becomes of the post that a document ends in: it is left out, or kept as far as it goes when its guid came
+/// whole.
+enum class CutPost { left_out, kept };
 
 /// A decoded body as the document it is. `response`: what it came with; `state`: how the feed's posts are told apart.
 /// Document::print is left empty.
 boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,
-                                                          const FeedState& state, const ReadingOptions& options);
+                                                          const FeedState& state, const ReadingOptions& options,
+                                                          CutPost cut_post = CutPost::left_out);
 
 }  // namespace feedmill

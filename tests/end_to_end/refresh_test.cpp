@@ -46,6 +46,25 @@ TEST_F(Refreshing, ImportsAFeed) {
   EXPECT_EQ(world.count("feed_created"), 1U);
 }
 
+TEST_F(Refreshing, StoresThePostThatADocumentAlwaysEndsIn) {
+  const std::string whole = rss({{"b", "Second"}, {"a", "First and last"}});
+  world.http.serve("/feed.xml", {.body = whole.substr(0, whole.find(" and last")), .etag = "\"cut\""});
+  add("/feed.xml");
+  pass();
+  const std::string url = world.http.url("/feed.xml");
+  EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "1") << "it may be a transfer that went wrong";
+  pass();
+  EXPECT_EQ(world.redis_text({"HMGET", "Entry:2", "guid", "title", "truncated"}), "a First entry");
+  EXPECT_EQ(world.count("post_created"), 2U);
+  pass();
+  EXPECT_EQ(world.http.requests().back().header("If-None-Match"), "\"cut\"");
+  world.http.serve("/feed.xml", {.body = whole});
+  pass();
+  EXPECT_EQ(world.redis_text({"HMGET", "Entry:2", "title", "truncated"}), "First and last (nil)");
+  EXPECT_EQ(world.count("post_created"), 2U);
+  EXPECT_EQ(world.count("post_modified"), 1U);
+}
+
 TEST_F(Refreshing, AsksConditionallyAndTakesA304ForNoChange) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}}), .etag = "W/\"odd  one\"", .last_modified = "some day"});
   add("/feed.xml");

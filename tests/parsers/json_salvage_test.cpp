@@ -47,5 +47,16 @@ TEST(SalvagedJsonText, SaysWhatItEndedIn) {
   EXPECT_EQ(ends(R"({"items":[{"id":1}],"authors":[{"name":"x)"), std::pair(true, false));
 }
 
+TEST(SalvagedJsonText, SaysWhetherItEndedInAnId) {
+  const auto in_id = [](const char* text) { return salvage_json(text, 63).in_id; };
+  EXPECT_TRUE(in_id(R"({"items":[{"id":"htt)"));
+  EXPECT_TRUE(in_id(R"({"items":[{"id":"a\)"));
+  EXPECT_TRUE(in_id(R"({"items":[{"id":12)")) << "or 123";
+  EXPECT_FALSE(in_id(R"({"items":[{"id":12,)"));
+  EXPECT_FALSE(in_id(R"({"items":[{"id":"1")"));
+  EXPECT_FALSE(in_id(R"({"items":[{"id":"1","title":"a)"));
+  EXPECT_FALSE(in_id(R"({"items":[{"id":"1","author":{"id":"a)")) << "another's";
+}
+
 }  // namespace
 }  // namespace feedmill

@@ -56,5 +56,17 @@ TEST(SalvagedText, SaysWhatItEndedIn) {
   EXPECT_EQ(ends("no feed"), std::pair(false, false));
 }
 
+TEST(SalvagedText, SaysWhetherItEndedInWhatNamesAnEntry) {
+  const auto in_name = [](const char* text) { return salvage(text).in_name; };
+  EXPECT_TRUE(in_name("<rss><channel><item><guid>htt"));
+  EXPECT_TRUE(in_name("<rss><channel><item><guid>http://a/1</gu"));
+  EXPECT_TRUE(in_name("<a:feed><a:entry><a:id>x"));
+  EXPECT_TRUE(in_name("<rss><channel><item><guid>1</guid><link>http://a/"));
+  EXPECT_FALSE(in_name("<rss><channel><item><guid>1</guid>"));
+  EXPECT_FALSE(in_name("<rss><channel><item><guid>1</guid><description>a"));
+  EXPECT_FALSE(in_name("<rss><channel><item><guid>1<description>a")) << "it was never closed, and is over";
+  EXPECT_FALSE(in_name("<rss><channel><link>http://a/")) << "the feed's";
+}
+
 }  // namespace
 }  // namespace feedmill

@@ -113,5 +113,24 @@ TEST(Decide, CreatesNoPostThatACutDocumentItselfTakesAway) {
   EXPECT_TRUE(commit.deleted.empty());
 }
 
+TEST(Decide, TakesThePostThatADocumentAlwaysEndsInForNewAlone) {
+  Document document = document_of({post("b", now_s), post("a", now_s)});
+  document.cut_short = true;
+  const FeedState waiting = decide_on(healthy(), document, exchange_with(), unknown_guids(2)).commit.state;
+  EXPECT_TRUE(waiting.ends_early);
+  document.cut_post = "a";
+  const Exchange exchange = exchange_with({}, {"\"cut\"", "", ""});
+  const Commit fresh = decide_on(waiting, document, exchange, unknown_guids(2)).commit;
+  EXPECT_EQ(fresh.entries.size(), 2U);
+  EXPECT_FALSE(fresh.state.ends_early);
+  EXPECT_EQ(fresh.state.etag, "\"cut\"");
+  Known stored = unknown_guids(2);
+  for (Known::Guid& guid : stored.guids) guid = {Known::Is::different, "Entry:1", {{"title", "Whole"}}, ""};
+  const Commit known = decide_on(waiting, document, exchange, stored).commit;
+  ASSERT_EQ(known.entries.size(), 1U) << "what is stored of it may be all of it";
+  EXPECT_EQ(known.entries[0].guid, "b");
+  EXPECT_FALSE(decide_on(waiting, SameBody{document.print}, exchange).commit.state.ends_early);
+}
+
 }  // namespace
 }  // namespace feedmill::decide_test

@@ -527,6 +527,46 @@ TEST_F(Polling, ReadsADocumentThatEndsInTheMiddleAgainUntilItComesTwice) {
   EXPECT_EQ(state().etag, "\"cut\"") << "it is all there is";
 }
 
+TEST_F(Polling, StoresThePostThatADocumentAlwaysEndsIn) {
+  const std::string xml = rss(site(3)), cut = xml.substr(0, xml.find("post 1 says"));
+  EXPECT_EQ(poll(cut).created, 2U);
+  EXPECT_EQ(poll(cut).created, 1U) << "there is no more of it to wait for";
+  EXPECT_EQ(redis({"HMGET", "Entry:3", "guid", "title", "summary", "truncated"}), "g1 Post 1 What entry");
+  EXPECT_EQ(poll(cut).signals, 0U);
+  EXPECT_EQ(decision.outcome, Outcome::unchanged);
+  // What is there of a post is not overwritten by less of it.
+  const std::string more = rss(site(4)), shorter = more.substr(0, more.find("post 2 says"));
+  EXPECT_EQ(poll(shorter).created, 1U);
+  EXPECT_EQ(poll(shorter).signals, 0U);
+  EXPECT_EQ(redis({"HMGET", "Entry:1", "guid", "summary", "truncated"}), "g2 What post 2 says (nil)");
+  const Committed whole = poll(more);
+  EXPECT_EQ(whole.created, 0U);
+  EXPECT_EQ(whole.modified, 1U);
+  EXPECT_EQ(redis({"HMGET", "Entry:3", "summary", "truncated"}), "What post 1 says (nil)");
+}
+
+// DESIGN §5: there are feeds that never end otherwise.
+TEST_F(Polling, RecognisesPostsWhoseGuidsRotateInDocumentsThatAreAlwaysCut) {
+  const std::string first = rss(site(20)), base = "https://example.org/";
+  const auto cut_of = [](const std::string& xml) { return xml.substr(0, xml.find("Post 1<")); };
+  poll(cut_of(first));
+  std::uint32_t created = 0;
+  for (int i = 1; i <= 8; ++i) {
+    const std::string xml = rss(site(20, base, "fetch-" + std::to_string(i) + "-"));
+    created += poll(cut_of(xml)).created + poll_cut(xml, cut_of(xml).size()).created;
+  }
+  EXPECT_EQ(created, 0U) << "all of them";
+  for (int i = 1; i <= 40; ++i) {
+    std::vector<Item> items = site(20);
+    for (std::size_t place : {2U, 9U, 15U}) items[place].guid += "-" + std::to_string(i);
+    created += poll(cut_of(rss(items))).created;
+  }
+  EXPECT_LE(created, 3U * 3U) << "a part of them, until it was noticed";
+  EXPECT_EQ(count("feed_rekeyed"), 0U);
+  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(poll(rss(site(21))).created, 2U) << "the one that was always cut off, and the new one";
+}
+
 // DESIGN §5
 TEST_F(Polling, TakesGuidsThatNamePlacesForNone) {
   const auto numbered = [](int newest) {

@@ -301,6 +301,44 @@ TEST(Reading, LeavesOutThePostThatADocumentEndsIn) {
   EXPECT_FALSE(std::get<Document>(read_one(answer(feed_text))).cut_short);
 }
 
+/// What is read of a document that ended in the middle before, and now comes again as it was.
+Reading read_again(const std::string& body, FeedState state = {}) {
+  const auto first = std::get<Document>(read_one(answer(body), state));
+  state.wire_hash = first.print.wire_hash;
+  state.body_hash = first.print.body_hash;
+  state.imported = state.last_at = Milliseconds(1);
+  state.ends_early = true;
+  return read_one(answer(body), state);
+}
+
+TEST(Reading, KeepsThePostThatADocumentAlwaysEndsIn) {
+  const Reading reading = read_again(feed_text.substr(0, feed_text.rfind("rst</title>")));
+  EXPECT_EQ(guids_of(reading), (Guids{"b", "a"}));
+  const auto& document = std::get<Document>(reading);
+  EXPECT_TRUE(document.cut_short);
+  EXPECT_EQ(document.cut_post, "a");
+  EXPECT_EQ(document.entries[1].fields, (Fields{{"title", "Fi"}, {"truncated", "entry"}}));
+  EXPECT_TRUE(
+      std::ranges::none_of(document.entries[0].fields, [](const auto& field) { return field.first == "truncated"; }));
+  const std::string json =
+      R"({"version":"https://jsonfeed.org/version/1.1","items":[{"id":"b","title":"B"},{"id":"a","title":"Fi)";
+  EXPECT_EQ(guids_of(read_again(json)), (Guids{"b", "a"}));
+}
+
+TEST(Reading, KeepsNoPostWhoseNameMayBeHalf) {
+  const auto again = [](const std::string& body, FeedState state = {}) {
+    return std::holds_alternative<SameBody>(read_again(body, std::move(state)));
+  };
+  EXPECT_TRUE(again(feed_text.substr(0, feed_text.rfind("</guid>")))) << "its guid";
+  EXPECT_TRUE(again(feed_text.substr(0, feed_text.rfind("</link>")))) << "its link";
+  EXPECT_TRUE(again(feed_text.substr(0, feed_text.rfind("<guid>")))) << "it has none";
+  EXPECT_TRUE(again(feed_text.substr(0, feed_text.rfind("</channel>")))) << "no post at all";
+  EXPECT_TRUE(again(R"({"version":"https://jsonfeed.org/version/1.1","items":[{"id":"b"},{"title":"A","id":"a)"));
+  FeedState by_link;
+  by_link.identified_by = IdentifiedBy::link;
+  EXPECT_TRUE(again(feed_text.substr(0, feed_text.rfind("</title>")), by_link)) << "its guid does not count";
+}
+
 TEST(Reading, NeedsABodyOnlyOf200) {
   for (const int status : {201, 204, 206, 226, 304, 401, 404, 410, 429, 500, 503}) {
     FetchResult fetched = answer(feed_text, {}, status);
