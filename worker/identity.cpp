@@ -51,6 +51,7 @@ class Comparison {
     if (known.replaced && state.replaced_documents + 1 >= documents_to_switch) {
       switch_identity(better_identity(state.identified_by));
     } else if (state.identified_by == IdentifiedBy::guid && names_places(document.entries, known.guids)) {
+      forget_tombstones();
       switch_identity(IdentifiedBy::link);
       if (!switching_) switch_identity(IdentifiedBy::digest);
     }
@@ -129,6 +130,13 @@ class Comparison {
       if (!read[match.read] && !used[match.stored]) matches_.push_back(match);
     }
     drop_unnamed();
+  }
+
+  /// Where guids name places, tombstones do: what stands there now is another post.
+  void forget_tombstones() {
+    for (Known::Guid& guid : known_.guids) {
+      if (guid.is == Known::Is::tombstoned) guid = {};
+    }
   }
 
   /// What its identity does not tell from an earlier post of the document.

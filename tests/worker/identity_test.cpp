@@ -254,6 +254,11 @@ TEST(GuidsThatNamePlaces, AreSeenWhereMostPostsStandUnderThoseOfOthers) {
   Places cut(10, 1);
   cut.document.cut_short = true;
   EXPECT_FALSE(cut.are_seen());
+  Places removed(10, 1);
+  for (const std::size_t i : {0U, 3U, 6U}) removed.known.guids[i] = {Known::Is::tombstoned, "", {}, ""};
+  EXPECT_TRUE(removed.are_seen()) << "most of what is not buried";
+  for (const std::size_t i : {1U, 2U, 4U, 5U}) removed.known.guids[i] = {Known::Is::same, "", {}, ""};
+  EXPECT_FALSE(removed.are_seen()) << "most of it stayed";
   Places switched(10, 1);
   FeedState by_link = healthy();
   by_link.identified_by = switched.document.identified_by = IdentifiedBy::link;

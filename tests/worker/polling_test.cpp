@@ -604,6 +604,35 @@ TEST_F(Polling, TakesGuidsThatNamePlacesForNoneWhenAllHasChanged) {
   EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "10");
 }
 
+TEST_F(Polling, TakesTombstonesOfPlacesForNone) {
+  const auto numbered = [](int newest) {
+    std::vector<Item> items = site(newest);
+    items.resize(10);
+    for (std::size_t place = 0; place < items.size(); ++place) items[place].guid = std::to_string(place + 1);
+    return items;
+  };
+  poll(rss(numbered(15)));
+  for (const char* place : {"1", "4", "5"}) {
+    const auto entry = store.get_by_guid(url, place);
+    ASSERT_TRUE(entry && *entry);
+    ASSERT_TRUE(*store.remove((*entry)->id));
+  }
+  poll(rss(numbered(17)));
+  EXPECT_EQ(state().identified_by, IdentifiedBy::link) << "most of what is not buried stands elsewhere";
+  std::set<std::string> titles;
+  for (const StoredEntry& entry : *store.all_by_order(url)) {
+    EXPECT_TRUE(titles.insert(entry.get("title")).second) << entry.get("title") << " twice";
+  }
+  for (const char* title : {"Post 17", "Post 16"}) {
+    EXPECT_TRUE(titles.contains(title)) << title << " is new, where a post was removed or elsewhere";
+  }
+  for (const char* title : {"Post 14", "Post 13", "Post 10", "Post 6"}) EXPECT_TRUE(titles.contains(title)) << title;
+  EXPECT_EQ(count("post_modified"), 0U) << "none takes the place of another";
+  EXPECT_EQ(redis({"EXISTS", url + ":tombs"}), "1") << "the places, until their grace is over";
+  EXPECT_EQ(poll(rss(numbered(17), "again")).signals, 0U);
+  EXPECT_EQ(poll(rss(numbered(18))).created, 1U);
+}
+
 // RELIABILITY I15, L7: what was taken away does not come back because its guid is spelt another way.
 TEST_F(Polling, BringsNoRemovedPostBackUnderANewGuid) {
   const auto permalinks = [](const std::string& base, int newest) {
