@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -302,6 +303,56 @@ TEST_F(Subscribing, RenewalsHaveNewPathsAndNoPushIsLostInBetween) {
   EXPECT_EQ(world.title(url, "mixed"), "");
   EXPECT_EQ(world.state(url, "push_state"), "healthy");
   EXPECT_EQ(world.http.count("/feed"), 1U);
+}
+
+// WEBSUB P10
+TEST_F(Subscribing, ThreeWorkersBehindOneAddressAreAsOne) {
+  constexpr std::int64_t workers = 3, feeds = 6, pushes = 6;
+  for (std::int64_t i = 0; i < workers; ++i) world.start();
+  std::vector<std::string> urls;
+  for (std::int64_t i = 0; i < feeds; ++i) {
+    const std::string path = "/feed" + std::to_string(i);
+    urls.push_back(world.add_feed(path, {{"0", "first"}}, world.hub_links(world.http.url(path))));
+  }
+  for (const std::string& url : urls) ASSERT_TRUE(world.hub.await_subscribers(url, 1));
+  for (const HttpAnswer& answer : world.hub.verifications()) EXPECT_EQ(answer.status, 200);
+  const auto publish = [&](const std::string& url, const std::string& id) {
+    const PushedPost post{id, "post " + id};
+    world.serve_posts(url.substr(world.http.url("").size()), {{"0", "first"}, post}, world.hub_links(url));
+    return post;
+  };
+  for (const std::string& url : urls) {
+    for (std::int64_t i = 1; i <= pushes; ++i) {
+      const PushedPost post = publish(url, std::to_string(i));
+      EXPECT_TRUE(world.push_and_wait(url, post)) << url << " " << i;
+    }
+  }
+  // To all three at once, as from a hub that has not heard the first answer.
+  for (const std::string& url : urls) {
+    const HubSubscriber to = world.subscriber(url);
+    const PushedPost post = publish(url, "all");
+    std::vector<HttpAnswer> answers(workers);
+    {
+      std::vector<std::jthread> hubs;
+      for (HttpAnswer& answer : answers) hubs.emplace_back([&] { answer = PushWorld::push(to, atom({post})); });
+    }
+    for (const HttpAnswer& answer : answers) EXPECT_EQ(answer.status, 202);
+    EXPECT_TRUE(eventually([&] { return world.title(url, post.id) == post.title; })) << url;
+  }
+  EXPECT_EQ(world.count("post_created"), static_cast<std::size_t>(feeds * (pushes + 2))) << "each once";
+  // In turn: each has confirmed what others asked for, and written what others had confirmed.
+  for (std::size_t i = 0; i < static_cast<std::size_t>(workers); ++i) {
+    EXPECT_EQ(world.worker(i).verifications("accepted"), feeds / workers) << i;
+    EXPECT_EQ(world.worker(i).deliveries("fat"), feeds * pushes / workers + feeds) << i;
+    EXPECT_EQ(world.worker(i).deliveries("unknown"), 0) << i;
+    EXPECT_EQ(world.worker(i).deliveries("bad_signature"), 0) << i;
+  }
+  const HubSubscriber last = world.subscriber(urls[0]);
+  ASSERT_EQ(world.run({"remove", "--yes", urls[0]}).exit, 0);
+  EXPECT_TRUE(world.hub.await_subscribers(urls[0], 0));
+  for (std::int64_t i = 0; i < workers; ++i) {
+    EXPECT_EQ(PushWorld::push(last, atom({{"late", "too late"}})).status, 410) << i;
+  }
 }
 
 TEST_F(Subscribing, AnyWorkerAnswersAnyCallbackAndNoPushIsLostWhenOneIsKilled) {
