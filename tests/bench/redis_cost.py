@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """What feeds and entries cost Redis (PERFORMANCE F8): bytes per scheduled feed and per entry beyond its content, CPU per
-created entry and per unchanged poll, microseconds per claimed feed. Needs nothing but a build and redis-server:
-    scripts/build release feedmill feedmill_sample_publisher && tests/bench/redis_cost.py [--feeds 2000] [--build DIR]
+created entry and per unchanged poll, microseconds per claimed feed; once with a few feeds on each host, once with all of
+them on one. With several builds they take turns, and the last column is the last build as a share of the first. Needs
+nothing but a build and redis-server:
+    scripts/build release feedmill feedmill_sample_publisher
+    tests/bench/redis_cost.py [--feeds 2000] [--hosts 400] [--rounds 1] [--build DIR]...
 """
 
 import argparse
@@ -67,38 +70,54 @@ def entry_overhead(redis, keys):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--feeds", type=int, default=2000)
-    options.add_argument("--build", type=pathlib.Path,
-                         default=pathlib.Path(__file__).resolve().parents[2] / "build/release")
+    options.add_argument("--hosts", type=int, default=0, help="how many they are spread over (default: one for five feeds)")
+    options.add_argument("--rounds", type=int, default=1)
+    options.add_argument("--build", type=pathlib.Path, action="append")
     given = options.parse_args()
+    builds = given.build or [pathlib.Path(__file__).resolve().parents[2] / "build/release"]
+    for hosts in dict.fromkeys([given.hosts or max(given.feeds // 5, 1), 1]):
+        found = [[run(build, given.feeds, hosts) for build in builds] for _ in range(given.rounds)]
+        print(f"{given.feeds} feeds on {hosts} {'host' if hosts == 1 else 'hosts'}")
+        for name in found[0][0]:
+            middle = [statistics.median(row[i][name] for row in found) for i in range(len(builds))]
+            share = f"  x {middle[-1] / middle[0]:.2f}" if len(builds) > 1 else ""
+            print(f"  {name:42}" + "".join(f"{value:9.1f}" for value in middle) + share)
+
+
+def run(build, feeds, hosts):
     with tempfile.TemporaryDirectory() as directory:
-        path, urls = f"{directory}/redis.sock", f"{directory}/urls"
+        path, urls = f"{directory}/redis.sock", pathlib.Path(directory, "urls")
         started = [
             subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", directory],
                              stdout=subprocess.DEVNULL),
-            subprocess.Popen([given.build / "tests/support/feedmill_sample_publisher", "--port", "0", "--interval",
-                              "3600s", "--feeds", str(given.feeds), "--print-urls", urls], stdout=subprocess.PIPE)]
+            subprocess.Popen([build / "tests/support/feedmill_sample_publisher", "--port", "0", "--interval", "3600s",
+                              "--feeds", str(feeds), "--print-urls", urls], stdout=subprocess.PIPE)]
         try:
             started[1].stdout.readline()
-            measure(given, Redis(path), path, urls, directory)
+            # Every name below localhost is this machine (RFC 6761).
+            lines = urls.read_text().splitlines()[-feeds:]
+            urls.write_text("".join(line.replace("127.0.0.1", f"h{i % hosts}.localhost") + "\n"
+                                    for i, line in enumerate(lines)))
+            return measure(build, Redis(path), path, urls, directory)
         finally:
             for process in started:
                 process.terminate()
                 process.wait()
 
 
-def measure(given, redis, path, urls, directory):
+def measure(build, redis, path, urls, directory):
     environment = dict(os.environ, FEEDMILL_REDIS_URL=f"unix://{path}", FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535",
                        FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="1000", FEEDMILL_LANES="64",
                        FEEDMILL_IMPORT_RATE="0", FEEDMILL_CATCH_UP_RATE="0", FEEDMILL_DELIVER="false",
                        FEEDMILL_CONTACT="https://example.org/", FEEDMILL_ADMIN_LISTEN="off", HOME=directory)
 
     def feedmill(*words):
-        subprocess.run([given.build / "feedmill", *words], env=environment, check=True, stdout=subprocess.DEVNULL,
+        subprocess.run([build / "feedmill", *words], env=environment, check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
 
     def poll_all():
         """A worker until every feed has been polled: what is claimed or due stands within the next two minutes."""
-        worker = subprocess.Popen([given.build / "feedmill", "run"], env=environment, stdout=subprocess.DEVNULL,
+        worker = subprocess.Popen([build / "feedmill", "run"], env=environment, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
         while redis("ZCOUNT", "schedule", "-inf", int(time.time() * 1000) + 120_000) > 0:
             time.sleep(0.05)
@@ -139,12 +158,12 @@ def measure(given, redis, path, urls, directory):
         ids = redis("ZRANGE", f"{url}:sort", 0, -1)
         counted += len(ids)
         keys += ids[:5]
-    print(f"{feeds} feeds, {entries} entries")
-    print(f"bytes per scheduled feed with its state     {statistics.mean(states) + shared:8.0f}")
-    print(f"bytes per entry beyond its content          {statistics.mean(entry_overhead(redis, keys)) + indexes / counted:8.0f}")
-    print(f"CPU per entry created, us                   {first / entries * 1e6:8.1f}")
-    print(f"CPU per unchanged poll, us                  {unchanged / feeds * 1e6:8.1f}")
-    print(f"script time per claimed feed, us            {sum(claims) / feeds:8.2f}")
+    return {"bytes per scheduled feed with its state": statistics.mean(states) + shared,
+            "bytes per entry beyond its content": statistics.mean(entry_overhead(redis, keys)) + indexes / counted,
+            "entries": entries,
+            "CPU per entry created, us": first / entries * 1e6,
+            "CPU per unchanged poll, us": unchanged / feeds * 1e6,
+            "script time per claimed feed, us": sum(claims) / feeds}
 
 
 if __name__ == "__main__":
