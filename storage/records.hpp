@@ -151,7 +151,7 @@ struct FeedState {
   std::vector<std::string> withdrawn;    ///< what stands for posts that the publisher has taken back, newest last
 
   std::string won;             ///< code that fixed the due time (HTTP §11)
-  std::string why;             ///< JSON array of its inputs: [{"code":…,"s":…,"from":…}]
+  std::string why;             ///< its inputs, one a line: "<code> <seconds> <from>" (HTTP E1)
   Milliseconds not_before{};   ///< a Retry-After in force, else 0 (HTTP P9, P22)
   std::string hints;           ///< what the newest document said about its schedule, as the worker writes it (HTTP F8)
   std::uint64_t listed = 0;    ///< posts of the newest document

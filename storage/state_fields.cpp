@@ -1,6 +1,7 @@
 #include "storage/state_fields.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <concepts>
 #include <sstream>
@@ -233,6 +234,147 @@ void read_standing(PushStanding& push, std::string_view name, const std::string&
     push.fell = read_time(value);
 }
 
+struct Field {
+  std::string_view name;
+  std::string value;
+};
+
+/// All of them, "" for those without a value.
+auto all_fields(const FeedState& s) {
+  const bool ever = s.last_at.count() != 0;
+  return std::array{
+      Field{"state", s.state},
+      Field{"fetch_url", s.fetch_url},
+      Field{"moving", probation_text(s.moving)},
+      Field{"moves", moves_text(s.moves)},
+      Field{"no_move_to", s.no_move_to},
+      Field{"etag", s.etag},
+      Field{"last_modified", s.last_modified},
+      Field{"validators_url", s.validators_url},
+      Field{"hashes", s.wire_hash + s.body_hash},  // 32 hex digits each
+      Field{"ends_early", s.ends_early ? "1" : ""},
+      Field{"refused",
+            s.refused_hash.empty() ? "" : Packed().add(s.refused_hash).add(s.refused_reason).add(s.refused_by).take()},
+      Field{"last", ever ? Packed().add(s.last_status).add(s.last_outcome).add(s.last_error).take() : ""},
+      Field{"last_detail", s.last_detail},
+      Field{"last_at", number_or_nothing(s.last_at)},
+      Field{"last_success", s.last_success == s.last_at ? "" : std::to_string(s.last_success.count())},
+      Field{"times", Packed()
+                         .add(s.state_since)
+                         .add(s.last_new)
+                         .add(s.imported)
+                         .add(s.not_modified_since)
+                         .add(s.last_probe)
+                         .add(s.validators_broken ? 1 : 0)
+                         .take()},
+      Field{"failures",
+            s.failures == 0
+                ? ""
+                : Packed().add(s.failures).add(s.failure_group).add(s.failing_since).add(s.group_since).take()},
+      Field{"quarantines", s.quarantines == 0 ? "" : std::to_string(s.quarantines)},
+      Field{"quarantined_at", number_or_nothing(s.quarantined_at)},
+      Field{"strikes", s.strikes == 0 ? "" : std::to_string(s.strikes)},
+      Field{"counts", ever ? Packed()
+                                 .add(s.polls)
+                                 .add(s.polls_not_modified)
+                                 .add(s.polls_same_body)
+                                 .add(s.polls_failed)
+                                 .add(s.polls_with_new)
+                                 .add(s.new_per_week)
+                                 .take()
+                           : ""},
+      Field{"totals", ever ? Packed()
+                                 .add(s.wire_bytes)
+                                 .add(s.body_bytes)
+                                 .add(s.listed)
+                                 .add(s.kept)
+                                 .add(s.total_wire_bytes)
+                                 .add(s.total_body_bytes)
+                                 .add(s.total_new)
+                                 .add(s.polls_unconditional)
+                                 .add(s.unconditional_first)
+                                 .add(s.unconditional_none)
+                                 .add(s.unconditional_target)
+                                 .add(s.unconditional_probe)
+                                 .add(s.early_polls)
+                                 .take()
+                           : ""},
+      Field{"identity", identity_text(s)},
+      Field{"withdrawn", words_text(s.withdrawn)},
+      Field{"won", s.won},
+      Field{"why", s.why},
+      Field{"not_before", number_or_nothing(s.not_before)},
+      Field{"hints", s.hints},
+      Field{"untrimmed", s.untrimmed ? "1" : ""},
+      Field{"settings", s.settings},
+      Field{"advert", advert_text(s.advert)},
+      Field{"push_state", s.push.state},
+      Field{"push_since", number_or_nothing(s.push.since)},
+      Field{"push_verified", number_or_nothing(s.push.verified)},
+      Field{"push_at", number_or_nothing(s.push.last_push)},
+      Field{"push_hub", s.push.hub},
+      Field{"push_token", s.push.subscription},
+      Field{"push_note", s.push.note},
+      Field{"push_tries", count_text(s.push.tries)},
+      Field{"push_denials", count_text(s.push.denials)},
+      Field{"push_fell", number_or_nothing(s.push.fell)},
+      Field{"push", push_health_text(s.push_health)},
+      Field{"push_barren", count_text(s.push_barren)},
+  };
+}
+
+// Redis keeps a hash in little memory as long as no value of it is longer (hash-max-listpack-value). A longer one is
+// cut into pieces, `why`, `why.1`, `why.2` …: behind a piece of exactly this size the next one follows. Pieces behind a
+// shorter one are leftovers.
+constexpr std::size_t piece_bytes = 64;
+constexpr std::size_t most_pieces = 10;  // what is longer still stays whole
+
+/// Those that scripts read or write, and the one that is always as long as a piece.
+bool stays_whole(std::string_view name) {
+  return name == "hashes" || name == "fetch_url" || name == "no_move_to" || name == "moves" || name == "settings" ||
+         name.starts_with("push_");
+}
+
+std::string piece_name(std::string_view name, std::size_t piece) {
+  std::string text(name);
+  if (piece > 0) (text += '.') += static_cast<char>('0' + piece);
+  return text;
+}
+
+std::size_t pieces_of(const std::string& value) {
+  if (value.empty() || value.size() > most_pieces * piece_bytes) return 1;
+  return (value.size() + piece_bytes - 1) / piece_bytes;
+}
+
+std::string_view piece_of(std::string_view value, std::size_t pieces, std::size_t piece) {
+  return pieces == 1 ? value : value.substr(piece * piece_bytes, piece_bytes);
+}
+
+void add_changed_pieces(Fields& changed, std::string_view name, const std::string& before, const std::string& value) {
+  const std::size_t pieces = pieces_of(value), old_pieces = pieces_of(before);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const std::string_view piece = piece_of(value, pieces, i);
+    if (i < old_pieces && piece == piece_of(before, old_pieces, i)) continue;
+    changed.emplace_back(piece_name(name, i), piece);
+  }
+  // None may seem to follow the last; and what is gone leaves nothing behind.
+  if (value.size() % piece_bytes != 0 || pieces == most_pieces) return;
+  const std::size_t end = value.empty() ? old_pieces : pieces + 1;
+  for (std::size_t i = pieces; i < end; ++i) changed.emplace_back(piece_name(name, i), "");
+}
+
+std::string joined(const Fields& fields, const std::string& name, const std::string& first) {
+  std::string value = first;
+  for (std::size_t i = 1; i < most_pieces; ++i) {
+    const std::string wanted = piece_name(name, i);
+    const auto next = std::ranges::find(fields, wanted, &Fields::value_type::first);
+    if (next == fields.end()) break;
+    value += next->second;
+    if (next->second.size() != piece_bytes) break;
+  }
+  return value;
+}
+
 }  // namespace
 
 std::string_view to_string(IdentifiedBy by) {
@@ -253,89 +395,33 @@ std::string moves_text(const std::vector<Move>& moves) {
   return text;
 }
 
-Fields state_fields(const FeedState& s) {
-  const bool ever = s.last_at.count() != 0;
-  return {
-      {"state", s.state},
-      {"fetch_url", s.fetch_url},
-      {"moving", probation_text(s.moving)},
-      {"moves", moves_text(s.moves)},
-      {"no_move_to", s.no_move_to},
-      {"etag", s.etag},
-      {"last_modified", s.last_modified},
-      {"validators_url", s.validators_url},
-      {"hashes", s.wire_hash + s.body_hash},  // 32 hex digits each
-      {"sizes", s.wire_bytes == 0 ? "" : Packed().add(s.wire_bytes).add(s.body_bytes).take()},
-      {"ends_early", s.ends_early ? "1" : ""},
-      {"refused",
-       s.refused_hash.empty() ? "" : Packed().add(s.refused_hash).add(s.refused_reason).add(s.refused_by).take()},
-      {"probe", s.not_modified_since.count() == 0 && s.last_probe.count() == 0
-                    ? ""
-                    : Packed().add(s.not_modified_since).add(s.last_probe).add(s.validators_broken ? 1 : 0).take()},
-      {"last", ever ? Packed().add(s.last_status).add(s.last_outcome).add(s.last_error).take() : ""},
-      {"last_detail", s.last_detail},
-      {"last_at", number_or_nothing(s.last_at)},
-      {"times", Packed().add(s.state_since).add(s.last_success).add(s.last_new).add(s.imported).take()},
-      {"failures", s.failures == 0
-                       ? ""
-                       : Packed().add(s.failures).add(s.failure_group).add(s.failing_since).add(s.group_since).take()},
-      {"quarantines", s.quarantines == 0 ? "" : std::to_string(s.quarantines)},
-      {"quarantined_at", number_or_nothing(s.quarantined_at)},
-      {"strikes", s.strikes == 0 ? "" : std::to_string(s.strikes)},
-      {"rate", ever ? Packed().add(s.new_per_week).take() : ""},
-      {"counts", ever ? Packed()
-                            .add(s.polls)
-                            .add(s.polls_not_modified)
-                            .add(s.polls_same_body)
-                            .add(s.polls_unconditional)
-                            .add(s.polls_failed)
-                            .add(s.polls_with_new)
-                            .add(s.total_wire_bytes)
-                            .add(s.total_body_bytes)
-                            .add(s.total_new)
-                            .add(s.unconditional_first)
-                            .add(s.unconditional_none)
-                            .add(s.unconditional_target)
-                            .add(s.unconditional_probe)
-                            .add(s.early_polls)
-                            .take()
-                      : ""},
-      {"identity", identity_text(s)},
-      {"withdrawn", words_text(s.withdrawn)},
-      {"won", s.won},
-      {"why", s.why},
-      {"not_before", number_or_nothing(s.not_before)},
-      {"hints", s.hints},
-      {"retention", s.listed == 0 && s.kept == 0 ? "" : Packed().add(s.listed).add(s.kept).take()},
-      {"untrimmed", s.untrimmed ? "1" : ""},
-      {"settings", s.settings},
-      {"advert", advert_text(s.advert)},
-      {"push_state", s.push.state},
-      {"push_since", number_or_nothing(s.push.since)},
-      {"push_verified", number_or_nothing(s.push.verified)},
-      {"push_at", number_or_nothing(s.push.last_push)},
-      {"push_hub", s.push.hub},
-      {"push_token", s.push.subscription},
-      {"push_note", s.push.note},
-      {"push_tries", count_text(s.push.tries)},
-      {"push_denials", count_text(s.push.denials)},
-      {"push_fell", number_or_nothing(s.push.fell)},
-      {"push", push_health_text(s.push_health)},
-      {"push_barren", count_text(s.push_barren)},
-  };
+Fields state_fields(const FeedState& state) {
+  Fields fields;
+  for (Field& field : all_fields(state)) fields.emplace_back(field.name, std::move(field.value));
+  return fields;
 }
 
 Fields changed_state_fields(const FeedState& before, const FeedState& state) {
-  const Fields old_fields = state_fields(before);
-  Fields fields = state_fields(state);
-  auto old_field = old_fields.begin();
-  std::erase_if(fields, [&](const auto& field) { return field.second == (old_field++)->second; });
-  return fields;
+  const auto old_fields = all_fields(before);
+  auto fields = all_fields(state);
+  Fields changed;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    auto& [name, value] = fields[i];
+    if (value == old_fields[i].value) continue;
+    if (stays_whole(name))
+      changed.emplace_back(name, std::move(value));
+    else
+      add_changed_pieces(changed, name, old_fields[i].value, value);
+  }
+  return changed;
 }
 
 FeedState read_state(const Fields& fields) {
   FeedState s;
-  for (const auto& [name, value] : fields) {
+  bool failed_since = false;
+  std::string pieces;
+  for (const auto& [name, first] : fields) {
+    const std::string& value = first.size() == piece_bytes ? (pieces = joined(fields, name, first)) : first;
     if (name == "state")
       s.state = value;
     else if (name == "fetch_url")
@@ -355,25 +441,30 @@ FeedState read_state(const Fields& fields) {
     else if (name == "hashes") {
       s.wire_hash = value.substr(0, 32);
       s.body_hash = value.size() > 32 ? value.substr(32) : "";
-    } else if (name == "sizes")
-      Unpacked(value).take(s.wire_bytes).take(s.body_bytes);
-    else if (name == "ends_early")
+    } else if (name == "ends_early")
       s.ends_early = !value.empty();
     else if (name == "refused")
       Unpacked(value).take(s.refused_hash).take(s.refused_reason).take(s.refused_by);
-    else if (name == "probe") {
-      int broken = 0;
-      Unpacked(value).take(s.not_modified_since).take(s.last_probe).take(broken);
-      s.validators_broken = broken != 0;
-    } else if (name == "last")
+    else if (name == "last")
       Unpacked(value).take(s.last_status).take(s.last_outcome).take(s.last_error);
     else if (name == "last_detail")
       s.last_detail = value;
     else if (name == "last_at")
       s.last_at = read_time(value);
-    else if (name == "times")
-      Unpacked(value).take(s.state_since).take(s.last_success).take(s.last_new).take(s.imported);
-    else if (name == "failures")
+    else if (name == "last_success") {
+      s.last_success = read_time(value);
+      failed_since = !value.empty();
+    } else if (name == "times") {
+      int broken = 0;
+      Unpacked(value)
+          .take(s.state_since)
+          .take(s.last_new)
+          .take(s.imported)
+          .take(s.not_modified_since)
+          .take(s.last_probe)
+          .take(broken);
+      s.validators_broken = broken != 0;
+    } else if (name == "failures")
       Unpacked(value).take(s.failures).take(s.failure_group).take(s.failing_since).take(s.group_since);
     else if (name == "quarantines")
       Unpacked(value).take(s.quarantines);
@@ -381,19 +472,24 @@ FeedState read_state(const Fields& fields) {
       s.quarantined_at = read_time(value);
     else if (name == "strikes")
       Unpacked(value).take(s.strikes);
-    else if (name == "rate")
-      Unpacked(value).take(s.new_per_week);
     else if (name == "counts") {
       Unpacked(value)
           .take(s.polls)
           .take(s.polls_not_modified)
           .take(s.polls_same_body)
-          .take(s.polls_unconditional)
           .take(s.polls_failed)
           .take(s.polls_with_new)
+          .take(s.new_per_week);
+    } else if (name == "totals") {
+      Unpacked(value)
+          .take(s.wire_bytes)
+          .take(s.body_bytes)
+          .take(s.listed)
+          .take(s.kept)
           .take(s.total_wire_bytes)
           .take(s.total_body_bytes)
           .take(s.total_new)
+          .take(s.polls_unconditional)
           .take(s.unconditional_first)
           .take(s.unconditional_none)
           .take(s.unconditional_target)
@@ -411,8 +507,6 @@ FeedState read_state(const Fields& fields) {
       s.not_before = read_time(value);
     else if (name == "hints")
       s.hints = value;
-    else if (name == "retention")
-      Unpacked(value).take(s.listed).take(s.kept);
     else if (name == "untrimmed")
       s.untrimmed = !value.empty();
     else if (name == "settings")
@@ -428,6 +522,7 @@ FeedState read_state(const Fields& fields) {
     else if (name.starts_with("push_"))
       read_standing(s.push, name, value);
   }
+  if (!failed_since) s.last_success = s.last_at;
   if (s.state == "quarantined") s.state_since = std::max(s.state_since, s.quarantined_at);  // scripts do not pack
   return s;
 }

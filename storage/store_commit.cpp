@@ -88,18 +88,24 @@ void add_host_answer(Args& args, const HostAnswer& answer) {
                                                   : std::string_view());
   args.add(std::string_view(answer.cause));
   args.add(answer.retry_at);
+}
+
+std::string host_marks(const HostAnswer& answer) {
   std::string marks;
   if (answer.document) marks += 'd';
   if (answer.needs_identity) marks += 'i';
   if (answer.needs_http1) marks += '1';
-  args.own(std::move(marks));
+  return marks;
 }
 
-/// Two that commit.lua knows apart: what becomes of the subscription, and when it is to be looked after.
-Fields with_push(const Commit& commit, Fields fields) {
-  if (!commit.push_to.empty()) fields.emplace_back("push_turn", commit.before.push.state + " " + commit.push_to);
-  if (commit.push_ask) fields.emplace_back("push_ask", std::to_string(commit.push_ask->count()));
-  return fields;
+/// Whether it writes nothing but fields of the feed's own state: the short way of commit.lua.
+bool changes_nothing(const Commit& commit) {
+  const HostAnswer& host = commit.host;
+  return !commit.document && !commit.trim && commit.feed.empty() && commit.entries.empty() && commit.signals.empty() &&
+         commit.rekeys.empty() && commit.tombs_left.empty() && commit.tombs_back.empty() && commit.tombs_new.empty() &&
+         commit.deleted.empty() && commit.move_to.empty() && commit.push_to.empty() && !commit.push_ask &&
+         commit.state.state == commit.before.state && host.is == HostAnswer::Is::served && host.host.empty() &&
+         host.cause.empty() && host.retry_at.count() == 0;
 }
 
 /// The calls that carry out one commit: all but the last write posts alone.
@@ -112,13 +118,24 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     const auto posts = last ? all.subspan(starts[part]) : all.subspan(starts[part], starts[part + 1] - starts[part]);
     const auto later = last ? std::span<const EntryWrite>() : all.subspan(starts[part + 1]);
     Args& args = calls.emplace_back();
-    args.add(std::string_view(keys.channel_prefix()));
     args.add(std::string_view(commit.feed_url));
-    args.own(json_string(commit.feed_url));
     args.add(std::string_view(commit.claim));
+    args.add(commit.next_due);
+    args.own(host_marks(commit.host));
+    Fields set = last ? changed_state_fields(commit.before, commit.state) : Fields();
+    const auto removed =
+        std::stable_partition(set.begin(), set.end(), [](const auto& field) { return !field.second.empty(); });
+    std::vector<std::string> unset;
+    for (auto field = removed; field != set.end(); ++field) unset.push_back(std::move(field->first));
+    set.erase(removed, set.end());
+    args.own_all(std::move(set));
+    if (last && unset.empty() && changes_nothing(commit)) continue;
+    args.add(unset.size());
+    for (std::string& name : unset) args.own(std::move(name));
+    args.own(json_string(commit.feed_url));
+    args.add(std::string_view(keys.channel_prefix()));
     args.add(part + 1);
     args.add(starts.size());
-    args.add(commit.next_due);
     args.add(options.signals_max_len);
     args.add(options.signals_deleted ? 1 : 0);
     if (commit.document || commit.trim)
@@ -130,7 +147,8 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     add_host_answer(args, commit.host);
     args.add(std::string_view(commit.move_to));
     args.add(commit.highest_entry);
-    args.own_all(last ? with_push(commit, changed_state_fields(commit.before, commit.state)) : Fields());
+    args.own(!last || commit.push_to.empty() ? std::string() : commit.before.push.state + " " + commit.push_to);
+    args.own(!last || !commit.push_ask ? std::string() : std::to_string(commit.push_ask->count()));
     static const Fields no_fields;
     const std::span<const std::string> none;
     args.add(last ? commit.feed : no_fields);
@@ -157,7 +175,9 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
   if (!reply) return reply.error();
   const std::string_view word = (*reply)[0].text();
   Committed done;
-  if (word == "ok" && reply->size() >= 10) {
+  if (word == "ok" && reply->size() == 1) {
+    done.result = Committed::Result::ok;
+  } else if (word == "ok" && reply->size() >= 13) {
     const auto count = [&](std::size_t i) { return static_cast<std::uint32_t>((*reply)[i].integer()); };
     done = {Committed::Result::ok, count(1), count(2), count(3), count(4), count(5)};
     const std::string_view host = (*reply)[6].text();

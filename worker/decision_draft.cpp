@@ -262,7 +262,7 @@ void DecisionDraft::set_state(std::string_view name) {
 void DecisionDraft::plan(const NextDue& next) {
   decision.commit.next_due = next.due;
   decision.commit.state.won = next.won;
-  decision.commit.state.why = why_json(next.inputs);
+  decision.commit.state.why = why_text(next.inputs);
 }
 
 /// HTTP §4: to failing or blocked feed_failing, to gone feed_gone, from these back to healthy feed_recovered.

@@ -54,8 +54,10 @@ struct NextDue {
   std::vector<DueInput> inputs;
 };
 
-/// JSON array [{"code":…,"s":…,"from":…}].
-std::string why_json(std::span<const DueInput> inputs);
+/// What FeedState::why holds of them: one a line, "<code> <seconds> <from>".
+std::string why_text(std::span<const DueInput> inputs);
+/// The inputs that such a text holds; their codes lie in it. Lines that cannot be read are left out.
+std::vector<DueInput> read_why(std::string_view why);
 
 /// Everything a due time may hang on besides the answer.
 struct DueContext {

@@ -9,6 +9,7 @@ local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 local usual_concurrency, usual_spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
 local due_by = tonumber(ARGV[8])
 local now = clock()
+local lease_end = text(now + lease)
 local worker_key = prefix .. 'state:worker:' .. worker
 
 local function next_due()
@@ -16,21 +17,24 @@ local function next_due()
   return first[2] and text(tonumber(first[2])) or ''
 end
 
--- What holds for a host (H7), and the gate that it may share with others.
-local hosts, gates = {}, {}
+-- What holds for a host (H7), and the gate that it may share with others. Gates are written at the end.
+local hosts, gates, gates_read = {}, {}, {}
 local function limits_of(host)
   if not hosts[host] then
     local name, concurrency, spacing, min_interval = gate_of_host(host)
-    gates[name] = gates[name] or read_host(name, now)
+    if not gates[name] then
+      gates[name] = read_host(name, now)
+      gates_read[#gates_read + 1] = gates[name]
+    end
     hosts[host] = {gate = gates[name], concurrency = concurrency or usual_concurrency, spacing = spacing or usual_spacing,
                    min_interval = min_interval or 0}
   end
   return hosts[host]
 end
 
-local function handed_out(url, claim, due, alone, gate)
-  return {url, claim, due, redis.call('HGETALL', state_key(url)), alone and 1 or 0, text(gate.served_at),
-          gate.identity_until > now and 1 or 0, gate.http1_until > now and 1 or 0}
+local function handed_out(url, claim, due, state, alone, gate)
+  return {url, claim, due, state, alone and 1 or 0, text(gate.served_at), gate.identity_until > now and 1 or 0,
+          gate.http1_until > now and 1 or 0}
 end
 
 local mine = redis.call('HMGET', worker_key, 'request', 'batch', 'alone_url', 'alone_claim')
@@ -39,7 +43,8 @@ if mine[1] == request then
   local batch, deferred, refused, quarantined = unpack(cmsgpack.unpack(mine[2]))
   for _, claim in ipairs(batch) do
     local is = redis.call('HMGET', state_key(claim[1]), 'fetch_url', 'alone')
-    claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], is[2], limits_of(host_of(is[1] or claim[1])).gate)
+    claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], redis.call('HGETALL', state_key(claim[1])), is[2],
+                                     limits_of(host_of(is[1] or claim[1])).gate)
   end
   return {text(now), next_due(), 0, claims, deferred, refused, quarantined}
 end
@@ -70,16 +75,13 @@ end
 
 local claims, deferred, refused, quarantined, batch = {}, {}, {}, {}, {}
 
-local function put_off(url, at, code, from)
+local function put_off(url, at, code, from, ...)
   redis.call('ZADD', schedule_key, 'XX', text(at), url)
-  redis.call('HSET', state_key(url), 'won', code, 'why',
-             '[{"code":"' .. code .. '","s":' .. text((at - now) / 1000) .. ',"from":' ..
-             cjson.encode(string.sub(from, 1, 120)) .. '}]')
+  redis.call('HSET', state_key(url), 'won', code, 'why', why_text(code, at - now, from), ...)
 end
 
 local function defer(url, due, held, at, code, from)
-  if not held then redis.call('HSET', state_key(url), 'held', text(due)) end  -- the due time that it had before
-  put_off(url, at, code, from)
+  put_off(url, at, code, from, 'held', text(held or due))  -- the due time that it had before
   deferred[#deferred + 1] = {url, text(at), code}
 end
 
@@ -101,7 +103,7 @@ end
 local looked_at, in_line, stay, named = 0, 0, 0, #candidates / 2
 local read_all = #ARGV > 8 and not due_by
 local function next_page()
-  local size = math.min(scan - (looked_at - named), 2 * (max - #claims) + 16)
+  local size = math.min(scan - (looked_at - named), max - #claims + 16)
   if read_all or size <= 0 then return false end
   candidates = redis.call('ZRANGEBYSCORE', schedule_key, '-inf', text(math.min(now, due_by or now)), 'WITHSCORES',
                           'LIMIT', stay, size)
@@ -109,6 +111,9 @@ local function next_page()
   return #candidates > 0
 end
 
+-- Of a feed's state; all of it goes to the worker.
+local looked_for = {alone = true, alone_deaths = true, claim = true, claim_hosts = true, claim_part = true, fetch_url = true,
+                    held = true, last_at = true, push_hint = true, state = true, strikes = true, wake = true, won = true}
 local i = -1
 while #claims < max do
   i = i + 2
@@ -118,30 +123,32 @@ while #claims < max do
   end
   looked_at = looked_at + 1
   local url, due = candidates[i], tonumber(candidates[i + 1])
-  local is = redis.pcall('HMGET', state_key(url), 'fetch_url', 'held', 'state', 'strikes', 'claim', 'alone',
-                         'alone_deaths', 'last_at', 'won')
-  local held, state, deaths = tonumber(is[2]), is[3], tonumber(is[7]) or 0
-  if is.err then  -- no hash: one feed's broken key must not stop the others
+  local fields, is = redis.pcall('HGETALL', state_key(url)), {}
+  for k = 1, #fields, 2 do
+    if looked_for[fields[k]] then is[fields[k]] = fields[k + 1] end
+  end
+  local held, state, deaths = tonumber(is.held), is.state, tonumber(is.alone_deaths) or 0
+  if fields.err then  -- no hash: one feed's broken key must not stop the others
     redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
     refused[#refused + 1] = url
   elseif not due_by or (held or due) <= due_by then
     -- A claim of this very worker that has ended did not end with its death: the store was away (Q1).
-    local own = is[5] and string.sub(is[5], 1, #worker + 1) == worker .. ':'
-    local strikes = math.max(0, (tonumber(is[4]) or 0) - (own and 1 or 0))
+    local own = is.claim and string.sub(is.claim, 1, #worker + 1) == worker .. ':'
+    local strikes = math.max(0, (tonumber(is.strikes) or 0) - (own and 1 or 0))
     if own then redis.call('HDEL', state_key(url), 'alone') end
-    if is[5] and is[6] and not own then  -- the attempt was made alone, and nobody lived to tell of it
+    if is.claim and is.alone and not own then  -- the attempt was made alone, and nobody lived to tell of it
       deaths = redis.call('HINCRBY', state_key(url), 'alone_deaths', 1)
       redis.call('HDEL', state_key(url), 'claim', 'alone')
     end
     local suspect = strikes > 0 or state == 'quarantined'
-    local host = host_of(is[1] or url)
+    local host = host_of(is.fetch_url or url)
     local limits = limits_of(host)
     local gate, gap = limits.gate, limits.spacing * limits.gate.slow
-    local rested = limits.min_interval == 0 and 0 or (tonumber(is[8]) or 0) + limits.min_interval
+    local rested = limits.min_interval == 0 and 0 or (tonumber(is.last_at) or 0) + limits.min_interval
     local closed = why_not(gate, now, limits.concurrency, limits.spacing)
     if deaths >= 3 or (deaths > 0 and state == 'quarantined') then
       quarantine(url, state)
-    elseif rested > now and not held and is[9] ~= 'manual' then  -- not due at all: not waited for as one that is put off
+    elseif rested > now and not held and is.won ~= 'manual' then  -- not due at all: not waited for as one that is put off
       put_off(url, rested, 'override', host)
       redis.call('HDEL', state_key(url), 'held')
     elseif suspect and lonely then
@@ -156,28 +163,31 @@ while #claims < max do
         gate.tail = math.max(gate.tail, now) + gap
         at = gate.tail
       end
-      redis.call('HSET', gate.key, 'tail', text(gate.tail))
-      keep_host(gate, now)
+      gate.reserved = true
       defer(url, due, held, math.max(at, gate.not_before, now + 100), closed, host)
     else
       local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
-      redis.call('ZADD', schedule_key, 'XX', text(now + lease), url)
-      redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', text(held or due), 'strikes',
-                 strikes + 1)
-      redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'wake', 'push_hint')
+      local was_due, times = text(held or due), text(strikes + 1)
+      redis.call('ZADD', schedule_key, 'XX', lease_end, url)
+      redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', was_due, 'strikes', times)
+      if held or is.claim_part or is.claim_hosts or is.wake or is.push_hint then
+        redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'wake', 'push_hint')
+      end
       if suspect then
         lonely = true
         redis.call('HSET', state_key(url), 'alone', '1')
         redis.call('HSET', worker_key, 'alone_url', url, 'alone_claim', claim)
       end
       take_slot(gate, claim, now, now + lease)
-      claims[#claims + 1] = handed_out(url, claim, text(held or due), suspect, gate)
-      batch[#batch + 1] = {url, claim, text(held or due)}
+      fields[#fields + 1], fields[#fields + 2] = 'strikes', times  -- the last of a name holds
+      claims[#claims + 1] = handed_out(url, claim, was_due, fields, suspect, gate)
+      batch[#batch + 1] = {url, claim, was_due}
     end
   elseif looked_at > named then
     stay = stay + 1
   end
 end
+for _, gate in ipairs(gates_read) do write_slots(gate, now) end
 -- What was put off is only waited for by a worker that was told a due_by.
 if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
   redis.call('HSET', worker_key, 'request', request, 'batch',

@@ -1,100 +1,133 @@
 #!lua
 -- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8, L12). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
--- ARGV: prefix, channel prefix, feed_url, its JSON text, claim, part, parts, next due, stream cap, publish trims (1/0),
---       retention ('' = nothing is trimmed, else how many posts, from which second on, how many bytes; '-' = no such
---       limit), grace ms, new posts in later parts (all newer) and their bytes; how the host answered as note_answer
---       has it: host ('' = the feed's own), is, cause, retry_at, marks; URL to move to ('' = none); highest entry number
---       the worker has seen (L8); then counted lists: state fields, feed fields (name, value; '' removes), guids that
---       left, guids that are back, guids to tombstone, guids that their publisher deleted; then counted posts to re-key:
---       id, from, to, digest, counted fields to set, and feed_rekeyed if there are any (part 1 alone has these: half a
---       re-keying could not be told from news); then counted posts: guid, digest, id ('' = new), score, bytes, signal
---       ('' = none: no reader would notice), counted fields to set, counted fields to remove; then counted feed signals:
---       type, signal.
+-- ARGV: prefix, feed_url, claim, next due, marks of how the host answered, counted state fields to set. Behind those of a
+--       poll that changed nothing else nothing follows (commit_unchanged.lua); of others:
+--       counted state fields to remove, the feed's URL as JSON text, channel prefix, part, parts, stream cap, publish
+--       trims (1/0), retention ('' = nothing is trimmed, else how many posts, from which second on, how many bytes; '-' =
+--       no such limit), grace ms, new posts in later parts (all newer) and their bytes; how the host answered as
+--       note_answer has it: host ('' = the feed's own), is, cause, retry_at; URL to move to ('' = none); highest entry
+--       number the worker has seen (L8); what becomes of the subscription ('' = nothing, '<from> <to>') and when it is to
+--       be looked after ('' = nothing new, ms), see push.lua; then counted lists: feed fields (name, value; '' removes),
+--       guids that left, guids that are back, guids to tombstone, guids that their publisher deleted; then counted posts
+--       to re-key: id, from, to, digest, counted fields to set, and feed_rekeyed if there are any (part 1 alone has these:
+--       half a re-keying could not be told from news); then counted posts: guid, digest, id ('' = new), score, bytes,
+--       signal ('' = none: no reader would notice), counted fields to set, counted fields to remove; then counted feed
+--       signals: type, signal.
 -- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
--- Returns {'ok' | 'dup' | 'stale' | 'type <key>', created, modified, trimmed, tombstoned, records, what became of the
--- host ('closed', 'opened', ''), until when it is closed, whether the URL to move to is a feed already (1/0), the highest
--- entry number given out here, re-keyed, deleted, what became of the subscription (0 = nothing, 1 = turned as wanted,
--- 2 = and so its hub is in trouble)}. Of the state fields push_turn ('<from> <to>') and push_ask (ms) are none, see
--- push.lua.
-local channel_prefix, url, url_json, claim = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local part, parts, next_due = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local stream_cap, publish_trims = ARGV[9], ARGV[10] == '1'
-local keep, oldest, most_bytes = string.match(ARGV[11], '^(%S+) (%S+) (%S+)$')
-keep, oldest, most_bytes = tonumber(keep), tonumber(oldest), tonumber(most_bytes)
-local grace, later, later_bytes = tonumber(ARGV[12]), string.match(ARGV[13], '^(%d+) (%d+)$')
-later, later_bytes = tonumber(later), tonumber(later_bytes)
-local answered_by, is, cause, retry_at, marks, move_to, seen = unpack(ARGV, 14, 20)
-local at = 20
+-- Returns {'dup' | 'stale' | 'type <key>'}, {'ok'} alone for the short way, or {'ok', created, modified, trimmed,
+-- tombstoned, records, what became of the host ('closed', 'opened', ''), until when it is closed, whether the URL to move
+-- to is a feed already (1/0), the highest entry number given out here, re-keyed, deleted, what became of the subscription
+-- (0 = nothing, 1 = turned as wanted, 2 = and so its hub is in trouble)}.
+local at = last_field
 local function take()
   at = at + 1
   return ARGV[at]
 end
-local function take_list(width)
-  local list = {}
-  for i = 1, tonumber(take()) * width do list[i] = take() end
-  return list
+-- Where the next counted list begins and ends in ARGV.
+local function range(width)
+  local first = at + 2
+  at = at + 1 + tonumber(ARGV[at + 1]) * width
+  return first, at
 end
 
-local feed_state = state_key(url)
-local mine = redis.call('HMGET', feed_state, 'claim', 'last_claim', 'claim_part', 'state', 'fetch_url', 'wake',
-                        'claim_hosts', 'before_pause', 'push_wake', 'push_state')
-if mine[1] ~= claim then return {mine[2] == claim and 'dup' or 'stale'} end
-local written = tonumber(mine[3]) or 0
+local next_due, marks = tonumber(ARGV[4]), ARGV[5]
+local unset_first, unset_last = 1, 0
+local url_json, channel_prefix, stream_cap, publish_trims, grace, later, later_bytes, keep, oldest, most_bytes
+local part, parts, answered_by, is, cause, retry_at, move_to, seen, push_turn, push_ask = 1, 1, '', 'served', '', '0', '', '0', '', ''
+if not short then
+  unset_first, unset_last = range(1)
+  local retention, more
+  url_json, channel_prefix, part, parts, stream_cap, publish_trims, retention, grace, more = unpack(ARGV, at + 1, at + 9)
+  answered_by, is, cause, retry_at, move_to, seen, push_turn, push_ask = unpack(ARGV, at + 10, at + 17)
+  at = at + 17
+  part, parts, grace, publish_trims = tonumber(part), tonumber(parts), tonumber(grace), publish_trims == '1'
+  keep, oldest, most_bytes = string.match(retention, '^(%S+) (%S+) (%S+)$')
+  keep, oldest, most_bytes = tonumber(keep), tonumber(oldest), tonumber(most_bytes)
+  later, later_bytes = string.match(more, '^(%d+) (%d+)$')
+  later, later_bytes = tonumber(later), tonumber(later_bytes)
+end
+
+local written = tonumber(mine[2]) or 0
 if part <= written then return {'dup'} end
 if part > written + 1 then return {'part ' .. part .. ' came before part ' .. (written + 1)} end
 
-local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
-local answering = answered_by ~= '' and gate_of_host(answered_by) or gate_of(mine[5] or url)
-local wanted = {{schedule_key, 'zset'}, {states_key, 'hash'}, {host_key(answering), 'hash'}, {signals_key, 'stream'},
-                {meta_key, 'hash'}, {quarantine_key, 'zset'}, {feeds_key, 'set'}, {push_schedule_key, 'zset'},
-                {push_states_key, 'hash'}}
-if keep then
-  for _, pair in ipairs({{sort, 'zset'}, {map, 'hash'}, {digests, 'hash'}, {tombs, 'zset'}, {feed_key(url), 'hash'},
-                         {counter_key, 'string'}}) do
-    wanted[#wanted + 1] = pair
+-- What is to be done, by its places in ARGV.
+local feed_first, feed_last, left_first, left_last, back_first, back_last = 1, 0, 1, 0, 1, 0
+local buried_first, buried_last, deleted_first, deleted_last = 1, 0, 1, 0
+local rekeys, posts, rekey_signal, feed_signals = {}, {}, nil, 0
+if not short then
+  feed_first, feed_last = range(2)
+  left_first, left_last = range(1)
+  back_first, back_last = range(1)
+  buried_first, buried_last = range(1)
+  deleted_first, deleted_last = range(1)
+  for i = 1, tonumber(take()) do
+    local post = {id = ARGV[at + 1], from = ARGV[at + 2], to = ARGV[at + 3], digest = ARGV[at + 4]}
+    at = at + 4
+    post.set, post.set_last = range(2)
+    rekeys[i] = post
   end
+  rekey_signal = #rekeys > 0 and take()
+  for i = 1, tonumber(take()) do
+    local post = {guid = ARGV[at + 1], digest = ARGV[at + 2], id = ARGV[at + 3], score = ARGV[at + 4],
+                  bytes = tonumber(ARGV[at + 5]), signal = ARGV[at + 6]}
+    at = at + 6
+    post.set, post.set_last = range(2)
+    post.unset, post.unset_last = range(1)
+    posts[i] = post
+  end
+  feed_signals = tonumber(take())
 end
-for _, pair in ipairs(wanted) do
-  local found = redis.call('TYPE', pair[1])['ok']
-  if found ~= 'none' and found ~= pair[2] then return {'type ' .. pair[1] .. ' is a ' .. found} end
+local state_to  -- what the feed's state becomes
+for i = 7, last_field, 2 do
+  if ARGV[i] == 'state' then state_to = ARGV[i + 1] end
 end
 
-local counter, bytes_before = keep and redis.call('GET', counter_key), redis.call('HGET', feed_state, 'bytes')
+local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
+local answering = answered_by ~= '' and gate_of_host(answered_by) or gate_of(mine[4] or url)
+local wrong
+local function check(key, kind)
+  local found = redis.call('TYPE', key)['ok']
+  if found ~= 'none' and found ~= kind then wrong = wrong or {'type ' .. key .. ' is a ' .. found} end
+  return found == kind
+end
+check(schedule_key, 'zset')
+check(host_key(answering), 'hash')
+if state_to then
+  check(states_key, 'hash')
+  check(quarantine_key, 'zset')
+end
+if not short then
+  check(signals_key, 'stream')
+  check(meta_key, 'hash')
+end
+if move_to ~= '' then check(feeds_key, 'set') end
+if push_turn ~= '' or push_ask ~= '' then
+  check(push_schedule_key, 'zset')
+  check(push_states_key, 'hash')
+end
+local has_tombs
+if keep or #posts > 0 then
+  check(sort, 'zset')
+  check(map, 'hash')
+  check(digests, 'hash')
+  has_tombs = check(tombs, 'zset')
+  check(counter_key, 'string')
+end
+if keep or feed_last >= feed_first then check(feed_key(url), 'hash') end
+if wrong then return wrong end
+
+local counter, bytes_before = (keep or #posts > 0) and redis.call('GET', counter_key), redis.call('HGET', feed_state, 'bytes')
 if counter and not string.find(counter, '^%d+$') then return {'type ' .. counter_key .. ' is no number'} end
 if bytes_before and not string.find(bytes_before, '^%-?%d+$') then
   return {'type ' .. feed_state .. ' bytes is no number'}
 end
 
 local now = clock()
--- The last argument is the number 0 when the feed has no signal of its own.
-local signal, finish_signals = signal_writer(now, stream_cap, keep or ARGV[#ARGV] ~= '0')
-
-local state = take_list(2)
-local feed = take_list(2)
-local left = take_list(1)
-local back = take_list(1)
-local buried, deleted = take_list(1), take_list(1)
-local rekeys = {}
-for i = 1, tonumber(take()) do
-  rekeys[i] = {id = take(), from = take(), to = take(), digest = take(), set = take_list(2)}
-end
-local rekey_signal = #rekeys > 0 and take()
+local signal, finish_signals = signal_writer(now, stream_cap, keep or feed_signals > 0)
 
 local created, modified, trimmed, tombstoned, grown = 0, 0, 0, 0, 0
-local posts = {}
-for i = 1, tonumber(take()) do
-  local post = {}
-  post.guid = take()
-  post.digest = take()
-  post.id = take()
-  post.score = tonumber(take())
-  post.bytes = tonumber(take())
-  post.signal = take()
-  post.set = take_list(2)
-  post.unset = take_list(1)
-  posts[i] = post
-end
 
 -- Posts keep their numbers under new guids (DESIGN §5): map, digests and entry follow together.
 local rekeyed = 0
@@ -102,8 +135,8 @@ for _, post in ipairs(rekeys) do
   if redis.call('HGET', map, post.from) == post.id and not redis.call('HGET', map, post.to) then
     redis.call('HSET', map, post.to, post.id)
     redis.call('HSET', digests, post.to, post.digest)
-    redis.call('HSET', post.id, 'guid', post.to, 'digest', post.digest, unpack(post.set))
-    if #post.set > 0 then
+    redis.call('HSET', post.id, 'guid', post.to, 'digest', post.digest, unpack(ARGV, post.set, post.set_last))
+    if post.set_last > post.set then
       local before, after = bytes_field(post.id), bytes_of(post.id)
       redis.call('HSET', post.id, 'bytes', after)
       grown = grown + after - before
@@ -115,33 +148,34 @@ for _, post in ipairs(rekeys) do
   end
 end
 if rekeyed > 0 then signal('feed_rekeyed', 'feed', url_json, rekey_signal, channel_prefix .. 'feed_rekeyed') end
-for _, guid in ipairs(buried) do
-  if not redis.call('HGET', map, guid) then redis.call('ZADD', tombs, '+inf', guid) end
+for i = buried_first, buried_last do
+  if not redis.call('HGET', map, ARGV[i]) then
+    redis.call('ZADD', tombs, '+inf', ARGV[i])
+    has_tombs = true
+  end
 end
 
 -- Posts that are stored. An operator may have removed one since it was looked up, or changed it: then both changes hold,
 -- and rev counts both.
 for _, post in ipairs(posts) do
-  local mine = post.id ~= '' and redis.call('HGET', map, post.guid) == post.id and
-               redis.call('HMGET', post.id, 'rev', 'bytes')
-  if mine and post.signal == '' then
+  local stored = post.id ~= '' and redis.call('HGET', map, post.guid) == post.id and
+                 redis.call('HMGET', post.id, 'rev', 'bytes')
+  if stored and post.signal == '' then
     redis.call('HSET', post.id, 'digest', post.digest)
     redis.call('HSET', digests, post.guid, post.digest)
-  elseif mine then
-    local rev, expected = (tonumber(mine[1]) or 0) + 1, tonumber(string.match(post.signal, '"rev":(%d+)'))
+  elseif stored then
+    local rev, expected = (tonumber(stored[1]) or 0) + 1, tonumber(string.match(post.signal, '"rev":(%d+)'))
+    redis.call('HSET', post.id, 'digest', post.digest, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
+    if post.unset_last >= post.unset then redis.call('HDEL', post.id, unpack(ARGV, post.unset, post.unset_last)) end
     if rev ~= expected then
       post.signal = string.gsub(post.signal, '"rev":%d+', '"rev":' .. text(rev), 1)
-      post.set[#post.set + 1], post.set[#post.set + 2] = 'rev', text(rev)
-    end
-    redis.call('HSET', post.id, 'digest', post.digest, 'bytes', post.bytes, unpack(post.set))
-    if #post.unset > 0 then redis.call('HDEL', post.id, unpack(post.unset)) end
-    if rev ~= expected then
+      redis.call('HSET', post.id, 'rev', text(rev))
       post.bytes = bytes_of(post.id)
-      redis.call('HSET', post.id, 'bytes', post.bytes)
+      redis.call('HSET', post.id, 'bytes', text(post.bytes))
     end
     redis.call('HSET', digests, post.guid, post.digest)
-    redis.call('ZADD', sort, 'XX', text(post.score), post.id)
-    post.modified, grown = true, grown + post.bytes - (tonumber(mine[2] or nil) or 0)
+    redis.call('ZADD', sort, 'XX', post.score, post.id)
+    post.modified, grown = true, grown + post.bytes - (tonumber(stored[2] or nil) or 0)
   end
 end
 
@@ -150,7 +184,7 @@ if keep then
   -- A post that the trim below would take at once is tombstoned without being created. Posts stand oldest first.
   local fresh, more_bytes = {}, grown + later_bytes
   for _, post in ipairs(posts) do
-    if post.id == '' and oldest and post.score < oldest then
+    if post.id == '' and oldest and tonumber(post.score) < oldest then
       post.tombstone = true
     elseif post.id == '' then
       fresh[#fresh + 1] = post
@@ -166,7 +200,7 @@ if keep then
     local known = oldest_posts(sort, math.max(surplus, heavy > 0 and 100 or 0))
     local i, j = 1, 1
     while fresh[i] and (surplus > 0 or (heavy > 0 and left_over > 1)) do
-      if known[j + 1] and tonumber(known[j + 1]) <= fresh[i].score then
+      if known[j + 1] and tonumber(known[j + 1]) <= tonumber(fresh[i].score) then
         if most_bytes then heavy = heavy - bytes_field(known[j]) end
         j = j + 2
       elseif not known[j] and (j - 1) / 2 < stored then
@@ -182,28 +216,51 @@ if keep then
   end
 end
 
-local has_tombs = #posts > 0 and redis.call('EXISTS', tombs) == 1
--- After a failover that lost a suffix numbers must not be given out twice.
-local highest = 0
-if keep and tonumber(redis.call('GET', counter_key) or 0) < tonumber(seen) then redis.call('SET', counter_key, seen) end
+-- New posts: first all entries, then what leads to them, then the signals in the order of the document. Numbers must not
+-- be given out twice after a failover that lost a suffix.
+local new_guids, new_posts = {}, {}
+for _, post in ipairs(posts) do
+  if post.id == '' and not post.tombstone then
+    new_guids[#new_guids + 1], new_posts[#new_posts + 1] = post.guid, post
+  end
+end
+local counted = tonumber(counter or nil) or 0
+local highest, given_out = counted, 0
+if keep then highest = math.max(highest, tonumber(seen)) end
+if #new_posts > 0 then
+  local known = redis.call('HMGET', map, unpack(new_guids))
+  local places, marks_of, scores = {}, {}, {}
+  for i, post in ipairs(new_posts) do
+    if not (known[i] or places[post.guid] or has_tombs and redis.call('ZSCORE', tombs, post.guid)) then
+      highest = highest + 1
+      given_out = highest
+      local id, n = entry_key(text(highest)), #scores
+      redis.call('HSET', id, 'feed_url', url, 'guid', post.guid, 'digest', post.digest, 'bytes', text(post.bytes),
+                 unpack(ARGV, post.set, post.set_last))
+      post.created, places[post.guid] = id, true
+      places[n + 1], places[n + 2] = post.guid, id
+      marks_of[n + 1], marks_of[n + 2] = post.guid, post.digest
+      scores[n + 1], scores[n + 2] = post.score, id
+      created, grown = created + 1, grown + post.bytes
+    end
+  end
+  if created > 0 then
+    redis.call('HSET', map, unpack(places))
+    redis.call('HSET', digests, unpack(marks_of))
+    redis.call('ZADD', sort, unpack(scores))
+  end
+end
+if highest > counted then redis.call('SET', counter_key, text(highest)) end
+local created_on, modified_on = (channel_prefix or '') .. 'post_created', (channel_prefix or '') .. 'post_modified'
 for _, post in ipairs(posts) do
   if post.modified then
-    signal('post_modified', 'post', '"' .. post.id .. '"', post.signal, channel_prefix .. 'post_modified')
+    signal('post_modified', 'post', '"' .. post.id .. '"', post.signal, modified_on)
     modified = modified + 1
   elseif post.tombstone then
     redis.call('ZADD', tombs, '+inf', post.guid)
     tombstoned = tombstoned + 1
-  elseif post.id == '' and not redis.call('HGET', map, post.guid) and
-         not (has_tombs and redis.call('ZSCORE', tombs, post.guid)) then
-    highest = redis.call('INCR', counter_key)
-    local id = entry_key(text(highest))
-    redis.call('HSET', id, 'feed_url', url, 'guid', post.guid, 'digest', post.digest, 'bytes', post.bytes,
-               unpack(post.set))
-    redis.call('HSET', map, post.guid, id)
-    redis.call('HSET', digests, post.guid, post.digest)
-    redis.call('ZADD', sort, text(post.score), id)
-    signal('post_created', 'post', '"' .. id .. '"', post.signal, channel_prefix .. 'post_created')
-    created, grown = created + 1, grown + post.bytes
+  elseif post.created then
+    signal('post_created', 'post', '"' .. post.created .. '"', post.signal, created_on)
   end
 end
 if grown ~= 0 then redis.call('HINCRBY', feed_state, 'bytes', text(grown)) end
@@ -211,7 +268,8 @@ if grown ~= 0 then redis.call('HINCRBY', feed_state, 'bytes', text(grown)) end
 local host_event, host_until, taken, untrimmed, withdrawn, turned = '', 0, false, false, 0, 0
 if part == parts then
   -- RFC 6721: by whoever publishes it, and who may list it again. Without a tombstone: it comes back then.
-  for _, guid in ipairs(deleted) do
+  for i = deleted_first, deleted_last do
+    local guid = ARGV[i]
     local id = redis.call('HGET', map, guid)
     if id then
       local guid_json = delete_post(url, id)
@@ -221,73 +279,73 @@ if part == parts then
     end
   end
   if keep then
-    for _, guid in ipairs(left) do redis.call('ZADD', tombs, 'XX', text(now), guid) end
-    for _, guid in ipairs(back) do redis.call('ZADD', tombs, 'XX', '+inf', guid) end
-    redis.call('ZREMRANGEBYSCORE', tombs, '-inf', text(now - grace))
+    for i = left_first, left_last do redis.call('ZADD', tombs, 'XX', text(now), ARGV[i]) end
+    for i = back_first, back_last do redis.call('ZADD', tombs, 'XX', '+inf', ARGV[i]) end
+    if has_tombs then redis.call('ZREMRANGEBYSCORE', tombs, '-inf', text(now - grace)) end
     trimmed, untrimmed = trim(url, url_json, keep, oldest, most_bytes, passed_over, now, signal,
                               publish_trims and channel_prefix .. 'post_deleted')
-    local surplus = redis.call('ZCARD', tombs) - 20000
+    local surplus = (has_tombs or tombstoned + trimmed + withdrawn > 0) and redis.call('ZCARD', tombs) - 20000 or 0
     if surplus > 0 then redis.call('ZREMRANGEBYRANK', tombs, 0, surplus - 1) end
   end
 
-  local old_state = mine[4] or 'new'
+  local old_state = mine[3] or 'new'
   local paused = old_state == 'paused'  -- meanwhile: it stays so, and out of the schedule
-  for i = 1, #feed, 2 do
-    if feed[i + 1] == '' then redis.call('HDEL', feed_key(url), feed[i])
-    else redis.call('HSET', feed_key(url), feed[i], feed[i + 1]) end
+  for i = feed_first, feed_last, 2 do
+    if ARGV[i + 1] == '' then redis.call('HDEL', feed_key(url), ARGV[i])
+    else redis.call('HSET', feed_key(url), ARGV[i], ARGV[i + 1]) end
   end
   local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
                           'alone_deaths', 'push_due', 'push_wake'}
   if untrimmed then set = {'untrimmed', '1'} elseif keep then unset[#unset + 1] = 'untrimmed' end
   taken = move_to ~= '' and redis.call('SISMEMBER', feeds_key, move_to) == 1  -- HTTP R7: two feeds stay two
   if taken then redis.call('HSET', feed_state, 'no_move_to', move_to) end
-  local was = paused and mine[8] or old_state
+  local was = old_state
+  if paused then was = redis.call('HGET', feed_state, 'before_pause') end
+  if was == 'quarantined' and state_to and state_to ~= was then
+    redis.call('ZREM', quarantine_key, url)
+    unset[#unset + 1], unset[#unset + 2] = 'quarantines', 'quarantined_at'
+  end
+  if state_to and state_to ~= old_state and not paused then count_state(url, old_state, state_to, now) end
   local told = 0  -- a Retry-After holds for whoever wakes the feed, too
-  for i = 1, #state, 2 do
-    if state[i] == 'not_before' then told = tonumber(state[i + 1]) or 0 end
-    if was == 'quarantined' and state[i] == 'state' and state[i + 1] ~= was then
-      redis.call('ZREM', quarantine_key, url)
-      unset[#unset + 1], unset[#unset + 2] = 'quarantines', 'quarantined_at'
+  for i = 7, last_field, 2 do
+    local name, value = ARGV[i], ARGV[i + 1]
+    if name == 'not_before' then told = tonumber(value) or 0 end
+    if paused and name == 'state' then name = 'before_pause' end
+    if paused and name == 'won' then value = 'paused' end
+    if not (taken and (name == 'fetch_url' or name == 'moves')) then
+      set[#set + 1], set[#set + 2] = name, value
     end
-    if paused and (state[i] == 'state' or state[i] == 'won') then
-      state[i], state[i + 1] = unpack(state[i] == 'state' and {'before_pause', state[i + 1]} or {'won', 'paused'})
-    elseif state[i] == 'state' and state[i + 1] ~= old_state then
-      count_state(url, old_state, state[i + 1], now)
-    end
-    if taken and (state[i] == 'fetch_url' or state[i] == 'moves') then
-      -- stays as it is
-    elseif state[i] == 'push_turn' then
-      local from, to = string.match(state[i + 1], '^(%S*) (%S*)$')
-      if from == (mine[10] or '') then
-        turned = 1 + turn_push(url, from, to, now)
-        if to == 'healthy' then redis.call('HDEL', feed_state, 'push_tries') end
-        if to == 'failed' then redis.call('HINCRBY', feed_state, 'push_tries', 1) end
-      end
-    elseif state[i] == 'push_ask' then
-      redis.call('ZADD', push_schedule_key, 'LT', state[i + 1], url)
-    elseif state[i + 1] == '' then
-      unset[#unset + 1] = state[i]
-    else
-      set[#set + 1] = state[i]
-      set[#set + 1] = state[i + 1]
-    end
+  end
+  for i = unset_first, unset_last do
+    if not (taken and (ARGV[i] == 'fetch_url' or ARGV[i] == 'moves')) then unset[#unset + 1] = ARGV[i] end
   end
   redis.call('HSET', feed_state, 'last_claim', claim, unpack(set))
   redis.call('HDEL', feed_state, unpack(unset))
-  for _ = 1, tonumber(take()) do
+  if push_turn ~= '' then
+    local from, to = string.match(push_turn, '^(%S*) (%S*)$')
+    if from == (redis.call('HGET', feed_state, 'push_state') or '') then
+      turned = 1 + turn_push(url, from, to, now)
+      if to == 'healthy' then redis.call('HDEL', feed_state, 'push_tries') end
+      if to == 'failed' then redis.call('HINCRBY', feed_state, 'push_tries', 1) end
+    end
+  end
+  if push_ask ~= '' then redis.call('ZADD', push_schedule_key, 'LT', push_ask, url) end
+  for _ = 1, feed_signals do
     local kind, tail = take(), take()
     if not (taken and kind == 'feed_moved') then signal(kind, 'feed', url_json, tail, channel_prefix .. kind) end
   end
-  if mine[6] then next_due = math.min(next_due, math.max(now + tonumber(mine[6]), told)) end  -- L10
-  if mine[9] then next_due = after_push(url, now, next_due, mine[9]) end
+  if mine[5] then next_due = math.min(next_due, math.max(now + tonumber(mine[5]), told)) end  -- L10
+  if mine[7] then next_due = after_push(url, now, next_due, mine[7]) end
   redis.call('ZADD', schedule_key, 'XX', text(next_due), url)
   if paused then redis.call('HSET', feed_state, 'paused_due', text(next_due)) end
-  local first = gate_of(mine[5] or url)  -- it has answered too, by a redirect
+  local first = gate_of(mine[4] or url)  -- it has answered too, by a redirect
   if answering ~= first then note_answer(read_host(first, now), url, claim, now, 'served', '', 0, '') end
-  host_event, host_until = note_answer(read_host(answering, now), url, claim, now, is, cause, tonumber(retry_at), marks)
-  free_slots(claim, mine[5] or url, mine[7])
+  if is ~= 'served' or not nothing_to_note(host_key(answering), marks, now) then
+    host_event, host_until = note_answer(read_host(answering, now), url, claim, now, is, cause, tonumber(retry_at), marks)
+  end
+  free_slots(claim, first, mine[6])
 else
   redis.call('HSET', feed_state, 'claim_part', part)
 end
 return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0,
-        text(highest), rekeyed, withdrawn, turned}
+        text(given_out), rekeyed, withdrawn, turned}

@@ -10,9 +10,16 @@
 --   identity_until, http1_until            it fails at content codings, at HTTP/2 (§4, P20)
 local minute_ms, day_ms = 60000, 24 * 3600 * 1000
 
+-- Until when a gate says something, its refusals apart.
+local function says_until(gate)
+  return math.max(gate.slots_end, gate.tail, gate.not_before, gate.refused_at + 10 * minute_ms,
+                  gate.served_at + 7 * day_ms, gate.identity_until, gate.http1_until)
+end
+
+local open_gate = {__index = {in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0, refusals = 0, slow = 1,
+                              calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0}}
 local function read_host(name, now)
-  local gate = {name = name, key = host_key(name), in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0,
-                refusals = 0, slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0}
+  local gate = setmetatable({name = name, key = host_key(name)}, open_gate)
   local fields = redis.pcall('HGETALL', gate.key)
   if fields.err then  -- no hash: it is of the moment only, and must not stop the claims
     redis.call('DEL', gate.key)
@@ -28,15 +35,21 @@ local function read_host(name, now)
       redis.call('HDEL', gate.key, name)
     end
   end
+  gate.kept = #fields > 0 and says_until(gate) or 0
   return gate
 end
 
--- Keeps the hash for as long as it says something, and a minute longer.
+-- Keeps the hash for as long as it says something, and a minute longer. What it says the longest mostly stood there
+-- before, and its time with it.
 local function keep_host(gate, now)
-  local last = math.max(now, gate.slots_end, gate.tail, gate.not_before, gate.refused_at + 10 * minute_ms,
-                        gate.served_at + 7 * day_ms, gate.identity_until, gate.http1_until)
-  if gate.refusals > 0 then last = math.max(last, now + day_ms, gate.not_before + day_ms) end
-  redis.call('PEXPIRE', gate.key, text(last - now + minute_ms))
+  local last = says_until(gate)
+  if gate.refusals > 0 then
+    last = math.max(last, now + day_ms, gate.not_before + day_ms)
+  elseif last > now and last == gate.kept then
+    return
+  end
+  redis.call('PEXPIRE', gate.key, text(math.max(now, last) - now + minute_ms))
+  gate.kept = last
 end
 
 -- Why no request may start now, nil when one may (H1, H4, H5).
@@ -45,18 +58,27 @@ local function why_not(gate, now, concurrency, spacing)
   if gate.in_flight >= concurrency or now < gate.last_start + spacing * gate.slow then return 'host_spacing' end
 end
 
--- Takes a slot until `lease_end`. Of a closed host's requests the one that may start is the probe.
+-- Takes a slot until `lease_end`, which write_slots() writes. Of a closed host's requests the one that may start is the
+-- probe.
 local function take_slot(gate, claim, now, lease_end)
   gate.last_start, gate.in_flight = now, gate.in_flight + 1
-  redis.call('HSET', gate.key, 'last_start', text(now), 's:' .. claim, text(lease_end))
-  if gate.closed then redis.call('HSET', gate.key, 'probe', claim) end
   gate.slots_end = math.max(gate.slots_end, lease_end)
-  keep_host(gate, now)
+  local taken = gate.taken or {}
+  taken[#taken + 1], taken[#taken + 2] = 's:' .. claim, text(lease_end)
+  if gate.closed then taken[#taken + 1], taken[#taken + 2] = 'probe', claim end
+  gate.taken = taken
 end
 
--- Gives back what a claim holds: at the host that is asked first, and at those it was led to.
-local function free_slots(claim, first_url, more_hosts)
-  redis.pcall('HDEL', host_key((gate_of(first_url))), 's:' .. claim)
+-- Writes what was taken or reserved at a gate.
+local function write_slots(gate, now)
+  if gate.reserved then redis.call('HSET', gate.key, 'tail', text(gate.tail)) end
+  if gate.taken then redis.call('HSET', gate.key, 'last_start', text(gate.last_start), unpack(gate.taken)) end
+  if gate.reserved or gate.taken then keep_host(gate, now) end
+end
+
+-- Gives back what a claim holds: at the gate that is asked first, and at those of the hosts that it was led to.
+local function free_slots(claim, first_gate, more_hosts)
+  redis.pcall('HDEL', host_key(first_gate), 's:' .. claim)
   for host in string.gmatch(more_hosts or '', '%S+') do
     redis.pcall('HDEL', host_key((gate_of_host(host))), 's:' .. claim)
   end

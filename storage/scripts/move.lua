@@ -19,7 +19,7 @@ if to == '' then redis.call('HDEL', state, 'fetch_url') else redis.call('HSET', 
 if no_move_to == '' then redis.call('HDEL', state, 'no_move_to') else redis.call('HSET', state, 'no_move_to', no_move_to) end
 redis.call('HDEL', state, 'moving', 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'strikes', 'alone', 'alone_deaths')
 if mine[3] then
-  free_slots(mine[3], from, mine[4])
+  free_slots(mine[3], gate_of(from), mine[4])
   redis.call('ZADD', schedule_key, 'XX', text(now), url)
 end
 signal('feed_moved', 'feed', url_json, tail, channel_prefix .. 'feed_moved')

@@ -1,40 +1,20 @@
--- Stands before every script: the names of keys.hpp, and what the scripts share. ARGV[1] is the partition's prefix.
+-- Stands before every script: what all of them need. ARGV[1] is the partition's prefix. Keys are named here and in
+-- prelude_posts.lua alone, as in keys.hpp.
 local prefix = ARGV[1]
-local schedule_key, feeds_key = prefix .. 'schedule', prefix .. 'feeds'
-local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:store'
-local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
-local hosts_key, quarantine_key = prefix .. 'conf:hosts', prefix .. 'quarantine'
-local removals_key = prefix .. 'state:removals'
-local closed_hosts_key = prefix .. 'state:hosts:closed'
-
-local function entry_key(number) return prefix .. 'Entry:' .. number end
+local schedule_key, hosts_key = prefix .. 'schedule', prefix .. 'conf:hosts'
 local function state_key(url) return prefix .. 'state:feed:' .. url end
 local function host_key(host) return prefix .. 'state:host:' .. host end
-local function feed_key(url) return prefix .. 'Feed:' .. url end
-local function sort_key(url) return prefix .. url .. ':sort' end
-local function guidmap_key(url) return prefix .. url .. ':guidmap' end
-local function digests_key(url) return prefix .. url .. ':digests' end
-local function tombs_key(url) return prefix .. url .. ':tombs' end
-local function holders_key(url) return prefix .. 'state:channels:' .. url end
-local function trace_key(url) return prefix .. 'state:trace:' .. url end
-local function in_state_key(state) return prefix .. 'stats:feeds:in:' .. state end
 
--- A number as text without an exponent: tostring() loses milliseconds.
-local function text(number) return string.format('%.0f', number) end
+-- A whole number as text without an exponent: tostring() loses milliseconds. %d takes half the time of %.0f, but cannot
+-- write a score that somebody made infinite.
+local function text(number)
+  return string.format(number > -1e15 and number < 1e15 and '%d' or '%.0f', number)
+end
 
 -- Redis' own clock, unix milliseconds.
 local function clock()
   local t = redis.call('TIME')
   return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
-end
-
--- Counts a feed in another state; nil: it was, or is, in none. Those in any state but the usual one are listed too, by
--- when they came into it: for people who look, so a list's key of the wrong type must not stop a commit half-way.
-local function count_state(url, from, to, now)
-  if from then redis.pcall('HINCRBY', states_key, from, -1) end
-  if to then redis.pcall('HINCRBY', states_key, to, 1) end
-  if from and from ~= 'healthy' then redis.pcall('ZREM', in_state_key(from), url) end
-  if to and to ~= 'healthy' then redis.pcall('ZADD', in_state_key(to), text(now), url) end
 end
 
 -- The host of a canonical URL: between "//" and the port or the path.
@@ -56,76 +36,12 @@ local function gate_of_host(host)
 end
 local function gate_of(url) return gate_of_host(host_of(url)) end
 
--- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is the
--- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
--- A record without a channel is internal: in the stream only. `wanted`: there is something to write.
--- Only the hard limit is kept here, twice the cap: groups.lua trims to the cap behind the slowest group (L13).
-local function signal_writer(now, stream_cap, wanted)
-  local last = redis.call('HGET', meta_key, 'last_signal') or '0-0'
-  local ms, n = string.match(last, '^(%d+)-(%d+)$')
-  ms, n = tonumber(ms) or 0, tonumber(n) or 0
-  -- Should meta:store have been lost or restored, the stream itself knows better, and XADD must not fail half-way.
-  local newest = wanted and redis.call('XREVRANGE', signals_key, '+', '-', 'COUNT', 1)[1]
-  if newest then
-    local newest_ms, newest_n = string.match(newest[1], '^(%d+)-(%d+)$')
-    newest_ms, newest_n = tonumber(newest_ms), tonumber(newest_n)
-    if newest_ms > ms or (newest_ms == ms and newest_n > n) then last, ms, n = newest[1], newest_ms, newest_n end
-  end
-  local written = 0
-  local function signal(kind, entity_type, entity_id, tail, channel)
-    if now > ms then ms, n = now, 1 else n = n + 1 end
-    local seq = text(ms) .. '-' .. text(n)
-    local json = '{"v":1,"seq":"' .. seq .. '","prev":"' .. last .. '","type":"' .. kind .. '","entity_type":"' ..
-                 entity_type .. '","entity_id":' .. entity_id .. ',' .. tail
-    if written == 0 then
-      redis.call('XADD', signals_key, 'MAXLEN', '~', text(2 * stream_cap), seq, 'type', kind, 'json', json)
-    else
-      redis.call('XADD', signals_key, seq, 'type', kind, 'json', json)
-    end
-    if channel then redis.call('PUBLISH', channel, json) end
-    last, written = seq, written + 1
-  end
-  local function finish()
-    if written > 0 then redis.call('HSET', meta_key, 'last_signal', last) end
-    return written
-  end
-  return signal, finish
-end
-
--- The keys of a feed that hold its posts, and what they are.
-local function post_keys(url)
-  return {{sort_key(url), 'zset'}, {guidmap_key(url), 'hash'}, {digests_key(url), 'hash'}, {tombs_key(url), 'zset'}}
-end
-
--- What keeps a post from being taken away whole, as an error: all checks come before the first write. nil = nothing.
-local function unfit_to_delete(url)
-  local wanted = post_keys(url)
-  for _, pair in ipairs({{state_key(url), 'hash'}, {signals_key, 'stream'}, {meta_key, 'hash'}}) do
-    wanted[#wanted + 1] = pair
-  end
-  for _, pair in ipairs(wanted) do
-    local found = redis.call('TYPE', pair[1])['ok']
-    if found ~= 'none' and found ~= pair[2] then return redis.error_reply('WRONGTYPE ' .. pair[1] .. ' is a ' .. found) end
-  end
-end
-
--- Takes one post away with everything that points to it, and its bytes from the feed's count. Returns its guid as JSON
--- text ('""' when it had none), the same raw, and its bytes.
-local function delete_post(url, id)
-  local mine = redis.pcall('HMGET', id, 'guid', 'bytes')
-  if mine.err then mine = {} end  -- no hash: it goes all the same
-  local guid, bytes = mine[1], tonumber(mine[2] or nil) or 0
-  redis.call('DEL', id)
-  redis.call('ZREM', sort_key(url), id)
-  if bytes > 0 then redis.pcall('HINCRBY', state_key(url), 'bytes', -bytes) end
-  if not guid then return '""', nil, bytes end
-  redis.call('HDEL', guidmap_key(url), guid)
-  redis.call('HDEL', digests_key(url), guid)
-  return cjson.encode(guid), guid, bytes
-end
-
--- The tail of post_trimmed and post_deleted.
-local function deletion(now, url_json, guid_json, why)
-  return '"action":"deleted","timestamp":' .. text(math.floor(now / 1000)) .. ',"feed_url":' .. url_json ..
-         ',"guid":' .. guid_json .. ',"data":{"why":"' .. why .. '"}}'
+-- Whether a host that served has nothing to be noted of (note_answer of host.lua): it is open, at its usual pace, and known
+-- to serve if this was a document. `now`: nil to ask the clock should it be needed.
+local function nothing_to_note(key, marks, now)
+  local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at')
+  if gate.err or gate[1] or gate[2] then return false end
+  if marks == '' then return true end
+  local served_at = marks == 'd' and tonumber(gate[3] or nil)
+  return served_at and (now or clock()) - served_at <= 24 * 3600 * 1000
 end

@@ -13,9 +13,8 @@ for i = 3, #ARGV, 2 do
     redis.call('ZADD', schedule_key, 'XX', at, url)
     redis.call('HDEL', state_key(url), 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'strikes', 'alone',
                'alone_deaths', 'wake', 'push_wake')
-    local ahead = math.max(0, math.floor((tonumber(at) - now) / 1000))
-    redis.call('HSET', state_key(url), 'won', 'released', 'why', '[{"code":"released","s":' .. text(ahead) .. '}]')
-    free_slots(claim, mine[3] or url, mine[4])
+    redis.call('HSET', state_key(url), 'won', 'released', 'why', why_text('released', math.max(0, tonumber(at) - now)))
+    free_slots(claim, gate_of(mine[3] or url), mine[4])
     released = released + 1
   end
 end

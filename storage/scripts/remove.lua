@@ -14,7 +14,7 @@ if step == 'begin' and redis.call('SREM', feeds_key, url) == 1 then
   local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url', 'claim_hosts')
   if mine[1] then  -- who works on it will find its claim gone; its host's slot must not wait for the lease to end
     redis.call('HDEL', feed_state, 'claim')
-    free_slots(mine[1], mine[2] or url, mine[3])
+    free_slots(mine[1], gate_of(mine[2] or url), mine[3])
   end
 elseif not redis.call('HGET', feed_state, 'removing') then
   redis.call('SREM', removals_key, url)

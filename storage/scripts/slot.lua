@@ -16,6 +16,7 @@ if redis.call('HGET', gate.key, 's:' .. claim) then return {0, ''} end
 local closed = why_not(gate, now, concurrency, spacing)
 if not closed then
   take_slot(gate, claim, now, lease_end)
+  write_slots(gate, now)
   redis.call('HSET', state_key(url), 'claim_hosts', (mine[2] and mine[2] .. ' ' or '') .. host)
   return {0, ''}
 end

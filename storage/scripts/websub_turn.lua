@@ -7,10 +7,11 @@ local now = clock()
 local gate = read_host(hub_gate(ARGV[2]), now)
 if not why_not(gate, now, concurrency, spacing) then
   take_slot(gate, member, now, now + lease)
+  write_slots(gate, now)
   return '0'
 end
 -- One after the other, and those that come to a hub which is slow come again behind each other.
 gate.tail = math.max(gate.tail, now) + math.max(spacing, 10)
-redis.call('HSET', gate.key, 'tail', text(gate.tail))
-keep_host(gate, now)
+gate.reserved = true
+write_slots(gate, now)
 return text(gate.tail - now)

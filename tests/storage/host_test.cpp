@@ -1,5 +1,6 @@
 // The back-off of a host, shared by all workers (HTTP H1–H6).
 #include <set>
+#include <sstream>
 
 #include "tests/storage/store_fixture.hpp"
 
@@ -103,10 +104,13 @@ TEST_F(Hosts, ClosedItTellsEachFeedWhy) {
   polite();
   const auto record = store.feed_records(std::vector{feed(2)});
   EXPECT_EQ((*record)[0]->state.won, "host_backoff");
-  const auto why = boost::json::parse((*record)[0]->state.why);
-  EXPECT_EQ(why.at(0).at("code").as_string(), "host_backoff");
-  EXPECT_EQ(why.at(0).at("from").as_string(), "a.org");
-  EXPECT_GE(why.at(0).at("s").as_int64(), 14 * 60);
+  std::istringstream why((*record)[0]->state.why);
+  std::string code, from;
+  std::int64_t seconds = 0;
+  why >> code >> seconds >> from;
+  EXPECT_EQ(code, "host_backoff");
+  EXPECT_EQ(from, "a.org");
+  EXPECT_GE(seconds, 14 * 60);
 }
 
 TEST_F(Hosts, TheLatestRetryAfterCounts) {

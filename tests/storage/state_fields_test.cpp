@@ -1,5 +1,8 @@
 #include "storage/state_fields.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include <gtest/gtest.h>
 
 namespace feedmill {
@@ -39,7 +42,7 @@ FeedState full_state() {
   s.total_body_bytes = 13;
   s.total_new = 14;
   s.won = "backoff";
-  s.why = R"([{"code":"backoff","s":3600}])";
+  s.why = "backoff 3600";
   s.not_before = Milliseconds(15);
   s.hints = R"({"ttl":60})";
   s.settings = R"({"keep":10})";
@@ -92,6 +95,57 @@ TEST(StateFields, AreSentOnlyWhenTheyChanged) {
   state.last_status = 200;
   const Fields changed = changed_state_fields(full_state(), state);
   EXPECT_EQ(changed, (Fields{{"etag", ""}, {"last", "200 failed status.server"}}));
+}
+
+/// What a hash holds after these changes.
+Fields stored(std::map<std::string, std::string>& hash, const Fields& changed) {
+  for (const auto& [name, value] : changed) {
+    if (value.empty())
+      hash.erase(name);
+    else
+      hash[name] = value;
+  }
+  return {hash.begin(), hash.end()};
+}
+
+// PERFORMANCE F8: a hash with a longer value takes three times the memory.
+TEST(StateFields, AreCutIntoPiecesThatAListpackTakes) {
+  FeedState before, state;
+  std::map<std::string, std::string> hash;
+  for (const std::size_t size : {10U, 63U, 64U, 65U, 200U, 128U, 127U, 640U, 639U, 64U, 0U, 64U, 300U, 5U, 700U, 20U}) {
+    state.why = std::string(size, 'w');
+    state.etag = std::string(size, 'e');
+    const Fields fields = stored(hash, changed_state_fields(before, state));
+    EXPECT_EQ(read_state(fields), state) << size;
+    for (const auto& [name, value] : fields) EXPECT_TRUE(value.size() <= 64 || size > 640) << name;
+    before = state;
+  }
+}
+
+// A script that puts a feed off writes `why` over the first piece.
+TEST(StateFields, ForgetThePiecesBehindAShorterOne) {
+  FeedState before, state;
+  state.why = std::string(150, 'w');
+  std::map<std::string, std::string> hash;
+  stored(hash, changed_state_fields(before, state));
+  hash["why"] = "host_spacing 1 example.org";
+  before = read_state({hash.begin(), hash.end()});
+  EXPECT_EQ(before.why, "host_spacing 1 example.org");
+  for (const std::size_t size : {64U, 100U, 128U, 192U}) {
+    state.why = std::string(size, 'n');
+    EXPECT_EQ(read_state(stored(hash, changed_state_fields(before, state))).why, state.why) << size;
+    before = state;
+  }
+}
+
+TEST(StateFields, TellALastSuccessThatIsNotTheLastRefresh) {
+  FeedState state;
+  state.last_at = Milliseconds(5000);
+  EXPECT_EQ(read_state(state_fields(state)).last_success, Milliseconds(0)) << "it never had one";
+  state.last_success = Milliseconds(5000);
+  EXPECT_EQ(read_state(state_fields(state)).last_success, Milliseconds(5000));
+  const Fields changed = changed_state_fields(FeedState(), state);
+  EXPECT_TRUE(std::ranges::none_of(changed, [](const auto& field) { return field.first == "last_success"; }));
 }
 
 TEST(StateFields, IgnoreWhatTheyDoNotKnowOrCannotRead) {

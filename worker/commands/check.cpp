@@ -120,7 +120,7 @@ json::object checked_json(const Checked& checked) {
                   {"create", checked.decision.commit.entries.size()},
                   {"next_due", rfc3339(checked.decision.commit.next_due)},
                   {"won", state.won},
-                  {"why", embedded_json(state.why)}};
+                  {"why", due_inputs_json(state.why)}};
   return row;
 }
 

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "worker/schedule.hpp"
 #include "worker/text/moments.hpp"
 
 namespace feedmill {
@@ -19,16 +20,9 @@ std::string readable(std::string_view from) {
   return "S = " + rate;
 }
 
-std::string input_text(const boost::json::object& input) {
-  const auto* const code = input.if_contains("code");
-  const auto* const seconds = input.if_contains("s");
-  const auto* const from = input.if_contains("from");
-  if (code == nullptr || !code->is_string() || seconds == nullptr || !seconds->is_int64()) return {};
-  const std::string_view name(code->get_string().data(), code->get_string().size());
-  std::string text = fmt::format("{} {}{} s", name, name == "phase" ? "+" : "", grouped(seconds->get_int64()));
-  if (from != nullptr && from->is_string() && !from->get_string().empty()) {
-    text += fmt::format(" ({})", readable(std::string_view(from->get_string().data(), from->get_string().size())));
-  }
+std::string input_text(const DueInput& input) {
+  std::string text = fmt::format("{} {}{} s", input.code, input.code == "phase" ? "+" : "", grouped(input.seconds));
+  if (!input.from.empty()) text += fmt::format(" ({})", readable(input.from));
   return text;
 }
 
@@ -42,16 +36,21 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string due_inputs_text(std::string_view why) {
-  boost::system::error_code bad;
-  const boost::json::value value = boost::json::parse(why, bad);
-  if (bad || !value.is_array()) return {};
   std::string text;
-  for (const boost::json::value& input : value.get_array()) {
-    if (!input.is_object()) continue;
-    const std::string one = input_text(input.get_object());
-    if (!one.empty()) text += (text.empty() ? "" : "  ") + one;
-  }
+  for (const DueInput& input : read_why(why)) text += (text.empty() ? "" : "  ") + input_text(input);
   return text;
+}
+
+boost::json::value due_inputs_json(std::string_view why) {
+  if (why.empty()) return {};
+  boost::json::array rows;
+  for (const DueInput& input : read_why(why)) {
+    boost::json::object& row = rows.emplace_back(boost::json::object()).get_object();
+    row["code"] = input.code;
+    row["s"] = input.seconds;
+    if (!input.from.empty()) row["from"] = input.from;
+  }
+  return rows;
 }
 
 std::string due_text(Milliseconds due, Milliseconds now, std::string_view won) {

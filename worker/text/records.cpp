@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "worker/config/feed_settings.hpp"
+#include "worker/text/due_text.hpp"
 #include "worker/text/moments.hpp"
 #include "worker/text/terminal.hpp"
 
@@ -132,7 +133,7 @@ json::object show_json(const FeedRecord& record) {
   row["total_body_bytes"] = state.total_body_bytes;
   row["total_new"] = state.total_new;
   row["won"] = text_or_null(state.won);
-  row["why"] = embedded_json(state.why);
+  row["why"] = due_inputs_json(state.why);
   row["not_before"] = time_json(state.not_before);
   row["hints"] = embedded_json(state.hints);
   row["settings"] = embedded_json(state.settings);

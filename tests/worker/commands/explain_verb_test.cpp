@@ -26,9 +26,7 @@ FeedRecord record_of_the_specification() {
   state.polls_with_new = 40;
   state.polls_failed = 3;
   state.won = "max_age";
-  state.why = R"([{"code":"adaptive","s":3200,"from":"S=54.50"},{"code":"floor","s":3600,"from":""},)"
-              R"({"code":"max_age","s":3900,"from":"max-age=4000, Age 100"},{"code":"ttl","s":1800,"from":""},)"
-              R"({"code":"phase","s":131,"from":""}])";
+  state.why = "adaptive 3200 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nttl 1800\nphase 131";
   return record;
 }
 
@@ -125,7 +123,7 @@ TEST(DueText, GroupsDigitsAndForgivesWhatItCannotRead) {
   EXPECT_EQ(grouped(-1234), "-1 234");
   EXPECT_EQ(due_inputs_text(""), "");
   EXPECT_EQ(due_inputs_text("rubbish"), "");
-  EXPECT_EQ(due_inputs_text(R"([1,{"code":7},{"code":"gone","s":86400}])"), "gone 86 400 s");
+  EXPECT_EQ(due_inputs_text("[1,{\"code\":7}]\ngone\ngone 86400"), "gone 86 400 s");
 }
 
 }  // namespace

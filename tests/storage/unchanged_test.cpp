@@ -1,0 +1,225 @@
+// A poll that changed nothing but the feed's own state: the short way of commit (RELIABILITY L5), and what may not take
+// it.
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill {
+namespace {
+
+using test::feed_url;
+using test::worker_b;
+using Result = Committed::Result;
+using std::chrono::hours;
+
+class Unchanged : public test::StoreTest {
+ protected:
+  Unchanged() {
+    add();
+    refresh({post("a", 1000)});
+  }
+
+  /// What a worker commits after a 304.
+  static Commit not_modified(const Claim& claim) {
+    Commit commit;
+    commit.feed_url = claim.feed_url;
+    commit.claim = claim.id;
+    commit.next_due = claim.now + hours(1);
+    commit.before = commit.state = claim.state;
+    FeedState& state = commit.state;
+    state.last_at = state.last_success = claim.now;
+    ++state.polls;
+    ++state.polls_not_modified;
+    state.last_status = 304;
+    state.last_outcome = "not_modified";
+    state.won = "adaptive";
+    state.why = "adaptive 3200 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nphase " +
+                std::to_string(100 + state.polls);
+    commit.host.is = HostAnswer::Is::served;
+    return commit;
+  }
+
+  /// After the first 304 the next ones set fields alone.
+  void settle() { EXPECT_EQ(send(not_modified(claim_one())).result, Result::ok); }
+
+  std::map<std::string, std::string> hash(const std::string& key) {
+    std::istringstream words(redis({"HGETALL", key}));
+    std::map<std::string, std::string> fields;
+    for (std::string name, value; std::getline(words, name) && std::getline(words, value);) fields[name] = value;
+    return fields;
+  }
+
+  /// Whether what `act` does took the long way, which asks for the types of keys.
+  bool takes_the_long_way(const std::function<void()>& act) {
+    redis({"CONFIG", "RESETSTAT"});
+    act();
+    return redis({"INFO", "commandstats"}).find("cmdstat_type:") != std::string::npos;
+  }
+
+  std::string state(const std::string& field) { return redis({"HGET", "state:feed:" + feed_url, field}); }
+  std::string due() { return redis({"ZSCORE", "schedule", feed_url}); }
+};
+
+TEST_F(Unchanged, IsOneSmallScript) {
+  settle();
+  const Claim claimed = claim_one();
+  EXPECT_FALSE(takes_the_long_way([&] { EXPECT_EQ(send(not_modified(claimed)).result, Result::ok); }));
+  const std::string stats = redis({"INFO", "commandstats"});
+  std::size_t calls = 0;
+  for (std::size_t at = stats.find(":calls="); at != std::string::npos; at = stats.find(":calls=", at + 1)) {
+    calls += std::stoul(stats.substr(at + 7));
+  }
+  EXPECT_LE(calls, 1U + 1 + 7) << "CONFIG, EVALSHA and its commands: " << stats;
+  EXPECT_EQ(redis({"OBJECT", "ENCODING", "state:feed:" + feed_url}), "listpack") << "PERFORMANCE F8";
+}
+
+TEST_F(Unchanged, LeavesWhatTheLongWayLeaves) {
+  settle();
+  const std::string key = "state:feed:" + feed_url;
+  Claim claimed = claim_one();
+  Commit commit = not_modified(claimed);
+  ASSERT_FALSE(takes_the_long_way([&] { send(commit); }));
+  const auto short_way = hash(key), short_host = hash("state:host:example.org");
+  const std::string short_due = due();
+
+  claimed = claim_one();
+  commit.claim = claimed.id;
+  redis({"HSET", key, "alone_deaths", "1"});
+  ASSERT_TRUE(takes_the_long_way([&] { send(commit); }));
+  auto long_way = hash(key);
+  EXPECT_NE(long_way["last_claim"], short_way.at("last_claim"));
+  long_way["last_claim"] = short_way.at("last_claim");
+  EXPECT_EQ(long_way, short_way);
+  EXPECT_EQ(short_due, due());
+  auto long_host = hash("state:host:example.org");
+  long_host["last_start"] = short_host.at("last_start");
+  EXPECT_EQ(long_host, short_host);
+  EXPECT_EQ(short_host.size(), 2U) << "no slot is left";
+}
+
+TEST_F(Unchanged, AnswersARepeatedOneAndAForeignOne) {
+  settle();
+  const Claim first = claim_one();
+  const Commit commit = not_modified(first);
+  EXPECT_EQ(send(commit).result, Result::ok);
+  EXPECT_EQ(send(commit).result, Result::dup);
+  redis({"ZADD", "schedule", "XX", "1", feed_url});
+  const ClaimBatch taken = claim(worker_b);
+  EXPECT_EQ(send(commit).result, Result::dup) << "it is the last one still";
+  EXPECT_EQ(send(not_modified(taken.claims.at(0))).result, Result::ok);
+  EXPECT_EQ(send(commit).result, Result::stale);
+}
+
+struct Odd {
+  const char* name;
+  std::vector<std::string> change;
+};
+
+TEST_F(Unchanged, GoesTheLongWayWhenAnythingIsOutOfTheOrdinary) {
+  const std::string key = "state:feed:" + feed_url, gate = "state:host:example.org";
+  const Odd rows[] = {
+      {"wake", {"HSET", key, "wake", "0"}},
+      {"a hint", {"HSET", key, "push_wake", "1 ping"}},
+      {"due because of a hint", {"HSET", key, "push_due", "99"}},
+      {"alone", {"HSET", key, "alone", "1"}},
+      {"deaths", {"HSET", key, "alone_deaths", "1"}},
+      {"held", {"HSET", key, "held", "5"}},
+      {"slots elsewhere", {"HSET", key, "claim_hosts", "other.org"}},
+      {"host is slow", {"HSET", gate, "slow", "2"}},
+      {"host is closed", {"HSET", gate, "closed", "1"}},
+      {"host is a string", {"SET", gate, "x"}},
+      {"schedule is a string", {"SET", "schedule", "x"}},
+  };
+  for (const Odd& row : rows) {
+    settle();
+    const Claim claimed = claim_one();
+    redis(row.change);
+    const bool broken = row.change[0] == "SET";
+    const Commit commit = not_modified(claimed);
+    EXPECT_TRUE(takes_the_long_way([&] {
+      const Commit* const one = &commit;
+      const auto done = store.commit(std::span(&one, 1)).front();
+      EXPECT_EQ(done.has_value(), !broken) << row.name;
+    })) << row.name;
+    if (broken) {
+      EXPECT_EQ(state("claim"), claimed.id) << row.name << ": nothing was written";
+      redis({"DEL", row.change[1]});
+      if (row.change[1] == "schedule") redis({"ZADD", "schedule", "1", feed_url});
+      EXPECT_EQ(send(commit).result, Result::ok) << row.name;
+      continue;
+    }
+    for (const char* const gone : {"wake", "push_wake", "alone", "alone_deaths", "held", "claim_hosts", "claim"}) {
+      EXPECT_EQ(state(gone), "(nil)") << row.name;
+    }
+    redis({"DEL", gate});
+    redis({"HDEL", key, "push_due"});
+  }
+}
+
+TEST_F(Unchanged, ObeysAWishAndAHostThatRecovers) {
+  settle();
+  Claim claimed = claim_one();
+  const std::vector<std::string> urls{feed_url};
+  EXPECT_EQ((*store.wake(urls, Milliseconds(0), true))[0].result, Wake::Result::noted);
+  send(not_modified(claimed));
+  EXPECT_LE(std::stoll(due()), store.now()->count());
+
+  claimed = claim_one();
+  redis({"HSET", "state:host:example.org", "slow", "2", "calm", "3"});
+  send(not_modified(claimed));
+  EXPECT_EQ(redis({"HGET", "state:host:example.org", "calm"}), "4");
+}
+
+TEST_F(Unchanged, StaysPausedAndOutOfTheSchedule) {
+  settle();
+  const Claim claimed = claim_one();
+  const std::vector<std::string> urls{feed_url};
+  ASSERT_TRUE(store.pause(urls));
+  send(not_modified(claimed));
+  EXPECT_EQ(state("state"), "paused");
+  EXPECT_EQ(state("won"), "paused");
+  EXPECT_EQ(due(), "(nil)");
+  EXPECT_EQ(state("paused_due"), std::to_string((claimed.now + hours(1)).count()));
+}
+
+TEST_F(Unchanged, RemembersOnceADayThatTheHostServesDocuments) {
+  settle();
+  Commit commit = not_modified(claim_one());
+  commit.host.document = true;
+  EXPECT_TRUE(takes_the_long_way([&] { send(commit); }));
+  const std::string noted = redis({"HGET", "state:host:example.org", "served_at"});
+  ASSERT_NE(noted, "(nil)");
+  commit = not_modified(claim_one());
+  commit.host.document = true;
+  EXPECT_FALSE(takes_the_long_way([&] { send(commit); }));
+  EXPECT_EQ(redis({"HGET", "state:host:example.org", "served_at"}), noted);
+  redis({"HSET", "state:host:example.org", "served_at", "1000"});
+  commit = not_modified(claim_one());
+  commit.host.document = true;
+  EXPECT_TRUE(takes_the_long_way([&] { send(commit); }));
+  EXPECT_GT(std::stoll(redis({"HGET", "state:host:example.org", "served_at"})), 1000);
+}
+
+TEST_F(Unchanged, KeepsTheHashOfAHostForAsLongAsItSaysSomething) {
+  const auto ttl = [&] { return std::stoll(redis({"PTTL", "state:host:example.org"})); };
+  settle();
+  EXPECT_GT(ttl(), 0) << "slots alone: a minute longer than the lease";
+  EXPECT_LE(ttl(), 90'000 + 60'000);
+  Commit commit = not_modified(claim_one());
+  commit.host.document = true;
+  send(commit);
+  const long long seven_days = Milliseconds(hours(24 * 7)).count();
+  EXPECT_GT(ttl(), seven_days);
+  settle();
+  EXPECT_GT(ttl(), seven_days) << "a slot does not shorten it";
+  EXPECT_LE(ttl(), seven_days + 60'000);
+  redis({"HDEL", "state:host:example.org", "served_at"});
+  redis({"PEXPIRE", "state:host:example.org", "100000"});
+  claim_one();
+  EXPECT_GT(ttl(), 100'000) << "nor is it let go under a slot";
+}
+
+}  // namespace
+}  // namespace feedmill
