@@ -127,6 +127,32 @@ Result canonical(CURLU* url) {
   return accept(std::move(*whole));
 }
 
+/// The origin of a URL as nearly all are: a lower-case name that cannot be an address, and nothing to be decoded.
+/// libcurl finds the same, in twenty times the time. None: ask it.
+std::optional<Origin> plain_origin(std::string_view url) {
+  const bool secure = url.starts_with("https://");
+  if (!secure && !url.starts_with("http://")) return std::nullopt;
+  if (std::ranges::any_of(url, [](char c) { return c <= ' ' || c >= 0x7f; })) return std::nullopt;
+  const std::string_view behind = url.substr(secure ? 8 : 7);
+  const std::string_view authority = behind.substr(0, behind.find_first_of("/?#"));
+  const std::string_view host = authority.substr(0, authority.find(':'));
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const std::size_t last_label = host.rfind('.') + 1;  // 0 without a dot
+  if (last_label >= host.size() || !is_letter(host[last_label])) return std::nullopt;
+  if (!std::ranges::all_of(host, [&](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '.'; })) {
+    return std::nullopt;
+  }
+  Origin origin{secure ? "https" : "http", std::string(host), secure ? 443U : 80U};
+  if (host.size() == authority.size()) return origin;
+  const std::string_view port = authority.substr(host.size() + 1);
+  if (port.empty() || port.size() > 5 || port[0] == '0' || !std::ranges::all_of(port, is_digit)) return std::nullopt;
+  origin.port = 0;
+  for (const char digit : port) origin.port = origin.port * 10 + static_cast<unsigned>(digit - '0');
+  if (origin.port > 65535) return std::nullopt;
+  return origin;
+}
+
 }  // namespace
 
 Result canonical_feed_url(std::string_view text) {
@@ -170,6 +196,7 @@ std::string host_of(const std::string& url) {
 }
 
 Origin origin_of(const std::string& text) {
+  if (std::optional<Origin> plain = plain_origin(text)) return *std::move(plain);
   const Url url = new_url();
   if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return {};
   const auto port = part_of(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);

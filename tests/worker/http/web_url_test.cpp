@@ -1,5 +1,10 @@
 #include "worker/http/web_url.hpp"
 
+#include <cctype>
+#include <cstdlib>
+
+
+#include <curl/curl.h>
 #include <gtest/gtest.h>
 
 namespace feedmill {
@@ -147,6 +152,70 @@ TEST(HostOf, IsTheNameOnly) {
   EXPECT_EQ(host_of("nonsense"), "");
   EXPECT_EQ(origin_of("https://example.org/x"), (Origin{"https", "example.org", 443}));
   EXPECT_EQ(origin_of("http://example.org:8080/x"), (Origin{"http", "example.org", 8080}));
+}
+
+/// What libcurl, which connects, makes of a URL.
+Origin origin_by_libcurl(const std::string& text) {
+  CURLU* const url = curl_url();
+  Origin origin;
+  if (curl_url_set(url, CURLUPART_URL, text.c_str(), 0) == CURLUE_OK) {
+    const auto part = [&](CURLUPart which) {
+      char* value = nullptr;
+      curl_url_get(url, which, &value, CURLU_DEFAULT_PORT);
+      std::string copy = value == nullptr ? "" : value;
+      curl_free(value);
+      for (char& c : copy) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      return copy;
+    };
+    origin = {part(CURLUPART_SCHEME), part(CURLUPART_HOST),
+              static_cast<unsigned>(std::atoi(part(CURLUPART_PORT).c_str()))};
+  }
+  curl_url_cleanup(url);
+  return origin;
+}
+
+// SECURITY E3: whom limits and secrets are for is who is connected to.
+TEST(OriginOf, IsWhatLibcurlConnectsTo) {
+  for (const char* const scheme : {"http://", "https://", "HTTP://", "http:/", "ftp://", ""}) {
+    for (const char* const host : {"example.org",
+                                   "a",
+                                   "EXAMPLE.org",
+                                   "a.example",
+                                   "a-b.c-d",
+                                   "xn--bcher-kva.example",
+                                   "1.2.3.4",
+                                   "127.1",
+                                   "0x7f.1",
+                                   "a.0x7f",
+                                   "a.1",
+                                   "2130706433",
+                                   "[::1]",
+                                   "a.org.",
+                                   ".a.org",
+                                   "a..b",
+                                   "",
+                                   "user@a.org",
+                                   "u:p@a.org",
+                                   "a.org@b.org",
+                                   "a.org\\@b.org",
+                                   "a%2eorg",
+                                   "a_b.org",
+                                   "a b.org",
+                                   "a.org\t",
+                                   "b\xc3\xbc.de",
+                                   "a;b.org"}) {
+      for (const char* const port :
+           {"", ":", ":80", ":8080", ":0", ":080", ":65535", ":65536", ":123456", ":x", ":80x"}) {
+        for (const char* const rest : {"", "/", "/x?y#z", "?q", "#f", "/a b", "/\x01", "/\xff", "//@b.org", "\\"}) {
+          const std::string url = std::string(scheme) + host + port + rest;
+          const Origin is = origin_of(url), expected = origin_by_libcurl(url);
+          EXPECT_TRUE(is == expected) << url << ": " << is.scheme << ' ' << is.host << ' ' << is.port
+                                      << ", libcurl: " << expected.scheme << ' ' << expected.host << ' '
+                                      << expected.port;
+        }
+      }
+    }
+  }
 }
 
 TEST(CanonicalFeedUrl, RefusesEncodedControlCharactersInHosts) {
