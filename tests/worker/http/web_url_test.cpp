@@ -3,7 +3,6 @@
 #include <cctype>
 #include <cstdlib>
 
-
 #include <curl/curl.h>
 #include <gtest/gtest.h>
 
