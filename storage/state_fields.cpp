@@ -259,7 +259,7 @@ auto all_fields(const FeedState& s) {
       Field{"last_detail", s.last_detail},
       Field{"last_at", number_or_nothing(s.last_at)},
       Field{"last_success", s.last_success == s.last_at ? "" : std::to_string(s.last_success.count())},
-      Field{"times", Packed()
+      Field{"dates", Packed()
                          .add(s.state_since)
                          .add(s.last_new)
                          .add(s.imported)
@@ -274,15 +274,15 @@ auto all_fields(const FeedState& s) {
       Field{"quarantines", s.quarantines == 0 ? "" : std::to_string(s.quarantines)},
       Field{"quarantined_at", number_or_nothing(s.quarantined_at)},
       Field{"strikes", s.strikes == 0 ? "" : std::to_string(s.strikes)},
-      Field{"counts", ever ? Packed()
-                                 .add(s.polls)
-                                 .add(s.polls_not_modified)
-                                 .add(s.polls_same_body)
-                                 .add(s.polls_failed)
-                                 .add(s.polls_with_new)
-                                 .add(s.new_per_week)
-                                 .take()
-                           : ""},
+      Field{"polls", ever ? Packed()
+                                .add(s.polls)
+                                .add(s.polls_not_modified)
+                                .add(s.polls_same_body)
+                                .add(s.polls_failed)
+                                .add(s.polls_with_new)
+                                .add(s.new_per_week)
+                                .take()
+                          : ""},
       Field{"totals", ever ? Packed()
                                  .add(s.wire_bytes)
                                  .add(s.body_bytes)
@@ -329,10 +329,11 @@ auto all_fields(const FeedState& s) {
 constexpr std::size_t piece_bytes = 64;
 constexpr std::size_t most_pieces = 10;  // what is longer still stays whole
 
-/// Those that scripts read or write, and the one that is always as long as a piece.
+/// Those that scripts read or write (`why` apart, of which they write a short first piece), and the one that is always
+/// as long as a piece.
 bool stays_whole(std::string_view name) {
-  return name == "hashes" || name == "fetch_url" || name == "no_move_to" || name == "moves" || name == "settings" ||
-         name.starts_with("push_");
+  return name == "hashes" || name == "fetch_url" || name == "validators_url" || name == "no_move_to" ||
+         name == "moves" || name == "settings" || name.starts_with("push_");
 }
 
 std::string piece_name(std::string_view name, std::size_t piece) {
@@ -454,7 +455,7 @@ FeedState read_state(const Fields& fields) {
     else if (name == "last_success") {
       s.last_success = read_time(value);
       failed_since = !value.empty();
-    } else if (name == "times") {
+    } else if (name == "dates") {
       int broken = 0;
       Unpacked(value)
           .take(s.state_since)
@@ -472,7 +473,7 @@ FeedState read_state(const Fields& fields) {
       s.quarantined_at = read_time(value);
     else if (name == "strikes")
       Unpacked(value).take(s.strikes);
-    else if (name == "counts") {
+    else if (name == "polls") {
       Unpacked(value)
           .take(s.polls)
           .take(s.polls_not_modified)

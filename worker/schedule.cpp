@@ -191,7 +191,7 @@ std::string why_text(std::span<const DueInput> inputs) {
     text += std::to_string(input.seconds);
     if (input.from.empty()) continue;
     text += ' ';
-    for (const char c : std::string_view(input.from).substr(0, 120)) text += c == '\n' ? ' ' : c;
+    for (const char c : utf8_prefix(input.from, 120)) text += c == '\n' ? ' ' : c;
   }
   return text;
 }

@@ -113,6 +113,22 @@ TEST_F(Hosts, ClosedItTellsEachFeedWhy) {
   EXPECT_GE(seconds, 14 * 60);
 }
 
+TEST_F(Hosts, ItsLongNameCutsTheCodeOfNoReason) {
+  const std::string name = std::string(60, 'a') + "." + std::string(60, 'b') + ".org";
+  add_many(2, name);
+  polite();
+  std::size_t waiting = 0;
+  for (int i = 0; i < 2; ++i) {
+    const auto record = store.feed_records(std::vector{"https://" + name + "/" + std::to_string(i)});
+    const FeedState& state = (*record)[0]->state;
+    if (state.won != "host_spacing") continue;
+    ++waiting;
+    EXPECT_TRUE(state.why.starts_with("host_spacing ")) << state.why;
+    EXPECT_EQ(state.why.size(), 63U) << "a piece of 64 bytes would seem to go on";
+  }
+  EXPECT_EQ(waiting, 1U);
+}
+
 TEST_F(Hosts, TheLatestRetryAfterCounts) {
   add_many(3);
   const Claim first = the_one(polite(worker_a, 1));

@@ -138,6 +138,19 @@ TEST(StateFields, ForgetThePiecesBehindAShorterOne) {
   }
 }
 
+// A script that moves a feed writes validators_url whole.
+TEST(StateFields, KeepWholeWhatScriptsWriteWhole) {
+  FeedState before, state;
+  std::map<std::string, std::string> hash;
+  for (const std::size_t size : {150U, 10U, 0U}) {
+    state.validators_url = std::string(size, 'v');
+    stored(hash, changed_state_fields(before, state));
+    before = state;
+  }
+  hash["validators_url"] = std::string(64, 'u');
+  EXPECT_EQ(read_state({hash.begin(), hash.end()}).validators_url, std::string(64, 'u'));
+}
+
 TEST(StateFields, TellALastSuccessThatIsNotTheLastRefresh) {
   FeedState state;
   state.last_at = Milliseconds(5000);
@@ -149,7 +162,7 @@ TEST(StateFields, TellALastSuccessThatIsNotTheLastRefresh) {
 }
 
 TEST(StateFields, IgnoreWhatTheyDoNotKnowOrCannotRead) {
-  const FeedState state = read_state({{"future", "1"}, {"last_at", "soon"}, {"counts", "1 x 3"}, {"state", "healthy"}});
+  const FeedState state = read_state({{"future", "1"}, {"last_at", "soon"}, {"polls", "1 x 3"}, {"state", "healthy"}});
   EXPECT_EQ(state.state, "healthy");
   EXPECT_EQ(state.last_at.count(), 0);
   EXPECT_EQ(state.polls, 1U);

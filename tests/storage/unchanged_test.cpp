@@ -172,6 +172,24 @@ TEST_F(Unchanged, ObeysAWishAndAHostThatRecovers) {
   EXPECT_EQ(redis({"HGET", "state:host:example.org", "calm"}), "4");
 }
 
+TEST_F(Unchanged, LeavesPartsThatWereWrittenToTheLongWay) {
+  settle();
+  const Claim claimed = claim_one();
+  redis({"HSET", "state:feed:" + feed_url, "claim_part", "1"});
+  EXPECT_EQ(send(not_modified(claimed)).result, Result::dup);
+  EXPECT_EQ(state("claim"), claimed.id) << "its last part has not come";
+}
+
+TEST_F(Unchanged, ForgetsAHintOnlyAsAClaimAnswersIt) {
+  settle();
+  redis({"HSET", "state:feed:" + feed_url, "push_hint", "1 ping"});
+  const Claim claimed = claim_one();
+  EXPECT_EQ(state("push_hint"), "(nil)") << "the fetch answers it";
+  redis({"HSET", "state:feed:" + feed_url, "push_hint", "2 ping"});
+  EXPECT_EQ(send(not_modified(claimed)).result, Result::ok);
+  EXPECT_EQ(state("push_hint"), "2 ping") << "this one came after the fetch had begun";
+}
+
 TEST_F(Unchanged, StaysPausedAndOutOfTheSchedule) {
   settle();
   const Claim claimed = claim_one();

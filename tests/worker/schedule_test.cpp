@@ -716,6 +716,8 @@ TEST(Why, QuotesNoMoreThan120Bytes) {
   const DueInput input{"expires", 60, "a\n" + std::string(500, 'x')};
   EXPECT_EQ(why_text(std::span(&input, 1)), "expires 60 a " + std::string(118, 'x'));
   EXPECT_EQ(why_text({}), "");
+  const DueInput umlaut{"expires", 60, std::string(119, 'x') + "\xC3\xA4"};
+  EXPECT_EQ(why_text(std::span(&umlaut, 1)), "expires 60 " + std::string(119, 'x')) << "no half of a character";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/utf8.hpp"
 #include "worker/schedule.hpp"
 #include "worker/text/moments.hpp"
 
@@ -48,7 +49,7 @@ boost::json::value due_inputs_json(std::string_view why) {
     boost::json::object& row = rows.emplace_back(boost::json::object()).get_object();
     row["code"] = input.code;
     row["s"] = input.seconds;
-    if (!input.from.empty()) row["from"] = input.from;
+    if (!input.from.empty()) row["from"] = cleaned_text(input.from);
   }
   return rows;
 }

@@ -1,5 +1,6 @@
 #include <string>
 
+#include <boost/json.hpp>
 #include <gtest/gtest.h>
 
 #include "worker/commands/explain.hpp"
@@ -124,6 +125,10 @@ TEST(DueText, GroupsDigitsAndForgivesWhatItCannotRead) {
   EXPECT_EQ(due_inputs_text(""), "");
   EXPECT_EQ(due_inputs_text("rubbish"), "");
   EXPECT_EQ(due_inputs_text("[1,{\"code\":7}]\ngone\ngone 86400"), "gone 86 400 s");
+  EXPECT_EQ(boost::json::serialize(due_inputs_json("expires 60 caf\xE9\nphase 7")),
+            "[{\"code\":\"expires\",\"s\":60,\"from\":\"caf\xEF\xBF\xBD\"},{\"code\":\"phase\",\"s\":7}]")
+      << "a server may say what is no UTF-8";
+  EXPECT_TRUE(due_inputs_json("").is_null());
 }
 
 }  // namespace
