@@ -8,7 +8,7 @@ set(parsers_faces charset.hpp date.hpp discovery.hpp document_json.hpp entry_val
   limits.hpp normalise.hpp opml.hpp read_feed.hpp strings.hpp text.hpp url.hpp)
 set(storage_faces archive.hpp byte_text.hpp channels.hpp deliveries.hpp diff.hpp entry_record.hpp feed_fields.hpp
   fields.hpp given_entry.hpp identity.hpp key_value.hpp notifications.hpp pushes.hpp records.hpp rekey.hpp
-  signal_record.hpp store.hpp test_point.hpp traces.hpp verify.hpp)
+  signal_record.hpp store.hpp test_point.hpp traces.hpp utf8.hpp verify.hpp)
 
 # What a layer must not include, as regular expressions of what stands between the quotes or angle brackets.
 set(parsers_forbidden  # I/O, clocks' users, threads, and what the other layers are made of

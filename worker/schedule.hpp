@@ -13,6 +13,7 @@
 #include "parsers/feed.hpp"
 #include "storage/records.hpp"
 #include "worker/http/http_fields.hpp"
+#include "worker/text/why_text.hpp"
 
 namespace feedmill {
 
@@ -41,23 +42,11 @@ ScheduleHints schedule_hints(const Feed& feed);
 std::string to_text(const ScheduleHints& hints);
 ScheduleHints read_schedule_hints(std::string_view text);
 
-/// One input of a due time: what FeedState::why lists (HTTP E1). `code` is one of HTTP §11.
-struct DueInput {
-  std::string_view code;
-  std::int64_t seconds = 0;
-  std::string from;  ///< raw input, at most 120 bytes
-};
-
 struct NextDue {
   Milliseconds due{};
   std::string won;  ///< code of the input that fixed it
   std::vector<DueInput> inputs;
 };
-
-/// What FeedState::why holds of them: one a line, "<code> <seconds> <from>".
-std::string why_text(std::span<const DueInput> inputs);
-/// The inputs that such a text holds; their codes lie in it. Lines that cannot be read are left out.
-std::vector<DueInput> read_why(std::string_view why);
 
 /// Everything a due time may hang on besides the answer.
 struct DueContext {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "storage/utf8.hpp"
-#include "worker/schedule.hpp"
 #include "worker/text/moments.hpp"
+#include "worker/text/why_text.hpp"
 
 namespace feedmill {
 namespace {
