@@ -38,10 +38,11 @@ end
 local function signal_writer(now, stream_cap, wanted)
   local last = redis.call('HGET', meta_key, 'last_signal') or '0-0'
   local ms, n = string.match(last, '^(%d+)-(%d+)$')
+  local readable = ms ~= nil
   ms, n = tonumber(ms) or 0, tonumber(n) or 0
   -- Should meta:store have been lost or restored, the stream itself knows better, and XADD must not fail half-way.
   -- XREAD first: it answers with a whole record only then.
-  local newest = wanted and redis.call('XREAD', 'COUNT', 1, 'STREAMS', signals_key, last) and
+  local newest = wanted and redis.call('XREAD', 'COUNT', 1, 'STREAMS', signals_key, readable and last or '0-0') and
                  redis.call('XREVRANGE', signals_key, '+', '-', 'COUNT', 1)[1]
   if newest then
     local newest_ms, newest_n = string.match(newest[1], '^(%d+)-(%d+)$')

@@ -180,6 +180,9 @@ TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
   redis({"XADD", "stream:signals", "9999999999999-7", "type", "x", "json", "{}"});
   EXPECT_EQ(refresh({post("b", 200), post("a", 100)}).created, 1U);
   EXPECT_EQ(*store.last_signal(), "9999999999999-8");
+  redis({"HSET", "meta:store", "last_signal", "rubbish"});
+  EXPECT_EQ(refresh({post("c", 300), post("b", 200), post("a", 100)}).created, 1U);
+  EXPECT_EQ(*store.last_signal(), "9999999999999-9");
 }
 
 TEST_F(StoreTest, PublishesWhatStandsInTheStream) {
