@@ -4,8 +4,11 @@
 #include <array>
 #include <charconv>
 #include <concepts>
+#include <iterator>
 #include <sstream>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace feedmill {
 namespace {
@@ -61,6 +64,7 @@ class Unpacked {
     if (error == std::errc() && end == word.data() + word.size()) number = value;
   }
   std::string_view next() {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size()));  // behind what was filled up
     const auto space = rest_.find(' ');
     const std::string_view word = rest_.substr(0, space);
     rest_ = space == std::string_view::npos ? std::string_view() : rest_.substr(space + 1);
@@ -234,6 +238,31 @@ void read_standing(PushStanding& push, std::string_view name, const std::string&
     push.fell = read_time(value);
 }
 
+// Redis keeps a hash in little memory as long as no value of it is longer (hash-max-listpack-value). A longer one may
+// be cut into pieces, `why`, `why.1`, `why.2` …: behind a piece of exactly this size the next one follows, or what says
+// that none does. Pieces behind a shorter one are leftovers.
+constexpr std::size_t piece_bytes = 64;
+constexpr std::size_t most_pieces = 10;  // what is longer still stays whole
+constexpr std::string_view no_piece("\0", 1);
+
+/// All that is counted, in the order of the field `counts`.
+auto counts_of(auto& s) {
+  return std::tie(s.polls, s.polls_not_modified, s.polls_same_body, s.polls_unconditional, s.polls_failed,
+                  s.polls_with_new, s.total_wire_bytes, s.total_body_bytes, s.total_new, s.unconditional_first,
+                  s.unconditional_none, s.unconditional_target, s.unconditional_probe, s.early_polls);
+}
+
+/// Of a long one the first piece ends with a whole number, filled up with spaces: versions that know no pieces read it
+/// alone.
+std::string counts_text(const FeedState& s) {
+  Packed packed;
+  std::apply([&](auto... count) { (packed.add(count), ...); }, counts_of(s));
+  std::string text = packed.take();
+  if (text.size() <= piece_bytes) return text;
+  const std::size_t next_word = text.rfind(' ', piece_bytes - 1) + 1;
+  return text.insert(next_word, piece_bytes - next_word, ' ');
+}
+
 struct Field {
   std::string_view name;
   std::string value;
@@ -252,21 +281,18 @@ auto all_fields(const FeedState& s) {
       Field{"last_modified", s.last_modified},
       Field{"validators_url", s.validators_url},
       Field{"hashes", s.wire_hash + s.body_hash},  // 32 hex digits each
+      Field{"sizes", s.wire_bytes == 0 ? "" : Packed().add(s.wire_bytes).add(s.body_bytes).take()},
       Field{"ends_early", s.ends_early ? "1" : ""},
       Field{"refused",
             s.refused_hash.empty() ? "" : Packed().add(s.refused_hash).add(s.refused_reason).add(s.refused_by).take()},
+      Field{"probe",
+            s.not_modified_since.count() == 0 && s.last_probe.count() == 0
+                ? ""
+                : Packed().add(s.not_modified_since).add(s.last_probe).add(s.validators_broken ? 1 : 0).take()},
       Field{"last", ever ? Packed().add(s.last_status).add(s.last_outcome).add(s.last_error).take() : ""},
       Field{"last_detail", s.last_detail},
       Field{"last_at", number_or_nothing(s.last_at)},
-      Field{"last_success", s.last_success == s.last_at ? "" : std::to_string(s.last_success.count())},
-      Field{"dates", Packed()
-                         .add(s.state_since)
-                         .add(s.last_new)
-                         .add(s.imported)
-                         .add(s.not_modified_since)
-                         .add(s.last_probe)
-                         .add(s.validators_broken ? 1 : 0)
-                         .take()},
+      Field{"times", Packed().add(s.state_since).add(s.last_success).add(s.last_new).add(s.imported).take()},
       Field{"failures",
             s.failures == 0
                 ? ""
@@ -274,37 +300,15 @@ auto all_fields(const FeedState& s) {
       Field{"quarantines", s.quarantines == 0 ? "" : std::to_string(s.quarantines)},
       Field{"quarantined_at", number_or_nothing(s.quarantined_at)},
       Field{"strikes", s.strikes == 0 ? "" : std::to_string(s.strikes)},
-      Field{"polls", ever ? Packed()
-                                .add(s.polls)
-                                .add(s.polls_not_modified)
-                                .add(s.polls_same_body)
-                                .add(s.polls_failed)
-                                .add(s.polls_with_new)
-                                .add(s.new_per_week)
-                                .take()
-                          : ""},
-      Field{"totals", ever ? Packed()
-                                 .add(s.wire_bytes)
-                                 .add(s.body_bytes)
-                                 .add(s.listed)
-                                 .add(s.kept)
-                                 .add(s.total_wire_bytes)
-                                 .add(s.total_body_bytes)
-                                 .add(s.total_new)
-                                 .add(s.polls_unconditional)
-                                 .add(s.unconditional_first)
-                                 .add(s.unconditional_none)
-                                 .add(s.unconditional_target)
-                                 .add(s.unconditional_probe)
-                                 .add(s.early_polls)
-                                 .take()
-                           : ""},
+      Field{"rate", ever ? Packed().add(s.new_per_week).take() : ""},
+      Field{"counts", ever ? counts_text(s) : ""},
       Field{"identity", identity_text(s)},
       Field{"withdrawn", words_text(s.withdrawn)},
       Field{"won", s.won},
       Field{"why", s.why},
       Field{"not_before", number_or_nothing(s.not_before)},
       Field{"hints", s.hints},
+      Field{"retention", s.listed == 0 && s.kept == 0 ? "" : Packed().add(s.listed).add(s.kept).take()},
       Field{"untrimmed", s.untrimmed ? "1" : ""},
       Field{"settings", s.settings},
       Field{"advert", advert_text(s.advert)},
@@ -323,17 +327,30 @@ auto all_fields(const FeedState& s) {
   };
 }
 
-// Redis keeps a hash in little memory as long as no value of it is longer (hash-max-listpack-value). A longer one is
-// cut into pieces, `why`, `why.1`, `why.2` …: behind a piece of exactly this size the next one follows. Pieces behind a
-// shorter one are leftovers.
-constexpr std::size_t piece_bytes = 64;
-constexpr std::size_t most_pieces = 10;  // what is longer still stays whole
+void read_counts(const std::string& text, FeedState& s) {
+  Unpacked words(text);
+  std::apply([&](auto&... count) { (words.take(count), ...); }, counts_of(s));
+}
 
-/// Those that scripts read or write (`why` apart, of which they write a short first piece), and the one that is always
-/// as long as a piece.
-bool stays_whole(std::string_view name) {
-  return name == "hashes" || name == "fetch_url" || name == "validators_url" || name == "no_move_to" ||
-         name == "moves" || name == "settings" || name.starts_with("push_");
+/// A version that knows no pieces has counted on from the first one, and what the second holds from nothing.
+void add_counts_behind(const std::string& second_piece, FeedState& s) {
+  const auto counts = counts_of(s);
+  std::istringstream words(second_piece);
+  const std::vector<std::string> last(std::istream_iterator<std::string>(words), {});
+  std::string text;
+  for (std::size_t i = last.size(); i < std::tuple_size_v<decltype(counts)>; ++i) text += "0 ";
+  FeedState behind;
+  read_counts(text + second_piece, behind);
+  const auto more = counts_of(behind);
+  const auto add = [&]<std::size_t... i>(std::index_sequence<i...>) {
+    ((std::get<i>(counts) += std::get<i>(more)), ...);
+  };
+  add(std::make_index_sequence<std::tuple_size_v<decltype(counts)>>());
+}
+
+/// Others are written by scripts, or decided upon by versions that know no pieces, as the same field.
+bool is_cut(std::string_view name) {
+  return name == "why" || name == "last_detail" || name == "counts";
 }
 
 std::string piece_name(std::string_view name, std::size_t piece) {
@@ -351,17 +368,15 @@ std::string_view piece_of(std::string_view value, std::size_t pieces, std::size_
   return pieces == 1 ? value : value.substr(piece * piece_bytes, piece_bytes);
 }
 
-void add_changed_pieces(Fields& changed, std::string_view name, const std::string& before, const std::string& value) {
-  const std::size_t pieces = pieces_of(value), old_pieces = pieces_of(before);
-  for (std::size_t i = 0; i < pieces; ++i) {
-    const std::string_view piece = piece_of(value, pieces, i);
-    if (i < old_pieces && piece == piece_of(before, old_pieces, i)) continue;
-    changed.emplace_back(piece_name(name, i), piece);
+void add_pieces(Fields& changed, std::string_view name, const std::string& before, const std::string& value) {
+  const std::size_t pieces = pieces_of(value);
+  for (std::size_t i = 0; i < pieces; ++i) changed.emplace_back(piece_name(name, i), piece_of(value, pieces, i));
+  if (value.empty()) {
+    for (std::size_t i = 1; i < pieces_of(before); ++i) changed.emplace_back(piece_name(name, i), "");
+  } else if (value.size() % piece_bytes == 0 && pieces < most_pieces) {
+    // To remove a field takes a commit the long way.
+    changed.emplace_back(piece_name(name, pieces), no_piece);
   }
-  // None may seem to follow the last; and what is gone leaves nothing behind.
-  if (value.size() % piece_bytes != 0 || pieces == most_pieces) return;
-  const std::size_t end = value.empty() ? old_pieces : pieces + 1;
-  for (std::size_t i = pieces; i < end; ++i) changed.emplace_back(piece_name(name, i), "");
 }
 
 std::string joined(const Fields& fields, const std::string& name, const std::string& first) {
@@ -369,7 +384,7 @@ std::string joined(const Fields& fields, const std::string& name, const std::str
   for (std::size_t i = 1; i < most_pieces; ++i) {
     const std::string wanted = piece_name(name, i);
     const auto next = std::ranges::find(fields, wanted, &Fields::value_type::first);
-    if (next == fields.end()) break;
+    if (next == fields.end() || next->second == no_piece) break;
     value += next->second;
     if (next->second.size() != piece_bytes) break;
   }
@@ -409,17 +424,16 @@ Fields changed_state_fields(const FeedState& before, const FeedState& state) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     auto& [name, value] = fields[i];
     if (value == old_fields[i].value) continue;
-    if (stays_whole(name))
-      changed.emplace_back(name, std::move(value));
+    if (is_cut(name))
+      add_pieces(changed, name, old_fields[i].value, value);
     else
-      add_changed_pieces(changed, name, old_fields[i].value, value);
+      changed.emplace_back(name, std::move(value));
   }
   return changed;
 }
 
 FeedState read_state(const Fields& fields) {
   FeedState s;
-  bool failed_since = false;
   std::string pieces;
   for (const auto& [name, first] : fields) {
     const std::string& value = first.size() == piece_bytes ? (pieces = joined(fields, name, first)) : first;
@@ -442,30 +456,25 @@ FeedState read_state(const Fields& fields) {
     else if (name == "hashes") {
       s.wire_hash = value.substr(0, 32);
       s.body_hash = value.size() > 32 ? value.substr(32) : "";
-    } else if (name == "ends_early")
+    } else if (name == "sizes")
+      Unpacked(value).take(s.wire_bytes).take(s.body_bytes);
+    else if (name == "ends_early")
       s.ends_early = !value.empty();
     else if (name == "refused")
       Unpacked(value).take(s.refused_hash).take(s.refused_reason).take(s.refused_by);
-    else if (name == "last")
+    else if (name == "probe") {
+      int broken = 0;
+      Unpacked(value).take(s.not_modified_since).take(s.last_probe).take(broken);
+      s.validators_broken = broken != 0;
+    } else if (name == "last")
       Unpacked(value).take(s.last_status).take(s.last_outcome).take(s.last_error);
     else if (name == "last_detail")
       s.last_detail = value;
     else if (name == "last_at")
       s.last_at = read_time(value);
-    else if (name == "last_success") {
-      s.last_success = read_time(value);
-      failed_since = !value.empty();
-    } else if (name == "dates") {
-      int broken = 0;
-      Unpacked(value)
-          .take(s.state_since)
-          .take(s.last_new)
-          .take(s.imported)
-          .take(s.not_modified_since)
-          .take(s.last_probe)
-          .take(broken);
-      s.validators_broken = broken != 0;
-    } else if (name == "failures")
+    else if (name == "times")
+      Unpacked(value).take(s.state_since).take(s.last_success).take(s.last_new).take(s.imported);
+    else if (name == "failures")
       Unpacked(value).take(s.failures).take(s.failure_group).take(s.failing_since).take(s.group_since);
     else if (name == "quarantines")
       Unpacked(value).take(s.quarantines);
@@ -473,29 +482,14 @@ FeedState read_state(const Fields& fields) {
       s.quarantined_at = read_time(value);
     else if (name == "strikes")
       Unpacked(value).take(s.strikes);
-    else if (name == "polls") {
-      Unpacked(value)
-          .take(s.polls)
-          .take(s.polls_not_modified)
-          .take(s.polls_same_body)
-          .take(s.polls_failed)
-          .take(s.polls_with_new)
-          .take(s.new_per_week);
-    } else if (name == "totals") {
-      Unpacked(value)
-          .take(s.wire_bytes)
-          .take(s.body_bytes)
-          .take(s.listed)
-          .take(s.kept)
-          .take(s.total_wire_bytes)
-          .take(s.total_body_bytes)
-          .take(s.total_new)
-          .take(s.polls_unconditional)
-          .take(s.unconditional_first)
-          .take(s.unconditional_none)
-          .take(s.unconditional_target)
-          .take(s.unconditional_probe)
-          .take(s.early_polls);
+    else if (name == "rate")
+      Unpacked(value).take(s.new_per_week);
+    else if (name == "counts") {
+      read_counts(value, s);
+      const auto next = std::ranges::find(fields, piece_name(name, 1), &Fields::value_type::first);
+      if (value.size() > piece_bytes && first.size() != piece_bytes && next != fields.end()) {
+        add_counts_behind(next->second, s);
+      }
     } else if (name == "identity")
       read_identity(value, s);
     else if (name == "withdrawn")
@@ -508,6 +502,8 @@ FeedState read_state(const Fields& fields) {
       s.not_before = read_time(value);
     else if (name == "hints")
       s.hints = value;
+    else if (name == "retention")
+      Unpacked(value).take(s.listed).take(s.kept);
     else if (name == "untrimmed")
       s.untrimmed = !value.empty();
     else if (name == "settings")
@@ -523,7 +519,6 @@ FeedState read_state(const Fields& fields) {
     else if (name.starts_with("push_"))
       read_standing(s.push, name, value);
   }
-  if (!failed_since) s.last_success = s.last_at;
   if (s.state == "quarantined") s.state_since = std::max(s.state_since, s.quarantined_at);  // scripts do not pack
   return s;
 }

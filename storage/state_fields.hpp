@@ -1,5 +1,5 @@
-// FeedState ⇄ the fields of the hash state:feed:<feed_url>. Numbers that change together share a field and long values
-// are cut into pieces, so that a feed's state stays small in Redis (PERFORMANCE F8).
+// FeedState ⇄ the fields of the hash state:feed:<feed_url>. Numbers that change together share a field and some long
+// values are cut into pieces, so that a feed's state stays small in Redis (PERFORMANCE F8).
 #pragma once
 
 #include "storage/records.hpp"

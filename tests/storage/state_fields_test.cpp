@@ -114,55 +114,153 @@ TEST(StateFields, AreCutIntoPiecesThatAListpackTakes) {
   std::map<std::string, std::string> hash;
   for (const std::size_t size : {10U, 63U, 64U, 65U, 200U, 128U, 127U, 640U, 639U, 64U, 0U, 64U, 300U, 5U, 700U, 20U}) {
     state.why = std::string(size, 'w');
-    state.etag = std::string(size, 'e');
+    state.last_detail = std::string(size, 'd');
     const Fields fields = stored(hash, changed_state_fields(before, state));
     EXPECT_EQ(read_state(fields), state) << size;
     for (const auto& [name, value] : fields) EXPECT_TRUE(value.size() <= 64 || size > 640) << name;
+    const Fields changed = changed_state_fields(before, state);
+    EXPECT_EQ(std::ranges::count(changed, "", &Fields::value_type::second) > 0, size == 0)
+        << "a removal would take the long way of a commit";
     before = state;
   }
 }
 
-// A script that puts a feed off writes `why` over the first piece.
-TEST(StateFields, ForgetThePiecesBehindAShorterOne) {
+// A script that puts a feed off, or a version that knows no pieces, writes a value over the first piece.
+TEST(StateFields, ForgetThePiecesBehindAShorterOrAWholeOne) {
   FeedState before, state;
   state.why = std::string(150, 'w');
   std::map<std::string, std::string> hash;
   stored(hash, changed_state_fields(before, state));
-  hash["why"] = "host_spacing 1 example.org";
-  before = read_state({hash.begin(), hash.end()});
-  EXPECT_EQ(before.why, "host_spacing 1 example.org");
-  for (const std::size_t size : {64U, 100U, 128U, 192U}) {
-    state.why = std::string(size, 'n');
-    EXPECT_EQ(read_state(stored(hash, changed_state_fields(before, state))).why, state.why) << size;
-    before = state;
+  for (const std::string& over : {std::string("host_spacing 1 example.org"), std::string(140, 'o')}) {
+    hash["why"] = over;
+    before = read_state({hash.begin(), hash.end()});
+    EXPECT_EQ(before.why, over);
+    for (const std::size_t size : {64U, 100U, 128U, 192U}) {
+      state.why = over.substr(0, 20) + std::string(size - 20, 'n');
+      EXPECT_EQ(read_state(stored(hash, changed_state_fields(before, state))).why, state.why) << size;
+      before = state;
+    }
   }
 }
 
-// A script that moves a feed writes validators_url whole.
-TEST(StateFields, KeepWholeWhatScriptsWriteWhole) {
-  FeedState before, state;
-  std::map<std::string, std::string> hash;
-  for (const std::size_t size : {150U, 10U, 0U}) {
-    state.validators_url = std::string(size, 'v');
-    stored(hash, changed_state_fields(before, state));
-    before = state;
+TEST(StateFields, KeepTheRestWhole) {
+  FeedState state;
+  state.etag = state.hints = state.validators_url = std::string(150, 'v');
+  state.advert.hubs = {std::string(100, 'h')};
+  for (const auto& [name, value] : changed_state_fields(FeedState(), state)) {
+    EXPECT_EQ(name.find('.'), std::string::npos) << name;
   }
-  hash["validators_url"] = std::string(64, 'u');
-  EXPECT_EQ(read_state({hash.begin(), hash.end()}).validators_url, std::string(64, 'u'));
 }
 
-TEST(StateFields, TellALastSuccessThatIsNotTheLastRefresh) {
+/// Polled every quarter of an hour for years.
+FeedState much_counted() {
   FeedState state;
   state.last_at = Milliseconds(5000);
-  EXPECT_EQ(read_state(state_fields(state)).last_success, Milliseconds(0)) << "it never had one";
-  state.last_success = Milliseconds(5000);
-  EXPECT_EQ(read_state(state_fields(state)).last_success, Milliseconds(5000));
-  const Fields changed = changed_state_fields(FeedState(), state);
-  EXPECT_TRUE(std::ranges::none_of(changed, [](const auto& field) { return field.first == "last_success"; }));
+  state.polls = 350'400;
+  state.polls_not_modified = 310'123;
+  state.polls_same_body = 20'456;
+  state.polls_unconditional = 345;
+  state.polls_failed = 1'234;
+  state.polls_with_new = 18'242;
+  state.total_wire_bytes = 1'234'567'890;
+  state.total_body_bytes = 9'876'543'210;
+  state.total_new = 20'123;
+  state.unconditional_first = 1;
+  state.unconditional_none = 2;
+  state.unconditional_target = 3;
+  state.unconditional_probe = 339;
+  state.early_polls = 77;
+  return state;
+}
+
+TEST(StateFields, CutCountsBetweenNumbers) {
+  FeedState before, state = much_counted();
+  std::map<std::string, std::string> hash;
+  EXPECT_EQ(read_state(stored(hash, changed_state_fields(before, state))), state);
+  EXPECT_EQ(hash.at("counts"), "350400 310123 20456 345 1234 18242 1234567890 9876543210 20123  ")
+      << "what versions read that know no pieces";
+  EXPECT_EQ(hash.at("counts.1"), "1 2 3 339 77");
+  before = state;
+  state.total_wire_bytes = state.total_body_bytes = 1ULL << 63;
+  EXPECT_EQ(read_state(stored(hash, changed_state_fields(before, state))), state);
+  before = state;
+  state.total_wire_bytes = state.total_body_bytes = 0;
+  EXPECT_EQ(read_state(stored(hash, changed_state_fields(before, state))), state);
+}
+
+TEST(StateFields, CountOnWhatAVersionBeforeCountedWithoutTheSecondPiece) {
+  FeedState state = much_counted();
+  std::map<std::string, std::string> hash;
+  stored(hash, changed_state_fields(FeedState(), state));
+  // It has read the first piece, and polled twice.
+  hash["counts"] = "350402 310124 20456 346 1234 18243 1234569890 9876553210 20127 0 0 0 1 0";
+  state.polls += 2;
+  state.polls_not_modified += 1;
+  state.polls_unconditional += 1;
+  state.polls_with_new += 1;
+  state.total_wire_bytes += 2'000;
+  state.total_body_bytes += 10'000;
+  state.total_new += 4;
+  state.unconditional_probe += 1;
+  const FeedState before = read_state({hash.begin(), hash.end()});
+  EXPECT_EQ(before, state);
+  ++state.polls;
+  EXPECT_EQ(read_state(stored(hash, changed_state_fields(before, state))), state);
+}
+
+// Word for word what versions stored before; both run on one store while a fleet is upgraded.
+TEST(StateFields, AreReadAsVersionsWriteThemThatKnowNoPieces) {
+  const std::string detail = "HTTP 503 of " + std::string(150, 'x');
+  std::map<std::string, std::string> hash = {
+      {"state", "healthy"},
+      {"etag", "\"" + std::string(100, 'e') + "\""},
+      {"hashes", std::string(32, 'a') + std::string(32, 'b')},
+      {"sizes", "1500 9000"},
+      {"probe", "1000 2000 1"},
+      {"last", "200 updated -"},
+      {"last_detail", detail},
+      {"last_at", "5000"},
+      {"times", "1 5000 3 4"},
+      {"rate", "54.5"},
+      {"counts", "350400 310123 20456 345 1234 18242 1234567890 9876543210 20123 1 2 3 339 77"},
+      {"why", R"([{"code":"max_age","s":3900,"from":"max-age=4000, Age 100"},{"code":"phase","s":131}])"},
+      {"retention", "25 100"},
+  };
+  FeedState state = read_state({hash.begin(), hash.end()});
+  FeedState expected = much_counted();
+  expected.state = "healthy";
+  expected.etag = hash.at("etag");
+  expected.wire_hash = std::string(32, 'a');
+  expected.body_hash = std::string(32, 'b');
+  expected.wire_bytes = 1500;
+  expected.body_bytes = 9000;
+  expected.not_modified_since = Milliseconds(1000);
+  expected.last_probe = Milliseconds(2000);
+  expected.validators_broken = true;
+  expected.last_status = 200;
+  expected.last_outcome = "updated";
+  expected.last_detail = detail;
+  expected.state_since = Milliseconds(1);
+  expected.last_success = Milliseconds(5000);
+  expected.last_new = Milliseconds(3);
+  expected.imported = Milliseconds(4);
+  expected.new_per_week = 54.5;
+  expected.why = hash.at("why");
+  expected.listed = 25;
+  expected.kept = 100;
+  EXPECT_EQ(state, expected);
+  // The next refresh makes it new; what did not change stays, and is read as before.
+  const FeedState before = state;
+  ++state.polls;
+  state.last_at = state.last_success = Milliseconds(6000);
+  state.why = "adaptive 3200 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nphase 131";
+  EXPECT_EQ(read_state(stored(hash, changed_state_fields(before, state))), state);
+  EXPECT_EQ(hash.at("last_detail"), detail);
+  EXPECT_EQ(hash.at("counts").size(), 64U);
 }
 
 TEST(StateFields, IgnoreWhatTheyDoNotKnowOrCannotRead) {
-  const FeedState state = read_state({{"future", "1"}, {"last_at", "soon"}, {"polls", "1 x 3"}, {"state", "healthy"}});
+  const FeedState state = read_state({{"future", "1"}, {"last_at", "soon"}, {"counts", "1 x 3"}, {"state", "healthy"}});
   EXPECT_EQ(state.state, "healthy");
   EXPECT_EQ(state.last_at.count(), 0);
   EXPECT_EQ(state.polls, 1U);

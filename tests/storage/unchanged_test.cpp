@@ -190,6 +190,52 @@ TEST_F(Unchanged, ForgetsAHintOnlyAsAClaimAnswersIt) {
   EXPECT_EQ(state("push_hint"), "2 ping") << "this one came after the fetch had begun";
 }
 
+// Word for word what versions stored before, which cuts nothing into pieces.
+TEST_F(Unchanged, TakesUpTheStateOfAVersionBefore) {
+  const std::string key = "state:feed:" + feed_url;
+  const std::string due_before = std::to_string((*store.now() - hours(1)).count());
+  redis({"DEL", key});
+  redis({"HSET",          key,
+         "state",         "healthy",
+         "etag",          "\"" + std::string(80, 'e') + "\"",
+         "last_modified", "Mon, 01 Jan 2024 00:00:00 GMT",
+         "hashes",        std::string(32, 'a') + std::string(32, 'b'),
+         "sizes",         "1500 9000",
+         "probe",         "1000 2000 0",
+         "last",          "200 updated -",
+         "last_at",       "5000",
+         "times",         "1 5000 3 4",
+         "rate",          "54.5",
+         "counts",        "350400 310123 20456 345 1234 18242 1234567890 9876543210 20123 1 2 3 339 77",
+         "won",           "max_age",
+         "why",           R"([{"code":"max_age","s":3900,"from":"max-age=4000, Age 100"},{"code":"phase","s":131}])",
+         "retention",     "25 100",
+         "bytes",         "9",
+         "last_claim",    "w:1-1"});
+  redis({"ZADD", "schedule", "XX", due_before, feed_url});
+  const ClaimBatch batch = claim();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  const Claim& claimed = batch.claims[0];
+  EXPECT_EQ(std::to_string(claimed.due.count()), due_before);
+  EXPECT_EQ(claimed.state.etag.size(), 82U);
+  EXPECT_EQ(claimed.state.last_modified, "Mon, 01 Jan 2024 00:00:00 GMT");
+  EXPECT_EQ(claimed.state.polls, 350'400U);
+  EXPECT_EQ(send(not_modified(claimed)).result, Result::ok);
+  EXPECT_EQ(due(), std::to_string((claimed.now + hours(1)).count()));
+  FeedState expected = not_modified(claimed).state;
+  expected.strikes = 0;
+  EXPECT_EQ((*store.feed_records(std::vector{feed_url}))[0]->state, expected);
+  // What the version before reads of it: whole numbers, and nothing twice.
+  EXPECT_EQ(state("counts"), "350401 310124 20456 345 1234 18242 1234567890 9876543210 20123  ");
+  EXPECT_EQ(state("times"), "1 " + std::to_string(claimed.now.count()) + " 3 4");
+  EXPECT_EQ(state("etag").size(), 82U);
+  // It counts on in one piece.
+  redis({"HSET", key, "counts", "350402 310125 20456 345 1234 18242 1234567890 9876543210 20123 0 0 0 0 0"});
+  expected.polls = 350'402;
+  expected.polls_not_modified = 310'125;
+  EXPECT_EQ((*store.feed_records(std::vector{feed_url}))[0]->state, expected);
+}
+
 TEST_F(Unchanged, StaysPausedAndOutOfTheSchedule) {
   settle();
   const Claim claimed = claim_one();
