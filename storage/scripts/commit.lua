@@ -295,7 +295,7 @@ if part == parts then
     else redis.call('HSET', feed_key(url), ARGV[i], ARGV[i + 1]) end
   end
   local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
-                          'alone_deaths', 'push_due', 'push_wake'}
+                          'alone_deaths', 'push_claimed', 'push_due', 'push_wake'}
   if untrimmed then set = {'untrimmed', '1'} elseif keep then unset[#unset + 1] = 'untrimmed' end
   taken = move_to ~= '' and redis.call('SISMEMBER', feeds_key, move_to) == 1  -- HTTP R7: two feeds stay two
   if taken then redis.call('HSET', feed_state, 'no_move_to', move_to) end

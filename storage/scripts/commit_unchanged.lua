@@ -12,7 +12,7 @@ if short and mine[3] ~= 'paused' and
   local gate = host_key((gate_of(mine[4] or url)))
   if nothing_to_note(gate, ARGV[5]) and type(redis.pcall('ZADD', schedule_key, 'XX', ARGV[4], url)) == 'number' then
     redis.call('HSET', feed_state, 'last_claim', claim, unpack(ARGV, 7, last_field))
-    redis.call('HDEL', feed_state, 'claim', 'claim_due', 'strikes')
+    redis.call('HDEL', feed_state, 'claim', 'claim_due', 'strikes', 'push_claimed')
     redis.call('HDEL', gate, 's:' .. claim)
     return {'ok'}
   end

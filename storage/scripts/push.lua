@@ -15,6 +15,7 @@
 --   push_due                  it is due because of a hint: its due time without
 --   push_wake                 "<ms> <code>": while it is claimed a hint came, to be fetched for then
 --   push_hint                 "<ms> <code>": the first hint that no fetch has answered; a push that is written is none
+--   push_claimed              the same, while a claim is held whose fetch began after it and answers it
 --   push_tat, ping_tat        when the hints there were are used up, each worth one spacing
 --   push_barren               fetches by push in a row that brought nothing; commit writes it
 -- websub:due holds when to look after a feed's subscription, and as "#<hash>" one that its hub is to be told the end of.

@@ -232,6 +232,35 @@ TEST_F(PushesTest, AHintIsNotForgottenWithAClaimThatIsGivenBack) {
   EXPECT_EQ(state("push_wake"), "(nil)");
 }
 
+TEST_F(PushesTest, AHintIsAnsweredByAFetchAndNotByTheClaimForIt) {
+  settle_feed();
+  subscribe("h1");
+  const std::int64_t before = due();
+  ASSERT_EQ(wait_of_hint(), 0);
+  const ClaimBatch batch = claim();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  ASSERT_EQ(*store.release(batch.claims), 1U);  // the host was closed, or the worker ends
+  write_push("b");
+  EXPECT_LE(due(), now()) << "nobody has fetched for it yet";
+  refresh({post("a", 100)});
+  redis({"ZADD", "schedule", "XX", std::to_string(before), feed_url});
+  write_push("c");
+  EXPECT_EQ(due(), before) << "it was fetched for";
+}
+
+TEST_F(PushesTest, AHintIsKeptOverAClaimWhoseWorkerDied) {
+  settle_feed();
+  subscribe("h1");
+  ASSERT_EQ(wait_of_hint(), 0);
+  ASSERT_EQ(claim().claims.size(), 1U);
+  redis({"ZADD", "schedule", "XX", "1", feed_url});  // the lease has ended
+  const ClaimBatch next = claim(worker_b);
+  ASSERT_EQ(next.claims.size(), 1U);
+  ASSERT_EQ(*store.release(next.claims), 1U);
+  EXPECT_NE(state("push_hint"), "(nil)");
+  EXPECT_EQ(state("push_claimed"), "(nil)");
+}
+
 TEST_F(PushesTest, PushesThatBringNothingAreAskedAboutLessOften) {
   settle_feed();
   subscribe("h1");
