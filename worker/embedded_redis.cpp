@@ -196,8 +196,6 @@ boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& re
   process_ = std::move(process);
   pid_ = pid;
   adopted_ = true;
-  // A verb without our limit may have started it.
-  if (options_.max_memory > 0) talk->ask({"CONFIG", "SET", "maxmemory", std::to_string(options_.max_memory)});
   state_ = State::loading;
   return true;
 }

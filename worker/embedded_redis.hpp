@@ -63,7 +63,7 @@ class EmbeddedRedis {
  public:
   struct Options {
     std::filesystem::path data_dir;  ///< created when missing
-    std::uint64_t max_memory = 0;    ///< bytes of data, 0 = as many as it has been told before, or likes
+    std::uint64_t max_memory = 0;    ///< bytes of data that one started here may hold, 0 = as many as it likes
     /// False: open() returns while the server still loads its files, and supervise() waits for it (RELIABILITY R7).
     bool wait_until_loaded = true;
     std::chrono::milliseconds patience{30'000};    ///< for a lock that is held, and for a server to answer

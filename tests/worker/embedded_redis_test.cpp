@@ -347,16 +347,6 @@ TEST_F(EmbeddedRedisTest, DoesNotWaitForAProgramThatDoesNotSayWhatItIs) {
   EXPECT_EQ(open_refused().code, EmbeddedError::Code::no_program);
 }
 
-TEST_F(EmbeddedRedisTest, GivesItsLimitToAServerThatAVerbStarted) {
-  const auto verb = open();
-  ASSERT_TRUE(verb);
-  EXPECT_THAT(ask(*verb, "INFO memory"), HasSubstr("maxmemory:0\r\n"));
-  options.max_memory = 96 << 20;
-  const auto worker = open();
-  ASSERT_TRUE(worker && worker->adopted());
-  EXPECT_THAT(ask(*verb, "INFO memory"), HasSubstr("maxmemory:100663296\r\n"));
-}
-
 struct VersionCase {
   const char* name;
   const char* writer;  // what server.json says
