@@ -2,76 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <concepts>
-#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "storage/packed.hpp"
+#include "storage/state_pieces.hpp"
+
 namespace feedmill {
 namespace {
-
-// Values that share a field are written with one space between them, "-" for an empty word.
-class Packed {
- public:
-  Packed& add(const std::string& word) { return append(word.empty() ? "-" : word); }
-  Packed& add(Milliseconds time) { return append(std::to_string(time.count())); }
-  Packed& add(std::integral auto number) { return append(std::to_string(number)); }
-  Packed& add(double number) {
-    char digits[32];
-    const auto end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::general, 6).ptr;
-    return append(std::string(digits, end));
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  Packed& append(const std::string& word) {
-    if (!text_.empty()) text_ += ' ';
-    text_ += word;
-    return *this;
-  }
-  std::string text_;
-};
-
-class Unpacked {
- public:
-  explicit Unpacked(std::string_view text) : rest_(text) {}
-  Unpacked& take(std::string& word) {
-    const std::string_view next_word = next();
-    if (next_word != "-") word = next_word;
-    return *this;
-  }
-  Unpacked& take(Milliseconds& time) {
-    std::int64_t count = time.count();
-    take_number(count);
-    time = Milliseconds(count);
-    return *this;
-  }
-  template <class Number>
-  requires std::is_arithmetic_v<Number> Unpacked& take(Number& number) {
-    take_number(number);
-    return *this;
-  }
-
- private:
-  template <class Number>
-  void take_number(Number& number) {
-    const std::string_view word = next();
-    Number value{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error == std::errc() && end == word.data() + word.size()) number = value;
-  }
-  std::string_view next() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size()));  // behind what was filled up
-    const auto space = rest_.find(' ');
-    const std::string_view word = rest_.substr(0, space);
-    rest_ = space == std::string_view::npos ? std::string_view() : rest_.substr(space + 1);
-    return word;
-  }
-  std::string_view rest_;
-};
 
 /// "<sightings> <since ms> <same feed> <by document> <URL>"
 std::string probation_text(const Probation& moving) {
@@ -238,13 +178,6 @@ void read_standing(PushStanding& push, std::string_view name, const std::string&
     push.fell = read_time(value);
 }
 
-// Redis keeps a hash in little memory as long as no value of it is longer (hash-max-listpack-value). A longer one may
-// be cut into pieces, `why`, `why.1`, `why.2` …: behind a piece of exactly this size the next one follows, or what says
-// that none does. Pieces behind a shorter one are leftovers.
-constexpr std::size_t piece_bytes = 64;
-constexpr std::size_t most_pieces = 10;  // what is longer still stays whole
-constexpr std::string_view no_piece("\0", 1);
-
 /// All that is counted, in the order of the field `counts`.
 auto counts_of(auto& s) {
   return std::tie(s.polls, s.polls_not_modified, s.polls_same_body, s.polls_unconditional, s.polls_failed,
@@ -252,15 +185,10 @@ auto counts_of(auto& s) {
                   s.unconditional_none, s.unconditional_target, s.unconditional_probe, s.early_polls);
 }
 
-/// Of a long one the first piece ends with a whole number, filled up with spaces: versions that know no pieces read it
-/// alone.
 std::string counts_text(const FeedState& s) {
   Packed packed;
   std::apply([&](auto... count) { (packed.add(count), ...); }, counts_of(s));
-  std::string text = packed.take();
-  if (text.size() <= piece_bytes) return text;
-  const std::size_t next_word = text.rfind(' ', piece_bytes - 1) + 1;
-  return text.insert(next_word, piece_bytes - next_word, ' ');
+  return packed.take();
 }
 
 struct Field {
@@ -332,63 +260,9 @@ void read_counts(const std::string& text, FeedState& s) {
   std::apply([&](auto&... count) { (words.take(count), ...); }, counts_of(s));
 }
 
-/// A version that knows no pieces has counted on from the first one, and what the second holds from nothing.
-void add_counts_behind(const std::string& second_piece, FeedState& s) {
-  const auto counts = counts_of(s);
-  std::istringstream words(second_piece);
-  const std::vector<std::string> last(std::istream_iterator<std::string>(words), {});
-  std::string text;
-  for (std::size_t i = last.size(); i < std::tuple_size_v<decltype(counts)>; ++i) text += "0 ";
-  FeedState behind;
-  read_counts(text + second_piece, behind);
-  const auto more = counts_of(behind);
-  const auto add = [&]<std::size_t... i>(std::index_sequence<i...>) {
-    ((std::get<i>(counts) += std::get<i>(more)), ...);
-  };
-  add(std::make_index_sequence<std::tuple_size_v<decltype(counts)>>());
-}
-
-/// Others are written by scripts, or decided upon by versions that know no pieces, as the same field.
+/// Others are short, or scripts read them.
 bool is_cut(std::string_view name) {
   return name == "why" || name == "last_detail" || name == "counts";
-}
-
-std::string piece_name(std::string_view name, std::size_t piece) {
-  std::string text(name);
-  if (piece > 0) (text += '.') += static_cast<char>('0' + piece);
-  return text;
-}
-
-std::size_t pieces_of(const std::string& value) {
-  if (value.empty() || value.size() > most_pieces * piece_bytes) return 1;
-  return (value.size() + piece_bytes - 1) / piece_bytes;
-}
-
-std::string_view piece_of(std::string_view value, std::size_t pieces, std::size_t piece) {
-  return pieces == 1 ? value : value.substr(piece * piece_bytes, piece_bytes);
-}
-
-void add_pieces(Fields& changed, std::string_view name, const std::string& before, const std::string& value) {
-  const std::size_t pieces = pieces_of(value);
-  for (std::size_t i = 0; i < pieces; ++i) changed.emplace_back(piece_name(name, i), piece_of(value, pieces, i));
-  if (value.empty()) {
-    for (std::size_t i = 1; i < pieces_of(before); ++i) changed.emplace_back(piece_name(name, i), "");
-  } else if (value.size() % piece_bytes == 0 && pieces < most_pieces) {
-    // To remove a field takes a commit the long way.
-    changed.emplace_back(piece_name(name, pieces), no_piece);
-  }
-}
-
-std::string joined(const Fields& fields, const std::string& name, const std::string& first) {
-  std::string value = first;
-  for (std::size_t i = 1; i < most_pieces; ++i) {
-    const std::string wanted = piece_name(name, i);
-    const auto next = std::ranges::find(fields, wanted, &Fields::value_type::first);
-    if (next == fields.end() || next->second == no_piece) break;
-    value += next->second;
-    if (next->second.size() != piece_bytes) break;
-  }
-  return value;
 }
 
 }  // namespace
@@ -436,7 +310,7 @@ FeedState read_state(const Fields& fields) {
   FeedState s;
   std::string pieces;
   for (const auto& [name, first] : fields) {
-    const std::string& value = first.size() == piece_bytes ? (pieces = joined(fields, name, first)) : first;
+    const std::string& value = has_more_pieces(first) ? (pieces = joined(fields, name, first)) : first;
     if (name == "state")
       s.state = value;
     else if (name == "fetch_url")
@@ -484,13 +358,9 @@ FeedState read_state(const Fields& fields) {
       Unpacked(value).take(s.strikes);
     else if (name == "rate")
       Unpacked(value).take(s.new_per_week);
-    else if (name == "counts") {
+    else if (name == "counts")
       read_counts(value, s);
-      const auto next = std::ranges::find(fields, piece_name(name, 1), &Fields::value_type::first);
-      if (value.size() > piece_bytes && first.size() != piece_bytes && next != fields.end()) {
-        add_counts_behind(next->second, s);
-      }
-    } else if (name == "identity")
+    else if (name == "identity")
       read_identity(value, s);
     else if (name == "withdrawn")
       s.withdrawn = read_words(Unpacked(value));
