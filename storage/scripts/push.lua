@@ -54,10 +54,12 @@ end
 
 -- Makes a feed due at `at` because of a hint, unless it is sooner (RELIABILITY L10); while it is claimed its commit does.
 -- `net`: no hint, but the safety net of content about to be written, which takes it away again.
+-- One that waits for its host keeps its place there: with a new one it would come later.
 -- Returns when it will be fetched, nil when it is not to be at all, and whether this call brought that about.
 local function due_by(url, now, at, code, net)
   local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
-  local is = redis.call('HMGET', state_key(url), 'claim', 'push_wake', 'not_before', 'state', 'push_due', 'push_hint')
+  local is = redis.call('HMGET', state_key(url), 'claim', 'push_wake', 'not_before', 'state', 'push_due', 'push_hint',
+                        'held')
   if not due or is[4] == 'quarantined' then return nil, false end
   at = math.max(at, tonumber(is[3]) or 0)
   local hinted = is[6] and tonumber(string.match(is[6], '^(%d+)'))
@@ -70,7 +72,7 @@ local function due_by(url, now, at, code, net)
     redis.call('HSET', state_key(url), 'push_wake', text(at) .. ' ' .. code)
     return at, true
   end
-  if due <= at then return due, false end
+  if due <= at or (tonumber(is[7] or nil) or math.huge) <= now then return due, false end
   redis.call('ZADD', schedule_key, 'XX', text(at), url)
   redis.call('HDEL', state_key(url), 'held')
   redis.call('HSET', state_key(url), 'push_due', is[5] or text(due), 'won', code, 'why', why_text(code, at - now))

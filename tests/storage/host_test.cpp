@@ -2,6 +2,7 @@
 #include <set>
 #include <sstream>
 
+#include "storage/pushes.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill {
@@ -58,6 +59,28 @@ class Hosts : public test::StoreTest {
     make_all_due();
   }
 };
+
+// HTTP H1: who is woken again and again would never come to the head of a line that nobody else stands in.
+TEST_F(Hosts, AWishOrAPingMovesNobodyToTheEndOfTheLine) {
+  add_many(20);
+  const Milliseconds spacing(60'000);
+  const Claim first = the_one(polite(worker_a, 100, spacing));
+  const std::string tail = host("tail"), schedule = redis({"ZRANGE", "schedule", "0", "-1", "WITHSCORES"});
+  std::vector<std::string> waiting;
+  for (int i = 0; i < 20; ++i) {
+    if (feed(i) != first.feed_url) waiting.push_back(feed(i));
+  }
+  const auto answers = store.wake(waiting, Milliseconds(0), false);
+  ASSERT_TRUE(answers);
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    EXPECT_EQ((*answers)[i].result, Wake::Result::due);
+    EXPECT_EQ(std::to_string((*answers)[i].at.count()), redis({"ZSCORE", "schedule", waiting[i]}));
+    EXPECT_TRUE(*Pushes(store).ping(waiting[i], Milliseconds(0)));
+  }
+  EXPECT_TRUE(polite(worker_a, 100, spacing).claims.empty());
+  EXPECT_EQ(redis({"ZRANGE", "schedule", "0", "-1", "WITHSCORES"}), schedule);
+  EXPECT_EQ(host("tail"), tail);
+}
 
 // HTTP H3
 TEST_F(Hosts, OneRefusedFeedOfTwoLeavesTheOtherAlone) {

@@ -385,6 +385,18 @@ TEST_F(StoreTest, WakesAFeedButNotBeforeItsFloor) {
   EXPECT_EQ(claim().claims.size(), 1U) << "a wish during a refresh is granted right after it";
 }
 
+TEST_F(StoreTest, WakesAFeedAtOnceWhoseAddressOurOwnPolicyRefused) {
+  add();
+  const std::vector<std::string> urls{feed_url};
+  refresh({});
+  const std::string key = "state:feed:" + feed_url;
+  redis({"HSET", key, "last", "0 failed connect.refused"});
+  EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::too_early);
+  redis({"HSET", key, "last", "0 failed egress.blocked"});
+  EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::due);
+  EXPECT_EQ(claim().claims.size(), 1U);
+}
+
 TEST_F(StoreTest, RemovesAFeedWithItsWholeFamily) {
   add();
   std::vector<EntryRecord> posts;
