@@ -118,6 +118,7 @@ TEST_P(AWorkerOutlasts, AndStoresOnceWhatItHasFetched) {
   EXPECT_TRUE(eventually([&] { return get(address, "/metrics").find(trouble) != std::string::npos; }))
       << get(address, "/metrics") << worker.err();
   EXPECT_TRUE(get(address, "/readyz").starts_with("HTTP/1.1 503"));
+  EXPECT_NE(get(address, "/metrics").find("feedmill_ready 0\n"), std::string::npos);
   EXPECT_TRUE(get(address, "/livez").starts_with("HTTP/1.1 200"));
   GetParam().end(*this, world.redis, proxy);
   expect_stored_once(worker);

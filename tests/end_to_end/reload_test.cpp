@@ -161,6 +161,10 @@ TEST_F(Reloading, TheServiceManagerHearsOfEachStep) {
   EXPECT_EQ(hear("WATCHDOG=1"), "WATCHDOG=1");
   world.redis.start();
   EXPECT_TRUE(hear("STATUS=ready").starts_with("STATUS=ready, http://127.0.0.1:"));
+  world.redis.kill();
+  EXPECT_TRUE(hear("STATUS=Redis is away").starts_with("STATUS=Redis is away: "));
+  world.redis.start();
+  EXPECT_TRUE(hear("STATUS=ready").starts_with("STATUS=ready, http://127.0.0.1:"));
   worker.signal(SIGTERM);
   EXPECT_EQ(hear("STOPPING=1"), "STOPPING=1\nSTATUS=draining");
   EXPECT_EQ(worker.wait().exit, 0);

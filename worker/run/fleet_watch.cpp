@@ -38,7 +38,6 @@ asio::awaitable<void> beat(ProcessParts& parts) {
 asio::awaitable<void> watch_fleet(ProcessParts& parts) {
   asio::steady_timer timer(parts.loop);
   Survey survey;
-  std::string told;
   std::uint64_t reconnects = 0;
   for (;;) {
     timer.expires_after(parts.opened ? figures_every : until_opened);
@@ -60,8 +59,6 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     const auto oldest = co_await parts.store.call([&](Store& store) { return survey.step(store); });
     if (oldest) parts.metrics.set_oldest_success(*oldest);
     parts.metrics.set_log_suppressed(parts.log.suppressed());
-    parts.metrics.set_ready(parts.is_ready());
-    if (told != parts.state()) parts.notify.status(told = parts.state());
     parts.metrics.reconnected(parts.store.reconnects() - reconnects);
     reconnects = parts.store.reconnects();
   }

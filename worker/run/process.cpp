@@ -74,7 +74,7 @@ asio::awaitable<void> Process::beside() {
             guarded("figures", watch_fleet(parts_)) && guarded("listener", serve_admin()) &&
             guarded("private server", supervise()) && guarded("ticks", parts_.liveness.tick()) &&
             guarded("watchdog", feed_watchdog()) && guarded("hang-up", heed_hang_ups()) &&
-            guarded("status", heed_questions()));
+            guarded("state", tell_state()) && guarded("status", heed_questions()));
 }
 
 /// One part's bug must not take the others along.
@@ -105,7 +105,6 @@ asio::awaitable<int> Process::serve_feeds() {
   parts_.opened = true;
   parts_.metrics.set_memory_budget(parts_.memory.total());
   parts_.metrics.set_redis_up(true);
-  parts_.metrics.set_ready(true);
   if (parts_.mode == RunMode::daemon) {
     parts_.log.write(LogLevel::info, "ready", parts_.state(), {{"lanes", parts_.lanes}});
   }
@@ -170,6 +169,18 @@ asio::awaitable<void> Process::heed_hang_ups() {
 
 asio::awaitable<void> Process::heed_questions() {
   if (status_wanted_) co_await tell_status(parts_, *status_wanted_);
+}
+
+/// The service manager hears of a change without a word to the store, which may be what is wrong.
+asio::awaitable<void> Process::tell_state() {
+  asio::steady_timer timer(parts_.loop);
+  for (std::string told = parts_.state();;) {
+    timer.expires_after(std::chrono::seconds(1));
+    co_await timer.async_wait(asio::use_awaitable);
+    if (const std::string now = parts_.state(); now != told && !parts_.worker.stopping()) {
+      parts_.notify.status(told = now);
+    }
+  }
 }
 
 /// RELIABILITY N1.

@@ -32,6 +32,7 @@ class Process {
   boost::asio::awaitable<void> push();
   boost::asio::awaitable<void> serve_admin();
   boost::asio::awaitable<void> supervise();
+  boost::asio::awaitable<void> tell_state();
   boost::asio::awaitable<void> feed_watchdog();
   boost::asio::awaitable<void> heed_hang_ups();
   boost::asio::awaitable<void> heed_questions();

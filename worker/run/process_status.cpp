@@ -40,6 +40,7 @@ Health health_of(ProcessParts& parts) {
   health.live = [&parts] { return parts.liveness.checks(); };
   health.ready = [&parts] { return ready_checks(parts); };
   health.metrics = [&parts] {
+    parts.metrics.set_ready(parts.is_ready());
     parts.metrics.set_inflight_bytes(parts.memory.used());
     parts.metrics.set_unacknowledged_bytes(parts.refresher.unanswered_bytes());
     return parts.metrics.text();

@@ -45,7 +45,6 @@ void Stopping::stop() {
   const bool idle = !parts_.opened && parts_.server == nullptr;
   if (!first || parts_.mode == RunMode::selected || idle) leave_soon();
   parts_.metrics.set_draining(true);
-  parts_.metrics.set_ready(false);
   parts_.notify.stopping(first ? "draining" : "stopping");
   if (parts_.mode != RunMode::daemon) return;
   parts_.log.write(LogLevel::info, first ? "drain" : "stop",
