@@ -195,7 +195,7 @@ struct Entry : Common {
   /// Names of the stored fields that lost something to the caps of SECURITY §3, a space between; "" when none did.
   std::string truncated;
   bool cut_short = false;   ///< the document ends within it: what it says may be half of it …
-  bool half_named = false;  ///< … and its id or link, too
+  bool half_named = false;  ///< … and what names or dates it is no exception, or may be yet to come
 
   bool operator==(const Entry&) const = default;
 };

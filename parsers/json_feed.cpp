@@ -288,7 +288,7 @@ bool parse_json_feed(std::string_view text, std::string_view document_base, Feed
   simdjson::dom::parser parser;
   element document;
   object root;
-  bool in_item = false, in_id = false;
+  bool in_item = false, in_name = false;
   if (parser.allocate(text.size(), max_json_depth) != simdjson::SUCCESS) return false;
   if (const auto error = parser.parse(text.data(), text.size()).get(document); error != simdjson::SUCCESS) {
     parser = simdjson::dom::parser();  // not both trees at once
@@ -296,7 +296,7 @@ bool parse_json_feed(std::string_view text, std::string_view document_base, Feed
     const std::string& repaired = salvaged.text;
     feed.cut_short = salvaged.cut_short;
     in_item = salvaged.in_item;
-    in_id = salvaged.in_id;
+    in_name = salvaged.in_name;
     if (parser.allocate(repaired.size(), max_json_depth) != simdjson::SUCCESS) return false;
     if (parser.parse(repaired.data(), repaired.size()).get(document) != simdjson::SUCCESS) return false;
     feed.bozo = Bozo::malformed_json;
@@ -314,7 +314,7 @@ bool parse_json_feed(std::string_view text, std::string_view document_base, Feed
   JsonFeedReader(feed, document_base).read(root);
   if (in_item && !feed.entries.empty()) {
     feed.entries.back().cut_short = true;
-    feed.entries.back().half_named = in_id;
+    feed.entries.back().half_named = in_name;
   }
   return true;
 }

@@ -25,7 +25,9 @@ class JsonSalvager {
     SalvagedJson salvaged;
     salvaged.cut_short = !open_.empty();
     salvaged.in_item = open_.size() > 2 && open_[0] == '{' && open_[1] == '[' && outer_key_ == "\"items\"";
-    salvaged.in_id = salvaged.in_item && open_.size() == 3 && item_key_ == "\"id\"" && in_scalar_;
+    const bool name_or_date =
+        item_key_ == "\"id\"" || item_key_ == "\"date_published\"" || item_key_ == "\"date_modified\"";
+    salvaged.in_name = salvaged.in_item && open_.size() == 3 && name_or_date && in_scalar_;
     while (!open_.empty()) close(open_.back() == '{' ? '}' : ']');
     salvaged.text = std::move(out_);
     return salvaged;

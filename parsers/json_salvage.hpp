@@ -11,7 +11,7 @@ struct SalvagedJson {
   std::string text;
   bool cut_short = false;  ///< the text ended before its first value did …
   bool in_item = false;    ///< … and within an object of the array "items" of that value: the last one of it …
-  bool in_id = false;      ///< … and there within its "id"
+  bool in_name = false;    ///< … and there within what names or dates it: "id", "date_published", "date_modified"
 };
 
 /// Rewrites text that is meant to be JSON: comments and trailing commas go, missing commas and colons come, single

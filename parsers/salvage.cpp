@@ -45,10 +45,21 @@ bool is_entry(std::string_view name) {
   return is_one_of(name, names);
 }
 
-// What tells entries apart.
-bool is_name(std::string_view name) {
-  constexpr std::string_view names[] = {"id", "guid", "link"};
+// What tells entries apart, and what they are sorted by.
+bool is_name_or_date(std::string_view name) {
+  constexpr std::string_view names[] = {"id",        "guid", "link",    "identifier", "pubdate", "updated",
+                                        "published", "date", "created", "issued",     "modified"};
   return is_one_of(name, names);
+}
+
+std::string_view prefix_of(std::string_view name) {
+  return name.substr(0, name.size() - local_name(name).size());
+}
+
+// Whether an element right within an entry gives it the name that none behind it can take the place of.
+bool names_for_good(std::string_view name, std::string_view entry) {
+  return prefix_of(name) == prefix_of(entry) &&
+         iequals(local_name(name), iequals(local_name(entry), "item") ? "guid" : "id");
 }
 
 // What items lie in.
@@ -146,7 +157,7 @@ class Salvager {
     Salvaged salvaged;
     salvaged.cut_short = !open_.empty();
     salvaged.in_entry = std::any_of(open_.begin(), open_.end(), is_entry);
-    salvaged.in_name = salvaged.in_entry && std::any_of(open_.begin(), open_.end(), is_name);
+    salvaged.in_name = salvaged.in_entry && (!named_ || std::any_of(open_.begin(), open_.end(), is_name_or_date));
     while (!open_.empty()) close_top();
     salvaged.text = std::move(out_);
     return salvaged;
@@ -187,6 +198,9 @@ class Salvager {
     attributes(token);
     out_ += empty ? "/>" : ">";
     if (empty) return;
+    if (is_entry(token.name)) {
+      named_ = std::ranges::any_of(names_, [](std::string_view name) { return iequals(name, "rdf:about"); });
+    }
     open_.push_back(token.name);
     ++count_[token.name];
   }
@@ -239,8 +253,14 @@ class Salvager {
 
   void close_top() {
     out_.append("</").append(open_.back()).append(">");
-    --count_[open_.back()];
+    const std::string_view closed = open_.back();
+    --count_[closed];
     open_.pop_back();
+    if (is_entry(closed)) {
+      named_ = false;  // of the one that it lies in nothing is said
+    } else if (!open_.empty() && is_entry(open_.back()) && names_for_good(closed, open_.back())) {
+      named_ = true;
+    }
   }
 
   HtmlTokenizer tokens_;
@@ -249,6 +269,7 @@ class Salvager {
   std::vector<std::string_view> open_, names_;
   std::unordered_map<std::string_view, std::size_t> count_;
   std::size_t elements_ = 0, too_deep_ = 0;
+  bool named_ = false;  // the entry that was begun last
 };
 
 }  // namespace

@@ -10,7 +10,9 @@ struct Salvaged {
   std::string text;
   bool cut_short = false;  ///< the text ended, or the limits of the work were met, before the root element was closed …
   bool in_entry = false;  ///< … and within an item or entry: the last one of `text` …
-  bool in_name = false;   ///< … and there within its id, guid or link
+  /// … and there within what names or dates it (an id, guid, link, identifier or date), or in front of the end of what
+  /// names it for good: its own guid (of an item) or id (of an entry), unless it has an rdf:about.
+  bool in_name = false;
 
   bool operator==(const Salvaged&) const = default;
 };

@@ -47,15 +47,18 @@ TEST(SalvagedJsonText, SaysWhatItEndedIn) {
   EXPECT_EQ(ends(R"({"items":[{"id":1}],"authors":[{"name":"x)"), std::pair(true, false));
 }
 
-TEST(SalvagedJsonText, SaysWhetherItEndedInAnId) {
-  const auto in_id = [](const char* text) { return salvage_json(text, 63).in_id; };
-  EXPECT_TRUE(in_id(R"({"items":[{"id":"htt)"));
-  EXPECT_TRUE(in_id(R"({"items":[{"id":"a\)"));
-  EXPECT_TRUE(in_id(R"({"items":[{"id":12)")) << "or 123";
-  EXPECT_FALSE(in_id(R"({"items":[{"id":12,)"));
-  EXPECT_FALSE(in_id(R"({"items":[{"id":"1")"));
-  EXPECT_FALSE(in_id(R"({"items":[{"id":"1","title":"a)"));
-  EXPECT_FALSE(in_id(R"({"items":[{"id":"1","author":{"id":"a)")) << "another's";
+TEST(SalvagedJsonText, SaysWhetherItEndedInWhatNamesOrDatesAnItem) {
+  const auto in_name = [](const char* text) { return salvage_json(text, 63).in_name; };
+  EXPECT_TRUE(in_name(R"({"items":[{"id":"htt)"));
+  EXPECT_TRUE(in_name(R"({"items":[{"id":"a\)"));
+  EXPECT_TRUE(in_name(R"({"items":[{"id":12)")) << "or 123";
+  EXPECT_FALSE(in_name(R"({"items":[{"id":12,)"));
+  EXPECT_FALSE(in_name(R"({"items":[{"id":"1")"));
+  EXPECT_FALSE(in_name(R"({"items":[{"id":"1","title":"a)"));
+  EXPECT_FALSE(in_name(R"({"items":[{"id":"1","author":{"id":"a)")) << "another's";
+  EXPECT_TRUE(in_name(R"({"items":[{"id":"1","date_published":"2026-01-0)"));
+  EXPECT_TRUE(in_name(R"({"items":[{"id":"1","date_modified":"2026-01-0)"));
+  EXPECT_FALSE(in_name(R"({"items":[{"id":"1","date_modified":"2026-01-01T00:00:00Z",)"));
 }
 
 }  // namespace

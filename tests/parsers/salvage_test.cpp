@@ -66,6 +66,24 @@ TEST(SalvagedText, SaysWhetherItEndedInWhatNamesAnEntry) {
   EXPECT_FALSE(in_name("<rss><channel><item><guid>1</guid><description>a"));
   EXPECT_FALSE(in_name("<rss><channel><item><guid>1<description>a")) << "it was never closed, and is over";
   EXPECT_FALSE(in_name("<rss><channel><link>http://a/")) << "the feed's";
+  EXPECT_TRUE(in_name("<rss><channel><item><guid>1</guid><pubDate>Thu, 01 Jan 20"));
+  EXPECT_TRUE(in_name("<feed><entry><id>1</id><updated>2026-01"));
+  EXPECT_TRUE(in_name("<rss><channel><item><guid>1</guid><dc:date>2026-01"));
+  EXPECT_FALSE(in_name("<rss><channel><item><guid>1</guid><pubDate>Thu, 01 Jan 2026 00:00:00 GMT</pubDate>"));
+}
+
+TEST(SalvagedText, SaysWhetherABetterNameMayBeYetToCome) {
+  const auto in_name = [](const char* text) { return salvage(text).in_name; };
+  EXPECT_TRUE(in_name("<rss><channel><item><dc:identifier>doi:10.1/2"));
+  EXPECT_TRUE(in_name("<rss><channel><item><dc:identifier>doi:10.1/2</dc:identifier><title>a"));
+  EXPECT_FALSE(in_name("<rss><channel><item><dc:identifier>doi:1</dc:identifier><guid>1</guid><title>a"));
+  EXPECT_TRUE(in_name("<rss><channel><item><guid>1</guid></item><item><title>a")) << "the one before it was named";
+  EXPECT_TRUE(in_name("<rss><channel><item><atom:id>1</atom:id><title>a")) << "a guid counts more";
+  EXPECT_TRUE(in_name("<feed><entry><source><id>1</id></source><title>a")) << "another's";
+  EXPECT_TRUE(in_name("<feed><entry><yt:id>1</yt:id><title>a"));
+  EXPECT_FALSE(in_name("<a:feed><a:entry><a:id>1</a:id><a:title>b"));
+  EXPECT_FALSE(in_name("<rdf:RDF><item rdf:about='http://a/1'><title>a"));
+  EXPECT_TRUE(in_name("<rdf:RDF><item><title>a"));
 }
 
 }  // namespace
