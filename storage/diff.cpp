@@ -60,10 +60,16 @@ Fields with_stored_links(Fields fields, const Fields& stored) {
   return fields;
 }
 
+/// Only part of it was there when it was stored.
+bool is_cut(const Fields& stored) {
+  return value_of(stored, "digest").starts_with(cut_mark);
+}
+
 /// A re-keying, with the addresses that are written another way since. True when a reader would notice no more.
 bool rekeys_alone(const EntryRecord& record, const Known::Guid& known, Rekey& rekey) {
   if (known.is != Known::Is::different) return true;
-  if (reader_digest(with_stored_links(record.fields, known.fields)) != reader_digest(known.fields)) {
+  if (is_cut(known.fields) ||
+      reader_digest(with_stored_links(record.fields, known.fields)) != reader_digest(known.fields)) {
     rekey.digest = std::string(value_of(known.fields, "digest"));
     return false;
   }
@@ -88,7 +94,7 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   if (keeps_date) write.bytes += entry_bytes({{"date_updated", std::string(value_of(known.fields, "date_updated"))}});
   const bool moves = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now && !keeps_date;
   write.timestamp = moves ? *record.timestamp : stored;
-  const bool made_another_way = value_of(known.fields, "digest") != record.digest &&
+  const bool made_another_way = value_of(known.fields, "digest") != record.digest && !is_cut(known.fields) &&
                                 find_field(known.fields, saved_field) == nullptr &&
                                 reader_digest(known.fields) == record.digest;
   if (made_another_way) {

@@ -156,6 +156,7 @@ EntryRecord entry_record(const Entry& entry) {
   if (!record.timestamp) record.timestamp = seconds_of(entry.published);
   record.fields = fields.take();
   record.digest = reader_digest(record.fields);
+  if (entry.cut_short) record.digest.insert(0, cut_mark);
   return record;
 }
 

@@ -1,10 +1,16 @@
 // A post as parsers/ read it → as the store keeps it: the fields of Entry:<n> (DESIGN §3.1), their caps, their digest.
 #pragma once
 
+#include <string_view>
+
 #include "parsers/feed.hpp"
 #include "storage/records.hpp"
 
 namespace feedmill {
+
+/// In front of the digest of a post that its document ends within: values that no digest covers may be half, so that
+/// the whole of it is another version even when its texts are the same.
+inline constexpr std::string_view cut_mark = "cut:";
 
 /// The stored form of an entry. Empty values are left out; values over their cap (SECURITY §3) are cut and named in the
 /// field `truncated`. Pure; linear in the entry's size.

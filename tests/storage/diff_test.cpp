@@ -144,6 +144,24 @@ TEST(Diff, IsQuietWhenOnlyTheWayOfDigestingHasChanged) {
   EXPECT_EQ(diff.writes[0].digest, same.digest);
 }
 
+TEST(Diff, WritesTheWholeOfAPostThatWasCut) {
+  const EntryRecord whole = read_post({{"date_published", "2026-03-01T10:00:00Z"}, {"title", "t"}}, 60);
+  EntryRecord half = read_post({{"title", "t"}, {"truncated", "entry"}}, {});
+  ASSERT_EQ(half.digest, whole.digest) << "its texts say the same";
+  Known::Guid stored = different(half, now_s);
+  std::get<1>(stored.fields.back()) = std::string(cut_mark) + half.digest;
+  auto diff = diff_entries({whole}, knows({stored}), now);
+  ASSERT_EQ(diff.writes.size(), 1U);
+  EXPECT_FALSE(diff.writes[0].quiet);
+  EXPECT_EQ(diff.writes[0].timestamp, 60);
+  EXPECT_EQ(value(diff.writes[0].set, "date_published"), "2026-03-01T10:00:00Z");
+  EXPECT_EQ(diff.writes[0].unset, std::vector<std::string>{"truncated"});
+  stored.stored_guid = "old";
+  diff = diff_entries({whole}, knows({stored}), now);
+  ASSERT_EQ(diff.rekeys.size(), 1U);
+  EXPECT_EQ(diff.writes.size(), 1U) << "under another guid, too";
+}
+
 TEST(Diff, RekeysWhatIsStoredUnderAnotherGuid) {
   const EntryRecord same = read_post({{"title", "t"}});
   const auto diff = diff_entries({same}, knows({{Known::Is::same, "Entry:7", {}, "old"}}), now);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/entry_record.hpp"
 #include "tests/support/coders.hpp"
 #include "worker/decide.hpp"
 
@@ -318,6 +319,8 @@ TEST(Reading, KeepsThePostThatADocumentAlwaysEndsIn) {
   EXPECT_TRUE(document.cut_short);
   EXPECT_EQ(document.cut_post, "a");
   EXPECT_EQ(document.entries[1].fields, (Fields{{"title", "Fi"}, {"truncated", "entry"}}));
+  EXPECT_TRUE(document.entries[1].digest.starts_with(cut_mark));
+  EXPECT_FALSE(document.entries[0].digest.starts_with(cut_mark));
   EXPECT_TRUE(
       std::ranges::none_of(document.entries[0].fields, [](const auto& field) { return field.first == "truncated"; }));
   const std::string json =
@@ -334,6 +337,13 @@ TEST(Reading, KeepsNoPostWhoseNameMayBeHalf) {
   EXPECT_TRUE(again(feed_text.substr(0, feed_text.rfind("<guid>")))) << "it has none";
   EXPECT_TRUE(again(feed_text.substr(0, feed_text.rfind("</channel>")))) << "no post at all";
   EXPECT_TRUE(again(R"({"version":"https://jsonfeed.org/version/1.1","items":[{"id":"b"},{"title":"A","id":"a)"));
+  const auto cut_in = [&](const std::string& item) {
+    return again("<rss xmlns:dc='http://purl.org/dc/elements/1.1/'><channel><item>" + item);
+  };
+  EXPECT_TRUE(cut_in("<dc:identifier>doi:10.1/2")) << "half a name";
+  EXPECT_TRUE(cut_in("<dc:identifier>doi:10.1/2</dc:identifier>")) << "a guid may follow";
+  EXPECT_TRUE(cut_in("<guid>a</guid><pubDate>Sun, 01 Mar 202")) << "its date";
+  EXPECT_FALSE(cut_in("<dc:identifier>doi:10.1/2</dc:identifier><guid>a</guid><title>A"));
   FeedState by_link;
   by_link.identified_by = IdentifiedBy::link;
   EXPECT_TRUE(again(feed_text.substr(0, feed_text.rfind("</title>")), by_link)) << "its guid does not count";
