@@ -127,7 +127,7 @@ if first == '0' then
   if mine[3] and mine[3] == mine[5] then
     find('I7', 'claim.repeated', url, {feed_state}, 'claim ' .. shown(mine[3]) .. ' has been committed, and is held again',
          {hdel(feed_state, 'claim', mine[3])})
-  elseif mine[3] and not string.match(mine[3], '^%x+:%d+%-%d+$') then
+  elseif mine[3] and not (string.match(mine[3], '^%x+:%d+%-%d+$') or string.match(mine[3], '^%x+:push%d+$')) then
     find('I7', 'claim.malformed', url, {feed_state}, 'claim ' .. shown(mine[3]) .. ' is none',
          {hdel(feed_state, 'claim', mine[3])})
   elseif mine[3] and not tonumber(mine[4] or 'x') then

@@ -66,6 +66,12 @@ TEST_F(VerifyTest, FindsAnEmptyStoreAndAFilledOneHealthy) {
   EXPECT_TRUE(journalled.empty());
 }
 
+TEST_F(VerifyTest, TakesClaimsOfPushesForClaims) {
+  fill();
+  redis({"HSET", "state:feed:" + feed_url, "claim", "0a1f:push12", "claim_due", "1"});
+  EXPECT_EQ(list_of(found()), "");
+}
+
 struct Damage {
   const char* name;
   std::vector<Texts> commands;
