@@ -6,11 +6,14 @@ local released = 0
 for i = 3, #ARGV, 2 do
   local url, claim = ARGV[i], ARGV[i + 1]
   local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_due', 'fetch_url', 'claim_hosts', 'wake', 'push_wake',
-                          'push_claimed')
+                          'push_claimed', 'not_before')
   if mine[1] == claim then
     local at = due and text(due) or mine[2]
     if mine[5] then at = text(math.min(tonumber(at), now + tonumber(mine[5]))) end
-    if mine[6] then at = text(math.min(tonumber(at), tonumber(string.match(mine[6], '^(%d+)')))) end
+    if mine[6] then  -- a hint waits for the host, as all do
+      local hinted = math.max(tonumber(string.match(mine[6], '^(%d+)')), tonumber(mine[8]) or 0, due or 0)
+      at = text(math.min(tonumber(at), hinted))
+    end
     redis.call('ZADD', schedule_key, 'XX', at, url)
     redis.call('HDEL', state_key(url), 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'strikes', 'alone',
                'alone_deaths', 'wake', 'push_wake', 'push_claimed')

@@ -232,6 +232,31 @@ TEST_F(PushesTest, AHintIsNotForgottenWithAClaimThatIsGivenBack) {
   EXPECT_EQ(state("push_wake"), "(nil)");
 }
 
+TEST_F(PushesTest, AHintDoesNotCutShortWhatAClaimIsPutOffFor) {
+  settle_feed();
+  subscribe("h1");
+  redis({"ZADD", "schedule", "XX", "1", feed_url});
+  const ClaimBatch batch = claim();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  note("h1");
+  const Milliseconds until(now() + 3'600'000);
+  ASSERT_EQ(*store.release(batch.claims, until), 1U);
+  EXPECT_EQ(due(), until.count());
+}
+
+TEST_F(PushesTest, AHintWaitsForTheRetryAfterThatCameMeanwhile) {
+  settle_feed();
+  subscribe("h1");
+  redis({"ZADD", "schedule", "XX", "1", feed_url});
+  const ClaimBatch batch = claim();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  note("h1");
+  const std::int64_t told = now() + 3'600'000;
+  redis({"HSET", "state:feed:" + feed_url, "not_before", std::to_string(told), "claim_due", std::to_string(told + 9)});
+  ASSERT_EQ(*store.release(batch.claims), 1U);
+  EXPECT_EQ(due(), told);
+}
+
 TEST_F(PushesTest, AHintIsAnsweredByAFetchAndNotByTheClaimForIt) {
   settle_feed();
   subscribe("h1");
