@@ -12,10 +12,13 @@
 --   push_token, push_pending  the hashes of its subscription, and of the one asked for
 --   push_hub, push_note, push_tries, push_denials   hub asked last, why that failed, failures in a row, denials
 --   push_at                   when a genuine push last came
---   push_due                  it is due because of a hint: its due time without
+--   push_due                  it is due because of a hint: its due time without. Pushes that wait to be written share
+--                             one: the first that is written takes it back. The others' safety net goes with it: should
+--                             their worker die before it has written them, the next poll finds what they had
 --   push_wake                 "<ms> <code>": while it is claimed a hint came, to be fetched for then
 --   push_hint                 "<ms> <code>": the first hint that no fetch has answered; a push that is written is none
---   push_claimed              the same, while a claim is held whose fetch began after it and answers it
+--   push_claimed              the same, once a claim was handed out for a fetch: the commit of that fetch answers it; a
+--                             claim that is given back makes it push_hint again
 --   push_tat, ping_tat        when the hints there were are used up, each worth one spacing
 --   push_barren               fetches by push in a row that brought nothing; commit writes it
 -- websub:due holds when to look after a feed's subscription, and as "#<hash>" one that its hub is to be told the end of.
