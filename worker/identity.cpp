@@ -51,9 +51,11 @@ class Comparison {
     if (known.replaced && state.replaced_documents + 1 >= documents_to_switch) {
       switch_identity(better_identity(state.identified_by));
     } else if (state.identified_by == IdentifiedBy::guid && names_places(document.entries, known.guids)) {
+      std::vector<Known::Guid> before = known.guids;
       forget_tombstones();
       switch_identity(IdentifiedBy::link);
       if (!switching_) switch_identity(IdentifiedBy::digest);
+      if (!switching_) known.guids = std::move(before);
     }
   }
 

@@ -294,6 +294,17 @@ TEST(GuidsThatNamePlaces, GiveWayToLinks) {
   EXPECT_EQ(places.known.rekeys[0].to, "link:example.org/post/1");
 }
 
+TEST(GuidsThatNamePlaces, KeepTheirTombstonesWhereNothingElseTellsPostsApart) {
+  Places places(10, 10);
+  for (EntryRecord& record : places.document.entries)
+    record.fields = {{"date_published", "day 0"}, {"link", link_of(99)}, {"title", "The same"}};
+  places.known.guids[0] = {Known::Is::tombstoned, "", {}, ""};
+  ASSERT_TRUE(places.are_seen());
+  recognise(healthy(), places.document, places.known, places.posts);
+  EXPECT_EQ(places.document.identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(places.known.guids[0].is, Known::Is::tombstoned);
+}
+
 TEST(Recognising, DoesNotSwitchByPartOfADocument) {
   FeedState state = healthy();
   state.replaced_documents = 2;
