@@ -46,6 +46,26 @@ void leave_out(std::vector<EntryWrite>& writes, const std::vector<std::string>& 
   std::erase_if(writes, [&](const EntryWrite& write) { return gone.contains(write.guid); });
 }
 
+/// What a whole document takes back: `deleted`, and what is neither stored nor listed, whose first push may still be on
+/// its way. Those taken back last stand last.
+std::vector<std::string> taken_back(const Document& document, const Known& known,
+                                    const std::vector<std::string>& deleted) {
+  if (document.deleted.empty() || document.cut_short) return deleted;
+  std::unordered_set<std::string_view> listed;
+  for (const EntryRecord& record : document.entries) listed.insert(record.guid);
+  const std::unordered_set<std::string_view> counts(deleted.begin(), deleted.end());
+  std::vector<const Deletion*> all;
+  for (std::size_t i = 0; i < document.deleted.size(); ++i) {
+    const Deletion& deletion = document.deleted[i];
+    const bool is_stored = i < known.deletable.size() && !known.deletable[i].empty();
+    if (counts.contains(deletion.guid) || (!is_stored && !listed.contains(deletion.guid))) all.push_back(&deletion);
+  }
+  std::ranges::stable_sort(all, {}, [](const Deletion* deletion) { return deletion->when; });
+  std::vector<std::string> guids;
+  for (const Deletion* deletion : all) guids.push_back(deletion->guid);
+  return guids;
+}
+
 class Decider {
  public:
   Decider(const Claim& claim, const Exchange& exchange, const Known& known, const PolicyOptions& options,
@@ -68,7 +88,7 @@ class Decider {
       commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
       leave_out(diff.writes, commit.deleted);
     }
-    remember_withdrawn(state.withdrawn, commit.deleted, diff.writes);
+    remember_withdrawn(state.withdrawn, taken_back(document, known_, commit.deleted), diff.writes);
     const auto created = static_cast<std::uint32_t>(std::count_if(
         diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
     if (first && !document.failure) {
@@ -209,8 +229,10 @@ class Decider {
     draft_.fail(failure_of_error(unreadable.reason, true), unreadable.detail);
   }
 
-  /// What was pushed, in place of an answer. Its time is no answer's: what was counted and noted of one stays. Deletes
-  /// nothing, and creates no post that its publisher took back: it may have been sent before, and come late or again.
+  /// What was pushed, in place of an answer. Its time is no answer's: what was counted and noted of one stays. It may
+  /// have been sent before, and come late or again: it deletes nothing, and creates neither a post that its publisher
+  /// is remembered to have taken back nor one that is older than tombstones are kept, which may have been trimmed.
+  /// Returns how much of it is left to a fetch.
   std::uint32_t take_push(const Document& document) {
     draft_.state() = claim_.state;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
@@ -218,9 +240,8 @@ class Decider {
     const std::vector<std::string> deleted = withdrawn(document.deleted, known_.deletable, document.entries);
     leave_out(diff.writes, deleted);
     const std::size_t all = diff.writes.size() + diff.rekeys.size() + count_stored(document.deleted, deleted);
-    std::erase_if(diff.writes, [&](const EntryWrite& write) {
-      return write.id.empty() ? was_withdrawn(claim_.state.withdrawn, write.guid) : !is_newer(write);
-    });
+    std::erase_if(diff.writes,
+                  [&](const EntryWrite& write) { return write.id.empty() ? may_be_gone(write) : !is_newer(write); });
     const auto doubtful = static_cast<std::uint32_t>(all - diff.writes.size());
     const auto created = static_cast<std::uint32_t>(
         std::ranges::count_if(diff.writes, [](const EntryWrite& write) { return write.id.empty(); }));
@@ -244,6 +265,17 @@ class Decider {
     };
     // Both UTC in one spelling. What was not changed is in neither: then it is as old as what is stored.
     return value(write.set) > value(write.old);
+  }
+
+  static bool is_dated(const EntryWrite& write) {
+    return std::ranges::any_of(
+        write.set, [](const auto& field) { return field.first == "date_published" || field.first == "date_updated"; });
+  }
+
+  /// Whether a post that is not stored may have been, and is nobody's news.
+  bool may_be_gone(const EntryWrite& write) {
+    if (was_withdrawn(claim_.state.withdrawn, write.guid)) return true;
+    return is_dated(write) && Milliseconds(write.timestamp * 1000) < now_ - draft_.commit().retention.grace;
   }
 
   /// How many of those that are `deleted` are there.
@@ -342,11 +374,8 @@ class Decider {
   bool has_overdue(const std::vector<EntryWrite>& writes) const {
     const Milliseconds from = std::max(claim_.state.push.verified, claim_.state.last_at);
     return std::ranges::any_of(writes, [&](const EntryWrite& write) {
-      const bool dated = std::ranges::any_of(write.set, [](const auto& field) {
-        return field.first == "date_published" || field.first == "date_updated";
-      });
       const Milliseconds at(write.timestamp * 1000);
-      return write.id.empty() && dated && at > from && now_ - at > push_patience;
+      return write.id.empty() && is_dated(write) && at > from && now_ - at > push_patience;
     });
   }
 

@@ -127,13 +127,16 @@ void DecisionDraft::end_as_gone() {
 void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
   FeedState& state = decision.commit.state;
   decision.outcome = wrote ? Outcome::updated : Outcome::unchanged;
-  state.total_new += created;
-  if (created > 0) state.last_new = now_;
-  state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, created);
-  state.last_at = now_;
+  if (wrote) {
+    state.total_new += created;
+    if (created > 0) state.last_new = now_;
+    state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, created);
+    state.last_at = now_;
+  }
   watch(created, !wrote, true);
   decision.commit.next_due = claim_.due;
-  if (state.state != "healthy") return;
+  // What brought nothing puts no poll off: a hub may send the same for ever (RELIABILITY I16).
+  if (!wrote || state.state != "healthy") return;
   context.last_new = state.last_new;
   plan(due_after_success(options_.schedule, context, state.new_per_week, read_schedule_hints(state.hints)));
   // Sooner than the last answer has asked for it is not: what that was is not known any more.

@@ -27,6 +27,7 @@
 #include <boost/beast/http/write.hpp>
 #include <fcntl.h>
 
+#include "tests/support/dates.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
@@ -119,7 +120,7 @@ std::uint64_t resident_bytes() {
 
 std::string document(std::size_t bytes, int guid) {
   std::string text = R"(<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><entry><id>)" + std::to_string(guid) +
-                     "</id><title>t</title><updated>2026-01-01T00:00:00Z</updated><content>";
+                     "</id><title>t</title><updated>" + test::days_ago(1) + "</updated><content>";
   const std::string end = "</content></entry></feed>";
   text.append(bytes - std::min(bytes, text.size() + end.size()), 'x');
   return text + end;

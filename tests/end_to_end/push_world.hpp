@@ -11,6 +11,7 @@
 
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/certificates.hpp"
+#include "tests/support/dates.hpp"
 #include "tests/support/http_ask.hpp"
 #include "tests/support/websub_hub.hpp"
 
@@ -18,7 +19,7 @@ namespace feedmill::test {
 
 struct PushedPost {
   std::string id, title;
-  std::string updated = "2020-01-01T00:00:00Z";
+  std::string updated = days_ago(6);
   std::string html{};
 };
 

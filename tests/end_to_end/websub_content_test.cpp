@@ -9,6 +9,7 @@
 
 #include "tests/end_to_end/push_world.hpp"
 #include "tests/support/coders.hpp"
+#include "tests/support/dates.hpp"
 #include "tests/support/hostile_server.hpp"
 
 namespace feedmill::test {
@@ -42,7 +43,7 @@ TEST_F(GenuineDeliveries, AreTheContentOfTheirFeedAndNoMore) {
   EXPECT_EQ(world.title(url, "future"), "to come");
   const std::string future = world.redis_text({"HGET", url + ":guidmap", "future"});
   EXPECT_LE(std::stoll(world.redis_text({"ZSCORE", url + ":sort", future})), std::stoll(world.redis_text({"TIME"})));
-  push(atom({{"script", "harmless", "2020-01-01T00:00:00Z",
+  push(atom({{"script", "harmless", days_ago(6),
               "<p onclick=\"evil()\">Text<script>evil()</script><img src=\"javascript:evil()\"></p>"}}),
        {});
   const std::string number = world.redis_text({"HGET", url + ":guidmap", "script"});
@@ -172,9 +173,8 @@ TEST_F(GenuineDeliveries, ChangeNothingWhenTheyAreReplayed) {
   const std::string body = atom({second});
   world.serve_posts("/feed", {{"1", "first"}, second}, world.hub_links(url));
   ASSERT_TRUE(world.push_and_wait(url, second));
-  ASSERT_TRUE(world.push_and_wait(url, {"2", "second, corrected", "2021-01-01T00:00:00Z"}));
-  world.serve_posts("/feed", {{"1", "first"}, {"2", "second, corrected", "2021-01-01T00:00:00Z"}},
-                    world.hub_links(url));
+  ASSERT_TRUE(world.push_and_wait(url, {"2", "second, corrected", days_ago(1)}));
+  world.serve_posts("/feed", {{"1", "first"}, {"2", "second, corrected", days_ago(1)}}, world.hub_links(url));
   const std::size_t signals = world.signals().size();
   const auto statuses = ask_often(
       world.worker().port(),

@@ -15,6 +15,7 @@
 
 #include "storage/notifications.hpp"
 #include "tests/support/certificates.hpp"
+#include "tests/support/dates.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
 
@@ -23,12 +24,13 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
+using test::days_ago;
 using test::HubHabits;
 using test::Response;
 
 struct Post {
   std::string id, title;
-  std::string updated = "2020-01-01T00:00:00Z";
+  std::string updated = days_ago(6);
 };
 
 std::string atom(const std::vector<Post>& posts, const std::string& links = "") {
@@ -316,11 +318,11 @@ TEST_F(WebSubTest, AReplayedPushChangesNothing) {
 }
 
 TEST_F(WebSubTest, AnOlderVersionNeverOverwritesAndANewerDoes) {
-  const std::string url = subscribed_feed("/feed", {{"1", "of March", "2020-03-01T00:00:00Z"}});
-  push(url, atom({{"1", "of February", "2020-02-01T00:00:00Z"}}));
+  const std::string url = subscribed_feed("/feed", {{"1", "of March", days_ago(4)}});
+  push(url, atom({{"1", "of February", days_ago(5)}}));
   push_and_wait(url, atom({{"2", "marker"}}));
   EXPECT_EQ(title(url, "1"), "of March");
-  push_and_wait(url, atom({{"1", "of April", "2020-04-01T00:00:00Z"}}));
+  push_and_wait(url, atom({{"1", "of April", days_ago(3)}}));
   EXPECT_EQ(title(url, "1"), "of April");
 }
 
@@ -336,13 +338,24 @@ std::string deletion(const std::string& id, const std::string& when) {
          "\"/>";
 }
 
+TEST_F(WebSubTest, APushBringsNoPostBackThatMayHaveBeenTrimmed) {
+  const std::string url = subscribed_feed();
+  push(url, atom({{"2", "old", days_ago(8)}}));
+  EXPECT_TRUE(becomes([&] { return record(url).state.won == "websub_push" && *record(url).due <= *store.now(); }))
+      << "the publisher says whether it is there";
+  EXPECT_EQ(title(url, "2"), "(none)");
+  push_and_wait(url, atom({{"2", "old", days_ago(8)}, {"3", "third"}}));
+  EXPECT_EQ(title(url, "2"), "(none)");
+  EXPECT_EQ(title(url, "3"), "third");
+}
+
 // RFC 6721
 TEST_F(WebSubTest, APushDeletesNothingAndTheFetchDecides) {
-  const std::string url = subscribed_feed("/feed", {{"1", "first"}, {"2", "second", "2020-03-01T00:00:00Z"}});
-  const std::string none = deletion("other", "2021-01-01T00:00:00Z") + deletion("2", "2020-02-01T00:00:00Z");
+  const std::string url = subscribed_feed("/feed", {{"1", "first"}, {"2", "second", days_ago(4)}});
+  const std::string none = deletion("other", days_ago(1)) + deletion("2", days_ago(5));
   push_and_wait(url, atom({{"3", "third"}}, none));
   EXPECT_GT(*record(url).due, *store.now() + 50min) << "no such post, and one that is newer";
-  const std::string gone = deletion("1", "2020-02-01T00:00:00Z");
+  const std::string gone = deletion("1", days_ago(5));
   push_and_wait(url, atom({{"4", "fourth"}}, gone));
   EXPECT_TRUE(becomes([&] { return record(url).state.won == "websub_push" && *record(url).due <= *store.now(); }));
   EXPECT_EQ(title(url, "1"), "first");
@@ -353,7 +366,7 @@ TEST_F(WebSubTest, APushDeletesNothingAndTheFetchDecides) {
 
 TEST_F(WebSubTest, APushCreatesNothingThatItTakesBackItself) {
   const std::string url = subscribed_feed();
-  push(url, atom({{"2", "second"}}, deletion("2", "2020-02-01T00:00:00Z")));
+  push(url, atom({{"2", "second"}}, deletion("2", days_ago(5))));
   push_and_wait(url, atom({{"3", "marker"}}));
   EXPECT_EQ(title(url, "2"), "(none)");
   EXPECT_GT(*record(url).due, *store.now() + 50min) << "nor is there anything to ask";
@@ -364,8 +377,7 @@ TEST_F(WebSubTest, ALatePushBringsNoPostBackThatWasTakenBack) {
   const std::string url = subscribed_feed();
   const std::string push_of_2 = atom({{"2", "second"}});
   push_and_wait(url, push_of_2);
-  publisher.serve("/feed",
-                  Response{.body = atom({{"1", "first"}}, hub_links(url) + deletion("2", "2020-02-01T00:00:00Z"))});
+  publisher.serve("/feed", Response{.body = atom({{"1", "first"}}, hub_links(url) + deletion("2", days_ago(5)))});
   refresh(url);
   ASSERT_EQ(title(url, "2"), "(none)");
   ASSERT_GT(*record(url).due, *store.now() + 50min);
