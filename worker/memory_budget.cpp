@@ -14,6 +14,8 @@
 #include <boost/system/system_error.hpp>
 #include <unistd.h>
 
+#include "worker/text/units.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -22,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t step = 64u << 10;
 constexpr std::uint64_t without_a_limit = 512u << 20;
+constexpr std::uint64_t least_of_private_server = 16u << 20;
 
 std::uint64_t in_steps(std::uint64_t bytes) {
   return (bytes + step - 1) / step * step;
@@ -133,7 +136,22 @@ MemoryPlan plan_memory(std::optional<std::uint64_t> budget, std::uint64_t least,
   if (!limit || !private_server) return {budget.value_or(automatic_memory_budget(root)), 0};
   const std::uint64_t documents = budget.value_or(std::max(*limit / 4, least));
   // What is left is for both programs themselves, and for the pages that change while the server rewrites its file.
-  return {documents, *limit > documents ? (*limit - documents) / 20 * 11 : 0};
+  const std::uint64_t left = *limit - std::min(*limit, documents);
+  return {documents, std::max<std::uint64_t>(left / 20 * 11, 1)};  // 0 would be no limit
+}
+
+std::string objection_to_memory(std::optional<std::uint64_t> budget, std::uint64_t max_body_bytes, bool private_server,
+                                const fs::path& root) {
+  const std::uint64_t least = MemoryBudget::least(max_body_bytes);
+  if (const std::uint64_t given = budget.value_or(automatic_memory_budget(root)); given < least) {
+    return "at least 4 × fetch.max_body + 64MiB, which is " + format_size(least) +
+           (budget ? "" : "; this machine's limit gives " + format_size(given)) +
+           ": give more memory or lower fetch.max_body";
+  }
+  const MemoryPlan plan = plan_memory(budget, least, private_server, root);
+  if (plan.private_server == 0 || plan.private_server >= least_of_private_server) return "";
+  return "leaves the private server " + format_size(plan.private_server) +
+         " of this machine's limit: lower memory.budget, or raise the limit";
 }
 
 std::uint64_t resident_memory() {

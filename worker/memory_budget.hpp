@@ -7,6 +7,7 @@
 #include <functional>
 #include <list>
 #include <optional>
+#include <string>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -89,10 +90,15 @@ struct MemoryPlan {
 };
 
 /// `budget`: what the configuration says, if it does. `least`: MemoryBudget::least(). With a private server below the
-/// same limit a quarter of it is for documents and 55 % of what is left for the data, so that what is too much is
-/// refused by the server instead of ending a process (RELIABILITY R11).
+/// same limit a quarter of it, `least` at least, is for documents and 55 % of what is left for the data, so that what
+/// is too much is refused by the server instead of ending a process (RELIABILITY R11).
 MemoryPlan plan_memory(std::optional<std::uint64_t> budget, std::uint64_t least, bool private_server,
                        const std::filesystem::path& root = "/");
+
+/// What is wrong with memory.budget and what to do about it, "" when nothing is: bodies of `max_body_bytes` must fit
+/// into it (SECURITY M1), and a private server must have 16 MiB beside it.
+std::string objection_to_memory(std::optional<std::uint64_t> budget, std::uint64_t max_body_bytes, bool private_server,
+                                const std::filesystem::path& root = "/");
 
 /// Memory of this process that is in RAM, in bytes; 0 when it is not told.
 std::uint64_t resident_memory();

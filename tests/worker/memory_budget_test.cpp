@@ -192,6 +192,27 @@ TEST_F(AutomaticBudget, LeavesRoomForAPrivateServer) {
   EXPECT_EQ(plan_memory(1 << 30, least, false, root_).documents, 1u << 30);
 }
 
+// What is configured may leave the server little, and then that is refused; it never runs without a limit.
+TEST_F(AutomaticBudget, RefusesToStarveAPrivateServer) {
+  const std::uint64_t max_body = 16 * mebi, limit = 1024 * mebi;
+  EXPECT_EQ(objection_to_memory(2 * limit, max_body, true, root_), "") << "there is no limit";
+  write("proc/self/cgroup", "0::/feedmill");
+  write("sys/fs/cgroup/feedmill/memory.max", std::to_string(limit));
+  for (const std::uint64_t budget : {limit - 2 * mebi, limit, 2 * limit}) {
+    EXPECT_GT(plan_memory(budget, 128 * mebi, true, root_).private_server, 0u) << budget;
+    EXPECT_EQ(objection_to_memory(budget, max_body, false, root_), "") << "nobody shares it";
+  }
+  const std::string little = objection_to_memory(limit - 20 * mebi, max_body, true, root_);
+  EXPECT_EQ(little, "leaves the private server 11MiB of this machine's limit: lower memory.budget, or raise the limit");
+  EXPECT_NE(objection_to_memory(2 * limit, max_body, true, root_), "");
+  EXPECT_EQ(objection_to_memory(limit - 40 * mebi, max_body, true, root_), "");
+  EXPECT_EQ(objection_to_memory({}, max_body, true, root_), "");
+  EXPECT_EQ(objection_to_memory(100 * mebi, max_body, true, root_),
+            "at least 4 × fetch.max_body + 64MiB, which is 128MiB: give more memory or lower fetch.max_body");
+  write("sys/fs/cgroup/feedmill/memory.max", std::to_string(200 * mebi));
+  EXPECT_EQ(objection_to_memory({}, max_body, true, root_).find("at least 4 × fetch.max_body + 64MiB"), 0u);
+}
+
 TEST_F(AutomaticBudget, KnowsTheFirstVersionOfCgroups) {
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
   EXPECT_EQ(automatic_memory_budget(root_), 512 * mebi);

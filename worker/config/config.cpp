@@ -136,7 +136,7 @@ class Reader {
     const std::string origin = "file " + file.string();
     const auto text = once_only(file) ? unreadable_again() : read_small_file(file, max_file_bytes);
     if (!text) {
-      problems_.push_back({"", "", origin, text.error() + "; check its path and permissions"});
+      problems_.push_back({"", "", origin, text.error()});
       return;
     }
     try {
@@ -351,14 +351,10 @@ class Reader {
           "set fetch.proxy_enforces_egress=true");
   }
 
-  /// SECURITY M1.
   void check_memory() {
-    const std::uint64_t budget = config_.memory.budget.value_or(automatic_memory_budget());
-    const std::uint64_t least = MemoryBudget::least(config_.fetch.max_body);
-    if (budget >= least) return;
-    add("memory.budget", "at least 4 × fetch.max_body + 64MiB, which is " + format_size(least) +
-                             (config_.memory.budget ? "" : "; this machine's limit gives " + format_size(budget)) +
-                             ": give more memory or lower fetch.max_body");
+    std::string objection =
+        objection_to_memory(config_.memory.budget, config_.fetch.max_body, sound({"redis.url"}) && config_.embedded());
+    if (!objection.empty()) add("memory.budget", std::move(objection));
   }
 
   void check_embedded() {
