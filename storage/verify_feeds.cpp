@@ -35,15 +35,17 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::walk(const std::string& 
   return all;
 }
 
-void Verifier::Work::look_at_markup(const std::string& id, const std::string& url, const Fields& fields,
-                                    Violations& all) {
-  if (markup_bytes_ > most_markup_bytes) return;
+Verifier::Work::Names Verifier::Work::look_at_markup(const std::string& id, const std::string& url,
+                                                     const Fields& fields, Violations& all) {
+  if (markup_bytes_ > most_markup_bytes) return {};
   const Fields wanted = resanitised(fields, markup_);
-  if (wanted.empty()) return;
+  if (wanted.empty()) return {};
+  Names stored_anew;
   Violation violation{"S13", "entry.markup", url, {id}, "", {}};
   for (const auto& [name, value] : wanted) {
     const std::string* const before = find_field(fields, name);
     const std::string gone, &old = before == nullptr ? gone : *before;
+    stored_anew.insert(name);
     if (name != "bytes" && name != "digest") violation.detail += (violation.detail.empty() ? "" : ", ") + name;
     if (!options_.journal) continue;  // nobody mends it: what it says is not kept
     markup_bytes_ += old.size() + value.size();
@@ -57,6 +59,7 @@ void Verifier::Work::look_at_markup(const std::string& id, const std::string& ur
   if (!options_.journal) violation.changes.push_back({"hset", id, wanted.front().first, {}, {}});  // it can be mended
   violation.detail += " would be stored otherwise today";
   all.push_back(std::move(violation));
+  return stored_anew;
 }
 
 StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<const std::string> ids,
@@ -70,9 +73,12 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<
     if (!replies) return replies.error();
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Fields fields = (*replies)[i].pairs();
+      const bool is_entry = batch[i] != impl_.keys.feed(url) && !fields.empty();
+      Names stored_anew;  // whatever else is wrong with these goes with it
+      if (options_.markup && is_entry) stored_anew = look_at_markup(batch[i], url, fields, all);
       const std::string* const said = find_field(fields, "bytes");
       const std::string bytes = std::to_string(entry_bytes(fields));
-      if (batch[i] != impl_.keys.feed(url) && !fields.empty() && (said == nullptr || *said != bytes)) {
+      if (is_entry && !stored_anew.contains("bytes") && (said == nullptr || *said != bytes)) {
         const std::string claimed = said == nullptr ? "missing" : *said;
         all.push_back({"statistics",
                        "entry.bytes",
@@ -81,11 +87,8 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<
                        "bytes is " + claimed + ", its fields have " + bytes,
                        {{"hset", batch[i], "bytes", said == nullptr ? std::nullopt : std::optional(*said), bytes}}});
       }
-      if (options_.markup && batch[i] != impl_.keys.feed(url) && !fields.empty()) {
-        look_at_markup(batch[i], url, fields, all);
-      }
       for (const auto& [name, value] : fields) {
-        if (is_clean_text(value) || name == "guid") continue;
+        if (is_clean_text(value) || name == "guid" || stored_anew.contains(name)) continue;
         const bool is_text = !is_utf8(value);
         all.push_back({"DESIGN 3.1",
                        "text",

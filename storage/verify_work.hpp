@@ -25,6 +25,7 @@ class Verifier::Work {
 
  private:
   using Violations = std::vector<Violation>;
+  using Names = std::set<std::string, std::less<>>;
   /// A look at one thing: what is wrong with it now.
   using Look = std::function<StoreResult<Violations>()>;
 
@@ -41,7 +42,8 @@ class Verifier::Work {
   StoreResult<Violations> look_at_feed(const std::string& url);
   StoreResult<Violations> walk(const std::string& url, std::string_view what);
   StoreResult<Violations> look_at_texts(std::span<const std::string> ids, const std::string& url);
-  void look_at_markup(const std::string& id, const std::string& url, const Fields& fields, Violations& all);
+  /// The fields that would be stored otherwise today.
+  Names look_at_markup(const std::string& id, const std::string& url, const Fields& fields, Violations& all);
 
   // verify.cpp
   StoreResult<Reply> ask(Script script, std::initializer_list<std::string_view> words);
