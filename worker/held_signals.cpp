@@ -30,6 +30,11 @@ void let_signals_through() {
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
+bool is_end_waiting() {
+  sigset_t waiting;
+  return ::sigpending(&waiting) == 0 && (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1);
+}
+
 HeldSignals::HeldSignals(std::initializer_list<int> signals) {
   const sigset_t set = set_of(signals);
   descriptor_ = UniqueFd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));

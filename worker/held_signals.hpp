@@ -16,6 +16,9 @@ void hold_signals();
 /// They do what they do by default again, those that waited at once. For the thread that held them.
 void let_signals_through();
 
+/// A SIGTERM or SIGINT has come that is held on this thread.
+bool is_end_waiting();
+
 /// Signals that somebody waits for. Others of their kind are not to be held elsewhere at the same time.
 class HeldSignals {
  public:

@@ -1,8 +1,10 @@
 // A worker that is told to stop before it is ready (RELIABILITY D1): it goes as from a drain, whatever it waits for.
 #include <fstream>
+#include <sys/stat.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -71,6 +73,21 @@ TEST_P(EarlyStop, WhileRedisLoadsItsData) {
   ASSERT_TRUE(eventually([&] { return worker.err().find("LOADING") != std::string::npos; })) << worker.err();
   worker.signal(GetParam());
   EXPECT_EQ(worker.wait().exit, 0);
+}
+
+TEST_P(EarlyStop, WhileNobodyWritesItsConfiguration) {
+  const std::filesystem::path pipe = world.redis.directory() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  Program worker({"run", "--config", pipe.string()}, world.environment);
+  UniqueFd writer;  // there is one as soon as somebody reads
+  ASSERT_TRUE(eventually([&] {
+    writer = UniqueFd(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    return static_cast<bool>(writer);
+  }));
+  worker.signal(GetParam());
+  const Finished done = worker.wait();
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(done.err, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, EarlyStop, testing::Values(SIGTERM, SIGINT),

@@ -32,6 +32,7 @@
 #include "worker/commands/verify.hpp"
 #include "worker/config/config.hpp"
 #include "worker/doctor.hpp"
+#include "worker/held_signals.hpp"
 #include "worker/interrupt.hpp"
 #include "worker/run.hpp"
 #include "worker/text/redact.hpp"
@@ -50,6 +51,7 @@ ConfigSources sources_of(const CommandLine& line) {
 boost::system::result<Config, int> configuration(const ConfigSources& sources, Terminal& terminal) {
   auto config = load_config(sources);
   if (config.has_error()) {
+    if (is_end_waiting()) return exits::done;  // `run` was told to stop while it waited for a pipe: nothing had begun
     for (const ConfigProblem& problem : config.error()) terminal.error(visible(to_string(problem)));
     return exits::configuration;
   }
@@ -67,7 +69,7 @@ class Carrier {
   int operator()(const RunVerb& verb) const {
     if (const Finding kept = check_poison_directory(config_); kept.verdict == Verdict::fail) {
       return fail(terminal_, "run",
-                  VerbFailure{exits::directory, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)});
+                  VerbFailure{exits::configuration, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)});
     }
     return run(config_, sources_, verb.once);
   }

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "worker/held_signals.hpp"
 #include "worker/text/units.hpp"
 #include "worker/unique_fd.hpp"
 
@@ -23,12 +24,15 @@ namespace {
 using Content = boost::system::result<std::string, std::string>;
 using Clock = std::chrono::steady_clock;
 
+constexpr std::int64_t look_interval = 100;  // milliseconds between looks at signals that wait
+
 Content refused(const std::string& why) {
   return Content(boost::system::in_place_error, "the file cannot be read: " + why);
 }
 
-std::string words_of(int error) {
-  return std::generic_category().message(error);
+/// The system's own words.
+Content unreachable(int error) {
+  return refused(std::generic_category().message(error) + "; check its path and permissions");
 }
 
 }  // namespace
@@ -36,17 +40,19 @@ std::string words_of(int error) {
 Content read_small_file(const fs::path& file, std::size_t max_bytes, std::chrono::milliseconds patience) {
   // Without O_NONBLOCK a pipe that nobody writes into would hold the open already.
   const UniqueFd in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!in) return refused(words_of(errno));
+  if (!in) return unreachable(errno);
   struct stat status {};
-  if (::fstat(in.get(), &status) != 0) return refused(words_of(errno));
+  if (::fstat(in.get(), &status) != 0) return unreachable(errno);
   if (S_ISDIR(status.st_mode)) return refused("it is a directory");
   std::string content;
   std::array<char, 65536> block;
   for (const auto until = Clock::now() + patience;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     pollfd readable{in.get(), POLLIN, 0};
-    const int ready = ::poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    if (ready < 0 && errno != EINTR) return refused(words_of(errno));
+    const int ready = ::poll(&readable, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, look_interval)));
+    if (ready < 0 && errno != EINTR) return unreachable(errno);
+    if (ready == 0 && is_end_waiting()) return refused("told to stop while nothing was written into this pipe");
+    if (ready == 0 && left.count() > look_interval) continue;
     if (ready == 0) {
       return refused(content.empty()
                          ? "nothing was written into this pipe within " + format_duration(patience)
@@ -54,7 +60,7 @@ Content read_small_file(const fs::path& file, std::size_t max_bytes, std::chrono
     }
     const ssize_t got = ready < 0 ? -1 : ::read(in.get(), block.data(), block.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got < 0) return refused(words_of(errno));
+    if (got < 0) return unreachable(errno);
     if (got == 0) return Content(boost::system::in_place_value, std::move(content));
     content.append(block.data(), static_cast<std::size_t>(got));
     if (content.size() > max_bytes) return refused("it is larger than " + format_size(max_bytes));

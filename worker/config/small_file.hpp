@@ -12,7 +12,8 @@
 namespace feedmill {
 
 /// All bytes of a file, or a pipe such as `<(command)`, of at most `max_bytes`. A pipe is waited for no longer than
-/// `patience`, until its writers have closed it. The error is for people: "the file cannot be read: " and why.
+/// `patience`, until its writers have closed it, or SIGTERM or SIGINT waits. The error is for people: "the file cannot
+/// be read: " and why.
 boost::system::result<std::string, std::string> read_small_file(
     const std::filesystem::path& file, std::size_t max_bytes,
     std::chrono::milliseconds patience = std::chrono::seconds(10));
