@@ -1,5 +1,6 @@
 #include "worker/doctor.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -23,6 +24,7 @@
 #include "worker/config/run_options.hpp"
 #include "worker/http/proxy.hpp"
 #include "worker/http/web_url.hpp"
+#include "worker/store_failure.hpp"
 #include "worker/text/due_text.hpp"
 
 namespace feedmill {
@@ -185,34 +187,61 @@ Finding check_poison_directory(const Config& config) {
             fmt::format("{} is {}", directory.string(), fs::exists(directory, error) ? "no directory" : "not there"),
             "create it for the worker's user, or leave debug.keep_poison empty"};
   }
-  if (::access(directory.c_str(), W_OK | X_OK) != 0) {
-    return {check, Verdict::fail, fmt::format("{} cannot be written to", directory.string()),
-            "give it to the worker's user, or leave debug.keep_poison empty"};
+  if (::access(directory.c_str(), W_OK | X_OK) == 0) return ok(check, directory.string());
+  if (errno == EROFS) {  // as all but a few directories are for the service (ProtectSystem=strict)
+    return {check, Verdict::fail, fmt::format("{} is read-only here", directory.string()),
+            "choose a directory below /var/lib/feedmill, or name it in ReadWritePaths= of the service"};
   }
-  return ok(check, directory.string());
+  return {check, Verdict::fail, fmt::format("{} cannot be written to", directory.string()),
+          "give it to the worker's user, or leave debug.keep_poison empty"};
 }
+
+namespace {
+
+bool opens(const EgressPolicy& policy, std::string_view address) {
+  return policy.check(address, 443) == Egress::allowed || policy.check(address, 80) == Egress::allowed;
+}
+
+/// An address that hands out a cloud machine's credentials (SECURITY §1) and is open to feeds; "" when none is.
+std::string_view open_metadata(const EgressPolicy& policy) {
+  for (const char* const secret : {"169.254.169.254", "fd00:ec2::254", "168.63.129.16"}) {
+    if (opens(policy, secret)) return secret;
+  }
+  return "";
+}
+
+}  // namespace
 
 Finding check_egress_policy(const Config& config, const EgressPolicy& standard) {
   std::string text = fmt::format("public addresses, ports {}", listed(config.egress.ports));
   if (!config.egress.allow.empty()) text += fmt::format("; opened: {}", listed(config.egress.allow));
   if (!config.egress.deny.empty()) text += fmt::format("; closed: {}", listed(config.egress.deny));
   if (!config.egress_policies.empty()) text += fmt::format("; {} more by name", config.egress_policies.size());
-  const auto open = [&](std::string_view address) {
-    return standard.check(address, 443) == Egress::allowed || standard.check(address, 80) == Egress::allowed;
-  };
-  for (const char* const secret : {"169.254.169.254", "fd00:ec2::254", "168.63.129.16"}) {  // SECURITY §1
-    if (open(secret)) {
-      return {"egress", Verdict::warn,
-              fmt::format("{}: {}, which hands out a cloud machine's credentials, is open to feeds", text, secret),
-              "name less in egress.allow, or this address in egress.deny"};
-    }
+  if (const std::string_view secret = open_metadata(standard); !secret.empty()) {
+    return {"egress", Verdict::warn,
+            fmt::format("{}: {}, which hands out a cloud machine's credentials, is open to feeds", text, secret),
+            "name less in egress.allow, or this address in egress.deny"};
   }
   // Two of the root name servers' addresses: public for certain, and only held against the policy.
-  if (!open("198.41.0.4") && !open("2001:503:ba3e::2:30")) {
+  if (!opens(standard, "198.41.0.4") && !opens(standard, "2001:503:ba3e::2:30")) {
     return {"egress", Verdict::warn, text + ": nothing public is open on port 80 or 443",
             "look at egress.deny and egress.ports, unless all feeds are in the networks that egress.allow names"};
   }
   return ok("egress", text);
+}
+
+std::vector<Finding> check_named_policies(const std::map<std::string, EgressPolicy, std::less<>>& policies) {
+  std::vector<Finding> findings;
+  for (const auto& [name, policy] : policies) {
+    const std::string_view secret = open_metadata(policy);
+    if (secret.empty()) continue;
+    findings.push_back(
+        {"egress", Verdict::warn,
+         fmt::format("egress.policy.\"{}\": {}, which hands out a cloud machine's credentials, is open to its feeds",
+                     name, secret),
+         fmt::format("name less in egress.policy.\"{}\".allow, or this address in its deny", name)});
+  }
+  return findings;
 }
 
 Finding check_proxy(const Config& config, const ResolverOptions& options) {
@@ -250,6 +279,21 @@ Finding check_proxy(const Config& config, const ResolverOptions& options) {
   return {"proxy", Verdict::fail, fmt::format("{} cannot be connected to: {}", name, error.message()), remedy};
 }
 
+namespace {
+
+/// What to do about a server of feeds that no request will be sent to.
+std::string_view remedy_of_refusal(const EgressView& view) {
+  if (view.unusable_settings) {
+    return "put it back into the configuration, or feedmill set URL policy= (auth=, proxy=) takes it off the feed";
+  }
+  if (view.reason == to_string(Reason::egress_port)) {
+    return "add the port to egress.ports, if it is meant; else remove the feeds";
+  }
+  return "if it is yours, open it in egress.allow or a policy of its own (set URL policy=NAME); else remove the feeds";
+}
+
+}  // namespace
+
 std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all) {
   std::vector<Finding> findings;
   std::size_t refused = 0, unknown = 0;
@@ -259,20 +303,19 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
     findings.push_back({"feeds' servers", Verdict::warn,
                         fmt::format("{}: its {} feed{} will not be asked for: {}: {}", server.host, server.feeds,
                                     server.feeds == 1 ? "" : "s", server.view.reason, server.view.detail),
-                        server.view.reason == to_string(Reason::egress_port)
-                            ? "add the port to egress.ports, if it is meant; else remove the feeds"
-                            : "if it is yours, open it in egress.allow or a policy of its own (set URL policy=NAME); "
-                              "else remove the feeds"});
+                        std::string(remedy_of_refusal(server.view))});
   }
   if (refused > shown_hosts) {
     findings.push_back({"feeds' servers", Verdict::warn, fmt::format("{} more", refused - shown_hosts),
                         "feedmill list --state blocked shows those that were tried"});
   }
-  if (!findings.empty()) return findings;
-  std::string text = asked.size() == all ? fmt::format("the policy refuses none of {}", all)
-                                         : fmt::format("the policy refuses none of {}, of {}", asked.size(), all);
+  if (refused > 0 && unknown == 0 && asked.size() == all) return findings;
+  std::string text = refused > 0 ? fmt::format("{} of {} are refused", refused, asked.size())
+                                 : fmt::format("the policy refuses none of {}", asked.size());
+  if (asked.size() < all) text += fmt::format(", of {}", all);
   if (unknown > 0) text += fmt::format("; {} could not be looked up", unknown);
-  return {ok("feeds' servers", text)};
+  findings.push_back(ok("feeds' servers", text));
+  return findings;
 }
 
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
@@ -281,9 +324,10 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
     findings.push_back(ok("redis writes", "a key could be written and removed"));
   } else {
     findings.push_back({"redis writes", Verdict::fail, facts.write_error,
-                        facts.role == "master"
-                            ? "let this user write all keys and run scripts (ACL), look at the server's disk"
-                            : "point redis.url at the primary"});
+                        facts.role != "master"                 ? "point redis.url at the primary"
+                        : facts.write_error.starts_with("OOM") ? std::string(remedy_of_full_server)
+                                                               : "let this user write all keys and run scripts (ACL), "
+                                                                 "look at the server's disk"});
   }
   if (facts.last_save != "ok") {
     findings.push_back({"redis disk", Verdict::fail, "its last write to disk failed: " + facts.last_save,
@@ -297,7 +341,7 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   const std::uint64_t used = facts.used_memory >> 20U, most = facts.max_memory >> 20U;
   if (facts.max_memory != 0 && facts.used_memory > facts.max_memory / 10 * 9) {
     findings.push_back({"redis memory", Verdict::warn, fmt::format("{} of {} MiB used", used, most),
-                        "raise maxmemory, or keep fewer entries (retention.entries)"});
+                        std::string(remedy_of_full_server)});
   } else {
     findings.push_back(ok("redis memory", most == 0 ? fmt::format("{} MiB used, no limit", used)
                                                     : fmt::format("{} of {} MiB used", used, most)));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +50,9 @@ Finding check_poison_directory(const Config& config);
 /// What feeds may make us connect to, and what of that is unwise (SECURITY §1).
 Finding check_egress_policy(const Config& config, const EgressPolicy& standard);
 
+/// A finding for each policy that feeds may name and that opens a cloud machine's metadata to them.
+std::vector<Finding> check_named_policies(const std::map<std::string, EgressPolicy, std::less<>>& policies);
+
 /// Whether fetch.proxy can be connected to, for 5 s at most; nothing is sent. Blocks.
 Finding check_proxy(const Config& config, const ResolverOptions& options);
 
@@ -58,8 +63,8 @@ struct FeedServer {
   EgressView view;
 };
 
-/// A finding for each server that no request will be sent to, at most 20 and one for the rest. `asked` of `all` servers
-/// have been looked at.
+/// A finding for each server that no request will be sent to, at most 20 and one for the rest; then how many were
+/// looked at, unless that were all. `asked` of `all` servers have been.
 std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all);
 
 /// Writes, disk, memory and role of the server, and how far its clock is from ours (`here`, unix milliseconds).

@@ -104,7 +104,11 @@ EgressView EgressViewer::of_text(const EgressQuestion& question) const {
   request.feed_url = request.url = question.url;
   request.settings = question.settings;
   const auto style = request_style(options_, request);
-  if (!style) return refused(style.error().reason, style.error().detail);
+  if (!style) {
+    EgressView view = refused(style.error().reason, style.error().detail);
+    view.unusable_settings = true;
+    return view;
+  }
   if (style->proxy) return {Verdict::proxied, {}, "", ""};
   const EgressPolicy& policy = style->policy.empty() ? options_.egress : options_.policies.at(style->policy);
   const Origin origin = origin_of(question.url);

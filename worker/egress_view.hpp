@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +27,7 @@ struct EgressView {
   std::vector<std::string> addresses;  ///< of the host; of `allowed` those alone that may be connected to
   std::string reason;                  ///< of refused and unknown: as a failed refresh would name it, "egress.blocked"
   std::string detail;                  ///< of refused and unknown: for people, not cleaned
+  bool unusable_settings = false;      ///< of refused: what the feed's settings name is not configured, or unreadable
 };
 
 /// "allowed", "refused", "proxied", "unknown".
@@ -49,6 +52,8 @@ class EgressViewer {
 
   /// The policy that holds for feeds that name none, this machine's own addresses closed.
   const EgressPolicy& standard() const { return options_.egress; }
+  /// Those that feeds may name, likewise.
+  const std::map<std::string, EgressPolicy, std::less<>>& named() const { return options_.policies; }
 
  private:
   FetchOptions options_;

@@ -29,10 +29,7 @@ VerbFailure failure_of(const StoreError& error) {
     case StoreError::Code::loading:
       return {exits::unavailable, fmt::format("Redis is not ready yet: {}; try again in a moment", detail)};
     case StoreError::Code::out_of_memory:
-      return {exits::unfinished,
-              fmt::format("Redis is out of memory: {}; raise its maxmemory; of a private server, the memory "
-                          "limit of the service that it runs in",
-                          detail)};
+      return {exits::unfinished, fmt::format("Redis is out of memory: {}; {}", detail, remedy_of_full_server)};
     case StoreError::Code::misconfigured:
       return {exits::unfinished, fmt::format("Redis cannot write: {}; look at its disk and its log", detail)};
     case StoreError::Code::read_only:

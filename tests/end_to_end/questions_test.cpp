@@ -343,6 +343,14 @@ TEST_F(Questions, DoctorNamesFeedsThatThePolicyRefuses) {
   const Finished less = world.run({"doctor", "--config", config});
   EXPECT_FALSE(has(less.out, "10.0.0.7: its")) << less.out;
   EXPECT_TRUE(has(less.out, "192.168.1.1: its 1 feed")) << less.out;
+  const std::string open = "http://93.184.216.34/feed.xml";
+  ASSERT_EQ(world.run({"add", open, "--policy", "intranet", "--config", config}).exit, 0);
+  const Finished gone = world.run({"doctor"});
+  EXPECT_TRUE(has(gone.out,
+                  "93.184.216.34: its 1 feed will not be asked for: egress.blocked: its policy intranet is "
+                  "not configured"))
+      << gone.out;
+  EXPECT_TRUE(has(gone.out, "put it back into the configuration")) << gone.out;
 }
 
 TEST_F(Questions, DoctorAsksWhetherTheProxyIsThere) {

@@ -1,5 +1,6 @@
 #include "worker/doctor.hpp"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 
 #include "tests/support/certificates.hpp"
 #include "tests/support/dns_server.hpp"
+#include "worker/store_failure.hpp"
 
 namespace feedmill {
 namespace {
@@ -146,6 +148,66 @@ TEST(Doctor, NamesServersThatThePolicyRefuses) {
   EXPECT_EQ(findings.front().text,
             "in.example: its 3 feeds will not be asked for: egress.blocked: 10.0.0.1 is no public address");
   EXPECT_EQ(findings.back().text, "5 more");
+
+  const auto some = check_feed_servers({{"in.example", 3, shut}, {"a.example", 2, open}, {"b.example", 1, unknown}}, 9);
+  ASSERT_EQ(some.size(), 2U);
+  EXPECT_EQ(some.back().text, "1 of 3 are refused, of 9; 1 could not be looked up");
+  EXPECT_EQ(shown(some.back()), "ok feeds' servers");
+}
+
+TEST(Doctor, TellsFeedsWhoseSettingsNameWhatIsGoneFromTheRest) {
+  Config config;
+  config.egress.ports = {"80", "443"};
+  FeedSettings policy, auth;
+  policy.policy = "gone";
+  auth.auth = "gone";
+  const std::vector<EgressQuestion> questions{{"http://93.184.216.34/", policy}, {"http://93.184.216.34/", auth}};
+  std::vector<FeedServer> asked;
+  for (EgressView& view : EgressViewer(config).of(questions, 5s)) asked.push_back({"a.example", 1, std::move(view)});
+  for (const Finding& finding : check_feed_servers(asked, 2)) {
+    EXPECT_EQ(shown(finding), "warn feeds' servers");
+    EXPECT_NE(finding.text.find("is not configured"), std::string::npos) << finding.text;
+    EXPECT_EQ(finding.remedy.find("put it back into the configuration, or feedmill set URL policy="), 0U)
+        << finding.remedy;
+  }
+}
+
+TEST(Doctor, LooksAtThePoliciesThatFeedsMayName) {
+  std::map<std::string, EgressPolicy, std::less<>> policies;
+  const std::vector<std::string> inside{"10.0.0.0/8"}, all{"0.0.0.0/0"}, ports{"80"};
+  policies.emplace("intranet", *EgressPolicy::parse(inside, {}, ports));
+  EXPECT_TRUE(check_named_policies(policies).empty());
+  policies.emplace("wide", *EgressPolicy::parse(all, {}, ports));
+  const auto findings = check_named_policies(policies);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(shown(findings[0]), "warn egress");
+  EXPECT_EQ(findings[0].text.find("egress.policy.\"wide\": 169.254.169.254"), 0U) << findings[0].text;
+}
+
+TEST(Doctor, SaysWhatAFullServerNeeds) {
+  ServerFacts facts;
+  facts.role = "master";
+  facts.last_save = "ok";
+  facts.write_error = "OOM command not allowed when used memory > 'maxmemory'.";
+  EXPECT_EQ(check_server(facts, facts.now).front().remedy, remedy_of_full_server);
+  EXPECT_EQ(remedy_of_full_server.find(';'), std::string_view::npos) << "the last one leads the remedy in";
+  facts.write_error = "NOPERM no permissions";
+  EXPECT_NE(check_server(facts, facts.now).front().remedy.find("ACL"), std::string::npos);
+}
+
+/// As most directories are for the service.
+TEST(Doctor, TellsAReadOnlyPlaceForDocumentsFromOneOfAnotherUser) {
+  std::ifstream mounts("/proc/mounts");
+  Config config;
+  for (std::string device, place, rest; mounts >> device >> place && std::getline(mounts, rest);) {
+    if (access(place.c_str(), W_OK) != 0 && errno == EROFS && std::filesystem::is_directory(place)) {
+      config.debug.keep_poison = place;
+    }
+  }
+  if (config.debug.keep_poison.empty()) GTEST_SKIP() << "nothing here is read-only";
+  const Finding found = check_poison_directory(config);
+  EXPECT_EQ(shown(found), "fail keep_poison");
+  EXPECT_NE(found.remedy.find("ReadWritePaths="), std::string::npos) << found.remedy;
 }
 
 TEST(Egress, IsSeenAsARefreshWouldMeetIt) {

@@ -13,6 +13,7 @@
 
 #include "worker/commands/completions.hpp"
 #include "worker/commands/manual.hpp"
+#include "worker/doctor.hpp"
 
 namespace feedmill {
 namespace {
@@ -53,6 +54,15 @@ std::vector<std::string> curl_features() {
   return features;
 }
 
+void tell(Terminal& terminal, const ConfigProblem& problem) {
+  if (!terminal.json()) return terminal.line(visible(to_string(problem)));
+  boost::json::object row = json_row();
+  row["key"] = problem.key;
+  row["origin"] = problem.origin;
+  row["remedy"] = problem.remedy;
+  terminal.line(row);
+}
+
 }  // namespace
 
 int carry_out(const ConfigShowVerb& verb, const Config& config, Terminal& terminal) {
@@ -78,21 +88,17 @@ int carry_out(const ConfigCheckVerb&, const ConfigSources& sources, Terminal& te
   const auto config = load_config(sources);
   if (!config.has_error()) {
     for (const std::string& warning : config->warnings) terminal.note("feedmill: warning: " + visible(warning));
+    // What only `run` needs, and refuses.
+    if (const Finding kept = check_poison_directory(*config); kept.verdict == Verdict::fail) {
+      tell(terminal, {"debug.keep_poison", config->debug.keep_poison.string(), config->origins.at("debug.keep_poison"),
+                      kept.text + "; " + kept.remedy});
+      return exits::no;
+    }
     const std::string file = config_file(sources).string();
     terminal.note("feedmill: the configuration is good" + (file.empty() ? ", without a file" : ": " + visible(file)));
     return exits::done;
   }
-  for (const ConfigProblem& problem : config.error()) {
-    if (!terminal.json()) {
-      terminal.line(visible(to_string(problem)));
-      continue;
-    }
-    boost::json::object row = json_row();
-    row["key"] = problem.key;
-    row["origin"] = problem.origin;
-    row["remedy"] = problem.remedy;
-    terminal.line(row);
-  }
+  for (const ConfigProblem& problem : config.error()) tell(terminal, problem);
   return exits::no;
 }
 

@@ -116,14 +116,16 @@ class FeedServers {
     const Origin origin = origin_of(url);
     const bool usual = origin.port == (origin.scheme == "https" ? 443U : 80U);
     std::string host = usual ? origin.host : fmt::format("{}:{}", origin.host, origin.port);
-    Asked& asked = servers_[fmt::format("{}\n{}\n{}\n{}", host, origin.port, settings.policy, settings.proxy)];
-    if (asked.urls.empty()) {
+    Asked& asked =
+        servers_[fmt::format("{}\n{}\n{}\n{}\n{}", host, origin.port, settings.policy, settings.auth, settings.proxy)];
+    if (asked.feeds == 0) {
       asked.host = std::move(host);
       asked.question.url = url;
       asked.question.settings.policy = std::move(settings.policy);
+      asked.question.settings.auth = std::move(settings.auth);
       asked.question.settings.proxy = std::move(settings.proxy);
     }
-    asked.urls.push_back(url);
+    ++asked.feeds;
   }
 
   std::size_t size() const { return servers_.size(); }
@@ -131,7 +133,7 @@ class FeedServers {
   struct Asked {
     std::string host;
     EgressQuestion question;
-    std::vector<std::string> urls;
+    std::size_t feeds = 0;
     EgressView view;
   };
 
@@ -163,41 +165,26 @@ class FeedServers {
 
 constexpr std::size_t most_names = 300;
 
-/// What the policy says of the feeds' servers. Records are read of feeds that the usual policy refuses, and of all when
-/// there are others: for most stores of none.
+/// What the policy says of the feeds' servers.
 StoreResult<std::vector<Finding>> feed_server_findings(const Config& config, Store& store,
                                                        const std::vector<std::string>& urls) {
   FeedServers servers(config);
-  std::vector<std::string> unusual = config.egress_policies.empty() ? std::vector<std::string>() : urls;
-  if (unusual.empty()) {
-    for (const std::string& url : urls) servers.add(url, {});
-  }
-  const auto add_with_settings = [&](FeedServers& to, const std::vector<std::string>& feeds) -> StoreResult<void> {
-    const auto records = all_records(store, feeds);
+  constexpr std::size_t feeds_per_trip = 500;  // records of many more are not held at once
+  for (std::size_t begin = 0; begin < urls.size(); begin += feeds_per_trip) {
+    stop_if_interrupted();
+    const auto records =
+        store.feed_records(std::span(urls).subspan(begin, std::min(feeds_per_trip, urls.size() - begin)));
     if (records.has_error()) return records.error();
     for (const std::optional<FeedRecord>& record : *records) {
-      if (record) to.add(record->feed_url, read_settings(record->state.settings));
-    }
-    return {};
-  };
-  if (const auto added = add_with_settings(servers, unusual); added.has_error()) return added.error();
-  const std::size_t all = servers.size();
-  std::vector<FeedServer> looked_at;
-  std::vector<std::string> refused;
-  const auto take = [&looked_at](FeedServers::Asked& asked) {
-    looked_at.push_back({std::move(asked.host), asked.urls.size(), std::move(asked.view)});
-  };
-  for (FeedServers::Asked& asked : servers.look(most_names)) {
-    if (unusual.empty() && asked.view.verdict == EgressView::Verdict::refused) {
-      refused.insert(refused.end(), asked.urls.begin(), asked.urls.end());  // unless the feed goes through a proxy
-    } else {
-      take(asked);
+      if (record) servers.add(record->feed_url, read_settings(record->state.settings));
     }
   }
-  FeedServers with_settings(config);
-  if (const auto added = add_with_settings(with_settings, refused); added.has_error()) return added.error();
-  for (FeedServers::Asked& asked : with_settings.look(most_names)) take(asked);
-  return check_feed_servers(looked_at, std::max(all, looked_at.size()));
+  const std::size_t all = servers.size();
+  std::vector<FeedServer> looked_at;
+  for (FeedServers::Asked& asked : servers.look(most_names)) {
+    looked_at.push_back({std::move(asked.host), asked.feeds, std::move(asked.view)});
+  }
+  return check_feed_servers(looked_at, all);
 }
 
 /// A name that this deployment looks up; one that always exists when it has none.
@@ -266,7 +253,9 @@ int carry_out(const DoctorVerb&, const Config& config, Terminal& terminal) {
   stop_if_interrupted();
   reporter.tell(check_descriptors(descriptor_limit(), config.worker.lanes));
   const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
-  reporter.tell(check_egress_policy(config, EgressViewer(config).standard()));
+  const EgressViewer viewer(config);
+  reporter.tell(check_egress_policy(config, viewer.standard()));
+  reporter.tell(check_named_policies(viewer.named()));
   if (!fetching.proxy.empty()) reporter.tell(check_proxy(config, fetching.resolver));
   reporter.tell(check_websub(config));
   reporter.tell(check_tls_roots(fetching.ca_bundle));
