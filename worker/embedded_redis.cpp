@@ -326,6 +326,7 @@ void EmbeddedRedis::stop_server() {
   test_point("B6");
   for (Patience patience(one_farewell); !patience.ended() && !server_ended(0ms); patience.wait()) {
     auto talk = ServerTalk::connect(socket_, one_refusal);
+    if (!talk && is_told_to_end()) return send_signal(SIGTERM);
     // It answers only when it will not, as while it writes its first AOF.
     if (talk && !talk->ask({"SHUTDOWN"}) && !await_end()) return;
   }
@@ -338,6 +339,12 @@ void EmbeddedRedis::stop_server() {
   if (owner_of(options_.data_dir) != ::geteuid()) return;  // what its record names is its user's
   std::error_code ignored;
   for (const auto& ours : {socket_, beside_socket(".conf"), beside_socket(".log")}) fs::remove(ours, ignored);
+}
+
+void EmbeddedRedis::abandon() {
+  if (state_ != State::ready) return;  // somebody is starting it
+  const UniqueFd stopping = open_lock_file(in_data("start.lock"));
+  if (stopping && try_lock(stopping, LOCK_EX) && try_lock(users_, LOCK_EX)) send_signal(SIGTERM);
 }
 
 /// Waits for the server to end, with patience. False when we were told meanwhile to go without it: it ends by itself.

@@ -106,6 +106,9 @@ class EmbeddedRedis {
   boost::asio::awaitable<void> supervise(boost::asio::thread_pool& pool,
                                          std::function<void(const EmbeddedEvent&)> tell);
 
+  /// For who ends without the destructor: a server that nobody else uses is told to end, and not waited for.
+  void abandon();
+
   /// Lets a start that is going on in supervise() end at once; from any thread. It is not tried again.
   void interrupt() { interrupted_ = true; }
 

@@ -72,6 +72,44 @@ TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForThePrivateServer) {
   EXPECT_TRUE(eventually([&] { return own.left_behind().find(".lock") == std::string::npos; })) << own.left_behind();
 }
 
+/// Nor for one whose socket somebody has taken away: nobody can tell it to save and end.
+TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForAServerWithoutASocket) {
+  OwnServerWorld own;
+  own.environment["FEEDMILL_PAUSE_AT"] = "B6:1";
+  Program worker({"run"}, own.environment);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; })) << worker.err();
+  worker.signal(SIGTERM);
+  ASSERT_TRUE(worker.stopped()) << worker.err();
+  for (const auto& entry : std::filesystem::directory_iterator(own.home / "run")) {
+    if (entry.path().extension() == ".sock") std::filesystem::remove(entry.path());
+  }
+  worker.signal(SIGTERM);
+  const auto from = std::chrono::steady_clock::now();
+  worker.signal(SIGCONT);
+  EXPECT_EQ(worker.wait().exit, 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(8));
+  EXPECT_TRUE(eventually([&] { return own.left_behind().find(".lock") == std::string::npos; })) << own.left_behind();
+}
+
+/// Who leaves a private server that does not answer behind has told it to end.
+TEST(StopPointsOfTheEnd, AFrozenPrivateServerEndsWhenItGoesOn) {
+  OwnServerWorld own;
+  Program worker({"run"}, own.environment);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; })) << worker.err();
+  const std::string said = worker.err();
+  const int server = std::stoi(said.substr(said.find(" pid=") + 5));
+  kill(server, SIGSTOP);
+  worker.signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return worker.err().find("event=drain") != std::string::npos; }));
+  worker.signal(SIGTERM);
+  const Finished done = worker.wait();
+  EXPECT_EQ(done.exit, 75) << done.err;
+  EXPECT_EQ(kill(server, SIGCONT), 0);
+  const bool ended = eventually([&] { return own.left_behind().find(".lock") == std::string::npos; });
+  EXPECT_TRUE(ended) << own.left_behind();
+  if (!ended) kill(server, SIGKILL);
+}
+
 /// A verb has its usual end there: nobody waits for it.
 TEST(StopPointsOfVerbs, AreEndedByTheSignal) {
   World world;

@@ -62,6 +62,7 @@ void Stopping::leave_soon() {
     const bool claims = parts_.opened;
     const std::string_view text = claims ? "feedmill: Redis does not answer; claims stay until their lease ends\n"
                                          : "feedmill: Redis does not answer; nothing had been claimed\n";
+    if (parts_.server != nullptr) parts_.server->abandon();
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
     std::_Exit(interrupted_ ? exits::interrupted : claims ? exits::unfinished : exits::done);
   });
