@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM for verbs that end at once; `run` has its own way (OPERATIONS U5).
+// Ctrl-C, SIGTERM and a terminal that goes, for verbs that end at once; `run` has its own way (OPERATIONS U5).
 #pragma once
 
 namespace feedmill {
@@ -6,8 +6,8 @@ namespace feedmill {
 /// Thrown out of a verb that was interrupted, so that what it holds is let go. Caught in main(): exit 130.
 struct Interrupted {};
 
-/// From now on SIGINT and SIGTERM are noted in place of ending the process; a second one ends it. SIGPIPE is ignored:
-/// writing says so (OutputClosed).
+/// From now on SIGINT, SIGTERM and, unless it is ignored, SIGHUP are noted in place of ending the process; a second one
+/// ends it. SIGPIPE is ignored: writing says so (OutputClosed).
 void note_interrupts();
 
 bool interrupted();

@@ -1,4 +1,6 @@
 // feedmill trace: one refresh with every decision.
+#include <cstring>
+#include <memory>
 #include <sstream>
 
 #include <boost/json.hpp>
@@ -157,8 +159,8 @@ TEST_P(LeavingATrace, TakesTheMarkAlong) {
   EXPECT_FALSE(is_marked());
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, LeavingATrace, testing::Values(SIGTERM, SIGINT),
-                         [](const auto& test) { return test.param == SIGTERM ? "Terminate" : "Interrupt"; });
+INSTANTIATE_TEST_SUITE_P(Signals, LeavingATrace, testing::Values(SIGTERM, SIGINT, SIGHUP),
+                         [](const auto& test) { return std::string(sigabbrev_np(test.param)); });
 
 TEST_F(Trace, WhoIsKilledLeavesAMarkThatEndsByItself) {
   serve();
@@ -176,6 +178,24 @@ TEST_F(Trace, TheEndOfItsTimeTakesTheMarkAlong) {
   ASSERT_EQ(world.run({"add", url}).exit, 0);
   EXPECT_EQ(world.run({"trace", url, "--live", "--for", "1s"}).exit, 1) << "nobody refreshed it";
   EXPECT_EQ(field("trace_until"), "(nil)");
+}
+
+/// What it asks for ends now a millisecond later, now one earlier than what it asked for before, and the store keeps
+/// the latest: of several followers one at least meets that.
+TEST_F(Trace, TheLatestOfItsMarksIsTheOneItTakesAlong) {
+  std::vector<std::string> urls;
+  for (const char* const path : {"/1.xml", "/2.xml", "/3.xml", "/4.xml", "/5.xml"})
+    urls.push_back(world.http.url(path));
+  std::vector<std::unique_ptr<Program>> followers;
+  for (const std::string& one : urls) {
+    ASSERT_EQ(world.run({"add", one}).exit, 0);
+    followers.push_back(std::make_unique<Program>(std::vector<std::string>{"trace", one, "--live", "--for", "2500ms"},
+                                                  world.environment));
+  }
+  for (const auto& follower : followers) EXPECT_EQ(follower->wait().exit, 1);
+  for (const std::string& one : urls) {
+    EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + one, "trace_until"}), "(nil)") << one;
+  }
 }
 
 TEST_F(Trace, SaysWhenNobodyRefreshedTheFeed) {

@@ -79,7 +79,7 @@ class Mark {
     const auto left = std::chrono::ceil<Milliseconds>(end_ - std::chrono::steady_clock::now());
     const auto until = traces_.follow(url_, std::clamp(left, Milliseconds(1), mark));
     if (until.has_error()) return until.error();
-    if (*until) until_ = *until;
+    if (*until) until_ = std::max(until_.value_or(**until), **until);  // the store keeps the later one
     return until->has_value();
   }
 
