@@ -44,6 +44,9 @@ int main(int argc, char** argv) {
     return exits::done;
   } catch (const Interrupted&) {
     return exits::interrupted;
+  } catch (const OutputFailed& error) {
+    Terminal(TerminalOptions{}).error(error.what());
+    return exits::unfinished;
   } catch (const std::exception& error) {
     Terminal(TerminalOptions{}).error(std::string("a bug, please report it: ") + visible(error.what()));
     return exits::bug;

@@ -76,6 +76,25 @@ TEST_F(Streams, ATraceWhoseReaderGoesFinishesItsRefresh) {
   EXPECT_EQ(world.count("post_created"), 1U);
 }
 
+/// A full disk is no bug.
+TEST_F(Streams, SaysThatWhatItIsLedIntoIsFull) {
+  add("/feed.xml", {.body = rss({{"a", "First"}})});
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"list"},
+                                                                                    {"list", "--json"},
+                                                                                    {"export"},
+                                                                                    {"store", "export", "-"},
+                                                                                    {"doctor"},
+                                                                                    {"config", "show"},
+                                                                                    {"man"}}) {
+    Program full(verb, world.environment, "exec > /dev/full");
+    const Finished done = full.wait();
+    EXPECT_EQ(done.exit, 75) << verb.front();
+    EXPECT_EQ(done.err.find("bug"), std::string::npos) << done.err;
+    EXPECT_NE(done.err.find("feedmill: cannot write to standard output: No space left on device\n"), std::string::npos)
+        << done.err;
+  }
+}
+
 /// trace --live | head: it ends although nothing happens any more, and leaves no mark.
 TEST_F(Streams, AFollowerWhoseReaderGoesEndsAndTakesItsMarkAlong) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});

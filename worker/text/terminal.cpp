@@ -187,7 +187,7 @@ void Terminal::flush() {
   pollfd reader{options_.out, 0, 0};
   const bool gone = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;  // a pipe nobody reads any more
   if (error == EPIPE || (error == EIO && out_is_terminal_) || gone) throw OutputClosed{};
-  if (error != 0) throw std::system_error(error, std::generic_category(), "writing to standard output");
+  if (error != 0) throw OutputFailed("cannot write to standard output: " + std::generic_category().message(error));
 }
 
 void Terminal::note(std::string_view text) {

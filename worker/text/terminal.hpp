@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,12 @@ enum class ColorMode { automatic, always, never };
 
 /// Thrown by Terminal when stdout's reader has gone: the program ends quietly (OPERATIONS U5). Caught in main().
 struct OutputClosed {};
+
+/// Thrown by Terminal when stdout could not be written: what() is for people, "cannot write to standard output: No
+/// space left on device". Caught in main().
+struct OutputFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 struct TerminalOptions {
   ColorMode color = ColorMode::automatic;
@@ -61,8 +68,7 @@ class Terminal {
   /// Data that is no line: a document.
   void raw(std::string_view text);
   /// Hands on what is buffered. Throws OutputClosed when the reader has gone (noticed even with nothing to write), or
-  /// the terminal;
-  /// std::system_error when the device failed.
+  /// the terminal; OutputFailed when the device failed.
   void flush();
 
   /// Talk, unless quiet: one line on stderr.
