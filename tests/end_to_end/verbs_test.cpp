@@ -108,8 +108,14 @@ TEST_F(Verbs, RemoveTakesTheEntriesWhetherThatIsSaidOrNot) {
 TEST_F(Verbs, RunSaysAtOnceThatItCannotKeepWhatMeetsABug) {
   const std::string nowhere = (world.redis.directory() / "nowhere").string();
   const Finished done = world.run({"run"}, {{"FEEDMILL_DEBUG_KEEP_POISON", nowhere}});
-  EXPECT_EQ(done.exit, 73);
+  EXPECT_EQ(done.exit, 78) << "no restart helps: the unit names this one";
   EXPECT_EQ(lines(done.err), 1U) << done.err;
+  const Finished checked = world.run({"config", "check"}, {{"FEEDMILL_DEBUG_KEEP_POISON", nowhere}});
+  EXPECT_EQ(checked.exit, 1);
+  EXPECT_EQ(checked.out, "debug.keep_poison = \"" + nowhere +
+                             "\" (environment FEEDMILL_DEBUG_KEEP_POISON): " + nowhere +
+                             " is not there; create it for the worker's user, or leave debug.keep_poison empty\n");
+  EXPECT_EQ(world.run({"list"}, {{"FEEDMILL_DEBUG_KEEP_POISON", nowhere}}).exit, 0) << "a verb needs it not";
   EXPECT_NE(done.err.find("debug.keep_poison: " + nowhere + " is not there; create it"), std::string::npos) << done.err;
   EXPECT_EQ(world.run({"run", "--once"}, {{"FEEDMILL_DEBUG_KEEP_POISON", world.redis.directory().string()}}).exit, 0);
 }
@@ -238,7 +244,8 @@ TEST_F(Verbs, RefreshWithoutAWorkerDoesTheWorkAndKeepsTheFloor) {
   EXPECT_EQ(first.exit, 0) << first.err;
   EXPECT_EQ(world.count("post_created"), 1U);
   const Finished second = world.run({"refresh", url});
-  EXPECT_EQ(second.exit, 0) << second.err;
+  EXPECT_EQ(second.exit, 75) << second.err;
+  EXPECT_EQ(world.run({"add", url, "--now"}).exit, 0) << "it is there";
   EXPECT_NE(second.out.find("too early"), std::string::npos) << second.out;
   EXPECT_EQ(world.http.requests().size(), 1U);
   EXPECT_EQ(world.run({"refresh", url, "--ignore-floor"}).exit, 0);
@@ -334,6 +341,8 @@ TEST_F(Verbs, TwoRefreshesAtOnceDoNotWaitForEachOther) {
   const Finished quick = world.run({"refresh", world.http.url("/quick.xml")});
   EXPECT_EQ(quick.exit, 0) << quick.err;
   EXPECT_NE(quick.out.find("new=1"), std::string::npos) << quick.out;
+  const Finished same = world.run({"refresh", world.http.url("/slow.xml"), "--ignore-floor"});
+  EXPECT_EQ(same.exit, 75) << "another process works on it: " << same.out << same.err;
 }
 
 TEST_F(Verbs, RunOnceTriesWhatIsDueOnceHostLimitsOrNot) {

@@ -50,8 +50,8 @@ void judge_process(const Status& status, std::vector<Concern>& found) {
   }
   if (!process.reload_refused.empty()) {
     found.push_back({Weight::warning, "The configuration was read again and refused: " + process.reload_refused + ".",
-                     "This worker goes on with what it had and would not start again like this. Correct the file, see "
-                     "feedmill config check, and reload.",
+                     "Until it is corrected this worker goes on with what it had; feedmill config check tells what is "
+                     "wrong.",
                      ""});
   }
   if (!process.restart_awaited.empty()) {

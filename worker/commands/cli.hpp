@@ -34,7 +34,6 @@ struct AddVerb {
 struct RemoveVerb {
   std::vector<std::string> urls;
   bool yes = false, dry_run = false;
-  bool purge = true;  ///< their entries too; there is no other way
 };
 struct SetVerb {
   std::string url;

@@ -18,7 +18,8 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
   add->add_flag("--now", added->now, "Fetch at once and show what came");
   add->add_flag("--first", added->first, "Of a web page with several feeds the first");
   add->add_flag("--dry-run", added->dry_run,
-                "Only say what would be added, whether it may be fetched, and what would hold for it");
+                "Only say what would be added, whether it may be fetched, and what would hold for it; a private server "
+                "is started for that as for any verb");
   const auto setting = [&to = added, add = add](const char* flag, const std::string& key, const char* about,
                                                 const char* unit) {
     add->add_option_function<std::string>(
@@ -40,7 +41,12 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
   remove->add_option("URL", removed->urls, "Addresses of feeds");
   remove->add_flag("--yes", removed->yes, "Do not ask");
   remove->add_flag("--dry-run", removed->dry_run, "Only say what would be removed");
-  remove->add_flag("--purge", removed->purge, "Their entries go, too: it is always so, and may be said");
+  remove->add_flag_function(
+      "--purge",
+      [](std::int64_t said) {
+        if (said <= 0) refuse("--purge: a feed's entries always go with it; leave it out, or see feedmill pause");
+      },
+      "Their entries go, too: it is always so, and may be said");
 
   auto [move, moved] = add_verb<MoveVerb>(
       root, chosen, "move", "Request another URL for a feed; its keys and entries stay",
@@ -55,7 +61,8 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
 
   auto [refresh, refreshed] =
       add_verb<RefreshVerb>(root, chosen, "refresh",
-                            "Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off",
+                            "Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off, "
+                            "is too early or paused (with --all a paused one does not count)",
                             "feedmill refresh https://example.org/feed.xml", [](const RefreshVerb& arguments) {
                               if (arguments.urls.empty() && !arguments.all) refuse("URL is missing (or --all)");
                               if (!arguments.urls.empty() && arguments.all) refuse("URL and --all exclude each other");

@@ -35,6 +35,11 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_EQ(add.settings.keep, 7U);
   EXPECT_EQ(add.settings.interval_min, 5400U);
 
+  EXPECT_TRUE(verb<RemoveVerb>({"remove", "--purge", "--yes", "http://a.example/"}).yes);
+  const auto kept = read_command_line({"remove", "--purge=false", "--yes", "http://a.example/"});
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().exit, 64);
+  EXPECT_NE(kept.error().text.find("a feed's entries always go with it"), std::string::npos) << kept.error().text;
   const auto remove = verb<RemoveVerb>({"remove", "--yes", "http://a.example/", "--dry-run"});
   EXPECT_TRUE(remove.yes && remove.dry_run);
 
