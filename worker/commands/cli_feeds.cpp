@@ -61,8 +61,7 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
 
   auto [refresh, refreshed] =
       add_verb<RefreshVerb>(root, chosen, "refresh",
-                            "Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off, "
-                            "is too early or paused (with --all a paused one does not count)",
+                            "Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off",
                             "feedmill refresh https://example.org/feed.xml", [](const RefreshVerb& arguments) {
                               if (arguments.urls.empty() && !arguments.all) refuse("URL is missing (or --all)");
                               if (!arguments.urls.empty() && arguments.all) refuse("URL and --all exclude each other");

@@ -50,10 +50,6 @@ struct Tally {
     put_off =
         put_off || result.outcome == to_string(Outcome::deferred) || result.outcome == to_string(Outcome::aborted);
   }
-  /// A feed that is not fetched though it was asked for; of all feeds a paused one was not.
-  void count(const Wake& wake, bool all) {
-    put_off = put_off || wake.result == Wake::Result::too_early || (wake.result == Wake::Result::paused && !all);
-  }
   /// Once all has been told (OPERATIONS §1): the answer is no when a fetch failed, else to be tried again.
   int exit() const { return failed ? exits::no : put_off ? exits::unfinished : exits::done; }
 };
@@ -217,7 +213,6 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
       const bool comes =
           wake.result == Wake::Result::due || wake.result == Wake::Result::noted || feeds[begin + i].just_added;
       if (verb.defer || !comes) tell_wake(terminal, batch[i], wake, *now);
-      if (!verb.defer) tally.count(wake, verb.all);
       if (comes) awaited.push_back(feeds[begin + i]);
     }
   }
