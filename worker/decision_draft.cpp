@@ -131,7 +131,7 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
     state.total_new += created;
     if (created > 0) state.last_new = now_;
     state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, created);
-    state.last_at = now_;
+    state.last_at = state.push.last_push = now_;
   }
   watch(created, !wrote, true);
   decision.commit.next_due = claim_.due;

@@ -11,7 +11,7 @@
 --   push_fell                 when it came to failed or denied, until it is healthy: people have heard of it
 --   push_token, push_pending  the hashes of its subscription, and of the one asked for
 --   push_hub, push_note, push_tries, push_denials   hub asked last, why that failed, failures in a row, denials
---   push_at                   when a genuine push last came
+--   push_at                   when a push last came that was a hint, or brought something: its commit writes that
 --   push_due                  it is due because of a hint: its due time without. Pushes that wait to be written share
 --                             one: the first that is written takes it back. The others' safety net goes with it: should
 --                             their worker die before it has written them, the next poll finds what they had

@@ -14,7 +14,8 @@ if kind == 'bad' then
   return {'noted', '0'}
 end
 local barren = tonumber(redis.call('HGET', state_key(url), 'push_barren') or nil) or 0
-redis.call('HSET', state_key(url), 'push_at', text(now))
+-- Content counts when it has brought something: a hub that sends the same for ever gets no credit for what polls find.
+if kind ~= 'fat' then redis.call('HSET', state_key(url), 'push_at', text(now)) end
 local at
 if kind == 'fat' then
   at = due_by(url, now, now + 60000, 'websub_push', true)

@@ -32,11 +32,13 @@ TEST(DecidePush, PutsThePollOffForNewsAlone) {
   const Decision news = push_on(claim, document_of({dated_post("a", now_s)}), known).decision;
   EXPECT_GT(news.commit.next_due, claim.due);
   EXPECT_EQ(news.commit.state.last_at, now);
+  EXPECT_EQ(news.commit.state.push.last_push, now);
   known.guids[0] = {Known::Is::same, "Entry:1", {}, ""};
   const Decision again = push_on(claim, document_of({dated_post("a", now_s)}), known).decision;
   EXPECT_TRUE(again.commit.entries.empty());
   EXPECT_EQ(again.commit.next_due, claim.due);
   EXPECT_EQ(again.commit.state.last_at, claim.state.last_at);
+  EXPECT_EQ(again.commit.state.push.last_push, claim.state.push.last_push) << "the next poll's finds are its own";
   EXPECT_EQ(again.commit.state.new_per_week, claim.state.new_per_week);
 }
 

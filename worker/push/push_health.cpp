@@ -41,9 +41,10 @@ PushVerdict watch_push(const PushStanding& standing, PushHealth health, const Pu
   }
   PushVerdict verdict;
   bool missed = false;
-  const bool by_push = sight.payload || standing.last_push > sight.last_refresh;
+  const Milliseconds last_push = sight.payload ? sight.now : standing.last_push;
+  const bool by_push = sight.payload || last_push > sight.last_refresh;
   if (health.suspect.count() != 0) {
-    const Milliseconds behind = standing.last_push - health.suspect;
+    const Milliseconds behind = last_push - health.suspect;
     if (behind.count() > 0 && behind <= push_patience) {
       ++health.near;
       health.suspect = Milliseconds(0);

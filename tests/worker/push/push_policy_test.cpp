@@ -278,7 +278,6 @@ TEST(PushHealthWatch, APushWithinTenMinutesOfThePollIsNoFault) {
   feed.prove();
   feed.poll(1, false);
   feed.at += 9min;
-  feed.standing.last_push = feed.at;
   const PushVerdict verdict = feed.see({feed.at, feed.last, true, 0, false, 1});
   EXPECT_EQ(verdict.health.near, 1U);
   EXPECT_EQ(verdict.health.poll_first, 0U);
