@@ -82,7 +82,7 @@ TEST_F(Streams, SaysThatWhatItIsLedIntoIsFull) {
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"list"},
                                                                                     {"list", "--json"},
                                                                                     {"export"},
-                                                                                    {"store", "export", "-"},
+
                                                                                     {"doctor"},
                                                                                     {"config", "show"},
                                                                                     {"man"}}) {
