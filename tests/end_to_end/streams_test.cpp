@@ -79,13 +79,8 @@ TEST_F(Streams, ATraceWhoseReaderGoesFinishesItsRefresh) {
 /// A full disk is no bug.
 TEST_F(Streams, SaysThatWhatItIsLedIntoIsFull) {
   add("/feed.xml", {.body = rss({{"a", "First"}})});
-  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"list"},
-                                                                                    {"list", "--json"},
-                                                                                    {"export"},
-
-                                                                                    {"doctor"},
-                                                                                    {"config", "show"},
-                                                                                    {"man"}}) {
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+           {"list"}, {"list", "--json"}, {"export"}, {"doctor"}, {"config", "show"}, {"man"}}) {
     Program full(verb, world.environment, "exec > /dev/full");
     const Finished done = full.wait();
     EXPECT_EQ(done.exit, 75) << verb.front();
