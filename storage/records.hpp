@@ -72,7 +72,7 @@ struct PushStanding {
   std::string state;         ///< pending unproven healthy doubtful failed denied, "" = none
   Milliseconds since{};      ///< of `state`
   Milliseconds verified{};   ///< when its hub accepted it, renewals apart
-  Milliseconds last_push{};  ///< the last genuine one
+  Milliseconds last_push{};  ///< the last that was a hint or brought something
   std::string hub;           ///< of the newest attempt
   std::string subscription;  ///< PushRecord::hash of the one that has been accepted, "" = none
   std::string note;          ///< why the last attempt failed, "" when it did not; for people
