@@ -59,16 +59,15 @@ TEST_F(Stopping, ASecondSignalGivesTheClaimsBack) {
 }
 
 TEST_F(Stopping, ASecondSignalDoesNotWaitForAHungRedis) {
+  world.environment["FEEDMILL_REDIS_TIMEOUT"] = "10min";  // longer than this test has patience
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
   ::kill(world.redis.pid(), SIGSTOP);
   std::this_thread::sleep_for(std::chrono::milliseconds(600));  // until the next claim waits for an answer
   worker.signal(SIGTERM);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=drain") != std::string::npos; }));
-  const auto from = std::chrono::steady_clock::now();
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 75);
-  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(4));
   ::kill(world.redis.pid(), SIGCONT);
 }
 
