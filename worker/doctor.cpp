@@ -4,14 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <sys/resource.h>
 #include <utility>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <fmt/format.h>
@@ -24,6 +22,7 @@
 #include "worker/config/run_options.hpp"
 #include "worker/http/proxy.hpp"
 #include "worker/http/web_url.hpp"
+#include "worker/look_up.hpp"
 #include "worker/store_failure.hpp"
 #include "worker/text/due_text.hpp"
 
@@ -65,19 +64,8 @@ std::size_t certificates_in(const std::string& file) {
   return count;
 }
 
-using Answer = boost::system::result<Addresses, ResolveError>;
-
-Answer look_up(const ResolverOptions& options, const std::string& name) {
-  asio::io_context loop(1);
-  Resolver resolver(loop.get_executor(), options);
-  Answer answer = ResolveError{Reason::dns_failed, "no answer"};
-  asio::co_spawn(loop, resolver.resolve(name, std::chrono::steady_clock::now() + patience),
-                 [&](const std::exception_ptr& failed, Answer given) {
-                   if (!failed) answer = std::move(given);
-                   loop.stop();
-                 });
-  loop.run();
-  return answer;
+LookedUp look_up_one(const ResolverOptions& options, const std::string& name) {
+  return look_up(options, {name}, patience).at(name);
 }
 
 std::string listed(const std::vector<std::string>& words) {
@@ -99,7 +87,7 @@ std::string_view to_string(Verdict verdict) {
 }
 
 Finding check_dns(const ResolverOptions& options, const std::string& name) {
-  const Answer answer = look_up(options, name);
+  const LookedUp answer = look_up_one(options, name);
   if (answer.has_value()) return ok("dns", fmt::format("{} is {}", name, answer->front()));
   if (answer.error().reason == Reason::dns_not_found) return ok("dns", fmt::format("answers, knows no {}", name));
   return {"dns", Verdict::fail,
@@ -253,7 +241,7 @@ Finding check_proxy(const Config& config, const ResolverOptions& options) {
   if (is_address(proxy->host)) {
     const bool bracketed = proxy->host.starts_with('[');
     addresses = {bracketed ? proxy->host.substr(1, proxy->host.size() - 2) : proxy->host};
-  } else if (Answer answer = look_up(options, proxy->host); answer.has_value()) {
+  } else if (LookedUp answer = look_up_one(options, proxy->host); answer.has_value()) {
     addresses = std::move(*answer);
   } else {
     return {"proxy", Verdict::fail,

@@ -1,31 +1,19 @@
 #include "worker/egress_view.hpp"
 
-#include <deque>
-#include <exception>
-#include <map>
+#include <set>
 #include <utility>
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include "worker/config/run_options.hpp"
 #include "worker/http/http_shared.hpp"
 #include "worker/http/own_addresses.hpp"
 #include "worker/http/request_style.hpp"
-#include "worker/http/resolver.hpp"
 #include "worker/http/web_url.hpp"
-#include "worker/interrupt.hpp"
+#include "worker/look_up.hpp"
 
 namespace feedmill {
 namespace {
 
-namespace asio = boost::asio;
-using Answer = boost::system::result<Addresses, ResolveError>;
 using Verdict = EgressView::Verdict;
-
-constexpr std::chrono::milliseconds interrupt_interval{50};
 
 EgressView refused(Reason reason, std::string detail, std::vector<std::string> addresses = {}) {
   return {Verdict::refused, std::move(addresses), std::string(to_string(reason)), std::move(detail)};
@@ -44,32 +32,6 @@ EgressView view_of(const Addresses& addresses, const EgressPolicy& policy, unsig
     }
   }
   return view.addresses.empty() ? refused(last.reason, last.detail, addresses) : view;
-}
-
-/// The names' addresses, by name.
-std::map<std::string, Answer> look_up(const ResolverOptions& options, std::map<std::string, Answer> names,
-                                      std::chrono::milliseconds patience) {
-  asio::io_context loop(1);
-  Resolver resolver(loop.get_executor(), options);
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  std::deque<asio::cancellation_signal> cancels;
-  std::size_t waiting = names.size();
-  for (auto& [name, answer] : names) {
-    asio::co_spawn(
-        loop, resolver.resolve(name, deadline),
-        asio::bind_cancellation_slot(cancels.emplace_back().slot(),
-                                     [&answer = answer, &waiting](const std::exception_ptr& failed, Answer given) {
-                                       if (!failed) answer = std::move(given);
-                                       --waiting;
-                                     }));
-  }
-  for (bool told = false; waiting > 0;) {
-    loop.run_one_for(interrupt_interval);
-    if (!interrupted() || std::exchange(told, true)) continue;
-    for (auto& cancel : cancels) cancel.emit(asio::cancellation_type::terminal);  // the resolver outlives who waits
-  }
-  stop_if_interrupted();
-  return names;
 }
 
 std::string bare(const std::string& address) {
@@ -124,18 +86,16 @@ std::vector<EgressView> EgressViewer::of(std::span<const EgressQuestion> questio
     return host;
   };
   std::vector<EgressView> views;
-  std::map<std::string, Answer> names;
+  std::set<std::string> names;
   for (const EgressQuestion& question : questions) {
     views.push_back(of_text(question));
-    if (views.back().verdict == Verdict::unknown) {
-      names.emplace(name_of(question), ResolveError{Reason::dns_timeout, "no answer"});
-    }
+    if (views.back().verdict == Verdict::unknown) names.insert(name_of(question));
   }
-  names = look_up(options_.resolver, std::move(names), patience);
+  const auto answers = look_up(options_.resolver, names, patience);
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (views[i].verdict != Verdict::unknown) continue;
     const EgressQuestion& question = questions[i];
-    const Answer& answer = names.at(name_of(question));
+    const LookedUp& answer = answers.at(name_of(question));
     if (!answer) {
       views[i].reason = to_string(answer.error().reason);
       views[i].detail = answer.error().detail;

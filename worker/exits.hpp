@@ -3,7 +3,6 @@
 
 namespace feedmill {
 
-/// Exit codes (OPERATIONS §1).
 namespace exits {
 inline constexpr int done = 0;
 inline constexpr int no = 1;  ///< ran well, the answer is no
