@@ -1,8 +1,9 @@
 // The caps of SECURITY §3 on one entry: bytes, or how many. Values over them are cut or dropped and named in
-// Entry::truncated.
+// Entry::truncated. And what a whole document may cost.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace feedmill::limits {
 
@@ -18,5 +19,15 @@ inline constexpr std::size_t summary = std::size_t{64} << 10;
 inline constexpr std::size_t content = std::size_t{1} << 20;
 inline constexpr std::size_t json = std::size_t{256} << 10;  ///< of one field that holds JSON
 inline constexpr std::size_t entry = std::size_t{2} << 20;   ///< all fields together
+
+// SECURITY M2: one and the same bound is reserved and proven. What is live at most while a document is read, itself
+// included: so much, and so many times its bytes after content-encoding was removed.
+inline constexpr std::uint64_t reading_base = std::uint64_t{4} << 20;
+inline constexpr std::uint64_t reading_multiple = 16;
+
+/// In bytes of live memory, for read_feed and for read_opml.
+constexpr std::uint64_t reading_cost(std::uint64_t decoded_bytes) {
+  return reading_base + reading_multiple * decoded_bytes;
+}
 
 }  // namespace feedmill::limits

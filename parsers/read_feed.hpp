@@ -13,6 +13,7 @@ namespace feedmill {
 
 /// Why a document is no feed; the names are those of HTTP §11 (parse.empty, parse.not_a_feed …).
 struct ParseError {
+  /// `limit`: reading it would take more steps than any document deserves; reading it again takes as many.
   enum class Code { empty, not_a_feed, malformed, charset, limit };
   Code code{};
   std::string detail;  ///< for people: what was found instead
