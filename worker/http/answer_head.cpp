@@ -1,11 +1,29 @@
 #include "worker/http/answer_head.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "parsers/strings.hpp"
 #include "storage/test_point.hpp"
 
 namespace feedmill {
+namespace {
+
+/// RFC 9112 §4; the protocol's name in any case, and "HTTP/2" as libcurl writes it for such an answer.
+bool is_status_line(std::string_view line) {
+  constexpr std::string_view protocol = "http/";
+  if (lower(line.substr(0, protocol.size())) != protocol) return false;
+  line.remove_prefix(protocol.size());
+  const std::size_t space = std::min(line.find(' '), line.size());
+  const std::string_view version = line.substr(0, space);
+  if (version != "1.0" && version != "1.1" && version != "2") return false;
+  line.remove_prefix(space);
+  const bool has_status =
+      line.size() > 4 && line[1] >= '1' && is_digit(line[1]) && is_digit(line[2]) && is_digit(line[3]);
+  return has_status && (line[4] == ' ' || line[4] == '\r' || line[4] == '\n');
+}
+
+}  // namespace
 
 std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
   bytes_ += line.size();
@@ -15,7 +33,9 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
     return Refusal{Reason::limit_header, "more header than is read"};
   }
   if (whole_) return std::nullopt;  // a trailer
-  if (line.starts_with("HTTP/")) {  // a new answer: those before were 1xx
+  if (!begun_) {                    // those before were 1xx
+    if (!is_status_line(line)) return Refusal{Reason::http_malformed, "begins with something else than a status line"};
+    begun_ = true;
     fields_.clear();
     status_ = status;
     test_point("S3");
@@ -23,6 +43,7 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
   }
   const std::string_view text = trim_field(line);
   if (text.empty()) {
+    begun_ = false;
     whole_ = status >= 200;
     if (whole_) test_point("S4");
     if (whole_ && !is_framed_clearly()) {
@@ -30,7 +51,8 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
     }
     return std::nullopt;
   }
-  if ((line.front() == ' ' || line.front() == '\t') && !fields_.empty()) {  // folded: RFC 9112 §5.2
+  if (line.front() == ' ' || line.front() == '\t') {  // folded: RFC 9112 §5.2
+    if (fields_.empty()) return Refusal{Reason::http_malformed, "begins its header with half a line"};
     fields_.back().second.append(" ").append(text);
     return std::nullopt;
   }

@@ -16,7 +16,8 @@ class AnswerHead {
   explicit AnswerHead(const HttpClientOptions& options) : options_(options) {}
 
   /// The next line, its end included; `status` is that of the answer it belongs to. A refusal ends the exchange:
-  /// limit.header, or http.malformed where the body's end is not clear (RFC 9112 §6.3).
+  /// limit.header, or http.malformed where a line is not what it must be (RFC 9112 §4, §5.2) or the body's end is not
+  /// clear (§6.3), whatever libcurl takes.
   std::optional<Refusal> take(std::string_view line, int status);
 
   /// The final answer's header has ended; what follows are trailers.
@@ -32,6 +33,7 @@ class AnswerHead {
   bool is_framed_clearly() const;
 
   const HttpClientOptions& options_;
+  bool begun_ = false;  ///< its status line has come
   bool whole_ = false;
   int status_ = 0;
   std::uint64_t bytes_ = 0;
