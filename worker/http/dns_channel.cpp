@@ -1,10 +1,18 @@
+// ares_query() is marked as old from c-ares 1.28 on; what is to replace it is not in 1.18.
+#define CARES_NO_DEPRECATED
 #include "worker/http/dns_channel.hpp"
 
+#include <algorithm>
+#include <arpa/inet.h>
+#include <arpa/nameser.h>
 #include <array>
+#include <cstring>
+#include <netinet/in.h>
 #include <stdexcept>
-#include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <utility>
 
 namespace feedmill {
 namespace {
@@ -14,6 +22,24 @@ namespace asio = boost::asio;
 void need_cares() {
   static const int once = ares_library_init(ARES_LIB_INIT_ALL);
   if (once != ARES_SUCCESS) throw std::runtime_error("c-ares cannot be initialised");
+}
+
+std::string text_of(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN]{};
+  if (address->sa_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, address, sizeof v6);
+    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+  } else {
+    sockaddr_in v4{};
+    std::memcpy(&v4, address, sizeof v4);
+    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+  }
+  return text;
+}
+
+std::string_view as_text(const unsigned char* message, int size) {
+  return {reinterpret_cast<const char*>(message), static_cast<std::size_t>(size)};
 }
 
 }  // namespace
@@ -27,7 +53,7 @@ DnsChannel::DnsChannel(const asio::any_io_executor& executor, const ResolverOpti
       timer_(executor),
       alive_(std::make_shared<DnsChannel*>(this)) {
   need_cares();
-  std::array<char, 3> lookups{'f', 'b', '\0'};  // the hosts file, then the name servers
+  std::array<char, 2> lookups{'f', '\0'};  // the hosts file: name servers are asked by ask()
   ares_options wanted{};
   wanted.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
   wanted.timeout = static_cast<int>(options.timeout.count());
@@ -54,15 +80,85 @@ DnsChannel::~DnsChannel() {
   ares_destroy(channel_);
 }
 
-void DnsChannel::ask(const char* host, ares_addrinfo_callback answered, void* argument) {
+/// A name and what has been said of it so far.
+struct DnsChannel::Question {
+  DnsChannel& channel;
+  std::string host;
+  Answered answered;
+  void* argument;
+  unsigned outstanding = 0;
+  std::array<int, 2> statuses{};
+  HostAddresses v6{}, v4{};
+
+  void end(int status) {
+    const std::unique_ptr<Question> owned(this);
+    answered(argument, status, std::move(v6), std::move(v4));
+  }
+
+  /// One of the two has been answered; `this` is gone when it was the last.
+  void take(HostAddresses& into, AddressFamily family, int status, std::string_view message) {
+    if (status == ARES_SUCCESS) {
+      if (auto read = read_dns_answer(message, host, family)) {
+        into = std::move(*read);
+        if (into.addresses.empty()) status = ARES_ENODATA;
+      } else {
+        status = ARES_EBADRESP;
+      }
+    }
+    statuses[--outstanding] = status;
+    if (outstanding == 0) end(outcome());
+  }
+
+  /// Addresses of one family are enough. Else "no such name" is of both; that one has none says nothing of the other.
+  int outcome() const {
+    for (const int telling : {ARES_EDESTRUCTION, ARES_SUCCESS, ARES_ENOTFOUND}) {
+      if (std::ranges::find(statuses, telling) != statuses.end()) return telling;
+    }
+    return statuses[0] == ARES_ENODATA ? statuses[1] : statuses[0];
+  }
+};
+
+void DnsChannel::ask(const std::string& host, Answered answered, void* argument) {
   ares_addrinfo_hints hints{};
   hints.ai_flags = ARES_AI_NOSORT;  // sorting opens a socket for each address
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   ++asked;
   ++outstanding;
-  ares_getaddrinfo(channel_, host, nullptr, &hints, answered, argument);
+  auto question = std::make_unique<Question>(Question{*this, host, answered, argument});
+  ares_getaddrinfo(channel_, host.c_str(), nullptr, &hints, &DnsChannel::on_hosts_file, question.release());
   set_timer();
+}
+
+/// When it is not in there, name servers are asked: by ares_query(), since newer versions of ares_getaddrinfo() take
+/// the addresses of other names, too.
+void DnsChannel::on_hosts_file(void* data, int status, int, ares_addrinfo* info) {
+  const std::unique_ptr<ares_addrinfo, void (*)(ares_addrinfo*)> owned(info, ares_freeaddrinfo);
+  Question& question = *static_cast<Question*>(data);
+  if (status != ARES_SUCCESS && status != ARES_EDESTRUCTION) {
+    const ares_channel channel = question.channel.channel_;
+    const std::string host = question.host;  // the question may be gone after the second
+    question.outstanding = 2;
+    ares_query(channel, host.c_str(), ns_c_in, ns_t_aaaa, &DnsChannel::on_v6, &question);
+    ares_query(channel, host.c_str(), ns_c_in, ns_t_a, &DnsChannel::on_v4, &question);
+    return;
+  }
+  for (const ares_addrinfo_node* node = info == nullptr ? nullptr : info->nodes; node != nullptr;
+       node = node->ai_next) {
+    const bool is_v6 = node->ai_family == AF_INET6;
+    (is_v6 ? question.v6 : question.v4).addresses.push_back(text_of(node->ai_addr));
+  }
+  question.end(status);
+}
+
+void DnsChannel::on_v6(void* data, int status, int, unsigned char* message, int size) {
+  Question& question = *static_cast<Question*>(data);
+  question.take(question.v6, AddressFamily::v6, status, as_text(message, size));
+}
+
+void DnsChannel::on_v4(void* data, int status, int, unsigned char* message, int size) {
+  Question& question = *static_cast<Question*>(data);
+  question.take(question.v4, AddressFamily::v4, status, as_text(message, size));
 }
 
 void DnsChannel::on_socket(void* data, ares_socket_t socket, int readable, int writable) {

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include <ares.h>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "worker/descriptor_watch.hpp"
+#include "worker/http/dns_answer.hpp"
 #include "worker/http/resolver.hpp"
 
 namespace feedmill {
@@ -22,14 +24,21 @@ class DnsChannel {
   DnsChannel(const DnsChannel&) = delete;
   DnsChannel& operator=(const DnsChannel&) = delete;
 
-  /// `answered` may be called before this returns.
-  void ask(const char* host, ares_addrinfo_callback answered, void* argument);
+  /// Told once of each question, with the ARES_ status it ended with: there are addresses when it is ARES_SUCCESS.
+  using Answered = void (*)(void* argument, int status, HostAddresses v6, HostAddresses v4);
+
+  /// `answered` may be called before this returns. The hosts file comes first, then the name servers.
+  void ask(const std::string& host, Answered answered, void* argument);
 
   unsigned asked = 0;
   unsigned outstanding = 0;
   const std::chrono::steady_clock::time_point made = std::chrono::steady_clock::now();
 
  private:
+  struct Question;
+  static void on_hosts_file(void* question, int status, int timeouts, ares_addrinfo* info);
+  static void on_v6(void* question, int status, int timeouts, unsigned char* message, int size);
+  static void on_v4(void* question, int status, int timeouts, unsigned char* message, int size);
   static void on_socket(void* channel, ares_socket_t socket, int readable, int writable);
   void process(ares_socket_t readable, ares_socket_t writable);
   void set_timer();

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <cstring>
 #include <deque>
-#include <limits>
 #include <list>
 #include <netinet/in.h>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
-#include <sys/time.h>
 #include <unordered_map>
 #include <utility>
 
@@ -36,27 +33,9 @@ constexpr std::size_t most_domains = 10'000;      // with timeouts remembered
 constexpr unsigned timeouts_to_open_circuit = 3;  // HTTP D4
 constexpr std::chrono::seconds circuit_time{60};
 
-std::string text_of(const sockaddr* address) {
-  char text[INET6_ADDRSTRLEN]{};
-  if (address->sa_family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, address, sizeof v4);
-    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
-  } else if (address->sa_family == AF_INET6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, address, sizeof v6);
-    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
-  }
-  return text;
-}
-
 /// IPv6 first, then in turns (HTTP D5).
-Addresses in_turns(const ares_addrinfo* info) {
-  Addresses v6, v4, result;
-  for (const ares_addrinfo_node* node = info->nodes; node != nullptr; node = node->ai_next) {
-    std::string text = text_of(node->ai_addr);
-    if (!text.empty()) (node->ai_family == AF_INET6 ? v6 : v4).push_back(std::move(text));
-  }
+Addresses in_turns(std::vector<std::string> v6, std::vector<std::string> v4) {
+  Addresses result;
   for (std::size_t i = 0; i < std::max(v6.size(), v4.size()) && result.size() < most_kept_addresses; ++i) {
     if (i < v6.size()) result.push_back(std::move(v6[i]));
     if (i < v4.size()) result.push_back(std::move(v4[i]));
@@ -64,16 +43,10 @@ Addresses in_turns(const ares_addrinfo* info) {
   return result;
 }
 
-/// The smallest along the way to the addresses.
-std::chrono::seconds ttl_of(const ares_addrinfo* info) {
-  int least = std::numeric_limits<int>::max();
-  for (const ares_addrinfo_node* node = info->nodes; node != nullptr; node = node->ai_next) {
-    least = std::min(least, node->ai_ttl);
-  }
-  for (const ares_addrinfo_cname* name = info->cnames; name != nullptr; name = name->next) {
-    least = std::min(least, name->ttl);
-  }
-  return std::chrono::seconds(std::max(least, 0));
+/// The smallest of those that have addresses.
+std::chrono::seconds ttl_of(const HostAddresses& v6, const HostAddresses& v4) {
+  if (v6.addresses.empty()) return v4.ttl;
+  return v4.addresses.empty() ? v6.ttl : std::min(v6.ttl, v4.ttl);
 }
 
 ResolveError error_of(int status) {
@@ -135,13 +108,13 @@ class Resolver::Impl {
     steady_clock::time_point open_until;
   };
 
-  static void on_answer(void* question, int status, int timeouts, ares_addrinfo* info);
+  static void on_answer(void* question, int status, HostAddresses v6, HostAddresses v4);
 
   Question& question_of(const std::string& host);
   void ask_next();
   DnsChannel& channel();
   void drop_retired();
-  void answered(Question& question, int status, const ares_addrinfo* info);
+  void answered(Question& question, int status, HostAddresses v6, HostAddresses v4);
   void remember(const std::string& host, const Answer& answer, std::chrono::seconds time);
   void note(const std::string& host, bool timed_out);
 
@@ -264,7 +237,7 @@ void Resolver::Impl::ask_next() {
     question.channel = &channel();
     ++outstanding_;
     ++queries_;
-    question.channel->ask(question.host.c_str(), &Impl::on_answer, &question);
+    question.channel->ask(question.host, &Impl::on_answer, &question);
   }
   asking_ = false;
 }
@@ -292,14 +265,13 @@ void Resolver::Impl::drop_retired() {
   std::erase_if(channels_, [&](const auto& channel) { return channel.get() != current && channel->outstanding == 0; });
 }
 
-void Resolver::Impl::on_answer(void* data, int status, int, ares_addrinfo* info) {
-  const std::unique_ptr<ares_addrinfo, void (*)(ares_addrinfo*)> owned(info, ares_freeaddrinfo);
+void Resolver::Impl::on_answer(void* data, int status, HostAddresses v6, HostAddresses v4) {
   if (status == ARES_EDESTRUCTION) return;  // the resolver is going: nobody waits any more
   Question& question = *static_cast<Question*>(data);
-  question.impl->answered(question, status, info);
+  question.impl->answered(question, status, std::move(v6), std::move(v4));
 }
 
-void Resolver::Impl::answered(Question& question, int status, const ares_addrinfo* info) {
+void Resolver::Impl::answered(Question& question, int status, HostAddresses v6, HostAddresses v4) {
   --outstanding_;
   DnsChannel& used = *question.channel;
   if (--used.outstanding == 0 && &used != channels_.back().get()) {
@@ -310,13 +282,13 @@ void Resolver::Impl::answered(Question& question, int status, const ares_addrinf
   const std::unique_ptr<Question> owned = std::move(questions_.at(question.host));
   questions_.erase(owned->host);
 
-  Addresses addresses;
-  if (status == ARES_SUCCESS && info != nullptr) addresses = in_turns(info);
+  const std::chrono::seconds ttl = ttl_of(v6, v4);
+  Addresses addresses = in_turns(std::move(v6.addresses), std::move(v4.addresses));
   const bool found = !addresses.empty();
   const Answer answer = found ? Answer(std::move(addresses)) : Answer(error_of(status));
   std::chrono::seconds time = options_.failure_ttl;
   if (found) {
-    time = std::clamp(ttl_of(info), options_.min_ttl, options_.max_ttl);
+    time = std::clamp(ttl, options_.min_ttl, options_.max_ttl);
   } else if (answer.error().reason == Reason::dns_not_found) {
     time = options_.not_found_ttl;
   }
@@ -352,6 +324,7 @@ asio::awaitable<Answer> Resolver::resolve(std::string host, steady_clock::time_p
     Addresses loopback{"::1", "127.0.0.1"};
     co_return std::move(loopback);
   }
+  if (host.ends_with(".onion")) co_return ResolveError{Reason::dns_not_found, "no such host"};  // RFC 7686 §2
   const auto from = steady_clock::now();
   if (auto known = impl_->known(host)) {
     impl_->tell(Lookup::cached, from);

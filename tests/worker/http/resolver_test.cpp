@@ -289,7 +289,6 @@ TEST_F(ResolverTest, TakesNoWrongAnswers) {
                                            record(std::string("\xc0", 1) + static_cast<char>(12 + 17), 1, address)},
       {"a name that points nowhere", flags + one + one + none + none + question + record("\xff\xff", 1, address)},
       {"an address too short", flags + one + one + none + none + question + record(pointer, 1, "\xc0")},
-      {"an address too long", flags + one + one + none + none + question + record(pointer, 1, address + address)},
       {"an alias of itself", flags + one + one + none + none + question + record(pointer, 5, pointer)},
       {"another's address",
        flags + one + one + none + none + question + record(std::string("\4evil\7example\0", 14), 1, address)},
@@ -302,7 +301,6 @@ TEST_F(ResolverTest, TakesNoWrongAnswers) {
     Resolver resolver(context.get_executor(), options());
     names.serve("bad.example", DnsAnswer{.raw = raw});
     const Answer answer = ask(resolver, "bad.example");
-    if (std::string(name) == "an address too long" && answer) continue;  // c-ares takes the first four bytes
     EXPECT_FALSE(answer) << name << ": " << answer->front();
     const Reason why = answer ? Reason::none : answer.error().reason;
     EXPECT_TRUE(to_string(why).starts_with("dns.")) << name;
