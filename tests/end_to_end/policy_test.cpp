@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include "tests/end_to_end/program.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace feedmill::test {
 namespace {
@@ -116,9 +117,7 @@ TEST_F(Policy, TwoWorkersAskAHostOneAtATime) {
 
 // SECURITY Q1, Q2
 TEST_F(Policy, WhatKillsTheWorkerIsFoundAmongAThousand) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitiser's library wants to be loaded first";
-#endif
+  if (is_sanitized) GTEST_SKIP() << "a sanitiser's library wants to be loaded first";
   constexpr int feeds = 1000;
   slowly();
   short_leases();
@@ -160,9 +159,7 @@ TEST_F(Policy, WhatKillsTheWorkerIsFoundAmongAThousand) {
 
 // SECURITY Q4
 TEST_F(Policy, ADocumentThatMeetsABugIsKeptForWhoMendsIt) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitiser's library wants to be loaded first";
-#endif
+  if (is_sanitized) GTEST_SKIP() << "a sanitiser's library wants to be loaded first";
   const auto directory = world.redis.directory() / "poison";
   std::filesystem::create_directories(directory);
   world.environment["LD_PRELOAD"] = FEEDMILL_POISON;

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sanitized.hpp"
 #include "worker/decide.hpp"
 
 namespace feedmill {
@@ -17,11 +18,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int polls = 100'000;
-#else
-constexpr int polls = 1'000'000;
-#endif
+constexpr int polls = test::is_sanitized ? 100'000 : 1'000'000;
 constexpr int feeds = 200;
 
 /// What a server answers next, and what that allows at the earliest.

@@ -1,0 +1,12 @@
+// Whether the tests are built with a sanitizer, under which neither time nor resident memory is what it is in use.
+#pragma once
+
+namespace feedmill::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool is_sanitized = true;
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+
+}  // namespace feedmill::test
