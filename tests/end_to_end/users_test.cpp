@@ -70,11 +70,13 @@ TEST_F(Users, AViewerMayRunEveryVerbThatReads) {
   EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
 }
 
-TEST_F(Users, AReaderMayRunThoseThatReadWhatIsForReaders) {
-  for (const Arguments& verb : for_readers()) {
-    const Finished done = as("feedmill_reader", verb);
-    EXPECT_EQ(done.exit, 0) << words_of(verb) << ": " << done.err;
-    EXPECT_EQ(done.out, world.run(verb).out) << words_of(verb);
+TEST_F(Users, ReadersAndConsumersMayRunThoseThatReadWhatIsForReaders) {
+  for (const char* const user : {"feedmill_reader", "feedmill_consumer"}) {
+    for (const Arguments& verb : for_readers()) {
+      const Finished done = as(user, verb);
+      EXPECT_EQ(done.exit, 0) << words_of(verb) << ": " << done.err;
+      EXPECT_EQ(done.out, world.run(verb).out) << words_of(verb);
+    }
   }
   EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
   for (const Arguments& verb : std::vector<Arguments>{{"list"}, {"show", url}, {"explain", url}, {"stats"}}) {
@@ -84,8 +86,8 @@ TEST_F(Users, AReaderMayRunThoseThatReadWhatIsForReaders) {
   }
 }
 
-TEST_F(Users, BothMayFollowSignals) {
-  for (const char* const user : {"feedmill_viewer", "feedmill_reader"}) {
+TEST_F(Users, WhoReadsMayFollowSignals) {
+  for (const char* const user : {"feedmill_viewer", "feedmill_reader", "feedmill_consumer"}) {
     Program tail({"tail", "--from", "0", "--redis", world.redis.url_of(user)}, world.environment);
     EXPECT_TRUE(eventually([&] { return tail.out().find("post_created") != std::string::npos; })) << tail.err();
     tail.signal(SIGINT);

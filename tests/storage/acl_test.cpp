@@ -178,8 +178,82 @@ TEST_F(Users, ReadersReadWhatIsForThemAndNothingElse) {
            {"EVAL", "return 1", "0"},
            {"CONFIG", "GET", "*"},
            {"FLUSHALL"},
+           {"SORT_RO", "feeds"},
+           {"XREADGROUP", "GROUP", "delivery", "thief", "STREAMS", "stream:signals", ">"},
+           {"XACK", "stream:signals", "delivery", "1-0"},
+           {"XGROUP", "CREATE", "stream:signals", "mine", "0"},
+           {"XGROUP", "CREATE", "Entry:999", "mine", "0", "MKSTREAM"},
        }) {
     EXPECT_EQ(as(reader, words), "NOPERM") << words[0];
+  }
+}
+
+/// The published file as the server's own, each user's name as the password, set as OPERATIONS.md says.
+class UsersFile : public testing::Test {
+ protected:
+  UsersFile() : server({"--aclfile", (directory / "users.acl").string()}) {}
+  ~UsersFile() override { fs::remove_all(directory); }
+
+  static fs::path make_directory() {
+    std::string path = (fs::temp_directory_path() / "feedmill-acl-XXXXXX").string();
+    EXPECT_NE(mkdtemp(path.data()), nullptr);
+    std::ifstream published(fs::path(FEEDMILL_SOURCE) / "deploy/redis/users.acl");
+    std::ofstream file(fs::path(path) / "users.acl");
+    for (std::string line; std::getline(published, line);) {
+      const std::string user = line.substr(5, line.find(' ', 5) - 5);
+      const auto at = line.find("resetpass");
+      file << (user == "default" ? line : line.substr(0, at) + ">" + user + line.substr(at + 9)) << '\n';
+    }
+    return path;
+  }
+  std::string as(const std::string& url, const std::vector<std::string>& words) {
+    Redis connection(*parse_redis_url(url), Milliseconds(5000));
+    const auto reply = connection.command(Words(words.begin(), words.end()));
+    return reply ? "ok" : reply.error().detail.substr(0, 6);
+  }
+
+  const fs::path directory = make_directory();
+  test::RedisServer server;
+};
+
+TEST_F(UsersFile, LetsNobodyInWithoutAPassword) {
+  EXPECT_EQ(as(server.admin_url(), {"SET", "x", "y"}), "NOAUTH");
+  EXPECT_EQ(as(server.admin_url(), {"ACL", "WHOAMI"}), "NOAUTH");
+  EXPECT_EQ(as("unix://default:default@" + server.socket().string(), {"PING"}), "WRONGP");
+  const auto opened = Store(StoreOptions{.url = server.url_of("feedmill")}).open();
+  EXPECT_TRUE(opened) << opened.error().detail;
+}
+
+TEST_F(UsersFile, LetsConsumersHaveTheStreamAndNothingElse) {
+  const std::string consumer = server.url_of("feedmill_consumer"), sorted = feed_url + ":sort";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"XGROUP", "CREATE", "stream:signals", "mine", "0", "MKSTREAM"},
+           {"XREADGROUP", "GROUP", "mine", "one", "STREAMS", "stream:signals", ">"},
+           {"XACK", "stream:signals", "mine", "1-0"},
+           {"XAUTOCLAIM", "stream:signals", "mine", "one", "60000", "0"},
+           {"XPENDING", "stream:signals", "mine"},
+           {"HGETALL", "Entry:1"},
+           {"ZREVRANGE", sorted, "0", "19"},
+           {"SUBSCRIBE", "post_created"},
+       }) {
+    EXPECT_EQ(as(consumer, words), "ok") << words[0];
+  }
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"XGROUP", "CREATE", sorted, "mine", "0", "MKSTREAM"},
+           {"XGROUP", "CREATE", "Entry:999", "mine", "0", "MKSTREAM"},
+           {"XREADGROUP", "GROUP", "mine", "one", "STREAMS", "Entry:999", ">"},
+           {"XGROUP", "DESTROY", "stream:signals", "delivery"},
+           {"XGROUP", "SETID", "stream:signals", "delivery", "$"},
+           {"XADD", "stream:signals", "*", "type", "x"},
+           {"XTRIM", "stream:signals", "MAXLEN", "0"},
+           {"XDEL", "stream:signals", "1-0"},
+           {"DEL", "stream:signals"},
+           {"HSET", "Entry:1", "title", "x"},
+           {"HGETALL", "state:feed:" + feed_url},
+           {"PUBLISH", "post_created", "x"},
+           {"EVAL", "return 1", "0"},
+       }) {
+    EXPECT_EQ(as(consumer, words), "NOPERM") << words[0];
   }
 }
 
