@@ -14,7 +14,7 @@ using test::is_command;
 using test::redis_command;
 using test::RedisServer;
 
-/// A fixture's store, reached through a proxy that can say that the server is a newer one.
+/// A fixture's store, reached through a proxy that can say that the server is of another version.
 class Durable : public test::StoreTest {
  protected:
   Durable() : proxy(server.admin_url(), FaultProxy::Speaks::redis) {}
@@ -28,8 +28,8 @@ class Durable : public test::StoreTest {
     const Commit* const one = &commit;
     return store.commit(std::span(&one, 1)).front();
   }
-  void be_newer() {
-    const std::string info = "redis_version:7.4.1\r\n";
+  void be(const std::string& version) {
+    const std::string info = "redis_version:" + version + "\r\n";
     proxy.at([](const auto& words) { return words.size() == 2 && words[0] == "INFO" && words[1] == "server"; }, 0,
              Fault::replace_reply, "$" + std::to_string(info.size()) + "\r\n" + info + "\r\n");
   }
@@ -45,6 +45,7 @@ TEST_F(Durable, OnDiskNeedsAnAppendOnlyFile) {
 }
 
 TEST_F(Durable, OnDiskBefore72NeedsAppendfsyncAlways) {
+  be("7.0.15");
   redis({"CONFIG", "SET", "appendonly", "yes"});
   auto refused = open(Durability::fsync);
   ASSERT_FALSE(refused);
@@ -62,7 +63,7 @@ TEST_F(Durable, OnDiskBefore72NeedsAppendfsyncAlways) {
 
 TEST_F(Durable, OnDiskFrom72OnIsWaitedForAndCounted) {
   redis({"CONFIG", "SET", "appendonly", "yes"});
-  be_newer();
+  be("7.4.1");
   const auto waits = is_command("WAITAOF");
   proxy.at(waits, 1, Fault::replace_reply, "*2\r\n:0\r\n:0\r\n");  // of open(): whether it may
   ASSERT_TRUE(open(Durability::fsync));
@@ -76,6 +77,25 @@ TEST_F(Durable, OnDiskFrom72OnIsWaitedForAndCounted) {
   proxy.at(waits, 1, Fault::replace_reply, "*2\r\n:1\r\n:0\r\n");
   EXPECT_EQ(send(commit).result, Committed::Result::dup) << "it was written before";
   EXPECT_EQ(redis({"GET", "ids:Entry"}), "1");
+}
+
+TEST_F(Durable, OnDiskAsTheServerInstalledHereHasIt) {
+  redis({"CONFIG", "SET", "appendonly", "yes"});
+  const bool can_wait = redis({"ACL", "SETUSER", "feedmill", "+waitaof"}) == "OK";
+  if (!can_wait) {
+    redis({"ACL", "SETUSER", "feedmill", "+config|get"});
+    redis({"CONFIG", "SET", "appendfsync", "always"});
+  }
+  const auto opened = open(Durability::fsync);
+  ASSERT_TRUE(opened) << opened.error().detail;
+  add();
+  EXPECT_EQ(refresh({post("a", 1)}).created, 1U);
+  if (!can_wait) return;
+  redis({"ACL", "SETUSER", "feedmill", "-waitaof"});
+  const auto refused = open(Durability::fsync);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::auth);
+  EXPECT_NE(refused.error().detail.find("waitaof"), std::string::npos) << refused.error().detail;
 }
 
 TEST_F(Durable, OnAReplicaIsWaitedForAndCounted) {
