@@ -3,7 +3,11 @@
 # Set FEEDMILL_REDIS_URL for a server elsewhere, and FEEDMILL_ADMIN_LISTEN=0.0.0.0:9810 to reach metrics from outside.
 # Secrets come as files: FEEDMILL_REDIS_PASSWORD_FILE, FEEDMILL_REDIS_URL_FILE. tests/package/image rehearses the steps.
 
-FROM debian:13-slim AS build
+# The base by digest, so that a tag that moves changes nothing. Which one is current, `docker buildx imagetools inspect
+# debian:13-slim` tells:  docker build --build-arg BASE=debian:13-slim@sha256:… .
+ARG BASE=debian:13-slim
+
+FROM ${BASE} AS build
 WORKDIR /src
 COPY scripts/install-packages scripts/install-packages
 RUN scripts/install-packages
@@ -17,7 +21,7 @@ RUN scripts/sbom build/release/feedmill > build/feedmill.spdx.json
 FROM build AS test
 RUN scripts/test
 
-FROM debian:13-slim
+FROM ${BASE}
 COPY --from=test /src/build/runtime-packages /tmp/runtime-packages
 # glibc's converters for CJK charsets, where they are a package of their own.
 RUN apt-get update \
