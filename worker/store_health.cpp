@@ -30,11 +30,17 @@ void StoreHealth::went(const StoreError& error) {
   ++errors_;
   last_ = error;
   metrics_.set_redis_trouble(error);
-  if (since_) return;
-  since_ = Clock::now();
-  metrics_.set_redis_up(false);
-  log_.write(LogLevel::error, "redis_down", "Redis does not serve; claims wait and are tried again",
-             {{"detail", error.detail}});
+  if (!since_) {
+    since_ = Clock::now();
+    metrics_.set_redis_up(false);
+    called_ = needs_operator(error);
+    log_.write(LogLevel::error, "redis_down", "Redis does not serve; claims wait and are tried again",
+               {{"detail", error.detail}});
+  } else if (!called_ && needs_operator(error)) {  // it came back, and not as it was: first there was but a lost link
+    called_ = true;
+    log_.write(LogLevel::error, "redis_down", "Redis will not serve until somebody mends it",
+               {{"detail", error.detail}});
+  }
 }
 
 std::optional<Outage> StoreHealth::came() {

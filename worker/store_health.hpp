@@ -1,5 +1,5 @@
-// Whether the store serves: said once when it goes and once when it comes back; how long to wait before it is tried
-// again (RELIABILITY §6, E2, E3).
+// Whether the store serves: said once when it goes, once more when it turns out that somebody must do something about
+// it, and once when it comes back; how long to wait before it is tried again (RELIABILITY §6, E2, E3).
 #pragma once
 
 #include <chrono>
@@ -58,6 +58,7 @@ class StoreHealth {
   StoreError last_;
   std::uint64_t errors_ = 0;
   int attempts_ = 0;
+  bool called_ = false;  ///< somebody was told of what only they can mend
 };
 
 }  // namespace feedmill

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <sys/mman.h>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "worker/unique_fd.hpp"
 
 namespace feedmill {
 namespace {
@@ -43,6 +48,34 @@ TEST(Retries, AreOfUseForTheStoresStateAndNotForWhatWasAsked) {
     EXPECT_TRUE(is_passing({code, ""}));
   }
   for (const Code code : {Code::refused, Code::unsupported, Code::bug}) EXPECT_FALSE(is_passing({code, ""}));
+}
+
+/// RELIABILITY E2. A server whose certificate has expired first looks like one that has closed the connection.
+TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
+  const UniqueFd out(memfd_create("log", MFD_CLOEXEC));
+  {
+    Metrics metrics{{"test", "test", ""}};
+    Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
+    StoreHealth health(metrics, log);
+    for (int i = 0; i < 3; ++i) health.went({Code::unavailable, "closed"});
+    for (int i = 0; i < 3; ++i) health.went({Code::tls, "expired"});
+    health.went({Code::unavailable, "closed"});
+    health.went({Code::auth, "NOPERM"});  // somebody is on the way
+    EXPECT_TRUE(health.came());
+    health.went({Code::out_of_memory, "OOM"});
+    for (int i = 0; i < 3; ++i) health.went({Code::misconfigured, "MISCONF"});
+  }
+  std::string text(16U << 10U, '\0');
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(pread(out.get(), text.data(), text.size(), 0), 0)));
+  std::string told;
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    for (const char* const word :
+         {"event=redis_down", "event=redis_up", "closed", "expired", "NOPERM", "OOM", "MISCONF"}) {
+      if (line.find(word) != std::string::npos) told.append(told.empty() ? "" : " ").append(word);
+    }
+  }
+  EXPECT_EQ(told, "event=redis_down closed event=redis_down expired event=redis_up event=redis_down OOM");
 }
 
 }  // namespace
