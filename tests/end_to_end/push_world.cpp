@@ -109,17 +109,29 @@ PushWorld::PushWorld(const std::vector<std::string>& redis_arguments) : World(re
 }
 
 PushWorker& PushWorld::start(const Environment& more) {
-  workers_.push_back(std::make_unique<PushWorker>(with(more)));
-  behind_ = workers_.size();
+  auto worker = std::make_unique<PushWorker>(with(more));
+  const std::lock_guard lock(mutex_);
+  ports_.push_back(worker->port());
+  workers_.push_back(std::move(worker));
+  known_.notify_all();
   return *workers_.back();
 }
 
-/// As a proxy does: to the one whose turn it is, 502 when that is not there.
+void PushWorld::leave_to_last() {
+  const std::lock_guard lock(mutex_);
+  ports_.erase(ports_.begin(), ports_.end() - 1);
+}
+
+/// As a proxy does: to the one whose turn it is, 502 when that is not there. A worker has asked hubs, and they call it
+/// back, before it is known here where it listens.
 Response PushWorld::hand_on(const ServedRequest& request) {
-  const std::size_t first = first_, behind = behind_;
-  if (behind == 0) return {.status = 502};
-  const PushWorker& one = *workers_[first + turn_++ % (behind - first)];
-  const std::string worker = "http://127.0.0.1:" + std::to_string(one.port());
+  std::uint16_t port = 0;
+  {
+    std::unique_lock lock(mutex_);
+    if (!known_.wait_for(lock, std::chrono::seconds(30), [&] { return !ports_.empty(); })) return {.status = 502};
+    port = ports_[turn_++ % ports_.size()];
+  }
+  const std::string worker = "http://127.0.0.1:" + std::to_string(port);
   const HttpAnswer answer = ask({request.method, worker + request.target, headers_of(request.head), request.body});
   if (answer.status == 0) return {.status = 502};
   return {.raw = answer.head + answer.body};

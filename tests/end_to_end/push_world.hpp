@@ -1,9 +1,10 @@
 // A World with a publisher, a hub that speaks https, and workers that the hub reaches through one address.
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,7 +59,7 @@ class PushWorld : public World {
   PushWorker& start(const Environment& more = {});
   PushWorker& worker(std::size_t index = 0) { return *workers_.at(index); }
   /// The front knows of none but the last that was started.
-  void leave_to_last() { first_ = behind_ - 1; }
+  void leave_to_last();
 
   std::string hub_links(const std::string& topic, const std::string& hub_url = "") const;
   /// The publisher serves an Atom document at `path`, and the feed is added; it is read when a worker runs.
@@ -101,7 +102,10 @@ class PushWorld : public World {
   Response hand_on(const ServedRequest& request);
 
   std::vector<std::unique_ptr<PushWorker>> workers_;
-  std::atomic<std::size_t> turn_ = 0, first_ = 0, behind_ = 0;
+  std::mutex mutex_;  ///< over the next two
+  std::vector<std::uint16_t> ports_;
+  std::size_t turn_ = 0;
+  std::condition_variable known_;
 
  public:
   HttpServer front;  ///< ends before those it hands on to
