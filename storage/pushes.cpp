@@ -55,7 +55,7 @@ std::string_view word(PushNote::Kind kind) {
 }
 
 std::string_view word(PushSettlement::How how) {
-  constexpr std::string_view words[] = {"sent", "again", "refused", "lost", "left", "wait", "forget"};
+  constexpr std::string_view words[] = {"sent", "again", "put_off", "refused", "lost", "left", "wait", "forget"};
   return words[static_cast<std::size_t>(how)];
 }
 
@@ -123,7 +123,8 @@ StoreResult<PushTasks> Pushes::take(std::size_t max, Milliseconds lease) {
   if (!reply) return reply.error();
   PushTasks all;
   all.now = Milliseconds((*reply)[0].integer());
-  for (std::size_t i = 1; i < reply->size(); ++i) {
+  all.next = Milliseconds((*reply)[1].integer());
+  for (std::size_t i = 2; i < reply->size(); ++i) {
     const ReplyView row = (*reply)[i];
     PushTask& task = all.tasks.emplace_back();
     task.feed_url = row[0].text();
@@ -131,6 +132,7 @@ StoreResult<PushTasks> Pushes::take(std::size_t max, Milliseconds lease) {
     task.subscription = read_record(row[2].text(), row[3].pairs());
     task.asked_for = read_record(row[4].text(), row[5].pairs());
     task.hub_in_trouble = row[6].integer() == 1;
+    task.came = row[7].text();
   }
   return all;
 }
@@ -142,6 +144,7 @@ StoreResult<Milliseconds> Pushes::take_turn(const HubTurn& turn) {
   args.add(turn.at_once);
   args.add(turn.spacing);
   args.add(turn.lease);
+  args.add(std::string_view(turn.came));
   const auto reply = impl_.run(Script::websub_turn, args);
   if (!reply) return reply.error();
   return Milliseconds(number(std::string(reply->text())));

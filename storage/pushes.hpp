@@ -56,12 +56,13 @@ struct PushTask {
   FeedState state;       ///< of the feed
   std::optional<PushRecord> subscription, asked_for;
   bool hub_in_trouble = false;
+  std::string came;  ///< when it was due, as the store writes it: for HubTurn
   /// What settle() knows it by.
   std::string member() const { return feed_url.empty() ? "#" + subscription->hash : feed_url; }
 };
 
 struct PushTasks {
-  Milliseconds now{};
+  Milliseconds now{}, next{};  ///< when there is more to do, 0 = not that is known
   std::vector<PushTask> tasks;
 };
 
@@ -70,6 +71,7 @@ struct PushSettlement {
   enum class How {
     sent,     ///< its hub was asked
     again,    ///< it could not be asked: later
+    put_off,  ///< it was not asked, which is not its fault: later
     refused,  ///< it will not, or cannot be asked
     lost,     ///< the lease is over, or nobody verified
     left,     ///< it is not wanted any more
@@ -89,6 +91,7 @@ struct PushSettlement {
 struct HubTurn {
   std::string host;    ///< of the hub
   std::string member;  ///< PushTask::member()
+  std::string came;    ///< PushTask::came
   std::size_t at_once = 4;
   Milliseconds spacing{100};   ///< between starts
   Milliseconds lease{30'000};  ///< when it ends by itself
@@ -120,6 +123,7 @@ class Pushes {
   /// Up to `max` subscriptions that are to be looked after, hidden from others for `lease`.
   StoreResult<PushTasks> take(std::size_t max, Milliseconds lease);
   /// Takes a turn at a hub: zero when it may be asked now, until settle() says that it was; else for how long to wait.
+  /// Then it is handed out again when its turn comes, and not to be settled.
   StoreResult<Milliseconds> take_turn(const HubTurn& turn);
   /// Remembers what a hub is about to be asked for; nothing when the feed has gone.
   StoreResult<std::optional<PushTurn>> begin(const PushRecord& wanted);

@@ -78,7 +78,7 @@ constexpr std::array script_rows{
     ScriptRow{"websub_claim", &scripts::websub_claim, {Type::array}},
     ScriptRow{"websub_deliver", &scripts::websub_deliver, {Type::array, 2}},
     ScriptRow{"websub_settle", &scripts::websub_settle, {Type::array, 3}},
-    ScriptRow{"websub_take", &scripts::websub_take, {Type::array, 1}},
+    ScriptRow{"websub_take", &scripts::websub_take, {Type::array, 2}},
     ScriptRow{"websub_turn", &scripts::websub_turn, {Type::text}},
     ScriptRow{"websub_verify", &scripts::websub_verify, {Type::array, 4}},
 };

@@ -4,6 +4,7 @@
 --   settings                  of the feed when it was retired: how its hub is reached once there is no feed
 --   mode, pending_since       what its hub is asked to verify, while it is; since when
 --   lease_end, renew_at
+--   ask_at                    when its hub may be asked again that could not be; its lease may end before
 --   bad, ends                 deliveries with a bad signature; how often its hub was asked to end it
 -- Of a feed's state these fields belong to it:
 --   push_state, push_since    pending, unproven, healthy, doubtful, failed, denied; since when
@@ -22,6 +23,7 @@
 --   push_tat, ping_tat        when the hints there were are used up, each worth one spacing
 --   push_barren               fetches by push in a row that brought nothing; commit writes it
 -- websub:due holds when to look after a feed's subscription, and as "#<hash>" one that its hub is to be told the end of.
+-- A time with half a millisecond is a turn at a hub that was waited for (websub_turn.lua).
 local push_schedule_key, push_states_key = prefix .. 'websub:due', prefix .. 'stats:websub:states'
 local function callback_key(hash) return prefix .. 'websub:callback:' .. hash end
 local function troubled_key(hub) return prefix .. 'websub:hub:' .. hub end
@@ -56,6 +58,15 @@ local function turn_push(url, from, to, now)
 end
 
 -- Makes a feed due at `at` because of a hint, unless it is sooner (RELIABILITY L10); while it is claimed its commit does.
+-- When to look after a feed's subscription that would do at `at`: as long as pushes are relied on no later than their
+-- lease ends, for then polling must be back at its pace (L2).
+local function look_by(url, at)
+  local mine = redis.call('HMGET', state_key(url), 'push_state', 'push_token')
+  local relied_on = mine[1] == 'unproven' or mine[1] == 'healthy' or mine[1] == 'doubtful'
+  local lease_end = relied_on and mine[2] and tonumber(redis.call('HGET', callback_key(mine[2]), 'lease_end') or nil)
+  return lease_end and math.min(at, lease_end) or at
+end
+
 -- `net`: no hint, but the safety net of content about to be written, which takes it away again.
 -- One that waits for its host keeps its place there: with a new one it would come later.
 -- Returns when it will be fetched, nil when it is not to be at all, and whether this call brought that about.

@@ -23,5 +23,5 @@ local from = redis.call('HGET', state_key(url), 'push_state') or ''
 local to = (from == '' or from == 'failed' or from == 'denied') and 'pending' or from
 redis.call('HSET', state_key(url), 'push_pending', hash, 'push_hub', hub)
 turn_push(url, from, to, now)
-redis.call('ZADD', push_schedule_key, text(now + pending_ms), url)
+redis.call('ZADD', push_schedule_key, text(look_by(url, now + pending_ms)), url)
 return {1, from, to}

@@ -305,6 +305,22 @@ TEST_F(Subscribing, RenewalsHaveNewPathsAndNoPushIsLostInBetween) {
   EXPECT_EQ(world.http.count("/feed"), 1U);
 }
 
+// WEBSUB L2
+TEST_F(Subscribing, WhenALeaseEndsWithoutRenewalTheFeedIsPolledAtOnce) {
+  const std::string url = world.subscribed_feed();
+  for (const std::string id : {"2", "3", "4"}) ASSERT_TRUE(world.push_and_wait(url, {id, "post " + id}));
+  ASSERT_EQ(world.state(url, "push_state"), "healthy");
+  ASSERT_EQ(world.http.count("/feed"), 1U);
+  world.hub.behave({.status = 500});
+  const std::string soon = std::to_string(world.store.now()->count() + 2'000);
+  world.redis_text({"HSET", world.callback_key(url), "lease_end", soon});
+  world.bring_forward(url, "renew_at");
+  ASSERT_TRUE(world.hub.await_requests(2));
+  EXPECT_TRUE(eventually([&] { return world.state(url, "push_state") == "failed"; })) << world.state(url, "push_state");
+  EXPECT_TRUE(eventually([&] { return world.http.count("/feed") == 2; }));
+  EXPECT_NE(world.worker().program().err().find("its lease is over and was not renewed"), std::string::npos);
+}
+
 // WEBSUB P10
 TEST_F(Subscribing, ThreeWorkersBehindOneAddressAreAsOne) {
   constexpr std::int64_t workers = 3, feeds = 6, pushes = 6;

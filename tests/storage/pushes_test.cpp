@@ -594,6 +594,68 @@ TEST_F(PushesTest, AHubIsAskedByAllWorkersTogetherAsOftenAsOneMay) {
   EXPECT_GT(std::stoll(redis({"PTTL", "state:host:hub:dead.example"})), 0);
 }
 
+TEST_F(PushesTest, WhoHasWaitedForItsTurnGoesBeforeThoseThatComeLater) {
+  HubTurn turn;
+  turn.host = "hub.example";
+  turn.spacing = 1h;
+  const auto take = [&](const std::string& member, const std::string& came) {
+    turn.member = member;
+    turn.came = came;
+    const auto wait = pushes.take_turn(turn);
+    EXPECT_TRUE(wait) << wait.error().detail;
+    return static_cast<double>(wait->count());
+  };
+  redis({"ZADD", "websub:due", "1", "#h1", "1", "#h2", "1", "#h3"});
+  EXPECT_EQ(take("#h1", "1"), 0);
+  EXPECT_NEAR(take("#h2", "1"), 3.6e6, 5e3);
+  EXPECT_NEAR(std::stod(redis({"ZSCORE", "websub:due", "#h2"})), static_cast<double>(now()) + 3.6e6, 5e3);
+  EXPECT_NEAR(take("#h3", "1"), 7.2e6, 5e3);
+  // It comes when its turn does, and the one before it was half an hour late: it waits for that, and keeps its place.
+  const std::int64_t half = 1'800'000;
+  redis({"HSET", "state:host:hub:hub.example", "last_start", std::to_string(now() - half)});
+  EXPECT_NEAR(take("#h2", std::to_string(now() - 1) + ".5"), static_cast<double>(half), 5e3);
+  EXPECT_NEAR(take("#h2", std::to_string(now() - 1)), 1.08e7, 5e3) << "who has not waited goes to the end";
+  // Not for ever: a worker that slept comes back with many that are late.
+  EXPECT_NEAR(take("#h2", std::to_string(now() - 11 * 3'600'000) + ".5"), 1.44e7, 5e3);
+}
+
+TEST_F(PushesTest, WhatWasNotAskedCountsForNothing) {
+  begin("h1");
+  EXPECT_EQ(settle(How::put_off, "h1").to, "pending");
+  EXPECT_FALSE(find("h1"));
+  EXPECT_EQ(feed().state.push.tries, 0U);
+  EXPECT_EQ(state("push_pending"), "(nil)");
+  EXPECT_NEAR(std::stod(redis({"ZSCORE", "websub:due", feed_url})), static_cast<double>(now()) + 3.6e6, 5e3);
+  subscribe("h2");
+  ASSERT_TRUE(*store.remove_feed(feed_url));
+  ASSERT_TRUE(*pushes.begin_end("h2"));
+  EXPECT_EQ(find("h2")->ends, 1U);
+  settle(How::put_off, "h2", "#h2");
+  EXPECT_EQ(find("h2")->ends, 0U);
+  EXPECT_NEAR(std::stod(redis({"ZSCORE", "websub:due", "#h2"})), static_cast<double>(now()) + 3.6e6, 5e3);
+}
+
+// WEBSUB L2
+TEST_F(PushesTest, ASubscriptionThatIsReliedOnIsLookedAfterWhenItsLeaseEnds) {
+  settle_feed();
+  subscribe("h1");
+  const std::string lease_end = std::to_string(now() + 600'000);
+  const auto look = [&] { return redis({"ZSCORE", "websub:due", feed_url}); };
+  redis({"HSET", "websub:callback:h1", "lease_end", lease_end});
+  begin("h2");
+  EXPECT_EQ(look(), lease_end) << "a renewal that nobody verifies";
+  settle(How::again, "h2");
+  EXPECT_EQ(look(), lease_end) << "a renewal that fails";
+  settle(How::wait);
+  EXPECT_EQ(look(), lease_end);
+  // Its hub is not to be asked before the hour that it was given, were it a day.
+  redis({"HSET", "websub:callback:h1", "ask_at", std::to_string(now() + 90'000'000)});
+  settle(How::lost);
+  EXPECT_NEAR(std::stod(look()), static_cast<double>(now()) + 9e7, 5e3);
+  settle(How::again);
+  EXPECT_NEAR(std::stod(look()), static_cast<double>(now()) + 3.6e6, 5e3) << "nobody relies on it";
+}
+
 TEST_F(PushesTest, LeavingIsForgetting) {
   subscribe("h1");
   EXPECT_EQ(settle(How::left).to, "");

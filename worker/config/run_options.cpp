@@ -133,6 +133,7 @@ FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::siz
   options.allow_downgrade = config.fetch.allow_downgrade;
   options.contact = config.fetch.contact;
   options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
+  if (!config.websub.public_url.empty()) options.max_connections += most_hub_requests;
   options.max_per_network = std::max<std::size_t>(8, lanes / 10);                          // HTTP H8
   if (mode != RunMode::daemon) options.network_wait = options.memory_wait = options.wall;  // nothing is put off
   options.egress = std::move(egress.standard);

@@ -113,7 +113,7 @@ asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
   co_return result;
 }
 
-/// Once, and again for as long as the network it goes to has no place for it (HTTP H8).
+/// Once, and a GET again for as long as the network it goes to has no place for it (HTTP H8).
 asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, std::string resolve_line) {
   const steady_clock::time_point until =
       std::min(request.deadline, steady_clock::now() + shared_->options.network_wait);
@@ -121,7 +121,7 @@ asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, std
     std::string crowded;
     HttpResult result = co_await transfer(request, resolve_line, crowded);
     const auto* failure = std::get_if<HttpFailure>(&result);
-    if (failure == nullptr || failure->reason != Reason::worker_host_wait) co_return result;
+    if (failure == nullptr || failure->reason != Reason::worker_host_wait || request.post) co_return result;
     const bool room = co_await shared_->networks.wait(std::move(crowded), until);
     if (!room) co_return result;
   }

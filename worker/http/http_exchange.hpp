@@ -32,6 +32,7 @@ struct HttpClientOptions {
   std::size_t keep_alive = 256;            ///< connections kept for later
   std::size_t max_per_network = 26;        ///< in use at once; not of addresses that `egress` opens by name (HTTP H8)
   std::chrono::milliseconds network_wait = std::chrono::seconds(1);  ///< for a place among these
+  std::size_t max_posts_per_network = 16;  ///< counted by themselves; one that finds no place does not wait for it
   std::chrono::milliseconds memory_wait = std::chrono::seconds(10);  ///< for memory to read on (SECURITY M3)
   bool http2 = true;                                                 ///< by ALPN over TLS
   std::string ca_bundle = "/etc/ssl/certs/ca-certificates.crt";

@@ -14,6 +14,7 @@ using std::chrono::steady_clock;
 HttpShared::HttpShared(boost::asio::any_io_executor executor, HttpClientOptions given, HttpEngine::Finished finished)
     : options(std::move(given)),
       networks(options.max_per_network),
+      posts(options.max_posts_per_network),
       resumes(std::string_view(curl_version_info(CURLVERSION_NOW)->ssl_version).starts_with("OpenSSL")),
       own_until(steady_clock::now()),
       engine(std::move(executor), options.max_connections, options.keep_alive, std::move(finished)) {}

@@ -21,7 +21,7 @@ struct HttpShared {
   const EgressPolicy& egress();
 
   HttpClientOptions options;
-  NetworkLimit networks;
+  NetworkLimit networks, posts;
   TlsSessions sessions;  ///< outlives the connections
   const bool resumes;    ///< libcurl's TLS library is the one that `sessions` speaks to
   std::chrono::steady_clock::time_point own_until;

@@ -54,6 +54,7 @@ long long_of(CURL* easy, CURLINFO info) {
 HttpTransfer::HttpTransfer(HttpShared& shared, const HttpRequest& request, const std::string& resolve_line)
     : done(shared.engine.executor()),
       shared_(shared),
+      networks_(request.post ? shared.posts : shared.networks),
       easy_(shared.engine.take_handle()),
       header_list_(list_of(request.header_lines)),
       resolve_line_(resolve_line),
@@ -79,7 +80,7 @@ HttpTransfer::~HttpTransfer() {
   shared_.engine.remove(easy_.get());
   shared_.engine.give_back(std::move(easy_));
   shared_.engine.let_go(resolve_line_);
-  for (const std::string& network : places_) shared_.networks.leave(network);
+  for (const std::string& network : places_) networks_.leave(network);
 }
 
 /// HTTP §7, row by row.
@@ -214,7 +215,7 @@ bool HttpTransfer::enter_network(std::string_view address, unsigned port) {
   const bool is_proxy = proxy_port_ != 0;  // the networks are the servers'
   if (is_proxy || shared_.egress().opened_by_allow(address, static_cast<std::uint16_t>(port))) return true;
   std::string network = destination_network(address);
-  if (!shared_.networks.enter(network)) {
+  if (!networks_.enter(network)) {
     crowded_ = network;
     return refuse(Reason::worker_host_wait, "enough requests are under way to the network of " + std::string(address));
   }

@@ -77,6 +77,7 @@ class HttpTransfer {
   Reason connect_reason() const;
 
   HttpShared& shared_;
+  NetworkLimit& networks_;
   Easy easy_;
   CurlList header_list_;
   const std::string resolve_line_;

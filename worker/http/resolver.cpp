@@ -64,12 +64,6 @@ ResolveError error_of(int status) {
   }
 }
 
-/// "example.co.uk" of "www.example.co.uk"; the name itself when there is nothing above it.
-std::string registrable_domain(const std::string& host) {
-  const char* domain = psl_registrable_domain(psl_builtin(), host.c_str());
-  return domain != nullptr ? domain : host;
-}
-
 }  // namespace
 
 class Resolver::Impl {
@@ -356,6 +350,11 @@ std::uint64_t Resolver::queries() const {
 bool is_address(std::string_view host) {
   in_addr v4{};
   return host.starts_with('[') || inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1;
+}
+
+std::string registrable_domain(const std::string& host) {
+  const char* domain = is_address(host) ? nullptr : psl_registrable_domain(psl_builtin(), host.c_str());
+  return domain != nullptr ? domain : host;
 }
 
 }  // namespace feedmill

@@ -71,4 +71,7 @@ class Resolver {
 /// True for what needs no resolving: IPv4 as four numbers, IPv6 in brackets.
 bool is_address(std::string_view host);
 
+/// "example.co.uk" of "www.example.co.uk"; the host itself when it is an address or there is nothing above it.
+std::string registrable_domain(const std::string& host);
+
 }  // namespace feedmill

@@ -47,12 +47,16 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
   if (!wanted) return {state.push.state.empty() ? Do::forget : Do::leave, {}, "", "", ""};
 
   const PushStep subscribe{Do::subscribe, push_pending_for, hub_to_ask(task), advert.topic, ""};
+  const bool was_running =
+      state.push.state == "unproven" || state.push.state == "healthy" || state.push.state == "doubtful";
+  const PushStep lapsed{Do::lost, push_retry_after(state.push.tries), "", "", "its lease is over and was not renewed"};
   if (task.asked_for && task.asked_for->state == "pending") {
     const Milliseconds over = task.asked_for->pending_since + push_pending_for;
     const bool still_meant = task.asked_for->topic == advert.topic &&
                              std::ranges::find(advert.hubs, task.asked_for->hub) != advert.hubs.end();
-    if (now < over && still_meant) return wait_until(over, now);
     if (!still_meant) return subscribe;
+    if (was_running && !running) return lapsed;  // L2: a late answer may bring it back
+    if (now < over) return wait_until(running ? std::min(over, task.subscription->lease_end) : over, now);
     const std::string note = "its hub took the subscription and did not verify it within an hour";
     if (running) return {Do::retry, hub_retry_after(state.push.tries, {}), "", "", note};
     return {Do::lost, push_retry_after(state.push.tries), "", "", note};
@@ -64,12 +68,7 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
     if (changed || now >= record.renew_at || state.push.state == "failed") return subscribe;
     return wait_until(std::min(record.renew_at, record.lease_end), now);
   }
-  const bool was_running =
-      state.push.state == "unproven" || state.push.state == "healthy" || state.push.state == "doubtful";
-  if (was_running) {
-    return {Do::lost, push_retry_after(state.push.tries), "", "", "its lease is over and was not renewed"};
-  }
-  return subscribe;
+  return was_running ? lapsed : subscribe;
 }
 
 PushLease push_lease(std::string_view lease_seconds, std::string_view topic) {

@@ -8,11 +8,13 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "worker/cancellation.hpp"
+#include "worker/http/resolver.hpp"
 #include "worker/http/web_url.hpp"
 #include "worker/push/callback.hpp"
 #include "worker/push/push_health.hpp"
@@ -21,6 +23,7 @@
 namespace feedmill {
 
 namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
 using How = PushSettlement::How;
 
 namespace {
@@ -59,6 +62,22 @@ std::chrono::sys_seconds wall_clock() {
 
 }  // namespace
 
+/// One of those that a domain may have; there is none beyond them.
+class Subscriber::Place {
+ public:
+  Place(Subscriber& of, std::string domain) : of_(of), domain_(std::move(domain)) { ++of_.domains_[domain_].under_way; }
+  ~Place() {
+    const auto found = of_.domains_.find(domain_);
+    if (--found->second.under_way == 0) of_.domains_.erase(found);
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  Subscriber& of_;
+  std::string domain_;
+};
+
 Subscriber::Subscriber(asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, Metrics& metrics, Log& log,
                        Options options)
     : fetcher_(fetcher),
@@ -66,36 +85,85 @@ Subscriber::Subscriber(asio::any_io_executor executor, Fetcher& fetcher, PushSto
       metrics_(metrics),
       log_(log),
       options_(std::move(options)),
-      pause_(std::move(executor)) {}
+      pause_(executor),
+      filled_(executor, Clock::time_point::max()),
+      end_(std::move(executor), Clock::time_point::max()) {}
 
-void Subscriber::stop() {
+void Subscriber::stop(Milliseconds grace) {
   stopping_ = true;
   pause_.cancel();
+  filled_.cancel();
+  end_.expires_after(grace);
 }
 
 asio::awaitable<void> Subscriber::run() {
+  co_await (look_after_all() || wait_for_end());
+}
+
+asio::awaitable<void> Subscriber::look_after_all() {
   const auto executor = co_await asio::this_coro::executor;
+  using Operation = decltype(asio::co_spawn(executor, lane(), asio::deferred));
+  std::vector<Operation> all;
+  all.push_back(asio::co_spawn(executor, find_tasks(), asio::deferred));
+  for (std::size_t i = 0; i < options_.at_once; ++i) all.push_back(asio::co_spawn(executor, lane(), asio::deferred));
+  auto group = asio::experimental::make_parallel_group(std::move(all));
+  co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+}
+
+asio::awaitable<void> Subscriber::wait_for_end() {
+  for (;;) {
+    co_await end_.async_wait(asio::as_tuple(asio::use_awaitable));
+    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+    if (cancelled != asio::cancellation_type::none) co_return;
+    if (stopping_ && Clock::now() >= end_.expiry()) co_return;
+  }
+}
+
+/// Until there is room again or stop(), `longest` at most.
+asio::awaitable<void> Subscriber::rest(Clock::duration longest) {
+  pause_.expires_after(longest);
+  co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+/// As many at a time as lanes are free: what waits for its turn at a hub waits in the store.
+asio::awaitable<void> Subscriber::find_tasks() {
   while (!stopping_) {
-    const auto ask = [&](Store& store) { return Pushes(store).take(options_.at_once, options_.lease); };
-    StoreResult<PushTasks> taken = co_await store_.call(ask);
-    if (!taken) metrics_.store_error(taken.error());
-    if (stopping_) co_return;  // what was taken is another's, or ours again, when the lease is over
-    if (!taken || taken->tasks.empty()) {
-      const bool queued = Clock::now() <= queued_until_ + options_.poll;
-      const Milliseconds often = std::clamp(options_.spacing, Milliseconds(10), options_.poll);
-      pause_.expires_after(!taken ? 5 * options_.poll : queued ? often : options_.poll);
-      co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (in_hand_ == options_.at_once) {
+      co_await rest(options_.poll);
+    } else {
+      const std::size_t room = options_.at_once - in_hand_;
+      const auto ask = [&](Store& store) { return Pushes(store).take(room, options_.lease); };
+      StoreResult<PushTasks> taken = co_await store_.call(ask);
+      if (!taken) metrics_.store_error(taken.error());
+      if (stopping_) co_return;  // what was taken is another's, or ours again, when the lease is over
+      if (taken && !taken->tasks.empty()) {
+        in_hand_ += taken->tasks.size();
+        for (PushTask& task : taken->tasks) queue_.push_back({std::move(task), taken->now});
+        filled_.cancel();
+      } else if (!taken) {
+        co_await rest(5 * options_.poll);
+      } else {
+        const bool known = taken->next.count() > 0;
+        co_await rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.poll) : options_.poll);
+      }
+    }
+    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+    if (cancelled != asio::cancellation_type::none) co_return;
+  }
+}
+
+asio::awaitable<void> Subscriber::lane() {
+  while (!stopping_) {
+    if (queue_.empty()) {
+      co_await filled_.async_wait(asio::as_tuple(asio::use_awaitable));
       const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
       if (cancelled != asio::cancellation_type::none) co_return;
       continue;
     }
-    using Operation = decltype(asio::co_spawn(executor, look_after({}, {}), asio::deferred));
-    std::vector<Operation> all;
-    for (PushTask& task : taken->tasks) {
-      all.push_back(asio::co_spawn(executor, look_after(std::move(task), taken->now), asio::deferred));
-    }
-    auto group = asio::experimental::make_parallel_group(std::move(all));
-    co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    Given given = std::move(queue_.front());
+    queue_.pop_front();
+    co_await look_after(std::move(given.task), given.now);
+    if (in_hand_-- == options_.at_once) pause_.cancel();
   }
 }
 
@@ -134,24 +202,35 @@ asio::awaitable<void> Subscriber::carry_out(const PushTask& task, const PushStep
       break;
     case PushStep::Do::subscribe:
     case PushStep::Do::unsubscribe: {
-      const StoreResult<Milliseconds> wait = co_await wait_for_hub(task, host_of(step.hub));
-      if (!wait) {
-        metrics_.store_error(wait.error());
-        co_return;
+      const std::string host = host_of(step.hub), domain = registrable_domain(host);
+      const StoreResult<Milliseconds> wait = co_await wait_for_hub(task, host);
+      if (!wait) metrics_.store_error(wait.error());
+      if (!wait || wait->count() > 0) co_return;
+      settlement.delay = wait_for_domain(domain);
+      if (settlement.delay.count() > 0) {
+        settlement.how = How::wait;
+        settlement.turn = host;
+        break;
       }
-      if (wait->count() == 0) {
-        if (step.what == PushStep::Do::subscribe)
-          co_await subscribe(task, step, now);
-        else
-          co_await end(task, step);
-        co_return;
-      }
-      settlement.how = How::wait;
-      settlement.delay = *wait;
-      break;
+      const Place place(*this, domain);
+      if (step.what == PushStep::Do::subscribe)
+        co_await subscribe(task, step, now);
+      else
+        co_await end(task, step);
+      co_return;
     }
   }
   co_await settle(task, std::move(settlement), now);
+}
+
+/// Zero when there is a place; else for how long to wait for one, each that waits behind the one before it.
+Milliseconds Subscriber::wait_for_domain(const std::string& name) {
+  const auto found = domains_.find(name);
+  if (found == domains_.end() || found->second.under_way < options_.per_domain) return Milliseconds(0);
+  Domain& domain = found->second;
+  const Clock::time_point now = Clock::now();
+  domain.tail = std::max(domain.tail, now) + std::max(options_.spacing, Milliseconds(10));
+  return std::chrono::ceil<Milliseconds>(domain.tail - now);
 }
 
 /// WEBSUB S5, H3: zero when the hub may be asked now; else when it will be this one's turn.
@@ -159,13 +238,12 @@ asio::awaitable<StoreResult<Milliseconds>> Subscriber::wait_for_hub(const PushTa
   HubTurn turn;
   turn.host = std::move(host);
   turn.member = task.member();
+  turn.came = task.came;
   turn.at_once = task.hub_in_trouble ? std::max<std::size_t>(options_.per_hub / 2, 1) : options_.per_hub;
   turn.spacing = task.hub_in_trouble ? 2 * options_.spacing : options_.spacing;
   turn.lease = options_.wall + Milliseconds(10'000);
   const auto take = [&](Store& store) { return Pushes(store).take_turn(turn); };
-  StoreResult<Milliseconds> wait = co_await store_.call(take);
-  if (wait && wait->count() > 0) queued_until_ = std::max(queued_until_, Clock::now() + *wait);
-  co_return wait;
+  co_return co_await store_.call(take);
 }
 
 PushRecord Subscriber::new_record(const PushTask& task, const PushStep& step, std::string hub_url) const {
@@ -186,6 +264,7 @@ asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep
   const auto plain = only_http_.find(step.hub);
   const bool only_http = plain != only_http_.end() && Clock::now() < plain->second;
   std::string hub_url = only_http ? step.hub : with_https(known ? task.subscription->hub_url : step.hub);
+  const Clock::time_point deadline = Clock::now() + options_.wall;
   for (;;) {
     const PushRecord record = new_record(task, step, hub_url);
     const auto remember = [&](Store& store) { return Pushes(store).begin(record); };
@@ -197,7 +276,7 @@ asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep
     if (!*begun) co_return;
     PushNews news{task.feed_url, (*begun)->from, (*begun)->to, "asks " + host_of(record.hub), record.hub, false};
     co_await tell(std::move(news), now);
-    const Reply reply = co_await ask(task, record, "subscribe");
+    const Reply reply = co_await ask(task, record, "subscribe", deadline);
     if (reply.no_server && is_https(record.hub_url) && !is_https(step.hub)) {
       if (only_http_.size() >= most_hubs_remembered) only_http_.clear();
       only_http_[step.hub] = Clock::now() + http_remembered;
@@ -215,6 +294,9 @@ asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep
     } else if (reply.is == Reply::Is::refused) {
       settlement.how = How::refused;
       settlement.delay = push_retry_after(task.state.push.tries);
+    } else if (reply.is == Reply::Is::not_asked) {
+      settlement.how = How::put_off;
+      settlement.delay = options_.wall;
     } else {
       settlement.how = How::again;
       settlement.delay = hub_retry_after(task.state.push.tries, reply.retry_after);
@@ -230,21 +312,36 @@ asio::awaitable<void> Subscriber::end(const PushTask& task, const PushStep& step
   const StoreResult<bool> begun = co_await store_.call(remember);
   if (!begun) metrics_.store_error(begun.error());
   if (!begun || !*begun) co_return;
-  const Reply reply = co_await ask(task, record, "unsubscribe");
+  const Reply reply = co_await ask(task, record, "unsubscribe", Clock::now() + options_.wall);
   PushSettlement settlement;
   settlement.member = task.member();
   settlement.hash = record.hash;
   settlement.turn = host_of(step.hub);
-  settlement.how = reply.is == Reply::Is::refused ? How::forget : reply.is == Reply::Is::taken ? How::wait : How::again;
-  settlement.delay = reply.is == Reply::Is::taken ? push_pending_for : hub_retry_after(record.ends, reply.retry_after);
+  switch (reply.is) {
+    case Reply::Is::taken:
+      settlement.how = How::wait;
+      settlement.delay = push_pending_for;
+      break;
+    case Reply::Is::refused:
+      settlement.how = How::forget;
+      break;
+    case Reply::Is::unheard:
+      settlement.how = How::again;
+      settlement.delay = hub_retry_after(record.ends, reply.retry_after);
+      break;
+    case Reply::Is::not_asked:
+      settlement.how = How::put_off;
+      settlement.delay = options_.wall;
+      break;
+  }
   co_await settle(task, std::move(settlement), Milliseconds(0));
 }
 
 /// WEBSUB S4: a POST, again where 307 and 308 lead to. Only where 308 alone leads the hub is from now on.
-asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const PushRecord& record, std::string mode) {
+asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const PushRecord& record, std::string mode,
+                                                   Clock::time_point deadline) {
   const std::string form = subscription_form(record, mode, options_.public_url + "/w/" + record.token);
   const FeedSettings settings = read_settings(task.feed_url.empty() ? record.settings : task.state.settings);
-  const Clock::time_point deadline = Clock::now() + options_.wall;
   Reply reply;
   reply.hub_url = record.hub_url;
   std::string url = record.hub_url;
@@ -259,7 +356,8 @@ asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const P
       // A page of any length may say no.
       const bool no = failure->reason == Reason::limit_body && failure->status / 100 == 4 && failure->status != 429;
       const bool refused = no || failure->reason == Reason::egress_blocked || failure->reason == Reason::url_invalid;
-      reply.is = refused ? Reply::Is::refused : Reply::Is::unheard;
+      const bool crowded = followed == 0 && failure->reason == Reason::worker_host_wait;  // many ask that network
+      reply.is = refused ? Reply::Is::refused : crowded ? Reply::Is::not_asked : Reply::Is::unheard;
       const std::string status = failure->status == 0 ? "" : "answered " + std::to_string(failure->status) + ": ";
       reply.why = reason_of_hub(status + std::string(to_string(failure->reason)) + ": " + failure->detail, record);
       reply.no_server = nobody_there(failure->reason) && !failure->trace.sent;

@@ -56,12 +56,13 @@ asio::awaitable<void> WebSub::wait_for_end() {
 
 void WebSub::stop() {
   if (std::exchange(stopped_, true)) return;
-  subscriber_.stop();
+  subscriber_.stop(drain_);
   end_.expires_after(callbacks_ ? drain_ : Milliseconds(0));
 }
 
 void WebSub::hurry() {
   stop();
+  subscriber_.stop(Milliseconds(0));
   end_.expires_after(Milliseconds(0));
 }
 

@@ -21,7 +21,7 @@ class WebSub {
     std::optional<CallbackListener::Options> callbacks;  ///< none: another worker answers them
     PushIntake::Options intake;
     Subscriber::Options subscriber;
-    Milliseconds drain{5'000};  ///< how long callbacks are answered after stop()
+    Milliseconds drain{5'000};  ///< how long hubs may answer, and callbacks are answered, after stop()
   };
   /// What it works with; all outlive it.
   struct Parts {
@@ -39,9 +39,9 @@ class WebSub {
 
   /// Until stop() and the drain after it; not cancellable but by hurry().
   boost::asio::awaitable<void> run();
-  /// No hub is asked any more; callbacks are answered for a while.
+  /// No hub is asked any more; those that have been may answer for a while, and call back.
   void stop();
-  /// They are not, from now on.
+  /// They may not, from now on.
   void hurry();
 
   /// Null: it has none.

@@ -412,6 +412,36 @@ TEST_F(NetworkTest, OwnAddressesAreBlockedUnlessAllowed) {
   ASSERT_TRUE(shell("ip address del 93.184.216.98/32 dev lo; ip address del 93.184.216.99/32 dev lo"));
 }
 
+// Hubs of one network hold no more than their part either, and none of them waits for it.
+TEST_F(NetworkTest, OneNetworkHoldsAFewPosts) {
+  canary->silence("93.184.216.0");
+  Fetcher by(context.get_executor(), options());
+  std::map<Reason, std::size_t> slow;
+  std::size_t good = 0, held_when_good = 0;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  const auto begin = [&](const std::string& url, auto told) {
+    asio::co_spawn(context, by.post_form("https://example.org/feed", {}, url, "hub.mode=subscribe", deadline),
+                   [told](std::exception_ptr, const HttpResult& result) { told(result); });
+  };
+  for (int i = 1; i <= 100; ++i) {
+    begin("http://93.184.216." + std::to_string(i) + "/", [&](const HttpResult& result) {
+      const auto* failure = std::get_if<HttpFailure>(&result);
+      ++slow[failure == nullptr ? Reason::none : failure->reason];
+    });
+    begin("http://93.185." + std::to_string(i) + ".1/", [&](const HttpResult& result) {
+      good += std::holds_alternative<HttpResponse>(result) ? 1 : 0;
+      held_when_good = slow[Reason::http_timeout];
+    });
+  }
+  context.restart();
+  context.run();
+  EXPECT_EQ(good, 100u);
+  EXPECT_EQ(held_when_good, 0u) << "none of those that wait had ended";
+  EXPECT_EQ(slow[Reason::worker_host_wait], 84u);
+  EXPECT_EQ(slow[Reason::http_timeout], 16u);
+  EXPECT_EQ(canary->most_at_once("93.184.216.0"), 16u);
+}
+
 // HTTP H8: slow servers of one network hold no more than their part, and all others are served beside them.
 TEST_F(NetworkTest, OneNetworkHoldsAFewConnections) {
   canary->silence("93.184.216.0");

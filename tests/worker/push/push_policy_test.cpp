@@ -70,6 +70,21 @@ TEST(PushPlan, ARenewalThatNobodyVerifiedIsTriedAgainWhileTheLeaseRuns) {
   EXPECT_EQ(plan_push(asked, now).delay, 1h);
 }
 
+// WEBSUB L2
+TEST(PushPlan, ARenewalThatIsNotVerifiedWhenTheLeaseEndsIsNotWaitedFor) {
+  for (const char* state : {"unproven", "healthy", "doubtful"}) {
+    PushTask asked = running(state);
+    asked.subscription->lease_end = now + 10min;
+    asked.asked_for = record("pending", now - 5min);
+    EXPECT_EQ(plan_push(asked, now).what, Do::wait) << state;
+    EXPECT_EQ(plan_push(asked, now).delay, 10min) << state;
+    EXPECT_EQ(plan_push(asked, now + 10min).what, Do::lost) << state;
+    EXPECT_EQ(plan_push(asked, now + 10min).note, "its lease is over and was not renewed");
+    asked.state.advert.topic = "https://example.org/another";
+    EXPECT_EQ(plan_push(asked, now + 10min).what, Do::subscribe) << state;
+  }
+}
+
 TEST(PushPlan, RenewsWhenItIsTimeAndNotBefore) {
   PushTask one = running("healthy");
   EXPECT_EQ(plan_push(one, now).what, Do::wait);

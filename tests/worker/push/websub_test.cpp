@@ -1,225 +1,15 @@
 // A worker's WebSub parts with a real hub, a real store and real feeds: what reaches the store, and what does not.
-#include "worker/push/websub.hpp"
-
 #include <algorithm>
-#include <future>
-#include <thread>
+#include <mutex>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
-#include <boost/json.hpp>
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "storage/notifications.hpp"
-#include "tests/support/certificates.hpp"
 #include "tests/support/dates.hpp"
-#include "tests/support/redis_server.hpp"
-#include "tests/support/websub_hub.hpp"
+#include "tests/worker/push/websub_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::test {
 namespace {
-
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using test::days_ago;
-using test::HubHabits;
-using test::Response;
-
-struct Post {
-  std::string id, title;
-  std::string updated = days_ago(6);
-};
-
-std::string atom(const std::vector<Post>& posts, const std::string& links = "") {
-  std::string text = R"(<feed xmlns="http://www.w3.org/2005/Atom"><title>A feed</title>)" + links;
-  for (const Post& post : posts) {
-    text += "<entry><id>" + post.id + "</id><title>" + post.title + "</title><updated>" + post.updated +
-            "</updated><link href=\"https://example.org/" + post.id + "\"/></entry>";
-  }
-  return text + "</feed>";
-}
-
-std::uint16_t free_port() {
-  asio::io_context context;
-  asio::ip::tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
-  return acceptor.local_endpoint().port();
-}
-
-class WebSubTest : public testing::Test {
- protected:
-  WebSubTest() : store(StoreOptions{.url = redis.url()}) {
-    const auto opened = store.open();
-    EXPECT_TRUE(opened) << opened.error().detail;
-  }
-  ~WebSubTest() override {
-    if (websub) asio::post(loop, [this] { websub->hurry(); });
-    if (runner.joinable()) {
-      running.wait();
-      asio::post(loop, [this] { work.reset(); });
-      runner.join();
-    }
-    cpu.join();
-  }
-
-  void start(std::size_t per_second = 1'000'000, std::size_t burst = 1'000'000) {
-    WebSub::Options options;
-    options.callbacks.emplace();
-    options.callbacks->listen = {asio::ip::address_v4::loopback(), port};
-    options.callbacks->header_time = 2000ms;
-    options.callbacks->body_time = 2000ms;
-    options.callbacks->per_second = per_second;
-    options.callbacks->burst = burst;
-    options.intake.policy = policy();
-    options.intake.worker = std::string(32, 'b');
-    options.subscriber.public_url = "http://127.0.0.1:" + std::to_string(port);
-    options.subscriber.spacing = 0ms;
-    options.subscriber.poll = 20ms;
-    auto opened = WebSub::open(loop.get_executor(), StoreOptions{.url = redis.url(), .timeout = 1s}, options,
-                               {cpu, fetcher, pool, memory, metrics, log});
-    ASSERT_TRUE(opened) << opened.error().detail;
-    websub = std::move(*opened);
-    running = asio::co_spawn(loop, websub->run(), asio::use_future);
-    runner = std::thread([this] { loop.run(); });
-  }
-
-  static PolicyOptions policy() {
-    PolicyOptions options;
-    options.push.on = true;
-    return options;
-  }
-  static RefreshOptions refresh_options() {
-    RefreshOptions options;
-    options.policy = policy();
-    options.host = {64, Milliseconds(0)};
-    return options;
-  }
-  FetchOptions fetch_options() {
-    FetchOptions options;
-    options.egress = *EgressPolicy::parse(std::vector<std::string>{"127.0.0.0/8:1024-65535"}, {}, {});
-    options.ca_bundle = authority.file();
-    return options;
-  }
-
-  std::string hub_links(const std::string& topic, const std::string& at = "") const {
-    return "<link rel=\"hub\" href=\"" + (at.empty() ? hub.url() : at) + "\"/><link rel=\"self\" href=\"" + topic +
-           "\"/>";
-  }
-  /// The feed at `path` is registered, and read once.
-  std::string add_feed(const std::string& path, const std::vector<Post>& posts, const std::string& links) {
-    const std::string url = publisher.url(path);
-    publisher.serve(
-        path,
-        Response{.headers = {{"Content-Type", "application/atom+xml"}}, .body = atom(posts, links), .etag = "\"1\""});
-    EXPECT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
-    refresh(url);
-    return url;
-  }
-  /// A feed that is subscribed to at the hub, whose topic is its own address.
-  std::string subscribed_feed(const std::string& path = "/feed", const std::vector<Post>& posts = {{"1", "first"}}) {
-    const std::string url = publisher.url(path);
-    EXPECT_EQ(add_feed(path, posts, hub_links(url)), url);
-    if (!websub) start();
-    EXPECT_TRUE(hub.await_subscribers(url, 1));
-    return url;
-  }
-
-  Claim claim(const std::string& url) {
-    Store::ClaimRequest request;
-    request.worker = std::string(32, 'a');
-    request.request = ++claims;
-    request.host = {64, Milliseconds(0)};
-    request.only = {url};
-    auto batch = store.claim(request);
-    EXPECT_TRUE(batch && batch->claims.size() == 1) << url;
-    return batch && !batch->claims.empty() ? batch->claims.front() : Claim();
-  }
-  Report refresh(const std::string& url) { return refresh(claim(url)); }
-  Report refresh(Claim claimed) {
-    std::future<Report> done = asio::co_spawn(loop, refresher.refresh(std::move(claimed)), asio::use_future);
-    if (runner.joinable()) return done.get();
-    while (done.wait_for(0s) != std::future_status::ready) loop.run_one();
-    return done.get();
-  }
-
-  FeedRecord record(const std::string& url) { return *store.feed_records(std::span(&url, 1))->front(); }
-  std::string title(const std::string& url, const std::string& guid) {
-    const auto entry = store.get_by_guid(url, guid);
-    EXPECT_TRUE(entry);
-    return *entry ? (*entry)->get("title") : "(none)";
-  }
-  std::size_t signals() { return store.read_signals("0", 100'000, Milliseconds(0))->size(); }
-  /// Waits for what is written next.
-  void await_signal(const std::string& after) {
-    for (int i = 0; i < 30; ++i) {
-      const auto more = store.read_signals(after, 1, 1000ms);
-      ASSERT_TRUE(more);
-      if (!more->empty()) return;
-    }
-    FAIL() << "nothing was written";
-  }
-  /// Waits until the store says so; it changes without a signal.
-  template <class Condition>
-  bool becomes(Condition condition) {
-    const auto until = std::chrono::steady_clock::now() + 30s;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > until) return false;
-      std::this_thread::sleep_for(2ms);
-    }
-    return true;
-  }
-  std::vector<test::HttpAnswer> push(const std::string& url, const std::string& body,
-                                     std::string_view method = "sha256") {
-    return hub.publish(url, body, "application/atom+xml", method);
-  }
-  /// A push that is written, and waited for.
-  void push_and_wait(const std::string& url, const std::string& body) {
-    const auto last = store.last_signal();
-    for (const test::HttpAnswer& answer : push(url, body)) EXPECT_EQ(answer.status, 202);
-    await_signal(*last);
-  }
-  test::HttpAnswer deliver(const std::string& callback, const std::string& body,
-                           std::vector<std::pair<std::string, std::string>> headers = {}) {
-    return test::ask({.method = "POST", .url = callback, .headers = std::move(headers), .body = body});
-  }
-  std::string callback_of(const std::string& topic) { return hub.subscribers(topic).at(0).callback; }
-  std::string secret_of(const std::string& topic) { return hub.subscribers(topic).at(0).secret; }
-  std::string metric(const std::string& line) {
-    const std::string text = metrics.text();
-    const auto at = text.find("\n" + line + " ");
-    return at == std::string::npos ? ""
-                                   : text.substr(at + line.size() + 2, text.find('\n', at + 1) - at - line.size() - 2);
-  }
-
-  test::RedisServer redis;
-  test::Authority authority;
-  test::HttpServer publisher;
-  test::HttpServer hub_server{authority.issue({.names = {"IP:127.0.0.1"}})};
-  test::WebSubHub hub{hub_server};
-  Store store;
-  std::uint16_t port = free_port();
-  asio::io_context loop{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work{loop.get_executor()};
-  asio::thread_pool cpu{2};
-  Metrics metrics{{"test", "test", ""}};
-  int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  Log log{{.level = LogLevel::info, .format = LogFormat::json, .worker = "", .fd = nowhere}};
-  StorePool pool{loop.get_executor(), StoreOptions{.url = redis.url()}, 2};
-  MemoryBudget memory{512U << 20U};
-  Fetcher fetcher{loop.get_executor(), fetch_options()};
-  Refresher refresher{fetcher,
-                      cpu,
-                      pool,
-                      memory,
-                      refresh_options(),
-                      [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
-  std::unique_ptr<WebSub> websub;
-  std::future<void> running;
-  std::thread runner;
-  std::uint64_t claims = 0;
-};
 
 TEST_F(WebSubTest, SubscribesToTheSelfThatIsNamed) {
   const std::string topic = publisher.url("/self?a=b&c");
@@ -228,7 +18,7 @@ TEST_F(WebSubTest, SubscribesToTheSelfThatIsNamed) {
   refresh(url);
   start();
   ASSERT_TRUE(hub.await_subscribers(topic, 1));
-  const test::HubRequest asked = hub.requests().back();
+  const HubRequest asked = hub.requests().back();
   EXPECT_EQ(asked.topic, topic);
   EXPECT_EQ(asked.lease_seconds, "864000");
   EXPECT_EQ(asked.secret.size(), 64U);
@@ -244,8 +34,8 @@ TEST_F(WebSubTest, SubscribesToTheSelfThatIsNamed) {
 }
 
 TEST_F(WebSubTest, AnHttpHubIsAskedWithoutASecretAndItsPushesAreHints) {
-  test::HttpServer plain;
-  test::WebSubHub plain_hub(plain);
+  HttpServer plain;
+  WebSubHub plain_hub(plain);
   const std::string url = publisher.url("/feed");
   add_feed("/feed", {{"1", "first"}}, hub_links(url, plain_hub.url()));
   start();
@@ -294,7 +84,7 @@ TEST_F(WebSubTest, APushThatEndsInTheMiddleIsAHint) {
   const std::string url = subscribed_feed();
   const std::size_t before = signals();
   const std::string document = atom({{"2", "second"}, {"3", "third"}});
-  for (const test::HttpAnswer& answer : push(url, document.substr(0, document.rfind("<entry>") + 20)))
+  for (const HttpAnswer& answer : push(url, document.substr(0, document.rfind("<entry>") + 20)))
     EXPECT_EQ(answer.status, 202);
   EXPECT_TRUE(becomes([&] {
     const auto due = record(url).due;
@@ -431,8 +221,8 @@ TEST_F(WebSubTest, BadSignaturesAreIgnoredAndCounted) {
   const FeedRecord before = record(url);
   EXPECT_EQ(deliver(callback, body).status, 202);
   EXPECT_EQ(deliver(callback, body, {{"X-Hub-Signature", "sha256=" + std::string(64, '0')}}).status, 202);
-  EXPECT_EQ(deliver(callback, body, {{"X-Hub-Signature", test::hub_signature("sha256", "other", body)}}).status, 202);
-  const std::string right = test::hub_signature("sha256", secret_of(url), body);
+  EXPECT_EQ(deliver(callback, body, {{"X-Hub-Signature", hub_signature("sha256", "other", body)}}).status, 202);
+  const std::string right = hub_signature("sha256", secret_of(url), body);
   EXPECT_EQ(deliver(callback, body, {{"X-Hub-Signature", right}, {"X-Hub-Signature", right}}).status, 202);
   EXPECT_EQ(metric("feedmill_websub_deliveries_total{result=\"bad_signature\"}"), "4");
   EXPECT_EQ(record(url).due, before.due);
@@ -473,9 +263,7 @@ TEST_F(WebSubTest, APushForAFeedBeingFetchedIsFetchedForAfterIt) {
   const std::string url = subscribed_feed();
   const Claim claimed = claim(url);
   push(url, atom({{"2", "second"}}));
-  EXPECT_TRUE(becomes([&] {
-    return test::redis_command(redis, {"HGET", "state:feed:" + url, "push_wake"}) != "(nil)";
-  }));
+  EXPECT_TRUE(becomes([&] { return redis_command(redis, {"HGET", "state:feed:" + url, "push_wake"}) != "(nil)"; }));
   EXPECT_EQ(title(url, "2"), "(none)");
   refresh(claimed);
   EXPECT_LE(*record(url).due, *store.now() + 61s);
@@ -495,23 +283,23 @@ TEST_F(WebSubTest, PathsThatAreNoneOfOursAllLookTheSame) {
   const std::string url = subscribed_feed();
   const std::string base = "http://127.0.0.1:" + std::to_string(port), callback = callback_of(url);
   const std::string unknown = base + "/w/" + std::string(26, 'a');
-  const test::HttpAnswer model = test::ask({.url = unknown});
+  const HttpAnswer model = ask({.url = unknown});
   EXPECT_EQ(model.status, 404);
-  const auto question = "?hub.mode=subscribe&hub.challenge=x&hub.topic=" + test::percent_encoded(url);
+  const auto question = "?hub.mode=subscribe&hub.challenge=x&hub.topic=" + percent_encoded(url);
   for (const std::string& target : {base + "/", unknown + question, callback, callback + question, callback + "?x=y",
                                     base + "/w/", base + "/w/../w", base + "/etc/passwd"}) {
-    const test::HttpAnswer answer = test::ask({.url = target});
+    const HttpAnswer answer = ask({.url = target});
     EXPECT_EQ(answer.head + answer.body, model.head + model.body) << target;
   }
   for (const std::string& target : {base + "/", unknown, callback + "?a=b"}) {
-    const test::HttpAnswer answer = deliver(target, "x");
+    const HttpAnswer answer = deliver(target, "x");
     EXPECT_EQ(answer.head + answer.body, model.head + model.body) << target;
   }
-  const test::HttpAnswer put = test::ask({.method = "PUT", .url = unknown, .body = "x"});
-  const test::HttpAnswer put_ours = test::ask({.method = "PUT", .url = callback, .body = "x"});
+  const HttpAnswer put = ask({.method = "PUT", .url = unknown, .body = "x"});
+  const HttpAnswer put_ours = ask({.method = "PUT", .url = callback, .body = "x"});
   EXPECT_EQ(put.status, 405);
   EXPECT_EQ(put.head + put.body, put_ours.head + put_ours.body);
-  EXPECT_EQ(test::ask({.method = "HEAD", .url = callback}).status, 405);
+  EXPECT_EQ(ask({.method = "HEAD", .url = callback}).status, 405);
 }
 
 TEST_F(WebSubTest, WhatIsTooLargeOrTooSlowIsTurnedAway) {
@@ -522,18 +310,16 @@ TEST_F(WebSubTest, WhatIsTooLargeOrTooSlowIsTurnedAway) {
   for (int i = 0; i < 101; ++i) fields += "X-" + std::to_string(i) + ": y\r\n";
   const auto status = [](const std::string& reply) { return reply.substr(0, std::string("HTTP/1.1 431").size()); };
   EXPECT_EQ(
-      status(test::ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\n" + fields + "Content-Length: 0\r\n\r\n")
-                 .head),
+      status(ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\n" + fields + "Content-Length: 0\r\n\r\n").head),
       "HTTP/1.1 431");
-  EXPECT_EQ(status(test::ask_raw(port, "GET / HTTP/1.1\r\nX: " + std::string(70'000, 'y') + "\r\n\r\n").head),
+  EXPECT_EQ(status(ask_raw(port, "GET / HTTP/1.1\r\nX: " + std::string(70'000, 'y') + "\r\n\r\n").head),
             "HTTP/1.1 431");
-  EXPECT_EQ(status(test::ask_raw(port, "nonsense\r\n\r\n").head), "HTTP/1.1 400");
+  EXPECT_EQ(status(ask_raw(port, "nonsense\r\n\r\n").head), "HTTP/1.1 400");
   // Endless: closed without an answer when its time is over.
-  EXPECT_EQ(test::ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc").status, 0);
-  EXPECT_EQ(test::ask_raw(port, "POST " + target + " HT").status, 0);
+  EXPECT_EQ(ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc").status, 0);
+  EXPECT_EQ(ask_raw(port, "POST " + target + " HT").status, 0);
   EXPECT_EQ(
-      test::ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
-          .status,
+      ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n").status,
       0);
 }
 
@@ -541,11 +327,11 @@ TEST_F(WebSubTest, WhatCannotBeStoredIsNotAccepted) {
   const std::string url = subscribed_feed();
   const std::string callback = callback_of(url);
   redis.kill();
-  const test::HttpAnswer answer = deliver(callback, "x");
+  const HttpAnswer answer = deliver(callback, "x");
   EXPECT_EQ(answer.status, 503);
   EXPECT_NE(answer.header("Retry-After"), "");
-  const test::HttpAnswer question =
-      test::ask({.url = callback + "?hub.mode=subscribe&hub.challenge=x&hub.topic=" + test::percent_encoded(url)});
+  const HttpAnswer question =
+      ask({.url = callback + "?hub.mode=subscribe&hub.challenge=x&hub.topic=" + percent_encoded(url)});
   EXPECT_EQ(question.status, 503);
   redis.start();
   EXPECT_TRUE(becomes([&] { return deliver(callback, "x").status == 404; }));  // it has forgotten everything
@@ -556,7 +342,7 @@ TEST_F(WebSubTest, AHubThatMovesIsAskedAgainWhereItIs) {
     const std::string path = "/old" + std::to_string(status), feed = "/feed" + std::to_string(status);
     std::mutex mutex;
     std::string first;
-    hub_server.serve(path, [&](const test::ServedRequest& request) {
+    hub_server.serve(path, [&](const ServedRequest& request) {
       const std::lock_guard lock(mutex);
       first = request.body;
       return Response{.status = status, .headers = {{"Location", "/hub"}}};
@@ -589,7 +375,7 @@ TEST_F(WebSubTest, AHubThatRefusesFailsAndTheReasonIsKept) {
 TEST_F(WebSubTest, WhatAHubRepeatsOfASecretIsNotKept) {
   std::mutex mutex;
   std::string sent;
-  hub_server.serve("/echo", [&](const test::ServedRequest& request) {
+  hub_server.serve("/echo", [&](const ServedRequest& request) {
     const std::lock_guard lock(mutex);
     sent = request.body;
     return Response{.status = 400, .body = "cannot do " + request.body};
@@ -600,7 +386,7 @@ TEST_F(WebSubTest, WhatAHubRepeatsOfASecretIsNotKept) {
   ASSERT_TRUE(becomes([&] { return record(url).state.push.state == "failed"; }));
   const std::lock_guard lock(mutex);
   std::string token, secret;
-  for (const auto& [name, value] : test::form_fields(sent)) {
+  for (const auto& [name, value] : form_fields(sent)) {
     if (name == "hub.callback") token = value.substr(value.rfind('/') + 1);
     if (name == "hub.secret") secret = value;
   }
@@ -627,8 +413,8 @@ TEST_F(WebSubTest, WhatADenialRepeatsOfASecretIsNotKept) {
   const std::string url = subscribed_feed();
   const std::string callback = callback_of(url), token = callback.substr(callback.rfind('/') + 1);
   const std::string reason = "not for " + secret_of(url) + " at " + token + ", password=12345";
-  const test::HttpAnswer answer =
-      test::WebSubHub::verify(callback, {{"hub.mode", "denied"}, {"hub.topic", url}, {"hub.reason", reason}});
+  const HttpAnswer answer =
+      WebSubHub::verify(callback, {{"hub.mode", "denied"}, {"hub.topic", url}, {"hub.reason", reason}});
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(record(url).state.push.note, "not for <redacted> at <redacted>, password=<redacted>");
   const auto notices = Notifications(store).list(std::string(operator_user));
@@ -647,7 +433,7 @@ TEST_F(WebSubTest, WhatIsMoreThanItsRateIsTurnedAwayForAWhile) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/", "x").status, 404);
   EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/" + std::string(26, 'a'), "x").status, 404);
   for (const std::string& path : {callback, callback.substr(0, callback.size() - 26) + std::string(26, 'a')}) {
-    const test::HttpAnswer answer = deliver(path, "x");
+    const HttpAnswer answer = deliver(path, "x");
     EXPECT_EQ(answer.status, 503);
     EXPECT_EQ(answer.header("Retry-After"), "10");
   }
@@ -692,4 +478,4 @@ TEST_F(WebSubTest, StoppingAnswersCallbacksForAWhileAndWritesWhatCame) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::test

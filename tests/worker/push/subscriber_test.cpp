@@ -1,0 +1,215 @@
+// How hubs are asked: each for itself, however long another takes; and what becomes of polling when a lease ends.
+#include <algorithm>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "tests/worker/push/websub_fixture.hpp"
+
+namespace feedmill::test {
+namespace {
+
+const Response never{.silent = true, .end = Response::End::hang};
+
+/// Two hubs on hosts of their own, with so many feeds each. One of them falls silent: it takes requests and answers
+/// none.
+class TwoHubs : public WebSubTest {
+ protected:
+  static constexpr std::size_t feeds = 100, per_hub = 4;
+
+  TwoHubs() {
+    configure = [](WebSub::Options& options) {
+      options.subscriber.spacing = 10ms;
+      options.subscriber.wall = 10min;  // nothing times out while a test runs
+      options.subscriber.lease = 1h;
+      options.drain = 0ms;
+    };
+  }
+
+  void add_feeds() {
+    for (std::size_t i = 0; i < feeds; ++i) {
+      const std::string one = "/of-silent/" + std::to_string(i), other = "/of-healthy/" + std::to_string(i);
+      of_silent.push_back(add_feed(one, {{"1", "first"}}, hub_links(publisher.url(one), at_silent)));
+      of_healthy.push_back(add_feed(other, {{"1", "first"}}, hub_links(publisher.url(other))));
+    }
+  }
+  void subscribe_all() {
+    add_feeds();
+    start();
+    for (const std::string& url : of_silent) ASSERT_TRUE(other_hub.await_subscribers(url, 1));
+    for (const std::string& url : of_healthy) ASSERT_TRUE(hub.await_subscribers(url, 1));
+    ASSERT_TRUE(becomes([&] { return hub.verifications().size() == feeds; }));
+  }
+  void fall_silent() {
+    asked_before = silent.count("/hub");
+    silent.serve("/hub", never);
+  }
+  /// All that it holds, and it has given none of it up: nothing of the other hub has waited for that.
+  void expect_silence_unbroken() {
+    EXPECT_TRUE(becomes([&] { return silent.count("/hub") == asked_before + per_hub; })) << silent.count("/hub");
+    for (const std::string& url : of_silent) {
+      const auto records = store.feed_records(std::span(&url, 1));
+      ASSERT_TRUE(records);
+      if (!records->front()) continue;  // removed
+      EXPECT_EQ(records->front()->state.push.tries, 0U) << url;
+    }
+  }
+
+  HttpServer silent{authority.issue({.names = {"DNS:silent.example"}})};
+  std::string at_silent = silent.url("silent.example", "/hub");
+  WebSubHub other_hub{silent};
+  std::size_t asked_before = 0;
+  std::vector<std::string> of_silent, of_healthy;
+
+  void SetUp() override { names.serve("silent.example", {.addresses = {"127.0.0.1"}}); }
+};
+
+TEST_F(TwoHubs, SubscriptionsAtOneDoNotWaitForTheOther) {
+  fall_silent();
+  add_feeds();
+  start();
+  for (const std::string& url : of_healthy) ASSERT_TRUE(hub.await_subscribers(url, 1)) << url;
+  expect_silence_unbroken();
+}
+
+TEST_F(TwoHubs, RenewalsAtOneDoNotWaitForTheOther) {
+  subscribe_all();
+  fall_silent();
+  for (const auto* urls : {&of_silent, &of_healthy}) {
+    for (const std::string& url : *urls) {
+      redis_command(redis, {"HSET", "websub:callback:" + record(url).state.push.subscription, "renew_at", "1"});
+      redis_command(redis, {"ZADD", "websub:due", "XX", "1", url});
+    }
+  }
+  ASSERT_TRUE(hub.await_requests(2 * feeds));
+  for (const HttpAnswer& answer : hub.verifications()) EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(hub.verifications().size(), 2 * feeds);
+  expect_silence_unbroken();
+}
+
+TEST_F(TwoHubs, UnsubscriptionsAtOneDoNotWaitForTheOther) {
+  subscribe_all();
+  fall_silent();
+  for (const std::string& url : of_silent) ASSERT_TRUE(*store.remove_feed(url));
+  for (const std::string& url : of_healthy) ASSERT_TRUE(*store.remove_feed(url));
+  for (const std::string& url : of_healthy) ASSERT_TRUE(hub.await_subscribers(url, 0)) << url;
+  expect_silence_unbroken();
+}
+
+TEST_F(TwoHubs, StoppingDoesNotWaitForOneThatIsSilent) {
+  fall_silent();
+  add_feeds();
+  start();
+  ASSERT_TRUE(becomes([&] { return silent.count("/hub") == per_hub; }));
+  asio::post(loop, [this] { websub->stop(); });
+  EXPECT_EQ(running.wait_for(60s), std::future_status::ready);
+}
+
+// A domain whose hubs are many holds no more than its share of all requests.
+TEST_F(TwoHubs, OfOneDomainAreFewAtOnce) {
+  HttpServer many(authority.issue({.names = {"DNS:*.slow.example"}}));
+  many.serve("/hub", never);
+  for (std::size_t i = 0; i < 40; ++i) {
+    const std::string path = "/of-many/" + std::to_string(i), name = "h" + std::to_string(i % 10) + ".slow.example";
+    names.serve(name, {.addresses = {"127.0.0.1"}});
+    add_feed(path, {{"1", "first"}}, hub_links(publisher.url(path), many.url(name, "/hub")));
+  }
+  for (std::size_t i = 0; i < feeds; ++i) {
+    const std::string path = "/of-healthy/" + std::to_string(i);
+    of_healthy.push_back(add_feed(path, {{"1", "first"}}, hub_links(publisher.url(path))));
+  }
+  start();
+  for (const std::string& url : of_healthy) ASSERT_TRUE(hub.await_subscribers(url, 1)) << url;
+  EXPECT_EQ(many.count("/hub"), 8U);
+}
+
+/// How a hub meets renewals: so many with this answer, and all others with 202 and no verification.
+struct Refusals {
+  std::string name;
+  std::size_t times = 0;
+  int status = 500;
+  std::string retry_after{};
+};
+
+/// WEBSUB L2 in virtual time: what is stored grows older between one look at a subscription and the next.
+class Leases : public WebSubTest, public testing::WithParamInterface<Refusals> {
+ protected:
+  std::int64_t number(const std::vector<std::string>& words) { return std::stoll(redis_command(redis, words)); }
+  std::int64_t next_look(const std::string& url) { return number({"ZSCORE", "websub:due", url}); }
+  std::int64_t of_subscription(const std::string& url, const std::string& field) {
+    return number({"HGET", "websub:callback:" + record(url).state.push.subscription, field});
+  }
+  void pass(std::int64_t time) {
+    constexpr const char* script = R"lua(
+for _, key in ipairs(redis.call('KEYS', 'websub:callback:*')) do
+  for _, field in ipairs({'lease_end', 'renew_at', 'pending_since', 'ask_at'}) do
+    if redis.call('HEXISTS', key, field) == 1 then redis.call('HINCRBY', key, field, -ARGV[1]) end
+  end
+end
+for _, member in ipairs(redis.call('ZRANGE', 'websub:due', 0, -1)) do redis.call('ZINCRBY', 'websub:due', -ARGV[1], member) end)lua";
+    redis_command(redis, {"EVAL", script, "0", std::to_string(time)});
+  }
+  /// A feed whose pushes are relied on: it is polled in six hours.
+  std::string healthy_feed(const std::string& path) {
+    const std::string url = subscribed_feed(path);
+    for (int i = 2; i <= 4; ++i) push_and_wait(url, atom({{std::to_string(i), "one more"}}));
+    refresh(url);
+    EXPECT_EQ(record(url).state.push.state, "healthy");
+    EXPECT_GT(*record(url).due, *store.now() + 5h);
+    return url;
+  }
+  void refuse(std::size_t asked) {
+    const Refusals& how = GetParam();
+    HubHabits habits{.verifies = false};
+    if (asked < how.times) habits.status = how.status;
+    if (asked < how.times && !how.retry_after.empty()) habits.headers = {{"Retry-After", how.retry_after}};
+    hub.behave(habits);
+  }
+};
+
+TEST_P(Leases, ThatEndWithoutRenewalLeavePollingAtItsPaceAtOnce) {
+  for (const std::chrono::seconds lease : {300s, 7'200s, 86'400s, 864'000s, 2'592'000s}) {
+    const std::string length = std::to_string(lease.count());
+    hub.behave({.lease_seconds = length});
+    const std::string url = healthy_feed("/lease" + length);
+    const std::size_t before = hub.requests().size();
+    std::size_t looks = 0;
+    std::int64_t planned = 0, lease_end = 0;
+    while (record(url).state.push.state == "healthy") {
+      ASSERT_LT(++looks, 60U) << length;
+      const std::size_t asked = hub.requests().size();
+      refuse(asked - before);
+      lease_end = of_subscription(url, "lease_end");
+      planned = next_look(url);
+      ASSERT_LE(planned, lease_end) << length << ", look " << looks;
+      const std::uint32_t tries = record(url).state.push.tries;
+      pass(planned - store.now()->count());
+      const bool told_later = asked - before < GetParam().times;  // when it has answered, that is yet to be stored
+      ASSERT_TRUE(becomes([&] {
+        return record(url).state.push.tries != tries || (!told_later && hub.requests().size() != asked);
+      })) << length
+          << ", look " << looks;
+    }
+    EXPECT_EQ(planned, lease_end) << length;
+    EXPECT_GE(hub.requests().size(), before + 1) << length;
+    EXPECT_EQ(record(url).state.push.state, "failed");
+    EXPECT_LE(*record(url).due, *store.now()) << length << ": it is polled at once";
+    EXPECT_EQ(record(url).state.won, "websub_fallback");
+    // Its hub is left alone for a day at least, and for as long as it wants to be.
+    EXPECT_GT(next_look(url), store.now()->count() + 23 * 3'600'000) << length;
+    const bool to_be_left_alone = !GetParam().retry_after.empty();
+    EXPECT_GE(next_look(url), to_be_left_alone ? of_subscription(url, "ask_at") : 0) << length;
+    ASSERT_TRUE(*store.remove_feed(url));
+    redis_command(redis, {"DEL", "websub:due"});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Leases,
+                         testing::Values(Refusals{"WithoutVerification"}, Refusals{"FailingOnce", 1},
+                                         Refusals{"FailingTwice", 2}, Refusals{"Failing", 1000},
+                                         Refusals{"AskingForAWeek", 1000, 503, "604800"},
+                                         Refusals{"OverItsLimit", 1000, 429}),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace feedmill::test
