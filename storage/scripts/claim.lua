@@ -113,8 +113,8 @@ end
 
 -- Of a feed's state; all of it goes to the worker.
 local looked_for = {alone = true, alone_deaths = true, claim = true, claim_hosts = true, claim_part = true, fetch_url = true,
-                    held = true, last_at = true, push_claimed = true, push_hint = true, state = true, strikes = true, wake = true,
-                    won = true}
+                    held = true, last_at = true, push_claimed = true, push_hint = true, push_nets = true, state = true,
+                    strikes = true, wake = true, won = true}
 local i = -1
 while #claims < max do
   i = i + 2
@@ -172,8 +172,8 @@ while #claims < max do
       redis.call('ZADD', schedule_key, 'XX', lease_end, url)
       redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', was_due, 'strikes', times)
       if is.push_hint and not is.push_claimed then redis.call('HSET', state_key(url), 'push_claimed', is.push_hint) end
-      if held or is.claim_part or is.claim_hosts or is.wake or is.push_hint then
-        redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'wake', 'push_hint')
+      if held or is.claim_part or is.claim_hosts or is.wake or is.push_hint or is.push_nets then
+        redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'wake', 'push_hint', 'push_nets')
       end
       if suspect then
         lonely = true

@@ -14,8 +14,8 @@
 --   push_hub, push_note, push_tries, push_denials   hub asked last, why that failed, failures in a row, denials
 --   push_at                   when a push last came that was a hint, or brought something: its commit writes that
 --   push_due                  it is due because of a hint: its due time without. Pushes that wait to be written share
---                             one: the first that is written takes it back. The others' safety net goes with it: should
---                             their worker die before it has written them, the next poll finds what they had
+--                             one: the last that is written takes it back
+--   push_nets                 how many these are; a claim for a fetch forgets them, for the fetch finds what they had
 --   push_wake                 "<ms> <code>": while it is claimed a hint came, to be fetched for then
 --   push_hint                 "<ms> <code>": the first hint that no fetch has answered; a push that is written is none
 --   push_claimed              the same, once a claim was handed out for a fetch: the commit of that fetch answers it; a
@@ -28,6 +28,7 @@ local push_schedule_key, push_states_key = prefix .. 'websub:due', prefix .. 'st
 local function callback_key(hash) return prefix .. 'websub:callback:' .. hash end
 local function troubled_key(hub) return prefix .. 'websub:hub:' .. hub end
 local pending_ms, overlap_ms = 3600000, 3600000
+local net_ms = 60000  -- a push that has not been written by then is fetched for (P2)
 -- The gate of requests to hubs on a host: not that of its feeds, which would wait for them.
 local function hub_gate(host) return 'hub:' .. host end
 
@@ -57,7 +58,6 @@ local function turn_push(url, from, to, now)
   return 1
 end
 
--- Makes a feed due at `at` because of a hint, unless it is sooner (RELIABILITY L10); while it is claimed its commit does.
 -- When to look after a feed's subscription that would do at `at`: as long as pushes are relied on no later than their
 -- lease ends, for then polling must be back at its pace (L2).
 local function look_by(url, at)
@@ -67,6 +67,7 @@ local function look_by(url, at)
   return lease_end and math.min(at, lease_end) or at
 end
 
+-- Makes a feed due at `at` because of a hint, unless it is sooner (RELIABILITY L10); while it is claimed its commit does.
 -- `net`: no hint, but the safety net of content about to be written, which takes it away again.
 -- One that waits for its host keeps its place there: with a new one it would come later.
 -- Returns when it will be fetched, nil when it is not to be at all, and whether this call brought that about.

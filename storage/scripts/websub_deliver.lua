@@ -18,7 +18,8 @@ local barren = tonumber(redis.call('HGET', state_key(url), 'push_barren') or nil
 if kind ~= 'fat' then redis.call('HSET', state_key(url), 'push_at', text(now)) end
 local at
 if kind == 'fat' then
-  at = due_by(url, now, now + 60000, 'websub_push', true)
+  at = due_by(url, now, now + net_ms, 'websub_push', true)
+  if at then redis.call('HINCRBY', state_key(url), 'push_nets', 1) end
 elseif barren < 3 then
   at = hint(url, now, 'push_tat', 60000, 3, 'websub_push')
 else  -- P6: pushes that bring nothing are asked about less often
