@@ -419,8 +419,10 @@ TEST_F(NetworkTest, OneNetworkHoldsAFewPosts) {
   std::map<Reason, std::size_t> slow;
   std::size_t good = 0, held_when_good = 0;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  const std::string feed_url = "https://example.org/feed";
+  const FeedSettings settings;
   const auto begin = [&](const std::string& url, auto told) {
-    asio::co_spawn(context, by.post_form("https://example.org/feed", {}, url, "hub.mode=subscribe", deadline),
+    asio::co_spawn(context, by.post_form(feed_url, settings, url, "hub.mode=subscribe", deadline),
                    [told](std::exception_ptr, const HttpResult& result) { told(result); });
   };
   for (int i = 1; i <= 100; ++i) {
