@@ -21,10 +21,6 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/write.hpp>
 #include <fcntl.h>
 
 #include "tests/support/dates.hpp"
@@ -39,8 +35,6 @@ namespace {
 using namespace feedmill;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
 using Clock = std::chrono::steady_clock;
 using tcp = asio::ip::tcp;
 
@@ -95,20 +89,9 @@ Load send(const tcp::endpoint& to, const std::vector<std::string>& requests, std
 }
 
 /// Reads requests and says 202.
-asio::awaitable<void> answer_blindly(tcp::socket socket) {
-  beast::tcp_stream stream(std::move(socket));
-  beast::flat_buffer buffer;
-  const auto quietly = asio::as_tuple(asio::use_awaitable);
-  for (;;) {
-    http::request_parser<http::string_body> parser;
-    stream.expires_after(10s);
-    const auto [unread, read] = co_await http::async_read(stream, buffer, parser, quietly);
-    if (unread) co_return;
-    HttpReply reply(http::status::accepted, 11);
-    reply.prepare_payload();
-    const auto [unwritten, written] = co_await http::async_write(stream, reply, quietly);
-    if (unwritten) co_return;
-  }
+asio::awaitable<HttpReply> answer_blindly(Visit& visit) {
+  co_await visit.read_body();
+  co_return HttpReply(boost::beast::http::status::accepted, 11);
 }
 
 std::uint64_t resident_bytes() {
@@ -141,7 +124,10 @@ struct Bench {
     for (int i = 0; i < feeds; ++i) subscribe("http://example.org/" + std::to_string(i));
     blind = Listener::open(loop.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
     running = asio::co_spawn(loop, websub->run(), asio::use_future);
-    asio::co_spawn(loop, blind->serve(connections, connections, answer_blindly), asio::detached);
+    Listener::Host host;
+    host.answer = answer_blindly;
+    host.bug = [](const char*) { std::abort(); };
+    asio::co_spawn(loop, blind->serve({connections, connections}, options.callbacks->limits, host), asio::detached);
     runner = std::thread([this] { loop.run(); });
   }
   ~Bench() {

@@ -128,7 +128,7 @@ std::string get(const std::string& host_and_port, const std::string& target) {
   const auto colon = host_and_port.rfind(':');
   asio::ip::tcp::resolver resolver(loop);
   asio::connect(socket, resolver.resolve(host_and_port.substr(0, colon), host_and_port.substr(colon + 1)));
-  asio::write(socket, asio::buffer("GET " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+  asio::write(socket, asio::buffer("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
   std::string answer;
   boost::system::error_code end;
   asio::read(socket, asio::dynamic_buffer(answer), end);

@@ -1,13 +1,48 @@
-// Any target of a request to a callback, and any reason of a hub → what is made of it keeps its bounds (SECURITY W2,
-// W3; WEBSUB S7).
+// Any request to a callback: its head, its target, and any reason of a hub → what is made of it keeps its bounds
+// (SECURITY W1, W2, W3; WEBSUB S7).
 #include <algorithm>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
 #include "tests/fuzz/invariants.hpp"
+#include "worker/admin/request_head.hpp"
 #include "worker/push/callback.hpp"
+
+namespace {
+
+/// A head that is taken says in one way where its body ends, and is taken alike in whatever pieces it comes.
+void take_head(std::string_view bytes) {
+  using namespace feedmill;
+  namespace http = boost::beast::http;
+  const HeadLimits limits{.bytes = 4096, .line = 1024, .fields = 20};
+  HeadScan whole(limits), pieces(limits);
+  const auto found = whole.look(bytes);
+  std::optional<http::status> by_pieces;
+  for (std::size_t size = 1; size <= bytes.size() && !by_pieces; ++size) by_pieces = pieces.look(bytes.substr(0, size));
+  fuzz::require(found == by_pieces);
+  if (found != http::status::ok) return;
+  const std::string_view head = bytes.substr(0, whole.size());
+  fuzz::require(head.size() <= limits.bytes && head.ends_with("\r\n\r\n"));
+  fuzz::require(head.find("\r\n ") == std::string_view::npos && head.find("\r\n\t") == std::string_view::npos);
+  fuzz::require(head.find('\0') == std::string_view::npos);
+  http::request_parser<http::string_body> parser;
+  boost::system::error_code error;
+  const std::size_t used = parser.put(boost::asio::buffer(head), error);
+  if (error || !parser.is_header_done() || objection_to(parser.get().base())) return;
+  fuzz::require(used == head.size());
+  fuzz::require(parser.chunked() == (parser.get().count(http::field::transfer_encoding) == 1));
+  fuzz::require(parser.content_length().has_value() == (parser.get().count(http::field::content_length) == 1));
+  fuzz::require(parser.is_done() == (!parser.chunked() && parser.content_length().value_or(0) == 0));
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace feedmill;
   const std::string_view target = fuzz::view(data, size);
+  take_head(target);
   for (const std::string_view base : {"", "/hooks"}) {
     const CallbackTarget read = read_callback_target(target, base);
     fuzz::require(read.token.empty() || read.token.size() == 26);

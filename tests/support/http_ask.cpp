@@ -115,6 +115,31 @@ HttpAnswer ask_raw(std::uint16_t port, std::string_view bytes, std::chrono::mill
   return exchange("127.0.0.1", port, bytes, false, patience);
 }
 
+std::string say_and_hear_out(std::uint16_t port, std::string_view bytes, const std::string& from,
+                             std::chrono::milliseconds patience) {
+  asio::io_context loop(1);
+  tcp::socket socket(loop, tcp::v4());
+  if (!from.empty()) socket.bind({asio::ip::make_address(from), 0});
+  std::string text;
+  std::array<char, 16384> block;
+  std::function<void()> read = [&] {
+    socket.async_read_some(asio::buffer(block), [&](const boost::system::error_code& error, std::size_t got) {
+      text.append(block.data(), got);
+      if (!error) read();
+    });
+  };
+  socket.async_connect({asio::ip::address_v4::loopback(), port}, [&](const boost::system::error_code& failed) {
+    if (failed) return;
+    read();
+    asio::async_write(socket, asio::buffer(bytes), [&](const boost::system::error_code&, std::size_t) {
+      boost::system::error_code ignored;
+      socket.shutdown(tcp::socket::shutdown_send, ignored);
+    });
+  });
+  loop.run_for(patience);
+  return text;
+}
+
 std::string percent_encoded(std::string_view text) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string encoded;

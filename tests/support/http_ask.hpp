@@ -34,6 +34,11 @@ HttpAnswer ask(const HttpAsk& request, std::chrono::milliseconds patience = std:
 HttpAnswer ask_raw(std::uint16_t port, std::string_view bytes,
                    std::chrono::milliseconds patience = std::chrono::seconds(20));
 
+/// The bytes as they stand, and that no more follow; then all that comes until the other side closes or the patience
+/// ends. `from`: the address of ours that asks, "" = any.
+std::string say_and_hear_out(std::uint16_t port, std::string_view bytes, const std::string& from = "",
+                             std::chrono::milliseconds patience = std::chrono::seconds(20));
+
 /// Everything but letters, digits and "-._~" as %XX.
 std::string percent_encoded(std::string_view text);
 

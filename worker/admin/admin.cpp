@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/write.hpp>
+#include <boost/beast/http/status.hpp>
+#include <boost/beast/http/verb.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "parsers/strings.hpp"
 #include "worker/admin/bearer.hpp"
 #include "worker/admin/query.hpp"
 
@@ -21,14 +16,8 @@ namespace feedmill {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
+namespace http = boost::beast::http;
 namespace json = boost::json;
-using tcp = asio::ip::tcp;
-
-constexpr std::uint32_t longest_header = 8 << 10;
-constexpr std::uint64_t longest_ping = 8 << 10;
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 /// The path of a target; "" when an escape is broken.
 std::string path_of(std::string_view target) {
@@ -95,24 +84,40 @@ boost::system::result<std::unique_ptr<Admin>, ListenError> Admin::open(const asi
   return std::unique_ptr<Admin>(new Admin(std::move(*listener), options, std::move(health), std::move(pages)));
 }
 
-asio::awaitable<Admin::Response> Admin::answer(http::verb method, std::string_view target,
-                                               std::string_view authorization) {
-  const std::string path = path_of(target);
-  const auto question = std::min(target.find('?'), target.size());
-  std::string query(target.substr(std::min(question + 1, target.size())));
+asio::awaitable<Admin::Response> Admin::answer(Visit& visit) {
+  const Visit::Header& head = visit.head();
+  const std::string path = path_of(head.target());
+  const bool only_looks = head.method() == http::verb::get || head.method() == http::verb::head;
+  const bool shown = !options_.token.empty() && shows_token(head[http::field::authorization], options_.token);
+  // SECURITY T33: whoever needs no token might be a page that a browser was led here by.
+  const bool called = is_called_by(head[http::field::host], options_.hosts) || head.count(http::field::host) == 0;
+  if (is_probe(path)) {  // a wrong name must not have a worker killed
+    if (!only_looks) co_return not_allowed("GET, HEAD");
+    const std::string_view target = head.target();
+    const std::string_view query = target.substr(std::min(target.find('?'), target.size()));
+    co_return probe(path, called && parameter(query.substr(std::min<std::size_t>(1, query.size())), "verbose"));
+  }
+  if (options_.token.empty() && !called) co_return http_reply(http::status::misdirected_request);
+  if (!only_looks && is_of_another_site(head)) co_return http_reply(http::status::forbidden);
+  if (path == "/ping") co_return co_await ping(visit, shown || (called && is_near(visit.client(), head)));
+  const bool leads_on = path == "/" && std::ranges::find(pages_.paths, "/status") != pages_.paths.end();
   const bool is_page = std::ranges::find(pages_.paths, path) != pages_.paths.end();
-  if (path == "/" && std::ranges::find(pages_.paths, "/status") != pages_.paths.end()) {
+  if (!leads_on && !is_page && path != "/metrics") co_return http_reply(http::status::not_found);
+  if (leads_on) {
     Response there = http_reply(http::status::found);
     there.set(http::field::location, "status");  // as it stands behind a proxy's prefix, too
     co_return there;
   }
-  if (!is_page && !is_probe(path) && path != "/metrics") co_return http_reply(http::status::not_found);
-  if (method != http::verb::get && method != http::verb::head) co_return not_allowed("GET, HEAD");
-  if (is_probe(path)) co_return probe(path, parameter(query, "verbose").has_value());
-  if (!options_.token.empty() && !shows_token(authorization, options_.token)) co_return token_wanted();
+  if (!only_looks) co_return not_allowed("GET, HEAD");
+  if (!options_.token.empty() && !shown) co_return token_wanted();
+  co_return co_await show(path, head.target());
+}
+
+asio::awaitable<Admin::Response> Admin::show(std::string_view path, std::string_view target) {
   if (path == "/metrics")
     co_return http_reply(http::status::ok, "text/plain; version=0.0.4; charset=utf-8", health_.metrics());
-  AdminPage page = co_await pages_.answer(path, std::move(query));
+  std::string query(target.substr(std::min(std::min(target.find('?'), target.size()) + 1, target.size())));
+  AdminPage page = co_await pages_.answer(std::string(path), std::move(query));
   Response response = http_reply(http::int_to_status(page.status), page.type, std::move(page.body));
   if (page.type.starts_with("text/html")) {  // SECURITY O4
     response.set("Content-Security-Policy",
@@ -132,15 +137,14 @@ Admin::Response Admin::probe(std::string_view path, bool verbose) {
   return probe_answer(path == "/startupz" ? started_ : all_passed(checks), checks, verbose);
 }
 
-std::optional<Admin::Response> Admin::refuse_ping(http::verb method, bool near, std::string_view authorization) const {
-  if (method != http::verb::post) return not_allowed("POST");
-  const bool shown = !options_.token.empty() && shows_token(authorization, options_.token);
-  if (!near && !shown) return token_wanted();
-  return std::nullopt;
-}
-
-asio::awaitable<Admin::Response> Admin::ping(std::string_view form) const {
-  auto url = form_value(form, "url");
+asio::awaitable<Admin::Response> Admin::ping(Visit& visit, bool near) {
+  if (visit.head().method() != http::verb::post) co_return not_allowed("POST");
+  if (!near) co_return token_wanted();
+  const std::string_view coding = visit.head()[http::field::content_encoding];
+  if (!coding.empty() && !iequals(coding, "identity")) co_return http_reply(http::status::unsupported_media_type);
+  auto refusal = co_await visit.read_body();
+  if (refusal || visit.gone()) co_return refusal.value_or(Response());
+  auto url = form_value(visit.body(), "url");
   Pinged pinged = Pinged::no_url;
   if (url && health_.ping) pinged = co_await health_.ping(std::move(*url));
   switch (pinged) {
@@ -160,64 +164,12 @@ asio::awaitable<Admin::Response> Admin::ping(std::string_view form) const {
 }
 
 asio::awaitable<void> Admin::serve() {
-  const Listener::Conversation talk = [this](tcp::socket socket) { return converse(std::move(socket)); };
-  co_await listener_->serve(options_.connections, options_.connections, talk);
-}
-
-asio::awaitable<void> Admin::converse(tcp::socket socket) {
-  boost::system::error_code no_peer;
-  const auto peer = socket.remote_endpoint(no_peer);
-  const bool near = !no_peer && peer.address().is_loopback();
-  beast::tcp_stream stream(std::move(socket));
-  beast::flat_buffer buffer;
-  const auto& http_errors = boost::system::error_code(http::error::bad_method).category();
-  for (bool keep = true; keep;) {
-    http::request_parser<http::string_body> parser;
-    parser.header_limit(longest_header);
-    parser.body_limit(longest_ping);
-    stream.expires_after(options_.timeout);
-    const auto [unread, read] = co_await http::async_read_header(stream, buffer, parser, quietly);
-    // A request cut short or late has nobody to answer to; one that cannot be understood has.
-    const bool refused = unread.category() == http_errors && unread != http::error::end_of_stream &&
-                         unread != http::error::partial_message;
-    if (unread && !refused) break;
-    Response response;
-    if (unread) {
-      response = http_reply(unread == http::error::header_limit ? http::status::request_header_fields_too_large
-                            : unread == http::error::body_limit ? http::status::payload_too_large
-                                                                : http::status::bad_request);
-      keep = false;
-    } else {
-      const auto& request = parser.get();
-      const std::string_view authorization = request[http::field::authorization];
-      if (path_of(request.target()) != "/ping") {
-        response = co_await answer(request.method(), request.target(), authorization);
-      } else if (auto no = refuse_ping(request.method(), near, authorization)) {
-        response = std::move(*no);
-      } else {
-        const auto [cut_short, more] = co_await http::async_read(stream, buffer, parser, quietly);
-        if (cut_short && cut_short != http::error::body_limit) break;
-        if (cut_short)
-          response = http_reply(http::status::payload_too_large);
-        else
-          response = co_await ping(request.body());
-      }
-      keep = request.keep_alive() && parser.is_done();  // what is left of a body is never read: it ends there
-      response.version(request.version());
-    }
-    response.keep_alive(keep);
-    response.prepare_payload();
-    if (!unread && parser.get().method() == http::verb::head) {
-      const auto length = response.body().size();
-      response.body().clear();
-      response.content_length(length);
-    }
-    stream.expires_after(options_.timeout);
-    const auto [unwritten, written] = co_await http::async_write(stream, response, quietly);
-    if (unwritten) break;
-  }
-  boost::system::error_code ignored;
-  stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  Listener::Host host;
+  host.answer = [this](Visit& visit) { return answer(visit); };
+  host.bug = [this](const char* what) {
+    if (health_.bug) health_.bug(what);
+  };
+  co_await listener_->serve(options_.places, options_.limits, std::move(host));
 }
 
 }  // namespace feedmill

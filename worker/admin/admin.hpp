@@ -13,7 +13,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/http/verb.hpp>
 #include <boost/system/result.hpp>
 
 #include "worker/admin/listener.hpp"
@@ -37,6 +36,7 @@ struct Health {
   std::function<std::string()> metrics;       ///< Prometheus text
   /// Somebody says that the feed at this URL has changed: it is to be fetched soon.
   std::function<boost::asio::awaitable<Pinged>(std::string url)> ping{};
+  std::function<void(const char* what)> bug{};  ///< answering one request threw
 };
 
 /// A page: what it answers with. HTML gets the headers of SECURITY O4.
@@ -57,9 +57,11 @@ class Admin {
  public:
   struct Options {
     boost::asio::ip::tcp::endpoint listen;
-    std::size_t connections = 32;               ///< at once; more wait in the kernel's queue
-    std::chrono::milliseconds timeout{10'000};  ///< for a request to arrive whole, for an answer to be taken
+    Listener::Places places{};
+    RequestLimits limits{};
     std::string token{};  ///< needed for all but probes and pings from near (SECURITY T33); "" = none
+    /// What it is called by in requests that need no token, besides addresses and "localhost": names without a port.
+    std::vector<std::string> hosts{};
   };
   using Response = HttpReply;
 
@@ -80,14 +82,10 @@ class Admin {
   Admin(std::unique_ptr<Listener> listener, const Options& options, Health health, AdminPages pages)
       : listener_(std::move(listener)), options_(options), health_(std::move(health)), pages_(std::move(pages)) {}
 
-  /// The answer to one request that is no ping; `authorization` is its header. They live until it is there.
-  boost::asio::awaitable<Response> answer(boost::beast::http::verb method, std::string_view target,
-                                          std::string_view authorization);
+  boost::asio::awaitable<Response> answer(Visit& visit);
+  boost::asio::awaitable<Response> show(std::string_view path, std::string_view target);
   Response probe(std::string_view path, bool verbose);
-
-  boost::asio::awaitable<void> converse(boost::asio::ip::tcp::socket socket);
-  std::optional<Response> refuse_ping(boost::beast::http::verb method, bool near, std::string_view authorization) const;
-  boost::asio::awaitable<Response> ping(std::string_view form) const;
+  boost::asio::awaitable<Response> ping(Visit& visit, bool near);
 
   std::unique_ptr<Listener> listener_;
   Options options_;

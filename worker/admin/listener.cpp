@@ -1,5 +1,9 @@
 #include "worker/admin/listener.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -23,18 +27,25 @@ void throw_exception_from_error(const ListenError& error, const boost::source_lo
   throw std::runtime_error(error.detail);
 }
 
-HttpReply http_reply(http::status status, std::string_view type, std::string body) {
-  HttpReply answer(status, 11);
-  answer.set(http::field::content_type, type);
-  answer.set(http::field::cache_control, "no-store");
-  answer.set("X-Content-Type-Options", "nosniff");
-  answer.body() = std::move(body);
-  return answer;
+namespace {
+
+void tell(const Listener::Host& host, const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    host.bug(error.what());
+  } catch (...) {
+    host.bug("an exception that is none of ours");
+  }
 }
 
-HttpReply http_reply(http::status status) {
-  return http_reply(status, "text/plain; charset=utf-8", std::string(http::obsolete_reason(status)) + "\n");
-}
+}  // namespace
+
+struct Listener::Service {
+  Places places;
+  RequestLimits limits;
+  Host host;
+};
 
 boost::system::result<std::unique_ptr<Listener>, ListenError> Listener::open(const asio::any_io_executor& executor,
                                                                              const tcp::endpoint& endpoint,
@@ -54,13 +65,15 @@ boost::system::result<std::unique_ptr<Listener>, ListenError> Listener::open(con
   return std::unique_ptr<Listener>(new Listener(std::move(acceptor)));
 }
 
-asio::awaitable<void> Listener::serve(std::size_t connections, std::size_t per_address, Conversation conversation) {
-  // A fixed number of lanes, each with one connection at a time: that is the cap, and nothing is detached.
+asio::awaitable<void> Listener::serve(Places places, RequestLimits limits, Host host) {
+  const Service service{places, limits, std::move(host)};
+  // A fixed number of lanes, each with one connection at a time: nothing is detached. One more than there are places
+  // takes in the connection that another makes room for.
   const auto executor = co_await asio::this_coro::executor;
-  using Operation = decltype(asio::co_spawn(executor, lane(per_address, conversation), asio::deferred));
+  using Operation = decltype(asio::co_spawn(executor, lane(service), asio::deferred));
   std::vector<Operation> lanes;
-  for (std::size_t i = 0; i < connections; ++i)
-    lanes.push_back(asio::co_spawn(executor, lane(per_address, conversation), asio::deferred));
+  for (std::size_t i = 0; i <= places.connections; ++i)
+    lanes.push_back(asio::co_spawn(executor, lane(service), asio::deferred));
   auto group = asio::experimental::make_parallel_group(std::move(lanes));
   co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
 }
@@ -70,7 +83,7 @@ void Listener::close() {
   acceptor_.close(ignored);
 }
 
-asio::awaitable<void> Listener::lane(std::size_t per_address, const Conversation& conversation) {
+asio::awaitable<void> Listener::lane(const Service& service) {
   asio::steady_timer pause(co_await asio::this_coro::executor);
   while (acceptor_.is_open()) {
     auto [error, socket] = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
@@ -80,14 +93,88 @@ asio::awaitable<void> Listener::lane(std::size_t per_address, const Conversation
       co_await pause.async_wait(asio::use_awaitable);
       continue;
     }
-    const auto peer = socket.remote_endpoint(error);
-    if (error) continue;
-    const asio::ip::address address = peer.address();
-    if (clients_[address] >= per_address) continue;  // closes it
-    ++clients_[address];
-    co_await conversation(std::move(socket));
-    if (--clients_[address] == 0) clients_.erase(address);
+    std::exception_ptr thrown;
+    try {
+      co_await receive(std::move(socket), service);
+    } catch (...) {  // one conversation's bug must not end the lane
+      thrown = std::current_exception();
+    }
+    if (!thrown) continue;
+    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+    if (cancelled != asio::cancellation_type::none) std::rethrow_exception(thrown);
+    tell(service.host, thrown);
   }
+}
+
+asio::awaitable<void> Listener::receive(tcp::socket socket, const Service& service) {
+  boost::system::error_code error;
+  const auto peer = socket.remote_endpoint(error);
+  if (error) co_return;
+  Connection connection(std::move(socket), peer.address(), service.limits);
+  struct Place {
+    std::list<Connection*>& all;
+    std::list<Connection*>::iterator at;
+    ~Place() { all.erase(at); }
+  };
+  const Place place{connections_, connections_.insert(connections_.end(), &connection)};
+  asio::steady_timer nap(co_await asio::this_coro::executor);
+  for (;;) {
+    const Room room = make_room(connection, service.places);
+    if (room == Room::made) break;
+    if (room == Room::none_for_its_network) co_return;
+    nap.expires_after(std::chrono::milliseconds(10));  // all are being answered, which does not last
+    co_await nap.async_wait(asio::use_awaitable);
+  }
+  co_await converse(connection, service);
+}
+
+asio::awaitable<void> Listener::converse(Connection& connection, const Service& service) {
+  for (std::size_t request = 1;; ++request) {
+    Visit visit(connection);
+    const auto objection = co_await visit.read_head();
+    if (visit.gone()) co_return;
+    HttpReply reply;
+    if (objection) {
+      reply = http_reply(*objection);
+      if (service.host.refused) service.host.refused();
+    } else {
+      reply = co_await service.host.answer(visit);
+      if (visit.gone()) co_return;
+    }
+    // Who is refused something comes again, or does not: what is left of a body is never read.
+    const bool stay = reply.result_int() < 400 && visit.may_stay() && request < service.limits.requests;
+    const bool sent = co_await visit.send(std::move(reply), stay);
+    if (!sent) co_return;
+    if (!stay) break;
+  }
+  co_await connection.part();
+}
+
+Listener::Room Listener::make_room(const Connection& newcomer, const Places& places) {
+  std::map<asio::ip::address, std::size_t> of_network;
+  std::size_t all = 0;
+  for (const Connection* one : connections_) {
+    if (one->dropped()) continue;
+    ++of_network[one->network()];
+    ++all;
+  }
+  const bool crowded = of_network[newcomer.network()] > places.per_network;
+  if (!crowded && all <= places.connections) return Room::made;
+  const auto may_go = [&](const Connection& one) {
+    return &one != &newcomer && !one.dropped() && one.waiting_since() &&
+           (!crowded || one.network() == newcomer.network());
+  };
+  const auto goes_before = [&](const Connection& one, const Connection& other) {
+    const std::size_t mine = of_network[one.network()], theirs = of_network[other.network()];
+    return mine != theirs ? mine > theirs : *one.waiting_since() < *other.waiting_since();
+  };
+  Connection* goes = nullptr;
+  for (Connection* one : connections_) {
+    if (may_go(*one) && (goes == nullptr || goes_before(*one, *goes))) goes = one;
+  }
+  if (goes == nullptr) return crowded ? Room::none_for_its_network : Room::none;
+  goes->drop();
+  return Room::made;
 }
 
 }  // namespace feedmill

@@ -132,6 +132,7 @@ struct Config {
     ListenAddress listen;
     std::filesystem::path token_file;  ///< "" = none
     std::string token;                 ///< what stands in token_file: a secret
+    std::vector<std::string> hosts;    ///< names that requests may call it by besides (SECURITY T33)
   } admin;
   struct WebSub {
     std::string public_url;  ///< what callbacks begin with, "" = no subscriptions; without a slash at its end
@@ -145,7 +146,7 @@ struct Config {
   struct Log {
     LogLevel level{};
     LogFormat format{};
-    std::vector<std::string> redact_params;  ///< names of parameters whose values are shown nowhere (SECURITY K1)
+    std::vector<std::string> redact_params;  ///< names of parameters whose values are secrets (SECURITY K1)
   } log;
   struct Debug {
     bool core = false;                  ///< a crash may leave a core file, which holds secrets (SECURITY K4)

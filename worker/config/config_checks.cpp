@@ -85,6 +85,14 @@ std::string check_name_servers(const std::vector<std::string>& servers) {
   return {};
 }
 
+std::string check_host_names(const std::vector<std::string>& names) {
+  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
+  for (const auto& name : names)
+    if (name.empty() || name.size() > 253 || name.find_first_not_of(legal) != std::string::npos)
+      return "\"" + name + "\" is no host's name, as feedmill.example: no scheme, no port";
+  return {};
+}
+
 std::string check_parameter_names(const std::vector<std::string>& names) {
   constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
   for (const auto& name : names)

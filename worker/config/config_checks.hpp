@@ -14,6 +14,8 @@ std::string check_egress_rules(const std::vector<std::string>& rules);
 std::string check_egress_ports(const std::vector<std::string>& ports);
 /// ADDRESS[:port]; IPv6 in brackets when a port follows.
 std::string check_name_servers(const std::vector<std::string>& servers);
+/// Of hosts, without scheme and port; no addresses.
+std::string check_host_names(const std::vector<std::string>& names);
 /// As they stand before the "=" in a URL's query.
 std::string check_parameter_names(const std::vector<std::string>& names);
 

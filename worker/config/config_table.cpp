@@ -210,6 +210,10 @@ const Option table[] = {
     {"admin.token_file", "ADMIN_TOKEN_FILE", "", "", "path",
      "file that holds a token: who asks for metrics or the status page, or pings from another machine, must know it",
      at<&Config::admin, &Config::Admin::token_file>},
+    {"admin.hosts", "ADMIN_HOSTS", "", "", "list",
+     "names that admin.listen is called by in requests without a token, besides addresses and localhost, as "
+     "feedmill.example; no port",
+     at<&Config::admin, &Config::Admin::hosts>, [](const Config& c) { return check_host_names(c.admin.hosts); }},
     {"websub.public_url", "WEBSUB_PUBLIC_URL", "", "", "URL",
      "where hubs reach websub.listen from outside; empty: no subscriptions",
      at<&Config::websub, &Config::WebSub::public_url>,
@@ -232,7 +236,10 @@ const Option table[] = {
     {"log.format", "LOG_FORMAT", "", "auto", "auto/json/logfmt", "auto: logfmt on a terminal, else JSON",
      at<&Config::log, &Config::Log::format>},
     {"log.redact_params", "LOG_REDACT_PARAMS", "", usual_secret_parameters, "list",
-     "parameters in URLs whose values are shown nowhere", at<&Config::log, &Config::Log::redact_params>,
+     "parameters in URLs whose values are taken out of logs, metrics, pages, traces and explanations; verbs that name "
+     "a "
+     "feed to act on it show its whole URL",
+     at<&Config::log, &Config::Log::redact_params>,
      [](const Config& c) { return check_parameter_names(c.log.redact_params); }, on_reload},
     {"debug.core", "DEBUG_CORE", "", "false", "bool",
      "a crash may leave a core file, which holds secrets; the unit's LimitCORE= must permit it",

@@ -240,6 +240,12 @@ Result decode_content(std::string&& body, std::string_view content_encoding, con
   return DecodeError{Reason::limit_coding, "a content coding that was not asked for: " + coding->substr(0, 40)};
 }
 
+bool can_decode(std::string_view content_encoding) {
+  const Result coding = coding_of(content_encoding);
+  return coding &&
+         (coding->empty() || *coding == "gzip" || *coding == "x-gzip" || *coding == "br" || *coding == "zstd");
+}
+
 std::size_t stated_size(std::string_view body, std::string_view content_encoding) {
   const Result coding = coding_of(content_encoding);
   if (!coding) return 0;

@@ -33,6 +33,9 @@ struct DecodeError {
 boost::system::result<std::string, DecodeError> decode_content(std::string&& body, std::string_view content_encoding,
                                                                const DecodeLimits& limits);
 
+/// Whether decode_content() knows that coding.
+bool can_decode(std::string_view content_encoding);
+
 /// How large `body` says that it is when decoded, as far as that can be believed; 0 when it does not say.
 std::size_t stated_size(std::string_view body, std::string_view content_encoding);
 

@@ -1,34 +1,24 @@
 #include "worker/push/callback_listener.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/string.hpp>
-#include <boost/beast/http/empty_body.hpp>
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/write.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/verb.hpp>
 
+#include "parsers/strings.hpp"
 #include "storage/test_point.hpp"
+#include "worker/http/content_coding.hpp"
 #include "worker/push/push_policy.hpp"
 #include "worker/push/signature.hpp"
 
 namespace feedmill {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
-using tcp = asio::ip::tcp;
+namespace http = boost::beast::http;
 
 namespace {
-
-constexpr std::uint32_t longest_header = 64U << 10U;
-constexpr std::size_t most_fields = 100;
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 /// What every path answers that is not, or not now, one of ours: nobody learns which it was (SECURITY W2).
 HttpReply not_found() {
@@ -41,20 +31,15 @@ HttpReply try_later(std::string_view seconds) {
   return answer;
 }
 
-HttpReply accepted() {
-  HttpReply answer(http::status::accepted, 11);
-  return answer;
+/// The values of all fields of that name, as one (RFC 9110 §5.3).
+std::string joined(const Visit::Header& head, http::field name) {
+  std::string all;
+  for (auto [field, end] = head.equal_range(name); field != end; ++field)
+    all.append(all.empty() ? "" : ", ").append(std::string_view(field->value()));
+  return all;
 }
 
 }  // namespace
-
-/// One request on its way in.
-struct CallbackListener::Visit {
-  beast::tcp_stream& stream;
-  beast::flat_buffer& buffer;
-  Parser& parser;
-  bool gone = false;  ///< the client is not there any more
-};
 
 boost::system::result<std::unique_ptr<CallbackListener>, ListenError> CallbackListener::open(
     const asio::any_io_executor& executor, const Options& options, const Parts& parts) {
@@ -64,71 +49,28 @@ boost::system::result<std::unique_ptr<CallbackListener>, ListenError> CallbackLi
 }
 
 asio::awaitable<void> CallbackListener::serve() {
-  const bool behind_proxy = endpoint().address().is_loopback();
-  const Listener::Conversation talk = [this](tcp::socket socket) { return converse(std::move(socket)); };
-  const std::size_t per_address = behind_proxy ? options_.connections : options_.per_address;
-  co_await listener_->serve(options_.connections, per_address, talk);
-}
-
-asio::awaitable<void> CallbackListener::converse(tcp::socket socket) {
-  beast::tcp_stream stream(std::move(socket));
-  beast::flat_buffer buffer;
-  const auto& http_errors = boost::system::error_code(http::error::bad_method).category();
-  for (bool keep = true; keep;) {
-    Parser parser;
-    parser.header_limit(longest_header);
-    parser.body_limit(options_.max_body_bytes);
-    stream.expires_after(options_.header_time);
-    const auto [unread, read] = co_await http::async_read_header(stream, buffer, parser, quietly);
-    const auto from = std::chrono::steady_clock::now();
-    const bool refused = unread.category() == http_errors && unread != http::error::end_of_stream &&
-                         unread != http::error::partial_message;
-    if (unread && !refused) break;
-    HttpReply response;
-    if (unread) {
-      response = http_reply(unread == http::error::header_limit ? http::status::request_header_fields_too_large
-                            : unread == http::error::body_limit ? http::status::payload_too_large
-                                                                : http::status::bad_request);
-      parts_.metrics.push_delivery(Metrics::Delivery::limited);
-      keep = false;
-    } else {
-      Visit visit{stream, buffer, parser};
-      response = co_await answer(visit);
-      if (visit.gone) break;
-      response.version(parser.get().version());
-      // Of answers that refuse none goes on: what is left of a body is never read.
-      keep = parser.get().keep_alive() && parser.is_done() && response.result_int() < 300;
-    }
-    parts_.metrics.callback_answered(std::chrono::steady_clock::now() - from);
-    response.keep_alive(keep);
-    response.prepare_payload();
-    if (!unread && parser.get().method() == http::verb::head) response.body().clear();
-    stream.expires_after(options_.header_time);
-    const auto [unwritten, written] = co_await http::async_write(stream, response, quietly);
-    if (unwritten) break;
-  }
-  co_await part(stream);
-}
-
-/// Closed with something of it unread, the connection would be reset, and our answer lost with it.
-asio::awaitable<void> CallbackListener::part(beast::tcp_stream& stream) const {
-  boost::system::error_code ignored;
-  stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
-  std::array<char, 16U << 10U> nothing{};
-  stream.expires_after(options_.part_time);
-  for (std::uint64_t left = 2 * options_.max_body_bytes; left > 0;) {
-    const auto [gone, read] = co_await stream.async_read_some(asio::buffer(nothing), quietly);
-    if (gone) break;
-    left -= std::min<std::uint64_t>(left, read);
-  }
+  Listener::Places places = options_.places;
+  if (endpoint().address().is_loopback()) places.per_network = places.connections;
+  Listener::Host host;
+  host.answer = [this](Visit& visit) { return answer(visit); };
+  host.refused = [this] { parts_.metrics.push_delivery(Metrics::Delivery::limited); };
+  host.bug = [this](const char* what) {
+    parts_.metrics.bug();
+    parts_.log.write(LogLevel::error, "bug", "an unexpected error; please report it",
+                     {{"part", "callbacks"}, {"detail", what}});
+  };
+  co_await listener_->serve(places, options_.limits, std::move(host));
 }
 
 asio::awaitable<HttpReply> CallbackListener::answer(Visit& visit) {
-  const auto& request = visit.parser.get();
-  if (std::distance(request.begin(), request.end()) > static_cast<std::ptrdiff_t>(most_fields)) {
-    parts_.metrics.push_delivery(Metrics::Delivery::limited);
-    co_return http_reply(http::status::request_header_fields_too_large);
-  }
+  const auto from = std::chrono::steady_clock::now();
+  HttpReply reply = co_await judge(visit);
+  parts_.metrics.callback_answered(std::chrono::steady_clock::now() - from);
+  co_return reply;
+}
+
+asio::awaitable<HttpReply> CallbackListener::judge(Visit& visit) {
+  const Visit::Header& request = visit.head();
   if (request.method() != http::verb::get && request.method() != http::verb::post) {  // P9
     HttpReply no = http_reply(http::status::method_not_allowed);
     no.set(http::field::allow, "GET, POST");
@@ -209,54 +151,35 @@ asio::awaitable<HttpReply> CallbackListener::deliver(Visit& visit, const Callbac
     parts_.metrics.push_delivery(Delivery::unknown);
     co_return ours ? http_reply(http::status::gone) : not_found();
   }
-  auto memory = std::make_unique<MemoryBudget::Share>(parts_.memory, 0);
-  HttpReply refusal;
-  const bool whole = co_await read_body(visit, *memory, refusal);
-  if (!whole) {
+  if (!can_decode(joined(visit.head(), http::field::content_encoding))) {
     parts_.metrics.push_delivery(Delivery::limited);
-    co_return refusal;
+    co_return http_reply(http::status::unsupported_media_type);
+  }
+  // As much as the limits and the memory budget allow (SECURITY W1, M4).
+  auto memory = std::make_unique<MemoryBudget::Share>(parts_.memory, 0);
+  MemoryBudget::Share& share = *memory;
+  const std::function<bool(std::uint64_t)> may_hold = [&share](std::uint64_t bytes) { return share.cover(bytes); };
+  auto refusal = co_await visit.read_body(may_hold);
+  if (refusal || visit.gone()) {
+    parts_.metrics.push_delivery(Delivery::limited);
+    co_return refusal.value_or(HttpReply());
   }
   co_return co_await accept(visit, **record, std::move(memory));
-}
-
-/// As much as the limits and the memory budget allow (SECURITY W1, M4).
-asio::awaitable<bool> CallbackListener::read_body(Visit& visit, MemoryBudget::Share& memory, HttpReply& refusal) {
-  const auto length = visit.parser.content_length();
-  visit.stream.expires_after(options_.body_time);
-  refusal = try_later("60");
-  if (!memory.cover(length ? static_cast<std::uint64_t>(*length) : 1)) co_return false;
-  if (beast::iequals(visit.parser.get()[http::field::expect], "100-continue")) {
-    http::response<http::empty_body> go_on(http::status::continue_, 11);
-    const auto [unsaid, said] = co_await http::async_write(visit.stream, go_on, quietly);
-    visit.gone = unsaid.failed();
-    if (visit.gone) co_return false;
-  }
-  visit.parser.eager(true);
-  while (!visit.parser.is_done()) {
-    const auto [failed, more] = co_await http::async_read_some(visit.stream, visit.buffer, visit.parser, quietly);
-    if (failed == http::error::body_limit) {
-      refusal = http_reply(http::status::payload_too_large);
-      co_return false;
-    }
-    visit.gone = failed.failed();
-    if (visit.gone || !memory.cover(visit.parser.get().body().size())) co_return false;
-  }
-  co_return true;
 }
 
 asio::awaitable<HttpReply> CallbackListener::accept(Visit& visit, const PushRecord& record,
                                                     std::unique_ptr<MemoryBudget::Share> memory) {
   using Delivery = Metrics::Delivery;
-  auto& request = visit.parser.get();
+  const Visit::Header& request = visit.head();
   Delivery kind = Delivery::thin;
   if (!record.secret.empty()) {
     std::vector<std::string_view> signatures;
     for (const auto& header : request) {
-      if (beast::iequals(header.name_string(), "X-Hub-Signature")) signatures.push_back(header.value());
+      if (iequals(std::string_view(header.name_string()), "X-Hub-Signature")) signatures.push_back(header.value());
     }
-    const Signed is = check_signature(signatures, record.secret, request.body());
+    const Signed is = check_signature(signatures, record.secret, visit.body());
     if (is == Signed::bad) kind = Delivery::bad_signature;
-    if (is == Signed::good && !request.body().empty()) kind = Delivery::fat;
+    if (is == Signed::good && !visit.body().empty()) kind = Delivery::fat;
   }
   if (kind == Delivery::fat && !parts_.intake.has_room(record.feed_url)) kind = Delivery::thin;
   PushNote note{record.hash, kind == Delivery::fat             ? PushNote::Kind::fat
@@ -278,12 +201,12 @@ asio::awaitable<HttpReply> CallbackListener::accept(Visit& visit, const PushReco
     pushed.hash = record.hash;
     pushed.feed_url = record.feed_url;
     pushed.content_type = request[http::field::content_type];
-    pushed.content_encoding = request[http::field::content_encoding];
-    pushed.body = std::move(request.body());
+    pushed.content_encoding = joined(request, http::field::content_encoding);
+    pushed.body = std::move(visit.body());
     pushed.memory = std::move(memory);
     parts_.intake.take(std::move(pushed));
   }
-  co_return accepted();
+  co_return HttpReply(http::status::accepted, 11);
 }
 
 asio::awaitable<void> CallbackListener::tell(PushNews news) {

@@ -10,10 +10,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/system/result.hpp>
 
 #include "worker/admin/listener.hpp"
@@ -30,11 +26,13 @@ class CallbackListener {
  public:
   struct Options {
     boost::asio::ip::tcp::endpoint listen;
-    std::string base;               ///< path of websub.public_url, no slash at its end
-    std::size_t connections = 256;  ///< at once
-    std::size_t per_address = 32;   ///< of these from one address; not of this machine's own: proxies stand there
-    std::chrono::milliseconds header_time{5'000}, body_time{15'000}, part_time{2'000};
-    std::uint64_t max_body_bytes = 4U << 20U;
+    std::string base;  ///< path of websub.public_url, no slash at its end
+    /// SECURITY W1. A listener on loopback has a proxy before it: that network has all places.
+    Listener::Places places{.connections = 256, .per_network = 32};
+    RequestLimits limits{.head = {.bytes = 64U << 10U, .line = 20U << 10U, .fields = 100},
+                         .body_bytes = 4U << 20U,
+                         .body_time = std::chrono::seconds(15),
+                         .answer_time = std::chrono::seconds(5)};
     /// Requests to what may be a path of ours: so many a second in the long run, and so many at once (SECURITY W6).
     std::size_t per_second = 10'000, burst = 20'000;
   };
@@ -60,19 +58,14 @@ class CallbackListener {
   void close() { listener_->close(); }
 
  private:
-  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
-  struct Visit;
-
   CallbackListener(std::unique_ptr<Listener> listener, const Options& options, const Parts& parts)
       : listener_(std::move(listener)), options_(options), parts_(parts), tokens_(static_cast<double>(options.burst)) {}
 
-  boost::asio::awaitable<void> converse(boost::asio::ip::tcp::socket socket);
-  boost::asio::awaitable<void> part(boost::beast::tcp_stream& stream) const;
   boost::asio::awaitable<HttpReply> answer(Visit& visit);
+  boost::asio::awaitable<HttpReply> judge(Visit& visit);
   bool is_within_rate();
   boost::asio::awaitable<HttpReply> verify(CallbackTarget target);
   boost::asio::awaitable<HttpReply> deliver(Visit& visit, const CallbackTarget& target);
-  boost::asio::awaitable<bool> read_body(Visit& visit, MemoryBudget::Share& memory, HttpReply& refusal);
   boost::asio::awaitable<HttpReply> accept(Visit& visit, const PushRecord& record,
                                            std::unique_ptr<MemoryBudget::Share> memory);
   boost::asio::awaitable<void> tell(PushNews news);

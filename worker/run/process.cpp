@@ -50,6 +50,7 @@ std::optional<int> Process::open_listeners() {
     Admin::Options options;
     options.listen = *config.admin.listen;
     options.token = config.admin.token;
+    options.hosts = config.admin.hosts;
     auto opened = Admin::open(parts_.loop.get_executor(), options, health_of(parts_), parts_.pages.pages());
     if (!opened) return refused(opened.error().detail);
     parts_.admin = std::move(*opened);

@@ -46,6 +46,7 @@ Health health_of(ProcessParts& parts) {
     return parts.metrics.text();
   };
   health.ping = [&parts](std::string url) { return ping(parts, std::move(url)); };
+  health.bug = [&parts](const char* what) { parts.report_bug("listener", what); };
   return health;
 }
 

@@ -616,6 +616,16 @@ TEST_F(ConfigTest, ReadsTheTokenOfTheAdminListener) {
   EXPECT_FALSE(problems().empty());
 }
 
+TEST_F(ConfigTest, NamesWhatTheAdminListenerIsCalled) {
+  EXPECT_THAT(load().admin.hosts, testing::IsEmpty());
+  env("ADMIN_HOSTS", "feedmill,status.example.org");
+  EXPECT_THAT(load().admin.hosts, ElementsAre("feedmill", "status.example.org"));
+  for (const char* wrong : {"https://a.example", "a.example:9810", "*.example", "[::1]"}) {
+    env("ADMIN_HOSTS", wrong);
+    EXPECT_THAT(problems(), ElementsAre(HasSubstr("is no host's name")));
+  }
+}
+
 TEST_F(ConfigTest, NamesParametersThatHoldSecrets) {
   env("LOG_REDACT_PARAMS", "sid,feed.key");
   EXPECT_THAT(load().log.redact_params, ElementsAre("sid", "feed.key"));

@@ -73,8 +73,8 @@ class WebSubTest : public testing::Test {
     WebSub::Options options;
     options.callbacks.emplace();
     options.callbacks->listen = {asio::ip::address_v4::loopback(), port};
-    options.callbacks->header_time = 2000ms;
-    options.callbacks->body_time = 2000ms;
+    options.callbacks->limits.head_time = 2000ms;
+    options.callbacks->limits.body_time = 2000ms;
     options.callbacks->per_second = per_second;
     options.callbacks->burst = burst;
     options.intake.policy = policy();
