@@ -56,7 +56,7 @@ std::string_view to_string(Verdict verdict) {
 
 EgressViewer::EgressViewer(const Config& config)
     : options_(fetch_options(config, *egress_policies(config), 1, RunMode::selected)) {
-  const std::vector<std::string> own = interface_addresses();
+  const std::vector<std::string> own = interface_addresses().value_or(std::vector<std::string>());
   options_.egress.close_own(own);
   for (auto& [name, policy] : options_.policies) policy.close_own(own);
 }

@@ -22,8 +22,10 @@ HttpShared::HttpShared(boost::asio::any_io_executor executor, HttpClientOptions 
 const EgressPolicy& HttpShared::egress() {
   const steady_clock::time_point now = steady_clock::now();
   if (now >= own_until) {
-    options.egress.close_own(interface_addresses());
-    own_until = now + own_addresses_age;
+    if (const auto own = interface_addresses()) {
+      options.egress.close_own(*own);
+      own_until = now + own_addresses_age;
+    }
   }
   return options.egress;
 }

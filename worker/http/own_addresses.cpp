@@ -8,9 +8,9 @@
 
 namespace feedmill {
 
-std::vector<std::string> interface_addresses() {
+std::optional<std::vector<std::string>> interface_addresses() {
   ifaddrs* first = nullptr;
-  if (getifaddrs(&first) != 0) return {};
+  if (getifaddrs(&first) != 0) return std::nullopt;
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(first, freeifaddrs);
   std::vector<std::string> addresses;
   for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {

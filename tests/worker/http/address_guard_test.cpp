@@ -5,11 +5,14 @@
 #include <cstring>
 #include <netinet/in.h>
 #include <string>
+#include <sys/resource.h>
 #include <sys/un.h>
 #include <vector>
 
+#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "worker/http/http_shared.hpp"
 #include "worker/http/own_addresses.hpp"
 
 namespace feedmill {
@@ -286,8 +289,33 @@ TEST(EgressPolicy, BlocksThisMachineUnlessAllowed) {
 }
 
 TEST(OwnAddresses, HoldTheLoopback) {
-  const Strings addresses = interface_addresses();
+  const Strings addresses = interface_addresses().value();
   EXPECT_NE(std::ranges::find(addresses, "127.0.0.1"), addresses.end());
+}
+
+/// No descriptor is to be had while it lives.
+struct NoDescriptors {
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit none{0, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before); }
+  rlimit before{};
+};
+
+// SECURITY E7
+TEST(OwnAddresses, StayClosedWhileTheKernelWillNotSayThem) {
+  boost::asio::io_context loop;
+  HttpShared shared(loop.get_executor(), HttpClientOptions{}, [](auto&&...) {});
+  shared.options.egress.close_own(Strings{"8.8.8.8"});
+  ASSERT_LE(shared.own_until, std::chrono::steady_clock::now()) << "it asks anew";
+  {
+    const NoDescriptors none;
+    EXPECT_FALSE(interface_addresses());
+    EXPECT_EQ(ask(shared.egress(), "8.8.8.8", 80), Egress::blocked_address);
+  }
+  EXPECT_EQ(ask(shared.egress(), "8.8.8.8", 80), Egress::allowed) << "it is none of ours";
 }
 
 // HTTP H8
