@@ -7,6 +7,7 @@
 
 #include "parsers/strings.hpp"
 #include "worker/http/web_url.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {
@@ -88,7 +89,7 @@ void DecisionDraft::put_off(std::string detail) {
   decision.reason = Reason::worker_host_wait;
   state.last_outcome = to_string(Outcome::deferred);
   state.last_error = to_string(Reason::worker_host_wait);
-  state.last_detail = utf8_prefix(detail, longest_detail);
+  state.last_detail = utf8_prefix(redact(detail), longest_detail);
   decision.detail = std::move(detail);
   context.last_new = state.last_new;
   const Milliseconds floor = shortest_floor(options_.schedule, context);
@@ -102,7 +103,7 @@ void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32
   decision.reason = failure.reason;
   state.last_outcome = to_string(Outcome::failed);
   state.last_error = to_string(failure.reason);
-  state.last_detail = utf8_prefix(detail, longest_detail);
+  state.last_detail = utf8_prefix(redact(detail), longest_detail);
   decision.detail = std::move(detail);
   ++state.polls_failed;
   const std::string_view group = group_of(failure.reason);

@@ -83,7 +83,7 @@ class LineBuilder {
   void add(const LogField& field) {
     if (const auto* text = std::get_if<std::string_view>(&field.value)) {
       if (!text->empty())
-        add(field.name, std::string(utf8_prefix(clean(redact(utf8_prefix(*text, longest_value))), longest_value)));
+        add(field.name, std::string(utf8_prefix(clean(utf8_prefix(redact(*text), longest_value)), longest_value)));
     } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
       append(field.name, std::to_string(*number));
     } else if (const auto* fraction = std::get_if<double>(&field.value)) {

@@ -152,6 +152,23 @@ TEST_F(LogTest, KeepsEveryLineToEightKibibytes) {
   }
 }
 
+// SECURITY K1: what shows that a secret is one may stand behind the cut.
+TEST_F(LogTest, HidesSecretsThatTheCutGoesThrough) {
+  const std::string token = "abcdefghijklmnopqrstuvwxyz";
+  for (std::size_t before = 1900; before < 2100; ++before) {
+    Piped test;
+    const std::string filler(before, 'x');
+    const auto lines = test.lines_of([&](Log& log) {
+      log.write(LogLevel::error, "bug", "",
+                {{"url", filler + " https://user:CANARY" + std::string(300, 'p') + "@example.org/"},
+                 {"detail", filler + " https://example.org/w/" + token}});
+    });
+    ASSERT_EQ(lines.size(), 1u);
+    ASSERT_EQ(lines[0].find("CANARY"), std::string::npos) << before;
+    ASSERT_EQ(lines[0].find("abcd"), std::string::npos) << before;
+  }
+}
+
 TEST_F(LogTest, CountsWhatItSuppresses) {
   std::uint64_t suppressed = 0;
   const auto lines = lines_of([&](Log& log) {

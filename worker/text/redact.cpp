@@ -31,59 +31,67 @@ std::shared_ptr<const Names> names_in(std::string_view list) {
 std::atomic<std::shared_ptr<const Names>> secret_parameters = names_in(usual_secret_parameters);
 constexpr std::string_view secret_headers[] = {"authorization", "proxy-authorization", "cookie", "set-cookie"};
 
-constexpr std::string_view end_of_url = " \t\r\n\"'<>\\";
+constexpr std::string_view end_of_authority = "/?# \t\r\n\"'<>\\", end_of_value = "&;#, \t\r\n\"'<>\\";
 
 /// "https://user:password@host" → "https://<redacted>@host"
-void redact_credentials(std::string& text) {
-  for (auto at = text.find("://"); at != std::string::npos; at = text.find("://", at)) {
+std::string redact_credentials(std::string_view text) {
+  std::string safe;
+  std::size_t done = 0;
+  for (auto at = text.find("://"); at != std::string_view::npos; at = text.find("://", at)) {
     at += 3;
-    const auto end = text.find_first_of(std::string("/?#").append(end_of_url), at);
-    const auto sign = std::string_view(text).substr(0, end).rfind('@');
+    const auto end = text.find_first_of(end_of_authority, at);
+    const auto sign = text.substr(0, end).rfind('@');
     if (sign == std::string_view::npos || sign < at) continue;
-    text.replace(at, sign - at, redacted);
+    safe.append(text.substr(done, at - done)).append(redacted);
+    done = sign;
   }
+  return safe.append(text.substr(done));
 }
 
 /// "token=abc" → "token=<redacted>", "Cookie: abc" → "Cookie: <redacted>"
-void redact_named(std::string& text) {
+std::string redact_named(std::string_view text) {
   const std::shared_ptr<const Names> parameters = secret_parameters;
-  for (auto at = text.find_first_of("=:"); at != std::string::npos; at = text.find_first_of("=:", at + 1)) {
+  std::string safe;
+  std::size_t done = 0;
+  for (auto at = text.find_first_of("=:"); at != std::string_view::npos; at = text.find_first_of("=:", at + 1)) {
     const bool header = text[at] == ':';
     auto start = at;
-    while (start > 0 && (is_word(text[start - 1]) || (!header && text[start - 1] == '.'))) --start;
-    const std::string_view name = std::string_view(text).substr(start, at - start);
+    while (start > done && (is_word(text[start - 1]) || (!header && text[start - 1] == '.'))) --start;
+    const std::string_view name = text.substr(start, at - start);
     const auto is_name = [name](std::string_view secret) { return iequals(name, secret); };
     const bool is_secret = header ? std::ranges::any_of(secret_headers, is_name)
                                   : std::ranges::any_of(*parameters, is_name) || is_name("hub.secret");
     if (!is_secret) continue;
     auto value = at + 1;
-    while (value < text.size() && text[value] == ' ') ++value;
-    if (!header) value = at + 1;
-    auto end =
-        header ? text.find_first_of("\r\n", value) : text.find_first_of(std::string("&;#,").append(end_of_url), value);
-    end = std::min(end, text.size());
-    if (end > value) text.replace(value, end - value, redacted);
+    while (header && value < text.size() && text[value] == ' ') ++value;
+    const auto end = std::min(text.find_first_of(header ? std::string_view("\r\n") : end_of_value, value), text.size());
+    if (end <= value) continue;
+    safe.append(text.substr(done, value - done)).append(redacted);
+    done = end;
+    at = end - 1;
   }
+  return safe.append(text.substr(done));
 }
 
 /// "/w/<base32>" is a callback's path, which nobody but the hub may know.
-void redact_callbacks(std::string& text) {
-  for (auto at = text.find("/w/"); at != std::string::npos; at = text.find("/w/", at)) {
+std::string redact_callbacks(std::string_view text) {
+  std::string safe;
+  std::size_t done = 0;
+  for (auto at = text.find("/w/"); at != std::string_view::npos; at = text.find("/w/", at)) {
     at += 3;
     auto end = at;
     while (end < text.size() && is_alnum(text[end])) ++end;
-    if (end - at >= 20) text.replace(at, end - at, redacted);
+    if (end - at < 20) continue;
+    safe.append(text.substr(done, at - done)).append(redacted);
+    done = at = end;
   }
+  return safe.append(text.substr(done));
 }
 
 }  // namespace
 
 std::string redact(std::string_view text) {
-  std::string safe(text);
-  redact_credentials(safe);
-  redact_named(safe);
-  redact_callbacks(safe);
-  return safe;
+  return redact_callbacks(redact_named(redact_credentials(text)));
 }
 
 void set_secret_parameters(std::vector<std::string> names) {

@@ -8,7 +8,8 @@
 namespace feedmill {
 
 /// Text without its secrets: credentials in URLs, values of parameters such as token= or password=,
-/// Authorization and Cookie headers, paths of callbacks. Every sink uses it.
+/// Authorization and Cookie headers, paths of callbacks. Every sink uses it, before it cuts: half a secret is not known
+/// for one. Linear.
 std::string redact(std::string_view text);
 
 /// Parameters whose values redact() takes out, until it is told of others.

@@ -28,7 +28,12 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"Authorization: Basic Zm9v\r\nAccept: x", "Authorization: <redacted>\r\nAccept: x"},
         TextCase{"cookie:a=b; c=d", "cookie:<redacted>"},
         TextCase{"/w/abcdefghijklmnopqrstuvwxyz?x", "/w/<redacted>?x"}, TextCase{"/w/index.xml", "/w/index.xml"},
-        TextCase{"password=a token=b", "password=<redacted> token=<redacted>"}));
+        TextCase{"password=a token=b", "password=<redacted> token=<redacted>"},
+        TextCase{"token=token=a key=key=", "token=<redacted> key=<redacted>"},
+        TextCase{"://://a@b ://c@d", "://://<redacted>@b ://<redacted>@d"},
+        TextCase{"https://u@h/?key=a=b;key=c,key=d",
+                 "https://<redacted>@h/?key=<redacted>;key=<redacted>,key=<redacted>"},
+        TextCase{"/w//w/abcdefghijklmnopqrstuvwxyz/w/abcdefghijklmnopqrstuvwxyz", "/w//w/<redacted>/w/<redacted>"}));
 
 TEST(SecretParameters, AreThoseThatTheConfigurationNames) {
   set_secret_parameters({"sid"});
