@@ -9,10 +9,11 @@ namespace {
 
 // RFC 4287 §4.2.7
 bool read_atom_link(const Reading& in) {
+  if (in.target.common.links.size() >= max_links) return true;  // before any of them is resolved
   Link link;
   link.href = in.url("href");
   if (link.href.empty() && in.xml.has_attribute(in.node, "href") && in.attribute("href").empty()) {
-    link.href = in.xml.effective_base();  // RFC 3986 §4.4; but an unsafe address is none
+    link.href = in.xml.effective_base().url();  // RFC 3986 §4.4; but an unsafe address is none
   }
   if (link.href.empty()) link.href = in.url();  // RSS's form, in another format
   link.rel = in.attribute("rel");
@@ -30,7 +31,7 @@ bool read_content(const Reading& in) {
   Text text = read_text(in, TextKind::plain);
   Content content{std::move(text.value), std::move(text.type), std::move(text.base), std::move(text.language),
                   in.url("src")};
-  if (in.target.entry->content.size() < 16) in.target.entry->content.push_back(std::move(content));
+  if (in.target.entry->content.size() < 16) append(in, in.target.entry->content, std::move(content));
   return true;
 }
 
@@ -43,7 +44,7 @@ bool read_atom_source(const Reading& in) {
     read_title({in.xml, target, in.node, in.name, 0});
     source.url = in.url("url");
   }
-  in.target.entry->source.push_back(std::move(source));
+  append(in, in.target.entry->source, std::move(source));
   return true;
 }
 
@@ -107,7 +108,9 @@ void set_base(XmlDocument& xml, pugi::xml_node feed) {
 }
 
 void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed) {
-  Entry& entry = new_entry(feed);
+  Entry* const made = new_entry(feed, xml.allowance());
+  if (made == nullptr) return;
+  Entry& entry = *made;
   Target target(entry);
   const std::string own = xml.attribute(node, Ns::xml, "lang");
   if (!own.empty() && target.take(Slot::language, 0)) entry.language = xml.language();
@@ -135,12 +138,13 @@ void parse_atom(XmlDocument& xml, Feed& feed) {
     return;
   }
   set_base(xml, root);
-  std::size_t children = 0;
-  for (const pugi::xml_node node : ChildElements(root)) children += node ? 1 : 0;
-  reserve_entries(feed, children);
+  std::size_t entries = 0;
+  for (const pugi::xml_node node : ChildElements(root)) entries += may_be_entry(node) ? 1 : 0;
+  reserve_entries(feed, entries, xml.allowance());
   Target target(feed);
   if (!xml.language().empty() && target.take(Slot::language, 0)) feed.language = xml.language();
   for (const pugi::xml_node node : ChildElements(root)) {
+    if (xml.allowance().spent()) return;
     const XmlDocument::Scope inner(xml, node);
     const XmlName name = xml.name(node);
     if (is_entry(name)) {

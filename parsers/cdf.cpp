@@ -12,14 +12,14 @@ bool read_logo(const Reading& in) {
   Image image;
   image.url = in.url("href");
   if (image.url.empty() || !in.target.take(Slot::image, in.rank)) return true;
-  in.target.common.image = std::move(image);
+  place_of(in, in.target.common.image) = std::move(image);
   return true;
 }
 
 bool read_anchor(const Reading& in) {
   Link link;
   link.href = in.url("href");
-  set_link(in.target, link.href, 1);
+  set_link(in, link.href, 1);
   if (!link.href.empty()) add_link(in, std::move(link));
   return true;
 }
@@ -39,8 +39,8 @@ void read_attributes(XmlDocument& xml, pugi::xml_node node, Target& target) {
   std::string href = in.url("href");
   if (!href.empty()) {
     Link link;
-    link.href = href;
-    set_link(target, std::move(href), 0);
+    link.href = std::move(href);
+    set_link(in, link.href, 0);
     add_link(in, std::move(link));
   }
   if (std::string modified = xml.attribute(node, "lastmod"); !modified.empty()) {
@@ -57,10 +57,13 @@ void parse_cdf(XmlDocument& xml, Feed& feed) {
   Target target(feed);
   read_attributes(xml, root, target);
   for (const pugi::xml_node node : ChildElements(root)) {
+    if (xml.allowance().spent()) return;
     const XmlDocument::Scope inner(xml, node);
     const XmlName name = xml.name(node);
     if (iequals(name.local, "item")) {
-      Target entry(new_entry(feed));
+      Entry* const made = new_entry(feed, xml.allowance());
+      if (made == nullptr) return;
+      Target entry(*made);
       read_attributes(xml, node, entry);
       read_children(xml, node, entry, cdf_table());
       continue;

@@ -32,11 +32,11 @@ void put(JsonWriter& json, const char* key, const Text& text) {
   json.string(key, text.value);
   json.begin_object(std::string(key) + "_detail");
   json.string("type", text.type);
-  json.string("base", text.base);
+  json.string("base", *text.base);
   if (text.language.empty()) {
     json.null("language");
   } else {
-    json.string("language", text.language);
+    json.string("language", *text.language);
   }
   json.end_object();
 }
@@ -53,6 +53,11 @@ void put(JsonWriter& json, const char* key, const Date& date) {
     }
   }
   json.string(std::string(key) + "_raw", date.raw);
+}
+
+template <class Value>
+void put(JsonWriter& json, const char* key, const Rare<Value>& value) {
+  if (value) put(json, key, *value);
 }
 
 void fields(JsonWriter& json, const Person& person) {
@@ -110,8 +115,8 @@ void fields(JsonWriter& json, const Chapter& chapter) {
 void fields(JsonWriter& json, const Content& content) {
   json.string("value", content.value);
   put(json, "type", content.type);
-  put(json, "base", content.base);
-  put(json, "language", content.language);
+  put(json, "base", *content.base);
+  put(json, "language", *content.language);
   put(json, "src", content.src);
 }
 
@@ -327,15 +332,16 @@ void put_common(JsonWriter& json, const Common& common) {
   put(json, "title", common.title);
   put(json, "rights", common.rights);
   put(json, "info", common.info);
-  put(json, "author", common.author);
-  put_list(json, "authors", common.authors);
+  put(json, "author", *common.author);
+  put_list(json, "authors", *common.authors);
   put_list(json, "contributors", common.contributors);
   put_object(json, "publisher", common.publisher);
   put(json, "published", common.published);
   put(json, "updated", common.updated);
   put(json, "created", common.created);
   put(json, "expired", common.expired);
-  if (common.valid_from.present() || common.valid_until.present()) {
+  const auto is_there = [](const Rare<Date>& date) { return date && date->present(); };
+  if (is_there(common.valid_from) || is_there(common.valid_until)) {
     json.begin_object("validity");
     put(json, "start", common.valid_from);
     put(json, "end", common.valid_until);
@@ -511,8 +517,8 @@ std::string_view bozo_token(Bozo bozo) {
   return tokens[static_cast<std::size_t>(bozo)];
 }
 
-std::string document_json(const Feed& feed) {
-  JsonWriter json;
+void write_document_json(const Feed& feed, const std::function<void(std::string_view)>& sink) {
+  JsonWriter json(sink);
   json.begin_object();
   json.string("format", format_name(feed.format));
   json.string("encoding", feed.encoding);
@@ -536,7 +542,13 @@ std::string document_json(const Feed& feed) {
   }
   json.end_array();
   json.end_object();
-  return json.take();
+  sink(json.take());
+}
+
+std::string document_json(const Feed& feed) {
+  std::string out;
+  write_document_json(feed, [&](std::string_view piece) { out += piece; });
+  return out;
 }
 
 }  // namespace feedmill

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +11,11 @@
 
 namespace feedmill {
 
-/// One JSON object, UTF-8, on one line without a line end. Keys without a value are left out.
+/// One JSON object, UTF-8, on one line without a line end. Keys without a value are left out. What many texts share is
+/// written with each of them, so the whole may be far longer than the document: `sink` gets it piece by piece.
+void write_document_json(const Feed& feed, const std::function<void(std::string_view)>& sink);
+
+/// The same at once.
 std::string document_json(const Feed& feed);
 
 // What the stored form of an entry (DESIGN §3.1) holds as JSON text has the shapes of the contract.

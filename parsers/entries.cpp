@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "parsers/formats.hpp"
+#include "parsers/strings.hpp"
 
 namespace feedmill {
 namespace {
@@ -16,14 +17,32 @@ Time date_of(const Entry& entry) {
 
 }  // namespace
 
-void reserve_entries(Feed& feed, std::size_t count) {
-  feed.entries.reserve(std::min(count, max_entries + slack));
+bool may_be_entry(pugi::xml_node node) {
+  const std::string_view name = node.name();
+  return (name.size() >= 4 && iequals(name.substr(name.size() - 4), "item")) ||
+         (name.size() >= 5 && iequals(name.substr(name.size() - 5), "entry"));
 }
 
-Entry& new_entry(Feed& feed) {
+void reserve_entries(Feed& feed, std::size_t count, Allowance& allowance) {
+  const std::size_t affordable = allowance.memory() / 4 * 3 / sizeof(Entry);  // there is more than entries
+  const std::size_t room = std::min({count, max_entries + slack, affordable});
+  if (room <= feed.entries.capacity()) return;
+  allowance.take((room - feed.entries.capacity()) * sizeof(Entry));
+  feed.entries.reserve(room);
+}
+
+Entry* new_entry(Feed& feed, Allowance& allowance) {
+  std::vector<Entry>& entries = feed.entries;
   ++feed.account.entries;
-  if (feed.entries.size() >= max_entries + slack) keep_newest(feed.entries);
-  return feed.entries.emplace_back();
+  if (entries.size() >= max_entries + slack) keep_newest(entries);
+  if (entries.size() == entries.capacity()) {  // both are there while it grows
+    const std::size_t more = std::max<std::size_t>(16, entries.size());
+    const std::size_t bytes = (entries.size() + more) * sizeof(Entry);
+    if (!allowance.affords(bytes)) return nullptr;
+    allowance.take(more * sizeof(Entry));
+    entries.reserve(entries.size() + more);
+  }
+  return &entries.emplace_back();
 }
 
 void keep_newest(std::vector<Entry>& entries) {

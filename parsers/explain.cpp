@@ -325,7 +325,9 @@ class Explainer {
     std::optional<Time> oldest, newest;
     for (std::size_t i = 0; i < feed_.entries.size(); ++i) {
       const Entry& entry = feed_.entries[i];
-      for (const Date* date : {&entry.published, &entry.updated, &entry.created, &entry.expired}) {
+      const Date absent;
+      for (const Date* date : {&entry.published, &entry.updated, entry.created ? &*entry.created : &absent,
+                               entry.expired ? &*entry.expired : &absent}) {
         if (date->present() && !date->time) unreadable.add(i, in_quotes(date->raw));
       }
       const std::optional<Time>& time = entry.updated.time ? entry.updated.time : entry.published.time;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "parsers/rare.hpp"
+#include "parsers/shared.hpp"
 
 namespace feedmill {
 
@@ -23,8 +24,8 @@ using Time = std::chrono::sys_time<std::chrono::microseconds>;
 struct Text {
   std::string value;     ///< plain text, or markup when `type` says so (sanitised unless raw markup was asked for)
   std::string type;      ///< "text/plain", "text/html", "application/xhtml+xml", or the media type given
-  std::string base;      ///< xml:base in force, "" if none
-  std::string language;  ///< xml:lang in force, "" if none
+  SharedText base;       ///< xml:base in force, "" if none
+  SharedText language;   ///< xml:lang in force, "" if none
   bool present = false;  ///< the element was there, even when its value is empty
 
   bool operator==(const Text&) const = default;
@@ -83,7 +84,9 @@ struct Generator {
 
 /// An entry's content element; `src` when the content lies elsewhere (atom:content src).
 struct Content {
-  std::string value, type, base, language, src;
+  std::string value, type;
+  SharedText base, language;  ///< as Text has them
+  std::string src;
 
   bool operator==(const Content&) const = default;
 };
@@ -91,8 +94,9 @@ struct Content {
 /// An element of a namespace without fields of its own, kept as it was: extensions.<prefix>.<name>[].
 /// `prefix` is the usual one of a known namespace, else the document's in lower case; "" for no namespace.
 struct Element {
+  using Attribute = std::pair<std::string, std::string>;
   std::string prefix, name, value;
-  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<Attribute> attributes;
   std::vector<Element> children;
 
   bool operator==(const Element&) const = default;
@@ -153,11 +157,14 @@ struct Common {
   std::string id;    ///< atom:id, RSS guid, rdf:about, JSON id; "" when the document gave none
   std::string link;  ///< the page this is about
   std::vector<Link> links;
-  Text title, rights, info;
-  std::string author;  ///< display form of the first of `authors`: "Name (email)" or whichever is there
-  std::vector<Person> authors, contributors;
+  Text title;
+  Rare<Text> rights, info;
+  SharedText author;  ///< display form of the first of `authors`: "Name (email)" or whichever is there
+  Shared<std::vector<Person>> authors;
+  std::vector<Person> contributors;
   Rare<Person> publisher;
-  Date published, updated, created, expired, valid_from, valid_until;
+  Date published, updated;
+  Rare<Date> created, expired, valid_from, valid_until;
   std::vector<Category> categories;
   std::string language;
   Rare<Image> image;

@@ -53,7 +53,7 @@ bool summary(const Reading& in, TextKind kind) {
       in.target.ranks[static_cast<std::size_t>(Slot::summary)] == 1) {
     // A second description: both are kept, as summary and content.
     if (text.value != entry.summary.value && entry.content.empty())
-      entry.content.push_back(to_content(std::move(text)));
+      append(in, entry.content, to_content(std::move(text)));
     return true;
   }
   const bool replaces_empty = entry.summary.present && entry.summary.value.empty();
@@ -68,10 +68,10 @@ bool read_title(const Reading& in) {
   return set_text(in, Slot::title, in.target.common.title, TextKind::plain);
 }
 bool read_rights(const Reading& in) {
-  return set_text(in, Slot::rights, in.target.common.rights, TextKind::plain);
+  return set_text(in, Slot::rights, place_of(in, in.target.common.rights), TextKind::plain);
 }
 bool read_info(const Reading& in) {
-  return set_text(in, Slot::info, in.target.common.info, TextKind::plain);
+  return set_text(in, Slot::info, place_of(in, in.target.common.info), TextKind::plain);
 }
 
 bool read_subtitle(const Reading& in) {
@@ -98,7 +98,7 @@ bool read_html_summary(const Reading& in) {
 bool read_html_content(const Reading& in) {
   if (in.target.entry == nullptr) return read_html_subtitle(in);
   if (in.target.entry->content.size() < 16)
-    in.target.entry->content.push_back(to_content(read_text(in, TextKind::html)));
+    append(in, in.target.entry->content, to_content(read_text(in, TextKind::html)));
   return true;
 }
 
@@ -109,10 +109,10 @@ bool read_updated(const Reading& in) {
   return set_date(in, Slot::updated, in.target.common.updated);
 }
 bool read_created(const Reading& in) {
-  return set_date(in, Slot::created, in.target.common.created);
+  return set_date(in, Slot::created, place_of(in, in.target.common.created));
 }
 bool read_expired(const Reading& in) {
-  return set_date(in, Slot::expired, in.target.common.expired);
+  return set_date(in, Slot::expired, place_of(in, in.target.common.expired));
 }
 
 bool read_language(const Reading& in) {
@@ -124,9 +124,10 @@ bool read_language(const Reading& in) {
   return true;
 }
 
-void set_link(Target& target, std::string url, int rank) {
-  if (url.empty() || !target.take(Slot::link, rank)) return;
-  target.common.link = std::move(url);
+void set_link(const Reading& in, const std::string& url, int rank) {
+  if (url.empty() || !in.target.take(Slot::link, rank)) return;
+  in.target.common.link = url;
+  in.xml.allowance().take(url);
 }
 
 void add_link(const Reading& in, Link link) {
@@ -135,17 +136,21 @@ void add_link(const Reading& in, Link link) {
   const std::string rel = lower(link.rel);
   if (!link.href.empty()) {
     if (rel == "alternate" || rel == "http://www.iana.org/assignments/relation/alternate") {
-      set_link(in.target, link.href, in.rank + alternate_rank(link));
-    } else if (rel == "enclosure" && common.enclosures.size() < 256) {
+      set_link(in, link.href, in.rank + alternate_rank(link));
+    } else if (rel == "enclosure" && common.enclosures.size() < max_links) {
       Enclosure enclosure;
       enclosure.url = link.href;
       enclosure.type = link.type;
       enclosure.title = link.title;
       enclosure.length = link.length;
-      common.enclosures.push_back(std::move(enclosure));
-    } else if (rel == "license" && common.licenses.size() < 256) {
-      common.licenses.push_back(link.href);
+      in.xml.allowance().take(enclosure.url);
+      in.xml.allowance().take(enclosure.title);
+      append(in, common.enclosures, std::move(enclosure));
+    } else if (rel == "license" && common.licenses.size() < max_links) {
+      in.xml.allowance().take(link.href);
+      append(in, common.licenses, link.href);
     } else if (rel == "replies" && in.target.entry != nullptr) {
+      in.xml.allowance().take(link.href);
       const bool page = link.type == "text/html" || link.type == "application/xhtml+xml";
       if (page && in.target.take(Slot::comments, 5)) in.target.entry->comments = link.href;
       if (!page && in.target.take(Slot::comments_feed, 5)) in.target.entry->comments_feed = link.href;
@@ -163,10 +168,11 @@ void add_link(const Reading& in, Link link) {
       if (rel == "hub" && feed.hubs.size() < 16) feed.hubs.push_back(link.href);
     }
   }
-  if (common.links.size() < 256) common.links.push_back(std::move(link));
+  if (common.links.size() < max_links) append(in, common.links, std::move(link));
 }
 
 bool read_link(const Reading& in) {
+  if (in.target.common.links.size() >= max_links) return true;  // before any of them is resolved
   std::string url = in.url();
   if (url.empty() && in.xml.has_attribute(in.node, "href")) url = in.url("href");  // Atom's form, in another format
   if (url.empty()) url = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
@@ -179,7 +185,7 @@ bool read_link(const Reading& in) {
   link.hreflang = in.attribute("hreflang");
   link.length = parse_length(in.attribute("length"));
   const bool plain = link.rel.empty();
-  if (plain) set_link(in.target, link.href, in.rank);
+  if (plain) set_link(in, link.href, in.rank);
   add_link(in, std::move(link));
   return true;
 }
@@ -213,7 +219,7 @@ bool read_author(const Reading& in) {
 bool read_contributor(const Reading& in) {
   Person person = read_person(in);
   if (person != Person{} && in.target.common.contributors.size() < 64) {
-    in.target.common.contributors.push_back(std::move(person));
+    append(in, in.target.common.contributors, std::move(person));
   }
   return true;
 }
@@ -222,7 +228,7 @@ bool read_publisher(const Reading& in) {
   Person person = read_person(in);
   if (person == Person{}) return true;
   if (!in.target.take(Slot::publisher, in.rank)) return false;
-  in.target.common.publisher = std::move(person);
+  place_of(in, in.target.common.publisher) = std::move(person);
   return true;
 }
 
@@ -232,7 +238,7 @@ bool read_category(const Reading& in) {
   std::string label = in.attribute("label");
   if (scheme.empty()) scheme = in.attribute("domain");
   if (term.empty()) term = in.text();
-  add_category(in.target.common.categories, std::move(term), std::move(scheme), std::move(label));
+  add_category(in.xml.allowance(), in.target.common.categories, std::move(term), std::move(scheme), std::move(label));
   return true;
 }
 
@@ -244,7 +250,7 @@ bool read_generator(const Reading& in) {
   if (generator.uri.empty()) generator.uri = in.url("url");
   if (generator == Generator{}) return true;
   if (!in.target.take(Slot::generator, in.rank)) return false;
-  in.target.common.generator = std::move(generator);
+  place_of(in, in.target.common.generator) = std::move(generator);
   return true;
 }
 
@@ -253,7 +259,10 @@ bool read_identifier(const Reading& in) {
   if (id.empty()) return true;
   if (!in.target.take(Slot::id, in.rank)) return false;
   // Opaque, but a relative reference means nothing outside of its document.
-  if (id.front() == '/' || id.starts_with("./") || id.starts_with("../")) id = resolve_url(in.xml.effective_base(), id);
+  if (id.front() == '/' || id.starts_with("./") || id.starts_with("../")) {
+    id = in.xml.effective_base().resolve(id);
+    in.xml.allowance().take(id);
+  }
   in.target.common.id = std::move(id);
   return true;
 }

@@ -5,6 +5,9 @@
 
 namespace feedmill {
 
+/// Links, and files, of one target that are looked at: no more are resolved. Fewer are stored (limits.hpp).
+inline constexpr std::size_t max_links = 256;
+
 bool read_title(const Reading& in);
 bool read_rights(const Reading& in);
 bool read_info(const Reading& in);
@@ -33,7 +36,7 @@ bool read_nothing(const Reading& in);  ///< an element that says nothing of its 
 
 /// Adds a link and what follows from its rel: the entry's page, enclosures, licences, hubs, paging.
 void add_link(const Reading& in, Link link);
-void set_link(Target& target, std::string url, int rank);
+void set_link(const Reading& in, const std::string& url, int rank);
 Person read_person(const Reading& in);
 
 }  // namespace feedmill

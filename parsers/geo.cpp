@@ -77,13 +77,14 @@ Geo shape(std::string_view type, std::string_view text, std::size_t dimension, b
 // The first readable shape is the entry's place, later ones stand beside it.
 bool store(const Reading& in, Geo geo) {
   Rare<Geo>& held = in.target.common.geo;
+  in.xml.allowance().take(geo.coordinates);
   if (!in.target.take(Slot::geo, in.rank) && held && !held->type.empty()) {
     if (geo.type.empty() || held->more.size() >= max_shapes) return false;  // to the extensions
-    held->more.push_back(std::move(geo));
+    append(in, held->more, std::move(geo));
     return true;
   }
   if (geo.type.empty() && held) return false;
-  held = std::move(geo);
+  place_of(in, held) = std::move(geo);
   return true;
 }
 
@@ -182,7 +183,7 @@ bool read_degree(const Reading& in, bool latitude) {
     geo.coordinates = latitude ? geo.coordinates + "," + number + "]" : "[" + number + geo.coordinates;
     geo.type = "Point";
   }
-  in.target.common.geo = std::move(geo);
+  place_of(in, in.target.common.geo) = std::move(geo);
   return true;
 }
 

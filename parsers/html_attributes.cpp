@@ -84,8 +84,10 @@ bool is_plain_authority(std::string_view authority) {
   return !numeric || is_ipv4(name);
 }
 
+constexpr std::size_t max_srcset = std::size_t{8} << 10;  // SECURITY §3: bytes of an attribute's value
+
 // `srcset`: candidates "URL descriptor", each URL checked; those that fail go.
-std::string clean_srcset(std::string_view value, std::string_view base) {
+std::string clean_srcset(std::string_view value, const UrlBase& base) {
   std::string out;
   while (!value.empty()) {
     while (!value.empty() && (is_space(value.front()) || value.front() == ',')) value.remove_prefix(1);
@@ -99,6 +101,8 @@ std::string clean_srcset(std::string_view value, std::string_view base) {
     const std::string clean = url.empty() ? std::string{} : clean_html_url(HtmlPolicy::strict, url, base, false);
     if (clean.empty() || clean.find(',') != std::string::npos) continue;
     if (!std::all_of(descriptor.begin(), descriptor.end(), [](char c) { return is_alnum(c) || c == '.'; })) continue;
+    // Each is far longer than what it came of when the base is.
+    if (out.size() + clean.size() + descriptor.size() > max_srcset) break;
     if (!out.empty()) out += ", ";
     out += clean;
     if (!descriptor.empty()) out.append(" ").append(descriptor);
@@ -121,10 +125,10 @@ bool begins_with_scheme(std::string_view value) {
 
 }  // namespace
 
-std::string clean_html_url(HtmlPolicy policy, std::string_view raw, std::string_view base, bool link) {
+std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBase& base, bool link) {
   while (!raw.empty() && static_cast<unsigned char>(raw.front()) <= 0x20) raw.remove_prefix(1);
   while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= 0x20) raw.remove_suffix(1);
-  std::string url = resolve_url(base, raw);  // drops tabs and line ends inside
+  std::string url = base.resolve(raw);  // drops tabs and line ends inside
   if (policy == HtmlPolicy::classic) return is_safe_url(url) ? url : std::string{};
   const std::string scheme = lower(url_scheme(url));
   if (link && (scheme == "mailto" || scheme == "tel")) return url;
@@ -136,7 +140,7 @@ std::string clean_html_url(HtmlPolicy policy, std::string_view raw, std::string_
 }
 
 bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::string_view name, std::string& value,
-                          bool has_value, std::string_view base) {
+                          bool has_value, const UrlBase& base) {
   const bool classic = policy == HtmlPolicy::classic;
   if (classic && name == "style") {
     value = sanitise_style(value);

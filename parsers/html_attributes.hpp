@@ -6,16 +6,17 @@
 
 #include "parsers/html_policy.hpp"
 #include "parsers/read_feed.hpp"
+#include "parsers/url.hpp"
 
 namespace feedmill {
 
 /// A URL in markup made absolute and checked (S5); "" when it must go. `link`: of an <a>, where mailto: and tel: may
 /// be.
-std::string clean_html_url(HtmlPolicy policy, std::string_view raw, std::string_view base, bool link);
+std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBase& base, bool link);
 
 /// Makes a value fit to be kept; false when the attribute must go. `value` is decoded; an attribute without one
 /// (`has_value` false) gets what the policy writes for it.
 bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::string_view name, std::string& value,
-                          bool has_value, std::string_view base);
+                          bool has_value, const UrlBase& base);
 
 }  // namespace feedmill

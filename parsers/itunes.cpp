@@ -10,8 +10,7 @@ namespace {
 constexpr std::string_view itunes_scheme = "http://www.itunes.com/";
 
 Itunes& itunes_of(const Reading& in) {
-  if (!in.target.common.itunes) in.target.common.itunes.emplace();
-  return *in.target.common.itunes;
+  return place_of(in, in.target.common.itunes);
 }
 
 template <std::string Itunes::*field>
@@ -93,11 +92,14 @@ bool read_itunes_image(const Reading& in) {
   }
   if (url.empty()) return true;
   Itunes& itunes = itunes_of(in);
-  if (itunes.image.empty()) itunes.image = url;
+  if (itunes.image.empty()) {
+    itunes.image = url;
+    in.xml.allowance().take(url);
+  }
   if (in.target.take(Slot::image, in.rank)) {
     Image image;
     image.url = std::move(url);
-    in.target.common.image = std::move(image);
+    place_of(in, in.target.common.image) = std::move(image);
   }
   return true;
 }
@@ -110,8 +112,9 @@ bool read_keywords(const Reading& in) {
   while (!rest.empty() && itunes.keywords.size() < 256) {
     const std::string_view word = trim(take_until(rest, separator));
     if (word.empty()) continue;
-    itunes.keywords.emplace_back(word);
-    add_category(in.target.common.categories, std::string(word), std::string(itunes_scheme), {});
+    append(in, itunes.keywords, std::string(word));
+    in.xml.allowance().take(itunes.keywords.back());
+    add_category(in.xml.allowance(), in.target.common.categories, std::string(word), std::string(itunes_scheme), {});
   }
   return true;
 }
@@ -121,17 +124,17 @@ bool read_itunes_category(const Reading& in) {
   ItunesCategory category;
   category.text = in.attribute("text");
   if (category.text.empty()) category.text = in.text();
-  add_category(in.target.common.categories, category.text, std::string(itunes_scheme), {});
+  add_category(in.xml.allowance(), in.target.common.categories, category.text, std::string(itunes_scheme), {});
   for (const pugi::xml_node child : ChildElements(in.node)) {
     ItunesCategory inner;
     inner.text = in.xml.attribute(child, "text");
     if (inner.text.empty()) inner.text = in.xml.text(child);
     if (inner.text.empty() || category.categories.size() >= 64) continue;
-    add_category(in.target.common.categories, inner.text, std::string(itunes_scheme), {});
-    category.categories.push_back(std::move(inner));
+    add_category(in.xml.allowance(), in.target.common.categories, inner.text, std::string(itunes_scheme), {});
+    append(in, category.categories, std::move(inner));
   }
   if (!category.text.empty() && itunes_of(in).categories.size() < 64) {
-    itunes_of(in).categories.push_back(std::move(category));
+    append(in, itunes_of(in).categories, std::move(category));
   }
   return true;
 }
@@ -140,7 +143,7 @@ bool read_owner(const Reading& in) {
   Person person = read_person(in);
   if (person == Person{}) return true;
   itunes_of(in).owner = person;
-  if (in.target.take(Slot::publisher, in.rank)) in.target.common.publisher = std::move(person);
+  if (in.target.take(Slot::publisher, in.rank)) place_of(in, in.target.common.publisher) = std::move(person);
   return true;
 }
 

@@ -1,8 +1,10 @@
 // JSON Feed 1.0 and 1.1 (jsonfeed.org).
 #include <simdjson.h>
 
+#include "parsers/fields.hpp"
 #include "parsers/formats.hpp"
 #include "parsers/json_salvage.hpp"
+#include "parsers/limits.hpp"
 #include "parsers/reading.hpp"
 #include "parsers/strings.hpp"
 #include "parsers/url.hpp"
@@ -51,16 +53,20 @@ std::optional<double> number(const element& value) {
 
 class JsonFeedReader {
  public:
-  JsonFeedReader(Feed& feed, std::string_view base) : feed_(feed), base_(base) {}
+  JsonFeedReader(Feed& feed, std::string_view base, Allowance& allowance)
+      : feed_(feed), base_(std::string(base)), allowance_(allowance) {}
 
   void read(const object& root) {
     // Links first: relative URLs resolve against the site's own address.
     for (const auto [key, value] : root) {
       if (key == "home_page_url") feed_.link = url(value);
     }
-    if (base_.empty() && is_http_url(feed_.link)) base_ = feed_.link;
-    if (!feed_.link.empty()) feed_.links.push_back({feed_.link, "alternate", {}, {}, {}, {}});
-    for (const auto [key, value] : root) field(key, value);
+    if (base_.empty() && is_http_url(feed_.link) && feed_.link.size() <= limits::url) base_ = UrlBase(feed_.link);
+    add_link(feed_, feed_.link, "alternate");
+    for (const auto [key, value] : root) {
+      if (allowance_.spent()) break;
+      field(key, value);
+    }
     // The format has no date for the feed: the newest of its items' stand in.
     for (const Entry& entry : feed_.entries) {
       if (entry.published.time > feed_.published.time) feed_.published = entry.published;
@@ -73,11 +79,45 @@ class JsonFeedReader {
   }
 
  private:
-  std::string url(const element& value) const { return resolve_safe_url(base_, scalar(value)); }
+  // The text of a scalar that is kept; "" once the allowance is spent.
+  std::string text(const element& value) {
+    if (allowance_.spent()) return {};
+    std::string out = scalar(value);
+    allowance_.step(1 + out.size() / 8);
+    allowance_.take(out);
+    return out;
+  }
 
-  static Text text(const element& value, std::string_view type) {
+  std::string url(const element& value) {
+    if (allowance_.spent()) return {};
+    std::string out = base_.resolve_safe(scalar(value));
+    allowance_.step(4 + out.size() / 8);
+    allowance_.take(out);
+    return out;
+  }
+
+  template <class Value>
+  void append(std::vector<Value>& list, Value value) {
+    allowance_.take_one_more<Value>();
+    list.push_back(std::move(value));
+  }
+
+  void add_link(Common& common, const std::string& href, std::string_view rel) {
+    if (href.empty() || common.links.size() >= max_links) return;
+    append(common.links, {href, std::string(rel), {}, {}, {}, {}});
+    allowance_.take(common.links.back().href);
+  }
+
+  void set_image(Common& common, const std::string& address) {
+    if (address.empty()) return;
+    common.image = Image{address, {}, {}, {}, {}, {}};
+    allowance_.take(sizeof(Image));
+    allowance_.take(common.image->url);
+  }
+
+  Text text(const element& value, std::string_view type) {
     Text result;
-    result.value = scalar(value);
+    result.value = text(value);
     result.type = type;
     result.present = true;
     return result;
@@ -91,17 +131,17 @@ class JsonFeedReader {
       feed_.subtitle = text(value, "text/plain");
     } else if (key == "feed_url") {
       feed_.self = url(value);
-      feed_.id = scalar(value);
-      feed_.links.push_back({feed_.self, "self", {}, {}, {}, {}});
+      feed_.id = text(value);
+      add_link(feed_, feed_.self, "self");
     } else if (key == "next_url") {
       feed_.next = url(value);
     } else if (key == "icon") {
       feed_.icon = url(value);
-      if (!feed_.icon.empty()) feed_.image = Image{feed_.icon, {}, {}, {}, {}, {}};
+      set_image(feed_, feed_.icon);
     } else if (key == "favicon") {
       feed_.favicon = url(value);
     } else if (key == "language") {
-      feed_.language = scalar(value);
+      feed_.language = text(value);
     } else if (key == "authors" || key == "author") {
       authors(feed_, key, value);
     } else if (key == "hubs") {
@@ -121,7 +161,7 @@ class JsonFeedReader {
       if (hub.get(fields) != simdjson::SUCCESS) continue;
       std::string type, address;
       for (const auto [key, inner] : fields) {
-        if (key == "type") type = scalar(inner);
+        if (key == "type") type = text(inner);
         if (key == "url") address = url(inner);
       }
       // Others (rssCloud, say) are spoken to in another way.
@@ -134,23 +174,26 @@ class JsonFeedReader {
   void authors(Common& common, std::string_view key, const element& value) {
     array list;
     if (key == "authors" && value.get(list) == simdjson::SUCCESS) {
-      std::vector<Person> before = std::move(common.authors);
-      common.authors.clear();
-      for (const element one : list) author(common, one);
-      for (Person& person : before) add(common, std::move(person));
+      std::size_t place = 0;
+      for (const element one : list) {
+        if (place >= limits::people || allowance_.spent()) break;
+        author(common, one, place);
+      }
     } else {
-      author(common, value);
+      std::size_t place = common.authors->size();
+      author(common, value, place);
     }
   }
 
-  void author(Common& common, const element& value) {
+  // Puts a person to its place, which then is that of the next one.
+  void author(Common& common, const element& value, std::size_t& place) {
     Person person;
     object fields;
     if (value.get(fields) == simdjson::SUCCESS) {
       for (const auto [key, inner] : fields) {
-        if (key == "name") person.name = scalar(inner);
+        if (key == "name") person.name = text(inner);
         if (key == "url") person.uri = url(inner);
-        if (key == "email") person.email = scalar(inner);
+        if (key == "email") person.email = text(inner);
         if (key == "avatar") {
           const std::string avatar = url(inner);
           if (!avatar.empty()) extension_text(common, "avatar", avatar);
@@ -158,62 +201,86 @@ class JsonFeedReader {
       }
       if (person.uri.starts_with("mailto:") && person.email.empty()) person.email = person.uri.substr(7);
     } else {
-      person = parse_person(scalar(value));
+      person = parse_person(text(value));
     }
-    add(common, std::move(person));
+    // Items inherit them: capped where they enter (SECURITY L5).
+    for (std::string* name : {&person.name, &person.email}) name->resize(utf8_prefix(*name, limits::author).size());
+    if (person.uri.size() > limits::url) person.uri.clear();
+    if (person == Person{}) return;
+    std::vector<Person>& authors = common.authors.edit();
+    const auto known = std::find(authors.begin(), authors.end(), person);
+    allowance_.step(authors.size());
+    const auto at = authors.begin() + static_cast<std::ptrdiff_t>(place);
+    if (known != authors.end()) {
+      if (known < at) return;
+      std::rotate(at, known, known + 1);
+    } else {
+      if (authors.size() >= limits::people) authors.pop_back();
+      allowance_.take_one_more<Person>();
+      authors.insert(authors.begin() + static_cast<std::ptrdiff_t>(std::min(place, authors.size())), std::move(person));
+    }
+    ++place;
   }
 
-  static void add(Common& common, Person person) {
-    if (person == Person{} || common.authors.size() >= 64) return;
-    if (std::find(common.authors.begin(), common.authors.end(), person) == common.authors.end()) {
-      common.authors.push_back(std::move(person));
-    }
+  void extension_text(Common& common, std::string_view name, std::string value) {
+    if (common.extensions.size() < 256) append(common.extensions, {"", std::string(name), std::move(value), {}, {}});
   }
 
-  static void extension_text(Common& common, std::string_view name, std::string value) {
-    common.extensions.push_back({"", std::string(name), std::move(value), {}, {}});
+  // As JSON text. simdjson has a string of its own for it.
+  std::string json(const element& value) {
+    std::string out = simdjson::minify(value);
+    out.shrink_to_fit();
+    allowance_.step(1 + out.size() / 2);
+    allowance_.take(out);
+    return out;
   }
 
   // Unknown members: extensions of JSON Feed begin with "_". Kept as text, objects with one level of members.
-  static void extension(Common& common, std::string_view key, const element& value) {
+  void extension(Common& common, std::string_view key, const element& value) {
     if (common.extensions.size() >= 256) return;
     Element result;
     result.name = key;
-    result.value = scalar(value);
+    allowance_.take(result.name);
+    result.value = text(value);
     object members;
     if (value.get(members) == simdjson::SUCCESS) {
       for (const auto [name, inner] : members) {
+        if (allowance_.spent()) break;
         Element child;
         child.name = name;
-        child.value = scalar(inner);
-        if (child.value.empty()) child.value = simdjson::minify(inner);
-        result.children.push_back(std::move(child));
+        allowance_.take(child.name);
+        child.value = text(inner);
+        if (child.value.empty()) child.value = json(inner);
+        append(result.children, std::move(child));
       }
     } else if (result.value.empty()) {
-      result.value = simdjson::minify(value);
+      result.value = json(value);
     }
-    common.extensions.push_back(std::move(result));
+    append(common.extensions, std::move(result));
   }
 
   void items(const element& value) {
     array list;
     if (value.get(list) != simdjson::SUCCESS) return;
-    reserve_entries(feed_, list.size());
+    reserve_entries(feed_, list.size(), allowance_);
     for (const element item : list) {
       object fields;
       if (item.get(fields) != simdjson::SUCCESS) continue;
-      Entry& entry = new_entry(feed_);
+      Entry* const made = allowance_.spent() ? nullptr : new_entry(feed_, allowance_);
+      if (made == nullptr) break;
+      Entry& entry = *made;
       for (const auto [key, inner] : fields) item_field(entry, key, inner);
       finish(entry);
     }
   }
 
   void item_field(Entry& entry, std::string_view key, const element& value) {
+    if (allowance_.spent()) return;
     if (key == "id") {
-      entry.id = scalar(value);
+      entry.id = text(value);
     } else if (key == "url") {
       entry.link = url(value);
-      if (!entry.link.empty()) entry.links.push_back({entry.link, "alternate", {}, {}, {}, {}});
+      add_link(entry, entry.link, "alternate");
     } else if (key == "external_url") {
       entry.external_url = url(value);
     } else if (key == "title") {
@@ -222,27 +289,27 @@ class JsonFeedReader {
       entry.summary = text(value, "text/plain");
     } else if (key == "content_html") {
       if (entry.content.size() < max_contents) {
-        entry.content.insert(entry.content.begin(), Content{scalar(value), "text/html", {}, {}, {}});
+        entry.content.insert(entry.content.begin(), Content{text(value), "text/html", {}, {}, {}});
+        allowance_.take_one_more<Content>();
       }
     } else if (key == "content_text") {
-      if (entry.content.size() < max_contents) entry.content.push_back({scalar(value), "text/plain", {}, {}, {}});
+      if (entry.content.size() < max_contents) append(entry.content, {text(value), "text/plain", {}, {}, {}});
     } else if (key == "image") {
-      const std::string address = url(value);
-      if (!address.empty()) entry.image = Image{address, {}, {}, {}, {}, {}};
+      set_image(entry, url(value));
     } else if (key == "banner_image") {
       entry.banner_image = url(value);
     } else if (key == "date_published") {
-      entry.published = read_date(scalar(value));
+      entry.published = read_date(text(value));
     } else if (key == "date_modified") {
-      entry.updated = read_date(scalar(value));
+      entry.updated = read_date(text(value));
     } else if (key == "language") {
-      entry.language = scalar(value);
+      entry.language = text(value);
     } else if (key == "authors" || key == "author") {
       authors(entry, key, value);
     } else if (key == "tags") {
       array list;
       if (value.get(list) != simdjson::SUCCESS) return;
-      for (const element tag : list) add_category(entry.categories, scalar(tag), {}, {});
+      for (const element tag : list) add_category(allowance_, entry.categories, text(tag), {}, {});
     } else if (key == "attachments") {
       attachments(entry, value);
     } else {
@@ -255,12 +322,12 @@ class JsonFeedReader {
     if (value.get(list) != simdjson::SUCCESS) return;
     for (const element one : list) {
       object fields;
-      if (one.get(fields) != simdjson::SUCCESS || entry.enclosures.size() >= 256) continue;
+      if (one.get(fields) != simdjson::SUCCESS || entry.enclosures.size() >= max_links) continue;
       Enclosure enclosure;
       for (const auto [key, inner] : fields) {
         if (key == "url") enclosure.url = url(inner);
-        if (key == "mime_type") enclosure.type = scalar(inner);
-        if (key == "title") enclosure.title = scalar(inner);
+        if (key == "mime_type") enclosure.type = text(inner);
+        if (key == "title") enclosure.title = text(inner);
         if (key == "size_in_bytes") {
           const std::optional<double> size = number(inner);
           if (size && *size >= 0 && *size < 9e15) enclosure.length = static_cast<std::uint64_t>(*size);
@@ -268,41 +335,68 @@ class JsonFeedReader {
         }
         if (key == "duration_in_seconds") enclosure.duration = number(inner);
       }
-      if (!enclosure.url.empty()) entry.enclosures.push_back(std::move(enclosure));
+      if (!enclosure.url.empty()) append(entry.enclosures, std::move(enclosure));
     }
   }
 
-  void finish(Entry& entry) const {
+  void finish(Entry& entry) {
     if (entry.link.empty()) entry.link = entry.external_url;
     if (entry.link.empty() && is_http_url(entry.id)) entry.link = entry.id;
-    if (!entry.image && !entry.banner_image.empty()) entry.image = Image{entry.banner_image, {}, {}, {}, {}, {}};
+    allowance_.take(entry.link);
+    if (!entry.image) set_image(entry, entry.banner_image);
   }
 
   Feed& feed_;
-  std::string base_;
+  UrlBase base_;
+  Allowance& allowance_;
 };
+
+// What simdjson takes for each byte of a text while it reads: 8 for the tape, 5/3 for strings, 4 for where tokens
+// begin.
+constexpr std::size_t parsing_multiple = 14;
+
+// `text` gets room for what simdjson reads behind it. What is only for reading is freed, and of the tape what was not
+// written: its first word says how long it is.
+simdjson::error_code parse_json(std::string& text, simdjson::dom::document& document, Allowance& allowance) {
+  if (text.size() > allowance.memory() / parsing_multiple) return simdjson::CAPACITY;
+  text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+  simdjson::dom::parser parser;
+  if (const auto error = parser.allocate(text.size(), max_json_depth); error != simdjson::SUCCESS) return error;
+  const auto error = parser.parse_into_document(document, text.data(), text.size(), false).error();
+  if (error != simdjson::SUCCESS) return error;
+  const std::size_t words = (document.tape[0] & simdjson::internal::JSON_VALUE_MASK) + 1;
+  if (words < text.size() / 2) {
+    auto written = std::make_unique<std::uint64_t[]>(words);
+    std::copy_n(document.tape.get(), words, written.get());
+    document.tape = std::move(written);
+  }
+  allowance.take(8 * words + 5 * text.size() / 3);
+  return error;
+}
 
 }  // namespace
 
-bool parse_json_feed(std::string_view text, std::string_view document_base, Feed& feed) {
-  simdjson::dom::parser parser;
-  element document;
+bool parse_json_feed(std::string text, std::string_view document_base, Feed& feed, Allowance& allowance) {
+  simdjson::dom::document document;
   object root;
   bool in_item = false, in_name = false;
-  if (parser.allocate(text.size(), max_json_depth) != simdjson::SUCCESS) return false;
-  if (const auto error = parser.parse(text.data(), text.size()).get(document); error != simdjson::SUCCESS) {
-    parser = simdjson::dom::parser();  // not both trees at once
-    const SalvagedJson salvaged = salvage_json(text, max_json_depth - 1);
-    const std::string& repaired = salvaged.text;
+  const auto error = parse_json(text, document, allowance);
+  if (error != simdjson::SUCCESS) {
+    document = simdjson::dom::document();  // not both trees at once
+    allowance.give_back(text.capacity());
+    SalvagedJson salvaged = salvage_json(text, max_json_depth - 1, allowance.memory() / (parsing_multiple + 2));
+    allowance.take(salvaged.text.capacity());
+    text = std::move(salvaged.text);
     feed.cut_short = salvaged.cut_short;
     in_item = salvaged.in_item;
     in_name = salvaged.in_name;
-    if (parser.allocate(repaired.size(), max_json_depth) != simdjson::SUCCESS) return false;
-    if (parser.parse(repaired.data(), repaired.size()).get(document) != simdjson::SUCCESS) return false;
+    if (parse_json(text, document, allowance) != simdjson::SUCCESS) return false;
     feed.bozo = Bozo::malformed_json;
     feed.bozo_detail = simdjson::error_message(error);
   }
-  if (document.get(root) != simdjson::SUCCESS) return false;
+  allowance.give_back(text.capacity());
+  std::string().swap(text);
+  if (document.root().get(root) != simdjson::SUCCESS) return false;
   std::string version;
   bool items = false;
   for (const auto [key, value] : root) {
@@ -311,7 +405,7 @@ bool parse_json_feed(std::string_view text, std::string_view document_base, Feed
   }
   if (version.find("jsonfeed.org/version/") == std::string::npos && !items) return false;
   feed.format = version.ends_with("/1.1") ? Format::json11 : Format::json1;
-  JsonFeedReader(feed, document_base).read(root);
+  JsonFeedReader(feed, document_base, allowance).read(root);
   if (in_item && !feed.entries.empty()) {
     feed.entries.back().cut_short = true;
     feed.entries.back().half_named = in_name;

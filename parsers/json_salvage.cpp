@@ -16,12 +16,13 @@ constexpr ByteSet string_stops(
 
 class JsonSalvager {
  public:
-  JsonSalvager(std::string_view text, std::size_t max_depth) : text_(text), max_depth_(max_depth) {
-    out_.reserve(2 * text.size() + 64);  // costs address space only, until it is written
+  JsonSalvager(std::string_view text, std::size_t max_depth, std::size_t max_bytes)
+      : text_(text), max_depth_(max_depth), max_bytes_(max_bytes) {
+    out_.reserve(std::min(text.size() + text.size() / 16 + 64, max_bytes));
   }
 
   SalvagedJson run() {
-    while (at_ < text_.size() && !done_) step();
+    while (at_ < text_.size() && !done_ && out_.size() < max_bytes_) step();
     SalvagedJson salvaged;
     salvaged.cut_short = !open_.empty();
     salvaged.in_item = open_.size() > 2 && open_[0] == '{' && open_[1] == '[' && outer_key_ == "\"items\"";
@@ -119,6 +120,10 @@ class JsonSalvager {
 
   void scalar(const std::string& json) {
     if (skipped_ > 0) return;
+    if (json.size() > max_bytes_ - std::min(out_.size(), max_bytes_)) {
+      max_bytes_ = 0;  // the end
+      return;
+    }
     if (in_object() && expect_ == Expect::key) {
       separate();
       if (open_.size() == 1) outer_key_ = json;
@@ -242,7 +247,7 @@ class JsonSalvager {
   }
 
   std::string_view text_;
-  std::size_t max_depth_;
+  std::size_t max_depth_, max_bytes_;
   std::size_t at_ = 0, skipped_ = 0;
   std::string out_, outer_key_, item_key_;
   std::vector<char> open_;
@@ -253,8 +258,8 @@ class JsonSalvager {
 
 }  // namespace
 
-SalvagedJson salvage_json(std::string_view text, std::size_t max_depth) {
-  return JsonSalvager(text, max_depth).run();
+SalvagedJson salvage_json(std::string_view text, std::size_t max_depth, std::size_t max_bytes) {
+  return JsonSalvager(text, max_depth, max_bytes).run();
 }
 
 }  // namespace feedmill

@@ -16,7 +16,8 @@ struct SalvagedJson {
 
 /// Rewrites text that is meant to be JSON: comments and trailing commas go, missing commas and colons come, single
 /// quotes and bare names become strings, raw control characters and bad escapes are repaired, what is open at the end
-/// is closed, what follows the first value is left out. Values nested deeper than `max_depth` become null. Linear.
-SalvagedJson salvage_json(std::string_view text, std::size_t max_depth);
+/// is closed, what follows the first value is left out. Values nested deeper than `max_depth` become null. What would
+/// make it longer than about `max_bytes` counts as cut off. Linear.
+SalvagedJson salvage_json(std::string_view text, std::size_t max_depth, std::size_t max_bytes = std::string_view::npos);
 
 }  // namespace feedmill

@@ -4,8 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "parsers/strings.hpp"
 
@@ -13,6 +15,12 @@ namespace feedmill {
 
 class JsonWriter {
  public:
+  using Sink = std::function<void(std::string_view)>;
+
+  JsonWriter() = default;
+  /// Hands on what is written piece by piece; the last one is take()n.
+  explicit JsonWriter(const Sink& sink) : sink_(&sink) {}
+
   void begin_object() {
     comma();
     open('{');
@@ -58,7 +66,8 @@ class JsonWriter {
     out_ += json;
   }
 
-  std::string take() { return std::move(out_); }
+  /// What was written since the last call.
+  std::string take() { return std::exchange(out_, {}); }
 
  private:
   // RFC 8259 §7: what strings may not hold as it is.
@@ -83,6 +92,10 @@ class JsonWriter {
   void close(char c) {
     out_ += c;
     more_ = true;
+    constexpr std::size_t piece = std::size_t{64} << 10;
+    if (sink_ == nullptr || out_.size() < piece) return;
+    (*sink_)(out_);
+    out_.clear();
   }
 
   template <class Number>
@@ -138,6 +151,7 @@ class JsonWriter {
   }
 
   std::string out_;
+  const Sink* sink_ = nullptr;
   bool more_ = false;
 };
 

@@ -25,9 +25,20 @@ inline constexpr std::size_t entry = std::size_t{2} << 20;   ///< all fields tog
 inline constexpr std::uint64_t reading_base = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t reading_multiple = 16;
 
-/// In bytes of live memory, for read_feed and for read_opml.
+/// In bytes of live memory, for read_feed and for read_opml. What the bytes decode to may be three times as long (a
+/// charset with a byte for each character), and XML's tree takes 64 bytes for an element or a run of text, 40 for an
+/// attribute, JSON's 14 for each byte of the text: a document that is too dense for this is read up to what fits.
 constexpr std::uint64_t reading_cost(std::uint64_t decoded_bytes) {
   return reading_base + reading_multiple * decoded_bytes;
+}
+
+// SECURITY T18: the steps that reading may take (allowance.hpp). The documents of the corpus take at most
+// a hundredth of it.
+inline constexpr std::uint64_t steps_base = 1'000'000;
+inline constexpr std::uint64_t steps_multiple = 64;
+
+constexpr std::uint64_t reading_steps(std::uint64_t decoded_bytes) {
+  return steps_base + steps_multiple * decoded_bytes;
 }
 
 }  // namespace feedmill::limits

@@ -10,8 +10,7 @@ constexpr std::string_view media_scheme = "http://search.yahoo.com/mrss/category
 constexpr std::size_t max_items = 256;
 
 Media& media_of(const Reading& in) {
-  if (!in.target.common.media) in.target.common.media.emplace();
-  return *in.target.common.media;
+  return place_of(in, in.target.common.media);
 }
 
 // The JSON names of attributes that differ from Media RSS's own.
@@ -30,13 +29,13 @@ Media::Attributes attributes_of(const Reading& in) {
     if (name.starts_with("xmlns") || name.find(':') != std::string_view::npos) continue;
     std::string value = in.xml.value(a);
     if (iequals(name, "url") || iequals(name, "href")) value = in.xml.url(value);
-    if (!value.empty()) attributes.emplace_back(attribute_key(name), std::move(value));
+    if (!value.empty()) append(in, attributes, {attribute_key(name), std::move(value)});
   }
   return attributes;
 }
 
-void add_value(Media::Attributes& attributes, std::string value, std::string_view key = "value") {
-  if (!value.empty()) attributes.emplace_back(key, std::move(value));
+void add_value(const Reading& in, Media::Attributes& attributes, std::string value, std::string_view key = "value") {
+  if (!value.empty()) append(in, attributes, {std::string(key), std::move(value)});
 }
 
 const ElementTable& media_table() {
@@ -67,11 +66,12 @@ bool read_media_content(const Reading& in) {
   for (const pugi::xml_node child : ChildElements(in.node)) {  // several files, each under a title of its own
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
+    if (attributes.size() >= max_items) break;
     for (const std::string_view key : {"title", "description"}) {
-      if (name.ns == Ns::media && iequals(name.local, key)) add_value(attributes, in.xml.text(child), key);
+      if (name.ns == Ns::media && iequals(name.local, key)) add_value(in, attributes, in.xml.text(child), key);
     }
   }
-  if (!attributes.empty() && media.content.size() < max_items) media.content.push_back(std::move(attributes));
+  if (!attributes.empty() && media.content.size() < max_items) append(in, media.content, std::move(attributes));
   if (in.rank < 60) read_inside(in, 20);
   return true;
 }
@@ -83,12 +83,12 @@ bool read_list(const Reading& in) {
   if (field == &Media::thumbnails || field == &Media::peer_links) {
     const bool has_url = std::any_of(attributes.begin(), attributes.end(),
                                      [](const auto& a) { return a.first == "url" || a.first == "href"; });
-    if (!has_url) add_value(attributes, in.url(), field == &Media::thumbnails ? "url" : "href");
+    if (!has_url) add_value(in, attributes, in.url(), field == &Media::thumbnails ? "url" : "href");
   } else {
-    add_value(attributes, std::move(text));
+    add_value(in, attributes, std::move(text));
   }
   auto& list = media_of(in).*field;
-  if (!attributes.empty() && list.size() < max_items) list.push_back(std::move(attributes));
+  if (!attributes.empty() && list.size() < max_items) append(in, list, std::move(attributes));
   return true;
 }
 
@@ -97,7 +97,7 @@ bool read_single(const Reading& in) {
   if (!in.target.take(slot, in.rank)) return false;
   Media::Attributes& held = media_of(in).*field;
   held = attributes_of(in);
-  add_value(held, in.text());
+  add_value(in, held, in.text());
   return true;
 }
 
@@ -121,7 +121,7 @@ bool read_media_category(const Reading& in) {
   std::string label = in.attribute("label");
   std::string term = in.text();
   if (!term.empty() || !label.empty()) {
-    add_category(in.target.common.categories, std::move(term), std::move(scheme), std::move(label));
+    add_category(in.xml.allowance(), in.target.common.categories, std::move(term), std::move(scheme), std::move(label));
   }
   return true;
 }
@@ -131,7 +131,7 @@ bool read_media_keywords(const Reading& in) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view word = trim(take_until(rest, ','));
-    if (!word.empty()) add_category(in.target.common.categories, std::string(word), {}, {});
+    if (!word.empty()) add_category(in.xml.allowance(), in.target.common.categories, std::string(word), {}, {});
   }
   return true;
 }
@@ -149,16 +149,20 @@ bool read_community(const Reading& in) {
     std::string prefix = name.local == "starRating" ? "star_rating" : lower(name.local);
     for (auto& [key, value] : attributes_of(part)) {
       std::string long_key = prefix;
-      media.community.emplace_back(long_key.append("_").append(key), std::move(value));
+      if (media.community.size() >= max_items) break;
+      append(in, media.community, {long_key.append("_").append(key), std::move(value)});
+      in.xml.allowance().take(media.community.back().first);
     }
     const std::string text = part.text();
     if (prefix == "tags") {
       for (std::string_view rest = text; !rest.empty() && media.tags.size() < max_items;) {
         const std::string_view tag = trim(take_until(rest, ','));
-        if (!tag.empty()) media.tags.emplace_back(tag);
+        if (tag.empty()) continue;
+        append(in, media.tags, std::string(tag));
+        in.xml.allowance().take(media.tags.back());
       }
     } else {
-      add_value(media.community, text, prefix);
+      if (media.community.size() < max_items) add_value(in, media.community, text, prefix);
     }
   }
   return false;  // what lies deeper

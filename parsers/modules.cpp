@@ -14,7 +14,7 @@ namespace {
 bool read_subject(const Reading& in) {
   const ChildElements children(in.node);
   if (children.empty()) {
-    add_category(in.target.common.categories, in.text(), {}, {});
+    add_category(in.xml.allowance(), in.target.common.categories, in.text(), {}, {});
     return true;
   }
   for (const pugi::xml_node description : children) {
@@ -27,7 +27,7 @@ bool read_subject(const Reading& in) {
         term = in.xml.text(part);
       }
     }
-    add_category(in.target.common.categories, std::move(term), std::move(scheme), {});
+    add_category(in.xml.allowance(), in.target.common.categories, std::move(term), std::move(scheme), {});
   }
   return true;
 }
@@ -38,14 +38,15 @@ bool read_dc_author(const Reading& in) {
 
 bool read_dc_contributor(const Reading& in) {
   Person person = parse_person(in.xml.deep_text(in.node));
-  if (person != Person{}) in.target.common.contributors.push_back(std::move(person));
+  auto& contributors = in.target.common.contributors;
+  if (person != Person{} && contributors.size() < limits::people) append(in, contributors, std::move(person));
   return true;
 }
 
 bool read_dc_publisher(const Reading& in) {
   Person person = parse_person(in.xml.deep_text(in.node));
   if (person == Person{} || !in.target.take(Slot::publisher, in.rank)) return false;
-  in.target.common.publisher = std::move(person);
+  place_of(in, in.target.common.publisher) = std::move(person);
   return true;
 }
 
@@ -56,8 +57,8 @@ bool read_valid(const Reading& in) {
   while (!rest.empty()) {
     std::string_view part = take_until(rest, ';');
     const std::string_view key = trim(take_until(part, '='));
-    if (iequals(key, "start")) in.target.common.valid_from = read_date(std::string(trim(part)));
-    if (iequals(key, "end")) in.target.common.valid_until = read_date(std::string(trim(part)));
+    if (iequals(key, "start")) place_of(in, in.target.common.valid_from) = read_date(std::string(trim(part)));
+    if (iequals(key, "end")) place_of(in, in.target.common.valid_until) = read_date(std::string(trim(part)));
   }
   return false;  // all of dcterms belongs to the extensions as well
 }
@@ -74,7 +75,7 @@ bool read_license(const Reading& in) {
   if (url.empty()) return false;
   auto& licenses = in.target.common.licenses;
   if (licenses.size() < 16 && std::find(licenses.begin(), licenses.end(), url) == licenses.end()) {
-    licenses.push_back(std::move(url));
+    append(in, licenses, std::move(url));
   }
   return true;
 }
@@ -91,7 +92,7 @@ bool read_original_enclosure(const Reading& in) {
   std::string url = in.url();
   if (url.empty()) return false;
   // normalise.cpp puts it in place of the first enclosure's own: the element may come before it.
-  in.target.common.extensions.push_back({"feedburner", "origEnclosureLink", std::move(url), {}, {}});
+  append(in, in.target.common.extensions, {"feedburner", "origEnclosureLink", std::move(url), {}, {}});
   return true;
 }
 
@@ -121,7 +122,7 @@ bool read_generator_agent(const Reading& in) {
   generator.uri = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
   generator.name = generator.uri.empty() ? in.text() : generator.uri;
   if (generator == Generator{} || !in.target.take(Slot::generator, in.rank)) return false;
-  in.target.common.generator = std::move(generator);
+  place_of(in, in.target.common.generator) = std::move(generator);
   return true;
 }
 
@@ -147,7 +148,7 @@ bool read_chapters(const Reading& in) {
     chapter.title = in.xml.attribute(child, "title");
     chapter.href = in.xml.url(in.xml.attribute(child, "href"));
     chapter.image = in.xml.url(in.xml.attribute(child, "image"));
-    in.target.common.chapters.push_back(std::move(chapter));
+    append(in, in.target.common.chapters, std::move(chapter));
   }
   return true;
 }
@@ -160,7 +161,7 @@ bool read_play_image(const Reading& in) {
   Image image;
   image.url = in.url("href");
   if (image.url.empty() || !in.target.take(Slot::image, in.rank)) return false;
-  in.target.common.image = std::move(image);
+  place_of(in, in.target.common.image) = std::move(image);
   return false;
 }
 
@@ -170,7 +171,7 @@ bool read_deleted_entry(const Reading& in) {
   deleted.when.raw = in.attribute("when");
   deleted.when.time = parse_date(deleted.when.raw);
   if (!deleted.guid.empty() && in.target.feed->deleted.size() < limits::deletions) {
-    in.target.feed->deleted.push_back(std::move(deleted));
+    append(in, in.target.feed->deleted, std::move(deleted));
   }
   return false;
 }

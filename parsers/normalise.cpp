@@ -42,13 +42,15 @@ std::string_view markup_prefix(std::string_view markup, std::size_t max) {
 
 class Normaliser {
  public:
-  Normaliser(Feed& feed, const NormaliseOptions& options) : feed_(feed), options_(options) {
+  Normaliser(Feed& feed, const NormaliseOptions& options, Allowance& allowance)
+      : feed_(feed), options_(options), allowance_(allowance) {
     atom_ = feed.format >= Format::atom01 && feed.format <= Format::atom;
     json_ = feed.format == Format::json1 || feed.format == Format::json11;
   }
 
   void run() {
-    const std::string feed_base = is_http_url(feed_.link) ? feed_.link : std::string(options_.document_base);
+    const bool own_address = is_http_url(feed_.link) && feed_.link.size() <= limits::url;
+    const SharedText feed_base = own_address ? feed_.link : std::string(options_.document_base);
     common(feed_, feed_base);
     markup(feed_.subtitle, feed_base, "summary", limits::summary);
     if (feed_.language.empty() && !options_.content_language.empty()) {
@@ -59,11 +61,12 @@ class Normaliser {
       fold_lines(deleted.guid);
       hash_long(deleted.guid);
     }
-    std::unordered_map<std::string, std::string> seen;  // links of the first posts, by guid
+    std::unordered_map<std::string_view, const Entry*> seen;  // the first posts by guid
     for (Entry& entry : feed_.entries) {
       const bool own_page = is_http_url(entry.link) && entry.link.size() <= limits::url;
-      const std::string& base = own_page ? entry.link : feed_base;
+      allowance_.take(192);  // a digest for a guid, and its place among those seen
       identity(entry);
+      const SharedText base = own_page && afford(entry.link.size() + 64) ? SharedText(entry.link) : feed_base;
       truncated_ = &entry.truncated;
       common(entry, base);
       markup(entry.summary, base, "summary", limits::summary);
@@ -80,21 +83,21 @@ class Normaliser {
         common(source, base);
         markup(source.subtitle, base, "summary", limits::summary);
       }
-      const auto [first, is_new] = seen.emplace(entry.guid, entry.link);
+      const auto [first, is_new] = seen.emplace(entry.guid, &entry);
       if (is_new) continue;
       add_flaw(feed_, Flaw::duplicate_guid);
       // Two items under one guid are told apart by their links (DESIGN §5); the same one given twice is one.
-      if (!entry.link.empty() && entry.link != entry.guid && entry.link != first->second) {
+      if (!entry.link.empty() && entry.link != entry.guid && entry.link != first->second->link) {
         entry.guid += ' ';
         entry.guid += entry.link;
         hash_long(entry.guid);
-        seen.emplace(entry.guid, entry.link);
+        seen.emplace(entry.guid, &entry);
       }
     }
   }
 
  private:
-  void common(Common& common, const std::string& base) {
+  void common(Common& common, const SharedText& base) {
     markup(common.title, base, "title", limits::title);
     if (!is_markup(common.title.type)) fold_lines(common.title.value);
     fold_lines(common.id);
@@ -102,17 +105,18 @@ class Normaliser {
       fold_lines(category.term);
       fold_lines(category.label);
     }
-    markup(common.rights, base, {}, limits::summary);
-    markup(common.info, base, {}, limits::summary);
+    if (common.rights) markup(*common.rights, base, {}, limits::summary);
+    if (common.info) markup(*common.info, base, {}, limits::summary);
     if (!common.authors.empty()) {
-      common.author = display_name(common.authors.front());
-      if (common.author.empty()) common.author = common.authors.front().uri;
+      const bool inherited = &common != &feed_ && common.authors == feed_.authors;
+      common.author = inherited ? feed_.author : shown(common.authors->front());
     }
     if (common.geo && common.geo->type.empty()) common.geo->coordinates.clear();  // one of a pair is no place
     original_enclosure(common);
     enclosures(common);
-    for (const Date* date : {&common.published, &common.updated, &common.created, &common.expired}) {
-      if (date->present() && !date->time) add_flaw(feed_, Flaw::date);
+    for (const Date* date : {&common.published, &common.updated, common.created ? &*common.created : nullptr,
+                             common.expired ? &*common.expired : nullptr}) {
+      if (date != nullptr && date->present() && !date->time) add_flaw(feed_, Flaw::date);
     }
     if (!options_.whole_values) cap(common);
   }
@@ -128,17 +132,9 @@ class Normaliser {
     keep_first("categories", common.categories, limits::categories);
     keep_first("enclosures", common.enclosures, limits::enclosures);
     keep_first({}, common.links, limits::links);
-    shorten("author", common.author, limits::author);
+    if (common.author->size() > limits::author) shorten("author", common.author.edit(), limits::author);
     shorten("language", common.language, limits::word);
-    for (std::vector<Person>* people : {&common.authors, &common.contributors}) {
-      const std::string_view field = people == &common.authors ? "authors" : "";
-      keep_first(field, *people, limits::people);
-      for (Person& person : *people) {
-        shorten(field, person.name, limits::author);
-        shorten(field, person.email, limits::author);
-        drop_long_url(field, person.uri);
-      }
-    }
+    cap_people(common);
     for (Category& category : common.categories) {
       shorten("categories", category.term, limits::category);
       shorten("categories", category.label, limits::category);
@@ -148,6 +144,33 @@ class Normaliser {
       shorten("enclosures", enclosure.type, limits::word);
       shorten("enclosures", enclosure.title, limits::author);
     }
+  }
+
+  // Authors that others have too were capped when they were read.
+  void cap_people(Common& common) {
+    const auto is_long = [](const Person& person) {
+      return person.name.size() > limits::author || person.email.size() > limits::author ||
+             person.uri.size() > limits::url;
+    };
+    const bool long_author = common.authors->size() > limits::people || std::ranges::any_of(*common.authors, is_long);
+    if (long_author) cap_people("authors", common.authors.edit());
+    cap_people({}, common.contributors);
+  }
+
+  void cap_people(std::string_view field, std::vector<Person>& people) {
+    keep_first(field, people, limits::people);
+    for (Person& person : people) {
+      shorten(field, person.name, limits::author);
+      shorten(field, person.email, limits::author);
+      drop_long_url(field, person.uri);
+    }
+  }
+
+  SharedText shown(const Person& person) {
+    std::string name = display_name(person);
+    if (name.empty()) name = person.uri;
+    allowance_.take(name);
+    return name;
   }
 
   // Something of a stored field ("" when readers get nothing of it) went for its size.
@@ -208,14 +231,14 @@ class Normaliser {
     common.enclosures = std::move(kept);
   }
 
-  void markup(Text& text, const std::string& base, std::string_view field, std::size_t max) {
+  void markup(Text& text, const SharedText& base, std::string_view field, std::size_t max) {
     if (!text.present) return;
     if (text.base.empty()) text.base = base;
     if (!atom_ && !json_ && text.type == "text/plain" && looks_like_html(text.value)) text.type = "text/html";
     clean(text.value, text.type, text.base, field, max);
   }
 
-  void content_markup(Content& content, const std::string& base) {
+  void content_markup(Content& content, const SharedText& base) {
     if (content.base.empty()) content.base = base;
     if (!atom_ && !json_ && content.type == "text/plain" && looks_like_html(content.value)) content.type = "text/html";
     clean(content.value, content.type, content.base, "content", limits::content);
@@ -225,6 +248,8 @@ class Normaliser {
   void clean(std::string& value, const std::string& type, const std::string& base, std::string_view field,
              std::size_t max) {
     if (options_.whole_values) max = value.size() * 8 + 4096;
+    max = std::min(max, value.size() + allowance_.memory() / 6);  // while it grows it is there three times
+    allowance_.step(1 + value.size() / 8);
     if (options_.html == HtmlPolicy::raw || !is_markup(type)) {
       if (value.size() <= max) return;
       value.resize((is_markup(type) ? markup_prefix(value, max) : utf8_prefix(value, max)).size());
@@ -238,6 +263,10 @@ class Normaliser {
     options.xhtml = type == "application/xhtml+xml";
     options.max_bytes = max;
     Sanitised result = sanitise(value, options);
+    allowance_.step(result.steps + result.html.size() / 8);
+    if (result.html.capacity() > 64 + 2 * result.html.size()) result.html.shrink_to_fit();
+    allowance_.give_back(value.capacity());
+    allowance_.take(result.html.capacity());
     value = std::move(result.html);
     if (result.truncated) lost(field, Flaw::truncated);
   }
@@ -250,7 +279,12 @@ class Normaliser {
   void identity(Entry& entry) {
     fold_lines(entry.id);
     if (entry.id.empty()) add_flaw(feed_, Flaw::missing_guid);
-    entry.guid = !entry.id.empty() ? entry.id : entry.link;
+    const std::string& name = !entry.id.empty() ? entry.id : entry.link;
+    if (name.size() > limits::guid || (name.size() > 64 && !afford(name.size() + 32))) {
+      entry.guid = "sha256:" + sha256_hex(name);
+      return;
+    }
+    entry.guid = name;
     if (entry.guid.empty()) {
       std::string basis =
           entry.title.value + '\n' + (entry.published.present() ? entry.published.raw : entry.updated.raw);
@@ -258,11 +292,18 @@ class Normaliser {
       basis += entry.content.empty() ? entry.summary.value : entry.content.front().value;
       entry.guid = "digest:" + sha256_hex(basis);
     }
-    hash_long(entry.guid);
+  }
+
+  // Copies of long values are made as long as the memory lasts.
+  bool afford(std::size_t bytes) {
+    if (!allowance_.affords(bytes)) return false;
+    allowance_.take(bytes);
+    return true;
   }
 
   Feed& feed_;
   const NormaliseOptions& options_;
+  Allowance& allowance_;
   std::string* truncated_ = nullptr;  // of the entry at hand
   bool atom_ = false, json_ = false;
 };
@@ -281,8 +322,13 @@ void add_flaw(Feed& feed, Flaw flaw, std::size_t count) {
   }
 }
 
+void normalise(Feed& feed, const NormaliseOptions& options, Allowance& allowance) {
+  Normaliser(feed, options, allowance).run();
+}
+
 void normalise(Feed& feed, const NormaliseOptions& options) {
-  Normaliser(feed, options).run();
+  Allowance endless(std::size_t{1} << 40);
+  normalise(feed, options, endless);
 }
 
 }  // namespace feedmill

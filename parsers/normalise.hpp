@@ -1,6 +1,7 @@
 // The last pass over what a format reader found: markup resolved and sanitised, fallbacks, identities, caps.
 #pragma once
 
+#include "parsers/allowance.hpp"
 #include "parsers/feed.hpp"
 #include "parsers/read_feed.hpp"
 
@@ -17,6 +18,10 @@ struct NormaliseOptions {
 
 /// Resolves and sanitises all markup (base: xml:base, else the entry's own page, else the feed's, else the document's),
 /// fills author and guid, and applies the caps of SECURITY §3.
+/// Markup that grows with its URLs takes from `allowance`; what that does not allow is cut.
+void normalise(Feed& feed, const NormaliseOptions& options, Allowance& allowance);
+
+/// The same for values that are nobody's document: of an operator, or from the store.
 void normalise(Feed& feed, const NormaliseOptions& options);
 
 /// Counts a flaw.

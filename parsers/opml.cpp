@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "parsers/allowance.hpp"
 #include "parsers/charset.hpp"
 #include "parsers/entities.hpp"
 #include "parsers/escape.hpp"
@@ -71,10 +72,15 @@ std::string in_quotes(std::string_view name) {
 /// Walks over the tags of a document, keeps the open elements, gathers rows and problems.
 class OpmlScanner {
  public:
-  explicit OpmlScanner(std::string_view text) : text_(text) {}
+  OpmlScanner(std::string_view text, Allowance allowance) : text_(text), allowance_(allowance) {}
 
   Opml scan() {
     while (at_ < text_.size() && !full_) {
+      if (allowance_.out_of_memory()) {
+        broken(line(), "there is more in it than its length allows: the rest was not read");
+        full_ = true;
+        break;
+      }
       const std::size_t open = text_.find('<', at_);
       if (open == std::string_view::npos) break;
       at_ = open;
@@ -96,6 +102,7 @@ class OpmlScanner {
     std::size_t line;
     bool outline;  ///< counts in folders_
   };
+  static constexpr std::size_t open_bytes = 3 * sizeof(Open) + 80;  // while the list grows, and that of names
 
   bool at(std::string_view what) const { return text_.substr(at_).starts_with(what); }
 
@@ -194,7 +201,9 @@ class OpmlScanner {
   }
 
   void pop() {
-    --open_names_[open_.back().name];
+    const auto open = open_names_.find(open_.back().name);
+    if (--open->second == 0) open_names_.erase(open);
+    allowance_.give_back(open_bytes);
     if (open_.back().outline) {
       if (folders_.size() == outlines_) folders_.pop_back();
       --outlines_;
@@ -218,6 +227,7 @@ class OpmlScanner {
     std::string name;
     if (outline) name = read_outline(begin, tag);
     if (tag.empty) return;
+    allowance_.take(open_bytes);
     open_.push_back({tag.name, begin, outline});
     ++open_names_[tag.name];
     if (outline) {
@@ -336,7 +346,10 @@ class OpmlScanner {
   void keep(Tag& tag, std::size_t begin, std::string_view name, std::string value) {
     if (name.starts_with("xmlns:") && name.size() > 6) {
       const std::string prefix(name.substr(6));
-      if (prefixes_.emplace(prefix, value).second) opml_.namespaces.emplace_back(prefix, std::move(value));
+      if (prefix.size() > limits::word || value.size() > limits::url) return;
+      if (!prefixes_.emplace(prefix, value).second) return;
+      allowance_.take(3 * (prefix.size() + value.size()) + 400);
+      opml_.namespaces.emplace_back(prefix, std::move(value));
       return;
     }
     if (iequals(name, "xmlns")) return;
@@ -403,6 +416,7 @@ class OpmlScanner {
     };
     std::string name(trim(value("text")));
     if (name.empty()) name = trim(value("title"));
+    name = utf8_prefix(name, limits::category);  // each row in it has it
     const std::string type = lower(trim(value("type")));
     const bool is_feed = type == "rss" || type == "atom";
     auto address = find("xmlUrl");
@@ -426,12 +440,22 @@ class OpmlScanner {
       std::vector<std::string> folders;
       std::copy_if(folders_.begin(), folders_.end(), std::back_inserter(folders),
                    [](const std::string& folder) { return !folder.empty(); });
+      allowance_.take_one_more<OpmlRow>();
+      allowance_.take(url);
+      for (const std::string& folder : folders) allowance_.take(2 * sizeof(folder) + folder.size());
+      for (const auto& [key, held] : tag.attributes) {
+        allowance_.take_one_more<OpmlAttributes::value_type>();
+        allowance_.take(key);
+        allowance_.take(held);
+      }
       opml_.rows.push_back({begin, std::move(url), std::move(folders), std::move(tag.attributes)});
     }
     return name;
   }
 
   void refuse(std::size_t line, std::string detail) {
+    allowance_.take_one_more<OpmlProblem>();
+    allowance_.take(detail);
     opml_.problems.push_back({line, OpmlProblem::Kind::refused, std::move(detail)});
   }
 
@@ -448,6 +472,7 @@ class OpmlScanner {
   }
 
   std::string_view text_;
+  Allowance allowance_;
   std::size_t at_ = 0;
   std::size_t line_ = 1, counted_to_ = 0;
   std::vector<Open> open_;
@@ -532,7 +557,9 @@ Opml read_opml(std::string_view bytes) {
     return refused;
   }
   const Decoded decoded = decode_document(bytes, "");
-  return OpmlScanner(decoded.text).scan();
+  Allowance allowance(bytes.size());
+  allowance.take(decoded.text);
+  return OpmlScanner(decoded.text, allowance).scan();
 }
 
 std::string write_opml(std::string_view title, std::string_view date_created,

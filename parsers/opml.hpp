@@ -21,7 +21,7 @@ using OpmlAttributes = std::vector<std::pair<std::string, std::string>>;
 struct OpmlRow {
   std::size_t line = 0;              ///< where its tag begins, from 1
   std::string url;                   ///< trimmed, else as written; never ""
-  std::vector<std::string> folders;  ///< names of the outlines around it, outermost first
+  std::vector<std::string> folders;  ///< names of the outlines around it, outermost first; each cut to 256 bytes
   OpmlAttributes attributes;         ///< all but the URL's and xmlns, in document order
 
   bool operator==(const OpmlRow&) const = default;
@@ -50,7 +50,8 @@ struct Opml {
 /// Reads an OPML file, whatever state it is in: a broken one gives the outlines that can be made out.
 ///
 /// An outline is a feed when it has `xmlUrl` in any case, or `url` and the type rss or atom. It is read tag by tag, not
-/// as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T14).
+/// as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T14). Where it would take more
+/// memory than limits::reading_cost says, `bytes` included, the rest is not read, and a problem says so.
 /// Pure and reentrant; linear in `bytes`; throws only std::bad_alloc.
 Opml read_opml(std::string_view bytes);
 

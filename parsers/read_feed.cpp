@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <optional>
 
+#include "parsers/allowance.hpp"
 #include "parsers/charset.hpp"
 #include "parsers/formats.hpp"
 #include "parsers/normalise.hpp"
@@ -127,8 +128,8 @@ ParseError not_a_feed(std::string detail) {
 
 // Reads a document that is nested properly; nothing when it is no feed. `buffer` is a copy of `text`.
 std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFormedness& check, const std::string& base,
-                              bool mojibake) {
-  XmlDocument xml(text, std::move(buffer), std::move(check.entities), mojibake);
+                              bool mojibake, Allowance& allowance) {
+  XmlDocument xml(text, std::move(buffer), std::move(check.entities), mojibake, allowance);
   if (!xml.loaded()) return std::nullopt;
   xml.set_document_base(base);
   xml.set_declarations(check.namespaces);
@@ -155,19 +156,49 @@ std::string what_else(std::string_view text, const WellFormedness& check) {
   return check.ok() ? what : what + "; " + check.detail;
 }
 
-boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded& decoded, const std::string& base) {
+// A document that holds more than the memory that its length allows is read as if it ended there (SECURITY §3).
+void end_at_cap(Feed& feed) {
+  add_flaw(feed, Flaw::truncated);
+  feed.cut_short = true;
+  if (!feed.entries.empty()) feed.entries.back().cut_short = feed.entries.back().half_named = true;
+  if (feed.bozo != Bozo::none) return;
+  feed.bozo = Bozo::truncated;
+  feed.bozo_detail = "there is more in it than its length allows";
+}
+
+// Of what is left of the memory three parts of four may go into the tree: what is built of it needs the more room the
+// more its texts are, and then they are few for their length.
+std::size_t share_of_tree(const Allowance& allowance) {
+  return allowance.memory() / 4 * 3;
+}
+
+boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded& decoded, const std::string& base,
+                                                 Allowance& allowance) {
   // The tree is built in a copy, and what it is built from is needed for inline markup: the body itself may serve.
   const std::string source = decoded.verbatim ? std::string{} : decoded.text;
+  std::size_t beside = decoded.text.capacity() + source.capacity();  // what is there besides body and feed
+  allowance.take(source);
   const std::string_view text = decoded.verbatim ? body.substr(body.size() - decoded.text.size()) : source;
-  WellFormedness check = check_well_formed(text);
+  WellFormedness check = check_well_formed(text, share_of_tree(allowance));
   std::optional<Feed> feed;
-  if (check.nested) feed = read_tree(text, std::move(decoded.text), check, base, decoded.mojibake);
+  if (check.nested) {
+    beside += check.tree_bytes;
+    allowance.take(check.tree_bytes);
+    feed = read_tree(text, std::move(decoded.text), check, base, decoded.mojibake, allowance);
+  }
   if (!feed) {
     std::string().swap(decoded.text);
-    const Salvaged salvaged = salvage(text);
-    const std::string& repaired = salvaged.text;
-    check.namespaces = check_well_formed(repaired).namespaces;
-    if (!repaired.empty()) feed = read_tree(repaired, repaired, check, base, decoded.mojibake);
+    allowance.give_back(beside - source.capacity());
+    beside = source.capacity();
+    Salvaged salvaged = salvage(text, share_of_tree(allowance));
+    std::string& repaired = salvaged.text;
+    if (repaired.capacity() > repaired.size() + repaired.size() / 4) repaired.shrink_to_fit();
+    const WellFormedness again = check_well_formed(repaired);
+    check.namespaces = again.namespaces;
+    const std::size_t more = 2 * repaired.capacity() + again.tree_bytes;
+    beside += more;
+    allowance.take(more);
+    if (!repaired.empty()) feed = read_tree(repaired, repaired, check, base, decoded.mojibake, allowance);
     if (feed) {
       feed->account.salvaged = true;
       feed->cut_short = salvaged.cut_short;
@@ -197,26 +228,37 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
     }
   }
   feed->bozo_detail = std::move(check.detail);
+  if (allowance.out_of_memory()) end_at_cap(*feed);
+  allowance.give_back(beside);
   return std::move(*feed);
 }
 
 }  // namespace
 
 boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints) {
+  return read_feed(body, hints, Allowance(body.size()));
+}
+
+boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints,
+                                                  Allowance allowance) {
   if (trim(body).empty()) return ParseError{ParseError::Code::empty, "the body is empty"};
   const std::string_view content_type = plain_header(hints.content_type);
   Decoded decoded = decode_document(body, content_type);
-  const std::string_view text = trim(decoded.text);
-  if (text.empty()) return ParseError{ParseError::Code::empty, "the body holds nothing but white space"};
+  if (trim(decoded.text).empty()) return ParseError{ParseError::Code::empty, "the body holds nothing but white space"};
 
   std::string base(hints.url);
   std::string location = resolve_safe_url(base, plain_header(hints.content_location));
   if (!url_scheme(location).empty()) base = std::move(location);
+  allowance.take(decoded.text);
   Feed feed;
-  if (text.front() == '{') {
-    if (!parse_json_feed(text, base, feed)) return not_a_feed("JSON that is no JSON Feed");
+  if (trim(decoded.text).front() == '{') {
+    trim_in_place(decoded.text);
+    if (!parse_json_feed(std::move(decoded.text), base, feed, allowance)) {
+      return not_a_feed("JSON that is no JSON Feed");
+    }
+    if (allowance.out_of_memory()) end_at_cap(feed);
   } else {
-    auto result = read_xml(body, decoded, base);
+    auto result = read_xml(body, decoded, base, allowance);
     if (result.has_error()) return result.error();
     feed = std::move(result.value());
   }
@@ -245,7 +287,9 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
   add_flaw(feed, Flaw::truncated, structure == Bozo::truncated ? 1 : 0);
   if (account.entries > max_entries) add_flaw(feed, Flaw::truncated, account.entries - max_entries);
   keep_newest(feed.entries);
-  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values, hints.keep_class});
+  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values, hints.keep_class},
+            allowance);
+  if (allowance.out_of_steps()) return ParseError{ParseError::Code::limit, "reading it takes too many steps"};
   return feed;
 }
 

@@ -72,6 +72,16 @@ std::string without_cdata(std::string_view markup) {
   return out.append(markup);
 }
 
+std::string read_inner(const XmlDocument& xml, pugi::xml_node node) {
+  const std::string_view markup = trim(xml.inner(node));
+  xml.allowance().step(1 + markup.size() / 4);
+  if (!xml.allowance().affords(2 * markup.size())) return {};
+  std::string value = without_cdata(markup);
+  xml.repair(value);
+  xml.allowance().take(value);
+  return value;
+}
+
 }  // namespace
 
 std::string Reading::url() const {
@@ -113,6 +123,7 @@ ElementTable::Match ElementTable::find(Ns ns, std::string_view name) const {
 void read_children(XmlDocument& xml, pugi::xml_node parent, Target& target, const ElementTable& table,
                    bool (*skip)(const XmlName&), int rank) {
   for (const pugi::xml_node node : ChildElements(parent)) {
+    if (xml.allowance().spent()) return;
     const XmlDocument::Scope scope(xml, node);
     const XmlName name = xml.name(node);
     if (skip != nullptr && skip(name)) continue;
@@ -136,9 +147,12 @@ void read_element(const ElementTable::Match& match, const Reading& in) {
     std::string prefix = lower(name.known != nullptr ? name.known->prefix : name.prefix);
     if (extensions.empty() || extensions.back().prefix != prefix || extensions.back().name != in.name.local ||
         !extensions.back().value.empty()) {
-      extensions.push_back({std::move(prefix), std::string(in.name.local), {}, {}, {}});
+      Element element{std::move(prefix), std::string(in.name.local), {}, {}, {}};
+      in.xml.allowance().take(element.name);
+      append(in, extensions, std::move(element));
     }
-    extensions.back().attributes.emplace_back(key, in.xml.value(a));
+    append(in, extensions.back().attributes, {key, in.xml.value(a)});
+    in.xml.allowance().take(extensions.back().attributes.back().first);
   }
 }
 
@@ -150,10 +164,15 @@ void add_extension(const XmlDocument& xml, pugi::xml_node top, const XmlName& to
     if (name.ns == Ns::atom) element.prefix = "atom";
     element.name = name.local;
     element.value = xml.own_text(node);
+    xml.allowance().take_one_more<Element>();
+    xml.allowance().take(element.name);
+    xml.allowance().take(element.prefix);
     for (pugi::xml_attribute a = node.first_attribute(); a; a = a.next_attribute()) {
       const std::string_view key = a.name();
       if (key == "xmlns" || key.starts_with("xmlns:") || element.attributes.size() >= 64) continue;
       element.attributes.emplace_back(key, xml.value(a));
+      xml.allowance().take_one_more<Element::Attribute>();
+      xml.allowance().take(element.attributes.back().first);
     }
   };
   Element root;
@@ -165,7 +184,8 @@ void add_extension(const XmlDocument& xml, pugi::xml_node top, const XmlName& to
   };
   std::vector<Level> path{{top.first_child(), 0}};
   std::size_t budget = max_extension_elements;
-  while (!path.empty() && budget > 0) {
+  while (!path.empty() && budget > 0 && !xml.allowance().spent()) {
+    xml.allowance().step(path.size());
     pugi::xml_node node = path.back().next;
     while (node && node.type() != pugi::node_element) node = node.next_sibling();
     if (!node) {
@@ -193,6 +213,7 @@ Text read_text(const Reading& in, TextKind kind) {
   const std::string type = in.attribute("type");
   const std::string mode = in.attribute("mode");
   text.type = !type.empty() ? media_type(type) : kind == TextKind::html ? "text/html" : "text/plain";
+  in.xml.allowance().take(32);  // a type may be long enough for a place of its own
   const bool escaped = iequals(mode, "escaped") || iequals(mode, "base64");
   const bool inline_markup = !ChildElements(in.node).empty();
   if (inline_markup || (text.type == "application/xhtml+xml" && !escaped)) {
@@ -204,11 +225,10 @@ Text read_text(const Reading& in, TextKind kind) {
       const XmlDocument::Scope scope(in.xml, div);
       text.base = in.xml.base();
       text.language = in.xml.language();
-      text.value = without_cdata(trim(in.xml.inner(div)));
+      text.value = read_inner(in.xml, div);
     } else {
-      text.value = without_cdata(trim(in.xml.inner(in.node)));
+      text.value = read_inner(in.xml, in.node);
     }
-    in.xml.repair(text.value);
     return text;
   }
   text.value = in.text();
@@ -298,11 +318,16 @@ std::string display_name(const Person& person) {
   return person.name.empty() ? person.email : person.name;
 }
 
-void add_category(std::vector<Category>& categories, std::string term, std::string scheme, std::string label) {
+void add_category(Allowance& allowance, std::vector<Category>& categories, std::string term, std::string scheme,
+                  std::string label) {
   // Real entries have a dozen.
-  if ((term.empty() && scheme.empty() && label.empty()) || categories.size() >= 256) return;
+  if ((term.empty() && scheme.empty() && label.empty()) || categories.size() >= 256 || allowance.spent()) return;
+  allowance.step(1 + categories.size() / 4);
   Category category{std::move(term), std::move(scheme), std::move(label)};
   if (std::find(categories.begin(), categories.end(), category) == categories.end()) {
+    allowance.take_one_more<Category>();
+    allowance.take(category.term);
+    allowance.take(category.scheme);
     categories.push_back(std::move(category));
   }
 }
@@ -327,9 +352,9 @@ bool add_author(Target& target, Person person, int rank) {
   std::uint8_t& held = target.ranks[static_cast<std::size_t>(Slot::authors)];
   const auto offered = static_cast<std::uint8_t>(rank + 1);
   if (held != 0 && held < offered) return false;
-  if (held > offered) target.common.authors.clear();
+  auto& authors = target.common.authors.edit();
+  if (held > offered) authors.clear();
   held = offered;
-  auto& authors = target.common.authors;
   if (authors.size() < 64 && std::find(authors.begin(), authors.end(), person) == authors.end()) {
     authors.push_back(std::move(person));
   }

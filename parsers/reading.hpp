@@ -94,6 +94,21 @@ struct Reading {
   std::string url(std::string_view attribute) const;
 };
 
+/// The place of what few have, made where there is none.
+template <class Value>
+Value& place_of(const Reading& in, Rare<Value>& field) {
+  if (field) return *field;
+  in.xml.allowance().take(sizeof(Value));
+  return field.emplace();
+}
+
+/// Appends to a list of the target and takes from the allowance what that costs besides its strings.
+template <class Value>
+void append(const Reading& in, std::vector<Value>& list, Value value) {
+  in.xml.allowance().take_one_more<Value>();
+  list.push_back(std::move(value));
+}
+
 /// Reads an element; false when something of it has found no place, so that it goes to the extensions too.
 using ElementReader = bool (*)(const Reading&);
 
@@ -161,7 +176,9 @@ Date read_date(std::string text);
 /// `a@b (Name)`, `Name (a@b)`, `Name <a@b>`, or whichever is there.
 Person parse_person(std::string_view text);
 std::string display_name(const Person& person);
-void add_category(std::vector<Category>& categories, std::string term, std::string scheme, std::string label);
+/// A category that is not yet there. Strings that no XmlDocument has read are taken from the allowance here.
+void add_category(Allowance& allowance, std::vector<Category>& categories, std::string term, std::string scheme,
+                  std::string label);
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<std::uint64_t> parse_length(std::string_view text);
 

@@ -16,14 +16,18 @@ bool read_guid(const Reading& in) {
   if (guid.empty() || !in.target.take(Slot::id, in.rank)) return true;
   in.target.entry->guid_is_permalink = permalink;
   const bool reference = guid.front() == '/' || guid.starts_with("./") || guid.starts_with("../");
-  if (permalink && reference) guid = resolve_url(in.xml.effective_base(), guid);
-  if (permalink && is_http_url(guid)) set_link(in.target, guid, 30);
+  if (permalink && reference) {
+    guid = in.xml.effective_base().resolve(guid);
+    in.xml.allowance().take(guid);
+  }
+  if (permalink && is_http_url(guid)) set_link(in, guid, 30);
   in.target.common.id = std::move(guid);
   return true;
 }
 
 // RSS 2.0, "enclosure": url, length and type are attributes; some write the URL as text.
 bool read_enclosure(const Reading& in) {
+  if (in.target.common.enclosures.size() >= max_links) return true;
   Enclosure enclosure;
   enclosure.url = in.url("url");
   if (enclosure.url.empty()) enclosure.url = in.url("href");
@@ -31,9 +35,12 @@ bool read_enclosure(const Reading& in) {
   enclosure.type = in.attribute("type");
   enclosure.length = parse_length(in.attribute("length"));
   enclosure.title = in.attribute("title");
-  if (enclosure.url.empty() || in.target.common.enclosures.size() >= 256) return true;
-  in.target.common.links.push_back({enclosure.url, "enclosure", enclosure.type, {}, enclosure.title, enclosure.length});
-  in.target.common.enclosures.push_back(std::move(enclosure));
+  if (enclosure.url.empty()) return true;
+  in.xml.allowance().take(enclosure.url);
+  in.xml.allowance().take(enclosure.title);
+  append(in, in.target.common.links,
+         {enclosure.url, "enclosure", enclosure.type, {}, enclosure.title, enclosure.length});
+  append(in, in.target.common.enclosures, std::move(enclosure));
   return true;
 }
 
@@ -49,7 +56,7 @@ bool read_source(const Reading& in) {
     read_title({in.xml, target, in.node, in.name, 0});
   }
   source.url = in.url("url");
-  in.target.entry->source.push_back(std::move(source));
+  append(in, in.target.entry->source, std::move(source));
   return true;
 }
 
@@ -78,7 +85,7 @@ bool read_image(const Reading& in) {
   if (image.url.empty() && is_http_url(in.text())) image.url = in.url();
   if (image == Image{}) return in.xml.attribute(in.node, Ns::rdf, "resource").empty();
   if (!in.target.take(Slot::image, in.rank)) return false;
-  in.target.common.image = std::move(image);
+  place_of(in, in.target.common.image) = std::move(image);
   return true;
 }
 
@@ -245,6 +252,7 @@ class RssReader {
       return;
     }
     for (const pugi::xml_node node : ChildElements(root)) {
+      if (xml_.allowance().spent()) break;
       const XmlDocument::Scope scope(xml_, node);
       const XmlName name = xml_.name(node);
       if (is_channel(name)) {
@@ -263,11 +271,11 @@ class RssReader {
       const XmlDocument::Scope scope(xml_, node);
       if (is_channel(xml_.name(node))) channel = node;
     }
-    std::size_t children = 0;  // what else than items is in a channel is little
+    std::size_t items = 0;
     for (const pugi::xml_node list : {channel, root}) {
-      for (const pugi::xml_node node : ChildElements(list)) children += node ? 1 : 0;
+      for (const pugi::xml_node node : ChildElements(list)) items += may_be_entry(node) ? 1 : 0;
     }
-    reserve_entries(feed_, children);
+    reserve_entries(feed_, items, xml_.allowance());
     OwnAddresses own = own_addresses(xml_, channel);
     if (xml_.document_base().empty()) {
       xml_.set_document_base(std::move(own.self));
@@ -282,6 +290,7 @@ class RssReader {
     if (!about.empty() && target_.take(Slot::id, 1)) feed_.id = std::move(about);
     if (!xml_.language().empty() && target_.take(Slot::language, 0)) feed_.language = xml_.language();
     for (const pugi::xml_node node : ChildElements(channel)) {
+      if (xml_.allowance().spent()) return;
       const XmlDocument::Scope scope(xml_, node);
       read_part(node, xml_.name(node), 0);
     }
@@ -295,6 +304,7 @@ class RssReader {
     // RSS 1.1 and some others gather the items in a list.
     if (name.ns == Ns::core && iequals(name.local, "items")) {
       for (const pugi::xml_node child : ChildElements(node)) {
+        if (xml_.allowance().spent()) return;
         const XmlDocument::Scope scope(xml_, child);
         if (is_item(xml_.name(child))) read_item(child);
       }
@@ -307,13 +317,16 @@ class RssReader {
   // Items inside of foreign elements (conflicts of FeedSync, wrappers of somebody's own) are items all the same.
   void read_stray_items() {
     for (const pugi::xml_node item : xml_.take_stray_items()) {
+      if (xml_.allowance().spent()) return;
       const XmlDocument::Scope scope(xml_, item);
       read_item(item);
     }
   }
 
   void read_item(pugi::xml_node item) {
-    Entry& entry = new_entry(feed_);
+    Entry* const made = new_entry(feed_, xml_.allowance());
+    if (made == nullptr) return;
+    Entry& entry = *made;
     Target target(entry);
     std::string about = xml_.attribute(item, Ns::rdf, "about");
     if (!about.empty() && target.take(Slot::id, 5)) entry.id = std::move(about);

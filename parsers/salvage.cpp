@@ -122,9 +122,12 @@ void append_text(std::string& out, std::string_view text, std::size_t max_bytes)
 
 class Salvager {
  public:
-  explicit Salvager(std::string_view text)
-      : tokens_(text), max_bytes_(2 * text.size() + 65536), rewinds_left_(4 * text.size()) {
-    out_.reserve(max_bytes_);  // costs address space only, until it is written
+  Salvager(std::string_view text, std::size_t max_memory)
+      : tokens_(text),
+        max_bytes_(std::min(2 * text.size() + 65536, max_memory / 4)),
+        max_memory_(max_memory),
+        rewinds_left_(4 * text.size()) {
+    out_.reserve(std::min(text.size() + text.size() / 16 + 4096, max_bytes_));
   }
 
   Salvaged run() {
@@ -132,9 +135,11 @@ class Salvager {
     for (HtmlToken token = tokens_.next(); token.kind != Kind::end; token = tokens_.next()) {
       switch (token.kind) {
         case Kind::text:
+          ++nodes_;
           if (!open_.empty()) append_text(out_, token.text, max_bytes_);
           break;
         case Kind::cdata:
+          ++nodes_;
           if (!open_.empty()) append_cdata(token.text);
           break;
         case Kind::start_tag:
@@ -152,7 +157,8 @@ class Salvager {
           break;
       }
       if (begun && open_.empty()) break;
-      if (elements_ > max_elements || out_.size() > max_bytes_) break;
+      const std::size_t tree = node_bytes * nodes_ + attribute_bytes * attribute_count_;
+      if (nodes_ > max_elements || out_.size() > max_bytes_ || 2 * out_.size() + tree > max_memory_) break;
     }
     Salvaged salvaged;
     salvaged.cut_short = !open_.empty();
@@ -187,7 +193,7 @@ class Salvager {
       append_text(out_, token.text, max_bytes_);
       return;
     }
-    ++elements_;
+    ++nodes_;
     close_unclosed(token.name);
     const bool empty = token.self_closing || is_void_html(token.name);
     if (!empty && open_.size() >= max_element_depth) {
@@ -212,6 +218,7 @@ class Salvager {
       std::string_view name = source.name();
       if (!is_xml_name(name) || std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
       names_.push_back(name);
+      ++attribute_count_;
       out_.append(" ").append(name).append("=\"");
       std::string value;
       append_text(value, source.value(), max_bytes_);
@@ -264,11 +271,11 @@ class Salvager {
   }
 
   HtmlTokenizer tokens_;
-  std::size_t max_bytes_, rewinds_left_;
+  std::size_t max_bytes_, max_memory_, rewinds_left_;
   std::string out_;
   std::vector<std::string_view> open_, names_;
   std::unordered_map<std::string_view, std::size_t> count_;
-  std::size_t elements_ = 0, too_deep_ = 0;
+  std::size_t nodes_ = 0, attribute_count_ = 0, too_deep_ = 0;
   bool named_ = false;  // the entry that was begun last
 };
 
@@ -286,9 +293,9 @@ std::size_t find_feed_root(std::string_view text) {
   return npos;
 }
 
-Salvaged salvage(std::string_view text) {
+Salvaged salvage(std::string_view text, std::size_t max_memory) {
   const std::size_t root = find_feed_root(text);
-  return root == npos ? Salvaged{} : Salvager(text.substr(root)).run();
+  return root == npos ? Salvaged{} : Salvager(text.substr(root), max_memory).run();
 }
 
 }  // namespace feedmill

@@ -20,8 +20,9 @@ struct Salvaged {
 /// Rewrites a document that is not well-formed: references and stray "<" and "&" become text, attributes get their
 /// quotes, elements that are open at the end or when an outer one ends are closed, end tags that close nothing and all
 /// declarations go. Starts at the root element of a feed wherever it is: behind junk, inside a page or a comment.
-/// Ends with that element. Empty when there is no such element. At most 256 deep; linear; iterative.
-Salvaged salvage(std::string_view text);
+/// Ends with that element. Empty when there is no such element. At most 256 deep; linear; iterative. Where twice the
+/// result and its tree would take more than `max_memory` bytes it ends, too.
+Salvaged salvage(std::string_view text, std::size_t max_memory = std::string_view::npos);
 
 /// Where the root element of a feed begins; npos when nowhere.
 std::size_t find_feed_root(std::string_view text);

@@ -10,6 +10,7 @@
 #include "parsers/html_attributes.hpp"
 #include "parsers/html_policy.hpp"
 #include "parsers/html_tokenizer.hpp"
+#include "parsers/limits.hpp"
 #include "parsers/strings.hpp"
 #include "parsers/url.hpp"
 
@@ -166,6 +167,7 @@ class Sanitiser {
 
   Sanitised run() {
     for (HtmlToken token = tokens_.next(); token.kind != Kind::end; token = tokens_.next()) {
+      ++result_.steps;
       switch (token.kind) {
         case Kind::text:
           text(token.text);
@@ -284,8 +286,10 @@ class Sanitiser {
       if (source.name() != "xml:base") continue;
       std::string value;
       append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
-      std::string base = resolve_safe_url(this->base(), value);
-      if (!url_scheme(base).empty()) bases_.emplace_back(open_.size(), std::move(base));
+      std::string base = this->base().resolve_safe(value);
+      if (!url_scheme(base).empty() && base.size() <= limits::url) {
+        bases_.emplace_back(open_.size(), UrlBase(std::move(base)));
+      }
       return;
     }
   }
@@ -295,7 +299,11 @@ class Sanitiser {
     while (!bases_.empty() && bases_.back().first >= open_.size()) bases_.pop_back();
   }
 
-  std::string_view base() const { return bases_.empty() ? options_.base : std::string_view(bases_.back().second); }
+  const UrlBase& base() {
+    if (!bases_.empty()) return bases_.back().second;
+    if (!base_) base_.emplace(std::string(options_.base));
+    return *base_;
+  }
 
   // Elements whose end tag HTML lets authors leave out (HTML §13.1.2.4): a block ends an open paragraph, an item its
   // elder sibling, and a row or a section of a table the cells and rows before it.
@@ -304,6 +312,7 @@ class Sanitiser {
     const int level = table_level(element);
     std::size_t ended = open_.size();
     for (std::size_t i = open_.size(); i > 0; --i) {
+      ++result_.steps;
       const HtmlElement& outer = *open_[i - 1];
       if (level > 0) {
         if (outer.name == "table") break;
@@ -343,6 +352,7 @@ class Sanitiser {
     }
     if (open_count_[index] == 0) return;
     for (std::size_t i = open_.size(); i > 0; --i) {
+      ++result_.steps;
       if (open_[i - 1] == element) {
         while (open_.size() >= i) close_top();
         return;
@@ -453,8 +463,9 @@ class Sanitiser {
   std::optional<std::size_t> stray_end_;  // classic: where a script's or style's end tag came without its start tag
   std::vector<const HtmlElement*> open_;
   std::vector<std::pair<std::string, std::string>> kept_;
-  std::vector<std::pair<std::size_t, std::string>> bases_;  // how many elements were open outside, and the base
-  std::size_t in_text_only_ = 0;                            // how many such elements are open
+  std::vector<std::pair<std::size_t, UrlBase>> bases_;  // how many elements were open outside, and the base
+  std::optional<UrlBase> base_;                         // that of the options, once it is needed
+  std::size_t in_text_only_ = 0;                        // how many such elements are open
   std::array<std::uint32_t, max_html_elements> open_count_{}, too_deep_{};
 };
 

@@ -19,6 +19,7 @@ struct SanitiseOptions {
 
 struct Sanitised {
   std::string html;
+  std::size_t steps = 0;   ///< tokens, and open elements looked at for them
   bool truncated = false;  ///< cut at max_bytes, or where escaping would have blown it up (SECURITY S10)
 };
 

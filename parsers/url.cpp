@@ -49,24 +49,25 @@ bool is_passing(std::string_view parameter) {
          std::all_of(value.begin(), value.end(), [](char c) { return c == '.' || hex_value(c) >= 0; });
 }
 
-// RFC 3986 §5.2.4, one pass from left to right.
-std::string remove_dot_segments(std::string_view path) {
-  std::string out;
-  out.reserve(path.size());
+// Appends a path without its dot segments: RFC 3986 §5.2.4, one pass from left to right. What stands in `out` before
+// `begin` is no path; `whole`: a dot segment at the end leaves its "/".
+void append_path(std::string& out, std::size_t begin, std::string_view path, bool whole) {
   std::size_t at = 0;
   while (at < path.size()) {
     const std::size_t next = path.find('/', at + 1);
     const std::string_view segment = path.substr(at, next == std::string_view::npos ? next : next - at);
     const bool last = next == std::string_view::npos;
     if (segment == "/." || segment == "/..") {
-      if (segment == "/..") out.erase(out.rfind('/') == std::string::npos ? 0 : out.rfind('/'));
-      if (last) out += '/';
+      if (segment == "/..") {
+        const std::size_t slash = std::string_view(out).substr(begin).rfind('/');
+        out.erase(slash == std::string_view::npos ? begin : begin + slash);
+      }
+      if (last && whole) out += '/';
     } else {
       out += segment;
     }
     at = last ? path.size() : next;
   }
-  return out;
 }
 
 void append_clean(std::string& out, std::string_view text) {
@@ -115,7 +116,22 @@ UrlParts split_url(std::string_view url) {
   return parts;
 }
 
-std::string resolve_url(std::string_view base, std::string_view reference) {
+UrlBase::UrlBase(std::string url) : url_(std::move(url)) {
+  const UrlParts parts = split_url(*url_);
+  usable_ = !parts.scheme.empty() && (parts.has_authority || parts.path.starts_with('/'));
+  if (!usable_) return;
+  const std::string_view whole = *url_;
+  scheme_ = parts.scheme.size() + 1;
+  authority_ = scheme_ + (parts.has_authority ? 2 + parts.authority.size() : 0);
+  path_ = authority_ + parts.path.size();
+  query_ = parts.has_query ? path_ + 1 + parts.query.size() : path_;
+  folder_ = whole.substr(0, authority_);
+  const std::size_t slash = parts.path.rfind('/');
+  if (slash == std::string_view::npos) return;
+  append_path(folder_, authority_, parts.path.substr(0, slash), false);
+}
+
+std::string UrlBase::resolve(std::string_view reference) const {
   reference = trim(reference);
   std::string cleaned;
   constexpr ByteSet blanks(" \n\t\r");
@@ -123,35 +139,42 @@ std::string resolve_url(std::string_view base, std::string_view reference) {
     append_clean(cleaned, reference);
     reference = cleaned;
   }
-  if (base.empty() || !url_scheme(reference).empty()) return std::string(reference);
+  if (!usable_ || !url_scheme(reference).empty()) return std::string(reference);
   const UrlParts ref = split_url(reference);
-  const UrlParts from = split_url(base);
-  if (from.scheme.empty() || (!from.has_authority && !from.path.starts_with('/'))) return std::string(reference);
-
+  const std::string_view whole = *url_;
   std::string out;
-  out.reserve(base.size() + reference.size());
-  out.append(from.scheme).append(":");
-  const std::string_view authority = ref.has_authority ? ref.authority : from.authority;
-  if (ref.has_authority || from.has_authority) out.append("//").append(authority);
-  std::string_view query = ref.query;
-  bool has_query = ref.has_query;
-  if (ref.has_authority || ref.path.starts_with('/')) {
-    out += remove_dot_segments(ref.path);
+  if (ref.has_authority) {
+    out.reserve(scheme_ + reference.size());
+    out.append(whole.substr(0, scheme_)).append("//").append(ref.authority);
+    append_path(out, out.size(), ref.path, true);
   } else if (ref.path.empty()) {
-    out += from.path;
-    if (!ref.has_query && from.has_query) {
-      has_query = true;
-      query = from.query;
-    }
+    out.reserve(query_ + reference.size());
+    out.append(whole.substr(0, ref.has_query ? path_ : query_));
+  } else if (ref.path.starts_with('/')) {
+    out.reserve(authority_ + reference.size());
+    out.append(whole.substr(0, authority_));
+    append_path(out, authority_, ref.path, true);
   } else {
-    const std::size_t slash = from.path.rfind('/');
-    std::string merged = slash == std::string_view::npos ? "/" : std::string(from.path.substr(0, slash + 1));
-    merged += ref.path;
-    out += remove_dot_segments(merged);
+    out.reserve(folder_.size() + 1 + reference.size());
+    std::string path = "/";
+    path += ref.path;
+    out += folder_;
+    append_path(out, authority_, path, true);
   }
-  if (has_query) out.append("?").append(query);
+  if (ref.has_query) out.append("?").append(ref.query);
   if (ref.has_fragment) out.append("#").append(ref.fragment);
   return out;
+}
+
+std::string UrlBase::resolve_safe(std::string_view reference) const {
+  if (trim(reference).empty()) return {};
+  std::string url = resolve(reference);
+  if (!is_safe_url(url)) url.clear();
+  return url;
+}
+
+std::string resolve_url(std::string_view base, std::string_view reference) {
+  return UrlBase(std::string(base)).resolve(reference);
 }
 
 bool is_safe_url(std::string_view url) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "parsers/shared.hpp"
+
 namespace feedmill {
 
 /// The parts of a URI reference (RFC 3986 §3), as written. `has_*` tells "" from absent.
@@ -20,6 +22,25 @@ std::string_view url_scheme(std::string_view url);
 /// `reference` as seen from `base` (RFC 3986 §5.2), trimmed, with line breaks and tabs inside removed and spaces
 /// escaped. Without a base that is absolute the reference itself. Case, IDN and escapes stay as written.
 std::string resolve_url(std::string_view base, std::string_view reference);
+
+/// A URL that many references are resolved against: taken apart once, held once.
+class UrlBase {
+ public:
+  UrlBase() = default;
+  explicit UrlBase(std::string url);
+
+  const SharedText& url() const { return url_; }
+  bool empty() const { return url_.empty(); }
+  /// What resolve_url and resolve_safe_url say of this base.
+  std::string resolve(std::string_view reference) const;
+  std::string resolve_safe(std::string_view reference) const;
+
+ private:
+  SharedText url_;
+  bool usable_ = false;  // absolute, so that something can be resolved against it
+  std::size_t scheme_ = 0, authority_ = 0, path_ = 0, query_ = 0;  // where each of them ends
+  std::string folder_;  // from scheme to the last "/" of the path, that one apart, without dot segments
+};
 
 /// Whether a URL may be stored or linked to at all: relative, or of a scheme known to be inert (http, https, ftp,
 /// mailto, tel, magnet …). `javascript:`, `data:`, `vbscript:`, `file:`, unknown ones and whatever else stands before a

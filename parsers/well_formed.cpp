@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "parsers/entities.hpp"
@@ -38,10 +39,12 @@ struct OpenElement {
 
 class Checker {
  public:
-  explicit Checker(std::string_view text) : text_(text), end_(text.data() + text.size()), at_(text.data()) {}
+  Checker(std::string_view text, std::size_t max_tree_bytes)
+      : text_(text), end_(text.data() + text.size()), at_(text.data()), max_tree_bytes_(max_tree_bytes) {}
 
   WellFormedness check() {
     if (prolog()) content();
+    result_.tree_bytes = node_bytes * nodes_ + attribute_bytes * attribute_count_;
     return std::move(result_);
   }
 
@@ -72,6 +75,15 @@ class Checker {
   // A fault that changes no nesting: checking goes on, the first of them is reported.
   void note(Bozo bozo, std::string detail) {
     if (result_.bozo == Bozo::none) report(bozo, std::move(detail));
+  }
+
+  bool another_node() {
+    ++nodes_;
+    if (nodes_ > max_elements) return limit("more than 1 000 000 elements and texts");
+    if (node_bytes * nodes_ + attribute_bytes * attribute_count_ > max_tree_bytes_) {
+      return limit("more elements and texts than its length allows");
+    }
+    return true;
   }
 
   bool skip_past(std::string_view token, const char* what) {
@@ -279,6 +291,9 @@ class Checker {
     const void* found = std::memchr(at_, '<', left());
     const char* stop = found == nullptr ? end_ : static_cast<const char*>(found);
     const char* start = at_;
+    skip_space();  // space alone is left out of the tree
+    if (at_ < stop && !another_node()) return false;
+    at_ = start;
     const void* amp = std::memchr(at_, '&', static_cast<std::size_t>(stop - at_));
     for (at_ = amp == nullptr ? stop : static_cast<const char*>(amp); at_ < stop;) {
       if (!reference()) return false;
@@ -315,7 +330,7 @@ class Checker {
           if (!comment()) return false;
         } else if (!open_.empty() && starts("<![CDATA[")) {
           at_ += 9;
-          if (!skip_past("]]>", "a CDATA section")) return false;
+          if (!another_node() || !skip_past("]]>", "a CDATA section")) return false;
         } else {
           return malformed("a declaration inside the document");
         }
@@ -343,7 +358,7 @@ class Checker {
     if (at_ == end_) return fail(Bozo::truncated, "an end tag is not closed");
     if (*at_ != '>') return malformed("something inside an end tag");
     ++at_;
-    prefixes_.resize(open_.back().prefixes);
+    unbind(open_.back().prefixes);
     open_.pop_back();
     return true;
   }
@@ -352,6 +367,9 @@ class Checker {
     if (prefix == "xml") return true;
     // The same few prefixes come again and again: begin with the one found last.
     if (last_found_ < prefixes_.size() && prefixes_[last_found_] == prefix) return true;
+    if (prefixes_.size() > 32) {
+      return bound_.contains(prefix);
+    }
     for (std::size_t i = prefixes_.size(); i > 0; --i) {
       if (prefixes_[i - 1].size() == prefix.size() && prefixes_[i - 1] == prefix) {
         last_found_ = i - 1;
@@ -359,6 +377,13 @@ class Checker {
       }
     }
     return false;
+  }
+
+  void unbind(std::size_t left) {
+    for (; prefixes_.size() > left; prefixes_.pop_back()) {
+      const auto bound = bound_.find(prefixes_.back());
+      if (--bound->second == 0) bound_.erase(bound);
+    }
   }
 
   void check_prefix(std::string_view qualified) {
@@ -377,7 +402,7 @@ class Checker {
     ++at_;
     const std::string_view element = name();
     if (element.empty()) return malformed("\"<\" that begins no tag");
-    if (++elements_ > max_elements) return limit("more than 1 000 000 elements");
+    if (!another_node()) return false;
     const std::size_t bound = prefixes_.size();
     attributes_.clear();
     for (;;) {
@@ -400,7 +425,7 @@ class Checker {
       ++at_;
       if (at_ == end_) return fail(Bozo::truncated, "a tag is not closed");
       if (*at_ != '>') return malformed("\"/\" inside a tag");
-      prefixes_.resize(bound);
+      unbind(bound);
     } else {
       if (open_.size() >= max_element_depth) return limit("elements nested deeper than 256");
       open_.push_back({element, bound});
@@ -436,12 +461,14 @@ class Checker {
     at_ = close + 1;
     if (attributes_.size() >= max_attributes) return limit("an element with more than 256 attributes");
     attributes_.push_back(attribute_name);
+    ++attribute_count_;
     if (attribute_name.size() < 5 || attribute_name[0] != 'x' || attribute_name[1] != 'm') return true;
     if (attribute_name == "xmlns") {
       remember_namespace({}, value);
     } else if (attribute_name.starts_with("xmlns:")) {
       remember_namespace(attribute_name.substr(6), value);
       prefixes_.push_back(attribute_name.substr(6));
+      ++bound_[prefixes_.back()];
       if (value.empty()) note(Bozo::undeclared_namespace, std::string(attribute_name) + " is bound to nothing");
       if (value.find_first_of(" \n\t") != std::string_view::npos) {
         note(Bozo::undeclared_namespace, std::string(attribute_name) + " is bound to no URI");
@@ -452,8 +479,7 @@ class Checker {
 
   void remember_namespace(std::string_view prefix, std::string_view uri) {
     auto& known = result_.namespaces;
-    const bool seen = std::any_of(known.begin(), known.end(), [&](const auto& held) { return held.prefix == prefix; });
-    if (!seen && known.size() < 256) known.push_back({prefix, uri});
+    if (known.size() < 256 && seen_prefixes_.insert(prefix).second) known.push_back({prefix, uri});
   }
 
   bool unique_attributes() {
@@ -476,16 +502,18 @@ class Checker {
   const char* next_bracket_ = text_.data();  // no "]" is between the text last checked and there
   WellFormedness result_;
   bool external_ = false, standalone_ = false;
-  std::size_t elements_ = 0, last_found_ = 0;
+  std::size_t nodes_ = 0, attribute_count_ = 0, max_tree_bytes_;
+  std::size_t last_found_ = 0;
   std::vector<OpenElement> open_;
   std::vector<std::string_view> prefixes_, attributes_;
-  std::unordered_set<std::string_view> declared_;
+  std::unordered_map<std::string_view, std::size_t> bound_;  // how often each prefix is in prefixes_
+  std::unordered_set<std::string_view> declared_, seen_prefixes_;
 };
 
 }  // namespace
 
-WellFormedness check_well_formed(std::string_view text) {
-  return Checker(text).check();
+WellFormedness check_well_formed(std::string_view text, std::size_t max_tree_bytes) {
+  return Checker(text, max_tree_bytes).check();
 }
 
 }  // namespace feedmill

@@ -5,8 +5,8 @@
 
 #include "parsers/charset.hpp"
 #include "parsers/entities.hpp"
+#include "parsers/limits.hpp"
 #include "parsers/strings.hpp"
-#include "parsers/url.hpp"
 
 namespace feedmill {
 namespace {
@@ -32,12 +32,16 @@ std::size_t tag_end(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-XmlDocument::XmlDocument(std::string_view text, std::string buffer, std::vector<DeclaredEntity> entities, bool mojibake)
+XmlDocument::XmlDocument(std::string_view text, std::string buffer, std::vector<DeclaredEntity> entities, bool mojibake,
+                         Allowance& allowance)
     : text_(text),
+      allowance_(allowance),
       entities_(std::move(entities)),
       expansion_left_(text.size() + 65536),
       buffer_(std::move(buffer)),
       mojibake_(mojibake) {
+  // Of equal names the first counts.
+  std::ranges::stable_sort(entities_, {}, &DeclaredEntity::name);
   if (!tree_.load_buffer_inplace(buffer_.data(), buffer_.size(), parse_options, pugi::encoding_utf8) &&
       !tree_.first_child()) {
     return;
@@ -64,13 +68,10 @@ XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
   } else if (!element) {
     return result;
   }
-  for (std::size_t i = bindings_.size(); i > 0; --i) {
-    const Binding& binding = bindings_[i - 1];
-    if (binding.prefix != result.prefix) continue;
-    result.uri = binding.uri;
-    result.known = binding.known;
-    result.ns = binding.uri.empty() ? Ns::core : binding.known != nullptr ? binding.known->ns : Ns::unknown;
-    break;
+  if (const Binding* binding = find_binding(result.prefix)) {
+    result.uri = binding->uri;
+    result.known = binding->known;
+    result.ns = binding->uri.empty() ? Ns::core : binding->known != nullptr ? binding->known->ns : Ns::unknown;
   }
   if (result.uri.empty() && !result.prefix.empty()) {
     result.known = find_usual_prefix(result.prefix);  // undeclared: bozo, and read all the same
@@ -81,13 +82,41 @@ XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
   return result;
 }
 
+void XmlDocument::bind(std::string_view prefix, std::string_view uri) {
+  std::size_t& innermost = innermost_[prefix];
+  bindings_.push_back({prefix, uri, find_namespace(uri), innermost});
+  innermost = bindings_.size();
+}
+
+void XmlDocument::unbind(std::size_t left) {
+  for (; bindings_.size() > left; bindings_.pop_back()) {
+    const Binding& gone = bindings_.back();
+    if (gone.outer == 0) {
+      innermost_.erase(gone.prefix);
+    } else {
+      innermost_[gone.prefix] = gone.outer;
+    }
+  }
+}
+
+const XmlDocument::Binding* XmlDocument::find_binding(std::string_view prefix) const {
+  if (bindings_.size() > 8) {
+    const auto found = innermost_.find(prefix);
+    return found == innermost_.end() ? nullptr : &bindings_[found->second - 1];
+  }
+  for (std::size_t i = bindings_.size(); i > 0; --i) {  // among few that is faster
+    if (bindings_[i - 1].prefix == prefix) return &bindings_[i - 1];
+  }
+  return nullptr;
+}
+
 const DeclaredEntity* XmlDocument::find_entity(std::string_view name) const {
-  const auto found =
-      std::find_if(entities_.begin(), entities_.end(), [&](const auto& entity) { return entity.name == name; });
-  return found == entities_.end() ? nullptr : &*found;
+  const auto found = std::ranges::lower_bound(entities_, name, {}, &DeclaredEntity::name);
+  return found == entities_.end() || found->name != name ? nullptr : &*found;
 }
 
 bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
+  if (!allowance_.affords(2 * (out.size() + raw.size()))) return false;
   std::size_t at = raw.find('&');
   if (at == std::string_view::npos) {
     out.append(raw);
@@ -127,6 +156,10 @@ bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
   return latin;
 }
 
+void XmlDocument::append_verbatim(std::string& out, std::string_view raw) const {
+  if (allowance_.affords(2 * (out.size() + raw.size()))) out += raw;
+}
+
 std::size_t XmlDocument::decode_other(std::string& out, std::string_view text, bool& latin) const {
   const Reference reference = read_reference(text);
   if (!reference.closed) return 0;
@@ -145,6 +178,11 @@ std::size_t XmlDocument::decode_other(std::string& out, std::string_view text, b
   return reference.length;
 }
 
+void XmlDocument::charge(const std::string& value, std::size_t steps) const {
+  allowance_.step(steps + value.size() / 8);
+  allowance_.take(value);
+}
+
 void XmlDocument::repair(std::string& value) const {
   if (mojibake_) repair_mojibake(value);
 }
@@ -158,31 +196,38 @@ std::string XmlDocument::text(pugi::xml_node element) const {
 
 std::string XmlDocument::own_text(pugi::xml_node element) const {
   std::string out;
+  if (allowance_.spent()) return out;
+  std::size_t steps = 1;
   bool latin = mojibake_;
   for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
+    ++steps;
     // Space in front is not copied: it would have to be moved away.
     const char* raw = child.value();
     while (out.empty() && is_space(*raw)) ++raw;
     if (child.type() == pugi::node_pcdata) {
       latin |= append_text(out, raw);
     } else if (child.type() == pugi::node_cdata) {
-      out += raw;
+      append_verbatim(out, raw);
     }
   }
   trim_in_place(out);
   if (latin) repair_mojibake(out);
+  charge(out, steps);
   return out;
 }
 
 std::string XmlDocument::deep_text(pugi::xml_node element) const {
   std::string out;
+  if (allowance_.spent()) return out;
+  std::size_t steps = 1;
   bool latin = mojibake_;
   pugi::xml_node node = element;
   do {
+    ++steps;
     if (node.type() == pugi::node_pcdata) {
       latin |= append_text(out, node.value());
     } else if (node.type() == pugi::node_cdata) {
-      out += node.value();
+      append_verbatim(out, node.value());
     }
     if (node.first_child()) {
       node = node.first_child();
@@ -193,6 +238,7 @@ std::string XmlDocument::deep_text(pugi::xml_node element) const {
   } while (node != element);
   trim_in_place(out);
   if (latin) repair_mojibake(out);
+  charge(out, steps);
   return out;
 }
 
@@ -228,17 +274,20 @@ std::string_view XmlDocument::inner(pugi::xml_node element) const {
 
 std::string XmlDocument::value(pugi::xml_attribute attribute) const {
   std::string out;
+  if (allowance_.spent()) return out;
   const bool latin = append_text(out, attribute.value()) || mojibake_;
   for (char& c : out) {
     if (c == '\n' || c == '\t') c = ' ';  // XML §3.3.3
   }
   trim_in_place(out);
   if (latin) repair_mojibake(out);
+  charge(out, 1);
   return out;
 }
 
 std::string XmlDocument::attribute(pugi::xml_node element, std::string_view local) const {
   for (pugi::xml_attribute a = element.first_attribute(); a; a = a.next_attribute()) {
+    allowance_.step(1);
     if (iequals(a.name(), local)) return value(a);
   }
   return {};
@@ -264,15 +313,28 @@ std::string XmlDocument::attribute(pugi::xml_node element, Ns ns, std::string_vi
 
 std::string XmlDocument::url(std::string_view reference) const {
   reference = trim(reference);
-  const bool path = !reference.empty() && (reference[0] == '/' || reference[0] == '.' || reference[0] == '?');
-  return resolve_safe_url(effective_base().empty() && path ? site_ : effective_base(), reference);
+  if (reference.empty() || allowance_.spent()) return {};
+  const bool path = reference[0] == '/' || reference[0] == '.' || reference[0] == '?';
+  const UrlBase& base = effective_base().empty() && path ? site_ : effective_base();
+  std::string url = base.resolve_safe(reference);
+  charge(url, 4 + reference.size() / 8);
+  return url;
+}
+
+void XmlDocument::set_document_base(std::string base) {
+  if (base.size() <= limits::url) document_base_ = UrlBase(std::move(base));
+}
+
+void XmlDocument::set_site(std::string site) {
+  if (site.size() <= limits::url) site_ = UrlBase(std::move(site));
 }
 
 void XmlDocument::set_declarations(const std::vector<NamespaceDeclaration>& found) {
   for (const NamespaceDeclaration& declaration : found) {
     const bool known = std::any_of(declarations_.begin(), declarations_.end(),
                                    [&](const auto& held) { return held.first == declaration.prefix; });
-    if (!known) declarations_.emplace_back(declaration.prefix, trim(declaration.uri));
+    const bool fits = declaration.prefix.size() <= limits::word && declaration.uri.size() <= limits::url;
+    if (!known && fits) declarations_.emplace_back(declaration.prefix, trim(declaration.uri));
   }
 }
 
@@ -283,24 +345,28 @@ XmlDocument::Scope::Scope(XmlDocument& document, pugi::xml_node element)
     if (qualified[0] != 'x' && qualified[0] != 'X') continue;
     const std::string_view key = qualified;
     if (key == "xmlns" || key.starts_with("xmlns:")) {
-      const std::string_view uri = trim(a.value());
-      document.bindings_.push_back({key.size() > 6 ? key.substr(6) : std::string_view{}, uri, find_namespace(uri)});
+      document.bind(key.size() > 6 ? key.substr(6) : std::string_view{}, trim(a.value()));
     } else if (iequals(key, "xml:base")) {
-      std::string base = resolve_url(document.effective_base(), document.value(a));
-      if (url_scheme(base).empty() || !is_safe_url(base)) continue;
+      std::string base = document.effective_base().resolve(document.value(a));
+      if (base.size() > limits::url || url_scheme(base).empty() || !is_safe_url(base) || base_changed_) continue;
+      document.allowance_.take(2 * base.size() + sizeof(UrlBase));
+      document.allowance_.step(base.size() / 4);
       base_changed_ = true;
-      outer_base_ = std::exchange(document.base_, std::move(base));
+      outer_base_ = std::exchange(document.base_, UrlBase(std::move(base)));
     } else if (iequals(key, "xml:lang")) {
       std::string language = document.value(a);
+      language.resize(utf8_prefix(language, limits::word).size());
+      language.shrink_to_fit();
       std::replace(language.begin(), language.end(), '_', '-');
+      if (language_changed_) continue;
       language_changed_ = true;
-      outer_language_ = std::exchange(document.language_, std::move(language));
+      outer_language_ = std::exchange(document.language_, SharedText(std::move(language)));
     }
   }
 }
 
 XmlDocument::Scope::~Scope() {
-  document_.bindings_.resize(bindings_);
+  document_.unbind(bindings_);
   if (base_changed_) document_.base_ = std::move(outer_base_);
   if (language_changed_) document_.language_ = std::move(outer_language_);
 }

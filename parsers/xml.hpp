@@ -4,12 +4,15 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <pugixml.hpp>
 
+#include "parsers/allowance.hpp"
 #include "parsers/namespaces.hpp"
+#include "parsers/url.hpp"
 #include "parsers/well_formed.hpp"
 
 namespace feedmill {
@@ -28,9 +31,12 @@ class XmlDocument {
   /// Builds the tree from `buffer`, a copy of `text`, which is nested properly (well_formed.hpp, salvage.hpp) and must
   /// outlive this. `entities`: replacement texts of declared entities.
   /// `mojibake`: values may hold text that was encoded twice, and are repaired (charset.hpp).
-  XmlDocument(std::string_view text, std::string buffer, std::vector<DeclaredEntity> entities, bool mojibake);
+  /// `allowance` must outlive this. All that is read here takes from it; once it is spent texts and URLs are "".
+  XmlDocument(std::string_view text, std::string buffer, std::vector<DeclaredEntity> entities, bool mojibake,
+              Allowance& allowance);
 
   bool loaded() const { return static_cast<bool>(root_); }
+  Allowance& allowance() const { return allowance_; }
   pugi::xml_node root() const { return root_; }
 
   /// Makes the namespaces of a vocabulary (Ns::rss or Ns::atom), the root's own one and none count as Ns::core.
@@ -57,17 +63,18 @@ class XmlDocument {
   /// Undoes double encoding in a value taken from inner().
   void repair(std::string& value) const;
 
-  /// xml:base in force, absolute and safe; "" if none. xml:lang in force with "-" for "_"; "" if none.
-  const std::string& base() const { return base_; }
-  const std::string& language() const { return language_; }
-  /// What xml:base is resolved against where no outer one is: the document's own address.
-  void set_document_base(std::string base) { document_base_ = std::move(base); }
-  const std::string& document_base() const { return document_base_; }
+  /// xml:base in force, absolute, safe and at most limits::url long; "" if none. xml:lang in force with "-" for "_", at
+  /// most limits::word long; "" if none. Many texts inherit them: caps are where they enter (SECURITY L5).
+  const SharedText& base() const { return base_.url(); }
+  const SharedText& language() const { return language_; }
+  /// What xml:base is resolved against where no outer one is: the document's own address. Not one longer than
+  /// limits::url.
+  void set_document_base(std::string base);
+  const std::string& document_base() const { return document_base_.url(); }
   /// `base()`, or the document's own when there is none.
-  const std::string& effective_base() const { return base_.empty() ? document_base_ : base_; }
+  const UrlBase& effective_base() const { return base_.empty() ? document_base_ : base_; }
   /// The site's own page: what paths ("/a", "../a") resolve against when neither of the two is known.
-  void set_site(std::string site) { site_ = std::move(site); }
-  const std::string& site() const { return site_; }
+  void set_site(std::string site);
   /// `reference` as an absolute, safe URL as far as the bases above allow; "" when it is none.
   std::string url(std::string_view reference) const;
 
@@ -93,25 +100,34 @@ class XmlDocument {
     XmlDocument& document_;
     std::size_t bindings_;
     bool base_changed_ = false, language_changed_ = false;
-    std::string outer_base_, outer_language_;
+    UrlBase outer_base_;
+    SharedText outer_language_;
   };
 
  private:
   struct Binding {
     std::string_view prefix, uri;
     const NamespaceRow* known;
+    std::size_t outer;  // the binding of the same prefix outside, from 1; 0: none
   };
+
+  void bind(std::string_view prefix, std::string_view uri);
+  void unbind(std::size_t left);
+  const Binding* find_binding(std::string_view prefix) const;
 
   XmlName resolve(std::string_view qualified, bool element) const;
   const DeclaredEntity* find_entity(std::string_view name) const;
   // True when a reference brought in a character between U+0080 and U+00FF.
   bool append_text(std::string& out, std::string_view raw) const;
+  void append_verbatim(std::string& out, std::string_view raw) const;
+  void charge(const std::string& value, std::size_t steps) const;
   // Decodes a reference that is none of XML's own five; 0 when it stays as it is.
   std::size_t decode_other(std::string& out, std::string_view text, bool& latin) const;
 
   std::string_view text_;
-  std::vector<DeclaredEntity> entities_;
-  mutable std::size_t expansion_left_;  // how much text declared entities may still bring in
+  Allowance& allowance_;
+  std::vector<DeclaredEntity> entities_;  // sorted by name
+  mutable std::size_t expansion_left_;    // how much text declared entities may still bring in
   std::string buffer_;
   bool mojibake_;
   pugi::xml_document tree_;
@@ -120,7 +136,9 @@ class XmlDocument {
   std::string_view root_uri_;
   bool root_has_uri_ = false;
   std::vector<Binding> bindings_;
-  std::string base_, language_, document_base_, site_;
+  std::unordered_map<std::string_view, std::size_t> innermost_;  // of each prefix the binding in force, from 1
+  UrlBase base_, document_base_, site_;
+  SharedText language_;
   std::vector<std::pair<std::string, std::string>> declarations_;
   mutable std::vector<pugi::xml_node> stray_items_;
 };

@@ -128,7 +128,7 @@ EntryRecord entry_record(const Entry& entry) {
   if (!entry.title.value.empty() && entry.title.type != "text/plain") fields.add("title_type", entry.title.type);
   fields.add("link", entry.link);
   fields.add("canonical_url", canonical_address(entry));
-  fields.add("author", entry.author);
+  fields.add("author", *entry.author);
   fields.add("summary", entry.summary.value);
   if (!entry.summary.value.empty() && entry.summary.type != "text/plain")
     fields.add("summary_type", entry.summary.type);

@@ -38,7 +38,7 @@ Fields feed_fields(const Feed& feed) {
     add_url("image", feed.image->url);
   else
     add_url("image", !feed.logo.empty() ? feed.logo : feed.icon);
-  add("author", feed.author, 1024);
+  add("author", *feed.author, 1024);
   if (feed.updated.time) {
     add("updated",
         std::to_string(std::chrono::floor<std::chrono::seconds>(*feed.updated.time).time_since_epoch().count()), 32);

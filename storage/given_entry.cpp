@@ -228,7 +228,7 @@ class GivenPost {
 
   void read_lists(Entry& post) const {
     if (is_given("author") && !one_line(value("author")).empty()) {
-      post.authors.push_back({one_line(value("author")), "", ""});
+      post.authors.edit().push_back({one_line(value("author")), "", ""});
     }
     const auto read_if_given = [&](std::string_view name, auto& into, auto read_text) {
       if (!is_given(name)) return;

@@ -102,7 +102,7 @@ TEST(Caps, NameEachFieldThatLostSomething) {  // SECURITY §3
   const Entry entry = read(item + "</item>").entries.at(0);
   EXPECT_EQ(entry.title.value, std::string(8191, 'a'));  // é across the cap
   EXPECT_EQ(entry.link, "");
-  EXPECT_EQ(entry.author.size(), 1024U);
+  EXPECT_EQ(entry.author->size(), 1024U);
   EXPECT_EQ(entry.comments, "");
   EXPECT_LE(entry.summary.value.size(), 65'536U);
   EXPECT_EQ(entry.categories.size(), 64U);

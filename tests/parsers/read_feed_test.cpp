@@ -83,7 +83,7 @@ TEST(ReadFeed, SaysWhatItRepaired) {
 TEST(ReadFeed, ReadsUndeclaredButUsualPrefixes) {
   const auto feed =
       read_feed("<rss version='2.0'><channel><item><dc:creator>Jo</dc:creator></item></channel></rss>", {});
-  EXPECT_EQ(feed.value().entries[0].author, "Jo");
+  EXPECT_EQ(*feed.value().entries[0].author, "Jo");
 }
 
 TEST(ReadFeed, KnowsNamespacesByUriNotByPrefix) {
@@ -91,7 +91,7 @@ TEST(ReadFeed, KnowsNamespacesByUriNotByPrefix) {
       "<rss version='2.0' xmlns:dc='http://search.yahoo.com/mrss/' xmlns:media='http://purl.org/dc/elements/1.1/'>"
       "<channel><item><media:creator>Jo</media:creator><dc:thumbnail url='http://t/'/></item></channel></rss>",
       {});
-  EXPECT_EQ(feed.value().entries[0].author, "Jo");
+  EXPECT_EQ(*feed.value().entries[0].author, "Jo");
   EXPECT_EQ(feed.value().entries[0].media->thumbnails.size(), 1U);
 }
 

@@ -44,11 +44,10 @@ std::string explanation(const Feed& feed, bool as_json) {
   return lines;
 }
 
-}  // namespace
-
-ParseAnswer parse_file(const ParseVerb& verb, bool json) {
+/// The feed, or what `err` of the answer says.
+boost::system::result<Feed, InputError> read_file(const ParseVerb& verb) {
   const auto body = read_input(verb.file, max_document_bytes);
-  if (body.has_error()) return {exits::bad_input, {}, body.error().text};
+  if (body.has_error()) return body.error();
   DocumentHints hints;
   hints.url = verb.url;
   hints.content_type = verb.content_type.empty() ? header(verb, "Content-Type") : std::string_view(verb.content_type);
@@ -56,11 +55,17 @@ ParseAnswer parse_file(const ParseVerb& verb, bool json) {
   hints.content_language = header(verb, "Content-Language");
   hints.html = verb.html;
   hints.whole_values = !verb.explain;  // caps are the store's: here the whole document is wanted
-  const auto feed = read_feed(*body, hints);
-  if (feed.has_error()) {
-    const std::string name = verb.file == "-" ? "stdin" : visible(verb.file);
-    return {exits::bad_input, {}, fmt::format("{} is no feed: {}", name, visible(feed.error().detail))};
-  }
+  auto feed = read_feed(*body, hints);
+  if (feed.has_value()) return std::move(*feed);
+  const std::string name = verb.file == "-" ? "stdin" : visible(verb.file);
+  return InputError{0, fmt::format("{} is no feed: {}", name, visible(feed.error().detail))};
+}
+
+}  // namespace
+
+ParseAnswer parse_file(const ParseVerb& verb, bool json) {
+  const auto feed = read_file(verb);
+  if (feed.has_error()) return {exits::bad_input, {}, feed.error().text};
   return {exits::done, verb.explain ? explanation(*feed, json) : document_json(*feed), {}};
 }
 
@@ -98,10 +103,18 @@ int carry_out(const ParseVerb& verb, Terminal& terminal) {
     }
     return exits::done;
   }
-  const ParseAnswer answer = parse_file(verb, terminal.json());
-  if (!answer.out.empty()) terminal.line(answer.out);
-  if (!answer.err.empty()) terminal.error("parse: " + answer.err);
-  return answer.exit;
+  const auto feed = read_file(verb);
+  if (feed.has_error()) {
+    terminal.error("parse: " + feed.error().text);
+    return exits::bad_input;
+  }
+  if (verb.explain) {
+    terminal.line(explanation(*feed, terminal.json()));
+  } else {
+    write_document_json(*feed, [&](std::string_view piece) { terminal.raw(piece); });
+    terminal.line("");
+  }
+  return exits::done;
 }
 
 }  // namespace feedmill
