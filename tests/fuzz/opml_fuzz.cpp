@@ -1,10 +1,13 @@
 // Any bytes → rows with a URL and problems with a line; and what is written of them reads as the same rows.
 #include "parsers/opml.hpp"
-#include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/within_cost.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace feedmill;
-  const Opml opml = read_opml(fuzz::view(data, size));
+  const Opml opml = [&] {
+    const fuzz::WithinCost cost(size);
+    return read_opml(fuzz::view(data, size));
+  }();
   std::vector<OpmlOutline> outlines;
   for (const OpmlRow& row : opml.rows) {
     fuzz::require(!row.url.empty() && row.line > 0 && row.folders.size() <= max_opml_depth);
