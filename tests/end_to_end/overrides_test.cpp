@@ -160,6 +160,60 @@ TEST_F(Overrides, ManyFeedsNeedAContact) {
   EXPECT_TRUE(eventually([&] { return contacted.err().find("event=ready") != std::string::npos; })) << contacted.err();
 }
 
+// SECURITY K1: what tells of a feed hides them; what names a feed to act on it shows its URL as it is.
+TEST_F(Overrides, ValuesOfSecretParametersStandOnlyWhereAFeedIsNamed) {
+  const std::string canary = "c4nary-parameter";
+  const auto secret = [&](const std::string& path) { return world.http.url(path) + "?api_key=" + canary; };
+  const std::string url = secret("/feed"), broken = secret("/broken");
+  const std::string document = "<feed xmlns=\"http://www.w3.org/2005/Atom\" xml:base=\"" + secret("/base") +
+                               "\"><title>T</title>" + "<id>" + url + "</id><link rel=\"self\" href=\"" + url +
+                               "\"/><link rel=\"hub\" href=\"" + secret("/hub") + "\"/><link href=\"" +
+                               secret("/site") + "\"/><entry><id>" + secret("/1") +
+                               "</id><title>First</title></entry></feed>";
+  world.http.serve("/feed", {.status = 302, .headers = {{"Location", secret("/moved")}}});
+  world.http.serve("/moved", {.headers = {{"Set-Cookie", "session=" + canary}}, .body = document});
+  world.http.serve("/broken", {.status = 302, .headers = {{"Location", "http://10.1.2.3/?token=" + canary}}});
+  const auto times = [&](const std::string& text) {
+    std::size_t count = 0;
+    for (auto at = text.find(canary); at != std::string::npos; at = text.find(canary, at + 1)) ++count;
+    return count;
+  };
+  done({"add", url});
+  feedmill({"add", broken});
+  Program worker({"run", "--config", config},
+                 world.with({{"FEEDMILL_LOG_LEVEL", "debug"}, {"FEEDMILL_ADMIN_LISTEN", "127.0.0.1:0"}}));
+  ASSERT_TRUE(eventually([&] {
+    const auto last = [&](const std::string& feed) { return world.redis_text({"HGET", "state:feed:" + feed, "last"}); };
+    return world.count("post_created") == 1U && last(broken).find("failed") != std::string::npos;
+  })) << worker.err();
+  std::string pages = get(listening_at(worker), "/metrics");
+  for (const std::string page : {"/status", "/status.json", "/status/feeds"}) pages += get(listening_at(worker), page);
+  EXPECT_EQ(times(pages), 0U) << pages;
+  const std::string atom = file("feed.atom", document);
+  for (const std::string& feed : {url, broken}) {
+    for (const std::vector<std::string>& verb :
+         std::vector<std::vector<std::string>>{{"explain", feed},
+                                               {"trace", feed},
+                                               {"plan"},
+                                               {"stats"},
+                                               {"notices"},
+                                               {"parse", atom, "--explain", "--url", url},
+                                               {"parse", atom, "--explain", "--url", url, "--json"}}) {
+      const Finished told = feedmill(verb);
+      EXPECT_EQ(times(told.out + told.err), 0U) << verb[0] << "\n" << told.out << told.err;
+    }
+    for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+             {"check", feed}, {"check", feed, "--json"}, {"explain", feed, "--json"}}) {
+      const Finished told = feedmill(verb);
+      EXPECT_EQ(times(told.out + told.err), 1U) << "the URL that was given\n" << told.out << told.err;
+    }
+  }
+  for (const char* verb : {"list", "export"}) EXPECT_GE(times(feedmill({verb}).out), 2U) << verb;
+  EXPECT_GE(times(feedmill({"show", url}).out), 1U);
+  worker.signal(SIGTERM);
+  EXPECT_EQ(times(worker.wait().err), 0U);
+}
+
 // SECURITY K1–K3, T23: canaries in every place where a secret may stand.
 TEST_F(Overrides, SecretsAreSeenByTheirOriginAlone) {
   const std::string password = "c4nary-password", key = "c4nary-key-value", proxied = "c4nary-proxy";

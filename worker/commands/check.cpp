@@ -20,6 +20,7 @@
 #include "worker/text/due_text.hpp"
 #include "worker/text/moments.hpp"
 #include "worker/text/records.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {
@@ -71,20 +72,25 @@ json::value text_or_null(std::string_view text) {
   return text.empty() ? json::value() : json::value(text);
 }
 
+/// What tells of the feed but is not acted on, without its secrets (SECURITY K1).
+std::string told(std::string_view text) {
+  return visible(redact(text));
+}
+
 json::object feed_json(const Feed& feed) {
   json::object row;
   row["format"] = format_name(feed.format);
   row["encoding"] = feed.encoding;
   row["bozo"] = text_or_null(bozo_token(feed.bozo));
-  row["bozo_detail"] = text_or_null(feed.bozo_detail);
+  row["bozo_detail"] = text_or_null(redact(feed.bozo_detail));
   json::object& flaws = row["flaws"].emplace_object();
   for (const auto& [flaw, count] : feed.flaws) flaws[to_string(flaw)] = count;
   row["title"] = feed.title.value;
-  row["link"] = feed.link;
+  row["link"] = redact(feed.link);
   row["entries"] = feed.entries.size();
   json::array& newest = row["first_entries"].emplace_array();
   for (std::size_t i = 0; i < std::min(shown_entries, feed.entries.size()); ++i) {
-    newest.push_back({{"guid", feed.entries[i].guid}, {"title", feed.entries[i].title.value}});
+    newest.push_back({{"guid", redact(feed.entries[i].guid)}, {"title", feed.entries[i].title.value}});
   }
   return row;
 }
@@ -95,7 +101,7 @@ json::object checked_json(const Checked& checked) {
   json::object row = json_row();
   row["url"] = look.request.url;
   row["usable"] = look.feed.has_value();
-  row["trouble"] = text_or_null(visible(look.trouble()));
+  row["trouble"] = text_or_null(told(look.trouble()));
   const Answered answered(look.fetched);
   answered.add_to(row);
   row["bytes"] = {{"wire", answered.wire_bytes()},
@@ -112,8 +118,8 @@ json::object checked_json(const Checked& checked) {
                                             {"found_in", to_string(candidate.found_in)}});
   }
   json::array& hubs = row["hubs"].emplace_array();
-  for (const std::string& hub : checked.hubs()) hubs.emplace_back(visible(hub));
-  row["self"] = text_or_null(visible(checked.self()));
+  for (const std::string& hub : checked.hubs()) hubs.emplace_back(told(hub));
+  row["self"] = text_or_null(told(checked.self()));
   row["would"] = {{"outcome", to_string(checked.decision.outcome)},
                   {"reason", text_or_null(to_string(checked.decision.reason))},
                   {"state", state.state},
@@ -127,7 +133,7 @@ json::object checked_json(const Checked& checked) {
 void add_feed(const Feed& feed, NamedLines& lines) {
   const std::string_view bozo = bozo_token(feed.bozo);
   lines.emplace_back("format", fmt::format("{}, {}", format_name(feed.format), feed.encoding));
-  if (!bozo.empty()) lines.emplace_back("repaired", fmt::format("{}: {}", bozo, feed.bozo_detail));
+  if (!bozo.empty()) lines.emplace_back("repaired", redact(fmt::format("{}: {}", bozo, feed.bozo_detail)));
   std::string flaws;
   for (const auto& [flaw, count] : feed.flaws) {
     flaws += fmt::format("{}{} {}", flaws.empty() ? "" : ", ", to_string(flaw), count);
@@ -136,8 +142,8 @@ void add_feed(const Feed& feed, NamedLines& lines) {
   lines.emplace_back("title", feed.title.value);
   lines.emplace_back("entries", std::to_string(feed.entries.size()));
   for (std::size_t i = 0; i < std::min(shown_entries, feed.entries.size()); ++i) {
-    lines.emplace_back("entry",
-                       feed.entries[i].title.value.empty() ? feed.entries[i].guid : feed.entries[i].title.value);
+    lines.emplace_back(
+        "entry", feed.entries[i].title.value.empty() ? redact(feed.entries[i].guid) : feed.entries[i].title.value);
   }
 }
 
@@ -157,8 +163,8 @@ NamedLines checked_lines(const Checked& checked) {
   for (const FeedCandidate& candidate : look.page.feeds) {
     if (candidate.found_in != FoundIn::anchor) lines.emplace_back("names a feed", candidate.url);
   }
-  for (const std::string& hub : checked.hubs()) lines.emplace_back("hub", hub);
-  if (!checked.self().empty()) lines.emplace_back("self", checked.self());
+  for (const std::string& hub : checked.hubs()) lines.emplace_back("hub", redact(hub));
+  if (!checked.self().empty()) lines.emplace_back("self", redact(checked.self()));
   lines.emplace_back("a worker would", look.feed
                                            ? fmt::format("store {} entries", checked.decision.commit.entries.size())
                                            : fmt::format("note {}", to_string(checked.decision.reason)));

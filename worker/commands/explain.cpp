@@ -5,12 +5,14 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "worker/admin/status_json.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/http/web_url.hpp"
 #include "worker/text/due_text.hpp"
 #include "worker/text/moments.hpp"
 #include "worker/text/push_text.hpp"
 #include "worker/text/records.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {
@@ -179,12 +181,14 @@ int carry_out(const ExplainVerb& verb, const VerbContext& context) {
     return exits::no;
   }
   if (terminal.json()) {
-    terminal.line(explain_json(**explained));
+    json::object row = without_secrets(explain_json(**explained)).as_object();  // SECURITY K1
+    row["url"] = urls->front();
+    terminal.line(row);
     return exits::done;
   }
   for (const auto& [name, value] :
        explain_lines((*explained)->record, (*explained)->host, (*explained)->now, (*explained)->subscription)) {
-    terminal.line(fmt::format("{:<9}{}", name, visible(value)));
+    terminal.line(fmt::format("{:<9}{}", name, visible(redact(value))));
   }
   return exits::done;
 }

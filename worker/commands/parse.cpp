@@ -13,6 +13,7 @@
 #include "parsers/read_feed.hpp"
 #include "parsers/strings.hpp"
 #include "worker/commands/input_file.hpp"
+#include "worker/text/redact.hpp"
 
 namespace feedmill {
 namespace {
@@ -34,11 +35,12 @@ std::string_view header(const ParseVerb& verb, std::string_view name) {
 std::string explanation(const Feed& feed, bool as_json) {
   std::string lines;
   for (const Statement& statement : explain(feed)) {
+    const std::string text = redact(statement.text);  // SECURITY K1
     if (!lines.empty()) lines += '\n';
     if (as_json) {
-      lines += json::serialize(json::object{{"schema", 1}, {"topic", statement.topic}, {"text", statement.text}});
+      lines += json::serialize(json::object{{"schema", 1}, {"topic", statement.topic}, {"text", text}});
     } else {
-      lines.append(statement.topic).append(": ").append(visible(statement.text));
+      lines.append(statement.topic).append(": ").append(visible(text));
     }
   }
   return lines;
@@ -91,7 +93,7 @@ std::string answer_request(const std::string& request) {
   }
   const ParseAnswer parsed = parse_file(*verb, line->terminal.json);
   return answer(parsed.exit, parsed.out.empty() ? "" : parsed.out + "\n",
-                parsed.err.empty() ? "" : "feedmill: parse: " + parsed.err + "\n");
+                parsed.err.empty() ? "" : "feedmill: parse: " + redact(parsed.err) + "\n");
 }
 
 int carry_out(const ParseVerb& verb, Terminal& terminal) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "worker/text/due_text.hpp"
+#include "worker/text/redact.hpp"
 #include "worker/text/terminal.hpp"
 
 namespace feedmill {
@@ -38,10 +39,10 @@ std::string Answered::peer() const {
 
 void Answered::add_to(NamedLines& lines) const {
   for (const Hop& hop : hops()) {
-    lines.emplace_back("answer",
-                       fmt::format("{} {}{}{}", hop.status, hop.url, hop.location.empty() ? "" : " -> ", hop.location));
+    lines.emplace_back("answer", redact(fmt::format("{} {}{}{}", hop.status, hop.url,
+                                                    hop.location.empty() ? "" : " -> ", hop.location)));
   }
-  for (const auto& [name, value] : headers()) lines.emplace_back("header", fmt::format("{}: {}", name, value));
+  for (const auto& [name, value] : headers()) lines.emplace_back("header", redact(fmt::format("{}: {}", name, value)));
   lines.emplace_back("egress", peer().empty() ? std::string(egress()) : fmt::format("{}, {}", peer(), egress()));
   lines.emplace_back("time",
                      fmt::format("{:.3f} s, first byte after {:.3f} s, connecting {:.3f} s", timings().total.count(),
@@ -54,11 +55,13 @@ void Answered::add_to(boost::json::object& row) const {
   };
   boost::json::array& answers = row["hops"].emplace_array();
   for (const Hop& hop : hops()) {
-    answers.push_back({{"url", hop.url}, {"status", hop.status}, {"location", text_or_null(hop.location)}});
+    answers.push_back(
+        {{"url", redact(hop.url)}, {"status", hop.status}, {"location", text_or_null(redact(hop.location))}});
   }
   boost::json::array& fields = row["headers"].emplace_array();
   for (const auto& [name, value] : headers()) {
-    fields.push_back({{"name", visible(name)}, {"value", visible(value)}});
+    const std::string safe = redact(name + ":" + value).substr(name.size() + 1);
+    fields.push_back({{"name", visible(name)}, {"value", visible(safe)}});
   }
   row["egress"] = {{"decision", egress()}, {"peer", text_or_null(peer())}};
   row["seconds"] = {{"connect", timings().connect.count()},
