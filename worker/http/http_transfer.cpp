@@ -241,11 +241,21 @@ int HttpTransfer::on_request(void* data, char* peer, char*, int port, int) {
   const bool entered = std::ranges::find(self.places_, network) != self.places_.end();  // else it is a kept connection
   if (!entered && !self.enter_network(peer, number)) return CURL_PREREQFUNC_ABORT;
   self.refusal_.reset();  // an address before this one may have been refused
-  if (self.shared_.resumes) {
-    curl_tlssessioninfo* tls = nullptr;
-    curl_easy_getinfo(self.easy_.get(), CURLINFO_TLS_SSL_PTR, &tls);
-    self.resumed_ =
-        tls != nullptr && tls->internals != nullptr && SSL_session_reused(static_cast<SSL*>(tls->internals)) != 0;
+  curl_tlssessioninfo* tls = nullptr;
+  curl_easy_getinfo(self.easy_.get(), CURLINFO_TLS_SSL_PTR, &tls);
+  if (tls != nullptr && tls->internals != nullptr) {
+    const auto* const session = static_cast<const SSL*>(tls->internals);
+    self.resumed_ = self.shared_.resumes && SSL_session_reused(session) != 0;
+    const unsigned char* protocol = nullptr;
+    unsigned length = 0;
+    SSL_get0_alpn_selected(session, &protocol, &length);
+    self.http2_ = length == 2;  // "h2"
+  }
+  // A kept connection may have died meanwhile, and then libcurl asks again over another. A new one that refuses its
+  // stream is not asked again and again, as libcurl 8.14 does up to five times (HTTP P20).
+  if (long_of(self.easy_.get(), CURLINFO_NUM_CONNECTS) > 1) {
+    self.refuse(Reason::http_stream, "takes no stream over a new connection");
+    return CURL_PREREQFUNC_ABORT;
   }
   return CURL_PREREQFUNC_OK;
 }
@@ -471,8 +481,10 @@ HttpFailure HttpTransfer::failure_of_code() const {
     case CURLE_TOO_LARGE:  // what newer ones say of such a line
       return failure(Reason::limit_header, "more header than is read");
 #endif
-    case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
+      // What is no HTTP/2 where it was agreed upon, as libcurl 7.88 tells it; 8.14 says CURLE_HTTP2 (HTTP P20).
+      return fail(http2_ ? Reason::http_stream : Reason::http_truncated);
+    case CURLE_PARTIAL_FILE:
     case CURLE_SEND_ERROR:
       return fail(Reason::http_truncated);
     case CURLE_RECV_ERROR:  // a reset, or chunks that are none, or a trailer beyond libcurl's own limit

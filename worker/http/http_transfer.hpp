@@ -98,6 +98,7 @@ class HttpTransfer {
   std::string session_key_;
   unsigned proxy_port_ = 0;  ///< 0: no proxy
   bool resumed_ = false;
+  bool http2_ = false;              ///< agreed upon for the connection in use
   std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
   AnswerHead head_;
   std::uint64_t content_seen_ = 0;   ///< header and body bytes at the last read that brought some
