@@ -106,7 +106,7 @@ asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
     failure.detail = host + ": " + usable.detail;
     co_return failure;
   }
-  HttpResult result = co_await exchange(request, "+" + server + ":" + std::to_string(port) + ":" + usable.list);
+  HttpResult result = co_await exchange(request, server + ":" + std::to_string(port) + ":" + usable.list);
   HttpTrace& trace = std::visit([](auto& ending) -> HttpTrace& { return ending.trace; }, result);
   trace.total += lookup;
   trace.first_byte += lookup;

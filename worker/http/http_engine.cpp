@@ -23,10 +23,9 @@ int events_of(Ready ready) {
          (ready.failed ? CURL_CSELECT_ERR : 0);
 }
 
-/// "example.org:443" of "+example.org:443:192.0.2.1,[2001:db8::1]".
+/// "example.org:443" of "example.org:443:192.0.2.1,[2001:db8::1]".
 std::string host_and_port(const std::string& line) {
-  const std::size_t port = line.find(':') + 1;
-  return line.substr(1, line.find(':', port) - 1);
+  return line.substr(0, line.find(':', line.find(':') + 1));
 }
 
 }  // namespace

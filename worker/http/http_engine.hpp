@@ -40,8 +40,10 @@ class HttpEngine {
   /// Handles are pooled, their options reset (HTTP C3).
   Easy take_handle();
   void give_back(Easy easy);
-  /// What CURLOPT_RESOLVE takes so that libcurl knows `line` ("+HOST:PORT:ADDRESS,…", "" for none) until let_go(), and
+  /// What CURLOPT_RESOLVE takes so that libcurl knows `line` ("HOST:PORT:ADDRESS,…", "" for none) until let_go(), and
   /// forgets what nobody needs any more. A transfer may look its addresses up late, or again for a second connection.
+  /// (With a "+" in front they would be no different from those that libcurl finds out itself, which 8.14 drops
+  /// whenever a transfer ends.)
   std::vector<std::string> hold(const std::string& line);
   void let_go(const std::string& line);
   void add(CURL* easy);
