@@ -359,16 +359,26 @@ constexpr std::size_t parsing_multiple = 14;
 // written: its first word says how long it is.
 simdjson::error_code parse_json(std::string& text, simdjson::dom::document& document, Allowance& allowance) {
   if (text.size() > allowance.memory() / parsing_multiple) return simdjson::CAPACITY;
-  text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
-  simdjson::dom::parser parser;
-  if (const auto error = parser.allocate(text.size(), max_json_depth); error != simdjson::SUCCESS) return error;
-  const auto error = parser.parse_into_document(document, text.data(), text.size(), false).error();
+  std::string padded;  // reserve() would double what has text in it
+  padded.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+  padded += text;
+  text = std::move(padded);
+  simdjson::error_code error{};
+  {
+    simdjson::dom::parser parser;
+    error = parser.allocate(text.size(), max_json_depth);
+    if (error == simdjson::SUCCESS) {
+      error = parser.parse_into_document(document, text.data(), text.size(), false).error();
+    }
+  }
   if (error != simdjson::SUCCESS) return error;
-  const std::size_t words = (document.tape[0] & simdjson::internal::JSON_VALUE_MASK) + 1;
-  if (words < text.size() / 2) {
+  std::size_t words = (document.tape[0] & simdjson::internal::JSON_VALUE_MASK) + 1;
+  if (words < text.size() / 2) {  // else there is no room for both, and little to gain
     auto written = std::make_unique<std::uint64_t[]>(words);
     std::copy_n(document.tape.get(), words, written.get());
     document.tape = std::move(written);
+  } else {
+    words = text.size();
   }
   allowance.take(8 * words + 5 * text.size() / 3);
   return error;
@@ -380,13 +390,15 @@ bool parse_json_feed(std::string text, std::string_view document_base, Feed& fee
   simdjson::dom::document document;
   object root;
   bool in_item = false, in_name = false;
+  std::size_t held = text.capacity();  // was taken by whoever made it
   const auto error = parse_json(text, document, allowance);
   if (error != simdjson::SUCCESS) {
     document = simdjson::dom::document();  // not both trees at once
-    allowance.give_back(text.capacity());
+    allowance.give_back(held);
     SalvagedJson salvaged = salvage_json(text, max_json_depth - 1, allowance.memory() / (parsing_multiple + 2));
-    allowance.take(salvaged.text.capacity());
     text = std::move(salvaged.text);
+    held = text.capacity();
+    allowance.take(held);
     feed.cut_short = salvaged.cut_short;
     in_item = salvaged.in_item;
     in_name = salvaged.in_name;
@@ -394,7 +406,7 @@ bool parse_json_feed(std::string text, std::string_view document_base, Feed& fee
     feed.bozo = Bozo::malformed_json;
     feed.bozo_detail = simdjson::error_message(error);
   }
-  allowance.give_back(text.capacity());
+  allowance.give_back(held);
   std::string().swap(text);
   if (document.root().get(root) != simdjson::SUCCESS) return false;
   std::string version;
