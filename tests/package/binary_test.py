@@ -45,11 +45,26 @@ class Hardening(unittest.TestCase):
             self.skipTest("only the release build optimises")
         self.assertRegex(self.symbols, r"__(memcpy|read|snprintf|memset|fread|recv)_chk")
 
-    def test_branch_targets(self):
+    def test_assertions_of_the_library(self):
+        if BUILD_TYPE != "Release":
+            self.skipTest("only the release build has them")
+        self.assertRegex(self.symbols, r"\bUND _ZSt21__glibcxx_assert_fail")
+
+    def instructions(self, code):
         if os.uname().machine != "x86_64":
-            self.skipTest("-fcf-protection is x86's")
-        # Every function that may be called through a pointer begins with endbr64: thousands of them.
-        self.assertGreater(pathlib.Path(BINARY).read_bytes().count(b"\xf3\x0f\x1e\xfa"), 1000)
+            self.skipTest("looks for instructions of x86-64")
+        return pathlib.Path(BINARY).read_bytes().count(code)
+
+    def test_stack_clash_protection(self):
+        if BUILD_TYPE != "Release":
+            self.skipTest("only the release build has it")
+        # orq $0, (%rsp): each page of a large frame is touched before the next is taken.
+        self.assertGreater(self.instructions(b"\x48\x83\x0c\x24\x00"), 0)
+
+    def test_branch_targets(self):
+        # Every function that may be called through a pointer begins with endbr64: thousands of them. It is not in force:
+        # that would need the property IBT, which the linker gives only when Debian's crt1.o has it, too.
+        self.assertGreater(self.instructions(b"\xf3\x0f\x1e\xfa"), 1000)
 
 
 class BillOfMaterials(unittest.TestCase):
