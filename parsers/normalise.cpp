@@ -59,7 +59,7 @@ class Normaliser {
     }
     for (DeletedEntry& deleted : feed_.deleted) {
       fold_lines(deleted.guid);
-      hash_long(deleted.guid);
+      deleted.guid = storable_guid(std::move(deleted.guid));
     }
     std::unordered_map<std::string_view, const Entry*> seen;  // the first posts by guid
     for (Entry& entry : feed_.entries) {
@@ -88,9 +88,7 @@ class Normaliser {
       add_flaw(feed_, Flaw::duplicate_guid);
       // Two items under one guid are told apart by their links (DESIGN §5); the same one given twice is one.
       if (!entry.link.empty() && entry.link != entry.guid && entry.link != first->second->link) {
-        entry.guid += ' ';
-        entry.guid += entry.link;
-        hash_long(entry.guid);
+        entry.guid = guid_beside(entry.guid, entry.link);
         seen.emplace(entry.guid, &entry);
       }
     }
@@ -271,17 +269,13 @@ class Normaliser {
     if (result.truncated) lost(field, Flaw::truncated);
   }
 
-  static void hash_long(std::string& guid) {
-    if (guid.size() > limits::guid) guid = "sha256:" + sha256_hex(guid);
-  }
-
   // DESIGN §5: id, else link, else a digest of what the entry says. Before sanitising, so that no policy changes it.
   void identity(Entry& entry) {
     fold_lines(entry.id);
     if (entry.id.empty()) add_flaw(feed_, Flaw::missing_guid);
     const std::string& name = !entry.id.empty() ? entry.id : entry.link;
     if (name.size() > limits::guid || (name.size() > 64 && !afford(name.size() + 32))) {
-      entry.guid = "sha256:" + sha256_hex(name);
+      entry.guid = hashed_guid(name);
       return;
     }
     entry.guid = name;
@@ -309,6 +303,18 @@ class Normaliser {
 };
 
 }  // namespace
+
+std::string hashed_guid(std::string_view guid) {
+  return "sha256:" + sha256_hex(guid);
+}
+
+std::string storable_guid(std::string guid) {
+  return guid.size() > limits::guid ? hashed_guid(guid) : std::move(guid);
+}
+
+std::string guid_beside(const std::string& guid, const std::string& link) {
+  return storable_guid(guid + ' ' + link);
+}
 
 void add_flaw(Feed& feed, Flaw flaw, std::size_t count) {
   if (count == 0) return;

@@ -24,6 +24,15 @@ void normalise(Feed& feed, const NormaliseOptions& options, Allowance& allowance
 /// The same for values that are nobody's document: of an operator, or from the store.
 void normalise(Feed& feed, const NormaliseOptions& options);
 
+/// What stands for a guid that is too long to be stored, or to be copied: "sha256:<hex>" (SECURITY T19).
+std::string hashed_guid(std::string_view guid);
+
+/// A guid as it is stored: over 1 KiB it is hashed.
+std::string storable_guid(std::string guid);
+
+/// The guid of a post whose own stands for another post of its document: the link tells them apart.
+std::string guid_beside(const std::string& guid, const std::string& link);
+
 /// Counts a flaw.
 void add_flaw(Feed& feed, Flaw flaw, std::size_t count = 1);
 

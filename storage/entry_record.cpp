@@ -5,13 +5,16 @@
 #include <ctime>
 #include <memory>
 #include <string_view>
+#include <unordered_set>
 
 #include <xxhash.h>
 
 #include "parsers/document_json.hpp"
 #include "parsers/entry_values.hpp"
 #include "parsers/limits.hpp"
+#include "parsers/normalise.hpp"
 #include "parsers/url.hpp"
+#include "storage/fields.hpp"
 #include "storage/identity.hpp"
 #include "storage/settled.hpp"
 
@@ -92,6 +95,28 @@ std::string_view settled(std::string_view name, const std::string& value, std::s
   return buffer;
 }
 
+/// The guid that the document gives it, in the form of Entry::guid, which may be a substitute; "" when it gives none.
+std::string given_guid(const Entry& entry) {
+  if (entry.id.empty() || entry.id == entry.guid) return entry.id;
+  if (entry.guid.starts_with("sha256:")) {
+    std::string hashed = hashed_guid(entry.id);
+    if (hashed == entry.guid) return hashed;
+  }
+  return storable_guid(entry.id);
+}
+
+/// Posts that are there once more without a guid.
+void drop_copies(std::vector<EntryRecord>& records) {
+  if (std::ranges::none_of(records, &is_named) || std::ranges::all_of(records, &is_named)) return;
+  std::unordered_set<std::string_view> named;
+  for (const EntryRecord& record : records) {
+    if (is_named(record) && find_field(record.fields, "link") != nullptr) named.insert(record.digest);
+  }
+  for (EntryRecord& record : records) {
+    if (record.given_guid.empty() && named.contains(record.digest)) record.guid.clear();
+  }
+}
+
 }  // namespace
 
 std::string reader_digest(const Fields& fields) {
@@ -152,6 +177,7 @@ EntryRecord entry_record(const Entry& entry) {
 
   EntryRecord record;
   record.guid = entry.guid;
+  record.given_guid = given_guid(entry);
   record.timestamp = seconds_of(entry.updated);
   if (!record.timestamp) record.timestamp = seconds_of(entry.published);
   record.fields = fields.take();
@@ -169,7 +195,12 @@ std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, Identi
   identify(records, was);
   if (by == was) {
     for (EntryRecord& record : records) record.former_guid.clear();
+    drop_copies(records);
   } else {
+    std::unordered_set<std::string> seen;
+    for (EntryRecord& record : records) {
+      if (!seen.insert(record.guid).second) record.guid.clear();
+    }
     identify(records, by);
   }
   std::erase_if(records, [](const EntryRecord& record) { return record.guid.empty(); });

@@ -17,7 +17,8 @@ inline constexpr std::string_view cut_mark = "cut:";
 EntryRecord entry_record(const Entry& entry);
 
 /// All entries of a document under the guids that they have when the feed is identified `by`; `former_guid` is set when
-/// it was identified by something else before. Of what cannot be told apart the first wins (DESIGN §5).
+/// it was identified by something else before. What cannot be told apart is there once; but of what has one guid and
+/// one link the store decides (identify() in storage/identity.hpp).
 std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, IdentifiedBy was);
 
 /// Digest of what a reader would notice: XXH3-64 in hex over the text fields, white space folded, without tracking

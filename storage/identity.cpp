@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "parsers/limits.hpp"
+#include "parsers/normalise.hpp"
 #include "parsers/url.hpp"
 #include "storage/fields.hpp"
 
@@ -25,22 +26,27 @@ std::string hex_digest(std::string_view text) {
   return hex;
 }
 
-/// Whether more than 5 % of the posts have a key that another has. Exact repetitions do not count: nothing is lost by
-/// them.
+/// Posts with a key that another one has. Exact repetitions do not count: nothing is lost by them.
+struct Repeated {
+  std::size_t beside_the_first = 0, all = 0;
+};
+
 template <class Key>
-bool many_repeated(const Feed& feed, Key key) {
-  std::unordered_map<decltype(key(feed.entries.front())), const Entry*> seen;
-  std::size_t count = 0;
+Repeated repeated(const Feed& feed, Key key) {
+  std::unordered_map<decltype(key(feed.entries.front())), std::pair<const Entry*, bool>> seen;
+  Repeated count;
   for (const Entry& entry : feed.entries) {
     auto name = key(entry);
     if (name.empty()) continue;
-    const auto [first, is_new] = seen.emplace(std::move(name), &entry);
-    const Entry& other = *first->second;
-    if (!is_new && (entry.link != other.link || entry.title != other.title || entry.published != other.published)) {
-      ++count;
+    const auto [found, is_new] = seen.emplace(std::move(name), std::pair(&entry, false));
+    auto& [other, counted] = found->second;
+    if (is_new || (entry.link == other->link && entry.title == other->title && entry.published == other->published)) {
+      continue;
     }
+    ++count.beside_the_first;
+    count.all += std::exchange(counted, true) ? 1 : 2;
   }
-  return are_many(count, feed.entries.size());
+  return count;
 }
 
 /// Whether two values are there and differ.
@@ -48,17 +54,38 @@ bool differ(std::string_view a, std::string_view b) {
   return !a.empty() && !b.empty() && a != b;
 }
 
-/// Whether the guid is the number of the place or of the one before it, from either end.
+bool many_equal_links(const Feed& feed) {
+  const Repeated links = repeated(feed, [](const Entry& entry) { return link_key(entry.link); });
+  return are_many(links.beside_the_first, feed.entries.size());
+}
+
+/// Of posts that are given one guid and have different links none has it, but the one whose link it is or that has no
+/// link: which of them it belongs to, what is stored says, or a document to come.
+void part_by_links(std::vector<EntryRecord>& records) {
+  std::unordered_map<std::string_view, std::string_view> links;  // of the first post with each guid
+  std::unordered_set<std::string_view> shared;
+  for (const EntryRecord& record : records) {
+    if (record.given_guid.empty()) continue;
+    const std::string_view link = value_of(record.fields, "link");
+    const auto first = links.emplace(record.given_guid, link).first;
+    if (link != first->second && !link.empty() && !first->second.empty()) shared.insert(record.given_guid);
+  }
+  if (shared.empty()) return;
+  for (EntryRecord& record : records) {
+    if (record.given_guid.empty() || !shared.contains(record.given_guid)) continue;
+    record.shared_guid = record.given_guid;
+    const std::string_view link = value_of(record.fields, "link");
+    const bool holds = link.empty() || link == record.given_guid;
+    record.guid = holds ? record.given_guid : guid_beside(record.given_guid, std::string(link));
+  }
+}
+
+}  // namespace
+
 bool counts_places(const std::string& guid, std::size_t place, std::size_t places) {
   const auto is = [&](std::size_t number) { return guid == std::to_string(number); };
   return is(place) || is(place + 1) || is(places - place) || is(places - place - 1);
 }
-
-bool many_equal_links(const Feed& feed) {
-  return many_repeated(feed, [](const Entry& entry) { return link_key(entry.link); });
-}
-
-}  // namespace
 
 std::string text_key(const Fields& fields) {
   const std::string_view date = value_of(fields, "date_published"), text = value_of(fields, "summary_text");
@@ -78,13 +105,49 @@ std::string guid_by(IdentifiedBy by, const Fields& fields, const std::string& gu
   return key.empty() ? guid : "digest:" + key;
 }
 
+bool is_named(const EntryRecord& record) {
+  return !record.given_guid.empty() && record.guid == record.given_guid;
+}
+
+bool is_substitute(std::string_view guid, std::string_view link, bool permalinks) {
+  if (guid.starts_with("link:") || guid.starts_with("digest:")) return true;
+  if (link.empty()) return false;
+  if (guid == link) return !permalinks;
+  const bool beside = guid.ends_with(link) && guid[guid.size() - link.size() - 1] == ' ';
+  return beside || (guid.starts_with(link) && guid[link.size()] == ' ');
+}
+
 void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
-  std::unordered_set<std::string> seen;
   for (EntryRecord& record : records) {
-    std::string guid = guid_by(by, record.fields, record.guid);
-    if (by == IdentifiedBy::link && seen.contains(guid)) guid += ' ' + text_key(record.fields);
-    if (!seen.insert(guid).second) guid.clear();
-    record.former_guid = std::exchange(record.guid, std::move(guid));
+    record.former_guid = std::exchange(record.guid, guid_by(by, record.fields, record.guid));
+    record.shared_guid.clear();
+  }
+  if (by == IdentifiedBy::guid) part_by_links(records);
+  std::unordered_map<std::string, std::size_t> places;  // where each guid stands first
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i].guid.empty()) continue;
+    const auto [first, is_new] = places.emplace(records[i].guid, i);
+    if (is_new) continue;
+    EntryRecord *told = &records[i], *other = &records[first->second];
+    const std::string shared = told->guid;
+    const bool again = !told->digest.empty() && told->digest == other->digest;
+    if (by == IdentifiedBy::guid && !told->given_guid.empty() && !again && told->given_guid == other->given_guid) {
+      for (EntryRecord* record : {told, other}) {
+        if (record->shared_guid.empty()) record->shared_guid = shared;
+      }
+      continue;
+    }
+    if (by == IdentifiedBy::guid && is_named(*told) && !is_named(*other)) {
+      std::swap(told, other);
+      first->second = i;
+    }
+    const std::string text = again || by == IdentifiedBy::digest ? std::string() : text_key(told->fields);
+    told->guid = text.empty() ? std::string() : shared + ' ' + text;
+    if (text.empty()) continue;
+    if (places.emplace(told->guid, static_cast<std::size_t>(told - records.data())).second)
+      told->shared_guid = other->shared_guid = shared;
+    else
+      told->guid.clear();
   }
 }
 
@@ -123,11 +186,11 @@ IdentifiedBy fitting_identity(const Feed& feed, IdentifiedBy by) {
   };
   const std::size_t unnamed = count([](const Entry& entry) { return entry.id.empty(); });
   if (unnamed == all) return many_equal_links(feed) ? IdentifiedBy::digest : by;  // the chain has come to the links
-  const bool equal = many_repeated(feed, [](const Entry& entry) { return std::string_view(entry.id); });
-  if (!equal && !are_many(unnamed, all)) return by;
+  const Repeated equal = repeated(feed, [](const Entry& entry) { return std::string_view(entry.id); });
+  if (2 * (unnamed + equal.all) <= all) return by;
   const std::size_t unlinked = count([](const Entry& entry) { return !is_http_url(entry.link); });
   if (!are_many(unlinked, all) && !many_equal_links(feed)) return IdentifiedBy::link;
-  return equal ? IdentifiedBy::digest : by;
+  return are_many(equal.beside_the_first, all) ? IdentifiedBy::digest : by;
 }
 
 }  // namespace feedmill

@@ -1,7 +1,16 @@
 // What tells the posts of a feed apart: guid → link → digest (DESIGN §5, SECURITY T19). Pure; linear.
+//
+// Each post is named by the guid that its document gives it. A post without one, or whose guid another post of the
+// document has, is told apart by its link, else by its text, and gets a substitute: its link; "<guid> <link>";
+// "<link> <text key>"; "digest:…". The others keep theirs. The feed as a whole goes to the next of the chain when most
+// posts of three documents in a row have no guid of their own while some have, or have that of another, or when more
+// than 5 % of the stored posts of three in a row came under new guids, or when guids name places; its first document
+// decides alone. It goes back when the guids of three documents in a row, and of twice as many after each return, are
+// there, differ and stay with their posts (worker/identity.hpp).
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parsers/feed.hpp"
@@ -17,9 +26,16 @@ std::string text_key(const Fields& fields);
 /// its document gave.
 std::string guid_by(IdentifiedBy by, const Fields& fields, const std::string& guid);
 
+/// Whether its guid is the one that its document gives it, no substitute.
+bool is_named(const EntryRecord& record);
+
+/// Whether the guid of a stored post looks like a substitute. `permalinks`: the feed's guids are its links.
+bool is_substitute(std::string_view guid, std::string_view link, bool permalinks);
+
 /// Gives the posts of a document the guids that they have when the feed is identified `by`; `former_guid` becomes what
-/// they had. Of equal links they are told apart by their texts; what cannot be told apart gets no guid, all but the
-/// first.
+/// they had. Of equal links they are told apart by their texts, and `shared_guid` says so; what cannot be told apart
+/// gets no guid, all but the first. Different posts that are given one guid and one link keep it, all of them: what is
+/// stored says which has it (settle_repeated() in worker/identity.hpp).
 void identify(std::vector<EntryRecord>& records, IdentifiedBy by);
 
 /// Whether more than 5 % of so many are.
@@ -32,9 +48,11 @@ constexpr bool are_many(std::size_t some, std::size_t of) {
 /// guids of the document, or have guids that count its places. `known`: one for each record.
 bool names_places(const std::vector<EntryRecord>& records, const std::vector<Known::Guid>& known);
 
-/// The identity that fits a document, `by` or one after it in the chain: the next when more than 5 % of the guids are
-/// missing while others are given, or are given twice to different posts; never one that tells less apart. A feed does
-/// not go back.
+/// Whether the guid is the number of the place or of the one before it, from either end.
+bool counts_places(const std::string& guid, std::size_t place, std::size_t places);
+
+/// The identity that fits a document, `by` or one after it in the chain: the next when most of its posts have no guid
+/// while others have, or that of another; never one that tells less apart.
 IdentifiedBy fitting_identity(const Feed& feed, IdentifiedBy by);
 
 }  // namespace feedmill

@@ -57,6 +57,9 @@ struct Move {
 enum class IdentifiedBy { guid, link, digest };
 /// "guid", "link", "digest"
 std::string_view to_string(IdentifiedBy by);
+/// What the posts of a feed that is identified by guid are stored under: the guids that its documents give, substitutes
+/// for them (storage/identity.hpp), or some posts under these and some under those.
+enum class Naming { given, mixed, substitutes };
 
 /// Where the newest document says that its pushes come from (WEBSUB §2).
 struct HubAdvert {
@@ -144,9 +147,14 @@ struct FeedState {
   std::uint64_t early_polls = 0;  ///< before their time; always 0 (HTTP N2)
 
   IdentifiedBy identified_by = IdentifiedBy::guid;
+  Naming naming = Naming::given;
   Milliseconds identified_since{};       ///< when it was switched to that, 0 = never
   std::uint32_t fresh_documents = 0;     ///< in a row of whose guids more than 5 % were unknown
   std::uint32_t replaced_documents = 0;  ///< of those in a row, that had more than 5 % stored posts under new guids
+  std::uint32_t unfit_documents = 0;     ///< in a row, which another identity fits better
+  std::uint32_t sound_documents = 0;     ///< in a row whose guids stayed, while it is identified by something else …
+  std::string guid_sample;               ///< … and marks of those in the newest, to know them again
+  std::uint32_t returns = 0;             ///< how often it has gone back to its guids
   bool listed_none = false;              ///< the newest document had no posts
   std::vector<std::string> withdrawn;    ///< what stands for posts that the publisher has taken back, newest last
 
@@ -210,6 +218,9 @@ struct EntryRecord {
   std::optional<std::int64_t> timestamp;  ///< unix seconds; absent when the post is undated
   Fields fields;                          ///< title, link, content …: sorted by name, no empty values
   std::string former_guid{};  ///< what was its guid before the feed was switched to another identity, "" = the same
+  std::string given_guid{};   ///< what its document calls it, "" = it gives no guid
+  std::string shared_guid{};  ///< the guid that would be its own if another post of the document did not have it, too …
+                              ///< … and of that other post; "" = it is alone
 };
 
 /// A post that the document says is gone (RFC 6721).
@@ -252,6 +263,7 @@ struct Known {
   // What a comparison with the stored posts has shown (worker/identity.hpp).
   bool compared = false,
        replaced = false;               ///< replaced: more than 5 % of the document are stored posts under new guids
+  Naming naming = Naming::given;       ///< of a feed that is identified by guid, the document included
   std::vector<Rekey> rekeys;           ///< of posts that the document does not list
   std::vector<std::string> tombs_new;  ///< guids of posts that were trimmed under other guids
 };

@@ -124,28 +124,41 @@ IdentifiedBy read_identified_by(std::string_view word) {
   return word == "digest" ? IdentifiedBy::digest : IdentifiedBy::guid;
 }
 
-/// "<guid, link or digest> <since ms> <fresh documents> <replaced documents> <listed none>", "" when nothing is odd.
+/// "<guid, link or digest> <since ms> <fresh documents> <replaced documents> <listed none> <unfit documents> <naming>
+/// <returns> <sound documents> <sample>" without what is 0 or empty at its end, "" when nothing is odd.
 std::string identity_text(const FeedState& s) {
-  const std::string numbers = Packed()
-                                  .add(s.identified_since)
-                                  .add(s.fresh_documents)
-                                  .add(s.replaced_documents)
-                                  .add(s.listed_none ? 1 : 0)
-                                  .take();
-  if (s.identified_by == IdentifiedBy::guid && numbers == "0 0 0 0") return "";
-  return std::string(to_string(s.identified_by)) + " " + numbers;
+  std::string text = Packed()
+                         .add(std::string(to_string(s.identified_by)))
+                         .add(s.identified_since)
+                         .add(s.fresh_documents)
+                         .add(s.replaced_documents)
+                         .add(s.listed_none ? 1 : 0)
+                         .add(s.unfit_documents)
+                         .add(static_cast<int>(s.naming))
+                         .add(s.returns)
+                         .add(s.sound_documents)
+                         .take();
+  if (!s.guid_sample.empty()) return text + ' ' + s.guid_sample;
+  while (text.ends_with(" 0")) text.resize(text.size() - 2);
+  return text == "guid" ? "" : text;
 }
 
 void read_identity(const std::string& text, FeedState& s) {
   std::string word;
-  int listed_none = 0;
+  int listed_none = 0, naming = 0;
   Unpacked(text)
       .take(word)
       .take(s.identified_since)
       .take(s.fresh_documents)
       .take(s.replaced_documents)
-      .take(listed_none);
+      .take(listed_none)
+      .take(s.unfit_documents)
+      .take(naming)
+      .take(s.returns)
+      .take(s.sound_documents)
+      .take(s.guid_sample);
   s.identified_by = read_identified_by(word);
+  s.naming = naming == 1 ? Naming::mixed : naming == 2 ? Naming::substitutes : Naming::given;
   s.listed_none = listed_none != 0;
 }
 

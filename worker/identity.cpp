@@ -1,13 +1,19 @@
 #include "worker/identity.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <boost/json.hpp>
+#include <xxhash.h>
 
+#include "parsers/normalise.hpp"
 #include "parsers/url.hpp"
 #include "storage/fields.hpp"
 #include "storage/identity.hpp"
@@ -15,8 +21,6 @@
 
 namespace feedmill {
 namespace {
-
-constexpr std::uint32_t documents_to_switch = 3;  // in a row, with stored posts under new guids
 
 bool is_unknown(const Known::Guid& guid) {
   return guid.is == Known::Is::unknown;
@@ -32,6 +36,109 @@ bool is_turn(std::uint32_t documents) {
   return documents % documents_to_switch == 0 && turn != 0 && (turn & (turn - 1)) == 0;
 }
 
+/// How much a post of a document is like a stored one.
+int likeness(const Fields& read, const Fields& stored) {
+  const std::string link = link_key(value_of(read, "link")), text = text_key(read);
+  const bool same_link = !link.empty() && link == link_key(value_of(stored, "link"));
+  const bool same_text = !text.empty() && text == text_key(stored);
+  const bool same_title = value_of(read, "title") == value_of(stored, "title");
+  return (same_link ? 4 : 0) + (same_text ? 2 : 0) + (same_title ? 1 : 0);
+}
+
+bool has_permalinks(const std::vector<EntryRecord>& entries) {
+  std::size_t named = 0, links = 0;
+  for (const EntryRecord& record : entries) {
+    if (!is_named(record)) continue;
+    ++named;
+    if (record.guid == value_of(record.fields, "link")) ++links;
+  }
+  return 2 * links > named;
+}
+
+Naming naming(bool given, bool substitutes) {
+  if (!substitutes) return Naming::given;
+  return given ? Naming::mixed : Naming::substitutes;
+}
+
+// --- whether guids are sound again ----------------------------------------------------------------------------------
+
+constexpr std::size_t mark_digits = 6, most_marks = 32;
+
+/// Stands for a post and the guid that its document gives it.
+std::string mark_of(const EntryRecord& record) {
+  const std::string pair = record.guid + '\n' + record.given_guid;
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(XXH3_64bits(pair.data(), pair.size())));
+  return {hex, mark_digits};
+}
+
+/// The lowest marks of a document, in order.
+std::string sample_of(const Document& document) {
+  std::set<std::string> marks;
+  for (const EntryRecord& record : document.entries) {
+    marks.insert(mark_of(record));
+    if (marks.size() > most_marks) marks.erase(std::prev(marks.end()));
+  }
+  std::string sample;
+  for (const std::string& mark : marks) sample += mark;
+  return sample;
+}
+
+/// Whether posts that were there before have the guids that they had, as far as the sample reaches; nothing when it
+/// does not.
+std::optional<bool> stayed(const std::string& sample, const Document& document, const Known& known) {
+  std::set<std::string_view> marks;
+  for (std::string_view rest = sample; rest.size() >= mark_digits; rest.remove_prefix(mark_digits)) {
+    marks.insert(rest.substr(0, mark_digits));
+  }
+  bool some = false;
+  for (std::size_t i = 0; i < document.entries.size() && i < known.guids.size(); ++i) {
+    if (known.guids[i].is != Known::Is::same && known.guids[i].is != Known::Is::different) continue;
+    const std::string mark = mark_of(document.entries[i]);
+    if (marks.contains(mark))
+      some = true;
+    else if (marks.size() < most_marks || mark < *marks.rbegin())
+      return false;
+  }
+  return some ? std::optional(true) : std::nullopt;
+}
+
+/// Whether the document by itself gives its posts guids that tell them apart.
+bool gives_guids(const Document& document) {
+  const std::size_t all = document.entries.size();
+  std::unordered_set<std::string_view> guids;
+  std::size_t bad = 0, places = 0;
+  for (std::size_t i = 0; i < all; ++i) {
+    const std::string& guid = document.entries[i].given_guid;
+    if (guid.empty() || !guids.insert(guid).second) ++bad;
+    if (counts_places(guid, i, all)) ++places;
+  }
+  return all > 0 && places < all && !are_many(bad, all);
+}
+
+/// FeedState::sound_documents after this one, of a feed that is not identified by its guids.
+std::uint32_t count_sound(const FeedState& state, const Document& document, const Known& known) {
+  if (!gives_guids(document)) return 0;
+  if (state.sound_documents == 0) return 1;
+  return stayed(state.guid_sample, document, known).value_or(false) ? state.sound_documents + 1 : 1;
+}
+
+bool may_return(const FeedState& state, const Document& document, const Known& known) {
+  if (state.identified_by == IdentifiedBy::guid || document.identified_by != state.identified_by) return false;
+  constexpr std::uint32_t most_doublings = 8;
+  const std::uint32_t wanted = documents_to_switch << std::min(state.returns, most_doublings);
+  return !document.cut_short && state.sound_documents + 1 >= wanted && count_sound(state, document, known) >= wanted;
+}
+
+// --------------------------------------------------------------------------------------------------------------------
+
+/// Whether a post that is unknown may be stored under a substitute, or under a guid that it has not got now.
+bool may_be_renamed(const FeedState& state, const EntryRecord& record) {
+  if (!record.shared_guid.empty() && record.guid != record.shared_guid) return true;
+  if (state.identified_by != IdentifiedBy::guid) return false;
+  return state.naming != (is_named(record) ? Naming::given : Naming::substitutes);
+}
+
 /// One document against what is stored.
 class Comparison {
  public:
@@ -39,14 +146,20 @@ class Comparison {
       : document_(document), known_(known), stored_(stored) {
     known.compared = true;
     switching_ = document.identified_by != state.identified_by;
+    permalinks_ = has_permalinks(document.entries);
+    for (std::size_t i = 0; i < stored.size(); ++i) by_guid_.emplace(stored[i].guid, i);
+    const bool returns = known.stored <= stored.size() && may_return(state, document, known);
+    if (!switching_ && !returns) choose_holders();
     unknown_ = count_unknown(known);
     if (!stored.empty()) {
       oldest_ = std::min_element(stored.begin(), stored.end(), [](const StoredPost& a, const StoredPost& b) {
                   return a.timestamp < b.timestamp;
                 })->timestamp;
     }
-    match();
-    known.replaced = !switching_ && are_many(matches_.size(), document.entries.size());
+    if (returns)
+      return_to_guids();
+    else
+      match();
     if (document.cut_short || switching_) return;
     if (known.replaced && state.replaced_documents + 1 >= documents_to_switch) {
       switch_identity(better_identity(state.identified_by));
@@ -69,20 +182,79 @@ class Comparison {
       Known::Guid& guid = known_.guids[match.read];
       used[match.stored] = true;
       guid.id = post.id;
-      if (post.guid != document_.entries[match.read].guid) guid.stored_guid = post.guid;
+      const bool keeps = post.guid == document_.entries[match.read].guid;
+      if (!keeps) guid.stored_guid = post.guid;
       if (match.by == Match::By::guid) continue;  // its mark and fields are there
+      if (keeps && document_.cut_short) {
+        guid.is = Known::Is::same;  // what has that guid may stand behind its end
+        continue;
+      }
       recognised.places.push_back(match.read);
       recognised.look_up.push_back({post.guid, document_.entries[match.read].digest, {}, {}, {}});
+    }
+    for (const std::size_t place : renamed_) {  // under a guid that was not asked for
+      if (!switching_ && std::ranges::find(recognised.places, place) == recognised.places.end()) {
+        recognised.places.push_back(place);
+        recognised.look_up.push_back({document_.entries[place].guid, document_.entries[place].digest, {}, {}, {}});
+      }
     }
     if (switching_) {
       forget_unmatched();
       rekey_unlisted(used, guids);
     }
     bury();
+    name(used);
     return recognised;
   }
 
  private:
+  bool by_guid() const { return document_.identified_by == IdentifiedBy::guid; }
+
+  bool has_substitute(const StoredPost& post) const {
+    return is_substitute(post.guid, value_of(post.fields, "link"), permalinks_);
+  }
+
+  /// Of posts that share a guid the stored one under it has it, wherever it stands; the others have substitutes.
+  void choose_holders() {
+    std::unordered_map<std::string_view, std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < document_.entries.size(); ++i) {
+      const std::string& guid = document_.entries[i].shared_guid;
+      if (!guid.empty()) groups[guid].push_back(i);
+    }
+    for (const auto& [guid, places] : groups) {
+      const auto found = by_guid_.find(guid);
+      if (found == by_guid_.end()) continue;
+      const StoredPost& post = stored_[found->second];
+      std::optional<std::size_t> holder, best;
+      int most = 0;
+      for (const std::size_t place : places) {
+        const EntryRecord& record = document_.entries[place];
+        if (record.guid == guid) holder = place;
+        const int like = 2 * likeness(record.fields, post.fields);
+        if (like > 0 && like + (record.guid == guid ? 1 : 0) > most) {
+          most = like + (record.guid == guid ? 1 : 0);
+          best = place;
+        }
+      }
+      if (!best || best == holder) continue;
+      if (holder) give_substitute(*holder);
+      document_.entries[*best].guid = guid;
+      known_.guids[*best] = {Known::Is::different, post.id, {}, {}};
+      renamed_.push_back(*best);
+    }
+  }
+
+  void give_substitute(std::size_t place) {
+    EntryRecord& record = document_.entries[place];
+    const std::string_view link = value_of(record.fields, "link");
+    record.guid = is_named(record) && !link.empty() ? guid_beside(record.guid, std::string(link))
+                                                    : record.guid + ' ' + text_key(record.fields);
+    const auto own = by_guid_.find(record.guid);
+    known_.guids[place] = {};
+    if (own != by_guid_.end()) known_.guids[place] = {Known::Is::different, stored_[own->second].id, {}, {}};
+    renamed_.push_back(place);
+  }
+
   void match() {
     std::vector<bool> wanted;
     for (const Known::Guid& guid : known_.guids) {
@@ -92,19 +264,66 @@ class Comparison {
     last_match_ = 0;
     for (const Match& match : matches_) last_match_ = std::max(last_match_, match.read);
     if (switching_) return;
-    const auto sure = static_cast<std::size_t>(
-        std::count_if(matches_.begin(), matches_.end(), [](const Match& match) { return match.sure; }));
     std::vector<bool> matched(document_.entries.size());
     for (const Match& match : matches_) matched[match.read] = true;
     std::size_t news = 0;
     for (std::size_t i = 0; i < matched.size(); ++i) {
       if (is_unknown(known_.guids[i]) && !matched[i] && !is_older_than_stored(i)) ++news;
     }
-    most_ = 2 * unknown_ > matched.size() && matches_.size() > news && (matches_.size() > 1 || sure == 1);
-    if (most_) return;
-    // Single posts: a link may be shared by posts of different days.
-    std::erase_if(matches_, [](const Match& match) { return !match.sure; });
-    if (!are_many(matches_.size(), document_.entries.size())) matches_.clear();
+    std::vector<Match> certain = take_certain();
+    const auto sure = static_cast<std::size_t>(
+        std::count_if(matches_.begin(), matches_.end(), [](const Match& match) { return match.sure; }));
+    const std::size_t unknown = unknown_ - certain.size();
+    most_ = 2 * unknown > matched.size() && matches_.size() > news && (matches_.size() > 1 || sure == 1);
+    if (!most_) {
+      take_unnamed(certain);
+      // Single posts: a link may be shared by posts of different days.
+      std::erase_if(matches_, [](const Match& match) { return !match.sure; });
+      if (!are_many(matches_.size(), document_.entries.size())) matches_.clear();
+    }
+    known_.replaced = are_many(matches_.size(), document_.entries.size());
+    for (const Match& match : certain) {
+      EntryRecord& record = document_.entries[match.read];
+      if (!is_named(record)) record.guid = stored_[match.stored].guid;
+    }
+    matches_.insert(matches_.end(), certain.begin(), certain.end());
+  }
+
+  /// Of the matches those of one post that goes by a guid and by a substitute for it: no new guid.
+  std::vector<Match> take_certain() {
+    std::vector<Match> certain;
+    if (!by_guid()) return certain;
+    std::erase_if(matches_, [&](const Match& match) {
+      if (is_named(document_.entries[match.read]) != has_substitute(stored_[match.stored])) return false;
+      certain.push_back(match);
+      return true;
+    });
+    return certain;
+  }
+
+  /// Of the matches those of posts that are known by their links alone.
+  void take_unnamed(std::vector<Match>& certain) {
+    if (!by_guid()) return;
+    std::erase_if(matches_, [&](const Match& match) {
+      if (is_named(document_.entries[match.read])) return false;
+      certain.push_back(match);
+      return true;
+    });
+  }
+
+  /// What has no guid of its own keeps a substitute.
+  void return_to_guids() {
+    std::unordered_map<std::string_view, std::size_t> given;
+    for (const EntryRecord& record : document_.entries) ++given[record.given_guid];
+    for (EntryRecord& record : document_.entries) {
+      record.former_guid = record.guid;
+      if (!record.given_guid.empty() && given[record.given_guid] == 1) record.guid = record.given_guid;
+      record.shared_guid.clear();
+    }
+    document_.identified_by = IdentifiedBy::guid;
+    permalinks_ = has_permalinks(document_.entries);
+    switching_ = true;
+    match();
   }
 
   /// What the matches were recognised by, or else what comes after `by` in the chain.
@@ -188,25 +407,49 @@ class Comparison {
   void bury() {
     const bool renamed = switching_ || most_;
     std::unordered_set<std::string> gone;  // pages of posts that went while they were listed
-    if (renamed) {
-      for (const std::string& guid : known_.left) {
-        std::string key = link_key(guid.starts_with("link:") ? "http://" + guid.substr(5) : guid);
-        if (key.find_first_of("/?#") != std::string::npos) gone.insert(std::move(key));
-      }
+    for (const std::string& guid : known_.left) {
+      std::string key = link_key(guid.starts_with("link:") ? "http://" + guid.substr(5) : guid);
+      if (key.find_first_of("/?#") != std::string::npos) gone.insert(std::move(key));
     }
     for (std::size_t i = 0; i < known_.guids.size(); ++i) {
       Known::Guid& guid = known_.guids[i];
       const EntryRecord& record = document_.entries[i];
+      const bool unnamed = by_guid() && !is_named(record);
       if (guid.is == Known::Is::tombstoned && !record.former_guid.empty() && record.former_guid != record.guid) {
         known_.tombs_new.push_back(record.guid);
         known_.left.push_back(record.former_guid);
-      } else if (renamed && is_unknown(guid) && guid.id.empty() &&
-                 (is_older_than_stored(i) || gone.contains(link_key(record.guid)) ||
+      } else if ((renamed || unnamed) && is_unknown(guid) && guid.id.empty() &&
+                 ((renamed ? is_older_than_stored(i) : is_among_trimmed(i)) || gone.contains(link_key(record.guid)) ||
                   gone.contains(link_key(value_of(record.fields, "link"))))) {
         guid.is = Known::Is::tombstoned;
         known_.tombs_new.push_back(record.guid);
       }
     }
+  }
+
+  /// Says what the feed's posts are stored under from now on.
+  void name(const std::vector<bool>& used) {
+    if (!by_guid()) return;
+    bool given = false, substitutes = false;
+    for (std::size_t i = 0; i < document_.entries.size(); ++i) {
+      const EntryRecord& record = document_.entries[i];
+      const bool substitute =
+          !is_named(record) && is_substitute(record.guid, value_of(record.fields, "link"), permalinks_);
+      if (known_.guids[i].is != Known::Is::tombstoned) (substitute ? substitutes : given) = true;
+    }
+    for (std::size_t i = 0; i < stored_.size(); ++i) {
+      if (!used[i]) (has_substitute(stored_[i]) ? substitutes : given) = true;
+    }
+    known_.naming = naming(given, substitutes);
+  }
+
+  /// Of a post without a guid of its own, in a document that goes on under its guids.
+  bool is_among_trimmed(std::size_t place) const {
+    if (!known_.trimmed || !oldest_) return false;
+    if (const std::optional<std::int64_t>& date = document_.entries[place].timestamp) return *date < *oldest_;
+    const auto is_buried = [&](std::size_t other) { return known_.guids[other].is == Known::Is::tombstoned; };
+    const bool last = place + 1 == known_.guids.size();
+    return place > 0 && is_buried(place - 1) && (last || is_buried(place + 1));
   }
 
   bool is_older_than_stored(std::size_t place) const {
@@ -218,17 +461,42 @@ class Comparison {
   Document& document_;
   Known& known_;
   const std::vector<StoredPost>& stored_;
+  std::unordered_map<std::string_view, std::size_t> by_guid_;  // the stored ones
   std::vector<Match> matches_;
+  std::vector<std::size_t> renamed_;
   std::optional<std::int64_t> oldest_;
   std::size_t unknown_ = 0, last_match_ = 0;
-  bool switching_ = false, most_ = false;
+  bool switching_ = false, most_ = false, permalinks_ = false;
 };
 
 }  // namespace
 
+void settle_repeated(Document& document, Known& known) {
+  if (std::ranges::all_of(document.entries, &std::string::empty, &EntryRecord::shared_guid)) return;
+  const auto worth = [&](std::size_t place) {
+    const Known::Guid& guid = known.guids[place];
+    if (guid.is == Known::Is::same) return 100;
+    return guid.is == Known::Is::different ? likeness(document.entries[place].fields, guid.fields) : 0;
+  };
+  std::unordered_map<std::string, std::size_t> kept;  // by guid
+  std::vector<bool> goes(document.entries.size());
+  for (std::size_t i = 0; i < goes.size() && i < known.guids.size(); ++i) {
+    const auto [other, is_new] = kept.emplace(document.entries[i].guid, i);
+    if (is_new) continue;
+    const std::size_t worse = worth(i) > worth(other->second) ? std::exchange(other->second, i) : i;
+    goes[worse] = true;
+  }
+  std::size_t entry = 0, guid = 0;
+  std::erase_if(document.entries, [&](const EntryRecord&) { return goes[entry++]; });
+  std::erase_if(known.guids, [&](const Known::Guid&) { return goes[guid++]; });
+}
+
 bool must_compare(const FeedState& state, const Document& document, const Known& known) {
   if (known.stored == 0 || document.entries.empty()) return false;
-  if (document.identified_by != state.identified_by) return true;
+  if (document.identified_by != state.identified_by || may_return(state, document, known)) return true;
+  for (std::size_t i = 0; i < known.guids.size(); ++i) {
+    if (is_unknown(known.guids[i]) && may_be_renamed(state, document.entries[i])) return true;
+  }
   const bool by_guid = state.identified_by == IdentifiedBy::guid && !document.cut_short;
   if (by_guid && names_places(document.entries, known.guids)) return true;
   const std::size_t unknown = count_unknown(known), listed = document.entries.size();
@@ -245,19 +513,44 @@ void add_recognised(Known& known, const Recognised& recognised, Known found) {
     Known::Guid& guid = known.guids[recognised.places[i]];
     Known::Guid& stored = found.guids[i];
     guid.is = stored.is;
+    if (!stored.id.empty()) guid.id = std::move(stored.id);
     guid.fields = std::move(stored.fields);
     if (is_unknown(guid)) guid.stored_guid.clear();  // removed meanwhile
   }
 }
 
+Naming naming_of(const std::vector<EntryRecord>& entries) {
+  const bool permalinks = has_permalinks(entries);
+  bool given = false, substitutes = false;
+  for (const EntryRecord& record : entries) {
+    const bool substitute =
+        !is_named(record) && is_substitute(record.guid, value_of(record.fields, "link"), permalinks);
+    (substitute ? substitutes : given) = true;
+  }
+  return naming(given, substitutes);
+}
+
 void count_document(FeedState& state, const Document& document, const Known& known, Milliseconds now) {
   const std::size_t listed = document.entries.size();
   state.listed_none = listed == 0;
+  if (document.identified_by == IdentifiedBy::guid && (known.compared || known.stored == 0)) {
+    state.naming = known.compared ? known.naming : naming_of(document.entries);
+  }
   if (document.identified_by != state.identified_by) {
+    if (document.identified_by == IdentifiedBy::guid) ++state.returns;
     state.identified_by = document.identified_by;
     state.identified_since = now;
-    state.fresh_documents = state.replaced_documents = 0;
+    state.fresh_documents = state.replaced_documents = state.unfit_documents = state.sound_documents = 0;
+    state.guid_sample.clear();
+    if (state.identified_by != IdentifiedBy::guid) state.naming = Naming::given;
     return;
+  }
+  if (!document.cut_short && listed > 0) {
+    state.unfit_documents = document.unfit ? state.unfit_documents + 1 : 0;
+    if (state.identified_by != IdentifiedBy::guid) {
+      state.sound_documents = count_sound(state, document, known);
+      state.guid_sample = state.sound_documents == 0 ? "" : sample_of(document);
+    }
   }
   const auto fresh =
       static_cast<std::size_t>(std::count_if(known.guids.begin(), known.guids.end(), [](const auto& guid) {

@@ -1,7 +1,8 @@
 // When a feed's guids are not to be trusted: posts under new guids are recognised, and a feed whose guids never stay is
-// identified by something else (DESIGN §5, SECURITY T19). Pure policy; refresh.cpp asks the store.
+// identified by something else, until they do (DESIGN §5, SECURITY T19). Pure policy; refresh.cpp asks the store.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,17 @@
 
 namespace feedmill {
 
+/// So many documents in a row, each unlike the one before it, prove what a single one does not.
+inline constexpr std::uint32_t documents_to_switch = 3;
+
+/// Of posts that the document gives one guid and one link leaves the one that is stored, else the one that is most like
+/// it, else the first. `known`: as it was looked up; stays in step.
+void settle_repeated(Document& document, Known& known);
+
 /// Whether the document must be compared with all stored posts: most of its guids are unknown, or the feed is being
-/// switched to another identity, or its guids name places (storage/identity.hpp), or more than 5 % have been unknown
-/// for so long that they may be new at every fetch (looked at after 3 documents, 6, 12 …).
+/// switched to another identity, or goes back to its guids, or its guids name places (storage/identity.hpp), or more
+/// than 5 % have been unknown for so long that they may be new at every fetch (looked at after 3 documents, 6, 12 …),
+/// or a post that is unknown under a substitute may be stored under a guid, or the other way round.
 bool must_compare(const FeedState& state, const Document& document, const Known& known);
 
 /// Stored posts that the document lists under new guids, to be looked up once more for what they hold.
@@ -22,13 +31,18 @@ struct Recognised {
 };
 
 /// Compares. `known` then says which posts are to be re-keyed, and which were trimmed under other guids: those that are
-/// older than all that is stored, once most of the document goes on under new guids. When stored posts had new guids in
-/// three documents in a row, or the guids name places, `document` gets the guids of the identity that has stayed the
-/// same; never one that ends in the middle.
+/// older than all that is stored, once most of the document goes on under new guids, and of posts without a guid of
+/// their own those alone. A stored post that the document gives no guid of its own keeps the one it has, and one that
+/// is stored under a substitute gets the guid that the document gives it. When stored posts had new guids in three
+/// documents in a row, or the guids name places, `document` gets the guids of the identity that has stayed the same;
+/// when its guids have proven sound, those; never one that ends in the middle.
 Recognised recognise(const FeedState& state, Document& document, Known& known, const std::vector<StoredPost>& stored);
 
 /// Adds what the store said of `recognised.look_up`.
 void add_recognised(Known& known, const Recognised& recognised, Known found);
+
+/// What the posts of a document are stored under when nothing else is stored.
+Naming naming_of(const std::vector<EntryRecord>& entries);
 
 /// Counts the document in the feed's state; `known` as the comparison has left it, if there was one.
 void count_document(FeedState& state, const Document& document, const Known& known, Milliseconds now);

@@ -10,6 +10,7 @@
 #include "worker/http/challenge.hpp"
 #include "worker/http/content_coding.hpp"
 #include "worker/http/web_url.hpp"
+#include "worker/identity.hpp"
 #include "worker/withdrawal.hpp"
 
 namespace feedmill {
@@ -215,8 +216,10 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   }
   const bool first = state.imported.count() == 0 && state.total_new == 0;  // nothing is stored under another identity
   // What part of a list shows is not what the whole of it would.
-  document.identified_by =
+  const IdentifiedBy fits =
       document.cut_short && !first ? state.identified_by : fitting_identity(*feed, state.identified_by);
+  document.unfit = fits != state.identified_by;
+  document.identified_by = first || state.unfit_documents + 1 >= documents_to_switch ? fits : state.identified_by;
   document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identified_by);
   document.deleted = deletions(*feed, document.identified_by);
   if (options.html == HtmlPolicy::raw) mark_untouched(document.entries);

@@ -37,6 +37,7 @@ struct Document {
   BodyPrint print;
   std::vector<EntryRecord> entries;
   IdentifiedBy identified_by = IdentifiedBy::guid;  ///< what their guids are made of
+  bool unfit = false;                               ///< another identity than the feed's would fit it better
   std::vector<Deletion> deleted;                    ///< posts that it says are gone (RFC 6721)
   Fields feed;
   ScheduleHints hints;

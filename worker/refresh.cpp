@@ -304,6 +304,7 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
     failed = known.error();
     co_return Known();
   }
+  settle_repeated(*document, *known);
   if (!must_compare(claim.state, *document, *known)) co_return std::move(*known);
 
   // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not come as news.

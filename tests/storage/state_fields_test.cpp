@@ -64,6 +64,11 @@ FeedState full_state() {
   s.identified_since = Milliseconds(31);
   s.fresh_documents = 32;
   s.replaced_documents = 2;
+  s.naming = Naming::mixed;
+  s.unfit_documents = 1;
+  s.sound_documents = 2;
+  s.guid_sample = "0123ab4567cd";
+  s.returns = 3;
   s.listed_none = true;
   s.unconditional_first = 23;
   s.unconditional_none = 24;

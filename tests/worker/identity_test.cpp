@@ -27,7 +27,8 @@ EntryRecord listed(const std::string& guid, int n) {
           "digest " + std::to_string(n),
           now_s - 1000 + n,
           {{"link", link_of(n)}, {"title", "Post " + std::to_string(n)}},
-          {}};
+          {},
+          guid};
 }
 
 StoredPost stored(const std::string& guid, int n) {

@@ -74,6 +74,15 @@ std::string identity_text(const FeedState& state) {
   if (state.identified_by != IdentifiedBy::guid) {
     text += fmt::format(", since {}: the identity before it did not tell the entries apart, or changed at every fetch",
                         rfc3339(state.identified_since));
+    if (state.sound_documents > 0) {
+      text += fmt::format("; its guids have stayed for {} documents in a row, and count again when that goes on",
+                          state.sound_documents);
+    }
+  } else if (state.naming == Naming::mixed) {
+    text += "; some entries have no guid of their own";
+  }
+  if (state.unfit_documents > 0) {
+    text += fmt::format("; it does not tell apart most entries of the last {} documents", state.unfit_documents);
   }
   if (state.replaced_documents > 0) {
     text += fmt::format("; known entries came under new ones in the last {} documents", state.replaced_documents);

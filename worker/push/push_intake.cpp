@@ -168,6 +168,7 @@ asio::awaitable<bool> PushIntake::write(const Claim& claim, Pushed& pushed) {
 /// not be (DESIGN §5).
 asio::awaitable<bool> PushIntake::is_told_apart(const Claim& claim, Document& document, Known& known) {
   if (document.identified_by != claim.state.identified_by) co_return false;
+  settle_repeated(document, known);
   if (!must_compare(claim.state, document, known)) co_return true;
   const auto ask = [&](Store& store) { return store.stored_posts(claim.feed_url); };
   const StoreResult<std::vector<StoredPost>> stored = co_await pushes_.call(ask);
@@ -176,7 +177,7 @@ asio::awaitable<bool> PushIntake::is_told_apart(const Claim& claim, Document& do
     co_return false;
   }
   const Recognised recognised = recognise(claim.state, document, known, *stored);
-  co_return recognised.look_up.empty() && known.rekeys.empty();
+  co_return recognised.look_up.empty() && known.rekeys.empty() && known.naming == claim.state.naming;
 }
 
 asio::awaitable<bool> PushIntake::commit(const Claim& claim, const PushDecision& pushed) {

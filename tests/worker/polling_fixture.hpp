@@ -1,0 +1,170 @@
+// Documents one after the other, as a worker takes them, on a real store. Only the network is left out.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "storage/store.hpp"
+#include "tests/support/redis_server.hpp"
+#include "worker/decide.hpp"
+#include "worker/identity.hpp"
+
+namespace feedmill::test {
+
+inline const std::string url = "https://example.org/feed.xml";
+
+struct Item {
+  std::string guid, link, title;
+  int day = 0;  ///< of March 2026, 0 = undated
+  std::string text{};
+};
+
+inline std::string rss(const std::vector<Item>& items, const std::string& comment = "") {
+  std::string xml = "<rss version='2.0'><channel><title>Feed</title><link>https://example.org/</link>";
+  for (const Item& item : items) {
+    xml += "<item>";
+    if (!item.guid.empty()) xml += "<guid isPermaLink='false'>" + item.guid + "</guid>";
+    if (!item.link.empty()) xml += "<link>" + item.link + "</link>";
+    xml += "<title>" + item.title + "</title>";
+    if (!item.text.empty()) xml += "<description>" + item.text + "</description>";
+    if (item.day > 0) xml += "<pubDate>" + std::to_string(item.day) + " Mar 2025 12:00:00 GMT</pubDate>";
+    xml += "</item>";
+  }
+  return xml + "</channel></rss>" + (comment.empty() ? "" : "<!-- " + comment + " -->");
+}
+
+/// Posts `newest` … 1 as a site lists them.
+inline std::vector<Item> site(int newest, const std::string& base = "https://example.org/",
+                              const std::string& guids = "g") {
+  std::vector<Item> items;
+  for (int n = newest; n > 0; --n) {
+    const std::string number = std::to_string(n);
+    items.push_back({guids + number, base + "post/" + number, "Post " + number, n, "What post " + number + " says"});
+  }
+  return items;
+}
+
+class Polling : public testing::Test {
+ protected:
+  Polling() : store(StoreOptions{.url = server.url()}) {
+    EXPECT_TRUE(store.open());
+    EXPECT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+  }
+
+  std::string redis(const std::vector<std::string>& words) { return redis_command(server, words); }
+
+  Committed poll(const std::string& body) {
+    FetchResponse response;
+    response.status = 200;
+    response.url = url;
+    response.headers = {{"etag", etag}};
+    response.body = body;
+    return poll_answered(std::move(response));
+  }
+  /// The connection breaks when so much of the document has come.
+  Committed poll_cut(const std::string& body, std::size_t bytes) {
+    FetchError error;
+    error.reason = Reason::http_truncated;
+    error.detail = "bytes are missing";
+    error.sent = true;
+    error.status = 200;
+    FetchResponse& part = error.cut_off.emplace();
+    part.status = 200;
+    part.url = url;
+    part.body = body.substr(0, bytes);
+    return poll_answered(std::move(error));
+  }
+
+  /// As Refresher does it, whose network is left out.
+  Committed poll_answered(FetchResult fetched) {
+    Store::ClaimRequest request;
+    request.worker = std::string(32, 'a');
+    request.request = ++requests;
+    request.host = {64, Milliseconds(0)};
+    request.only = {url};
+    redis({"ZADD", "schedule", "XX", "1", url});
+    const auto batch = store.claim(request);
+    EXPECT_TRUE(batch && batch->claims.size() == 1);
+    const Claim& claim = batch->claims.front();
+    Exchange exchange;
+    exchange.requested_url = url;
+    if (const auto* response = std::get_if<FetchResponse>(&fetched)) exchange.validators = response->validators();
+    Reading reading = read(fetched, claim.state, {});
+    Known known;
+    reads = 0;
+    if (auto* document = std::get_if<Document>(&reading)) {
+      if (alter) alter(claim.state, *document);
+      known = look_up({url, document->entries, document->deleted});
+      settle_repeated(*document, known);
+      if (must_compare(claim.state, *document, known)) {
+        const auto stored = store.stored_posts(url);
+        EXPECT_TRUE(stored);
+        const Recognised recognised = recognise(claim.state, *document, known, *stored);
+        ++reads;
+        if (!recognised.look_up.empty()) add_recognised(known, recognised, look_up({url, recognised.look_up, {}}));
+      }
+    }
+    PolicyOptions options;
+    options.retention = retention;
+    decision = decide(claim, reading, exchange, known, options, claim.now);
+    const Commit* const commit = &decision.commit;
+    const auto done = store.commit(std::span(&commit, 1)).front();
+    EXPECT_TRUE(done) << done.error().detail;
+    if (looks_whole && (requests < 50 || requests % 100 == 0)) expect_whole();  // it asks much
+    return done ? *done : Committed();
+  }
+
+  Known look_up(const Store::LookUp& wanted) {
+    ++reads;
+    const auto known = store.look_up(std::span(&wanted, 1)).front();
+    EXPECT_TRUE(known);
+    return *known;
+  }
+
+  /// I2, I3, I4, and no guid is both mapped and tombstoned (I15).
+  void expect_whole() {
+    const auto entries = store.all_by_order(url, 100'000);
+    ASSERT_TRUE(entries);
+    std::set<std::string> guids;
+    for (const StoredEntry& entry : *entries) {
+      const std::string& guid = entry.get("guid");
+      EXPECT_TRUE(guids.insert(guid).second) << guid << " twice";
+      EXPECT_EQ(redis({"HGET", url + ":guidmap", guid}), entry.id);
+      EXPECT_EQ(redis({"HGET", url + ":digests", guid}), entry.get("digest"));
+      EXPECT_EQ(redis({"ZSCORE", url + ":tombs", guid}), "(nil)");
+    }
+    EXPECT_EQ(redis({"HLEN", url + ":guidmap"}), std::to_string(guids.size()));
+    EXPECT_EQ(redis({"HLEN", url + ":digests"}), std::to_string(guids.size()));
+  }
+
+  std::vector<boost::json::object> signals(const std::string& type = "") {
+    std::vector<boost::json::object> all;
+    const auto records = store.read_signals("0", 100'000, Milliseconds(0));
+    EXPECT_TRUE(records);
+    for (const SignalRecord& record : *records) {
+      if (type.empty() || record.type == type) all.push_back(boost::json::parse(record.json).as_object());
+    }
+    return all;
+  }
+  std::size_t count(const std::string& type) { return signals(type).size(); }
+  FeedState state() { return (*store.feed_records(std::vector{url}))[0]->state; }
+  std::string title_of(const std::string& id) { return redis({"HGET", id, "title"}); }
+
+  RedisServer server;
+  Store store;
+  Retention retention;
+  std::string etag;                                        ///< of the documents to come
+  std::function<void(const FeedState&, Document&)> alter;  ///< does something to each document before it is looked up
+  bool looks_whole = true;                                 ///< expect_whole() after each poll
+  Decision decision;
+  int reads = 0;  ///< read-only round trips of the last poll
+  std::uint64_t requests = 0;
+};
+
+}  // namespace feedmill::test
