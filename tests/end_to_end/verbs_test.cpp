@@ -331,8 +331,8 @@ TEST_F(Verbs, RunOnceDoesNotWaitForThePaceOfAnImport) {
   EXPECT_EQ(world.count("feed_created"), 3U);
 }
 
-TEST_F(Verbs, TwoRefreshesAtOnceDoNotWaitForEachOther) {
-  world.http.serve("/slow.xml", {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
+TEST_F(Verbs, RefreshWaitsForWhoeverIsAtTheFeed) {
+  world.http.serve("/slow.xml", {.body = rss({{"a", "First"}}), .hold_until = 3});
   world.http.serve("/quick.xml", {.body = rss({{"a", "First"}})});
   ASSERT_EQ(world.run({"add", world.http.url("/slow.xml"), world.http.url("/quick.xml")}).exit, 0);
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "2";
@@ -341,8 +341,30 @@ TEST_F(Verbs, TwoRefreshesAtOnceDoNotWaitForEachOther) {
   const Finished quick = world.run({"refresh", world.http.url("/quick.xml")});
   EXPECT_EQ(quick.exit, 0) << quick.err;
   EXPECT_NE(quick.out.find("new=1"), std::string::npos) << quick.out;
-  const Finished same = world.run({"refresh", world.http.url("/slow.xml"), "--ignore-floor"});
-  EXPECT_EQ(same.exit, 75) << "another process works on it: " << same.out << same.err;
+  const std::string key = "state:feed:" + world.http.url("/slow.xml");
+  Program same({"refresh", world.http.url("/slow.xml"), "--ignore-floor"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return world.redis_text({"HGET", key, "wake"}) == "0"; })) << "another process is at it";
+  EXPECT_FALSE(same.ended());
+  world.http.serve("/anything", {.end = Response::End::close});
+  get(world.http.url("").substr(7), "/anything");  // the third request: the slow answer comes
+  const Finished first = slow.wait(), second = same.wait();
+  EXPECT_EQ(first.exit, 0) << first.err;
+  EXPECT_EQ(second.exit, 0) << second.out << second.err;
+  EXPECT_NE(second.out.find("updated"), std::string::npos) << "the result of that one: " << second.out;
+}
+
+// A worker that has just started claims before its first heartbeat.
+TEST_F(Verbs, RefreshRightAfterAddAndStartEndsWell) {
+  for (int i = 0; i < 5; ++i) {
+    const std::string path = "/feed" + std::to_string(i) + ".xml";
+    world.http.serve(path, {.body = rss({{"a", "First"}})});
+    Program worker({"run"}, world.environment);
+    ASSERT_EQ(world.run({"add", world.http.url(path)}).exit, 0);
+    const Finished done = world.run({"refresh", world.http.url(path), "--ignore-floor"});
+    EXPECT_EQ(done.exit, 0) << done.out << done.err;
+    worker.signal(SIGTERM);
+    worker.wait();
+  }
 }
 
 TEST_F(Verbs, RunOnceTriesWhatIsDueOnceHostLimitsOrNot) {

@@ -31,6 +31,7 @@ struct Awaited {
   Milliseconds last_at{};
   std::uint64_t total_new = 0;
   bool just_added = false;  ///< was due from the start: its first result is the one that is awaited
+  bool claimed = false;     ///< somebody was at it when it was last looked at
 };
 
 /// How one refresh ended, whoever did it.
@@ -122,8 +123,10 @@ Result result_of(const Report& report, Milliseconds now) {
           now + report.next_in};
 }
 
-/// Shows the feeds' results as a worker brings them. Takes those that are done out of `awaited`.
+/// Shows the feeds' results as others bring them. Takes those that are done out of `awaited`.
 StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
+  const auto now = context.store.now();
+  if (now.has_error()) return now.error();
   std::vector<Awaited> left;
   for (std::size_t begin = 0; begin < awaited.size(); begin += batch_size) {
     stop_if_interrupted();
@@ -138,6 +141,7 @@ StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context
       if (!record) continue;  // removed meanwhile
       if (record->state.last_at == part[i].last_at) {
         left.push_back(part[i]);
+        left.back().claimed = !record->claim.empty() && record->due > *now;  // else the lease is over
       } else {
         tell(context.terminal, result_of(*record, part[i]), tally);
       }
@@ -147,9 +151,9 @@ StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context
   return {};
 }
 
-/// Waits for the running worker; leaves in `awaited` what it has not done. Gives up when nothing has come for longer
-/// than a fetch may take, and ends with exits::done when the worker is gone.
-int wait_for_worker(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
+/// Waits for running workers, and for whoever else is at a feed. Gives up when nothing has come for longer than a fetch
+/// may take. Ends with exits::done: `awaited` is then empty, or no worker lives and nobody is at some feed left in it.
+int wait_for_others(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
   Terminal& terminal = context.terminal;
   const std::size_t total = awaited.size();
   const auto patience = context.config.fetch.wall + context.config.schedule.lease;
@@ -166,7 +170,7 @@ int wait_for_worker(std::vector<Awaited>& awaited, const VerbContext& context, T
     if (awaited.size() < before) last_news = Clock::now();
     const auto figures = context.store.figures();
     if (figures.has_error()) return fail(terminal, "refresh", figures.error());
-    if (figures->workers == 0) break;
+    if (figures->workers == 0 && !std::ranges::all_of(awaited, &Awaited::claimed)) break;
     if (Clock::now() - last_news > patience) {
       terminal.error(
           fmt::format("refresh: {} of {} feeds are still waiting: no result has come for long; they stay due",
@@ -219,26 +223,31 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
   terminal.flush();
   if (verb.defer || awaited.empty()) return exits::done;
 
-  const auto figures = context.store.figures();
-  if (figures.has_error()) return fail(terminal, "refresh", figures.error());
-  if (figures->workers > 0) {
-    const int waited = wait_for_worker(awaited, context, tally);
+  for (;;) {
+    const int waited = wait_for_others(awaited, context, tally);
     if (waited != exits::done || awaited.empty()) return waited;
+    // No worker lives, or it has gone meanwhile: what nobody is at is done here.
+    std::set<std::string> idle, told;
+    for (const Awaited& feed : awaited) {
+      if (!feed.claimed) idle.insert(feed.url);
+    }
+    const int code = refresh_in_process(context.config, {idle.begin(), idle.end()}, [&](const Report& report) {
+      told.insert(report.feed_url);
+      tell(terminal, result_of(report, *now), tally);
+    });
+    if (code != exits::done) return code;
+    std::erase_if(awaited, [&](const Awaited& feed) { return told.contains(feed.url); });
+    if (const auto looked = look(awaited, context, tally); looked.has_error()) {
+      return fail(terminal, "refresh", looked.error());
+    }
+    std::erase_if(awaited, [&](const Awaited& feed) {
+      if (feed.claimed || !idle.contains(feed.url)) return false;
+      tally.put_off = true;  // it can be had neither here nor from somebody else
+      tell_wake(terminal, feed.url, {Wake::Result::noted, *now}, *now);
+      return true;
+    });
+    terminal.flush();
   }
-  // No worker lives, or it has gone meanwhile: what is left is done here.
-  std::set<std::string> here;
-  for (const Awaited& feed : awaited) here.insert(feed.url);
-  const int code = refresh_in_process(context.config, {here.begin(), here.end()}, [&](const Report& report) {
-    here.erase(report.feed_url);
-    tell(terminal, result_of(report, *now), tally);
-  });
-  if (code != exits::done) return code;
-  tally.put_off = tally.put_off || !here.empty();
-  for (const std::string& url : here) {  // another process works on it
-    tell_wake(terminal, url, {Wake::Result::noted, *now}, *now);
-  }
-  terminal.flush();
-  return code;
 }
 
 }  // namespace
