@@ -84,6 +84,20 @@ Notice quarantine_notice(const std::string& feed_url, Milliseconds now) {
                     {"remedy", "it is tried again later, alone; please report it with the document behind the URL"}});
 }
 
+std::optional<Notice> state_notice(const Report& report, Milliseconds now) {
+  const bool well = report.state_to == "healthy";
+  const bool was_told = report.state_from == "degraded" || report.state_from == "quarantined";
+  if (report.state_to == report.state_from || !(well ? was_told : report.state_to == "degraded")) return {};
+  json::object object{{"state", report.state_to},
+                      {"text", "feed is " + report.state_to},
+                      {"remedy", well ? "nothing: it is fetched again as usual"
+                                      : "nothing, if it comes back by itself; see feedmill show for what its server "
+                                        "answers"}};
+  if (report.reason != Reason::none) object["reason"] = to_string(report.reason);
+  return notice_of("state " + report.state_to + " " + std::to_string(now.count()) + " " + report.feed_url,
+                   well ? "feed_recovered" : "feed_degraded", report.feed_url, now, std::move(object));
+}
+
 Notice outage_notice(const Outage& outage, Milliseconds now) {
   return notice_of(
       "outage " + std::to_string(now.count()), "store_outage", "", now,

@@ -7,6 +7,7 @@
 
 #include "storage/notifications.hpp"
 #include "storage/signal_record.hpp"
+#include "worker/report.hpp"
 #include "worker/store_health.hpp"
 
 namespace feedmill {
@@ -22,6 +23,10 @@ std::optional<Notice> operator_notice(const Signal& signal);
 
 /// What operators hear of a feed that was quarantined (SECURITY Q2), which no signal tells. `now`: Redis' clock.
 Notice quarantine_notice(const std::string& feed_url, Milliseconds now);
+
+/// What operators hear of a change of a feed's state that no signal tells (HTTP §4): to degraded, and back to healthy
+/// from there or from quarantine. Absent for any other report.
+std::optional<Notice> state_notice(const Report& report, Milliseconds now);
 
 /// What operators hear of a feed that would move to `to`, which is a feed already (HTTP R7); once for these two.
 Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now);

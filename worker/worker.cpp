@@ -265,6 +265,7 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
   try {
     Report report = co_await refresher_.refresh(*lane.claim, trace);
     std::vector<Notice> notices;
+    if (auto notice = state_notice(report, lane.claim->now)) notices.push_back(std::move(*notice));
     if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
     const PushNews news{report.feed_url, report.push_from,      report.push_to,  "",
                         report.push_hub, report.hub_in_trouble, report.push_fell};

@@ -109,6 +109,24 @@ TEST_F(Delivering, SaysWhatIsWrong) {
   EXPECT_EQ(world.run({"run", "--no-ingest", "--no-deliver"}).exit, 78);
 }
 
+// HTTP §4
+TEST_F(Delivering, OperatorsHearOfAFeedThatTurnsDegradedOnce) {
+  const std::string url = add("/feed.xml", {{"a", "First"}});
+  pass();
+  world.http.serve("/feed.xml", {.status = 500});
+  for (int i = 0; i < 5; ++i) pass();
+  auto notices = rows({"notices"});
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_EQ(notices[0].at("type"), "feed_degraded");
+  EXPECT_EQ(notices[0].at("feed_url").as_string(), url);
+  EXPECT_EQ(notices[0].at("reason"), "status.server");
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  for (int i = 0; i < 2; ++i) pass();
+  notices = rows({"notices"});
+  ASSERT_EQ(notices.size(), 2U);
+  EXPECT_EQ(notices[0].at("type"), "feed_recovered");
+}
+
 TEST_F(Delivering, OperatorsHearOfEachStepOnce) {
   const std::string url = add("/feed.xml", {{"a", "First"}});
   pass();

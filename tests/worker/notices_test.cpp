@@ -50,6 +50,47 @@ TEST(Notices, OperatorsHearOfEveryStepInAFeedsLifeAndOfNothingElse) {
   }
 }
 
+// HTTP §4: one notice for each change of state, where no signal brings one.
+TEST(Notices, OperatorsHearOfEveryChangeOfStateOnce) {
+  struct Row {
+    const char* from;
+    const char* to;
+    const char* type;  ///< nullptr: none, or that of the signal
+  };
+  const Row rows[] = {{"new", "healthy", nullptr},
+                      {"new", "degraded", "feed_degraded"},
+                      {"healthy", "healthy", nullptr},
+                      {"healthy", "degraded", "feed_degraded"},
+                      {"degraded", "degraded", nullptr},
+                      {"degraded", "healthy", "feed_recovered"},
+                      {"degraded", "failing", nullptr},
+                      {"degraded", "blocked", nullptr},
+                      {"failing", "healthy", nullptr},
+                      {"blocked", "healthy", nullptr},
+                      {"gone", "healthy", nullptr},
+                      {"quarantined", "healthy", "feed_recovered"},
+                      {"quarantined", "quarantined", nullptr}};
+  for (const Row& row : rows) {
+    Report report;
+    report.feed_url = "https://a.org/";
+    report.state_from = row.from;
+    report.state_to = row.to;
+    report.reason = std::string_view(row.to) == "healthy" ? Reason::none : Reason::http_timeout;
+    const auto notice = state_notice(report, Milliseconds(1'700'000'000'123));
+    ASSERT_EQ(notice.has_value(), row.type != nullptr) << row.from << " " << row.to;
+    if (!notice) continue;
+    EXPECT_EQ(notice->user, operator_user);
+    const auto object = boost::json::parse(notice->json).as_object();
+    EXPECT_EQ(object.at("type"), row.type);
+    EXPECT_EQ(object.at("state"), row.to);
+    EXPECT_EQ(object.at("feed_url"), "https://a.org/");
+    EXPECT_EQ(object.contains("reason"), report.reason != Reason::none);
+    EXPECT_EQ(object.at("text").as_string(), std::string("feed is ") + row.to);
+    EXPECT_FALSE(object.at("remedy").as_string().empty());
+    EXPECT_NE(state_notice(report, Milliseconds(1'700'000'000'124))->id, notice->id) << "each time";
+  }
+}
+
 TEST(Notices, OperatorsHearOfWhatNoSignalTells) {
   const Milliseconds now(1'700'000'000'123);
   const Notice quarantined = quarantine_notice("https://a.org/", now);
