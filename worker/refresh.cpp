@@ -182,8 +182,11 @@ asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, Memor
   request.memory = &share;
   request.enter_host = [&](std::string host) { return enter_host(claim, std::move(host)); };
   Attempt result;
+  bool again = false;
   for (std::uint64_t wire_bytes = 0;;) {
     FetchResult fetched = co_await fetcher_.fetch(request);
+    const auto* failed = std::get_if<FetchError>(&fetched);
+    if (again && failed != nullptr && !failed->sent) break;  // nobody was asked: the first answer stands
     note_fetched(report, fetched);
     result.exchange = exchange_of(claim, request, fetched);
     if (trace != nullptr) trace->answered(request, fetched);
@@ -192,7 +195,7 @@ asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, Memor
     if (trace != nullptr) trace->read(result.reading);
     const Unreadable* const refused = refusal_of(result.reading);
     if (refused == nullptr || !refused->bad_coding || request.identity) break;
-    request.identity = true;
+    request.identity = again = true;
   }
   report.unconditional = result.exchange.unconditional;
   report.early = result.exchange.early;

@@ -1,7 +1,8 @@
 #!lua
 -- Makes feeds due now (RELIABILITY L10, HTTP P22). One that is being refreshed keeps the wish, as how long after the
 -- refresh it may be due again, for the commit to obey. One that waits for its host keeps its place there: with a new one
--- it would come later. One that our own policy refused was asked for of nobody: no floor holds for it.
+-- it would come later. One that our own policy refused before anybody had answered was asked for of nobody: no floor
+-- holds for it. Where a redirect led there, somebody was asked.
 -- ARGV: prefix, floor ms, force (1/0), then feed URLs. Returns {result, at} for each: due, noted, too_early, paused,
 -- unknown.
 local floor, force = tonumber(ARGV[2]), ARGV[3] == '1'
@@ -15,7 +16,7 @@ for i = 4, #ARGV do
   local in_line = due and due > now and (tonumber(mine[7] or nil) or math.huge) <= now
   local _, _, _, min_interval = gate_of(mine[5] or url)
   local allowed = math.max((tonumber(mine[2]) or 0) + math.max(floor, min_interval or 0), tonumber(mine[3]) or 0)
-  if string.find(mine[8] or '', '^%d+ %a+ egress%.') then allowed = tonumber(mine[3]) or 0 end
+  if string.find(mine[8] or '', '^0 %a+ egress%.') then allowed = tonumber(mine[3]) or 0 end
   local killer = mine[4] == 'quarantined'  -- it has killed workers (SECURITY Q2)
   if killer then allowed = math.max(allowed, due or 0) end
   local told = tonumber(mine[3]) or 0  -- a Retry-After holds for everybody (HTTP P22)

@@ -259,6 +259,36 @@ TEST_F(Refreshing, NeverConnectsToAnAddressThatIsNotOpened) {
   EXPECT_EQ(shown("/feed.xml").at("last_error").as_string(), "egress.blocked");
 }
 
+// HTTP P22: the server that redirects there is asked, and has its floor.
+TEST_F(Refreshing, KeepsTheManualFloorOfAFeedThatRedirectsToABlockedAddress) {
+  world.http.serve("/feed.xml", {.status = 302, .headers = {{"Location", "http://10.0.0.1/"}}});
+  add("/feed.xml");
+  const std::string url = world.http.url("/feed.xml");
+  EXPECT_EQ(world.run({"refresh", url}).exit, 1);
+  EXPECT_EQ(state("/feed.xml", "last"), "302 failed egress.blocked");
+  for (int i = 0; i < 4; ++i) {
+    const Finished again = world.run({"refresh", url});
+    EXPECT_NE(again.out.find("too early"), std::string::npos) << again.out;
+  }
+  EXPECT_EQ(world.http.requests().size(), 1U);
+}
+
+// HTTP P9
+TEST_F(Refreshing, WaitsAsLongAsARedirectAsksTo) {
+  world.http.serve("/feed.xml", {.status = 302, .headers = {{"Location", "/there.xml"}, {"Retry-After", "7200"}}});
+  world.http.serve("/there.xml", {.body = rss({{"a", "First"}})});
+  add("/feed.xml");
+  const std::string url = world.http.url("/feed.xml");
+  EXPECT_EQ(world.run({"refresh", url}).exit, 1);
+  const Finished again = world.run({"refresh", url, "--ignore-floor"});
+  EXPECT_NE(again.out.find("too early"), std::string::npos) << again.out;
+  EXPECT_EQ(world.http.requests().size(), 1U);
+  const auto record = world.store.feed_records(std::vector{url});
+  const auto now = world.store.now();
+  EXPECT_GT((*record)[0]->state.not_before, *now + std::chrono::minutes(115));
+  EXPECT_GE(*(*record)[0]->due, (*record)[0]->state.not_before);
+}
+
 TEST_F(Refreshing, TakesThousandsOfSlowFeedsAtOnce) {
   constexpr std::size_t feeds = 300;
   world.environment["FEEDMILL_LANES"] = "400";

@@ -392,6 +392,13 @@ TEST_F(StoreTest, WakesAFeedAtOnceWhoseAddressOurOwnPolicyRefused) {
   const std::string key = "state:feed:" + feed_url;
   redis({"HSET", key, "last", "0 failed connect.refused"});
   EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::too_early);
+  for (const char* reason : {"egress.blocked", "egress.port"}) {
+    redis({"HSET", key, "last", std::string("302 failed ") + reason});
+    EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::too_early)
+        << "who answered with a redirect to there was asked";
+  }
+  redis({"HSET", key, "last", "0 failed egress.port"});
+  EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::due);
   redis({"HSET", key, "last", "0 failed egress.blocked"});
   EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::due);
   EXPECT_EQ(claim().claims.size(), 1U);

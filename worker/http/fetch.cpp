@@ -1,9 +1,14 @@
 #include "worker/http/fetch.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "worker/http/request_style.hpp"
 #include "worker/http/web_url.hpp"
@@ -15,6 +20,7 @@ namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
 constexpr std::size_t most_redirects = 5;
+constexpr std::chrono::seconds longest_rest{10};  // between two hops
 constexpr std::size_t most_cookie_bytes = 4096;
 
 bool is_redirect(int status) {
@@ -106,6 +112,7 @@ struct Chain {
   FetchTimings timings;
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
+  int status = 0;  ///< of the last answer
   bool sent = false, fell_back = false;
   steady_clock::time_point start = steady_clock::now();
 
@@ -125,6 +132,7 @@ struct Chain {
     FetchError result;
     result.reason = reason;
     result.detail = std::move(detail);
+    result.status = status;
     result.hops = std::move(hops);
     result.timings = timings;
     result.sent = sent;
@@ -137,7 +145,6 @@ struct Chain {
 
   FetchError unfollowed(Reason reason, std::string detail, HttpResponse answer) {
     FetchError result = error(reason, std::move(detail));
-    result.status = answer.status;
     result.headers = std::move(answer.headers);
     return result;
   }
@@ -184,6 +191,12 @@ Turn turn(const std::string& url, const HttpResponse& answer, std::size_t follow
   return Turn{std::move(*target), Reason::none, ""};
 }
 
+/// HTTP P9: how long a redirect asks to wait before it is followed.
+std::chrono::seconds rest_before_next_hop(const HttpResponse& answer) {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  return retry_after(answer.headers, now).value_or(RetryAfter()).wait;
+}
+
 }  // namespace
 
 std::string_view FetchResponse::header(std::string_view name) const {
@@ -211,6 +224,19 @@ void Fetcher::set_options(FetchOptions options) {
 }
 
 asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
+  FetchError failed;
+  try {
+    FetchResult result = co_await follow(std::move(request));
+    co_return result;
+  } catch (const std::bad_alloc&) {
+    failed.reason = Reason::worker_memory;
+    failed.detail = "no memory for it";
+    failed.sent = true;  // perhaps
+  }
+  co_return failed;
+}
+
+asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
   Chain chain;
   ChainCookies cookies;
   std::vector<std::pair<std::string, std::string>> seen;  // URL and cookies of each request: HTTP R3
@@ -246,7 +272,7 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
     if (auto* failure = std::get_if<HttpFailure>(&result)) {
       chain.add(failure->trace);
       FetchError error = chain.error(failure->reason, std::move(failure->detail));
-      error.status = failure->status;
+      if (failure->status != 0) error.status = failure->status;
       if (!failure->body.empty()) {
         FetchResponse& part = error.cut_off.emplace();
         part.status = failure->status;
@@ -258,6 +284,7 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
     }
     HttpResponse& answer = std::get<HttpResponse>(result);
     chain.add(answer.trace);
+    chain.status = answer.status;
     if (answer.status == 431 && own_headers) {  // HTTP §4: once more, without them
       with_headers = false;
       seen.pop_back();
@@ -281,6 +308,16 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
       co_return chain.unfollowed(next.reason, std::move(next.detail), std::move(answer));
     }
     chain.hops.back().location = next.url;
+    const std::chrono::seconds rest = rest_before_next_hop(answer);
+    if (rest > longest_rest || steady_clock::now() + rest >= deadline) {
+      co_return chain.unfollowed(Reason::http_unexpected,
+                                 "its redirect is to be followed in " + std::to_string(rest.count()) + " s, not before",
+                                 std::move(answer));
+    }
+    if (rest.count() > 0) {
+      asio::steady_timer timer(co_await asio::this_coro::executor, rest);
+      co_await timer.async_wait(asio::use_awaitable);
+    }
     const std::string host = host_of(next.url);
     if (request.enter_host && hosts.insert(host).second) {
       const bool entered = co_await request.enter_host(host);
@@ -339,9 +376,11 @@ asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request
     if (std::get<HttpResponse>(result).status != 421) co_return result;
     request.fresh_connection = true;
   }
-  result = co_await client.get(request);
-  if (broken_streams && std::holds_alternative<HttpResponse>(result)) fell_back = true;
-  co_return result;
+  HttpResult again = co_await client.get(request);
+  const auto* failed = std::get_if<HttpFailure>(&again);
+  if (failed != nullptr && !failed->trace.sent) co_return result;  // nobody was asked: that says nothing new
+  if (broken_streams && failed == nullptr) fell_back = true;
+  co_return again;
 }
 
 }  // namespace feedmill

@@ -92,7 +92,7 @@ struct FetchError {
   std::vector<Hop> hops;  ///< those that had an answer
   FetchTimings timings;
   bool sent = false;  ///< an HTTP byte got out, on any hop (HTTP P6)
-  int status = 0;     ///< 0 when there was none
+  int status = 0;     ///< of the last answer, on any hop; 0 when there was none
   std::vector<Header> headers;
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
@@ -162,6 +162,7 @@ class Fetcher {
     std::map<std::string, HttpClient, std::less<>> clients;  // by name of the policy, "" = the default one: HTTP §7
   };
 
+  boost::asio::awaitable<FetchResult> follow(FetchRequest request);
   static boost::asio::awaitable<HttpResult> ask(HttpClient& client, HttpRequest request, bool& fell_back);
 
   boost::asio::any_io_executor executor_;

@@ -285,7 +285,44 @@ TEST_F(FetchTest, RefusesRedirectsToBlockedAddresses) {
     }
   }
   server.serve("/from", redirect(302, "http://127.0.0.1:6667/"));
-  EXPECT_EQ(error("/from").reason, Reason::egress_port);
+  const FetchError refused = error("/from");
+  EXPECT_EQ(refused.reason, Reason::egress_port);
+  EXPECT_EQ(refused.status, 302) << "somebody has answered";
+  EXPECT_TRUE(refused.sent);
+}
+
+// HTTP P9: up to 10 s are waited before the next hop, more ends the poll there.
+TEST_F(FetchTest, RestsBeforeTheNextHopAsLongAsItIsAskedTo) {
+  server.serve("/feed", Response{.body = "x"});
+  const auto with = [](int status, std::string rest) {
+    return Response{.status = status, .headers = {{"Location", "/feed"}, {"Retry-After", std::move(rest)}}};
+  };
+  for (const int status : {301, 302, 303, 307, 308}) {
+    for (const std::string rest : {"11", "3600", "999999999", "Fri, 31 Dec 2100 23:59:59 GMT"}) {
+      const std::size_t before = server.count("/feed");
+      server.serve("/from", with(status, rest));
+      const FetchError put_off = error("/from");
+      EXPECT_EQ(put_off.reason, Reason::http_unexpected) << rest;
+      EXPECT_EQ(put_off.status, status);
+      EXPECT_EQ(field(put_off.headers, "retry-after"), rest) << "it is the feed's not_before";
+      EXPECT_EQ(server.count("/feed"), before) << status << " " << rest;
+    }
+    for (const std::string rest : {"0", "-5", "soon", "Fri, 31 Dec 1999 23:59:59 GMT"}) {
+      server.serve("/from", with(status, rest));
+      EXPECT_EQ(answer("/from").body, "x") << rest;
+    }
+  }
+  server.serve("/from", with(302, "1"));
+  const auto from = std::chrono::steady_clock::now();
+  EXPECT_EQ(answer("/from").body, "x");
+  EXPECT_GE(std::chrono::steady_clock::now() - from, std::chrono::seconds(1));
+
+  FetchOptions options = on_loopback();
+  options.wall = std::chrono::seconds(2);
+  Fetcher hasty(context.get_executor(), options);
+  server.serve("/from", with(302, "5"));
+  const FetchError put_off = error(test::await(context, hasty.fetch(request(server.url("/from")))));
+  EXPECT_EQ(put_off.reason, Reason::http_unexpected) << "the wall clock ends before that";
 }
 
 // HTTP P16, R4
