@@ -1,5 +1,5 @@
-// Any egress.allow, egress.deny and egress.ports, one entry a line → refused, or a policy that still never opens what
-// is no host, and judges an address the same whoever asks (SECURITY E2, E5, E6).
+// Any egress.allow, egress.deny, egress.ports and egress.nat64, one entry a line → refused, or a policy that still
+// never opens what is no host, and judges an address the same whoever asks (SECURITY E2, E5, E6).
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string>
@@ -28,10 +28,11 @@ feedmill::Egress by_socket(const feedmill::EgressPolicy& policy, const std::stri
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace feedmill;
-  // Lines that begin with '-' deny, with '=' are ports, with '?' addresses to ask about; all others allow.
-  std::vector<std::string> allow, deny, ports, asked;
+  // Lines that begin with '-' deny, with '=' are ports, with '~' NAT64 prefixes, with '?' addresses to ask about; all
+  // others allow.
+  std::vector<std::string> allow, deny, ports, nat64, asked;
   std::string_view rest = fuzz::view(data, size);
-  while (!rest.empty() && allow.size() + deny.size() + ports.size() + asked.size() < 64) {
+  while (!rest.empty() && allow.size() + deny.size() + ports.size() + nat64.size() + asked.size() < 64) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -39,19 +40,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       deny.emplace_back(line.substr(1));
     } else if (line.starts_with('=')) {
       ports.emplace_back(line.substr(1));
+    } else if (line.starts_with('~')) {
+      nat64.emplace_back(line.substr(1));
     } else if (line.starts_with('?')) {
       asked.emplace_back(line.substr(1));
     } else {
       allow.emplace_back(line);
     }
   }
-  for (const std::string& address : asked) destination_network(address);
-  auto policy = EgressPolicy::parse(allow, deny, ports);
+  auto policy = EgressPolicy::parse(allow, deny, ports, nat64);
   if (!policy) {
     fuzz::require(policy.error().starts_with("egress."));
     return 0;
   }
+  for (const std::string& address : asked) policy->network_of(address);
   policy->close_own(asked);
+  policy->close_nat64(asked);
   for (const char* never : {"0.0.0.0", "0.1.2.3", "224.0.0.1", "239.255.255.255", "255.255.255.255", "::", "ff02::1",
                             "::ffff:8.8.8.8", "64:ff9b::224.0.0.1"}) {
     fuzz::require(policy->check(std::string_view(never), 80) != Egress::allowed);

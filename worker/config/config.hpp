@@ -117,6 +117,7 @@ struct Config {
   struct Egress {
     std::vector<std::string> allow, deny;  ///< CIDR[:port[-port]], checked to be readable (SECURITY E6)
     std::vector<std::string> ports;        ///< port[-port]
+    std::vector<std::string> nat64;        ///< ADDRESS/BITS, for the policies by name too (RFC 6052)
   } egress;
   struct Dns {
     std::vector<std::string> servers;  ///< ADDRESS[:port]; none = those of the system

@@ -62,6 +62,16 @@ bool is_name_server(std::string_view text) {
   return !error && (!with_port || address.is_v6() == bracketed);
 }
 
+bool is_nat64_prefix(std::string_view text) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos) return false;
+  boost::system::error_code error;
+  const auto address = ip::make_address_v6(std::string(text.substr(0, slash)), error);
+  if (error || address.is_unspecified() || address.is_multicast() || address.is_v4_mapped()) return false;
+  const std::string_view bits = text.substr(slash + 1);
+  return bits == "32" || bits == "40" || bits == "48" || bits == "56" || bits == "64" || bits == "96";
+}
+
 }  // namespace
 
 std::string check_egress_rules(const std::vector<std::string>& rules) {
@@ -75,6 +85,13 @@ std::string check_egress_rules(const std::vector<std::string>& rules) {
 std::string check_egress_ports(const std::vector<std::string>& ports) {
   for (const auto& range : ports)
     if (!is_port_range(range)) return "\"" + range + "\" is not a port or a range of ports, as 80 or 8000-8999";
+  return {};
+}
+
+std::string check_nat64_prefixes(const std::vector<std::string>& prefixes) {
+  for (const auto& prefix : prefixes)
+    if (!is_nat64_prefix(prefix))
+      return "\"" + prefix + "\" is no NAT64 prefix of 32, 40, 48, 56, 64 or 96 bits, as 2001:db8:64::/96";
   return {};
 }
 

@@ -12,6 +12,8 @@ namespace feedmill {
 std::string check_egress_rules(const std::vector<std::string>& rules);
 /// port[-port].
 std::string check_egress_ports(const std::vector<std::string>& ports);
+/// ADDRESS/BITS of IPv6, as RFC 6052 has them.
+std::string check_nat64_prefixes(const std::vector<std::string>& prefixes);
 /// ADDRESS[:port]; IPv6 in brackets when a port follows.
 std::string check_name_servers(const std::vector<std::string>& servers);
 /// Of hosts, without scheme and port; no addresses.

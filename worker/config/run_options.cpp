@@ -109,12 +109,13 @@ std::optional<WebSub::Options> websub_options(const Config& config, const std::s
 }
 
 boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config) {
-  auto standard = EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports);
+  auto standard =
+      EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports, config.egress.nat64);
   if (!standard)
     return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error, standard.error());
   EgressPolicies policies{std::move(*standard), {}};
   for (const auto& [name, rules] : config.egress_policies) {
-    auto policy = EgressPolicy::parse(rules.allow, rules.deny, rules.ports);
+    auto policy = EgressPolicy::parse(rules.allow, rules.deny, rules.ports, config.egress.nat64);
     if (!policy) {
       return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error,
                                                                 "egress.policy." + name + ": " + policy.error());

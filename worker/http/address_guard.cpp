@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <netinet/in.h>
 #include <optional>
 
@@ -38,6 +39,7 @@ constexpr V6Network blocked_v6[] = {
     {{0x3fff, 0, 0, 0, 0, 0, 0, 0}, 20},
 };
 constexpr V6Network nat64 = {{0x64, 0xff9b, 0, 0, 0, 0, 0, 0}, 96};
+constexpr unsigned nat64_bits[] = {96, 64, 56, 48, 40, 32};  // RFC 6052 §2.2
 constexpr V6Network mapped = {{0, 0, 0, 0, 0, 0xffff, 0, 0}, 96};
 
 // Ports of other protocols, which would take our request for theirs: the list of the Fetch standard, "bad port".
@@ -54,13 +56,17 @@ bool same_prefix(const std::uint8_t* a, const std::uint8_t* b, unsigned bits) {
   return rest == 0 || ((a[whole] ^ b[whole]) >> (8 - rest)) == 0;
 }
 
-bool within_v6(const std::array<std::uint8_t, 16>& bytes, const V6Network& network) {
-  std::uint8_t prefix[16];
+std::array<std::uint8_t, 16> bytes_of(const V6Network& network) {
+  std::array<std::uint8_t, 16> bytes{};
   for (std::size_t i = 0; i < 8; ++i) {
-    prefix[2 * i] = static_cast<std::uint8_t>(network.groups[i] >> 8);
-    prefix[2 * i + 1] = static_cast<std::uint8_t>(network.groups[i] & 0xff);
+    bytes[2 * i] = static_cast<std::uint8_t>(network.groups[i] >> 8);
+    bytes[2 * i + 1] = static_cast<std::uint8_t>(network.groups[i] & 0xff);
   }
-  return same_prefix(bytes.data(), prefix, network.bits);
+  return bytes;
+}
+
+bool within_v6(const std::array<std::uint8_t, 16>& bytes, const V6Network& network) {
+  return same_prefix(bytes.data(), bytes_of(network).data(), network.bits);
 }
 
 template <class Number>
@@ -77,11 +83,13 @@ std::string in_quotes(std::string_view text) {
 
 }  // namespace
 
-EgressPolicy::EgressPolicy() : ports_{{80, 80}, {443, 443}, {8000, 8999}} {}
+EgressPolicy::EgressPolicy()
+    : ports_{{80, 80}, {443, 443}, {8000, 8999}}, nat64_{{Address{true, bytes_of(nat64)}, nat64.bits}} {}
 
 boost::system::result<EgressPolicy, std::string> EgressPolicy::parse(std::span<const std::string> allow,
                                                                      std::span<const std::string> deny,
-                                                                     std::span<const std::string> ports) {
+                                                                     std::span<const std::string> ports,
+                                                                     std::span<const std::string> nat64) {
   EgressPolicy policy;
   for (const std::string& text : allow) {
     auto entry = parse_entry(text);
@@ -99,6 +107,12 @@ boost::system::result<EgressPolicy, std::string> EgressPolicy::parse(std::span<c
     if (!range) return "egress.ports: " + in_quotes(text) + ": " + range.error();
     policy.ports_.push_back(*range);
   }
+  for (const std::string& text : nat64) {
+    const auto prefix = parse_prefix(text);
+    if (!prefix) return "egress.nat64: " + in_quotes(text) + ": " + prefix.error();
+    policy.nat64_.push_back(*prefix);
+  }
+  std::ranges::stable_sort(policy.nat64_, std::greater(), &Prefix::bits);
   return policy;
 }
 
@@ -112,16 +126,20 @@ Egress EgressPolicy::check(std::string_view address, std::uint16_t port) const {
   return read(address, parsed) ? check(parsed, port, allow_) : Egress::blocked_address;
 }
 
-Egress EgressPolicy::check(Address address, std::uint16_t port, std::span<const Entry> allow) const {
-  address = without_nat64(address);
+Egress EgressPolicy::check(const Address& address, std::uint16_t port, std::span<const Entry> allow) const {
+  const Prefix* const prefix = nat64_of(address);
+  if (prefix == nullptr) return judge(address, port, allow);
+  Egress outside = prefix->found ? judge(address, port, allow) : denied(address, port);
+  if (outside == Egress::allowed && is_own(address)) outside = Egress::blocked_address;
+  return outside == Egress::allowed ? judge(embedded(address, prefix->bits), port, allow) : outside;
+}
+
+/// An address as it stands, whatever may be inside it.
+Egress EgressPolicy::judge(const Address& address, std::uint16_t port, std::span<const Entry> allow) const {
   if (never_opened(address)) return Egress::blocked_address;
-  for (const Entry& entry : deny_) {
-    if (!within(address, entry.network, entry.bits)) continue;
-    if (entry.ports.empty()) return Egress::blocked_address;
-    if (contains(entry.ports, port)) return Egress::blocked_port;
-  }
+  if (const Egress no = denied(address, port); no != Egress::allowed) return no;
   const bool bad_port = std::ranges::find(bad_ports, port) != std::end(bad_ports);
-  bool open = is_open(address);
+  bool open = is_public(address) && !is_own(address);
   if (open && !bad_port && contains(ports_, port)) return Egress::allowed;
   for (const Entry& entry : allow) {
     if (!within(address, entry.network, entry.bits)) continue;
@@ -129,6 +147,15 @@ Egress EgressPolicy::check(Address address, std::uint16_t port, std::span<const 
     if (!bad_port && contains(entry.ports.empty() ? ports_ : entry.ports, port)) return Egress::allowed;
   }
   return open ? Egress::blocked_port : Egress::blocked_address;
+}
+
+Egress EgressPolicy::denied(const Address& address, std::uint16_t port) const {
+  for (const Entry& entry : deny_) {
+    if (!within(address, entry.network, entry.bits)) continue;
+    if (entry.ports.empty()) return Egress::blocked_address;
+    if (contains(entry.ports, port)) return Egress::blocked_port;
+  }
+  return Egress::allowed;
 }
 
 bool EgressPolicy::opened_by_allow(std::string_view address, std::uint16_t port) const {
@@ -145,21 +172,45 @@ void EgressPolicy::close_own(std::span<const std::string> addresses) {
   }
 }
 
-bool EgressPolicy::is_open(const Address& address) const {
-  return is_public(address) && std::ranges::find(own_, address) == own_.end();
+void EgressPolicy::close_nat64(std::span<const std::string> answers) {
+  std::erase_if(nat64_, [](const Prefix& prefix) { return prefix.found; });
+  for (const std::string& text : answers) {
+    Address address;
+    if (!read(text, address) || !address.v6) continue;
+    for (const unsigned bits : nat64_bits) {
+      const Address inner = embedded(address, bits);  // 192.0.0.170 or .171: RFC 7050 §8
+      const bool known = inner.bytes[0] == 192 && inner.bytes[1] == 0 && inner.bytes[2] == 0;
+      if (known && (inner.bytes[3] == 170 || inner.bytes[3] == 171)) nat64_.push_back({address, bits, true});
+    }
+  }
+  std::ranges::stable_sort(nat64_, std::greater(), &Prefix::bits);
 }
 
-EgressPolicy::Address EgressPolicy::without_nat64(const Address& address) {
-  if (!address.v6 || !within_v6(address.bytes, nat64)) return address;
+bool EgressPolicy::is_own(const Address& address) const {
+  return std::ranges::find(own_, address) != own_.end();
+}
+
+const EgressPolicy::Prefix* EgressPolicy::nat64_of(const Address& address) const {
+  const auto found =
+      std::ranges::find_if(nat64_, [&](const Prefix& prefix) { return within(address, prefix.network, prefix.bits); });
+  return found == nat64_.end() ? nullptr : &*found;
+}
+
+/// RFC 6052 §2.2: the four bytes behind a prefix of so many bits; byte 8 is never one of them.
+EgressPolicy::Address EgressPolicy::embedded(const Address& address, unsigned bits) {
   Address inner;
-  std::copy(address.bytes.begin() + 12, address.bytes.end(), inner.bytes.begin());
+  std::size_t from = bits / 8;
+  for (std::size_t i = 0; i < 4; ++i, ++from) {
+    if (from == 8) ++from;
+    inner.bytes[i] = address.bytes[from];
+  }
   return inner;
 }
 
-std::string destination_network(std::string_view address) {
-  EgressPolicy::Address parsed;
-  if (!EgressPolicy::read(address, parsed)) return "";
-  parsed = EgressPolicy::without_nat64(parsed);
+std::string EgressPolicy::network_of(std::string_view address) const {
+  Address parsed;
+  if (!read(address, parsed)) return "";
+  if (const Prefix* const prefix = nat64_of(parsed)) parsed = embedded(parsed, prefix->bits);
   const std::size_t kept = parsed.v6 ? 6 : 3;
   std::fill(parsed.bytes.begin() + static_cast<std::ptrdiff_t>(kept), parsed.bytes.end(), std::uint8_t{0});
   char text[INET6_ADDRSTRLEN]{};
@@ -213,6 +264,18 @@ boost::system::result<EgressPolicy::Entry, std::string> EgressPolicy::parse_entr
     return refuse("not understood from " + in_quotes(rest) + " on");
   }
   return entry;
+}
+
+boost::system::result<EgressPolicy::Prefix, std::string> EgressPolicy::parse_prefix(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  Prefix prefix;
+  const auto bits = slash == text.npos ? std::nullopt : parse_number<unsigned>(text.substr(slash + 1), 128);
+  if (!bits || !read(text.substr(0, slash), prefix.network) || !prefix.network.v6 ||
+      std::ranges::find(nat64_bits, *bits) == std::end(nat64_bits) || never_opened(prefix.network)) {
+    return std::string("not a NAT64 prefix; write ADDRESS/BITS, an IPv6 address and 32, 40, 48, 56, 64 or 96 bits");
+  }
+  prefix.bits = *bits;
+  return prefix;
 }
 
 /// False, and with that refused, for unknown families and scoped IPv6 addresses (SECURITY E2).

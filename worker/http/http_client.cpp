@@ -28,6 +28,7 @@ struct Usable {
 };
 
 constexpr std::size_t most_addresses = 8;
+constexpr std::chrono::minutes nat64_age{60}, nat64_retry{1};  // how long what was found is believed, or nothing
 
 void add_address(Usable& usable, const std::string& address) {
   if (!usable.list.empty()) usable.list += ',';
@@ -75,7 +76,7 @@ const EgressPolicy& HttpClient::egress() const {
 
 void HttpClient::reload() {
   resolver_.reload();
-  shared_->own_until = steady_clock::now();
+  shared_->own_until = shared_->nat64_until = steady_clock::now();
 }
 
 asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
@@ -84,6 +85,7 @@ asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
   const std::string server = request.proxy ? request.proxy->host : origin.host;
   const unsigned port = request.proxy ? request.proxy->port : origin.port;
   if (is_address(server)) {
+    if (!request.proxy && server.starts_with('[')) co_await look_for_nat64(request.deadline);
     HttpResult direct = co_await exchange(request, std::string());
     co_return direct;
   }
@@ -100,7 +102,11 @@ asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
     failure.detail = host + ": " + addresses.error().detail;
     co_return failure;
   }
-  const Usable usable = request.proxy ? listed(*addresses) : usable_of(*addresses, egress(), port);
+  Usable usable = request.proxy ? listed(*addresses) : usable_of(*addresses, egress(), port);
+  if (!request.proxy && usable.list.find('[') != usable.list.npos) {
+    co_await look_for_nat64(request.deadline);
+    usable = usable_of(*addresses, egress(), port);
+  }
   if (usable.list.empty()) {
     failure.reason = usable.reason;
     failure.detail = host + ": " + usable.detail;
@@ -111,6 +117,16 @@ asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
   trace.total += lookup;
   trace.first_byte += lookup;
   co_return result;
+}
+
+/// Before anything goes to an IPv6 address, at the start and every hour: under a NAT64 prefix of this network may lie a
+/// private IPv4 address (RFC 7050). When nobody answers, what was known before holds.
+asio::awaitable<void> HttpClient::look_for_nat64(steady_clock::time_point deadline) {
+  if (steady_clock::now() < shared_->nat64_until) co_return;
+  const auto answers = co_await resolver_.resolve("ipv4only.arpa", deadline);
+  const bool known = answers.has_value() || answers.error().reason == Reason::dns_not_found;
+  if (known) shared_->options.egress.close_nat64(answers ? *answers : Addresses());
+  shared_->nat64_until = steady_clock::now() + (known ? nat64_age : nat64_retry);
 }
 
 /// Once, and a GET again for as long as the network it goes to has no place for it (HTTP H8).

@@ -26,7 +26,8 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// Reads the system's resolver configuration and this machine's addresses again before they are next needed (D8, E7).
+  /// Reads the system's resolver configuration, this machine's addresses and the network's NAT64 prefixes again before
+  /// they are next needed (HTTP D8, SECURITY E7).
   void reload();
 
   /// One GET, or POST when there is something to post. Cancellation unwinds with operation_aborted, the transfer
@@ -36,6 +37,7 @@ class HttpClient {
   const EgressPolicy& egress() const;
 
  private:
+  boost::asio::awaitable<void> look_for_nat64(std::chrono::steady_clock::time_point deadline);
   boost::asio::awaitable<HttpResult> exchange(const HttpRequest& request, std::string resolve_line);
   boost::asio::awaitable<HttpResult> transfer(const HttpRequest& request, const std::string& resolve_line,
                                               std::string& crowded);

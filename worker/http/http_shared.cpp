@@ -17,6 +17,7 @@ HttpShared::HttpShared(boost::asio::any_io_executor executor, HttpClientOptions 
       posts(options.max_posts_per_network),
       resumes(std::string_view(curl_version_info(CURLVERSION_NOW)->ssl_version).starts_with("OpenSSL")),
       own_until(steady_clock::now()),
+      nat64_until(own_until),
       engine(std::move(executor), options.max_connections, options.keep_alive, std::move(finished)) {}
 
 const EgressPolicy& HttpShared::egress() {

@@ -22,9 +22,10 @@ struct HttpShared {
 
   HttpClientOptions options;
   NetworkLimit networks, posts;
-  TlsSessions sessions;  ///< outlives the connections
-  const bool resumes;    ///< libcurl's TLS library is the one that `sessions` speaks to
-  std::chrono::steady_clock::time_point own_until;
+  TlsSessions sessions;                               ///< outlives the connections
+  const bool resumes;                                 ///< libcurl's TLS library is the one that `sessions` speaks to
+  std::chrono::steady_clock::time_point own_until;    ///< this machine's addresses are believed
+  std::chrono::steady_clock::time_point nat64_until;  ///< what is known of NAT64 prefixes is believed
   HttpEngine engine;
 };
 

@@ -214,7 +214,7 @@ curl_socket_t HttpTransfer::on_open(void* data, curlsocktype, curl_sockaddr* add
 bool HttpTransfer::enter_network(std::string_view address, unsigned port) {
   const bool is_proxy = proxy_port_ != 0;  // the networks are the servers'
   if (is_proxy || shared_.egress().opened_by_allow(address, static_cast<std::uint16_t>(port))) return true;
-  std::string network = destination_network(address);
+  std::string network = shared_.egress().network_of(address);
   if (!networks_.enter(network)) {
     crowded_ = network;
     return refuse(Reason::worker_host_wait, "enough requests are under way to the network of " + std::string(address));
@@ -237,7 +237,7 @@ int HttpTransfer::on_request(void* data, char* peer, char*, int port, int) {
   const Egress verdict =
       self.proxy_port_ != 0 ? self.verdict_of_proxy(number) : self.shared_.egress().check(peer, number);
   if (!self.egress_allows(verdict, peer, number)) return CURL_PREREQFUNC_ABORT;
-  const std::string network = destination_network(peer);
+  const std::string network = self.shared_.egress().network_of(peer);
   const bool entered = std::ranges::find(self.places_, network) != self.places_.end();  // else it is a kept connection
   if (!entered && !self.enter_network(peer, number)) return CURL_PREREQFUNC_ABORT;
   self.refusal_.reset();  // an address before this one may have been refused

@@ -13,7 +13,7 @@
 
 namespace feedmill {
 
-/// Counts by network (destination_network of address_guard.hpp). Lives on one loop thread and must outlive every wait()
+/// Counts by network (EgressPolicy::network_of()). Lives on one loop thread and must outlive every wait()
 /// under way.
 class NetworkLimit {
  public:

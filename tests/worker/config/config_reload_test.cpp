@@ -144,6 +144,7 @@ TEST_F(ConfigReload, TheseMayChange) {
                                            "egress.allow",
                                            "egress.deny",
                                            "egress.ports",
+                                           "egress.nat64",
                                            "drain.listen",
                                            "drain.timeout",
                                            "log.level"}));

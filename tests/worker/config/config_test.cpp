@@ -171,6 +171,7 @@ spacing = 0
 allow = ["127.0.0.0/8:1024-65535", "192.168.1.10", "[fd00:1::]/64:8000-8999", "fd00::/8"]
 deny = "10.0.0.0/8, 10.1.1.1:80"
 ports = [80, "8000-8999"]
+nat64 = ["2001:db8:64::/96", "fd00:64::/64"]
 [html]
 policy = "classic"
 [admin]
@@ -187,6 +188,7 @@ format = "json"
   EXPECT_EQ(config.egress.allow.size(), 4u);
   EXPECT_THAT(config.egress.deny, ElementsAre("10.0.0.0/8", "10.1.1.1:80"));
   EXPECT_THAT(config.egress.ports, ElementsAre("80", "8000-8999"));
+  EXPECT_THAT(config.egress.nat64, ElementsAre("2001:db8:64::/96", "fd00:64::/64"));
   EXPECT_EQ(config.html.policy, HtmlPolicy::classic);
   EXPECT_TRUE(config.admin.listen->address().is_v6());
   EXPECT_EQ(config.log.level, LogLevel::debug);
@@ -328,6 +330,9 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedCase{"Cidr", "egress.allow", "10.0.0.0/33", "is not CIDR"},
                     RefusedCase{"CidrPort", "egress.allow", "10.0.0.0/8:0", "is not CIDR"},
                     RefusedCase{"CidrName", "egress.deny", "localhost", "is not CIDR"},
+                    RefusedCase{"Nat64Bits", "egress.nat64", "2001:db8:64::/95", "is no NAT64 prefix"},
+                    RefusedCase{"Nat64Mapped", "egress.nat64", "::ffff:0:0/96", "is no NAT64 prefix"},
+                    RefusedCase{"Nat64Ipv4", "egress.nat64", "10.0.0.0/32", "is no NAT64 prefix"},
                     RefusedCase{"Ports", "egress.ports", "80,9000-8000", "9000-8000"},
                     RefusedCase{"NameServer", "dns.servers", "192.0.2.1,dns.example", "dns.example"},
                     RefusedCase{"NameServerPort", "dns.servers", "192.0.2.1:0", "192.0.2.1:0"},

@@ -20,8 +20,9 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-EgressPolicy policy(const Strings& allow, const Strings& deny = {}, const Strings& ports = {}) {
-  auto parsed = EgressPolicy::parse(allow, deny, ports);
+EgressPolicy policy(const Strings& allow, const Strings& deny = {}, const Strings& ports = {},
+                    const Strings& nat64 = {}) {
+  auto parsed = EgressPolicy::parse(allow, deny, ports, nat64);
   EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error());
   return parsed ? *parsed : EgressPolicy();
 }
@@ -262,6 +263,110 @@ TEST(EgressPolicy, DenyWins) {
   EXPECT_EQ(ask(rules, "2606:4700::1111", 80), Egress::blocked_address);
 }
 
+// What is closed as IPv6 is closed whatever it leads to, and what is closed as IPv4 by whatever way.
+TEST(EgressPolicy, DeniesNat64InEitherForm) {
+  struct Row {
+    const char* deny;
+    const char* address;
+    std::uint16_t port;
+    Egress expected;
+  };
+  const Row rows[] = {
+      {"64:ff9b::/96", "64:ff9b::8.8.8.8", 80, Egress::blocked_address},
+      {"64:ff9b::/96", "8.8.8.8", 80, Egress::allowed},
+      {"64:ff9b::808:808", "64:ff9b::8.8.8.8", 80, Egress::blocked_address},
+      {"64:ff9b::808:808", "64:ff9b::8.8.8.9", 80, Egress::allowed},
+      {"64:ff9b::808:800/120", "64:ff9b::8.8.8.8", 443, Egress::blocked_address},
+      {"[64:ff9b::]/96:443", "64:ff9b::8.8.8.8", 443, Egress::blocked_port},
+      {"[64:ff9b::]/96:443", "64:ff9b::8.8.8.8", 80, Egress::allowed},
+      {"::/0", "64:ff9b::8.8.8.8", 80, Egress::blocked_address},
+      {"::/0", "2606:4700::1111", 80, Egress::blocked_address},
+      {"::/0", "8.8.8.8", 80, Egress::allowed},
+      {"0.0.0.0/0", "64:ff9b::8.8.8.8", 80, Egress::blocked_address},
+      {"8.8.8.8:443", "64:ff9b::8.8.8.8", 443, Egress::blocked_port},
+      {"2001:db8:64::/48", "2001:db8:64::8.8.8.8", 80, Egress::blocked_address},
+      {"8.8.8.0/24", "2001:db8:64::8.8.8.8", 80, Egress::blocked_address},
+      {"8.8.8.0/24", "2001:db8:64::8.8.9.8", 80, Egress::allowed},
+  };
+  for (const Row& row : rows) {
+    const EgressPolicy rules = policy({}, {row.deny}, {}, {"2001:db8:64::/96"});
+    EXPECT_EQ(ask(rules, row.address, row.port), row.expected) << row.deny << " " << row.address << " " << row.port;
+  }
+}
+
+// RFC 6052 §2.4: its example address 192.0.2.33 under each length of prefix, and 8.8.8.8 in its place.
+TEST(EgressPolicy, JudgesOwnNat64PrefixesByTheAddressInside) {
+  struct Row {
+    const char* prefix;
+    const char* documentation;  // 192.0.2.33, which is blocked
+    const char* open;           // 8.8.8.8
+    const char* loopback;       // 127.0.0.1
+  };
+  const Row rows[] = {
+      {"2001:db8::/32", "2001:db8:c000:221::", "2001:db8:808:808::", "2001:db8:7f00:1::"},
+      {"2001:db8:100::/40", "2001:db8:1c0:2:21::", "2001:db8:108:808:8::", "2001:db8:17f:0:1::"},
+      {"2001:db8:122::/48", "2001:db8:122:c000:2:2100::", "2001:db8:122:808:8:800::", "2001:db8:122:7f00:0:100::"},
+      {"2001:db8:122:300::/56", "2001:db8:122:3c0:0:221::", "2001:db8:122:308:8:808::", "2001:db8:122:37f:0:1::"},
+      {"2001:db8:122:344::/64",
+       "2001:db8:122:344:c0:2:2100::", "2001:db8:122:344:8:808:800::", "2001:db8:122:344:7f:0:100::"},
+      {"2001:db8:122:344::/96", "2001:db8:122:344::192.0.2.33", "2001:db8:122:344::8.8.8.8",
+       "2001:db8:122:344::127.0.0.1"},
+      {"2a00:64::/96", "2a00:64::192.0.2.33", "2a00:64::8.8.8.8", "2a00:64::127.0.0.1"},
+      {"fd00:64::/96", "fd00:64::192.0.2.33", "fd00:64::8.8.8.8", "fd00:64::127.0.0.1"},
+      {"64:ff9b:1::/48", "64:ff9b:1:c000:2:2100::", "64:ff9b:1:808:8:800::", "64:ff9b:1:7f00:0:100::"},
+  };
+  for (const Row& row : rows) {
+    EgressPolicy rules = policy({}, {}, {}, {row.prefix});
+    EXPECT_EQ(ask(rules, row.documentation, 80), Egress::blocked_address) << row.prefix;
+    EXPECT_EQ(ask(rules, row.open, 80), Egress::allowed) << row.prefix;
+    EXPECT_EQ(ask(rules, row.open, 22), Egress::blocked_port) << row.prefix;
+    EXPECT_EQ(ask(rules, row.loopback, 80), Egress::blocked_address) << row.prefix;
+    EXPECT_EQ(ask(rules, "64:ff9b::127.0.0.1", 80), Egress::blocked_address) << row.prefix;
+    EXPECT_EQ(ask(policy({"127.0.0.0/8"}, {}, {}, {row.prefix}), row.loopback, 80), Egress::allowed) << row.prefix;
+    rules.close_own(Strings{row.open});
+    EXPECT_EQ(ask(rules, row.open, 80), Egress::blocked_address) << row.prefix;
+    rules.close_own(Strings{"8.8.8.8"});
+    EXPECT_EQ(ask(rules, row.open, 80), Egress::blocked_address) << row.prefix;
+  }
+  EXPECT_EQ(ask(EgressPolicy(), "2a00:64::127.0.0.1", 80), Egress::allowed) << "nobody has said what it is";
+}
+
+// RFC 7050: what ipv4only.arpa has for addresses tells the prefix. It closes, and opens nothing.
+TEST(EgressPolicy, LearnsNat64PrefixesFromTheNameServer) {
+  struct Row {
+    const char* answer;
+    const char* open;
+    const char* loopback;
+  };
+  const Row rows[] = {
+      {"2a00:64::192.0.0.170", "2a00:64::8.8.8.8", "2a00:64::127.0.0.1"},
+      {"2a00:64::192.0.0.171", "2a00:64::8.8.8.8", "2a00:64::127.0.0.1"},
+      {"2a00:64:0:5:c0:0:aa00::", "2a00:64:0:5:8:808:800::", "2a00:64:0:5:7f:0:100::"},
+      {"2a00:64:0:c0:0:aa::", "2a00:64:0:8:8:808::", "2a00:64:0:7f:0:1::"},
+      {"2a00:64:9:c000:0:aa00::", "2a00:64:9:808:8:800::", "2a00:64:9:7f00:0:100::"},
+      {"2a00:64:c0:0:aa::", "2a00:64:8:808:8::", "2a00:64:7f:0:1::"},
+      {"2a00:64:c000:aa::", "2a00:64:808:808::", "2a00:64:7f00:1::"},
+  };
+  for (const Row& row : rows) {
+    EgressPolicy rules;
+    EXPECT_EQ(ask(rules, row.loopback, 80), Egress::allowed) << row.answer;
+    rules.close_nat64(Strings{"192.0.0.170", row.answer, "no address"});
+    EXPECT_EQ(ask(rules, row.loopback, 80), Egress::blocked_address) << row.answer;
+    EXPECT_EQ(ask(rules, row.open, 80), Egress::allowed) << row.answer;
+    EXPECT_EQ(ask(rules, "2a00:65::1", 80), Egress::allowed) << row.answer;
+    EgressPolicy opened = policy({"127.0.0.0/8"});
+    opened.close_nat64(Strings{row.answer});
+    EXPECT_EQ(ask(opened, row.loopback, 80), Egress::allowed) << row.answer;
+    rules.close_nat64({});
+    EXPECT_EQ(ask(rules, row.loopback, 80), Egress::allowed) << row.answer;
+  }
+  EgressPolicy rules = policy({}, {}, {}, {"fd00:64::/96"});
+  rules.close_nat64(Strings{"fd00:65::192.0.0.170", "fd00:64::192.0.0.170", "::ffff:192.0.0.170", "2a00::1"});
+  EXPECT_EQ(ask(rules, "fd00:65::8.8.8.8", 80), Egress::blocked_address) << "a name server opens nothing";
+  EXPECT_EQ(ask(rules, "fd00:64::8.8.8.8", 80), Egress::allowed) << "what the operator lists stays open";
+  EXPECT_EQ(ask(rules, "::ffff:8.8.8.8", 80), Egress::blocked_address);
+}
+
 TEST(EgressPolicy, KnowsWhatOnlyTheOperatorOpened) {
   const EgressPolicy rules = policy({"127.0.0.0/8:1024-65535", "1.2.3.4"}, {"127.0.0.9"});
   EXPECT_TRUE(rules.opened_by_allow("127.0.0.1", 5000));
@@ -319,11 +424,13 @@ TEST(OwnAddresses, StayClosedWhileTheKernelWillNotSayThem) {
 }
 
 // HTTP H8
-TEST(DestinationNetwork, IsOfATwentyFourthOrAFortyEighth) {
-  EXPECT_EQ(destination_network("203.0.113.77"), "203.0.113.0");
-  EXPECT_EQ(destination_network("2001:db8:1:2:3::4"), "2001:db8:1::");
-  EXPECT_EQ(destination_network("64:ff9b::203.0.113.77"), "203.0.113.0");
-  EXPECT_EQ(destination_network("nowhere"), "");
+TEST(EgressPolicy, NamesTheNetworkOfAnAddress) {
+  const EgressPolicy rules = policy({}, {}, {}, {"2001:db8:64::/96"});
+  EXPECT_EQ(rules.network_of("203.0.113.77"), "203.0.113.0");
+  EXPECT_EQ(rules.network_of("2001:db8:1:2:3::4"), "2001:db8:1::");
+  EXPECT_EQ(rules.network_of("64:ff9b::203.0.113.77"), "203.0.113.0");
+  EXPECT_EQ(rules.network_of("2001:db8:64::203.0.113.77"), "203.0.113.0");
+  EXPECT_EQ(rules.network_of("nowhere"), "");
 }
 
 TEST(EgressPolicy, NamesTheEntryThatIsWrong) {
@@ -359,6 +466,12 @@ TEST(EgressPolicy, NamesTheEntryThatIsWrong) {
             "egress.ports: \"eighty\": a port is a number from 1 to 65535, a range two of them: 8000-8999");
   EXPECT_EQ(EgressPolicy::parse({}, Strings{"10.0.0.0/40"}, {}).error(),
             "egress.deny: \"10.0.0.0/40\": after the slash stands a number from 0 to 32");
+  for (const char* prefix : {"", "2001:db8::", "2001:db8::/95", "10.0.0.0/32", "::/96", "ff00::/64", "::ffff:0:0/96",
+                             "2001:db8::/96:80", "2001:db8::/"}) {
+    const auto parsed = EgressPolicy::parse({}, {}, {}, Strings{prefix});
+    ASSERT_FALSE(parsed) << prefix;
+    EXPECT_TRUE(parsed.error().starts_with("egress.nat64: \"" + std::string(prefix) + "\": ")) << parsed.error();
+  }
 }
 
 }  // namespace

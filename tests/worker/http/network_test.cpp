@@ -174,7 +174,7 @@ class Canary {
   }
   asio::awaitable<void> session(tcp::socket socket) {
     const std::string address = socket.local_endpoint().address().to_string();
-    const std::string network = destination_network(address);
+    const std::string network = EgressPolicy().network_of(address);
     bool silent = false;
     {
       const std::lock_guard lock(mutex_);

@@ -381,6 +381,25 @@ TEST_F(FetchByNameTest, UsesOnlyTheAddressesThatAreAllowed) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
+// RFC 7050: what the name server says of ipv4only.arpa tells a NAT64 prefix that looks like any public network.
+TEST_F(FetchByNameTest, ReachesNoPrivateAddressByTheNat64OfItsNetwork) {
+  Fetcher by = fetcher();
+  server.serve("/feed", test::Response{.body = "x"});
+  names.serve("plain.example", DnsAnswer{.addresses = {"127.0.0.1"}});
+  EXPECT_EQ(reason(by, url("plain.example")), Reason::none);
+  EXPECT_EQ(names.count("ipv4only.arpa"), 0U) << "nobody goes to IPv6";
+
+  names.serve("ipv4only.arpa", DnsAnswer{.addresses = {"192.0.0.170", "2a00:64::192.0.0.170", "2a00:64::192.0.0.171"}});
+  names.serve("trap.example", DnsAnswer{.addresses = {"2a00:64::10.0.0.1"}});
+  names.serve("metadata.example", DnsAnswer{.addresses = {"2a00:64::169.254.169.254"}});
+  names.serve("mixed.example", DnsAnswer{.addresses = {"2a00:64::10.0.0.1", "127.0.0.1"}});
+  EXPECT_EQ(reason(by, "http://trap.example/"), Reason::egress_blocked);
+  EXPECT_EQ(reason(by, "http://metadata.example/"), Reason::egress_blocked);
+  EXPECT_EQ(reason(by, "http://[2a00:64::a9fe:a9fe]/latest/"), Reason::egress_blocked);
+  EXPECT_EQ(reason(by, url("mixed.example")), Reason::none) << "by the other address";
+  EXPECT_EQ(names.count("ipv4only.arpa"), 2U) << "A and AAAA, once an hour";
+}
+
 TEST_F(FetchByNameTest, TriesTheNextAddress) {
   Fetcher by = fetcher();
   server.serve("/feed", test::Response{.body = "x"});
