@@ -23,17 +23,19 @@ struct DescriptorWatches::Watch {
   bool reading = false, writing = false;          ///< what is being waited for
 };
 
-DescriptorWatches::DescriptorWatches(boost::asio::any_io_executor executor, Callback on_ready)
-    : executor_(std::move(executor)), on_ready_(std::move(on_ready)) {}
+DescriptorWatches::DescriptorWatches(boost::asio::any_io_executor executor, Callback on_ready, Lost on_lost)
+    : executor_(std::move(executor)), on_ready_(std::move(on_ready)), on_lost_(std::move(on_lost)) {}
 
 DescriptorWatches::~DescriptorWatches() {
   while (!watches_.empty()) forget(watches_.begin()->first);
 }
 
 void DescriptorWatches::watch(int descriptor, bool for_reading, bool for_writing) {
-  std::shared_ptr<Watch>& found = watches_[descriptor];
-  if (found == nullptr) found = std::make_shared<Watch>(*this, descriptor);
-  const std::shared_ptr<Watch> watch = found;
+  auto found = watches_.find(descriptor);
+  if (found == watches_.end()) {
+    found = watches_.emplace(descriptor, std::make_shared<Watch>(*this, descriptor)).first;
+  }
+  const std::shared_ptr<Watch> watch = found->second;
   watch->for_reading = for_reading;
   watch->for_writing = for_writing;
   wait(watch);
@@ -51,26 +53,31 @@ void DescriptorWatches::forget(int descriptor) {
 /// Starts the waits that are wanted and not yet under way. One that is no longer wanted runs out by itself.
 void DescriptorWatches::wait(const std::shared_ptr<Watch>& watch) {
   if (watch->for_reading && !watch->reading) {
-    watch->reading = true;
     watch->descriptor.async_wait(stream_descriptor::wait_read, [watch](boost::system::error_code error) {
       watch->reading = false;
       if (watch->owner == nullptr || error == boost::asio::error::operation_aborted || !watch->for_reading) return;
       watch->owner->report(watch, Ready{.readable = true, .writable = false, .failed = error.failed()});
     });
+    watch->reading = true;
   }
   if (watch->for_writing && !watch->writing) {
-    watch->writing = true;
     watch->descriptor.async_wait(stream_descriptor::wait_write, [watch](boost::system::error_code error) {
       watch->writing = false;
       if (watch->owner == nullptr || error == boost::asio::error::operation_aborted || !watch->for_writing) return;
       watch->owner->report(watch, Ready{.readable = false, .writable = true, .failed = error.failed()});
     });
+    watch->writing = true;
   }
 }
 
 void DescriptorWatches::report(const std::shared_ptr<Watch>& watch, Ready ready) {
   on_ready_(watch->descriptor.native_handle(), ready);
-  if (watch->owner != nullptr && !ready.failed) wait(watch);  // neither forgotten nor we destroyed meanwhile
+  if (watch->owner == nullptr || ready.failed) return;  // forgotten meanwhile, or we destroyed
+  try {
+    wait(watch);
+  } catch (...) {  // out of memory
+    on_lost_(watch->descriptor.native_handle(), std::current_exception());
+  }
 }
 
 }  // namespace feedmill

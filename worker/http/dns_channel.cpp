@@ -45,11 +45,16 @@ std::string_view as_text(const unsigned char* message, int size) {
 }  // namespace
 
 DnsChannel::DnsChannel(const asio::any_io_executor& executor, const ResolverOptions& options)
-    : watches_(executor,
-               [this](int socket, Ready ready) {
-                 process(ready.readable || ready.failed ? socket : ARES_SOCKET_BAD,
-                         ready.writable ? socket : ARES_SOCKET_BAD);
-               }),
+    : watches_(
+          executor,
+          [this](int socket, Ready ready) {
+            process(ready.readable || ready.failed ? socket : ARES_SOCKET_BAD,
+                    ready.writable ? socket : ARES_SOCKET_BAD);
+          },
+          [this](int, const std::exception_ptr& error) {
+            guard_.keep(error);
+            settle();
+          }),
       timer_(executor),
       alive_(std::make_shared<DnsChannel*>(this)) {
   need_cares();
@@ -89,21 +94,26 @@ struct DnsChannel::Question {
   unsigned outstanding = 0;
   std::array<int, 2> statuses{};
   HostAddresses v6{}, v4{};
+  CGuard guard{};  ///< of the callbacks
 
-  void end(int status) {
+  void end(int status) noexcept {
     const std::unique_ptr<Question> owned(this);
+    if (guard && status != ARES_EDESTRUCTION) {
+      channel.failure_ = guard;
+      status = ARES_ECANCELLED;
+    }
     answered(argument, status, std::move(v6), std::move(v4));
   }
 
   /// One of the two has been answered; `this` is gone when it was the last.
-  void take(HostAddresses& into, AddressFamily family, int status, std::string_view message) {
+  void take(HostAddresses& into, AddressFamily family, int status, std::string_view message) noexcept {
     if (status == ARES_SUCCESS) {
-      if (auto read = read_dns_answer(message, host, family)) {
+      status = guard.run(static_cast<int>(ARES_ECANCELLED), [&]() -> int {
+        auto read = read_dns_answer(message, host, family);
+        if (!read) return ARES_EBADRESP;
         into = std::move(*read);
-        if (into.addresses.empty()) status = ARES_ENODATA;
-      } else {
-        status = ARES_EBADRESP;
-      }
+        return into.addresses.empty() ? ARES_ENODATA : ARES_SUCCESS;
+      });
     }
     statuses[--outstanding] = status;
     if (outstanding == 0) end(outcome());
@@ -118,16 +128,24 @@ struct DnsChannel::Question {
   }
 };
 
-void DnsChannel::ask(const std::string& host, Answered answered, void* argument) {
+void DnsChannel::ask(const std::string& host, Answered answered, void* argument) noexcept {
   ares_addrinfo_hints hints{};
   hints.ai_flags = ARES_AI_NOSORT;  // sorting opens a socket for each address
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   ++asked;
   ++outstanding;
-  auto question = std::make_unique<Question>(Question{*this, host, answered, argument});
-  ares_getaddrinfo(channel_, host.c_str(), nullptr, &hints, &DnsChannel::on_hosts_file, question.release());
-  set_timer();
+  CGuard guard;
+  Question* const question = guard.run(static_cast<Question*>(nullptr), [&] {
+    return std::make_unique<Question>(Question{*this, host, answered, argument}).release();
+  });
+  if (guard) {
+    failure_ = guard;
+    answered(argument, ARES_ECANCELLED, {}, {});
+    return;
+  }
+  ares_getaddrinfo(channel_, host.c_str(), nullptr, &hints, &DnsChannel::on_hosts_file, question);
+  settle();
 }
 
 /// When it is not in there, name servers are asked: by ares_query(), since newer versions of ares_getaddrinfo() take
@@ -137,17 +155,24 @@ void DnsChannel::on_hosts_file(void* data, int status, int, ares_addrinfo* info)
   Question& question = *static_cast<Question*>(data);
   if (status != ARES_SUCCESS && status != ARES_EDESTRUCTION) {
     const ares_channel channel = question.channel.channel_;
-    const std::string host = question.host;  // the question may be gone after the second
-    question.outstanding = 2;
+    const std::string host = question.guard.run(std::string(), [&] { return question.host; });
+    if (question.guard) {
+      question.end(status);
+      return;
+    }
+    question.outstanding = 2;  // and may be gone after the second
     ares_query(channel, host.c_str(), ns_c_in, ns_t_aaaa, &DnsChannel::on_v6, &question);
     ares_query(channel, host.c_str(), ns_c_in, ns_t_a, &DnsChannel::on_v4, &question);
     return;
   }
-  for (const ares_addrinfo_node* node = info == nullptr ? nullptr : info->nodes; node != nullptr;
-       node = node->ai_next) {
-    const bool is_v6 = node->ai_family == AF_INET6;
-    (is_v6 ? question.v6 : question.v4).addresses.push_back(text_of(node->ai_addr));
-  }
+  question.guard.run(false, [&] {
+    for (const ares_addrinfo_node* node = info == nullptr ? nullptr : info->nodes; node != nullptr;
+         node = node->ai_next) {
+      const bool is_v6 = node->ai_family == AF_INET6;
+      (is_v6 ? question.v6 : question.v4).addresses.push_back(text_of(node->ai_addr));
+    }
+    return true;
+  });
   question.end(status);
 }
 
@@ -165,14 +190,28 @@ void DnsChannel::on_socket(void* data, ares_socket_t socket, int readable, int w
   DnsChannel& channel = *static_cast<DnsChannel*>(data);
   if (readable == 0 && writable == 0) {
     channel.watches_.forget(socket);  // about to be closed
-  } else {
-    channel.watches_.watch(socket, readable != 0, writable != 0);
+    return;
   }
+  channel.guard_.run(false, [&] {
+    channel.watches_.watch(socket, readable != 0, writable != 0);
+    return true;
+  });
 }
 
-void DnsChannel::process(ares_socket_t readable, ares_socket_t writable) {
+void DnsChannel::process(ares_socket_t readable, ares_socket_t writable) noexcept {
   ares_process_fd(channel_, readable, writable);
-  set_timer();
+  settle();
+}
+
+/// Once c-ares has returned. What it cannot be told of would never be answered: it is given up instead.
+void DnsChannel::settle() noexcept {
+  guard_.run(false, [&] {
+    set_timer();
+    return true;
+  });
+  if (!guard_) return;
+  failure_ = std::exchange(guard_, CGuard());
+  ares_cancel(channel_);
 }
 
 void DnsChannel::set_timer() {

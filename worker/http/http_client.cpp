@@ -64,9 +64,10 @@ Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigne
 
 HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
     : resolver_(executor, options.resolver),
-      shared_(std::make_unique<HttpShared>(std::move(executor), std::move(options), [](void* transfer, CURLcode code) {
-        static_cast<HttpTransfer*>(transfer)->finish(code);
-      })) {}
+      shared_(std::make_unique<HttpShared>(std::move(executor), std::move(options),
+                                           [](void* transfer, CURLcode code, const std::exception_ptr& error) {
+                                             static_cast<HttpTransfer*>(transfer)->finish(code, error);
+                                           })) {}
 
 HttpClient::~HttpClient() = default;
 
@@ -146,7 +147,7 @@ asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, std
 asio::awaitable<HttpResult> HttpClient::transfer(const HttpRequest& request, const std::string& resolve_line,
                                                  std::string& crowded) {
   HttpTransfer transfer(*shared_, request, resolve_line);
-  for (;;) {
+  while (!transfer.finished) {
     transfer.done.expires_at(transfer.next_look());
     const auto [interrupted] = co_await transfer.done.async_wait(asio::as_tuple(asio::use_awaitable));
     if (transfer.finished) break;  // libcurl was done and cancelled the timer

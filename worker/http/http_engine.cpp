@@ -7,6 +7,8 @@
 #include <boost/asio/post.hpp>
 #include <unistd.h>
 
+#include "worker/c_guard.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -34,7 +36,13 @@ HttpEngine::HttpEngine(asio::any_io_executor executor, std::size_t max_connectio
                        Finished finished)
     : executor_(std::move(executor)),
       finished_(std::move(finished)),
-      watches_(executor_, [this](int socket, Ready ready) { act(socket, events_of(ready)); }),
+      watches_(
+          executor_, [this](int socket, Ready ready) { act(socket, events_of(ready)); },
+          [this](int socket, const std::exception_ptr& error) {
+            for (const auto& [easy, own] : sockets_) {
+              if (own == socket) fail(easy, error);
+            }
+          }),
       alive_(std::make_shared<HttpEngine*>(this)),
       timer_(executor_) {
   need_libcurl();
@@ -60,6 +68,7 @@ Easy HttpEngine::take_handle() {
   if (idle_.empty()) {
     Easy easy(curl_easy_init());
     if (easy == nullptr) throw std::bad_alloc();
+    idle_.reserve(++handles_);
     return easy;
   }
   Easy easy = std::move(idle_.back());
@@ -67,37 +76,50 @@ Easy HttpEngine::take_handle() {
   return easy;
 }
 
-void HttpEngine::give_back(Easy easy) {
+void HttpEngine::give_back(Easy easy) noexcept {
   curl_easy_reset(easy.get());
   idle_.push_back(std::move(easy));
 }
 
-std::vector<std::string> HttpEngine::hold(const std::string& line) {
-  std::vector<std::string> lines;
-  if (line.empty()) return lines;
-  ++held_[host_and_port(line)];
+HttpEngine::Name* HttpEngine::hold(const std::string& line, std::vector<std::string>& lines) {
+  if (line.empty()) return nullptr;
+  const std::string key = host_and_port(line);
   for (const std::string& ended : ended_) {
-    const auto entry = held_.find(ended);
-    if (entry == held_.end() || entry->second > 0) continue;
-    held_.erase(entry);
-    lines.push_back("-" + ended);
+    if (ended != key) lines.push_back("-" + ended);
   }
-  ended_.clear();
   lines.push_back(line);
-  return lines;
+  auto found = held_.find(key);
+  if (found == held_.end()) {
+    Name fresh;
+    fresh.mark.push_back(key);
+    found = held_.emplace(key, std::move(fresh)).first;
+  }
+  // From here on nothing fails.
+  Name& name = found->second;
+  ++name.users;
+  while (!ended_.empty()) {
+    if (ended_.front() == key) {
+      name.mark.splice(name.mark.end(), ended_, ended_.begin());
+    } else {
+      held_.erase(held_.find(ended_.front()));
+      ended_.pop_front();
+    }
+  }
+  return &name;
 }
 
-void HttpEngine::let_go(const std::string& line) {
-  if (line.empty()) return;
-  std::string key = host_and_port(line);
-  if (--held_[key] == 0) ended_.push_back(std::move(key));
+void HttpEngine::let_go(Name& name) noexcept {
+  if (--name.users == 0) ended_.splice(ended_.end(), name.mark);
 }
 
 void HttpEngine::add(CURL* easy) {
-  if (curl_multi_add_handle(multi_, easy) != CURLM_OK) throw std::bad_alloc();
+  sockets_.emplace(easy, -1);
+  if (curl_multi_add_handle(multi_, easy) == CURLM_OK) return;
+  sockets_.erase(easy);
+  throw std::bad_alloc();
 }
 
-void HttpEngine::remove(CURL* easy) {
+void HttpEngine::remove(CURL* easy) noexcept {
   curl_multi_remove_handle(multi_, easy);
   sockets_.erase(easy);
 }
@@ -111,11 +133,17 @@ int HttpEngine::watch_socket(CURL* easy, curl_socket_t socket, int what, void* d
   HttpEngine& engine = *static_cast<HttpEngine*>(data);
   if (what == CURL_POLL_REMOVE) {
     engine.watches_.forget(socket);
-  } else {
-    engine.sockets_[easy] = socket;
-    engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
+    return 0;
   }
-  return 0;
+  const auto own = engine.sockets_.find(easy);
+  if (own != engine.sockets_.end()) own->second = socket;
+  CGuard guard;
+  guard.run(0, [&] {
+    engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
+    return 0;
+  });
+  if (guard) engine.fail(easy, guard.error());
+  return 0;  // anything else would end all transfers, and those to come
 }
 
 /// libcurl may close a socket without having said CURL_POLL_REMOVE: the watch goes first.
@@ -126,21 +154,39 @@ int HttpEngine::close_socket(void* data, curl_socket_t socket) {
 
 int HttpEngine::set_timer(CURLM*, long milliseconds, void* data) {
   HttpEngine& engine = *static_cast<HttpEngine*>(data);
-  if (milliseconds < 0) {
-    engine.timer_.cancel();
+  CGuard guard;
+  guard.run(0, [&] {
+    engine.start_timer(milliseconds);
     return 0;
+  });
+  if (!guard) return 0;
+  for (const auto& [easy, socket] : engine.sockets_) engine.fail(easy, guard.error());  // nobody knows whose it is
+  return 0;
+}
+
+void HttpEngine::start_timer(long milliseconds) {
+  if (milliseconds < 0) {
+    timer_.cancel();
+    return;
   }
   if (milliseconds == 0) {  // most often; an early call does no harm, and is cheaper than a timer
-    asio::post(engine.executor_, [alive = engine.alive_] {
+    asio::post(executor_, [alive = alive_] {
       if (*alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
     });
-    return 0;
+    return;
   }
-  engine.timer_.expires_after(std::chrono::milliseconds(milliseconds));  // cancels the wait before
-  engine.timer_.async_wait([alive = engine.alive_](boost::system::error_code error) {
+  timer_.expires_after(std::chrono::milliseconds(milliseconds));  // cancels the wait before
+  timer_.async_wait([alive = alive_](boost::system::error_code error) {
     if (!error && *alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
   });
-  return 0;
+}
+
+/// A transfer that libcurl is not told of events any more. May be called within its callbacks.
+void HttpEngine::fail(CURL* easy, const std::exception_ptr& error) {
+  if (!sockets_.contains(easy)) return;  // none of ours: a connection that is being closed
+  void* transfer = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
+  finished_(transfer, CURLE_ABORTED_BY_CALLBACK, error);
 }
 
 /// Lets libcurl work, then wakes whoever's transfer has ended.
@@ -152,7 +198,7 @@ void HttpEngine::act(curl_socket_t socket, int events) {
     if (message->msg != CURLMSG_DONE) continue;
     void* transfer = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-    finished_(transfer, message->data.result);
+    finished_(transfer, message->data.result, nullptr);
   }
 }
 

@@ -2,7 +2,9 @@
 // means is http_transfer.hpp's business.
 #pragma once
 
+#include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -24,9 +26,38 @@ using Easy = std::unique_ptr<CURL, FreeEasy>;
 /// The multi handle and what it needs of the loop: one timer, and watches on the sockets it waits for. Owns the
 /// connections. Lives on one loop thread; neither copied nor moved.
 class HttpEngine {
+  /// A host and port that libcurl was told the addresses of.
+  struct Name {
+    std::size_t users = 0;
+    std::list<std::string> mark;  ///< "HOST:PORT", kept here or, once nobody may need it any more, in `ended_`
+  };
+
  public:
-  /// Told of each transfer that ended: its CURLOPT_PRIVATE and its code.
-  using Finished = std::function<void(void* transfer, CURLcode code)>;
+  /// Told of each transfer that ended: its CURLOPT_PRIVATE and its code; `error` is what a callback of ours threw, null
+  /// for nothing. It may be told of one more than once. Must not throw.
+  using Finished = std::function<void(void* transfer, CURLcode code, const std::exception_ptr& error)>;
+
+  /// Keeps libcurl knowing a host's addresses while it lives: a transfer may look its addresses up late, or again for a
+  /// second connection.
+  class Held {
+   public:
+    /// `line`: "HOST:PORT:ADDRESS,…", "" for none. The engine outlives it. (With a "+" in front the addresses would be
+    /// no different from those that libcurl finds out itself, which 8.14 drops whenever a transfer ends.)
+    Held(HttpEngine& engine, const std::string& line) : engine_(engine), name_(engine.hold(line, lines_)) {}
+    ~Held() {
+      if (name_ != nullptr) engine_.let_go(*name_);
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+    /// What CURLOPT_RESOLVE takes so that libcurl knows the line, and forgets what nobody needs any more.
+    const std::vector<std::string>& lines() const { return lines_; }
+
+   private:
+    HttpEngine& engine_;
+    std::vector<std::string> lines_;
+    Name* const name_;
+  };
 
   /// At most `max_connections` at once, and `keep_alive` kept for later.
   HttpEngine(boost::asio::any_io_executor executor, std::size_t max_connections, std::size_t keep_alive,
@@ -39,15 +70,10 @@ class HttpEngine {
 
   /// Handles are pooled, their options reset (HTTP C3).
   Easy take_handle();
-  void give_back(Easy easy);
-  /// What CURLOPT_RESOLVE takes so that libcurl knows `line` ("HOST:PORT:ADDRESS,…", "" for none) until let_go(), and
-  /// forgets what nobody needs any more. A transfer may look its addresses up late, or again for a second connection.
-  /// (With a "+" in front they would be no different from those that libcurl finds out itself, which 8.14 drops
-  /// whenever a transfer ends.)
-  std::vector<std::string> hold(const std::string& line);
-  void let_go(const std::string& line);
+  void give_back(Easy easy) noexcept;
+  /// Throws std::bad_alloc.
   void add(CURL* easy);
-  void remove(CURL* easy);
+  void remove(CURL* easy) noexcept;
   /// The socket that libcurl waits for on behalf of a transfer, -1 for none yet.
   int socket_of(CURL* easy) const;
 
@@ -55,19 +81,25 @@ class HttpEngine {
   static int close_socket(void* engine, curl_socket_t socket);
 
  private:
+  Name* hold(const std::string& line, std::vector<std::string>& lines);
+  void let_go(Name& name) noexcept;
+
   static int watch_socket(CURL*, curl_socket_t socket, int what, void* engine, void*);
   static int set_timer(CURLM*, long milliseconds, void* engine);
 
+  void start_timer(long milliseconds);
   void act(curl_socket_t socket, int events);
+  void fail(CURL* easy, const std::exception_ptr& error);
 
   boost::asio::any_io_executor executor_;
   Finished finished_;
   DescriptorWatches watches_;
-  std::vector<Easy> idle_;
-  std::unordered_map<std::string, std::size_t> held_;  ///< "HOST:PORT" and how many transfers need it
-  std::unordered_map<CURL*, int> sockets_;             ///< of transfers
-  std::vector<std::string> ended_;                     ///< of these, such as nobody may need any more
-  std::shared_ptr<HttpEngine*> alive_;                 ///< what timer callbacks hold; null inside once we are gone
+  std::vector<Easy> idle_;                      ///< has room for all `handles_`
+  std::size_t handles_ = 0;                     ///< made so far
+  std::unordered_map<std::string, Name> held_;  ///< by "HOST:PORT"
+  std::list<std::string> ended_;                ///< marks of these
+  std::unordered_map<CURL*, int> sockets_;      ///< of the transfers under way; -1: none yet
+  std::shared_ptr<HttpEngine*> alive_;          ///< what timer callbacks hold; null inside once we are gone
   boost::asio::steady_timer timer_;
   CURLM* multi_;
 };

@@ -57,8 +57,8 @@ HttpTransfer::HttpTransfer(HttpShared& shared, const HttpRequest& request, const
       networks_(request.post ? shared.posts : shared.networks),
       easy_(shared.engine.take_handle()),
       header_list_(list_of(request.header_lines)),
-      resolve_line_(resolve_line),
-      resolve_list_(list_of(shared.engine.hold(resolve_line))),
+      held_(shared.engine, resolve_line),
+      resolve_list_(list_of(held_.lines())),
       deadline_(request.deadline),
       max_body_bytes_(
           std::min(request.max_body_bytes.value_or(shared.options.max_body_bytes), shared.options.max_body_bytes)),
@@ -79,7 +79,6 @@ HttpTransfer::~HttpTransfer() {
   if (memory_ != nullptr) memory_->on_granted(nullptr);
   shared_.engine.remove(easy_.get());
   shared_.engine.give_back(std::move(easy_));
-  shared_.engine.let_go(resolve_line_);
   for (const std::string& network : places_) networks_.leave(network);
 }
 
@@ -124,7 +123,7 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_HTTPHEADER, header_list_.get());
   set(easy, CURLOPT_RESOLVE, resolve_list_.get());
   // What its cache holds of names is for us to say; addresses it adds by itself, and drops when others like them end.
-  set(easy, CURLOPT_DNS_CACHE_TIMEOUT, resolve_line_.empty() ? 600L : -1L);
+  set(easy, CURLOPT_DNS_CACHE_TIMEOUT, held_.lines().empty() ? 600L : -1L);
   set(easy, CURLOPT_RESOLVER_START_FUNCTION, &HttpTransfer::on_resolve);
   set(easy, CURLOPT_RESOLVER_START_DATA, this);
   set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
@@ -175,39 +174,78 @@ bool HttpTransfer::egress_allows(Egress verdict, std::string_view address, unsig
   return verdict == Egress::allowed;
 }
 
-/// libcurl does not find a host among what it was told. It may read an address, but not ask anybody (HTTP D1).
 int HttpTransfer::on_resolve(void*, void*, void* transfer) {
   HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
-  if (self.resolve_line_.empty()) return 0;
-  self.refuse(Reason::dns_failed, "its addresses are not known any more");
+  return self.guard_.run(1, [&] { return self.resolve(); });
+}
+
+curl_socket_t HttpTransfer::on_open(void* transfer, curlsocktype, curl_sockaddr* address) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  return self.guard_.run(CURL_SOCKET_BAD, [&] { return self.open(*address); });
+}
+
+CURLcode HttpTransfer::on_tls(CURL*, void* context, void* transfer) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  return self.guard_.run(CURLE_ABORTED_BY_CALLBACK, [&] { return self.start_tls(context); });
+}
+
+int HttpTransfer::on_request(void* transfer, char* peer, char*, int port, int) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  return self.guard_.run(CURL_PREREQFUNC_ABORT, [&] { return self.request(peer, static_cast<std::uint16_t>(port)); });
+}
+
+int HttpTransfer::on_progress(void* transfer, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  return self.guard_.run(1, [&] { return self.look_at_progress(); });
+}
+
+std::size_t HttpTransfer::on_header(char* data, std::size_t, std::size_t size, void* transfer) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  return self.guard_.run(std::size_t{0}, [&] { return self.take_header({data, size}); });
+}
+
+std::size_t HttpTransfer::on_body(char* data, std::size_t, std::size_t size, void* transfer) {
+  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
+  return self.guard_.run(std::size_t{0}, [&] { return self.take_body({data, size}); });
+}
+
+/// libcurl does not find a host among what it was told. It may read an address, but not ask anybody (HTTP D1).
+int HttpTransfer::resolve() {
+  if (held_.lines().empty()) return 0;
+  refuse(Reason::dns_failed, "its addresses are not known any more");
   return 1;
 }
 
 /// Every connection begins here (SECURITY E1). After a refusal libcurl tries the next address.
-curl_socket_t HttpTransfer::on_open(void* data, curlsocktype, curl_sockaddr* address) {
-  HttpTransfer& self = *static_cast<HttpTransfer*>(data);
+curl_socket_t HttpTransfer::open(const curl_sockaddr& address) {
   char text[INET6_ADDRSTRLEN] = "its address";
   std::uint16_t port = 0;
-  if (address->family == AF_INET) {
+  if (address.family == AF_INET) {
     sockaddr_in v4{};
-    std::memcpy(&v4, &address->addr, sizeof v4);
+    std::memcpy(&v4, &address.addr, sizeof v4);
     inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
     port = ntohs(v4.sin_port);
-  } else if (address->family == AF_INET6) {
+  } else if (address.family == AF_INET6) {
     sockaddr_in6 v6{};
-    std::memcpy(&v6, reinterpret_cast<const char*>(address) + offsetof(curl_sockaddr, addr), sizeof v6);
+    std::memcpy(&v6, reinterpret_cast<const char*>(&address) + offsetof(curl_sockaddr, addr), sizeof v6);
     inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
     port = ntohs(v6.sin6_port);
   }
-  const Egress verdict =
-      self.proxy_port_ != 0 ? self.verdict_of_proxy(port) : self.shared_.egress().check(&address->addr, port);
-  if (!self.egress_allows(verdict, text, port)) return CURL_SOCKET_BAD;
-  if (!self.enter_network(text, port)) return CURL_SOCKET_BAD;
-  const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  const Egress verdict = proxy_port_ != 0 ? verdict_of_proxy(port) : shared_.egress().check(&address.addr, port);
+  if (!egress_allows(verdict, text, port)) return CURL_SOCKET_BAD;
+  if (!enter_network(text, port)) return CURL_SOCKET_BAD;
+  const int socket = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+  if (socket >= 0) opened_ = true;
   if (socket < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-    self.refuse(Reason::worker_memory, std::string("no socket for it: ") + std::strerror(errno));  // SECURITY T37
+    refuse(Reason::worker_memory, std::string("no socket for it: ") + std::strerror(errno));  // SECURITY T37
   }
   return socket;
+}
+
+/// What keeps a place or a socket from one address is told although another was tried: it is ours, and passes. That the
+/// policy has refused one is not, where another might have answered.
+bool HttpTransfer::is_refused_everywhere() const {
+  return !opened_ || refusal_->reason == Reason::worker_memory || refusal_->reason == Reason::worker_host_wait;
 }
 
 /// HTTP H8. Once the request is sent, `places_` has one network: the peer's.
@@ -215,6 +253,7 @@ bool HttpTransfer::enter_network(std::string_view address, unsigned port) {
   const bool is_proxy = proxy_port_ != 0;  // the networks are the servers'
   if (is_proxy || shared_.egress().opened_by_allow(address, static_cast<std::uint16_t>(port))) return true;
   std::string network = shared_.egress().network_of(address);
+  places_.reserve(places_.size() + 1);  // a place that is taken is noted
   if (!networks_.enter(network)) {
     crowded_ = network;
     return refuse(Reason::worker_host_wait, "enough requests are under way to the network of " + std::string(address));
@@ -224,37 +263,33 @@ bool HttpTransfer::enter_network(std::string_view address, unsigned port) {
 }
 
 /// A TLS connection is about to be made. What is attached goes with the connection, which outlives this transfer.
-CURLcode HttpTransfer::on_tls(CURL*, void* context, void* transfer) {
-  const HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
-  self.shared_.sessions.attach(static_cast<SSL_CTX*>(context), self.session_key_);
+CURLcode HttpTransfer::start_tls(void* context) {
+  shared_.sessions.attach(static_cast<SSL_CTX*>(context), session_key_);
   return CURLE_OK;
 }
 
 /// Called before each request, on reused connections too.
-int HttpTransfer::on_request(void* data, char* peer, char*, int port, int) {
-  HttpTransfer& self = *static_cast<HttpTransfer*>(data);
-  const auto number = static_cast<std::uint16_t>(port);
-  const Egress verdict =
-      self.proxy_port_ != 0 ? self.verdict_of_proxy(number) : self.shared_.egress().check(peer, number);
-  if (!self.egress_allows(verdict, peer, number)) return CURL_PREREQFUNC_ABORT;
-  const std::string network = self.shared_.egress().network_of(peer);
-  const bool entered = std::ranges::find(self.places_, network) != self.places_.end();  // else it is a kept connection
-  if (!entered && !self.enter_network(peer, number)) return CURL_PREREQFUNC_ABORT;
-  self.refusal_.reset();  // an address before this one may have been refused
+int HttpTransfer::request(const char* peer, std::uint16_t port) {
+  const Egress verdict = proxy_port_ != 0 ? verdict_of_proxy(port) : shared_.egress().check(peer, port);
+  if (!egress_allows(verdict, peer, port)) return CURL_PREREQFUNC_ABORT;
+  const std::string network = shared_.egress().network_of(peer);
+  const bool entered = std::ranges::find(places_, network) != places_.end();  // else it is a kept connection
+  if (!entered && !enter_network(peer, port)) return CURL_PREREQFUNC_ABORT;
+  refusal_.reset();  // an address before this one may have been refused
   curl_tlssessioninfo* tls = nullptr;
-  curl_easy_getinfo(self.easy_.get(), CURLINFO_TLS_SSL_PTR, &tls);
+  curl_easy_getinfo(easy_.get(), CURLINFO_TLS_SSL_PTR, &tls);
   if (tls != nullptr && tls->internals != nullptr) {
     const auto* const session = static_cast<const SSL*>(tls->internals);
-    self.resumed_ = self.shared_.resumes && SSL_session_reused(session) != 0;
+    resumed_ = shared_.resumes && SSL_session_reused(session) != 0;
     const unsigned char* protocol = nullptr;
     unsigned length = 0;
     SSL_get0_alpn_selected(session, &protocol, &length);
-    self.http2_ = length == 2;  // "h2"
+    http2_ = length == 2;  // "h2"
   }
   // A kept connection may have died meanwhile, and then libcurl asks again over another. A new one that refuses its
   // stream is not asked again and again, as libcurl 8.14 does up to five times (HTTP P20).
-  if (long_of(self.easy_.get(), CURLINFO_NUM_CONNECTS) > 1) {
-    self.refuse(Reason::http_stream, "takes no stream over a new connection");
+  if (long_of(easy_.get(), CURLINFO_NUM_CONNECTS) > 1) {
+    refuse(Reason::http_stream, "takes no stream over a new connection");
     return CURL_PREREQFUNC_ABORT;
   }
   return CURL_PREREQFUNC_OK;
@@ -263,57 +298,52 @@ int HttpTransfer::on_request(void* data, char* peer, char*, int port, int) {
 /// Called now and then while libcurl reads. What frames a body (chunk extensions, say) is in neither header nor body: a
 /// server that sends nothing else is found out by what came through the socket. Not over HTTP/2, whose sockets are
 /// shared.
-int HttpTransfer::on_progress(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  HttpTransfer& self = *static_cast<HttpTransfer*>(data);
-  const std::uint64_t content = self.head_.bytes() + self.body_.size();
-  if (!self.head_.is_whole() || self.paused_until_ ||
-      long_of(self.easy_.get(), CURLINFO_HTTP_VERSION) > CURL_HTTP_VERSION_1_1) {
+int HttpTransfer::look_at_progress() {
+  const std::uint64_t content = head_.bytes() + body_.size();
+  if (!head_.is_whole() || paused_until_ || long_of(easy_.get(), CURLINFO_HTTP_VERSION) > CURL_HTTP_VERSION_1_1) {
     return 0;
   }
-  const std::uint64_t received = received_bytes(self.shared_.engine.socket_of(self.easy_.get()));
-  if (content != self.content_seen_) {
-    self.content_seen_ = content;
-    self.received_then_ = received;
+  const std::uint64_t received = received_bytes(shared_.engine.socket_of(easy_.get()));
+  if (content != content_seen_) {
+    content_seen_ = content;
+    received_then_ = received;
     return 0;
   }
-  const HttpClientOptions& options = self.shared_.options;
-  if (received - self.received_then_ <= options.max_body_bytes) return 0;
-  self.refuse(Reason::limit_body, "more between the parts of its body than is read");
+  if (received - received_then_ <= shared_.options.max_body_bytes) return 0;
+  refuse(Reason::limit_body, "more between the parts of its body than is read");
   return 1;
 }
 
-std::size_t HttpTransfer::on_header(char* data, std::size_t, std::size_t size, void* transfer) {
-  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
-  const auto status = static_cast<int>(long_of(self.easy_.get(), CURLINFO_RESPONSE_CODE));
-  std::optional<Refusal> refusal = self.head_.take({data, size}, status);
-  if (!refusal) return size;
-  self.refusal_ = std::move(refusal);
+std::size_t HttpTransfer::take_header(std::string_view line) {
+  const auto status = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));
+  std::optional<Refusal> refusal = head_.take(line, status);
+  if (!refusal) return line.size();
+  refusal_ = std::move(refusal);
   return 0;
 }
 
-std::size_t HttpTransfer::on_body(char* data, std::size_t, std::size_t size, void* transfer) {
-  HttpTransfer& self = *static_cast<HttpTransfer*>(transfer);
-  if (self.body_.size() + size > self.max_body_bytes_) {
-    self.refuse(Reason::limit_body, "more body than is read");
+std::size_t HttpTransfer::take_body(std::string_view bytes) {
+  const std::size_t now = body_.size() + bytes.size();
+  if (now > max_body_bytes_) {
+    refuse(Reason::limit_body, "more body than is read");
     return 0;
   }
   curl_off_t length = 0;  // the server's word: believed only so far
-  if (self.body_.empty()) {
-    curl_easy_getinfo(self.easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+  if (body_.empty()) {
+    curl_easy_getinfo(easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
     length = std::clamp<curl_off_t>(length, 0, 1 << 20);
   }
-  if (self.memory_ != nullptr) {
-    const std::size_t now = self.body_.size() + size;
-    const bool whole = self.memory_->cover(std::max(now, static_cast<std::size_t>(length)));
-    if (!whole && !self.memory_->cover(now)) {
-      self.pause();
+  if (memory_ != nullptr) {
+    const bool whole = memory_->cover(std::max(now, static_cast<std::size_t>(length)));
+    if (!whole && !memory_->cover(now)) {
+      pause();
       return CURL_WRITEFUNC_PAUSE;
     }
   }
-  if (self.body_.empty()) self.body_.reserve(static_cast<std::size_t>(length));
-  self.body_.append(data, size);
+  if (body_.empty()) body_.reserve(static_cast<std::size_t>(length));
+  body_.append(bytes);
   test_point("S5");
-  return size;
+  return bytes.size();
 }
 
 /// No memory for more: until there is, or `memory_wait` is over (SECURITY M3).
@@ -360,6 +390,7 @@ bool HttpTransfer::moves() {
 }
 
 HttpFailure HttpTransfer::given_up() {
+  if (guard_) return failure(guard_.reason(), guard_.detail());
   if (paused_until_ && !stalled_) return failure(Reason::worker_memory, "no memory for more of its body");
   return with_what_came(stalled_ ? failure(Reason::http_stalled, "next to nothing has come for a while")
                                  : failure(Reason::http_timeout, "no complete answer within the time allowed"));
@@ -374,7 +405,9 @@ HttpFailure HttpTransfer::with_what_came(HttpFailure ending) {
   return ending;
 }
 
-void HttpTransfer::finish(CURLcode code) {
+void HttpTransfer::finish(CURLcode code, const std::exception_ptr& error) noexcept {
+  if (finished) return;
+  if (error) guard_.keep(error);
   code_ = code;
   finished = true;
   done.cancel();
@@ -402,6 +435,7 @@ HttpFailure HttpTransfer::failure(Reason reason, std::string detail) const {
 }
 
 HttpResult HttpTransfer::result() {
+  if (guard_) return failure(guard_.reason(), guard_.detail());
   if (code_ != CURLE_OK) return with_what_came(failure_of_code());
   if (!head_.is_whole()) return failure(Reason::http_truncated, "ends within its header");
   HttpResponse response;
@@ -443,7 +477,7 @@ HttpFailure HttpTransfer::failure_of_code() const {
       if (refusal_) return failure(refusal_->reason, refusal_->detail);
       return fail(Reason::worker_bug);
     case CURLE_COULDNT_CONNECT:
-      if (refusal_) return failure(refusal_->reason, refusal_->detail);
+      if (refusal_ && is_refused_everywhere()) return failure(refusal_->reason, refusal_->detail);
       return fail(connect_reason());
     case CURLE_OPERATION_TIMEDOUT:
       if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <curl/curl.h>
 
+#include "worker/c_guard.hpp"
 #include "worker/http/answer_head.hpp"
 #include "worker/http/http_engine.hpp"
 #include "worker/http/http_exchange.hpp"
@@ -34,8 +36,9 @@ class HttpTransfer {
   HttpTransfer(const HttpTransfer&) = delete;
   HttpTransfer& operator=(const HttpTransfer&) = delete;
 
-  /// libcurl is done with it: wakes the coroutine.
-  void finish(CURLcode code);
+  /// libcurl is done with it, or must be: wakes the coroutine. `error`: what a callback of ours threw, null for
+  /// nothing.
+  void finish(CURLcode code, const std::exception_ptr& error) noexcept;
   /// After finish().
   HttpResult result();
   /// When to look after it if nothing happens before: its deadline, or the end of a pause.
@@ -51,6 +54,7 @@ class HttpTransfer {
   bool finished = false;
 
  private:
+  // Called by libcurl. Each is a member within guard_.
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer);
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer);
   static int on_resolve(void*, void*, void* transfer);
@@ -58,6 +62,14 @@ class HttpTransfer {
   static CURLcode on_tls(CURL*, void* context, void* transfer);
   static int on_request(void* transfer, char* peer, char*, int port, int);
   static int on_progress(void* transfer, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+
+  int resolve();
+  curl_socket_t open(const curl_sockaddr& address);
+  CURLcode start_tls(void* context);
+  int request(const char* peer, std::uint16_t port);
+  int look_at_progress();
+  std::size_t take_header(std::string_view line);
+  std::size_t take_body(std::string_view bytes);
 
   void configure(const HttpRequest& request);
   const std::string& trust_of(const HttpRequest& request) const {
@@ -69,6 +81,7 @@ class HttpTransfer {
   bool refuse(Reason reason, std::string detail);
   Egress verdict_of_proxy(unsigned port) const;
   bool egress_allows(Egress verdict, std::string_view address, unsigned port);
+  bool is_refused_everywhere() const;
   HttpTrace trace() const;
   HttpFailure with_what_came(HttpFailure ending);
   HttpFailure failure(Reason reason, std::string detail) const;
@@ -80,8 +93,9 @@ class HttpTransfer {
   NetworkLimit& networks_;
   Easy easy_;
   CurlList header_list_;
-  const std::string resolve_line_;
+  const HttpEngine::Held held_;
   CurlList resolve_list_;
+  CGuard guard_;  ///< of the callbacks
   char error_text_[CURL_ERROR_SIZE]{};
   CURLcode code_ = CURLE_OK;
   std::chrono::steady_clock::time_point deadline_;
@@ -99,6 +113,7 @@ class HttpTransfer {
   unsigned proxy_port_ = 0;  ///< 0: no proxy
   bool resumed_ = false;
   bool http2_ = false;              ///< agreed upon for the connection in use
+  bool opened_ = false;             ///< a socket to an address that may be asked
   std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
   AnswerHead head_;
   std::uint64_t content_seen_ = 0;   ///< header and body bytes at the last read that brought some

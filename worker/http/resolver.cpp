@@ -19,6 +19,7 @@
 #include <boost/system/system_error.hpp>
 #include <libpsl.h>
 
+#include "worker/c_guard.hpp"
 #include "worker/http/dns_channel.hpp"
 
 namespace feedmill {
@@ -105,10 +106,12 @@ class Resolver::Impl {
   static void on_answer(void* question, int status, HostAddresses v6, HostAddresses v4);
 
   Question& question_of(const std::string& host);
-  void ask_next();
+  void ask_next() noexcept;
   DnsChannel& channel();
   void drop_retired();
-  void answered(Question& question, int status, HostAddresses v6, HostAddresses v4);
+  void answered(const Question& question, int status, HostAddresses v6, HostAddresses v4) noexcept;
+  void take(const Question& question, int status, HostAddresses v6, HostAddresses v4);
+  std::unique_ptr<Question> taken_out(const Question& question) noexcept;
   void remember(const std::string& host, const Answer& answer, std::chrono::seconds time);
   void note(const std::string& host, bool timed_out);
 
@@ -146,9 +149,14 @@ class Resolver::Impl::Waiter {
     answer = result;
     done.cancel();
   }
+  void fail(const std::exception_ptr& error) noexcept {
+    failure.keep(error);
+    done.cancel();
+  }
 
   asio::steady_timer done;
   std::optional<Answer> answer;
+  CGuard failure;  ///< instead of an answer
 
  private:
   Impl& impl_;
@@ -181,8 +189,10 @@ std::optional<Answer> Resolver::Impl::known(const std::string& host) {
 void Resolver::Impl::remember(const std::string& host, const Answer& answer, std::chrono::seconds time) {
   static_cast<void>(known(host));
   if (by_host_.contains(host)) return;
-  cache_.push_front(Cached{host, answer, steady_clock::now() + time});
-  by_host_.emplace(cache_.front().host, cache_.begin());
+  std::list<Cached> fresh;
+  fresh.push_back(Cached{host, answer, steady_clock::now() + time});
+  by_host_.emplace(fresh.front().host, fresh.begin());
+  cache_.splice(cache_.begin(), fresh);
   while (cache_.size() > options_.max_names) {
     by_host_.erase(cache_.back().host);
     cache_.pop_back();
@@ -212,23 +222,30 @@ void Resolver::Impl::note(const std::string& host, bool timed_out) {
 Resolver::Impl::Question& Resolver::Impl::question_of(const std::string& host) {
   std::unique_ptr<Question>& question = questions_[host];
   if (question == nullptr) {
-    question = std::make_unique<Question>(Question{this, host, nullptr, {}});
-    queue_.push_back(question.get());
+    auto fresh = std::make_unique<Question>(Question{this, host, nullptr, {}});
+    queue_.push_back(fresh.get());
+    question = std::move(fresh);
   }
   return *question;
 }
 
-void Resolver::Impl::ask_next() {
+void Resolver::Impl::ask_next() noexcept {
   if (asking_) return;
   asking_ = true;
   while (outstanding_ < options_.max_outstanding && !queue_.empty()) {
     Question& question = *queue_.front();
     queue_.pop_front();
     if (question.waiters.empty()) {  // all have left before its turn came
-      questions_.erase(std::string(question.host));
+      taken_out(question);
       continue;
     }
-    question.channel = &channel();
+    CGuard guard;
+    question.channel = guard.run(static_cast<DnsChannel*>(nullptr), [&] { return &channel(); });
+    if (guard) {
+      const std::unique_ptr<Question> unasked = taken_out(question);
+      for (Waiter* waiter : unasked->waiters) waiter->fail(guard.error());
+      continue;
+    }
     ++outstanding_;
     ++queries_;
     question.channel->ask(question.host, &Impl::on_answer, &question);
@@ -261,21 +278,42 @@ void Resolver::Impl::drop_retired() {
 
 void Resolver::Impl::on_answer(void* data, int status, HostAddresses v6, HostAddresses v4) {
   if (status == ARES_EDESTRUCTION) return;  // the resolver is going: nobody waits any more
-  Question& question = *static_cast<Question*>(data);
+  const Question& question = *static_cast<Question*>(data);
   question.impl->answered(question, status, std::move(v6), std::move(v4));
 }
 
-void Resolver::Impl::answered(Question& question, int status, HostAddresses v6, HostAddresses v4) {
+void Resolver::Impl::answered(const Question& question, int status, HostAddresses v6, HostAddresses v4) noexcept {
+  const std::unique_ptr<Question> owned = taken_out(question);
   --outstanding_;
-  DnsChannel& used = *question.channel;
-  if (--used.outstanding == 0 && &used != channels_.back().get()) {
+  --owned->channel->outstanding;
+  CGuard guard;
+  if (status == ARES_ECANCELLED && owned->channel->failure()) {
+    guard = owned->channel->failure();
+  } else {
+    guard.run(false, [&] {
+      take(*owned, status, std::move(v6), std::move(v4));
+      return true;
+    });
+  }
+  if (guard) {
+    for (Waiter* waiter : owned->waiters) waiter->fail(guard.error());
+  }
+  ask_next();
+}
+
+std::unique_ptr<Resolver::Impl::Question> Resolver::Impl::taken_out(const Question& question) noexcept {
+  const auto place = questions_.find(question.host);
+  std::unique_ptr<Question> owned = std::move(place->second);
+  questions_.erase(place);
+  return owned;
+}
+
+void Resolver::Impl::take(const Question& question, int status, HostAddresses v6, HostAddresses v4) {
+  if (question.channel->outstanding == 0 && question.channel != channels_.back().get()) {
     asio::post(executor_, [alive = alive_] {
       if (*alive != nullptr) (*alive)->drop_retired();
     });
   }
-  const std::unique_ptr<Question> owned = std::move(questions_.at(question.host));
-  questions_.erase(owned->host);
-
   const std::chrono::seconds ttl = ttl_of(v6, v4);
   Addresses addresses = in_turns(std::move(v6.addresses), std::move(v4.addresses));
   const bool found = !addresses.empty();
@@ -286,10 +324,9 @@ void Resolver::Impl::answered(Question& question, int status, HostAddresses v6, 
   } else if (answer.error().reason == Reason::dns_not_found) {
     time = options_.not_found_ttl;
   }
-  note(owned->host, !found && answer.error().reason == Reason::dns_timeout);
-  remember(owned->host, answer, time);
-  for (Waiter* waiter : owned->waiters) waiter->finish(answer);
-  ask_next();
+  note(question.host, !found && answer.error().reason == Reason::dns_timeout);
+  remember(question.host, answer, time);
+  for (Waiter* waiter : question.waiters) waiter->finish(answer);
 }
 
 namespace {
@@ -329,10 +366,15 @@ asio::awaitable<Answer> Resolver::resolve(std::string host, steady_clock::time_p
     co_return ResolveError{Reason::dns_timeout, "the name servers of its domain have not answered for a while"};
   }
   Impl::Waiter waiter(*impl_, host);
-  if (!waiter.answer) {
+  if (!waiter.answer && !waiter.failure) {
     waiter.done.expires_at(deadline);
     const auto [interrupted] = co_await waiter.done.async_wait(asio::as_tuple(asio::use_awaitable));
-    if (!waiter.answer && interrupted) throw boost::system::system_error(interrupted);  // cancelled: unwind
+    if (!waiter.answer && !waiter.failure && interrupted)
+      throw boost::system::system_error(interrupted);  // cancelled: unwind
+  }
+  if (waiter.failure) {
+    impl_->tell(Lookup::failed, from);
+    co_return ResolveError{waiter.failure.reason(), waiter.failure.detail()};
   }
   impl_->tell(waiter.answer ? lookup_of(*waiter.answer) : Lookup::timeout, from);
   if (!waiter.answer) co_return ResolveError{Reason::dns_timeout, "no answer within the time allowed"};

@@ -35,7 +35,7 @@ struct ResolverOptions {
   std::function<void(Lookup, std::chrono::duration<double>)> tell{};
 };
 
-/// dns.not_found, dns.timeout or dns.failed.
+/// dns.not_found, dns.timeout or dns.failed; worker.memory or worker.bug where we failed ourselves.
 struct ResolveError {
   Reason reason{};
   std::string detail;

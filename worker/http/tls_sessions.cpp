@@ -6,6 +6,8 @@
 
 #include <openssl/ssl.h>
 
+#include "worker/c_guard.hpp"
+
 namespace feedmill {
 
 /// What an SSL_CTX carries: whose it is. Freed with it.
@@ -31,13 +33,24 @@ struct TlsSessions::Hooks {
 
   /// A ticket has come. 0: we have taken no reference.
   static int on_new_session(SSL* connection, SSL_SESSION* session) {
-    const Binding& binding = binding_of(connection);
-    binding.sessions->put(binding.key, session);
-    return 0;
+    CGuard guard;  // what cannot be kept is dropped: the next handshake is a whole one
+    return guard.run(0, [&] {
+      const Binding& binding = binding_of(connection);
+      binding.sessions->put(binding.key, session);
+      return 0;
+    });
   }
 
   /// libcurl makes the SSL object after its last question to us, so the session is set when the handshake begins.
   static void on_progress(const SSL* connection, int where, int) {
+    CGuard guard;  // likewise
+    guard.run(0, [&] {
+      resume(connection, where);
+      return 0;
+    });
+  }
+
+  static void resume(const SSL* connection, int where) {
     const Binding& binding = binding_of(connection);
     if ((where & SSL_CB_HANDSHAKE_START) != 0 && SSL_get_session(connection) == nullptr) {
       const Session session = binding.sessions->take(binding.key);
@@ -66,11 +79,11 @@ void TlsSessions::attach(SSL_CTX* context, std::string key) {
 
 void TlsSessions::put(const std::string& key, SSL_SESSION* session) {
   if (SSL_SESSION_is_resumable(session) == 0) return;
-  unsigned char* bytes = nullptr;
-  const int size = i2d_SSL_SESSION(session, &bytes);
+  const int size = i2d_SSL_SESSION(session, nullptr);
   if (size <= 0) return;
-  std::string serialised(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
-  OPENSSL_free(bytes);
+  std::string serialised(static_cast<std::size_t>(size), '\0');
+  auto* position = reinterpret_cast<unsigned char*>(serialised.data());
+  i2d_SSL_SESSION(session, &position);
 
   while (by_key_.count(key) >= options_.max_per_key) {
     const auto [begin, end] = by_key_.equal_range(key);
@@ -79,9 +92,11 @@ void TlsSessions::put(const std::string& key, SSL_SESSION* session) {
     erase(oldest->second);
   }
   const auto stated = std::chrono::seconds(SSL_SESSION_get_timeout(session));
-  sessions_.push_front(
+  std::list<Kept> fresh;
+  fresh.push_back(
       Kept{key, std::move(serialised), std::chrono::steady_clock::now() + std::min(stated, options_.max_age)});
-  by_key_.emplace(sessions_.front().key, sessions_.begin());
+  by_key_.emplace(fresh.front().key, fresh.begin());
+  sessions_.splice(sessions_.begin(), fresh);
   while (sessions_.size() > options_.max_sessions) erase(std::prev(sessions_.end()));
 }
 

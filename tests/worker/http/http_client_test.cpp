@@ -15,6 +15,8 @@
 
 #include "tests/support/await.hpp"
 #include "tests/support/http_server.hpp"
+#include "worker/http/http_shared.hpp"
+#include "worker/http/http_transfer.hpp"
 
 namespace feedmill {
 namespace {
@@ -104,6 +106,38 @@ TEST_F(HttpClientTest, RefusesAPortNobodyListensOn) {
   const HttpFailure refused = failure(url);
   EXPECT_EQ(refused.reason, Reason::connect_refused);
   EXPECT_FALSE(refused.trace.sent);
+}
+
+// Of several addresses the policy may refuse one, and nobody listen at another: that one was asked, and is what is
+// told.
+TEST_F(HttpClientTest, TellsWhatBecameOfTheAddressThatMayBeAsked) {
+  asio::ip::tcp::acceptor taken(context, {asio::ip::address_v4::loopback(), 0});
+  const std::string host = "two.example:" + std::to_string(taken.local_endpoint().port());
+  taken.close();
+  HttpClientOptions options;
+  options.egress = *EgressPolicy::parse(std::vector<std::string>{"127.0.0.1/32:1024-65535"}, {}, {});
+  HttpShared shared(context.get_executor(), options,
+                    [](void* transfer, CURLcode code, const std::exception_ptr& error) {
+                      static_cast<HttpTransfer*>(transfer)->finish(code, error);
+                    });
+  struct Row {
+    const char* addresses;
+    Reason reason;
+  };
+  const Row rows[] = {{"127.0.0.9,127.0.0.1", Reason::connect_refused},
+                      {"127.0.0.1,127.0.0.9", Reason::connect_refused},
+                      {"127.0.0.8,127.0.0.1,127.0.0.9", Reason::connect_refused},
+                      {"127.0.0.1", Reason::connect_refused},
+                      {"127.0.0.9", Reason::egress_blocked},
+                      {"127.0.0.9,127.0.0.8", Reason::egress_blocked}};
+  for (const Row& row : rows) {
+    HttpTransfer transfer(shared, request("http://" + host + "/"), host + ":" + row.addresses);
+    context.restart();
+    while (!transfer.finished) context.run_one();
+    const HttpFailure refused = failure(transfer.result());
+    EXPECT_EQ(refused.reason, row.reason) << row.addresses << ": " << refused.detail;
+    EXPECT_FALSE(refused.trace.sent);
+  }
 }
 
 TEST_F(HttpClientTest, DoesNotConnectToBlockedAddresses) {
