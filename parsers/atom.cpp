@@ -2,6 +2,7 @@
 #include "parsers/fields.hpp"
 #include "parsers/formats.hpp"
 #include "parsers/strings.hpp"
+#include "parsers/text.hpp"
 #include "parsers/url.hpp"
 
 namespace feedmill {
@@ -31,6 +32,9 @@ bool read_content(const Reading& in) {
   Text text = read_text(in, TextKind::plain);
   Content content{std::move(text.value), std::move(text.type), std::move(text.base), std::move(text.language),
                   in.url("src")};
+  if (const std::string type = in.attribute("type"); !content.src.empty() && content.value.empty() && !type.empty()) {
+    content.type = bare_type(type);  // that of a file somewhere else
+  }
   if (in.target.entry->content.size() < 16) append(in, in.target.entry->content, std::move(content));
   return true;
 }

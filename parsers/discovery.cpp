@@ -52,17 +52,10 @@ bool is_feed_link(std::string_view type, std::string_view url) {
   return (type.empty() || is_one_of(type, shared_types)) && looks_like_feed(url);
 }
 
-/// "feed:https://…" and "feed://…" as browsers once had them.
-std::string without_feed_scheme(std::string reference) {
-  if (!istarts_with(reference, "feed:")) return reference;
-  reference.erase(0, 5);
-  return reference.starts_with("//") ? "http:" + reference : reference;
-}
-
 /// An address on the page, absolute; "" when it is not for fetching.
 std::string address(std::string_view base, std::string_view reference) {
   if (reference.size() > most_url_bytes) return {};
-  std::string url = resolve_safe_url(base, without_feed_scheme(std::string(trim(reference))));
+  std::string url = resolve_safe_url(base, reference);
   url.resize(std::min(url.find('#'), url.size()));
   return is_http_url(url) && url.size() <= most_url_bytes ? url : std::string();
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "parsers/reading.hpp"
 #include "parsers/strings.hpp"
 #include "parsers/text.hpp"
 #include "parsers/url.hpp"

@@ -23,7 +23,7 @@ using Time = std::chrono::sys_time<std::chrono::microseconds>;
 /// A text construct: RFC 4287 §3.1, applied to every format.
 struct Text {
   std::string value;     ///< plain text, or markup when `type` says so (sanitised unless raw markup was asked for)
-  std::string type;      ///< "text/plain", "text/html", "application/xhtml+xml", or the media type given
+  std::string type;      ///< one of text_type()'s (text.hpp): "text/plain", "text/html", "application/xhtml+xml"
   SharedText base;       ///< xml:base in force, "" if none
   SharedText language;   ///< xml:lang in force, "" if none
   bool present = false;  ///< the element was there, even when its value is empty

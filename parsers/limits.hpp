@@ -10,6 +10,7 @@ namespace feedmill::limits {
 inline constexpr std::size_t guid = std::size_t{1} << 10;  ///< longer ones are hashed
 inline constexpr std::size_t url = 2048;                   ///< longer ones are dropped
 inline constexpr std::size_t title = std::size_t{8} << 10;
+inline constexpr std::size_t description = std::size_t{8} << 10;  ///< of a feed
 inline constexpr std::size_t author = std::size_t{1} << 10;
 inline constexpr std::size_t category = 256;
 inline constexpr std::size_t word = 128;  ///< a media type, a language

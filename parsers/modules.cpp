@@ -90,7 +90,7 @@ bool read_original_link(const Reading& in) {
 
 bool read_original_enclosure(const Reading& in) {
   std::string url = in.url();
-  if (url.empty()) return false;
+  if (url.empty()) return true;
   // normalise.cpp puts it in place of the first enclosure's own: the element may come before it.
   append(in, in.target.common.extensions, {"feedburner", "origEnclosureLink", std::move(url), {}, {}});
   return true;

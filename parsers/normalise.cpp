@@ -10,10 +10,13 @@
 #include "parsers/reading.hpp"
 #include "parsers/sanitise.hpp"
 #include "parsers/strings.hpp"
+#include "parsers/text.hpp"
 #include "parsers/url.hpp"
 
 namespace feedmill {
 namespace {
+
+using IsSafe = bool (*)(std::string_view);
 
 std::string sha256_hex(std::string_view text) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
@@ -52,7 +55,8 @@ class Normaliser {
     const bool own_address = is_http_url(feed_.link) && feed_.link.size() <= limits::url;
     const SharedText feed_base = own_address ? feed_.link : std::string(options_.document_base);
     common(feed_, feed_base);
-    markup(feed_.subtitle, feed_base, "summary", limits::summary);
+    markup(feed_.subtitle, feed_base, {}, limits::description);
+    close_addresses_of_feed();
     if (feed_.language.empty() && !options_.content_language.empty()) {
       feed_.language = trim(options_.content_language.substr(0, options_.content_language.find(',')));
       std::replace(feed_.language.begin(), feed_.language.end(), '_', '-');
@@ -72,6 +76,10 @@ class Normaliser {
       markup(entry.summary, base, "summary", limits::summary);
       for (Content& content : entry.content) {
         content_markup(content, base);
+        close(content.src, is_safe_url);
+      }
+      for (std::string* url : {&entry.comments, &entry.comments_feed, &entry.comment_api, &entry.external_url}) {
+        close(*url, is_safe_url);
       }
       if (!options_.whole_values) {
         drop_long_url("comments", entry.comments);
@@ -81,7 +89,8 @@ class Normaliser {
       truncated_ = nullptr;
       for (Source& source : entry.source) {
         common(source, base);
-        markup(source.subtitle, base, "summary", limits::summary);
+        markup(source.subtitle, base, {}, limits::description);
+        close(source.url, is_safe_url);
       }
       const auto [first, is_new] = seen.emplace(entry.guid, &entry);
       if (is_new) continue;
@@ -112,6 +121,7 @@ class Normaliser {
     if (common.geo && common.geo->type.empty()) common.geo->coordinates.clear();  // one of a pair is no place
     original_enclosure(common);
     enclosures(common);
+    close_addresses(common);
     for (const Date* date : {&common.published, &common.updated, common.created ? &*common.created : nullptr,
                              common.expired ? &*common.expired : nullptr}) {
       if (date != nullptr && date->present() && !date->time) add_flaw(feed_, Flaw::date);
@@ -207,10 +217,80 @@ class Normaliser {
     lost(field, Flaw::truncated);
   }
 
+  // The last word on every address that readers get to see, by whatever road it came: only those of the closed lists of
+  // url.hpp stay.
+  void close(std::string& url, IsSafe is_safe) {
+    if (url.empty() || is_safe(url)) return;
+    url.clear();
+    add_flaw(feed_, Flaw::url);
+  }
+
+  template <class Values, class Url>
+  void close_all(Values& values, IsSafe is_safe, Url url) {
+    add_flaw(feed_, Flaw::url, std::erase_if(values, [&](const auto& value) { return !is_safe(url(value)); }));
+  }
+
+  void close_addresses(Common& common) {
+    close(common.link, is_safe_url);
+    close_all(common.links, is_safe_url, [](const Link& link) { return std::string_view(link.href); });
+    close_all(common.licenses, is_safe_url, [](const std::string& url) { return std::string_view(url); });
+    close_all(common.enclosures, is_safe_file_url, [](const Enclosure& file) { return std::string_view(file.url); });
+    for (std::string* url : {&common.icon, &common.logo, &common.favicon, &common.banner_image}) {
+      close(*url, is_safe_file_url);
+    }
+    if (common.image) {
+      close(common.image->url, is_safe_file_url);
+      close(common.image->link, is_safe_url);
+    }
+    const auto is_refused = [](const Person& person) { return !is_safe_url(person.uri); };
+    if (std::ranges::any_of(*common.authors, is_refused)) {  // others may have them too
+      for (Person& person : common.authors.edit()) close(person.uri, is_safe_url);
+    }
+    for (Person& person : common.contributors) close(person.uri, is_safe_url);
+    if (common.publisher) close(common.publisher->uri, is_safe_url);
+    if (common.generator) close(common.generator->uri, is_safe_url);
+    for (Chapter& chapter : common.chapters) {
+      close(chapter.href, is_safe_url);
+      close(chapter.image, is_safe_file_url);
+    }
+    if (common.itunes) {
+      close(common.itunes->image, is_safe_file_url);
+      close(common.itunes->new_feed_url, is_safe_url);
+      if (common.itunes->owner) close(common.itunes->owner->uri, is_safe_url);
+    }
+    if (common.media) close_addresses(*common.media);
+  }
+
+  void close_addresses(Media& media) {
+    const auto address = [](const auto& attribute) {
+      const bool is_address = attribute.first == "url" || attribute.first == "href";
+      return is_address ? std::string_view(attribute.second) : std::string_view();
+    };
+    for (auto* list : {&media.content, &media.thumbnails, &media.credits, &media.peer_links}) {
+      const bool files = list == &media.content || list == &media.thumbnails;
+      for (Media::Attributes& attributes : *list) {
+        close_all(attributes, files ? is_safe_file_url : is_safe_url, address);
+      }
+    }
+    for (auto* one : {&media.rating, &media.license, &media.restriction, &media.player, &media.community}) {
+      close_all(*one, is_safe_url, address);
+    }
+  }
+
+  void close_addresses_of_feed() {
+    for (std::string* url :
+         {&feed_.docs, &feed_.self, &feed_.next, &feed_.prev, &feed_.first, &feed_.last, &feed_.error_reports_to}) {
+      close(*url, is_safe_url);
+    }
+    close_all(feed_.hubs, is_safe_url, [](const std::string& url) { return std::string_view(url); });
+    if (feed_.text_input) close(feed_.text_input->link, is_safe_url);
+  }
+
   // feedburner:origEnclosureLink is the address of the file that feedburner's enclosure redirects to.
   static void original_enclosure(Common& common) {
     for (auto it = common.extensions.begin(); it != common.extensions.end(); ++it) {
       if (it->prefix != "feedburner" || it->name != "origEnclosureLink" || common.enclosures.empty()) continue;
+      if (!is_http_url(it->value)) continue;  // somebody else's namespace
       common.enclosures.front().url = it->value;
       common.extensions.erase(it);
       return;
@@ -240,7 +320,6 @@ class Normaliser {
     if (content.base.empty()) content.base = base;
     if (!atom_ && !json_ && content.type == "text/plain" && looks_like_html(content.value)) content.type = "text/html";
     clean(content.value, content.type, content.base, "content", limits::content);
-    if (!options_.whole_values) shorten("content_type", content.type, limits::word);
   }
 
   void clean(std::string& value, const std::string& type, const std::string& base, std::string_view field,

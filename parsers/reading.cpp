@@ -9,6 +9,7 @@
 #include "parsers/entities.hpp"
 #include "parsers/sanitise.hpp"
 #include "parsers/strings.hpp"
+#include "parsers/text.hpp"
 #include "parsers/url.hpp"
 
 namespace feedmill {
@@ -23,18 +24,18 @@ std::size_t hash(Ns ns, std::string_view name) {
   return value ^ (value >> 29);
 }
 
-// RFC 4287 §3.1.1 and what Atom 0.3 and RSS modules say instead.
-std::string media_type(std::string_view type) {
-  std::string result = lower(trim(type));
-  if (result == "text" || result == "plain") return "text/plain";
-  if (result == "html") return "text/html";
-  if (result == "xhtml") return "application/xhtml+xml";
-  return result;
+// RFC 4287 §4.1.3.3 (6): what is neither text nor XML.
+bool is_base64(std::string_view mode, std::string_view declared) {
+  if (iequals(mode, "base64")) return true;
+  const std::string type = bare_type(declared);
+  const std::size_t slash = type.find('/');
+  if (slash == std::string::npos) return false;
+  return !type.starts_with("text/") && !type.ends_with("+xml") && !type.ends_with("/xml");
 }
 
-bool is_base64(std::string_view mode, std::string_view type) {
-  if (iequals(mode, "base64")) return true;
-  return !type.starts_with("text/") && !type.ends_with("+xml") && !type.ends_with("/xml");
+bool is_other_xml(std::string_view declared) {
+  const std::string type = bare_type(declared);
+  return !is_markup(text_type(type)) && (type.ends_with("+xml") || type.ends_with("/xml"));
 }
 
 // The one <div> that wraps all of an XHTML construct (RFC 4287 §3.1.1.3); none when there is more beside it.
@@ -212,15 +213,14 @@ Text read_text(const Reading& in, TextKind kind) {
   text.language = in.xml.language();
   const std::string type = in.attribute("type");
   const std::string mode = in.attribute("mode");
-  text.type = !type.empty() ? media_type(type) : kind == TextKind::html ? "text/html" : "text/plain";
-  in.xml.allowance().take(32);  // a type may be long enough for a place of its own
+  text.type = !type.empty() ? text_type(type) : kind == TextKind::html ? "text/html" : "text/plain";
   const bool escaped = iequals(mode, "escaped") || iequals(mode, "base64");
   const bool inline_markup = !ChildElements(in.node).empty();
   if (inline_markup || (text.type == "application/xhtml+xml" && !escaped)) {
     const bool atom10 = istarts_with(in.name.uri, "http://www.w3.org/2005/");
     const pugi::xml_node div = atom10 && text.type == "application/xhtml+xml" ? wrapper(in.node) : pugi::xml_node{};
-    // Inline markup, whatever the type says: publishers forget to escape.
-    if (!text.type.ends_with("xml")) text.type = "application/xhtml+xml";
+    // Inline markup, whatever the type says: publishers forget to escape. But another XML is shown as it is written.
+    if (!is_other_xml(type)) text.type = "application/xhtml+xml";
     if (div) {
       const XmlDocument::Scope scope(in.xml, div);
       text.base = in.xml.base();
@@ -232,12 +232,8 @@ Text read_text(const Reading& in, TextKind kind) {
     return text;
   }
   text.value = in.text();
-  if (is_base64(mode, text.type)) text.value = decode_base64(text.value);
+  if (is_base64(mode, type)) text.value = decode_base64(text.value);
   return text;
-}
-
-bool is_markup(std::string_view type) {
-  return type == "text/html" || type == "application/xhtml+xml";
 }
 
 Date read_date(std::string text) {

@@ -167,9 +167,6 @@ enum class TextKind { plain, html };
 /// written: normalise.hpp resolves and sanitises it later.
 Text read_text(const Reading& in, TextKind kind);
 
-/// Whether a media type is one of markup that the sanitiser knows.
-bool is_markup(std::string_view type);
-
 // Pieces that several formats use ------------------------------------------------------------------------------------
 
 Date read_date(std::string text);

@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t max_depth = 128;
 constexpr std::size_t max_tag_attributes = 64;
 constexpr std::size_t max_attribute_bytes = std::size_t{8} << 10;
+constexpr std::size_t longest_entity = 40;
 constexpr std::size_t npos = std::string_view::npos;
 
 constexpr ByteSet special("&<>");
@@ -153,6 +154,17 @@ bool listed(std::string_view list, std::string_view word) {
   return false;
 }
 
+// The longest start of text within `max` bytes that ends with a whole character, and outside of a reference of at most
+// `longest` bytes.
+std::string_view whole_prefix(std::string_view text, std::size_t max, std::size_t longest) {
+  std::string_view kept = utf8_prefix(text, max);
+  const std::size_t reference = kept.size() == text.size() ? npos : kept.rfind('&');
+  if (reference != npos && kept.size() - reference < longest && kept.find(';', reference) == npos) {
+    kept = kept.substr(0, reference);
+  }
+  return kept;
+}
+
 class Sanitiser {
  public:
   Sanitiser(std::string_view markup, const SanitiseOptions& options)
@@ -200,25 +212,48 @@ class Sanitiser {
  private:
   std::string& out() { return result_.html; }
 
+  // How much more there is room for, the end tags of all that is open set aside.
+  std::size_t room() const {
+    const std::size_t taken = result_.html.size() + end_tags_;
+    return taken < limit_ ? limit_ - taken : 0;
+  }
+
   void text(std::string_view text) {
-    if (out().size() + text.size() > limit_) {
-      text = utf8_prefix(text, limit_ > out().size() ? limit_ - out().size() : 0);
+    if (text.size() > room()) {
+      text = whole_prefix(text, room(), longest_entity);
       result_.truncated = true;
     }
+    const std::size_t before = out().size();
     if (classic_ && !options_.xhtml) {
       append_classic_text(out(), text);
     } else {
       append_text(out(), text);
     }
-    if (out().size() > limit_) result_.truncated = true;
+    cut_text(before);
+  }
+
+  // Takes back what of the text from `before` on there is no room for.
+  void cut_text(std::size_t before) {
+    if (out().size() + end_tags_ <= limit_) return;
+    const std::size_t most = limit_ - std::min(limit_, before + end_tags_);
+    out().resize(before + whole_prefix(std::string_view(out()).substr(before), most, npos).size());
+    result_.truncated = true;
   }
 
   void cdata(const HtmlToken& token) {
     if (!options_.xhtml) {
       // In HTML it is a comment, but publishers who wrap twice mean its content.
-      if (classic_) out() += "&lt;![CDATA[";
+      if (!classic_) return text(token.text);
+      constexpr std::string_view open = "&lt;![CDATA[", end = "]]>";
+      if (open.size() + end.size() > room()) {
+        result_.truncated = true;
+        return;
+      }
+      out() += open;
+      end_tags_ += end.size();
       text(token.text);
-      if (classic_) out() += "]]>";
+      end_tags_ -= end.size();
+      out() += end;
       return;
     }
     plain_text(token.text);
@@ -233,12 +268,17 @@ class Sanitiser {
     const bool odd = whole.size() < 7 || inside.starts_with('>') || inside.starts_with("->") ||
                      inside.find("--") != npos || inside.ends_with('-') || inside.find("[if") != npos ||
                      inside.find("[endif") != npos;
-    if (!odd && out().size() + whole.size() <= limit_) out() += whole;
+    if (!odd && whole.size() <= room()) out() += whole;
   }
 
   void plain_text(std::string_view plain) {
+    if (plain.size() > room()) {
+      plain = utf8_prefix(plain, room());
+      result_.truncated = true;
+    }
+    const std::size_t before = out().size();
     append_escaped(out(), plain);
-    if (out().size() > limit_) result_.truncated = true;
+    cut_text(before);
   }
 
   std::string_view local_name(std::string_view name) const {
@@ -268,11 +308,13 @@ class Sanitiser {
       leave_base();
       if (!element->is(HtmlElement::empty)) out().append("</").append(element->name).append(">");
     }
-    if (out().size() > limit_) {
+    const std::size_t end_tag = opens ? element->name.size() + 3 : 0;  // </name>
+    if (out().size() + end_tags_ + end_tag > limit_) {
       out().resize(before);
       result_.truncated = true;
     } else if (opens) {
       open_.push_back(element);
+      end_tags_ += end_tag;
       ++open_count_[html_element_index(*element)];
       if (element->is(HtmlElement::text_only)) ++in_text_only_;
     }
@@ -366,6 +408,7 @@ class Sanitiser {
 
   void close_top() {
     out().append("</").append(open_.back()->name).append(">");
+    end_tags_ -= open_.back()->name.size() + 3;
     --open_count_[html_element_index(*open_.back())];
     if (open_.back()->is(HtmlElement::text_only)) --in_text_only_;
     open_.pop_back();
@@ -443,7 +486,7 @@ class Sanitiser {
       std::string value;
       append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
       const std::string url = clean_html_url(options_.policy, value, base(), false);
-      if (url.empty() || out().size() + 12 * url.size() > limit_) return false;
+      if (url.empty() || 12 * url.size() + 15 > room()) return false;  // <a href="…">…</a>
       out() += "<a href=\"";
       append_attribute_value(out(), url, false);
       out() += "\">";
@@ -465,6 +508,7 @@ class Sanitiser {
   std::vector<std::pair<std::string, std::string>> kept_;
   std::vector<std::pair<std::size_t, UrlBase>> bases_;  // how many elements were open outside, and the base
   std::optional<UrlBase> base_;                         // that of the options, once it is needed
+  std::size_t end_tags_ = 0;                            // bytes of the end tags of what is open
   std::size_t in_text_only_ = 0;                        // how many such elements are open
   std::array<std::uint32_t, max_html_elements> open_count_{}, too_deep_{};
 };

@@ -9,6 +9,12 @@
 
 namespace feedmill {
 
+/// The number of the rules that stored text and addresses were made by (SECURITY S13): what a release stores otherwise
+/// than the one before it, of the same document, raises it. 0 marks what nobody has sanitised (S14).
+///
+/// 2: types with parameters are markup, types of other markup are text; output ends within its cap; fewer schemes.
+inline constexpr int sanitiser_version = 2;
+
 struct SanitiseOptions {
   HtmlPolicy policy = HtmlPolicy::strict;  ///< `raw` is no business of the sanitiser's: callers leave it out
   std::string_view base;                   ///< URLs in attributes resolve against it; "" if unknown
@@ -20,7 +26,7 @@ struct SanitiseOptions {
 struct Sanitised {
   std::string html;
   std::size_t steps = 0;   ///< tokens, and open elements looked at for them
-  bool truncated = false;  ///< cut at max_bytes, or where escaping would have blown it up (SECURITY S10)
+  bool truncated = false;  ///< cut within max_bytes, or where escaping would have blown it up (SECURITY S10)
 };
 
 /// Re-serialises `markup` with only the policy's elements, attributes, URLs and CSS properties (SECURITY S1–S14).

@@ -7,6 +7,29 @@
 
 namespace feedmill {
 
+std::string bare_type(std::string_view declared) {
+  const auto is_name = [](char c) { return is_alnum(c) || c == '+' || c == '-' || c == '.' || c == '_'; };
+  while (!declared.empty() && !is_name(declared.front())) declared.remove_prefix(1);
+  std::size_t end = 0;
+  bool slash = false;
+  while (end < declared.size() && (is_name(declared[end]) || (declared[end] == '/' && !slash))) {
+    slash = slash || declared[end] == '/';
+    ++end;
+  }
+  return lower(declared.substr(0, end));
+}
+
+std::string_view text_type(std::string_view declared) {
+  const std::string type = bare_type(declared);
+  if (type == "html" || type == "text/html") return "text/html";
+  if (type == "xhtml" || type == "application/xhtml+xml") return "application/xhtml+xml";
+  return "text/plain";
+}
+
+bool is_markup(std::string_view type) {
+  return type == "text/html" || type == "application/xhtml+xml";
+}
+
 std::string plain_text(std::string_view markup, std::size_t max_bytes) {
   std::string out;
   HtmlTokenizer tokens(markup);

@@ -1,4 +1,4 @@
-// Markup → the text a reader would see.
+// What a text is by its declared type, and markup → the text a reader would see.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,18 @@
 #include <string_view>
 
 namespace feedmill {
+
+/// A media type without parameters and whatever else follows it, in lower case: "text/html" of `Text/HTML; charset=x`,
+/// `text/html,text/plain`, `text/html/` or one that ends in a no-break space; "html" of `html;`.
+std::string bare_type(std::string_view declared);
+
+/// What a text is kept as, whatever its document declares (SECURITY §4): "text/html" (of `html` and `text/html`),
+/// "application/xhtml+xml" (of `xhtml` and `application/xhtml+xml`), "text/plain" for all else: markup of other kinds
+/// is shown as it is written. Nothing is ever stored under another type.
+std::string_view text_type(std::string_view declared);
+
+/// Whether text of that type, one of text_type()'s, is markup that the sanitiser has to see.
+bool is_markup(std::string_view type);
 
 /// The visible text of HTML: tags gone, references decoded, block elements and <br> as white space, scripts and styles
 /// left out, white space folded. At most `max_bytes`, cut at a code point. Linear.

@@ -8,12 +8,13 @@
 namespace feedmill {
 namespace {
 
-// Schemes that only name or fetch something, and never run it. Those of spec/SECURITY S5 are stricter (sanitise.cpp).
-constexpr std::array<std::string_view, 40> safe_schemes = {
-    "http", "https", "ftp",    "ftps",    "mailto", "tel",    "sms",  "news", "nntp",  "gopher",
-    "irc",  "ircs",  "magnet", "ed2k",    "aim",    "callto", "feed", "tag",  "urn",   "uuid",
-    "sftp", "ssh",   "svn",    "svn+ssh", "telnet", "webcal", "xmpp", "mms",  "rtsp",  "rtmp",
-    "sip",  "sips",  "geo",    "bitcoin", "itpc",   "pcast",  "afp",  "nfs",  "rsync", "gemini"};
+// What readers may be shown a link to (closed): pages and files; people to write to or to call; what feeds of downloads
+// and podcasts are about. Other schemes start programs with what a stranger wrote, or name nothing that can be opened.
+// Those of spec/SECURITY S5 are stricter (sanitise.cpp).
+constexpr std::array<std::string_view, 9> link_schemes = {"http",   "https", "ftp",    "gemini", "gopher",
+                                                          "mailto", "tel",   "magnet", "bitcoin"};
+// What readers' programs may load by themselves; a magnet link is a file's name, which feeds of torrents have for it.
+constexpr std::array<std::string_view, 3> file_schemes = {"http", "https", "magnet"};
 
 constexpr std::array<std::string_view, 14> tracking_parameters = {
     "fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid",      "mc_cid",
@@ -167,9 +168,11 @@ std::string UrlBase::resolve(std::string_view reference) const {
 }
 
 std::string UrlBase::resolve_safe(std::string_view reference) const {
-  if (trim(reference).empty()) return {};
-  std::string url = resolve(reference);
-  if (!is_safe_url(url)) url.clear();
+  reference = trim(reference);
+  if (reference.empty()) return {};
+  const bool feed = istarts_with(reference, "feed:");
+  std::string url = feed ? without_feed_scheme(reference) : resolve(reference);
+  if (feed ? !is_http_url(url) : !is_safe_url(url)) url.clear();
   return url;
 }
 
@@ -177,28 +180,48 @@ std::string resolve_url(std::string_view base, std::string_view reference) {
   return UrlBase(std::string(base)).resolve(reference);
 }
 
-bool is_safe_url(std::string_view url) {
-  if (url.starts_with("http://") || url.starts_with("https://")) return true;
+namespace {
+
+/// The scheme that browsers see in a URL, "" when it is relative. They drop control characters and leading space before
+/// they look for one, so do we. A colon in the first segment of a path makes all before it a scheme: RFC 3986 §4.2.
+std::string seen_scheme(std::string_view url) {
   std::string scheme;
   for (const char c : url) {
-    // Browsers drop control characters and leading space before they look for a scheme, so do we.
     if (static_cast<unsigned char>(c) <= 0x20) continue;
-    if (c == ':') {
-      return std::any_of(safe_schemes.begin(), safe_schemes.end(),
-                         [&](std::string_view known) { return known == scheme; });
-    }
-    // Relative. A colon in the first segment would make it a scheme to somebody: RFC 3986 §4.2 does not allow it.
-    if (c == '/' || c == '?' || c == '#' || c == '\\') return true;
+    if (c == ':') return scheme.empty() ? ":" : scheme;
+    if (c == '/' || c == '?' || c == '#' || c == '\\') return {};
     scheme += to_lower(c);
   }
-  return true;
+  return {};
+}
+
+template <std::size_t count>
+bool is_one_of(const std::string& scheme, const std::array<std::string_view, count>& schemes) {
+  return scheme.empty() || std::find(schemes.begin(), schemes.end(), scheme) != schemes.end();
+}
+
+bool is_plainly_http(std::string_view url) {
+  return url.starts_with("http://") || url.starts_with("https://");
+}
+
+}  // namespace
+
+bool is_safe_url(std::string_view url) {
+  return is_plainly_http(url) || is_one_of(seen_scheme(url), link_schemes);
+}
+
+bool is_safe_file_url(std::string_view url) {
+  return is_plainly_http(url) || is_one_of(seen_scheme(url), file_schemes);
+}
+
+std::string without_feed_scheme(std::string_view reference) {
+  if (!istarts_with(reference, "feed:")) return std::string(reference);
+  reference.remove_prefix(5);
+  return (reference.starts_with("//") ? "http:" : "") + std::string(reference);
 }
 
 std::string resolve_safe_url(std::string_view base, std::string_view reference) {
-  if (trim(reference).empty()) return {};
-  std::string url = resolve_url(base, reference);
-  if (!is_safe_url(url)) url.clear();
-  return url;
+  return UrlBase(std::string(base)).resolve_safe(reference);
 }
 
 bool is_http_url(std::string_view url) {

@@ -42,12 +42,19 @@ class UrlBase {
   std::string folder_;  // from scheme to the last "/" of the path, that one apart, without dot segments
 };
 
-/// Whether a URL may be stored or linked to at all: relative, or of a scheme known to be inert (http, https, ftp,
-/// mailto, tel, magnet …). `javascript:`, `data:`, `vbscript:`, `file:`, unknown ones and whatever else stands before a
-/// colon in the first path segment are not.
+/// Whether a URL may be shown as a link, by whatever road it came: relative, or of the closed list of schemes http,
+/// https, ftp, gemini, gopher, mailto, tel, magnet and bitcoin. Whatever else stands before a colon in the first path
+/// segment is refused: javascript, data, file, ssh, feed …
 bool is_safe_url(std::string_view url);
 
-/// resolve_url when the result is safe, else "". An empty reference is no URL.
+/// Whether it may be the address of something that readers' programs load by themselves, an image or a file of media:
+/// relative, http, https or magnet.
+bool is_safe_file_url(std::string_view url);
+
+/// "feed:https://…" and "feed://…", as browsers once had them, as what they mean; all else as it is.
+std::string without_feed_scheme(std::string_view reference);
+
+/// resolve_url of the reference without_feed_scheme() when the result is safe, else "". An empty reference is no URL.
 std::string resolve_safe_url(std::string_view base, std::string_view reference);
 
 /// An absolute http or https URL with a host.

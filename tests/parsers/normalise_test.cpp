@@ -86,6 +86,53 @@ TEST(Enclosures, AreListedOnce) {
   EXPECT_EQ(feed.entries[0].enclosures[0].length, 5U);
 }
 
+TEST(Addresses, AreOfAClosedListByWhateverRoadTheyCome) {
+  DocumentHints hints;
+  hints.url = "https://site.example/feed";
+  const char* document = R"(<rss version='2.0' xmlns:fb='http://rssnamespace.org/feedburner/ext/1.0'
+    xmlns:feedburner='http://evil.example/' xmlns:i='http://www.itunes.com/dtds/podcast-1.0.dtd'
+    xmlns:m='http://search.yahoo.com/mrss/' xmlns:a='http://www.w3.org/2005/Atom' xmlns:p='http://podlove.org/simple-chapters'
+    xmlns:admin='http://webns.net/mvcb/'>
+    <channel><link>ssh://-oProxyCommand=x/</link><docs>telnet://h/</docs><image><url>ftp://h/a.png</url><title>t</title>
+      <link>afp://h/</link></image><i:new-feed-url>javascript:1</i:new-feed-url><admin:errorReportsTo>data:x</admin:errorReportsTo>
+      <a:icon>gopher://h/</a:icon><a:author><a:name>n</a:name><a:uri>svn+ssh://h/</a:uri></a:author>
+    <item><guid isPermaLink='false'>1</guid><link>feed:javascript:alert(1)</link><comments>nfs://h/</comments>
+      <enclosure url='https://h/a.mp3'/><fb:origEnclosureLink>javascript:alert(15)</fb:origEnclosureLink>
+      <m:content url='ssh://h/'/><m:player url='telnet://h/'/><i:image href='gopher://h/'/>
+      <p:chapters><p:chapter start='1' title='c' href='afp://h/'/></p:chapters></item>
+    <item><guid isPermaLink='false'>2</guid><enclosure url='https://h/b.mp3'/>
+      <feedburner:origEnclosureLink>javascript:alert(16)</feedburner:origEnclosureLink><enclosure url='ftp://h/c.mp3'/>
+      <enclosure url='magnet:?xt=d'/></item>
+    <item><guid isPermaLink='false'>3</guid><link>feed://h/post</link><enclosure url='https://h/e.mp3'/>
+      <fb:origEnclosureLink>https://orig.example/e.mp3</fb:origEnclosureLink></item></channel></rss>)";
+  const auto read = read_feed(document, hints);
+  const Feed& feed = read.value();
+  EXPECT_EQ(feed.link, "");
+  EXPECT_EQ(feed.docs, "");
+  EXPECT_EQ(feed.image->url, "");
+  EXPECT_EQ(feed.image->link, "");
+  EXPECT_EQ(feed.icon, "");
+  EXPECT_EQ(feed.itunes->new_feed_url, "");
+  EXPECT_EQ(feed.error_reports_to, "");
+  EXPECT_EQ(feed.authors->at(0).uri, "");
+  const Entry& first = feed.entries.at(0);
+  EXPECT_EQ(first.link, "");
+  EXPECT_EQ(first.comments, "");
+  ASSERT_EQ(first.enclosures.size(), 1U);
+  EXPECT_EQ(first.enclosures[0].url, "https://h/a.mp3") << "its own: the other one runs";
+  EXPECT_TRUE(first.media->content.empty() || first.media->content[0].empty());
+  EXPECT_TRUE(first.media->player.empty());
+  EXPECT_EQ(first.itunes ? first.itunes->image : "", "");
+  EXPECT_EQ(first.chapters.at(0).href, "");
+  const Entry& second = feed.entries.at(1);
+  ASSERT_EQ(second.enclosures.size(), 2U);
+  EXPECT_EQ(second.enclosures[0].url, "https://h/b.mp3") << "somebody else's namespace";
+  EXPECT_EQ(second.enclosures[1].url, "magnet:?xt=d");
+  EXPECT_EQ(second.truncated, "") << "nothing was too long";
+  EXPECT_EQ(feed.entries.at(2).link, "http://h/post");
+  EXPECT_EQ(feed.entries.at(2).enclosures.at(0).url, "https://orig.example/e.mp3");
+}
+
 TEST(Dates, ThatCannotBeReadKeepTheirText) {
   const Entry entry = read("<item><pubDate> gestern </pubDate></item>").entries.at(0);
   EXPECT_FALSE(entry.published.time.has_value());
@@ -118,6 +165,28 @@ TEST(Caps, CutRawMarkupOutsideOfTags) {
       read("<item><description>" + std::string(65'533, 'x') + tail + "</description></item>", HtmlPolicy::raw);
   EXPECT_EQ(feed.entries[0].summary.value, std::string(65'533, 'x'));
   EXPECT_EQ(feed.entries[0].truncated, "summary");
+}
+
+TEST(Caps, OfAFeedsDescriptionEndOutsideOfTags) {
+  DocumentHints hints;
+  const auto read = read_feed("<rss version='2.0'><channel><description>&lt;p&gt;" + std::string(8150, 'x') +
+                                  "&lt;/p&gt;&lt;a href=\"https://h/" + std::string(100, 'b') +
+                                  "\"&gt;y&lt;/a&gt;</description></channel></rss>",
+                              hints);
+  EXPECT_EQ(read.value().subtitle.value, "<p>" + std::string(8150, 'x') + "</p>");
+}
+
+TEST(Caps, HoldWithAllEndTags) {
+  std::string markup;
+  for (int i = 0; i < 100; ++i) markup += "&lt;blockquote&gt;";
+  markup += std::string(1'100'000, 'x');
+  const Feed feed = read("<item><title>" + markup + "&lt;/b&gt;</title><description>" + markup +
+                         "</description><body>" + markup + "</body></item>");
+  const Entry& entry = feed.entries.at(0);
+  EXPECT_EQ(entry.content.at(0).value.size(), std::size_t{1} << 20);
+  EXPECT_EQ(entry.summary.value.size(), std::size_t{64} << 10);
+  EXPECT_EQ(entry.title.value.size(), std::size_t{8} << 10);
+  EXPECT_TRUE(entry.content.at(0).value.ends_with("</blockquote></blockquote>"));
 }
 
 TEST(Caps, HashALongGuidThatIsToldApartByItsLink) {

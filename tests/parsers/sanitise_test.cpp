@@ -204,6 +204,29 @@ TEST(Sanitise, IsBounded) {  // SECURITY S10
   EXPECT_LE(sanitise(std::string(1000, 'x') + "<b>", options).html.size(), 100U);
 }
 
+TEST(Sanitise, EndsWithinItsCapWithAllItsEndTags) {  // SECURITY S10
+  std::string nested, quoted, embeds, many;
+  for (int i = 0; i < 200; ++i) nested += "<blockquote>&lt;&amp;x\xC3\xA9";
+  for (int i = 0; i < 200; ++i) quoted += "<b title='\"&<>`'>&nbsp;&#xE9;&#000000000000000000000000000000000000000065;";
+  for (int i = 0; i < 100; ++i) embeds += "<div><iframe src='http://h/" + std::to_string(i) + "'></iframe><!-- c -->";
+  for (int i = 0; i < 100; ++i) many += "<p><![CDATA[<a> &amp; b]]>";
+  for (const std::string& markup : {nested, quoted, embeds, many, std::string(5000, '<'), std::string(5000, '&')}) {
+    for (const HtmlPolicy policy : {HtmlPolicy::strict, HtmlPolicy::classic}) {
+      for (const bool xhtml : {false, true}) {
+        SanitiseOptions options;
+        options.policy = policy;
+        options.xhtml = xhtml;
+        for (options.max_bytes = 0; options.max_bytes < 1500; ++options.max_bytes) {
+          const Sanitised cut = sanitise(markup, options);
+          ASSERT_LE(cut.html.size(), options.max_bytes) << markup.substr(0, 60);
+          ASSERT_TRUE(cut.truncated);
+          ASSERT_EQ(sanitise(cut.html, options).html, cut.html) << markup.substr(0, 60);  // S8
+        }
+      }
+    }
+  }
+}
+
 TEST(Sanitise, ReadsXhtmlAsXml) {
   SanitiseOptions options;
   options.xhtml = true;

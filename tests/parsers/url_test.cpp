@@ -93,16 +93,52 @@ TEST(Url, StaysAsItIsWithoutAnAbsoluteBase) {
   EXPECT_EQ(resolve_url("mailto:a@b", "x"), "x");
 }
 
-TEST(Url, IsUnsafeWhenItsSchemeMayRun) {
-  for (const char* url : {"javascript:alert(1)", " JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "\x01javascript:x",
-                          "data:text/html,x", "vbscript:x", "file:///etc/passwd", "about:blank", "unknown:x",
-                          "\xC2\xA0javascript:x", "java\xE2\x80\x8Bscript:x", "a b:c", "%6aavascript:x"}) {
+TEST(Url, IsShownOfAClosedListOfSchemes) {
+  for (const char* url : {"javascript:alert(1)",
+                          " JaVaScRiPt:alert(1)",
+                          "java\nscript:alert(1)",
+                          "\x01javascript:x",
+                          "data:text/html,x",
+                          "vbscript:x",
+                          "file:///etc/passwd",
+                          "about:blank",
+                          "unknown:x",
+                          "\xC2\xA0javascript:x",
+                          "java\xE2\x80\x8Bscript:x",
+                          "a b:c",
+                          "%6aavascript:x",
+                          ":x",
+                          "ssh://-oProxyCommand=x/",
+                          "svn+ssh://a/",
+                          "telnet://a/",
+                          "afp://a/",
+                          "nfs://a/",
+                          "sftp://a/",
+                          "feed:javascript:x",
+                          "feed:http://a/",
+                          "itpc://a/",
+                          "tag:a,2004:b",
+                          "sip:a@b",
+                          "rtsp://a/"}) {
     EXPECT_FALSE(is_safe_url(url)) << url;
+    EXPECT_FALSE(is_safe_file_url(url)) << url;
   }
-  for (const char* url :
-       {"http://a", "HTTPS://a", "mailto:a@b", "ftp://a", "/a:b", "a?b:c", "tag:a,2004:b", "magnet:?x", "./a:b", "#a:b",
-        "a-name-of-more-than-sixty-four-characters-is-no-scheme-but-a-path.html"}) {
+  for (const char* url : {"http://a", "HTTPS://a", "/a:b", "a?b:c", "magnet:?x", "./a:b", "#a:b",
+                          "a-name-of-more-than-sixty-four-characters-is-no-scheme-but-a-path.html"}) {
     EXPECT_TRUE(is_safe_url(url)) << url;
+    EXPECT_TRUE(is_safe_file_url(url)) << url;
+  }
+  for (const char* url : {"mailto:a@b", "tel:1", "ftp://a", "gopher://a/", "gemini://a/", "bitcoin:a"}) {
+    EXPECT_TRUE(is_safe_url(url)) << url;
+    EXPECT_FALSE(is_safe_file_url(url)) << url << " is nothing that a program should load by itself";
+  }
+}
+
+TEST(Url, OfTheFeedSchemeIsWhatItMeans) {
+  EXPECT_EQ(resolve_safe_url("http://b/", "feed:https://a/x"), "https://a/x");
+  EXPECT_EQ(resolve_safe_url("http://b/", "Feed://a/x"), "http://a/x");
+  for (const char* url : {"feed:javascript:x", "feed:feed:http://a/", "feed:x", "feed:/x", "feed:ssh://a/", "feed:"}) {
+    EXPECT_EQ(resolve_safe_url("http://b/", url), "") << url;
   }
 }
 
