@@ -53,6 +53,12 @@ bool is_passing(std::string_view parameter) {
 // Appends a path without its dot segments: RFC 3986 §5.2.4, one pass from left to right. What stands in `out` before
 // `begin` is no path; `whole`: a dot segment at the end leaves its "/".
 void append_path(std::string& out, std::size_t begin, std::string_view path, bool whole) {
+  bool dots = false;
+  for (std::size_t i = 1; i < path.size() && !dots; ++i) dots = path[i] == '.' && path[i - 1] == '/';
+  if (!dots) {  // nearly all of them
+    out += path;
+    return;
+  }
   std::size_t at = 0;
   while (at < path.size()) {
     const std::size_t next = path.find('/', at + 1);

@@ -4,6 +4,9 @@
 //   feedmill_worst_case SHAPE BYTES          reads a document of that shape and about that size with every reader
 //   feedmill_worst_case SHAPE BYTES memory   only as the worker reads it, and prints the document's size and how much
 //                                            resident memory that took at its peak, in bytes
+//   feedmill_worst_case --pairs              the names of those that grow in two directions; the first is a usual feed
+//   feedmill_worst_case PAIR A B             reads one whose first part has A bytes and whose second has B, and prints
+//                                            its size
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -193,6 +196,112 @@ constexpr Shape shapes[] = {
     {"nested-outlines", "<opml><body>", "<outline text='a'>"},
 };
 
+// A document that grows in two directions: `head`, `first` until it has A bytes, `middle`, `second` until it has B,
+// then `close` as often as `first`, `tail`. "%" in `second` stands for all of `first`, which then stands nowhere else.
+// "#" counts; "$" counts to 50 again and again.
+struct Pair {
+  std::string_view name, head, first, middle, second, tail = {}, close = {};
+};
+
+#define ATOM "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:z='urn:z'"
+#define ATOM_END "</feed>"
+#define LONG_BASE \
+  " xml:base='http://h/dddddddd/dddddddd/dddddddd/dddddddd/dddddddd/dddddddd/dddddddd/dddddddd/dddddddd/'"
+#define JSON "{\"version\":\"https://jsonfeed.org/version/1.1\""
+
+constexpr Pair pairs[] = {
+    {"usual", RSS, "", "",
+     "<item><title>The title of a post # as they are</title><link>http://example.org/posts/#</link>"
+     "<guid isPermaLink='false'>tag:example.org,2024:#</guid><pubDate>Mon, 01 Jan 2024 00:00:00 GMT</pubDate>"
+     "<category>News</category><description>&lt;p&gt;What it says, with a &lt;a href=\"/a/#\"&gt;link&lt;/a&gt; and "
+     "&lt;b&gt;bold&lt;/b&gt; words, &amp;amp; so on for a line or two.&lt;/p&gt;&lt;img src=\"/i/#.png\" "
+     "alt=\"\"&gt;</description></item>",
+     "</channel></rss>"},
+    {"base x links", ATOM " xml:base='http://h/", "d/", "'>", "<entry><link href='a'/></entry>", ATOM_END},
+    {"base x links of one", ATOM " xml:base='http://h/", "d/", "'><entry>", "<link href='a'/>", "</entry>" ATOM_END},
+    {"base x steps back", ATOM " xml:base='http://h/", "d/", "'>", "<entry><link href='../../a'/></entry>", ATOM_END},
+    {"segment x steps back", ATOM " xml:base='http://h/", "d", "/e/'>", "<entry><link href='../../a'/></entry>",
+     ATOM_END},
+    {"base x html", ATOM " xml:base='http://h/", "d/", "'>",
+     "<entry><summary type='html'>&lt;a href=a></summary></entry>", ATOM_END},
+    {"base x texts", ATOM " xml:base='http://h/", "d/", "'>", "<entry><title>a</title></entry>", ATOM_END},
+    {"base x bases", ATOM " xml:base='http://h/", "d/", "'>", "<entry><title xml:base='b/'>a</title></entry>",
+     ATOM_END},
+    {"language x texts", ATOM " xml:lang='", "d", "'>", "<entry><title>a</title></entry>", ATOM_END},
+    {"page x items", "<rss><channel><link>http://h/", "d", "</link>", "<item><description>&lt;b></description></item>",
+     "</channel></rss>"},
+    {"attributes x elements", ATOM ">", "b#='' ", "<entry>", "<z:a %/>", "</entry>" ATOM_END},
+    {"attributes x links", ATOM ">", "b#='' ", "", "<entry><link href='a' %/></entry>", ATOM_END},
+    {"attributes x broken", ATOM ">&<entry>", "b# ", "", "<z:a %/>", "</entry>" ATOM_END},
+    {"attributes x html", ATOM ">", "title#='' ", "", "<entry><summary type='html'>&lt;a %></summary></entry>",
+     ATOM_END},
+    {"namespaces x elements", ATOM, " xmlns:n#='u'", "><entry>", "<n$:a/>", "</entry>" ATOM_END},
+    {"nested namespaces x elements", ATOM ">", "<z:a xmlns:n#='u'>", "<z:b>", "<n$:a/>", "</z:b>" ATOM_END, "</z:a>"},
+    {"namespaces x attributes", ATOM, " xmlns:n#='u'", "><entry>", "<title n$:a='b'/>", "</entry>" ATOM_END},
+    {"name x undeclared", ATOM ">", "n", "<entry>", "<%:a/>", "</entry>" ATOM_END},
+    {"entities x references", "<!DOCTYPE feed [", "<!ENTITY e# 'x'>", "]>" ATOM "><entry><title>", "&e$;",
+     "</title></entry>" ATOM_END},
+    {"depth x siblings", ATOM "><entry>", "<z:a>", "", "<z:b/>", "</entry>" ATOM_END, "</z:a>"},
+    {"depth x items", "<rss><channel>", "<z>", "", "<item><guid>#</guid></item>", "</channel></rss>", "</z>"},
+    {"title x entries", ATOM ">", "t", "", "<entry><title>%</title></entry>", ATOM_END},
+    {"id x entries", ATOM ">", "t", "", "<entry><id>%#</id></entry>", ATOM_END},
+    {"category x categories", ATOM "><entry>", "t", "", "<category term='%#'/>", "</entry>" ATOM_END},
+    {"categories x entries", ATOM ">", "<category term='#'/>", "", "<entry>%</entry>", ATOM_END},
+    {"enclosure x enclosures", "<rss><channel><item>", "t", "", "<enclosure url='/%#'/>", "</item></channel></rss>"},
+    {"enclosures x items", "<rss><channel>", "<enclosure url='/#'/>", "", "<item>%</item>", "</channel></rss>"},
+    {"authors x entries", ATOM ">", "<author><name>#</name></author>", "", "<entry>%</entry>", ATOM_END},
+    {"brackets x authors", "<rss><channel><item>", "()", "", "<author>%</author>", "</item></channel></rss>"},
+    {"keywords x items", "<rss><channel>", "#,", "",
+     "<item><i:keywords xmlns:i='http://www.itunes.com/dtds/podcast-1.0.dtd'>%</i:keywords></item>",
+     "</channel></rss>"},
+    {"candidates x images", ATOM LONG_BASE ">", "a#,", "",
+     "<entry><summary type='html'>&lt;img srcset='%'></summary></entry>", ATOM_END},
+    {"declarations x elements", ATOM ">", "color:red;", "",
+     "<entry><summary type='html'>&lt;p style='%'></summary></entry>", ATOM_END},
+    {"open x blocks", ATOM "><entry><summary type='html'>", "&lt;b>", "", "&lt;li>", "</summary></entry>" ATOM_END},
+    {"open x ends", ATOM "><entry><summary type='html'>", "&lt;b>", "", "&lt;/p>", "</summary></entry>" ATOM_END},
+    {"open x cells", ATOM "><entry><summary type='html'>&lt;table>", "&lt;i>", "", "&lt;td>",
+     "</summary></entry>" ATOM_END},
+    {"page x json items", JSON ",\"home_page_url\":\"http://h/", "d/", "\",\"items\":[{}", ",{\"url\":\"a\"}", "]}"},
+    {"authors x json items", JSON ",\"authors\":[{}", ",{\"name\":\"#\"}", "],\"items\":[{}", ",{\"id\":\"#\"}", "]}"},
+    {"authors x lists of authors", JSON ",\"items\":[{\"authors\":[{}", ",{\"name\":\"#\"}", "]",
+     ",\"authors\":[\"a\"]", "}]}"},
+    {"members x json items", JSON ",\"items\":[{}", ",\"_#\":1", "", ",{\"id\":1%}", "]}"},
+    {"folders x rows", "<opml><body>", "<outline text='a#'>", "", "<outline xmlUrl='a'/>", "</body></opml>",
+     "</outline>"},
+    {"folder x rows", "<opml><body><outline text='", "a", "'>", "<outline xmlUrl='a'/>", "</outline></body></opml>"},
+    {"attributes x rows", "<opml><body>", "b#='' ", "", "<outline xmlUrl='a' %/>", "</body></opml>"},
+    {"namespaces x rows", "<opml", " xmlns:n#='u'", "><body>", "<outline xmlUrl='a' n$:a=''/>", "</body></opml>"},
+};
+
+void append(std::string& out, std::string_view part, std::size_t count, std::string_view first = {}) {
+  for (const char c : part) {
+    if (c == '#') {
+      out += std::to_string(count);
+    } else if (c == '$') {
+      out += std::to_string(count % 50);
+    } else if (c == '%') {
+      out += first;
+    } else {
+      out += c;
+    }
+  }
+}
+
+std::string document(const Pair& pair, std::size_t first_bytes, std::size_t second_bytes) {
+  std::string first, second;
+  std::size_t times = 0;
+  while (!pair.first.empty() && first.size() < first_bytes) append(first, pair.first, times++);
+  for (std::size_t count = 0; second.size() < second_bytes;) append(second, pair.second, count++, first);
+  std::string text(pair.head);
+  if (pair.second.find('%') == std::string_view::npos) text += first;
+  text += pair.middle;
+  text += second;
+  for (; times > 0; --times) text += pair.close;
+  text += pair.tail;
+  return text;
+}
+
 std::string document(const Shape& shape, std::size_t bytes) {
   std::string text(shape.head);
   text.reserve(bytes + 4096);
@@ -252,15 +361,34 @@ std::size_t read_with_parts(const std::string& bytes) {
   return made + text.size();
 }
 
-int list() {
-  for (const Shape& shape : shapes) std::puts(std::string(shape.name).c_str());
+template <std::size_t count, class Value>
+int list(const Value (&values)[count]) {
+  for (const Value& value : values) std::puts(std::string(value.name).c_str());
+  return 0;
+}
+
+int read_pair(const Pair& pair, std::size_t first_bytes, std::size_t second_bytes) {
+  const std::string text = document(pair, first_bytes, second_bytes);
+  std::size_t made = 0;
+  if (text.starts_with("<opml")) {
+    made += read_opml(text).rows.size();
+  } else {
+    made += read(text, HtmlPolicy::strict).has_value() + read(text, HtmlPolicy::classic).has_value();
+  }
+  std::printf("%zu %zu\n", text.size(), made);
   return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--list") return list();
+  if (argc == 2 && std::string_view(argv[1]) == "--list") return list(shapes);
+  if (argc == 2 && std::string_view(argv[1]) == "--pairs") return list(pairs);
+  for (const Pair& pair : pairs) {
+    if (argc == 4 && pair.name == argv[1]) {
+      return read_pair(pair, std::strtoull(argv[2], nullptr, 10), std::strtoull(argv[3], nullptr, 10));
+    }
+  }
   const bool memory = argc == 4 && std::string_view(argv[3]) == "memory";
   for (const Shape& shape : shapes) {
     if ((argc != 3 && !memory) || shape.name != argv[1]) continue;
@@ -276,6 +404,6 @@ int main(int argc, char** argv) {
     std::printf("%zu\n", made);
     return 0;
   }
-  std::fputs("usage: feedmill_worst_case --list | SHAPE BYTES [memory]\n", stderr);
+  std::fputs("usage: feedmill_worst_case --list | SHAPE BYTES [memory] | --pairs | PAIR A B\n", stderr);
   return 64;
 }
