@@ -65,8 +65,36 @@ bool is_cut(const Fields& stored) {
   return value_of(stored, "digest").starts_with(cut_mark);
 }
 
+/// Today's rules made something else of the stored post: that is written beside what changed, if anything did.
+void add_mended(EntryWrite& write, const Fields& mended) {
+  for (const auto& [name, value] : mended) {
+    const bool is_written = find_field(write.set, name) != nullptr ||
+                            std::find(write.unset.begin(), write.unset.end(), name) != write.unset.end();
+    if (is_written) continue;
+    if (value.empty())
+      write.unset.push_back(name);
+    else
+      write.set.emplace_back(name, value);
+  }
+}
+
+/// A post that has not changed, but for what today's rules make of it.
+EntryWrite mending(const std::string& guid, const std::string& digest, const Known::Guid& known, std::int64_t now) {
+  EntryWrite write;
+  write.guid = guid;
+  write.digest = digest;
+  write.id = known.id;
+  write.timestamp = number(known.fields, "timestamp", now);
+  write.bytes = entry_bytes(known.fields);
+  write.rev = number(known.fields, "rev", 1);
+  write.quiet = true;
+  add_mended(write, known.mended);
+  return write;
+}
+
 /// A re-keying, with the addresses that are written another way since. True when a reader would notice no more.
 bool rekeys_alone(const EntryRecord& record, const Known::Guid& known, Rekey& rekey) {
+  if (!known.mended.empty()) return false;
   if (known.is != Known::Is::different) return true;
   if (is_cut(known.fields) ||
       reader_digest(with_stored_links(record.fields, known.fields)) != reader_digest(known.fields)) {
@@ -97,11 +125,7 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
   const bool made_another_way = value_of(known.fields, "digest") != record.digest && !is_cut(known.fields) &&
                                 find_field(known.fields, saved_field) == nullptr &&
                                 reader_digest(known.fields) == record.digest;
-  if (made_another_way) {
-    write.quiet = true;
-    write.timestamp = stored;
-    return write;
-  }
+  if (made_another_way) return mending(record.guid, record.digest, known, now);
 
   for (const auto& field : record.fields) {
     const std::string* before = find_field(known.fields, field.first);
@@ -116,6 +140,7 @@ EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std
     write.unset.push_back(name);
     write.old.emplace_back(name, before);
   }
+  add_mended(write, known.mended);
   if (write.timestamp != stored) {
     write.set.emplace_back("timestamp", std::to_string(write.timestamp));
     write.old.emplace_back("timestamp", std::to_string(stored));
@@ -158,15 +183,17 @@ EntryDiff diff_entries(const std::vector<EntryRecord>& read, const Known& known,
         break;
       }
       case Known::Is::different:
-        if (is_stale(read[i], known.guids[i].fields, seconds)) {
-          ++diff.unchanged;
+        if (!is_stale(read[i], known.guids[i].fields, seconds)) {
+          diff.writes.push_back(modification(read[i], known.guids[i], seconds));
           break;
         }
-        diff.writes.push_back(modification(read[i], known.guids[i], seconds));
-        break;
+        [[fallthrough]];
       case Known::Is::same:
       case Known::Is::tombstoned:
         ++diff.unchanged;
+        if (known.guids[i].mended.empty()) break;
+        diff.writes.push_back(
+            mending(read[i].guid, std::string(value_of(known.guids[i].fields, "digest")), known.guids[i], seconds));
         break;
     }
   }

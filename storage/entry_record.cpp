@@ -13,6 +13,7 @@
 #include "parsers/entry_values.hpp"
 #include "parsers/limits.hpp"
 #include "parsers/normalise.hpp"
+#include "parsers/sanitise.hpp"
 #include "parsers/url.hpp"
 #include "storage/fields.hpp"
 #include "storage/identity.hpp"
@@ -166,6 +167,7 @@ EntryRecord entry_record(const Entry& entry) {
   fields.add("date_published", rfc3339(entry.published));
   fields.add("date_updated", rfc3339(entry.updated));
   fields.add("language", entry.language);
+  fields.add("san_ver", std::to_string(sanitiser_version));
   fields.add("comments", entry.comments);
   if (!entry.authors.empty()) fields.add_json("authors", people_json(entry.authors));
   if (!entry.categories.empty()) fields.add_json("categories", categories_json(entry.categories));

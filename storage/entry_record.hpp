@@ -12,8 +12,8 @@ namespace feedmill {
 /// the whole of it is another version even when its texts are the same.
 inline constexpr std::string_view cut_mark = "cut:";
 
-/// The stored form of an entry. Empty values are left out; values over their cap (SECURITY §3) are cut and named in the
-/// field `truncated`. Pure; linear in the entry's size.
+/// The stored form of an entry, made by today's sanitiser: `san_ver` says so. Empty values are left out; values over
+/// their cap (SECURITY §3) are cut and named in the field `truncated`. Pure; linear in the entry's size.
 EntryRecord entry_record(const Entry& entry);
 
 /// All entries of a document under the guids that they have when the feed is identified `by`; `former_guid` is set when

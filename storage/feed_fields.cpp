@@ -4,13 +4,14 @@
 #include <array>
 #include <string_view>
 
+#include "parsers/sanitise.hpp"
 #include "storage/fields.hpp"
 #include "storage/signals.hpp"
 
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_text = 8U << 10U, max_url = 2048;
+constexpr std::size_t max_url = 2048;
 constexpr std::array noticed{"description", "image", "language", "link", "title"};
 
 const char* format_name(Format format) {
@@ -30,8 +31,14 @@ Fields feed_fields(const Feed& feed) {
   const auto add_url = [&add](const char* name, std::string_view url) {
     if (url.size() <= max_url) add(name, url, max_url);
   };
-  add("title", feed.title.value, max_text);
-  add("description", feed.subtitle.value, max_text);
+  // Cut by normalise.hpp: what is markup must not be cut here.
+  const auto add_text = [&fields](const char* name, const char* type_name, const Text& text) {
+    if (text.value.empty()) return;
+    fields.emplace_back(name, text.value);
+    if (text.type != "text/plain") fields.emplace_back(type_name, text.type);
+  };
+  add_text("title", "title_type", feed.title);
+  add_text("description", "description_type", feed.subtitle);
   add_url("link", feed.link);
   add("language", feed.language, 64);
   if (feed.image)
@@ -45,6 +52,7 @@ Fields feed_fields(const Feed& feed) {
   }
   if (feed.generator) add("generator", feed.generator->name, 256);
   add("format", format_name(feed.format), 16);
+  fields.emplace_back("san_ver", std::to_string(sanitiser_version));
   return fields;
 }
 

@@ -6,7 +6,8 @@
 
 namespace feedmill {
 
-/// title, description, link, language, image, updated, format …; empty values are left out, long ones cut.
+/// title, description and their types where they are not text/plain, link, language, image, updated, format, san_ver …;
+/// empty values are left out, long ones cut. `feed` has passed through normalise.hpp.
 Fields feed_fields(const Feed& feed);
 
 /// How the stored record becomes the new one: what to write ("" = remove), and whether a reader would notice, which is

@@ -17,6 +17,7 @@
 #include "parsers/entry_values.hpp"
 #include "parsers/limits.hpp"
 #include "parsers/normalise.hpp"
+#include "parsers/sanitise.hpp"
 #include "parsers/strings.hpp"
 #include "parsers/url.hpp"
 #include "storage/entry_record.hpp"
@@ -303,11 +304,11 @@ class GivenPost {
     const bool all_markup_given = replace_ || (given("title", "title_type") && given("summary", "summary_type") &&
                                                given("content", "content_type"));
     const bool untouched = markup_.policy == HtmlPolicy::raw || (!all_markup_given && of(stored_, "san_ver") == "0");
-    for (auto& [name, value] :
-         std::initializer_list<std::pair<const char*, std::string>>{{"summary_text", summary_text(shown)},
-                                                                    {"canonical_url", canonical_address(shown)},
-                                                                    {"truncated", truncated},
-                                                                    {"san_ver", untouched ? "0" : ""}}) {
+    for (auto& [name, value] : std::initializer_list<std::pair<const char*, std::string>>{
+             {"summary_text", summary_text(shown)},
+             {"canonical_url", canonical_address(shown)},
+             {"truncated", truncated},
+             {"san_ver", untouched ? "0" : std::to_string(sanitiser_version)}}) {
       if (!value.empty()) fields.emplace_back(name, value);
     }
   }

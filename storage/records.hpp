@@ -251,10 +251,14 @@ struct Known {
     std::string id;             ///< Entry:<n> when `different`
     Fields fields;              ///< stored fields when `different`
     std::string stored_guid{};  ///< the guid that `id` is stored under, when that is another
+    /// Stored by older rules: what today's make of it, "" for a field that goes, `bytes` and `digest` apart
+    /// (resanitise.hpp). `fields` are as if that had been done; `same` has `id` and `fields` then, too.
+    Fields mended{};
   };
   std::vector<Guid> guids;              ///< in the order asked for
   std::vector<std::string> left, back;  ///< tombstones whose guid left the document, or stands in it again
   Fields feed;                          ///< the readers' record Feed:<feed_url> as it is now: title, description …
+  Fields feed_mended;                   ///< stored by older rules: what today's make of it, "" for a field that goes
   std::uint64_t stored = 0;             ///< posts of the feed
   std::int64_t newest = 0;              ///< timestamp of the newest of them
   bool trimmed = false;                 ///< it has tombstones
@@ -279,7 +283,8 @@ struct EntryWrite {
   Fields old;                      ///< modified: old values of what changed, for the signal
   Fields shown;                    ///< modified: title, link and author as stored, for the signal where unchanged
   std::int64_t rev = 1;
-  bool quiet = false;  ///< modified: nothing that a reader would notice, hence no signal
+  bool quiet = false;  ///< modified: nothing that a reader would notice, hence no signal; not done to what has another
+                       ///< `rev` meanwhile
 };
 
 /// A signal about the feed itself: feed_created, feed_modified, feed_failing …; `data` is JSON object text.

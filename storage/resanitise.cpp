@@ -1,12 +1,21 @@
 #include "storage/resanitise.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <boost/json.hpp>
+
+#include "parsers/document_json.hpp"
 #include "parsers/entry_values.hpp"
+#include "parsers/limits.hpp"
 #include "parsers/normalise.hpp"
+#include "parsers/sanitise.hpp"
+#include "parsers/text.hpp"
+#include "parsers/url.hpp"
 #include "storage/diff.hpp"
 #include "storage/entry_record.hpp"
 #include "storage/fields.hpp"
@@ -14,9 +23,9 @@
 namespace feedmill {
 namespace {
 
-bool is_markup(std::string_view type) {
-  return type == "text/html" || type == "application/xhtml+xml";
-}
+namespace json = boost::json;
+
+using IsSafe = bool (*)(std::string_view);
 
 /// Fields and what is to become of them.
 class Change {
@@ -60,7 +69,160 @@ std::string excerpt(const Fields& fields) {
   return summary_text(shown);
 }
 
+/// Whether a stored list or object names an address that is refused today: only then is it worth parsing.
+bool names_refused(std::string_view text) {
+  constexpr std::array<std::string_view, 5> members{"\"href\":\"", "\"image\":\"", "\"new_feed_url\":\"", "\"uri\":\"",
+                                                    "\"url\":\""};
+  return std::any_of(members.begin(), members.end(), [&](std::string_view member) {
+    for (std::size_t at = text.find(member); at != std::string_view::npos; at = text.find(member, at)) {
+      at += member.size();
+      const std::string_view address = text.substr(at, text.substr(at).find('"'));
+      if (!is_safe_file_url(address)) return true;
+    }
+    return false;
+  });
+}
+
+/// Drops the member when it is an address that `is_safe` refuses.
+void drop_refused(json::object& object, std::string_view name, IsSafe is_safe) {
+  const auto member = object.find(name);
+  if (member == object.end() || !member->value().is_string()) return;
+  const json::string& text = member->value().as_string();
+  if (!is_safe({text.data(), text.size()})) object.erase(member);
+}
+
+/// Calls `edit` for each object of the array under that name.
+void each(json::object& object, std::string_view name, const std::function<void(json::object&)>& edit) {
+  const auto member = object.find(name);
+  if (member == object.end() || !member->value().is_array()) return;
+  for (json::value& element : member->value().as_array()) {
+    if (element.is_object()) edit(element.as_object());
+  }
+}
+
+json::object* inside(json::object& object, std::string_view name) {
+  const auto member = object.find(name);
+  return member == object.end() ? nullptr : member->value().if_object();
+}
+
+void close_authors(json::value& authors) {
+  if (!authors.is_array()) return;
+  for (json::value& person : authors.as_array()) {
+    if (person.is_object()) drop_refused(person.as_object(), "uri", is_safe_url);
+  }
+}
+
+void close_enclosures(json::value& enclosures) {
+  if (!enclosures.is_array()) return;
+  json::array kept;
+  for (json::value& enclosure : enclosures.as_array()) {
+    if (enclosure.is_object()) drop_refused(enclosure.as_object(), "url", is_safe_file_url);
+    if (enclosure.is_object() && enclosure.as_object().contains("url")) kept.push_back(std::move(enclosure));
+  }
+  enclosures = std::move(kept);
+}
+
+void close_media(json::value& media) {
+  if (!media.is_object()) return;
+  const auto edit = [](IsSafe is_safe) {
+    return [is_safe](json::object& attributes) {
+      drop_refused(attributes, "href", is_safe);
+      drop_refused(attributes, "url", is_safe);
+    };
+  };
+  for (const char* name : {"content", "thumbnails"}) each(media.as_object(), name, edit(is_safe_file_url));
+  for (const char* name : {"credits", "peer_links"}) each(media.as_object(), name, edit(is_safe_url));
+  for (const char* name : {"community", "license", "player", "rating", "restriction"}) {
+    if (json::object* one = inside(media.as_object(), name)) edit(is_safe_url)(*one);
+  }
+}
+
+/// What has fields of its own; all else in extensions is text as its publisher wrote it.
+void close_extensions(json::value& extensions) {
+  if (!extensions.is_object()) return;
+  if (json::object* itunes = inside(extensions.as_object(), "itunes")) {
+    drop_refused(*itunes, "image", is_safe_file_url);
+    drop_refused(*itunes, "new_feed_url", is_safe_url);
+    if (json::object* owner = inside(*itunes, "owner")) drop_refused(*owner, "uri", is_safe_url);
+  }
+  if (json::object* psc = inside(extensions.as_object(), "psc")) {
+    each(*psc, "chapters", [](json::object& chapter) {
+      drop_refused(chapter, "href", is_safe_url);
+      drop_refused(chapter, "image", is_safe_file_url);
+    });
+  }
+}
+
+/// Addresses of refused schemes go, with the enclosures that are nothing without them.
+void close_addresses(Change& change) {
+  for (const char* name : {"comments", "link"}) {
+    const std::string_view url = change.before(name);
+    if (!is_safe_url(url)) change.set(name, resolve_safe_url("", url));
+  }
+  constexpr std::array<std::pair<const char*, void (*)(json::value&)>, 4> lists{{{"authors", close_authors},
+                                                                                 {"enclosures", close_enclosures},
+                                                                                 {"extensions", close_extensions},
+                                                                                 {"media", close_media}}};
+  for (const auto& [name, close] : lists) {
+    const std::string_view before = change.before(name);
+    if (!names_refused(before)) continue;
+    json::parse_options options;
+    options.max_depth = 128;
+    boost::system::error_code error;
+    json::value value = json::parse(before, error, {}, options);
+    if (error) continue;
+    const json::value as_stored = value;
+    close(value);
+    if (value == as_stored) continue;
+    const bool is_empty = value.is_array() ? value.as_array().empty() : value.as_object().empty();
+    change.set(name, is_empty ? std::string() : json::serialize(value));
+  }
+}
+
+/// A text without the tag or reference that a cut has left unfinished at its end.
+std::string_view without_half_tag(std::string_view text) {
+  for (const auto& [open, close] : {std::pair('<', '>'), std::pair('&', ';')}) {
+    const std::size_t at = text.rfind(open);
+    if (at != std::string_view::npos && text.find(close, at) == std::string_view::npos) text = text.substr(0, at);
+  }
+  return text;
+}
+
+SanitiseOptions options_of(const GivenMarkup& markup, std::string_view type, std::string_view base, std::size_t max) {
+  SanitiseOptions options;
+  options.policy = markup.policy;
+  options.keep_class = markup.keep_class;
+  options.xhtml = type == "application/xhtml+xml";
+  options.base = base;
+  options.max_bytes = max;
+  return options;
+}
+
+void resanitise_text(Change& change, const char* name, const char* type_name, std::size_t max,
+                     const GivenMarkup& markup) {
+  const std::string_view value = change.before(name);
+  std::string_view type = text_type(change.before(type_name));
+  const std::string_view base = change.before("link");
+  if (!is_markup(type) && change.before("san_ver").empty() && value.find_first_of("<&") != std::string_view::npos) {
+    const std::string_view whole = without_half_tag(value);
+    const std::string again = sanitise(whole, options_of(markup, type, base, 2 * max)).html;
+    if (!whole.empty() && again.starts_with(whole)) type = "text/html";  // it has been there before
+  }
+  if (!is_markup(type)) return change.set(type_name, "");
+  std::string clean = sanitise(value, options_of(markup, type, base, max)).html;
+  change.set(type_name, clean.empty() ? std::string() : std::string(type));
+  change.set(name, std::move(clean));
+}
+
 }  // namespace
+
+Fields with_changes(Fields fields, const Fields& changes) {
+  std::erase_if(fields, [&](const auto& field) { return find_field(changes, field.first) != nullptr; });
+  std::copy_if(changes.begin(), changes.end(), std::back_inserter(fields),
+               [](const auto& field) { return !field.second.empty(); });
+  std::sort(fields.begin(), fields.end());
+  return fields;
+}
 
 Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
   if (markup.policy == HtmlPolicy::raw) return {};
@@ -70,18 +232,14 @@ Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
   Entry& post = feed.entries.front();
   post.id = value_of(stored, "guid");
   const auto text = [&](std::string_view name, std::string_view type_name) {
-    const std::string_view type = value_of(stored, type_name);
+    const std::string_view type = text_type(value_of(stored, type_name));
     if (!is_markup(type)) return Text{};
     return Text{std::string(value_of(stored, name)), std::string(type), "", "", true};
   };
-  const bool title = is_markup(value_of(stored, "title_type")), summary = is_markup(value_of(stored, "summary_type"));
-  const bool content = is_markup(value_of(stored, "content_type"));
   post.title = text("title", "title_type");
   post.summary = text("summary", "summary_type");
-  if (content) {
-    const Text whole = text("content", "content_type");
-    post.content.push_back({whole.value, whole.type, "", "", ""});
-  }
+  const Text content = text("content", "content_type");
+  if (content.present) post.content.push_back({content.value, content.type, "", "", ""});
   NormaliseOptions options;
   options.html = markup.policy;
   options.keep_class = markup.keep_class;
@@ -90,15 +248,26 @@ Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
 
   Change change(stored);
   const bool own_digest = change.before("digest") == reader_digest(change.all());
-  const auto replace = [&](std::string_view name, std::string value, std::string_view type) {
-    if (value.empty()) change.set(type, "");
+  const auto replace = [&](std::string_view name, std::string value, std::string_view type_name,
+                           std::string_view type) {
+    change.set(type_name, value.empty() ? std::string() : std::string(type));
     change.set(name, std::move(value));
   };
-  if (title) replace("title", std::move(post.title.value), "title_type");
-  if (summary) replace("summary", std::move(post.summary.value), "summary_type");
-  if (content) {
-    replace("content", post.content.empty() ? std::string() : std::move(post.content.front().value), "content_type");
+  if (post.title.present)
+    replace("title", std::move(post.title.value), "title_type", post.title.type);
+  else
+    change.set("title_type", "");
+  if (post.summary.present)
+    replace("summary", std::move(post.summary.value), "summary_type", post.summary.type);
+  else
+    change.set("summary_type", "");
+  if (content.present) {
+    replace("content", post.content.empty() ? std::string() : std::move(post.content.front().value), "content_type",
+            content.type);
+  } else {
+    change.set("content_type", change.before("content").empty() ? "" : "text/plain");
   }
+  close_addresses(change);
   if (!change.empty()) {
     change.set("summary_text", excerpt(change.all()));
     std::string truncated(change.before("truncated"));
@@ -110,10 +279,23 @@ Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
     }
     change.set("truncated", std::move(truncated));
   }
-  if (change.before("san_ver") == "0") change.set("san_ver", "");
+  const std::string_view by = change.before("san_ver");
+  if (!change.empty() || by == "0") change.set("san_ver", std::to_string(sanitiser_version));
   if (change.empty()) return {};
   change.set("bytes", std::to_string(entry_bytes(change.all())));
   if (own_digest) change.set("digest", reader_digest(change.all()));
+  return change.take();
+}
+
+Fields resanitised_feed(const Fields& stored, const GivenMarkup& markup) {
+  if (markup.policy == HtmlPolicy::raw) return {};
+  Change change(stored);
+  resanitise_text(change, "title", "title_type", limits::title, markup);
+  resanitise_text(change, "description", "description_type", limits::description, markup);
+  if (const std::string_view link = change.before("link"); !is_safe_url(link)) {
+    change.set("link", resolve_safe_url("", link));
+  }
+  if (!is_safe_file_url(change.before("image"))) change.set("image", "");
   return change.take();
 }
 

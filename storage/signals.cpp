@@ -72,7 +72,8 @@ std::string post_signal(const Commit& commit, const EntryWrite& write, std::int6
   append_member(out, "data", data);
   if (!created) {
     // Not told: the worker's own fields, and what follows from others.
-    static constexpr std::array internal{"canonical_url", "last_changed", "rev", "saved", "summary_text", "truncated"};
+    static constexpr std::array internal{"canonical_url", "last_changed", "rev",      "san_ver",
+                                         "saved",         "summary_text", "truncated"};
     const auto is_internal = [](const auto& field) {
       return std::find(internal.begin(), internal.end(), field.first) != internal.end();
     };

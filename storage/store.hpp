@@ -99,6 +99,8 @@ class Store {
     std::string feed_url;
     std::span<const EntryRecord> entries;
     std::span<const Deletion> deleted{};
+    /// How the document's markup was treated: what is stored by older rules is told as today's make it (SECURITY S13).
+    std::optional<GivenMarkup> markup{};
   };
   /// Several at once travel in one round trip. The answers stand in the order of `wanted`.
   std::vector<StoreResult<Known>> look_up(std::span<const LookUp> wanted);

@@ -1,6 +1,9 @@
 // The refresh cycle: claim, look up, commit, release.
 #include <algorithm>
 
+#include "parsers/sanitise.hpp"
+#include "storage/fields.hpp"
+#include "storage/resanitise.hpp"
 #include "storage/signals.hpp"
 #include "storage/state_fields.hpp"
 #include "storage/store_impl.hpp"
@@ -63,7 +66,8 @@ void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::in
   args.add(std::string_view(write.id));
   args.add(write.timestamp);
   args.add(write.bytes);
-  args.own(write.quiet ? std::string() : post_signal(commit, write, now_seconds));
+  const bool has_fields = !write.set.empty() || !write.unset.empty();
+  args.own(!write.quiet ? post_signal(commit, write, now_seconds) : has_fields ? std::to_string(write.rev) : "");
   args.add(write.set);
   args.add(std::span<const std::string>(write.unset));
 }
@@ -227,6 +231,18 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
   return all;
 }
 
+/// What is stored by older rules → as today's make it.
+void mend(Known& known, const GivenMarkup& markup) {
+  const std::string today = std::to_string(sanitiser_version);
+  for (Known::Guid& guid : known.guids) {
+    if (guid.fields.empty() || value_of(guid.fields, "san_ver") == today) continue;
+    guid.mended = resanitised(guid.fields, markup);
+    std::erase_if(guid.mended, [](const auto& field) { return field.first == "bytes" || field.first == "digest"; });
+    guid.fields = with_changes(std::move(guid.fields), guid.mended);
+  }
+  if (value_of(known.feed, "san_ver") != today) known.feed_mended = resanitised_feed(known.feed, markup);
+}
+
 StoreResult<Known> read_known(const StoreResult<Reply>& reply, std::size_t asked) {
   if (!reply) return reply.error();
   const std::string_view marks = (*reply)[0].text();
@@ -250,8 +266,9 @@ StoreResult<Known> read_known(const StoreResult<Reply>& reply, std::size_t asked
       case 'x':
         guid.is = Known::Is::tombstoned;
         break;
+      case 'o':
       case '~':
-        guid.is = Known::Is::different;
+        guid.is = mark == '~' ? Known::Is::different : Known::Is::same;
         guid.id = different[next][0].text();
         guid.fields = different[next][1].pairs();
         ++next;
@@ -355,7 +372,9 @@ StoreResult<Milliseconds> Store::unspread() {
 std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {
   std::vector<Args> calls(wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const bool sanitised = wanted[i].markup && wanted[i].markup->policy != HtmlPolicy::raw;
     calls[i].add(std::string_view(wanted[i].feed_url));
+    calls[i].own(sanitised ? std::to_string(sanitiser_version) : std::string());
     calls[i].add(wanted[i].entries.size());
     for (const EntryRecord& entry : wanted[i].entries) {
       calls[i].add(std::string_view(entry.former_guid.empty() ? entry.guid : entry.former_guid));
@@ -365,7 +384,10 @@ std::vector<StoreResult<Known>> Store::look_up(std::span<const LookUp> wanted) {
   }
   const auto replies = impl_->run_all(Script::look_up, calls);
   std::vector<StoreResult<Known>> known;
-  for (std::size_t i = 0; i < wanted.size(); ++i) known.push_back(read_known(replies[i], wanted[i].entries.size()));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    known.push_back(read_known(replies[i], wanted[i].entries.size()));
+    if (known.back() && wanted[i].markup) mend(*known.back(), *wanted[i].markup);
+  }
   return known;
 }
 

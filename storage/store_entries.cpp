@@ -12,7 +12,7 @@ namespace feedmill {
 namespace {
 
 bool changes_nothing(const EntryWrite& write) {
-  constexpr std::array<std::string_view, 3> counted{"last_changed", "rev", saved_field};
+  constexpr std::array<std::string_view, 4> counted{"last_changed", "rev", "san_ver", saved_field};
   return write.unset.empty() && std::all_of(write.set.begin(), write.set.end(), [&](const auto& field) {
            return std::find(counted.begin(), counted.end(), field.first) != counted.end();
          });

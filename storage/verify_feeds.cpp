@@ -38,10 +38,11 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::walk(const std::string& 
 Verifier::Work::Names Verifier::Work::look_at_markup(const std::string& id, const std::string& url,
                                                      const Fields& fields, Violations& all) {
   if (markup_bytes_ > most_markup_bytes) return {};
-  const Fields wanted = resanitised(fields, markup_);
+  const bool is_feed = id == impl_.keys.feed(url);
+  const Fields wanted = is_feed ? resanitised_feed(fields, markup_) : resanitised(fields, markup_);
   if (wanted.empty()) return {};
   Names stored_anew;
-  Violation violation{"S13", "entry.markup", url, {id}, "", {}};
+  Violation violation{"S13", is_feed ? "feed.markup" : "entry.markup", url, {id}, "", {}};
   for (const auto& [name, value] : wanted) {
     const std::string* const before = find_field(fields, name);
     const std::string gone, &old = before == nullptr ? gone : *before;
@@ -75,7 +76,7 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<
       const Fields fields = (*replies)[i].pairs();
       const bool is_entry = batch[i] != impl_.keys.feed(url) && !fields.empty();
       Names stored_anew;  // whatever else is wrong with these goes with it
-      if (options_.markup && is_entry) stored_anew = look_at_markup(batch[i], url, fields, all);
+      if (options_.markup && !fields.empty()) stored_anew = look_at_markup(batch[i], url, fields, all);
       const std::string* const said = find_field(fields, "bytes");
       const std::string bytes = std::to_string(entry_bytes(fields));
       if (is_entry && !stored_anew.contains("bytes") && (said == nullptr || *said != bytes)) {

@@ -42,7 +42,7 @@ class Verifier::Work {
   StoreResult<Violations> look_at_feed(const std::string& url);
   StoreResult<Violations> walk(const std::string& url, std::string_view what);
   StoreResult<Violations> look_at_texts(std::span<const std::string> ids, const std::string& url);
-  /// The fields that would be stored otherwise today.
+  /// The fields of an entry, or of the feed's record, that would be stored otherwise today.
   Names look_at_markup(const std::string& id, const std::string& url, const Fields& fields, Violations& all);
 
   // verify.cpp

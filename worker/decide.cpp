@@ -6,6 +6,7 @@
 #include "storage/diff.hpp"
 #include "storage/feed_fields.hpp"
 #include "storage/fields.hpp"
+#include "storage/resanitise.hpp"
 #include "worker/decision_draft.hpp"
 #include "worker/http/answers.hpp"
 #include "worker/http/web_url.hpp"
@@ -31,11 +32,15 @@ void keep_certain(EntryDiff& diff, const Document& document, const Known& known)
   diff.rekeys.clear();
 }
 
-/// What is known of the feed, and what the document says besides: of what it does not say nothing is known.
+/// What is known of the feed, and what the document says besides: of what it does not say nothing is known. A type
+/// comes with its text alone; `san_ver` speaks of all posts of a document, and this one lists only some.
 Fields completed(const Fields& stored, const Fields& read) {
   Fields all = stored;
   for (const auto& field : read) {
-    if (find_field(stored, field.first) == nullptr) all.push_back(field);
+    constexpr std::string_view type = "_type";
+    std::string_view name = field.first;
+    if (name.ends_with(type)) name.remove_suffix(type.size());
+    if (name != "san_ver" && find_field(stored, name) == nullptr) all.push_back(field);
   }
   return all;
 }
@@ -337,8 +342,12 @@ class Decider {
   }
 
   void tell_feed(const Document& document, bool first) {
-    FeedChange change =
-        change_of(known_.feed, document.cut_short ? completed(known_.feed, document.feed) : document.feed);
+    const Fields read = document.cut_short ? completed(known_.feed, document.feed) : document.feed;
+    FeedChange change = change_of(known_.feed, read);
+    // What only today's rules make another is nobody's news.
+    if (!known_.feed_mended.empty()) {
+      change.changed = change_of(with_changes(known_.feed, known_.feed_mended), read).changed;
+    }
     Commit& commit = draft_.commit();
     if (first) {
       commit.signals.push_back({"feed_created", "created", feed_data_json(document.feed), ""});

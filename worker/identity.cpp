@@ -515,6 +515,7 @@ void add_recognised(Known& known, const Recognised& recognised, Known found) {
     guid.is = stored.is;
     if (!stored.id.empty()) guid.id = std::move(stored.id);
     guid.fields = std::move(stored.fields);
+    guid.mended = std::move(stored.mended);
     if (is_unknown(guid)) guid.stored_guid.clear();  // removed meanwhile
   }
 }

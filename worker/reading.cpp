@@ -4,6 +4,7 @@
 
 #include <xxhash.h>
 
+#include "parsers/sanitise.hpp"
 #include "storage/entry_record.hpp"
 #include "storage/feed_fields.hpp"
 #include "storage/identity.hpp"
@@ -16,10 +17,11 @@
 namespace feedmill {
 namespace {
 
+/// Of what the bytes are and by which rules they were read: a release with others reads them once more (SECURITY S13).
 std::string fingerprint(std::string_view bytes) {
   static constexpr char digits[] = "0123456789abcdef";
   XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_withSeed(bytes.data(), bytes.size(), sanitiser_version));
   std::string hex;
   hex.reserve(2 * sizeof canonical.digest);
   for (const unsigned char byte : canonical.digest) {
@@ -46,11 +48,14 @@ Reason reason_of(ParseError::Code code) {
 }
 
 /// SECURITY S14: readers must be able to tell what nobody has sanitised.
-void mark_untouched(std::vector<EntryRecord>& entries) {
-  const std::pair<std::string, std::string> mark("san_ver", "0");
-  for (EntryRecord& entry : entries) {
-    entry.fields.insert(std::lower_bound(entry.fields.begin(), entry.fields.end(), mark), mark);
-  }
+void mark_untouched(Document& document) {
+  const auto mark = [](Fields& fields) {
+    for (auto& [name, value] : fields) {
+      if (name == "san_ver") value = "0";
+    }
+  };
+  for (EntryRecord& entry : document.entries) mark(entry.fields);
+  mark(document.feed);
 }
 
 /// By its name, `none` when it is none of ours.
@@ -222,8 +227,9 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   document.identified_by = first || state.unfit_documents + 1 >= documents_to_switch ? fits : state.identified_by;
   document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identified_by);
   document.deleted = deletions(*feed, document.identified_by);
-  if (options.html == HtmlPolicy::raw) mark_untouched(document.entries);
   document.feed = feed_fields(*feed);
+  document.markup = {options.html, options.keep_class};
+  if (options.html == HtmlPolicy::raw) mark_untouched(document);
   document.hints = schedule_hints(*feed);
   document.self = canonical(feed->self);
   document.prev = canonical(feed->prev);

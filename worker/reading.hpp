@@ -12,13 +12,14 @@
 
 #include "parsers/hub_links.hpp"
 #include "parsers/read_feed.hpp"
+#include "storage/given_entry.hpp"
 #include "storage/records.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/schedule.hpp"
 
 namespace feedmill {
 
-/// Fingerprints of a body (XXH3-128, hex) and its sizes in bytes, as received and decoded (HTTP P5).
+/// Fingerprints of a body and of the rules that it was stored by (XXH3-128, hex) and its sizes in bytes, as received and decoded (HTTP P5).
 struct BodyPrint {
   std::string wire_hash, body_hash;
   std::uint64_t wire_bytes = 0, body_bytes = 0;
@@ -40,6 +41,7 @@ struct Document {
   bool unfit = false;                               ///< another identity than the feed's would fit it better
   std::vector<Deletion> deleted;                    ///< posts that it says are gone (RFC 6721)
   Fields feed;
+  GivenMarkup markup;  ///< how its markup was treated
   ScheduleHints hints;
   std::string self, prev;    ///< where it says it is itself, and the feed before it: absolute URLs, "" = nowhere
   HubLinks hubs;             ///< where pushes come from, by its header or itself

@@ -300,7 +300,7 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
                                           StoreResult<void>& failed) {
   auto* document = std::get_if<Document>(&reading);
   if (document == nullptr) co_return Known();
-  const Store::LookUp wanted{claim.feed_url, document->entries, document->deleted};
+  const Store::LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
   const auto look = [&] { return store_.look_up(wanted); };
   StoreResult<Known> known = co_await answer_of(look, deadline);
   if (!known) {
@@ -320,7 +320,7 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
   }
   const Recognised recognised = recognise(claim.state, *document, *known, *stored);
   if (recognised.look_up.empty()) co_return std::move(*known);
-  const Store::LookUp once_more{claim.feed_url, recognised.look_up, {}};
+  const Store::LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup};
   const auto look_again = [&] { return store_.look_up(once_more); };
   StoreResult<Known> found = co_await answer_of(look_again, deadline);
   if (!found) {

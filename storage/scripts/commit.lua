@@ -12,7 +12,8 @@
 --       guids that left, guids that are back, guids to tombstone, guids that their publisher deleted; then counted posts
 --       to re-key: id, from, to, digest, counted fields to set, and feed_rekeyed if there are any (part 1 alone has these:
 --       half a re-keying could not be told from news); then counted posts: guid, digest, id ('' = new), score, bytes,
---       signal ('' = none: no reader would notice), counted fields to set, counted fields to remove; then counted feed
+--       signal ('' = none: no reader would notice; a number: nor would one notice the fields, which are written if that is
+--       still its rev), counted fields to set, counted fields to remove; then counted feed
 --       signals: type, signal.
 -- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'dup' | 'stale' | 'type <key>'}, {'ok'} alone for the short way, or {'ok', created, modified, trimmed,
@@ -160,9 +161,14 @@ end
 for _, post in ipairs(posts) do
   local stored = post.id ~= '' and redis.call('HGET', map, post.guid) == post.id and
                  redis.call('HMGET', post.id, 'rev', 'bytes')
-  if stored and post.signal == '' then
+  if stored and string.find(post.signal, '^%d*$') then
     redis.call('HSET', post.id, 'digest', post.digest)
     redis.call('HSET', digests, post.guid, post.digest)
+    if post.signal ~= '' and post.signal == (stored[1] or '1') then
+      redis.call('HSET', post.id, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
+      if post.unset_last >= post.unset then redis.call('HDEL', post.id, unpack(ARGV, post.unset, post.unset_last)) end
+      grown = grown + post.bytes - (tonumber(stored[2] or nil) or 0)
+    end
   elseif stored then
     local rev, expected = (tonumber(stored[1]) or 0) + 1, tonumber(string.match(post.signal, '"rev":(%d+)'))
     redis.call('HSET', post.id, 'digest', post.digest, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))

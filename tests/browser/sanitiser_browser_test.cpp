@@ -8,9 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "parsers/charset.hpp"
+#include "parsers/escape.hpp"
 #include "parsers/sanitise.hpp"
 #include "tests/browser/chromium.hpp"
 #include "tests/browser/rendering.hpp"
+#include "tests/browser/stored_texts.hpp"
 #include "tests/browser/vectors.hpp"
 
 namespace feedmill::test {
@@ -195,6 +197,51 @@ TEST(Vectors, AreNotChangedBySanitisingAgain) {  // S8, without a browser
       }
     }
   }
+}
+
+/// Stored fields as a reader shows them who heeds the README: what is HTML by its type as it is, all else escaped.
+std::vector<Rendered> shown_texts() {
+  std::vector<Rendered> shown;
+  std::unordered_set<std::string> seen;
+  for (const StoredText& text : stored_texts()) {
+    const bool markup = text.type == "text/html" || text.type == "application/xhtml+xml";
+    std::string html = text.value;
+    if (!markup) {
+      html.clear();
+      for (const char c : text.value) html += html_reference(c).empty() ? std::string(1, c) : html_reference(c);
+    }
+    if (seen.insert(html).second)
+      shown.push_back({std::move(html), HtmlPolicy::classic, text.field + ": " + text.source});
+  }
+  return shown;
+}
+
+TEST(Stored, TypesAreOfAClosedSet) {
+  EXPECT_GE(declared_types().size(), 30U);
+  const std::set<std::string> closed{"", "text/plain", "text/html", "application/xhtml+xml"};
+  std::map<std::string, std::size_t> fields;
+  for (const StoredText& text : stored_texts()) {
+    ++fields[text.field];
+    ASSERT_TRUE(closed.contains(text.type)) << text.field << " has the type " << text.type << ", " << text.source;
+    if (text.type.empty() || text.type == "text/plain") continue;
+    for (const char* bad : {"<script", "<svg", "<a href=\"javascript:"}) {
+      ASSERT_EQ(text.value.find(bad), std::string::npos) << text.field << ": " << text.source << "\n" << text.value;
+    }
+  }
+  for (const char* name :
+       {"title", "summary", "content", "description", "media", "extensions", "categories", "generator"}) {
+    EXPECT_GT(fields[name], 0U) << name << " is never there";
+  }
+}
+
+TEST_F(InBrowser, NothingRunsInWhatIsStoredUnderAnyType) {
+  const std::vector<Rendered> shown = shown_texts();
+  std::size_t at = 0;
+  Rendering rendering(chromium, dompurify, [&]() -> std::optional<Rendered> {
+    if (at == shown.size()) return std::nullopt;
+    return shown[at++];
+  });
+  expect_clean(rendering, shown.size());
 }
 
 TEST_F(InBrowser, NothingRunsAndNothingForeignIsInKnownVectors) {

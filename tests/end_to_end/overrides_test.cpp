@@ -77,7 +77,7 @@ TEST_F(Overrides, MarkupIsKeptAsTheOperatorSays) {
     done({"refresh", world.http.url(path)});
   }
   EXPECT_EQ(entry("summary", "Entry:1"), "<p>Hi</p>");
-  EXPECT_EQ(entry("san_ver", "Entry:1"), "(nil)");
+  EXPECT_EQ(entry("san_ver", "Entry:1"), "2");
   EXPECT_EQ(entry("summary", "Entry:2"), "<p style=\"color: red;\">Hi</p>");
   EXPECT_EQ(entry("summary", "Entry:3"), markup);
   EXPECT_EQ(entry("san_ver", "Entry:3"), "0");
@@ -94,7 +94,7 @@ TEST_F(Overrides, MarkupIsKeptAsTheOperatorSays) {
                             escaped + "</description></item></channel></rss>"});
   done({"refresh", world.http.url("/raw"), "--ignore-floor"});
   EXPECT_EQ(entry("summary", "Entry:3"), "<p>Hi</p>");
-  EXPECT_EQ(entry("san_ver", "Entry:3"), "(nil)");
+  EXPECT_EQ(entry("san_ver", "Entry:3"), "2");
 }
 
 TEST_F(Overrides, SettingsOfHostsAreStoredWhenAWorkerStarts) {

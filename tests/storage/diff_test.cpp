@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/entry_record.hpp"
+#include "storage/fields.hpp"
 #include "storage/signals.hpp"
 
 namespace feedmill {
@@ -200,6 +201,38 @@ TEST(Signals, TellNothingThatFollowsFromOtherFields) {
   write.old = {{"canonical_url", "a"}, {"summary_text", "c"}, {"title", "old"}, {"truncated", "title"}};
   const std::string signal = post_signal({}, write, now_s);
   EXPECT_NE(signal.find(R"("changed":{"title":["old","new"]})"), std::string::npos) << signal;
+}
+
+TEST(Diff, MendsWhatOlderRulesStoredWithoutASignal) {
+  EntryRecord read = post("g", 50, {{"content", "<p>x</p>"}, {"content_type", "text/html"}, {"san_ver", "2"}});
+  read.digest = reader_digest(read.fields);
+  Known::Guid same{Known::Is::same, "Entry:7", {{"content", "<p>x</p>"}, {"rev", "3"}, {"timestamp", "50"}}, ""};
+  same.fields.emplace_back("digest", read.digest);
+  same.mended = {{"content_type", "text/html"}, {"summary", ""}};
+  Known::Guid different = same;
+  different.is = Known::Is::different;
+  std::erase_if(different.fields, [](const auto& field) { return field.first == "digest"; });
+  different.fields.emplace_back("digest", "of what was not sanitised");
+  for (const Known::Guid& known : {same, different}) {
+    const auto diff = diff_entries({read}, knows({known}), now);
+    ASSERT_EQ(diff.writes.size(), 1U);
+    const EntryWrite& write = diff.writes[0];
+    EXPECT_TRUE(write.quiet);
+    EXPECT_EQ(write.id, "Entry:7");
+    EXPECT_EQ(write.rev, 3) << "as it is";
+    EXPECT_EQ(write.timestamp, 50);
+    EXPECT_EQ(write.digest, read.digest);
+    EXPECT_EQ(write.set, (Fields{{"content_type", "text/html"}}));
+    EXPECT_EQ(write.unset, std::vector<std::string>{"summary"});
+  }
+  EntryRecord changed = read;
+  changed.fields[0].second = "<p>y</p>";
+  changed.digest = reader_digest(changed.fields);
+  const auto diff = diff_entries({changed}, knows({different}), now);
+  ASSERT_EQ(diff.writes.size(), 1U);
+  EXPECT_FALSE(diff.writes[0].quiet);
+  EXPECT_NE(find_field(diff.writes[0].set, "content_type"), nullptr);
+  EXPECT_EQ(diff.writes[0].unset, std::vector<std::string>{"summary"});
 }
 
 }  // namespace

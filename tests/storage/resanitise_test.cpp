@@ -77,8 +77,77 @@ TEST(Resanitised, LeavesRawFeedsAloneAndNoMarkBehind) {
   const Fields raw = post({{"content", "<p onclick=x>Hello</p>"}, {"content_type", "text/html"}, {"san_ver", "0"}});
   EXPECT_EQ(resanitised(raw, {HtmlPolicy::raw, false}), Fields());
   const Fields changes = resanitised(raw, {HtmlPolicy::strict, false});
-  EXPECT_NE(find_field(changes, "san_ver"), nullptr);
-  EXPECT_EQ(value_of(changes, "san_ver"), "");
+  EXPECT_EQ(value_of(changes, "san_ver"), "2");
+}
+
+TEST(Resanitised, TakesAnyTypeForOneOfThree) {
+  const std::string live = "<p>Hello</p><script>1</script>";
+  for (const char* type : {"text/html; charset=utf-8", "html;", "TEXT/HTML,x", "text/html/", "text/html\xC2\xA0"}) {
+    const Fields changes =
+        resanitised(post({{"content", live}, {"content_type", type}, {"summary", live}, {"summary_type", type}}), {});
+    EXPECT_EQ(value_of(changes, "content"), "<p>Hello</p>") << type;
+    EXPECT_EQ(value_of(changes, "content_type"), "text/html") << type;
+    EXPECT_EQ(value_of(changes, "summary"), "<p>Hello</p>") << type;
+    EXPECT_EQ(value_of(changes, "summary_type"), "text/html") << type;
+    EXPECT_EQ(value_of(changes, "summary_text"), "Hello") << type;
+    EXPECT_EQ(value_of(changes, "san_ver"), "2") << type;
+  }
+  for (const char* type : {"image/svg+xml", "message/rfc822", "application/xml", "invalid"}) {
+    const Fields changes =
+        resanitised(post({{"content", live}, {"content_type", type}, {"title", live}, {"title_type", type}}), {});
+    EXPECT_EQ(value_of(changes, "content_type"), "text/plain") << type;
+    EXPECT_NE(find_field(changes, "title_type"), nullptr) << "it goes: what has no type is text";
+    EXPECT_EQ(value_of(changes, "title_type"), "");
+    EXPECT_EQ(find_field(changes, "content"), nullptr) << "shown as it is written";
+    EXPECT_EQ(find_field(changes, "digest"), nullptr) << "no reader sees a difference";
+  }
+}
+
+TEST(Resanitised, DropsAddressesOfRefusedSchemes) {
+  const Fields stored = post(
+      {{"link", "ssh://-oProxyCommand=x/"},
+       {"comments", "feed://a.example/c"},
+       {"authors", R"([{"name":"A","uri":"telnet://a/"},{"name":"B","uri":"https://b/"}])"},
+       {"enclosures", R"([{"url":"javascript:1","type":"a/b"},{"url":"https://a/b.mp3","length":7,"duration":1}])"},
+       {"media", R"({"content":[{"url":"nfs://a/"},{"url":"https://a/"}],"player":{"url":"afp://a/","width":1}})"},
+       {"extensions",
+        R"({"itunes":{"image":"gopher://a/","title":"T"},"psc":{"chapters":[{"href":"ssh://a/","title":"C"}]},)"
+        R"("other":{"x":[{"value":"ssh://a/","attrs":{"url":"ssh://a/"}}]}})"}});
+  const Fields changes = resanitised(stored, {});
+  EXPECT_NE(find_field(changes, "link"), nullptr);
+  EXPECT_EQ(value_of(changes, "link"), "");
+  EXPECT_EQ(value_of(changes, "comments"), "http://a.example/c");
+  EXPECT_EQ(value_of(changes, "authors"), R"([{"name":"A"},{"name":"B","uri":"https://b/"}])");
+  EXPECT_EQ(value_of(changes, "enclosures"), R"([{"url":"https://a/b.mp3","length":7,"duration":1}])");
+  EXPECT_EQ(value_of(changes, "media"), R"({"content":[{},{"url":"https://a/"}],"player":{"width":1}})");
+  EXPECT_EQ(value_of(changes, "extensions"), R"({"itunes":{"title":"T"},"psc":{"chapters":[{"title":"C"}]},)"
+                                             R"("other":{"x":[{"value":"ssh://a/","attrs":{"url":"ssh://a/"}}]}})");
+  Fields after = with_changes(stored, changes);
+  EXPECT_EQ(value_of(after, "digest"), reader_digest(after));
+  EXPECT_EQ(resanitised(after, {}), Fields()) << "once is enough";
+  const Fields only = resanitised(post({{"enclosures", R"([{"url":"javascript:1"}])"}}), {});
+  EXPECT_NE(find_field(only, "enclosures"), nullptr);
+  EXPECT_EQ(value_of(only, "enclosures"), "");
+}
+
+TEST(ResanitisedFeed, KnowsMarkupThatHasBeenThroughTheSanitiser) {
+  const auto mended = [](const std::string& description) {
+    return resanitised_feed({{"description", description}, {"title", "T & U"}}, {});
+  };
+  const std::string cut = "<p>a &amp; b</p><a href=\"https://h/bbbb";
+  EXPECT_EQ(value_of(mended(cut), "description"), "<p>a &amp; b</p>");
+  EXPECT_EQ(value_of(mended(cut), "description_type"), "text/html");
+  EXPECT_EQ(value_of(mended("<p>whole</p>"), "description_type"), "text/html");
+  EXPECT_EQ(value_of(mended("<p>open <b>still"), "description"), "<p>open <b>still</b></p>");
+  for (const char* text : {"plain", "a < b && c", "<img src=x onerror=alert(1)>", "<b onclick=\"x\">y</b>"}) {
+    EXPECT_EQ(mended(text), Fields()) << text << " is text, and stays so";
+  }
+  const Fields typed{{"description", "<p>x</p><a href=\"b"}, {"description_type", "text/html"}, {"san_ver", "2"}};
+  EXPECT_EQ(resanitised_feed(typed, {}), (Fields{{"description", "<p>x</p>"}}));
+  EXPECT_EQ(resanitised_feed({{"description", "&amp;"}, {"san_ver", "2"}}, {}), Fields()) << "text, it says";
+  const Fields links = resanitised_feed({{"image", "ftp://a/b.png"}, {"link", "ssh://a/"}}, {});
+  EXPECT_EQ(links, (Fields{{"image", ""}, {"link", ""}}));
+  EXPECT_EQ(resanitised_feed({{"description", cut}}, {HtmlPolicy::raw, false}), Fields());
 }
 
 }  // namespace

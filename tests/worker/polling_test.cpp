@@ -466,7 +466,7 @@ TEST_F(Polling, CutDocumentsAtAnyPlaceNeverChangeWhatIsStored) {
     ASSERT_EQ(state().body_hash, before.body_hash);
   }
   EXPECT_EQ(signals().size(), sent);
-  EXPECT_EQ(redis({"HGETALL", "Feed:" + url}), "title Feed link https://example.org/ format rss20");
+  EXPECT_EQ(redis({"HGETALL", "Feed:" + url}), "title Feed link https://example.org/ format rss20 san_ver 2");
   EXPECT_EQ(poll(xml).signals, 0U);
 }
 

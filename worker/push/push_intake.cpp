@@ -150,7 +150,7 @@ asio::awaitable<bool> PushIntake::write(const Claim& claim, Pushed& pushed) {
     if (read) document = std::move(*read);
   });
   if (!document || document->cut_short) co_return false;  // a hint: the fetch sees it whole
-  const Store::LookUp wanted{claim.feed_url, document->entries, document->deleted};
+  const Store::LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
   StoreResult<Known> known = co_await store_.look_up(wanted);
   if (!known) {
     metrics_.store_error(known.error());
