@@ -16,6 +16,7 @@ using std::chrono::days;
 using std::chrono::hours;
 
 constexpr std::size_t longest_detail = 200;  // bytes of it that are kept
+constexpr int attempts_at_a_limit = 3;       // in a row (SECURITY Q2)
 
 std::chrono::sys_seconds wall_clock(Milliseconds now) {
   return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
@@ -115,9 +116,21 @@ void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32
   if (claim_.state.last_at.count() != 0) {
     state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, created);
   }
-  set_state(failing_state(failure));
   if (!states_freshness(state.last_status)) context.fresh = Freshness();
+  if (failure.reason == Reason::parse_limit && state.failures >= attempts_at_a_limit) {
+    quarantine();
+    return;
+  }
+  set_state(failing_state(failure));
   plan(due_after_failure(context, failure.base, failure.cap, state.failures, failure.code));
+}
+
+/// SECURITY Q2: what takes more than any document deserves, time after time, waits as what has killed workers does.
+void DecisionDraft::quarantine() {
+  FeedState& state = decision.commit.state;
+  if (state.state != "quarantined") state.quarantined_at = now_;
+  set_state("quarantined");
+  plan(due_after_failure(context, hours(24), days(7), static_cast<int>(++state.quarantines), "quarantine"));
 }
 
 void DecisionDraft::end_as_gone() {

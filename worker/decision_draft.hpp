@@ -58,6 +58,7 @@ class DecisionDraft {
   void tell_host();
   void tell_transition();
   void watch(std::uint32_t created, bool barren, bool payload);
+  void quarantine();
   std::string_view failing_state(const Failure& failure) const;
   void set_state(std::string_view name);
   void plan(const NextDue& next);

@@ -166,7 +166,8 @@ struct Metrics::Series {
                                                {"rate_limited", "unavailable", "forbidden"});
   Named<Counter> lookups = make.counters("dns_lookups_total", "Look-ups of names, by what became of them.", "result",
                                          {"cached", "ok", "not_found", "timeout", "failed"});
-  Counter& quarantines = make.counter("quarantines_total", "Feeds quarantined after workers died of them.");
+  Counter& quarantines = make.counter(
+      "quarantines_total", "Feeds quarantined: workers died of them, or they cannot be read in bounded time.");
   Counter& reconnects = make.counter("redis_reconnects_total", "Connections to Redis made anew.");
   Named<Counter> delivery_records =
       make.counters("delivery_records_total", "Signals that went through delivery, by what became of them.", "result",
@@ -242,6 +243,7 @@ void Metrics::record(const Report& report) {
   s.refreshes[static_cast<std::size_t>(report.outcome)]->Increment();
   if (report.outcome == Outcome::failed && report.reason != Reason::none)
     s.failures[static_cast<std::size_t>(report.reason)]->Increment();
+  if (report.state_to == "quarantined" && report.state_from != report.state_to) s.quarantines.Increment();
   if (report.reason == Reason::egress_blocked) find(s.blocked, "address")->Increment();
   if (report.reason == Reason::egress_port) find(s.blocked, "port")->Increment();
   for (const int status : report.statuses)

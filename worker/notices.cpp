@@ -78,9 +78,9 @@ std::optional<Notice> operator_notice(const Signal& signal) {
   return Notice{std::string(operator_user), signal.id, json::serialize(object)};
 }
 
-Notice quarantine_notice(const std::string& feed_url, Milliseconds now) {
+Notice quarantine_notice(const std::string& feed_url, const std::string& why, Milliseconds now) {
   return notice_of("quarantine " + std::to_string(now.count()) + " " + feed_url, "feed_quarantined", feed_url, now,
-                   {{"text", "workers died while this feed was the one suspect among theirs"},
+                   {{"text", visible(why)},
                     {"remedy", "it is tried again later, alone; please report it with the document behind the URL"}});
 }
 

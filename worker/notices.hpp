@@ -21,8 +21,9 @@ Notice post_notice(const Signal& signal, std::string user, std::span<const std::
 /// those of the signal's data.
 std::optional<Notice> operator_notice(const Signal& signal);
 
-/// What operators hear of a feed that was quarantined (SECURITY Q2), which no signal tells. `now`: Redis' clock.
-Notice quarantine_notice(const std::string& feed_url, Milliseconds now);
+/// What operators hear of a feed that was quarantined (SECURITY Q2), and why, which no signal tells. `now`: Redis'
+/// clock.
+Notice quarantine_notice(const std::string& feed_url, const std::string& why, Milliseconds now);
 
 /// What operators hear of a change of a feed's state that no signal tells (HTTP §4): to degraded, and back to healthy
 /// from there or from quarantine. Absent for any other report.

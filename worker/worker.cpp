@@ -29,6 +29,7 @@ constexpr Milliseconds patience{30'000};                   // of a worker with a
 constexpr std::size_t max_released = 500;                  // claims given back in one call
 constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
+constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
 std::string what(const std::exception_ptr& error) {
@@ -119,7 +120,8 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     note_batch(*batch);
     for (const Claim& claim : batch->claims) start(claim);
     std::vector<Notice> notices;
-    for (const auto& feed : batch->quarantined) notices.push_back(quarantine_notice(feed.feed_url, batch->now));
+    for (const auto& feed : batch->quarantined)
+      notices.push_back(quarantine_notice(feed.feed_url, suspected, batch->now));
     co_await tell_operators(std::move(notices));
     if (!batch->exhausted || stopping() || scope_.is_done()) continue;
     Milliseconds nap = options_.poll;
@@ -230,8 +232,9 @@ void Worker::note_quarantined(const ClaimBatch& batch) {
   for (const ClaimBatch::Deferred& feed : batch.quarantined) {
     const std::chrono::duration<double> wait = feed.due - batch.now;
     log_.write(LogLevel::error, "quarantine",
-               "workers died while this feed was the one suspect among theirs; it is tried again later, alone. Please "
-               "report it with the document behind the URL",
+               std::string(suspected) +
+                   "; it is tried again later, alone. Please report it with the document behind "
+                   "the URL",
                {{"feed", feed_id(feed.feed_url)},
                 {"url", feed.feed_url},
                 {"why", feed.code},
@@ -267,6 +270,10 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
     std::vector<Notice> notices;
     if (auto notice = state_notice(report, lane.claim->now)) notices.push_back(std::move(*notice));
     if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
+    if (report.state_to == "quarantined" && report.state_from != report.state_to) {
+      const std::string why = "its document could not be read three times in a row: " + report.detail;
+      notices.push_back(quarantine_notice(report.feed_url, why, lane.claim->now));
+    }
     const PushNews news{report.feed_url, report.push_from,      report.push_to,  "",
                         report.push_hub, report.hub_in_trouble, report.push_fell};
     note_turn(log_, metrics_, news);

@@ -310,6 +310,8 @@ if part == parts then
   if was == 'quarantined' and state_to and state_to ~= was then
     redis.call('ZREM', quarantine_key, url)
     unset[#unset + 1], unset[#unset + 2] = 'quarantines', 'quarantined_at'
+  elseif state_to == 'quarantined' and was ~= state_to then
+    redis.call('ZADD', quarantine_key, text(now), url)
   end
   if state_to and state_to ~= old_state and not paused then count_state(url, old_state, state_to, now) end
   local told = 0  -- a Retry-After holds for whoever wakes the feed, too

@@ -146,6 +146,25 @@ TEST_F(Quarantine, ASuccessClearsEverything) {
   EXPECT_FALSE(claim_one().alone);
 }
 
+TEST_F(Quarantine, AWorkerMayDecideItToo) {
+  add();
+  Commit commit = plan(claim_one(), {});
+  commit.state.state = "quarantined";
+  commit.state.quarantines = 1;
+  commit.state.quarantined_at = Milliseconds(5);
+  send(commit);
+  EXPECT_EQ(redis({"ZRANGE", "quarantine", "0", "-1"}), feed_url);
+  EXPECT_EQ(redis({"HMGET", "stats:feeds:states", "new", "quarantined"}), "(nil) 1");
+  make_all_due();
+  const Claim attempt = claim_one();
+  EXPECT_TRUE(attempt.alone);
+  EXPECT_EQ(attempt.state.quarantines, 1U);
+  send(plan(attempt, {}));
+  EXPECT_EQ(redis({"EXISTS", "quarantine"}), "0");
+  EXPECT_EQ(redis({"HMGET", "state:feed:" + feed_url, "state", "quarantines", "quarantined_at"}),
+            "healthy (nil) (nil)");
+}
+
 TEST_F(Quarantine, AnAttemptThatSurvivesStartsTheCountAnew) {
   add();
   for (int i = 0; i < 3; ++i) die();

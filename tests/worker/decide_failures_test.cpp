@@ -439,6 +439,30 @@ TEST(Decide, RemembersADocumentThatCouldNotBeRead) {
       << "another limit may let it pass";
 }
 
+// SECURITY Q2: what takes more steps than any document deserves is no better than what kills.
+TEST(Decide, QuarantinesWhatTakesTooLongThreeTimesInARow) {
+  const Unreadable endless{Reason::parse_limit, "more steps than are taken", {}};
+  FeedState state = healthy();
+  for (int i = 0; i < 2; ++i) state = decide_on(state, endless).commit.state;
+  EXPECT_EQ(state.state, "healthy");
+  EXPECT_EQ(state.won, "backoff");
+  Decision third = decide_on(state, endless);
+  state = third.commit.state;
+  EXPECT_EQ(state.state, "quarantined");
+  EXPECT_EQ(state.quarantines, 1u);
+  EXPECT_EQ(state.quarantined_at, now);
+  EXPECT_EQ(state.last_detail, "more steps than are taken");
+  EXPECT_EQ(state.won, "quarantine");
+  EXPECT_GE(third.retry_in_s, day);
+  EXPECT_EQ(signal_types(third), Types{});
+  third = decide_on(state, endless);
+  EXPECT_GE(third.retry_in_s, 2 * day) << "twice as long each time";
+  EXPECT_EQ(third.commit.state.quarantined_at, now);
+  EXPECT_EQ(decide_on(state, document_of({})).commit.state.state, "healthy");
+  state = decide_on(failed("parse", 5, hours(9)), endless).commit.state;
+  EXPECT_EQ(state.failures, 1) << "what cannot be read for other reasons does not count";
+}
+
 // SECURITY Q3
 TEST(Decide, OnlyASuccessEndsAQuarantine) {
   FeedState before = healthy();

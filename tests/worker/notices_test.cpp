@@ -93,12 +93,14 @@ TEST(Notices, OperatorsHearOfEveryChangeOfStateOnce) {
 
 TEST(Notices, OperatorsHearOfWhatNoSignalTells) {
   const Milliseconds now(1'700'000'000'123);
-  const Notice quarantined = quarantine_notice("https://a.org/", now);
+  const Notice quarantined = quarantine_notice("https://a.org/", "workers died", now);
   EXPECT_EQ(quarantined.user, operator_user);
-  EXPECT_NE(quarantined.id, quarantine_notice("https://a.org/", now + Milliseconds(1)).id) << "each time";
+  EXPECT_NE(quarantined.id, quarantine_notice("https://a.org/", "workers died", now + Milliseconds(1)).id)
+      << "each time";
   const auto object = boost::json::parse(quarantined.json).as_object();
   EXPECT_EQ(object.at("id").as_string(), quarantined.id);
   EXPECT_EQ(object.at("type"), "feed_quarantined");
+  EXPECT_EQ(object.at("text"), "workers died");
   EXPECT_EQ(object.at("feed_url"), "https://a.org/");
   EXPECT_EQ(object.at("timestamp"), 1'700'000'000);
   EXPECT_FALSE(object.at("remedy").as_string().empty());

@@ -22,7 +22,7 @@ constexpr std::array state_texts{
     StateText{"failing", "no success for 7 days"},
     StateText{"blocked", "its server refuses us"},
     StateText{"gone", "its server says it is gone; asked once a month"},
-    StateText{"quarantined", "workers died of it; tried alone, later"},
+    StateText{"quarantined", "workers died of it, or it takes too long to read; tried alone, later"},
     StateText{"paused", "by its operator, until feedmill resume"},
 };
 constexpr auto state_names = [] {

@@ -128,8 +128,10 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
   }
   if (const auto quarantined = feeds_in(store.fleet, "quarantined"); quarantined > 0) {
     found.push_back({Weight::warning,
-                     quarantined == 1 ? "A feed is quarantined: workers died of it."
-                                      : fmt::format("{} feeds are quarantined: workers died of them.", quarantined),
+                     quarantined == 1
+                         ? "A feed is quarantined: workers died of it, or it takes too long to read."
+                         : fmt::format("{} feeds are quarantined: workers died of them, or they take too long to read.",
+                                       quarantined),
                      "Nothing to be done now: each is tried again alone, later. Please report it with the document.",
                      "/status/feeds?state=quarantined"});
   }

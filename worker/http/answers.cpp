@@ -67,7 +67,8 @@ Failure failure_of_error(Reason reason, bool sent) {
 
 std::string_view group_of(Reason reason) {
   const std::string_view name = to_string(reason);
-  return name.starts_with("status.") ? name : name.substr(0, name.find('.'));
+  const bool alone = name.starts_with("status.") || reason == Reason::parse_limit;
+  return alone ? name : name.substr(0, name.find('.'));
 }
 
 bool states_freshness(int status) {
