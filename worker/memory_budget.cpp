@@ -7,11 +7,6 @@
 #include <string>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 #include <unistd.h>
 
 #include "worker/text/units.hpp"
@@ -19,10 +14,10 @@
 namespace feedmill {
 namespace {
 
-namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t step = 64u << 10;
+constexpr std::uint64_t receiving_cost = 2;  // a body, and where it moves to when it grows
 constexpr std::uint64_t without_a_limit = 512u << 20;
 constexpr std::uint64_t least_of_private_server = 16u << 20;
 
@@ -43,22 +38,44 @@ std::optional<std::uint64_t> number_in(const fs::path& file) {
 
 }  // namespace
 
-bool MemoryBudget::grant(Share& share, std::uint64_t bytes) {
+std::uint64_t MemoryBudget::used_by_first() const {
+  return first_ == nullptr ? 0 : first_->held_;
+}
+
+bool MemoryBudget::fits(const Share& share, std::uint64_t bytes) const {
   const std::uint64_t more = bytes - share.held_;
-  const bool oldest = shares_.front() == &share;
-  if (!oldest && (used_ > total_ || more > total_ - used_)) return false;
-  used_ += more;
-  share.held_ = bytes;
-  share.wanted_ = 0;
+  return used_by_others_ <= total_ && more <= total_ - used_by_others_;
+}
+
+/// All but one stay within the total. That one is who finds too little first, until it has ended or there is enough for
+/// all again: so one always gets on.
+bool MemoryBudget::grant(Share& share, std::uint64_t bytes) {
+  if (first_ == nullptr && !fits(share, bytes)) {
+    first_ = &share;
+    used_by_others_ -= share.held_;
+  }
+  if (&share != first_ && !fits(share, bytes)) return false;
+  hold(share, bytes);
   return true;
 }
 
-/// Those who wait are served in order of age; one that cannot be makes the younger ones wait.
+void MemoryBudget::hold(Share& share, std::uint64_t bytes) {
+  share.list();
+  if (&share != first_) used_by_others_ += bytes - share.held_;  // which may be less than nothing
+  share.held_ = bytes;
+}
+
+/// What is being read is given back soon, so that readers come first. Those who wait to receive are served in order of
+/// age; one that cannot be makes the younger ones wait.
 void MemoryBudget::released() {
-  for (Share* share : shares_) {
-    if (share->wanted_ == 0) continue;
-    if (!grant(*share, share->wanted_)) return;
-    if (const auto wake = std::exchange(share->wake_, nullptr)) wake();
+  if (first_ != nullptr && used() <= total_) used_by_others_ += std::exchange(first_, nullptr)->held_;
+  if (tell_) tell_();
+  for (auto at = shares_.begin(); waiting_ > 0 && at != shares_.end(); ++at) {
+    Share& share = **at;
+    if (share.wanted_ == 0) continue;
+    if (!grant(share, share.wanted_)) return;
+    share.want(0);
+    if (const auto wake = std::exchange(share.wake_, nullptr)) wake();
   }
 }
 
@@ -66,39 +83,54 @@ MemoryBudget::Share::Share(MemoryBudget& budget, std::uint64_t expected_bytes)
     : budget_(budget), expected_(in_steps(std::max(expected_bytes, step))) {}
 
 MemoryBudget::Share::~Share() {
-  if (listed_) budget_.shares_.erase(place_);
-  budget_.used_ -= held_;
-  wake_ = nullptr;
+  if (!listed_) return;
+  want(0);
+  budget_.hold(*this, 0);
+  budget_.shares_.erase(place_);
+  if (budget_.first_ == this) budget_.first_ = nullptr;
   budget_.released();
+}
+
+void MemoryBudget::Share::want(std::uint64_t bytes) {
+  budget_.waiting_ += (bytes != 0 ? 1U : 0U) - (wanted_ != 0 ? 1U : 0U);
+  wanted_ = bytes;
+  if (bytes != 0) list();
+}
+
+void MemoryBudget::Share::list() {
+  if (!std::exchange(listed_, true)) place_ = budget_.shares_.insert(budget_.shares_.end(), this);
 }
 
 /// While there is room, by half as much again as before: many who hold a little and wait for more would finish one
 /// after the other.
-bool MemoryBudget::Share::cover(std::uint64_t document_bytes) {
-  const std::uint64_t bytes = document_cost * std::max(in_steps(document_bytes), held_ == 0 ? expected_ : 0);
-  wanted_ = 0;
+bool MemoryBudget::Share::cover(std::uint64_t body_bytes) {
+  const std::uint64_t bytes = receiving_cost * std::max(in_steps(body_bytes), held_ == 0 ? expected_ : 0);
+  want(0);
   if (bytes <= held_) return true;
-  if (!std::exchange(listed_, true)) place_ = budget_.shares_.insert(budget_.shares_.end(), this);
-  const std::uint64_t ahead = std::max(bytes, document_cost * in_steps(this->document_bytes() * 3 / 2));
-  if (budget_.used_ + (ahead - held_) <= budget_.total_) return budget_.grant(*this, ahead);
-  wanted_ = bytes;
-  return budget_.grant(*this, bytes);
+  const std::uint64_t ahead = std::max(bytes, receiving_cost * in_steps(held_ / receiving_cost * 3 / 2));
+  if (budget_.grant(*this, budget_.fits(*this, ahead) ? ahead : bytes)) return true;
+  want(bytes);
+  return false;
 }
 
 void MemoryBudget::Share::on_granted(std::function<void()> wake) {
   wake_ = std::move(wake);
 }
 
-asio::awaitable<bool> MemoryBudget::Share::cover_within(std::uint64_t document_bytes,
-                                                        std::chrono::milliseconds longest) {
-  if (cover(document_bytes)) co_return true;
-  asio::steady_timer timer(co_await asio::this_coro::executor, longest);
-  on_granted([&timer] { timer.cancel(); });
-  const auto [interrupted] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-  on_granted(nullptr);
-  const bool granted = std::exchange(wanted_, 0) == 0;
-  if (interrupted && !granted) throw boost::system::system_error(interrupted);  // cancelled: unwind
-  co_return granted;
+bool MemoryBudget::Share::cover_reading(std::uint64_t document_bytes) {
+  const std::uint64_t bytes = limits::reading_cost(in_steps(document_bytes));
+  want(0);
+  return bytes <= held_ || budget_.grant(*this, bytes);
+}
+
+std::uint64_t MemoryBudget::Share::readable_bytes() const {
+  return held_ < limits::reading_base ? 0 : (held_ - limits::reading_base) / limits::reading_multiple;
+}
+
+void MemoryBudget::Share::hold(std::uint64_t bytes) {
+  want(0);
+  budget_.hold(*this, bytes);
+  budget_.released();
 }
 
 namespace {
@@ -125,16 +157,17 @@ std::optional<std::uint64_t> memory_limit(const fs::path& root) {
 
 }  // namespace
 
-std::uint64_t automatic_memory_budget(const fs::path& root) {
+std::uint64_t automatic_memory_budget(std::uint64_t least, const fs::path& root) {
   const auto limit = memory_limit(root);
-  return limit ? *limit / 10 * 6 : without_a_limit;
+  if (!limit) return std::max(without_a_limit, least);
+  return std::max(*limit / 10 * 6, std::min(least, *limit / 4 * 3));
 }
 
 MemoryPlan plan_memory(std::optional<std::uint64_t> budget, std::uint64_t least, bool private_server,
                        const fs::path& root) {
   const auto limit = memory_limit(root);
-  if (!limit || !private_server) return {budget.value_or(automatic_memory_budget(root)), 0};
-  const std::uint64_t documents = budget.value_or(std::max(*limit / 4, least));
+  if (!limit || !private_server) return {budget.value_or(automatic_memory_budget(least, root)), 0};
+  const std::uint64_t documents = budget.value_or(std::max(*limit / 3, least));
   // What is left is for both programs themselves, and for the pages that change while the server rewrites its file.
   const std::uint64_t left = *limit - std::min(*limit, documents);
   return {documents, std::max<std::uint64_t>(left / 20 * 11, 1)};  // 0 would be no limit
@@ -143,9 +176,9 @@ MemoryPlan plan_memory(std::optional<std::uint64_t> budget, std::uint64_t least,
 std::string objection_to_memory(std::optional<std::uint64_t> budget, std::uint64_t max_body_bytes, bool private_server,
                                 const fs::path& root) {
   const std::uint64_t least = MemoryBudget::least(max_body_bytes);
-  if (const std::uint64_t given = budget.value_or(automatic_memory_budget(root)); given < least) {
-    return "at least 4 × fetch.max_body + 64MiB, which is " + format_size(least) +
-           (budget ? "" : "; this machine's limit gives " + format_size(given)) +
+  if (const std::uint64_t given = budget.value_or(automatic_memory_budget(least, root)); given < least) {
+    return "at least " + std::to_string(limits::reading_multiple) + " × fetch.max_body + 68MiB, which is " +
+           format_size(least) + (budget ? "" : "; this machine's limit gives " + format_size(given)) +
            ": give more memory or lower fetch.max_body";
   }
   const MemoryPlan plan = plan_memory(budget, least, private_server, root);

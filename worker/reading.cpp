@@ -194,11 +194,30 @@ bool has_document(const FetchResult& fetched) {
   return response != nullptr && response->status == 200;
 }
 
-std::uint64_t expected_bytes(const FetchResult& fetched) {
+std::uint64_t expected_bytes(const FetchResult& fetched, std::uint64_t last) {
   const FetchResponse* const response = body_in(fetched);
   if (response == nullptr) return 0;
-  const std::size_t stated = stated_size(response->body, joined_field(response->headers, "content-encoding"));
-  return std::max(response->body.size(), stated);
+  const std::uint64_t received = response->body.size();
+  const std::string coding = joined_field(response->headers, "content-encoding");
+  if (coding.empty()) return received;
+  const std::uint64_t stated = stated_size(response->body, coding);
+  return std::max(received, stated == 0 ? last : stated);
+}
+
+std::uint64_t cost_of_storing(const Document& document) {
+  constexpr std::uint64_t each_time = 4, block = 32;  // what a piece of memory costs besides its bytes
+  std::uint64_t bytes = 0;
+  for (const EntryRecord& entry : document.entries) {
+    bytes += sizeof entry + entry.guid.size() + entry.digest.size() + entry.former_guid.size() + 4 * block;
+    for (const auto& field : entry.fields) bytes += sizeof field + field.first.size() + field.second.size() + block;
+  }
+  for (const Deletion& deletion : document.deleted) bytes += sizeof deletion + deletion.guid.size() + block;
+  return each_time * bytes;
+}
+
+std::uint64_t cost_of_storing(const Reading& reading) {
+  const auto* document = std::get_if<Document>(&reading);
+  return document == nullptr ? 0 : cost_of_storing(*document);
 }
 
 boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,

@@ -87,14 +87,19 @@ const Unreadable* refusal_of(const Reading& reading);
 /// True when read() has a body to look at: worth a CPU thread.
 bool has_document(const FetchResult& fetched);
 
-/// Decoded size of the document in `fetched` as far as is known before it is decoded.
-std::uint64_t expected_bytes(const FetchResult& fetched);
+/// Decoded size of the document in `fetched` as far as is known before it is decoded. `last`: that of the one before.
+std::uint64_t expected_bytes(const FetchResult& fetched, std::uint64_t last);
 
 /// Fingerprint → decode → fingerprint → parse, stopping at the first fingerprint that is known; but a document that
 /// ends in the middle and comes again byte for byte is read once more, with the post that it ends in. `fetched` gives
 /// up its body. Of a body that ends early, by its transfer, its coding or our limit, the posts that have come whole are
 /// a Document with a `failure`. Throws only std::bad_alloc.
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options);
+
+/// What a document's posts take in memory until they are stored: as they were read, as they are written, and as the
+/// arguments of a script, which are made and sent. In bytes; 0 of what is no document.
+std::uint64_t cost_of_storing(const Document& document);
+std::uint64_t cost_of_storing(const Reading& reading);
 
 /// What becomes of the post that a document ends in: it is left out, or kept as far as it goes when its guid came
 /// whole.

@@ -10,6 +10,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "storage/test_point.hpp"
+#include "worker/http/web_url.hpp"
 #include "worker/identity.hpp"
 #include "worker/poison.hpp"
 #include "worker/refresh_notes.hpp"
@@ -141,7 +142,7 @@ asio::awaitable<Report> Refresher::refresh(Claim claim, RefreshTrace* trace) {
   report.lateness = std::max(Seconds(0), Seconds(claim.now - claim.due));
 
   if (trace != nullptr) trace->claimed(claim);
-  MemoryBudget::Share share(memory_, claim.state.body_bytes);  // until the commit is through (SECURITY M2)
+  MemoryBudget::Share share(memory_, claim.state.wire_bytes);  // until the commit is through (SECURITY M2)
   auto [exchange, reading] = co_await attempt(claim, share, report, trace);
   if (const auto* error = std::get_if<FetchError>(&reading); error != nullptr && is_ours(*error)) {
     report = co_await defer(claim, *error, clock.now(), std::move(report));
@@ -231,24 +232,31 @@ asio::awaitable<bool> Refresher::enter_host(const Claim& claim, std::string host
   }
 }
 
-/// On a CPU thread, in as much memory as is granted; a FetchError with worker.memory when that is not enough.
+/// In its host's turn, in as much memory as is granted; a FetchError with worker.memory when there is none.
 asio::awaitable<Reading> Refresher::read_granted(FetchResult& fetched, const Claim& claim, MemoryBudget::Share& share,
                                                  ReadingOptions options) {
   const std::filesystem::path poison = options_.keep_poison;  // the options may change meanwhile
-  std::uint64_t needed = std::min(expected_bytes(fetched), options.max_body_bytes);
+  const std::string host = host_of(claim.state.fetch_url.empty() ? claim.feed_url : claim.state.fetch_url);
+  const std::string gate = options_.hosts.of(host).gate;
+  std::uint64_t needed = std::min(expected_bytes(fetched, claim.state.body_bytes), options.max_body_bytes);
   for (;;) {
-    const bool covered = co_await share.cover_within(needed, options_.memory_wait);
-    if (!covered) break;
-    options.granted_bytes = share.document_bytes();
     Reading reading;
-    co_await run_on(cpu_, [&] { reading = read_or_keep(fetched, claim, options, poison); });
+    const auto work = [&] {
+      options.granted_bytes = share.readable_bytes();
+      reading = read_or_keep(fetched, claim, options, poison);
+    };
+    const bool done = co_await threads_.read(gate, share, needed, options_.memory_wait, work);
+    if (!done) break;
     const auto* unreadable = std::get_if<Unreadable>(&reading);
-    if (unreadable == nullptr || unreadable->reason != Reason::worker_memory) co_return reading;
+    if (unreadable == nullptr || unreadable->reason != Reason::worker_memory) {
+      share.hold(cost_of_storing(reading));
+      co_return reading;
+    }
     needed = std::min(2 * options.granted_bytes, options.max_body_bytes);
   }
   FetchError error;
   error.reason = Reason::worker_memory;
-  error.detail = "no memory to decode it in";
+  error.detail = "no memory to read it in";
   error.sent = true;
   co_return Reading(std::move(error));
 }

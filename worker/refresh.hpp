@@ -7,12 +7,13 @@
 #include <type_traits>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "storage/records.hpp"
+#include "worker/config/host_rules.hpp"
 #include "worker/decide.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/memory_budget.hpp"
+#include "worker/reading_threads.hpp"
 #include "worker/report.hpp"
 #include "worker/store_pool.hpp"
 
@@ -38,7 +39,8 @@ struct RefreshOptions {
   PolicyOptions policy;
   Milliseconds lease{90'000};         ///< a commit is tried again until it has ended (RELIABILITY E1)
   HostLimits host;                    ///< for hosts that redirects lead to (HTTP H6)
-  Milliseconds memory_wait{10'000};   ///< for memory to decode in (SECURITY M3)
+  HostRules hosts;                    ///< which hosts are one when their documents are read
+  Milliseconds memory_wait{10'000};   ///< for memory to read in (SECURITY M3)
   std::filesystem::path keep_poison;  ///< where documents go that meet a bug, "" = nowhere (SECURITY Q4)
 };
 
@@ -48,10 +50,10 @@ using CommitObserver = std::function<void(const StoreResult<Committed>&, std::ch
 /// Lives on one loop. What it is given must outlive every refresh() under way.
 class Refresher {
  public:
-  Refresher(Fetcher& fetcher, boost::asio::thread_pool& cpu, StorePool& store, MemoryBudget& memory,
-            RefreshOptions options, CommitObserver observer)
+  Refresher(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory, RefreshOptions options,
+            CommitObserver observer)
       : fetcher_(fetcher),
-        cpu_(cpu),
+        threads_(threads),
         store_(store),
         memory_(memory),
         options_(std::move(options)),
@@ -107,7 +109,7 @@ class Refresher {
   static boost::asio::awaitable<bool> worth_waiting(const StoreError& error, int attempt, Deadline deadline);
 
   Fetcher& fetcher_;
-  boost::asio::thread_pool& cpu_;
+  ReadingThreads& threads_;
   StorePool& store_;
   MemoryBudget& memory_;
   RefreshOptions options_;

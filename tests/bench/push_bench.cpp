@@ -119,7 +119,7 @@ struct Bench {
     options.intake.worker = std::string(32, 'b');
     options.subscriber.public_url = "http://127.0.0.1";
     auto opened = WebSub::open(loop.get_executor(), StoreOptions{.url = redis.url()}, options,
-                               {cpu, fetcher, pool, memory, metrics, log});
+                               {threads, fetcher, pool, memory, metrics, log});
     websub = std::move(opened.value());
     for (int i = 0; i < feeds; ++i) subscribe("http://example.org/" + std::to_string(i));
     blind = Listener::open(loop.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
@@ -135,7 +135,7 @@ struct Bench {
     running.wait();
     loop.stop();
     runner.join();
-    cpu.join();
+    threads.pool().join();
   }
 
   /// A feed that has been read, and its subscription.
@@ -186,12 +186,12 @@ struct Bench {
   Store store;
   asio::io_context loop{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{loop.get_executor()};
-  asio::thread_pool cpu{1};
   Metrics metrics{{"bench", "bench", ""}};
   int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   Log log{{.level = LogLevel::error, .format = LogFormat::json, .worker = "", .fd = nowhere}};
   StorePool pool{loop.get_executor(), StoreOptions{.url = redis.url()}, 2};
   MemoryBudget memory{512U << 20U};
+  ReadingThreads threads{1, memory};
   Fetcher fetcher{loop.get_executor(), {}};
   std::unique_ptr<WebSub> websub;
   std::unique_ptr<Listener> blind;

@@ -143,6 +143,7 @@ class Fields(unittest.TestCase):
                                                                 "capabilities": {"drop": ["ALL"]}})
                 resources = container["resources"]
                 self.assertEqual(resources["requests"]["memory"], resources["limits"]["memory"])
+                self.assertEqual(resources["limits"]["memory"], "1Gi" if overlay == "embedded" else "768Mi")
                 self.assertIn("cpu", resources["requests"])
                 self.assertNotIn("cpu", resources["limits"])
                 self.assertRegex(container["image"], r"^\S+/feedmill:\d")

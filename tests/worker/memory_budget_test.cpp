@@ -2,60 +2,72 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <list>
 #include <memory>
-#include <optional>
+#include <regex>
 #include <string>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "tests/support/await.hpp"
+#include "worker/config/config.hpp"
 
 namespace feedmill {
 namespace {
 
-namespace asio = boost::asio;
 namespace fs = std::filesystem;
 using Share = MemoryBudget::Share;
 
-constexpr std::uint64_t mebi = 1 << 20;
+constexpr std::uint64_t mebi = 1 << 20, step = 64 << 10;
 
-TEST(MemoryBudget, ReservesFourTimesTheDocument) {
+TEST(MemoryBudget, ReservesWhatABodyNeedsWhileItComes) {
   MemoryBudget budget(100 * mebi);
   {
     Share share(budget, 0);
     EXPECT_EQ(budget.used(), 0u);  // nothing before a body comes
     EXPECT_TRUE(share.cover(1));
-    EXPECT_EQ(budget.used(), mebi / 4);  // at least 64 KiB
-    EXPECT_TRUE(share.cover(64 << 10));
-    EXPECT_EQ(budget.used(), mebi / 4);
-    EXPECT_TRUE(share.cover((64 << 10) + 1));
-    EXPECT_EQ(budget.used(), mebi / 2);
-    EXPECT_EQ(share.document_bytes(), 128u << 10);
-    EXPECT_TRUE(share.cover(1));  // never shrinks
-    EXPECT_EQ(budget.used(), mebi / 2);
+    EXPECT_EQ(budget.used(), 2 * step);  // at least 64 KiB
+    EXPECT_TRUE(share.cover(step));
+    EXPECT_EQ(budget.used(), 2 * step);
+    EXPECT_TRUE(share.cover(step + 1));
+    EXPECT_EQ(budget.used(), 4 * step);
+    EXPECT_TRUE(share.cover(1));  // never shrinks by itself
+    EXPECT_EQ(budget.used(), 4 * step);
   }
   EXPECT_EQ(budget.used(), 0u);
   Share known(budget, 3 * mebi);
   EXPECT_TRUE(known.cover(1));
-  EXPECT_EQ(budget.used(), 12 * mebi);
+  EXPECT_EQ(budget.used(), 6 * mebi);
+}
+
+// SECURITY M2: what is reserved and what the reader is held to is one number.
+TEST(MemoryBudget, ReservesWhatReadingCosts) {
+  MemoryBudget budget(100 * mebi);
+  Share share(budget, 0);
+  EXPECT_TRUE(share.cover(mebi));
+  EXPECT_TRUE(share.cover_reading(mebi));
+  EXPECT_EQ(budget.used(), limits::reading_cost(mebi));
+  EXPECT_EQ(share.readable_bytes(), mebi);
+  share.hold(3 * mebi);  // it is read
+  EXPECT_EQ(budget.used(), 3 * mebi);
+  EXPECT_EQ(share.readable_bytes(), 0u);
+  Share other(budget, 0);
+  EXPECT_TRUE(other.cover_reading(1));
+  EXPECT_EQ(other.readable_bytes(), step);
+  EXPECT_EQ(budget.used(), 3 * mebi + limits::reading_cost(step));
 }
 
 TEST(MemoryBudget, ReservesAheadWhileThereIsRoom) {
-  MemoryBudget budget(7 * mebi);
+  MemoryBudget budget(4 * mebi);
   Share share(budget, 0);
   EXPECT_TRUE(share.cover(mebi));
   EXPECT_TRUE(share.cover(mebi + 1));  // half as much again
-  EXPECT_EQ(share.document_bytes(), mebi * 3 / 2);
+  EXPECT_EQ(budget.used(), 3 * mebi);
   Share other(budget, 0);
-  EXPECT_TRUE(other.cover(mebi / 8));
-  EXPECT_TRUE(other.cover(mebi / 8 + 1));
-  EXPECT_EQ(other.document_bytes(), mebi / 8 + (64 << 10));  // as much as is there
-  EXPECT_EQ(budget.used(), 6 * mebi + mebi * 3 / 4);
+  EXPECT_TRUE(other.cover(mebi / 2 - step));
+  EXPECT_TRUE(other.cover(mebi / 2 - step + 1));
+  EXPECT_EQ(budget.used(), 4 * mebi);  // as much as is there
 }
 
 TEST(MemoryBudget, IsTheSumOfItsShares) {
@@ -63,87 +75,64 @@ TEST(MemoryBudget, IsTheSumOfItsShares) {
   Share one(budget, mebi), two(budget, 2 * mebi);
   EXPECT_TRUE(one.cover(1));
   EXPECT_TRUE(two.cover(1));
-  EXPECT_EQ(budget.used(), 4 * (one.document_bytes() + two.document_bytes()));
+  EXPECT_EQ(budget.used(), one.held() + two.held());
   EXPECT_FALSE(budget.is_short());
-  Share three(budget, 20 * mebi);
+  Share three(budget, 43 * mebi);
   EXPECT_TRUE(three.cover(1));
   EXPECT_TRUE(budget.is_short());  // 92 of 100
 }
 
-TEST(MemoryBudget, RefusesTheYoungerAndNeverTheOldest) {
+// SECURITY M3: one at a time gets what it needs whatever the others hold, and these stay within the total.
+TEST(MemoryBudget, OneMayAlwaysGrow) {
   MemoryBudget budget(10 * mebi);
-  Share old(budget, 0), young(budget, 0);
-  EXPECT_TRUE(old.cover(mebi));
-  EXPECT_TRUE(young.cover(mebi));
-  EXPECT_FALSE(young.cover(2 * mebi));
-  EXPECT_TRUE(old.cover(16 * mebi));
-  EXPECT_EQ(budget.used(), 68 * mebi);
-  EXPECT_FALSE(young.cover(2 * mebi));
+  Share first(budget, 0), second(budget, 0), third(budget, 0);
+  EXPECT_TRUE(first.cover(2 * mebi));
+  EXPECT_TRUE(second.cover(2 * mebi));
+  EXPECT_TRUE(first.cover(16 * mebi));
+  EXPECT_EQ(budget.used(), 36 * mebi);
+  EXPECT_FALSE(budget.is_short()) << "what is set aside for one is no matter of the others";
+  EXPECT_FALSE(second.cover(6 * mebi));
+  EXPECT_TRUE(third.cover(3 * mebi));  // 10 of 10
+  EXPECT_FALSE(third.cover(4 * mebi));
+  EXPECT_FALSE(third.cover_reading(mebi));
+  EXPECT_TRUE(first.cover(20 * mebi));
+  EXPECT_TRUE(budget.is_short());
 }
 
 TEST(MemoryBudget, ServesThoseWhoWaitInOrderOfAge) {
   MemoryBudget budget(10 * mebi);
+  auto large = std::make_unique<Share>(budget, 0);
   auto first = std::make_unique<Share>(budget, 0);
-  Share second(budget, 0), third(budget, 0);
+  Share second(budget, 0), third(budget, 0), fourth(budget, 0);
   std::string served;
-  EXPECT_TRUE(first->cover(2 * mebi));
-  EXPECT_FALSE(second.cover(2 * mebi));
+  EXPECT_TRUE(large->cover(50 * mebi));
+  EXPECT_TRUE(first->cover(5 * mebi));
+  EXPECT_FALSE(second.cover(4 * mebi));
   second.on_granted([&] { served += '2'; });
-  EXPECT_FALSE(third.cover(mebi));
+  EXPECT_FALSE(third.cover(3 * mebi));
   third.on_granted([&] { served += '3'; });
+  EXPECT_FALSE(fourth.cover(mebi));
+  fourth.on_granted([&] { served += '4'; });
   first.reset();
-  EXPECT_EQ(served, "2");  // then there are 2 MiB left
-  EXPECT_EQ(second.document_bytes(), 2 * mebi);
+  EXPECT_EQ(served, "2");  // then there are 2 MiB left, which the youngest does not take
+  EXPECT_EQ(second.held(), 8 * mebi);
+  large.reset();  // now the next that finds too little may grow
+  EXPECT_EQ(served, "234");
+  EXPECT_EQ(budget.used(), 16 * mebi);
 }
 
-TEST(MemoryBudget, TheNextOldestMayGrowWhenTheOldestHasGone) {
-  MemoryBudget budget(mebi);
-  auto first = std::make_unique<Share>(budget, 0);
-  auto second = std::make_unique<Share>(budget, 0);
-  EXPECT_TRUE(first->cover(mebi));
-  EXPECT_FALSE(second->cover(50 * mebi));
-  bool served = false;
-  second->on_granted([&] { served = true; });
-  first.reset();
-  EXPECT_TRUE(served);
-  EXPECT_EQ(budget.used(), 200 * mebi);
-  second.reset();
-  EXPECT_EQ(budget.used(), 0u);
-}
-
-TEST(MemoryBudget, WaitsForWhatComesAndNoLonger) {
-  asio::io_context context;
+TEST(MemoryBudget, TellsWhenSomethingIsGivenBack) {
   MemoryBudget budget(10 * mebi);
-  auto first = std::make_unique<Share>(budget, 0);
-  EXPECT_TRUE(first->cover(2 * mebi));
-  Share late(budget, 0), patient(budget, 0);
-  EXPECT_FALSE(test::await(context, late.cover_within(2 * mebi, std::chrono::milliseconds(1))));
-  EXPECT_EQ(budget.used(), 8 * mebi);
-
-  std::optional<bool> granted;
-  asio::co_spawn(context, patient.cover_within(2 * mebi, std::chrono::hours(1)),
-                 [&](std::exception_ptr, bool done) { granted = done; });
-  context.restart();
-  context.poll();
-  EXPECT_FALSE(granted);
-  first.reset();
-  while (!granted) context.run_one();
-  EXPECT_TRUE(*granted);
-}
-
-TEST(MemoryBudget, UnwindsWhenCancelled) {
-  asio::io_context context;
-  MemoryBudget budget(10 * mebi);
-  Share first(budget, 0), second(budget, 0);
-  EXPECT_TRUE(first.cover(2 * mebi));
-  asio::cancellation_signal cancel;
-  bool unwound = false;
-  asio::co_spawn(context, second.cover_within(2 * mebi, std::chrono::hours(1)),
-                 asio::bind_cancellation_slot(cancel.slot(),
-                                              [&](std::exception_ptr thrown, bool) { unwound = thrown != nullptr; }));
-  context.poll();
-  cancel.emit(asio::cancellation_type::terminal);
-  while (!unwound) context.run_one();
+  int told = 0;
+  budget.on_released([&] { ++told; });
+  {
+    Share share(budget, 0), untouched(budget, 0);
+    EXPECT_TRUE(share.cover_reading(1));
+    EXPECT_EQ(told, 0);
+    share.hold(step);
+    EXPECT_EQ(told, 1);
+  }
+  EXPECT_EQ(told, 2);
 }
 
 class AutomaticBudget : public testing::Test {
@@ -160,35 +149,38 @@ class AutomaticBudget : public testing::Test {
 };
 
 TEST_F(AutomaticBudget, IsAPartOfTheSmallestLimit) {
-  EXPECT_EQ(automatic_memory_budget(root_), 512 * mebi);
+  EXPECT_EQ(automatic_memory_budget(0, root_), 512 * mebi);
   write("proc/self/cgroup", "0::/system.slice/feedmill.service");
   write("sys/fs/cgroup/system.slice/feedmill.service/memory.max", "max");
-  EXPECT_EQ(automatic_memory_budget(root_), 512 * mebi);
+  EXPECT_EQ(automatic_memory_budget(0, root_), 512 * mebi);
   write("sys/fs/cgroup/system.slice/memory.max", "1000000000");
-  EXPECT_EQ(automatic_memory_budget(root_), 600'000'000u);
+  EXPECT_EQ(automatic_memory_budget(0, root_), 600'000'000u);
   write("sys/fs/cgroup/system.slice/feedmill.service/memory.max", "500000000");
-  EXPECT_EQ(automatic_memory_budget(root_), 300'000'000u);
+  EXPECT_EQ(automatic_memory_budget(0, root_), 300'000'000u);
   write("sys/fs/cgroup/memory.max", "100");
-  EXPECT_EQ(automatic_memory_budget(root_), 60u);
+  EXPECT_EQ(automatic_memory_budget(0, root_), 60u);
+  write("sys/fs/cgroup/memory.max", std::to_string(512 * mebi));
+  write("sys/fs/cgroup/system.slice/feedmill.service/memory.max", "max");
+  EXPECT_EQ(automatic_memory_budget(324 * mebi, root_), 324 * mebi) << "what the largest document needs";
+  EXPECT_EQ(automatic_memory_budget(400 * mebi, root_), 384 * mebi) << "no more than three quarters";
 }
 
 // RELIABILITY R11: documents and data together stay below the limit, with room for a rewrite of the server's file.
 TEST_F(AutomaticBudget, LeavesRoomForAPrivateServer) {
-  const std::uint64_t least = 128 * mebi;
+  const std::uint64_t least = 324 * mebi;
   EXPECT_EQ(plan_memory({}, least, true, root_).documents, 512 * mebi);
   EXPECT_EQ(plan_memory({}, least, true, root_).private_server, 0u);
   write("proc/self/cgroup", "0::/feedmill");
-  for (const std::uint64_t limit : {214 * mebi, 256 * mebi, 512 * mebi, 1024 * mebi, 16384 * mebi}) {
+  for (const std::uint64_t limit : {512 * mebi, 768 * mebi, 1024 * mebi, 16384 * mebi}) {
     write("sys/fs/cgroup/feedmill/memory.max", std::to_string(limit));
     const MemoryPlan plan = plan_memory({}, least, true, root_);
-    EXPECT_EQ(plan.documents, std::max(limit / 4, least)) << limit;
+    EXPECT_EQ(plan.documents, std::max(limit / 3, least)) << limit;
     EXPECT_GE(plan.private_server, limit / 5) << limit;
-    EXPECT_LE(plan.documents + plan.private_server, limit / 5 * 4 + 64 * mebi) << limit;
-    EXPECT_LT(plan.documents + plan.private_server, limit) << limit;
-    EXPECT_EQ(plan_memory({}, least, false, root_).documents, automatic_memory_budget(root_));
+    EXPECT_LE(plan.documents + plan.private_server, limit / 8 * 7) << limit;
+    EXPECT_EQ(plan_memory({}, least, false, root_).documents, automatic_memory_budget(least, root_));
     EXPECT_EQ(plan_memory({}, least, false, root_).private_server, 0u);
   }
-  EXPECT_EQ(plan_memory(200 * mebi, least, true, root_).documents, 200 * mebi);
+  EXPECT_EQ(plan_memory(400 * mebi, least, true, root_).documents, 400 * mebi);
   EXPECT_EQ(plan_memory(1 << 30, least, false, root_).documents, 1u << 30);
 }
 
@@ -196,10 +188,11 @@ TEST_F(AutomaticBudget, LeavesRoomForAPrivateServer) {
 TEST_F(AutomaticBudget, RefusesToStarveAPrivateServer) {
   const std::uint64_t max_body = 16 * mebi, limit = 1024 * mebi;
   EXPECT_EQ(objection_to_memory(2 * limit, max_body, true, root_), "") << "there is no limit";
+  EXPECT_EQ(objection_to_memory({}, 100 * mebi, true, root_), "") << "as much as that takes";
   write("proc/self/cgroup", "0::/feedmill");
   write("sys/fs/cgroup/feedmill/memory.max", std::to_string(limit));
   for (const std::uint64_t budget : {limit - 2 * mebi, limit, 2 * limit}) {
-    EXPECT_GT(plan_memory(budget, 128 * mebi, true, root_).private_server, 0u) << budget;
+    EXPECT_GT(plan_memory(budget, 324 * mebi, true, root_).private_server, 0u) << budget;
     EXPECT_EQ(objection_to_memory(budget, max_body, false, root_), "") << "nobody shares it";
   }
   const std::string little = objection_to_memory(limit - 20 * mebi, max_body, true, root_);
@@ -207,17 +200,52 @@ TEST_F(AutomaticBudget, RefusesToStarveAPrivateServer) {
   EXPECT_NE(objection_to_memory(2 * limit, max_body, true, root_), "");
   EXPECT_EQ(objection_to_memory(limit - 40 * mebi, max_body, true, root_), "");
   EXPECT_EQ(objection_to_memory({}, max_body, true, root_), "");
-  EXPECT_EQ(objection_to_memory(100 * mebi, max_body, true, root_),
-            "at least 4 × fetch.max_body + 64MiB, which is 128MiB: give more memory or lower fetch.max_body");
-  write("sys/fs/cgroup/feedmill/memory.max", std::to_string(200 * mebi));
-  EXPECT_EQ(objection_to_memory({}, max_body, true, root_).find("at least 4 × fetch.max_body + 64MiB"), 0u);
+  EXPECT_EQ(objection_to_memory(300 * mebi, max_body, true, root_),
+            "at least 16 × fetch.max_body + 68MiB, which is 324MiB: give more memory or lower fetch.max_body");
+  write("sys/fs/cgroup/feedmill/memory.max", std::to_string(400 * mebi));
+  EXPECT_EQ(objection_to_memory({}, max_body, true, root_).find("at least 16 × fetch.max_body + 68MiB"), 0u);
+}
+
+// SECURITY M1: with the limits that are shipped it starts, reads a body at the default cap, and has room beside.
+TEST_F(AutomaticBudget, FitsTheShippedLimits) {
+  struct Shipped {
+    const char* file;
+    const char* pattern;
+    bool private_server;
+  };
+  const std::uint64_t max_body = load_config({}).value().fetch.max_body;
+  write("proc/self/cgroup", "0::/feedmill");
+  for (const Shipped& shipped :
+       {Shipped{"systemd/feedmill.service", "MemoryMax=([0-9]+[MG])", false},
+        Shipped{"systemd/feedmill.service", "MemoryMax=([0-9]+[MG])", true},
+        Shipped{"kubernetes/overlays/standalone/deployment.yaml", "limits: \\{memory: ([0-9]+[MG])i\\}", false},
+        Shipped{"kubernetes/overlays/embedded/statefulset.yaml", "limits: \\{memory: ([0-9]+[MG])i\\}", true}}) {
+    std::ifstream file(fs::path(FEEDMILL_SOURCE_DIR) / "deploy" / shipped.file);
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(text, found, std::regex(shipped.pattern))) << shipped.file;
+    const std::uint64_t limit = std::stoull(found[1]) * mebi * (found[1].str().back() == 'G' ? 1024 : 1);
+    write("sys/fs/cgroup/feedmill/memory.max", std::to_string(limit));
+    EXPECT_EQ(objection_to_memory({}, max_body, shipped.private_server, root_), "") << shipped.file;
+    const MemoryPlan plan = plan_memory({}, MemoryBudget::least(max_body), shipped.private_server, root_);
+    EXPECT_LE(plan.documents + plan.private_server, limit / 4 * 3) << shipped.file;
+    // Beside the largest document there is room for a default number of lanes with ordinary ones.
+    MemoryBudget budget(plan.documents - limits::reading_cost(max_body));
+    Share largest(budget, 0);
+    EXPECT_TRUE(largest.cover(max_body));
+    EXPECT_TRUE(largest.cover_reading(max_body)) << shipped.file;
+    std::list<Share> lanes;
+    for (int i = 0; i < 256; ++i) EXPECT_TRUE(lanes.emplace_back(budget, 0).cover(61 << 10)) << shipped.file;
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(lanes.emplace_back(budget, 0).cover_reading(61 << 10)) << shipped.file;
+    EXPECT_LE(budget.used(), plan.documents) << shipped.file;
+  }
 }
 
 TEST_F(AutomaticBudget, KnowsTheFirstVersionOfCgroups) {
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
-  EXPECT_EQ(automatic_memory_budget(root_), 512 * mebi);
+  EXPECT_EQ(automatic_memory_budget(0, root_), 512 * mebi);
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "200000000");
-  EXPECT_EQ(automatic_memory_budget(root_), 120'000'000u);
+  EXPECT_EQ(automatic_memory_budget(0, root_), 120'000'000u);
 }
 
 }  // namespace

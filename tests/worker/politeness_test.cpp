@@ -139,9 +139,9 @@ class Politeness : public testing::Test {
     Parts(const std::string& redis_url, const std::string& name_server)
         : store(context.get_executor(), StoreOptions{.url = redis_url}, 1),
           fetcher(context.get_executor(), fetch_options(name_server)),
-          refresher(fetcher, cpu, store, memory, refresh_options(),
+          refresher(fetcher, threads, store, memory, refresh_options(),
                     [](const StoreResult<Committed>&, std::chrono::duration<double>) {}) {}
-    ~Parts() { cpu.join(); }
+    ~Parts() { threads.pool().join(); }
 
     static FetchOptions fetch_options(const std::string& name_server) {
       FetchOptions options;
@@ -158,9 +158,9 @@ class Politeness : public testing::Test {
     }
 
     asio::io_context context;
-    asio::thread_pool cpu{1};
     StorePool store;
     MemoryBudget memory{512u << 20};
+    ReadingThreads threads{1, memory};
     Fetcher fetcher;
     Refresher refresher;
   };

@@ -200,9 +200,9 @@ const Option table[] = {
      "name servers for the names of feeds; empty: those of the system", at<&Config::dns, &Config::Dns::servers>,
      [](const Config& c) { return check_name_servers(c.dns.servers); }},
     {"memory.budget", "MEMORY_BUDGET", "", "auto", "size",
-     "for documents in memory; auto: 60 % of the cgroup's limit; with a private server 25 %, at least 128MiB; without "
-     "a "
-     "limit 512MiB",
+     "for documents in memory; auto: 60 % of the cgroup's limit, with a private server a third, at least 324MiB; "
+     "without "
+     "a limit 512MiB",
      at<&Config::memory, &Config::Memory::budget>},
     {"html.policy", "HTML_POLICY", "", "strict", "strict/classic", "which markup of entries survives",
      at<&Config::html, &Config::Html::policy>},

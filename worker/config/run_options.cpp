@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "parsers/limits.hpp"
+#include "worker/config/host_rules.hpp"
 #include "worker/http/web_url.hpp"
 
 namespace feedmill {
@@ -36,6 +38,11 @@ MemoryPlan memory_plan(const Config& config) {
   return plan_memory(config.memory.budget, MemoryBudget::least(config.fetch.max_body), config.embedded());
 }
 
+std::uint64_t shared_memory(const Config& config) {
+  const std::uint64_t documents = memory_plan(config).documents;
+  return documents - std::min(documents, limits::reading_cost(config.fetch.max_body));
+}
+
 std::size_t lanes_within(std::size_t descriptors) {
   constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
@@ -56,6 +63,7 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   options.policy.push = {!config.websub.public_url.empty(), config.websub.fallback_max};
   options.lease = config.schedule.lease;
   options.host = {config.host.concurrency, config.host.spacing};
+  options.hosts = HostRules(config);
   options.keep_poison = config.debug.keep_poison;
   if (mode != RunMode::daemon) options.memory_wait = config.fetch.wall;
   for (const auto& [host, differing] : config.hosts) {
@@ -100,6 +108,7 @@ std::optional<WebSub::Options> websub_options(const Config& config, const std::s
   const RefreshOptions refresh = refresh_options(config, mode);
   options.intake.reading = refresh.reading;
   options.intake.policy = refresh.policy;
+  options.intake.hosts = refresh.hosts;
   options.intake.worker = id;
   options.intake.lease = refresh.lease;
   options.intake.memory_wait = refresh.memory_wait;

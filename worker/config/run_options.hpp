@@ -39,6 +39,8 @@ StoreOptions store_options(const Config& config, std::string url);
 
 /// How documents and a private server share the memory that there is.
 MemoryPlan memory_plan(const Config& config);
+/// What of it all documents share: the total of a MemoryBudget. What the largest one may need is set aside.
+std::uint64_t shared_memory(const Config& config);
 
 /// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
 /// those to publishers, nothing fetched could be stored.

@@ -13,8 +13,8 @@
 
 #include "worker/cancellation.hpp"
 #include "worker/http/content_coding.hpp"
+#include "worker/http/web_url.hpp"
 #include "worker/identity.hpp"
-#include "worker/run_on.hpp"
 
 namespace feedmill {
 
@@ -36,9 +36,9 @@ FetchResponse response_of(const FeedState& state, const Pushed& pushed) {
 
 }  // namespace
 
-PushIntake::PushIntake(asio::any_io_executor executor, asio::thread_pool& cpu, StorePool& store, PushStore& pushes,
+PushIntake::PushIntake(asio::any_io_executor executor, ReadingThreads& threads, StorePool& store, PushStore& pushes,
                        Metrics& metrics, Log& log, Options options)
-    : cpu_(cpu),
+    : threads_(threads),
       store_(store),
       pushes_(pushes),
       metrics_(metrics),
@@ -137,19 +137,21 @@ asio::awaitable<bool> PushIntake::write(const Claim& claim, Pushed& pushed) {
   how.html = read_settings(claim.state.settings).html_policy.value_or(how.html);
   const std::uint64_t needed =
       std::max<std::uint64_t>(pushed.body.size(), stated_size(pushed.body, pushed.content_encoding));
-  const bool covered = co_await pushed.memory->cover_within(std::min(needed, how.max_body_bytes), options_.memory_wait);
-  if (!covered) co_return false;
-  DecodeLimits limits{.max_bytes = how.max_body_bytes};
-  limits.granted_bytes = pushed.memory->document_bytes();
   const FetchResponse response = response_of(claim.state, pushed);
+  const std::string gate = options_.hosts.of(host_of(response.url)).gate;
   std::optional<Document> document;
-  co_await run_on(cpu_, [&] {
+  const auto work = [&] {
+    DecodeLimits limits{.max_bytes = how.max_body_bytes};
+    limits.granted_bytes = pushed.memory->readable_bytes();
     const auto body = decode_content(std::move(pushed.body), pushed.content_encoding, limits);
     if (!body) return;
     auto read = read_document(*body, response, claim.state, how);
     if (read) document = std::move(*read);
-  });
-  if (!document || document->cut_short) co_return false;  // a hint: the fetch sees it whole
+  };
+  const std::uint64_t bytes = std::min(needed, how.max_body_bytes);
+  const bool done_reading = co_await threads_.read(gate, *pushed.memory, bytes, options_.memory_wait, work);
+  if (!done_reading || !document || document->cut_short) co_return false;  // a hint: the fetch sees it whole
+  pushed.memory->hold(cost_of_storing(*document));
   const Store::LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
   StoreResult<Known> known = co_await store_.look_up(wanted);
   if (!known) {

@@ -11,13 +11,13 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "worker/log.hpp"
 #include "worker/memory_budget.hpp"
 #include "worker/metrics.hpp"
 #include "worker/push/push_store.hpp"
 #include "worker/push/push_turns.hpp"
+#include "worker/reading_threads.hpp"
 #include "worker/refresh.hpp"
 #include "worker/store_pool.hpp"
 
@@ -38,6 +38,7 @@ class PushIntake {
   struct Options {
     ReadingOptions reading;
     PolicyOptions policy;
+    HostRules hosts;     ///< which hosts are one when their documents are read
     std::string worker;  ///< 32 hex digits: what its claims begin with
     Milliseconds lease{90'000};
     Milliseconds memory_wait{10'000};
@@ -46,7 +47,7 @@ class PushIntake {
     std::size_t most = 1000;   ///< held
   };
 
-  PushIntake(boost::asio::any_io_executor executor, boost::asio::thread_pool& cpu, StorePool& store, PushStore& pushes,
+  PushIntake(boost::asio::any_io_executor executor, ReadingThreads& threads, StorePool& store, PushStore& pushes,
              Metrics& metrics, Log& log, Options options);
 
   /// False when there is no room: then it is a hint and no more.
@@ -68,7 +69,7 @@ class PushIntake {
   boost::asio::awaitable<void> give_back(const Claim& claim);
   boost::asio::awaitable<void> fetch_instead(const std::string& hash);
 
-  boost::asio::thread_pool& cpu_;
+  ReadingThreads& threads_;
   StorePool& store_;
   PushStore& pushes_;
   Metrics& metrics_;

@@ -25,7 +25,7 @@ class WebSub {
   };
   /// What it works with; all outlive it.
   struct Parts {
-    boost::asio::thread_pool& cpu;
+    ReadingThreads& threads;
     Fetcher& fetcher;
     StorePool& store;
     MemoryBudget& memory;

@@ -43,12 +43,12 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
       redis_url(std::move(task.redis_url)),
       lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(raise_descriptor_limit()))),
       metrics({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
-      cpu(config.worker.cpu_threads),
-      liveness(cpu),
+      memory(shared_memory(config)),
+      threads(config.worker.cpu_threads, memory),
+      liveness(threads),
       store(loop.get_executor(), store_options(config, redis_url), config.store.connections),
-      memory(memory_plan(config).documents),
       fetcher(loop.get_executor(), fetch_options_with(std::move(task.egress))),
-      refresher(fetcher, cpu, store, memory, refresh_options(config, mode),
+      refresher(fetcher, threads, store, memory, refresh_options(config, mode),
                 [this](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
                   metrics.committed(result);
                   worker.note_commit(result, took);

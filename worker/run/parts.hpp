@@ -43,7 +43,7 @@ struct ProcessTask {
 struct ProcessParts {
   /// `log` outlives this.
   ProcessParts(ProcessTask task, Log& log);
-  ~ProcessParts() { cpu.join(); }
+  ~ProcessParts() { threads.pool().join(); }
   ProcessParts(const ProcessParts&) = delete;
   ProcessParts& operator=(const ProcessParts&) = delete;
 
@@ -68,10 +68,10 @@ struct ProcessParts {
   boost::asio::io_context loop{1};
   boost::asio::steady_timer nap{loop};  // of the work itself; cancelled when it is told to stop
   boost::asio::thread_pool side{1};     // blocking odds and ends of the private server
-  boost::asio::thread_pool cpu;
+  MemoryBudget memory;
+  ReadingThreads threads;
   Liveness liveness;
   StorePool store;
-  MemoryBudget memory;
   StatusHistory history{std::chrono::steady_clock::now()};
   Fetcher fetcher;
   Refresher refresher;

@@ -30,7 +30,7 @@ void refuse(ProcessParts& parts, const std::string& why, std::string_view key) {
 /// What may change in the middle is taken over, the rest is named. A configuration that is refused changes nothing.
 asio::awaitable<void> reload(ProcessParts& parts) {
   parts.fetcher.reload();
-  auto read = co_await run_on(parts.cpu, [&] { return reload_config(parts.sources, parts.config); });
+  auto read = co_await run_on(parts.threads.pool(), [&] { return reload_config(parts.sources, parts.config); });
   parts.reload_refused.clear();
   if (read.has_error()) {
     for (const ConfigProblem& problem : read.error()) refuse(parts, to_string(problem), problem.key);

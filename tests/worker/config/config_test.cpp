@@ -317,7 +317,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedCase{"Huge", "worker.lanes", "99999999999", "whole number"},
                     RefusedCase{"NoLanes", "worker.lanes", "0", "between 1 and"},
                     RefusedCase{"Lease", "schedule.lease", "79s", "schedule.commit_budget, which is 80s"},
-                    RefusedCase{"Memory", "memory.budget", "127MiB", "which is 128MiB"},
+                    RefusedCase{"Memory", "memory.budget", "323MiB", "which is 324MiB"},
                     RefusedCase{"MemoryWord", "memory.budget", "plenty", "write auto or a size"},
                     RefusedCase{"CommitBudget", "schedule.commit_budget", "100ms", "at least 200ms"},
                     RefusedCase{"MinFloor", "schedule.min_floor", "500ms", "at least 1s"},

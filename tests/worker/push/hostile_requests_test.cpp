@@ -41,7 +41,7 @@ class HostileRequests : public testing::Test {
   ~HostileRequests() override {
     asio::post(io, [this] { cancel.emit(asio::cancellation_type::all); });
     if (loop.joinable()) loop.join();
-    cpu.join();
+    threads.pool().join();
   }
 
  protected:
@@ -91,14 +91,14 @@ class HostileRequests : public testing::Test {
   std::string callback_target;
   asio::io_context io{1};
   asio::cancellation_signal cancel;
-  asio::thread_pool cpu{1};
   Metrics metrics{{"test", "test", ""}};
   int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   Log log{{.level = LogLevel::info, .format = LogFormat::json, .worker = "", .fd = nowhere}};
   StorePool pool{io.get_executor(), StoreOptions{.url = redis.url()}, 1};
   PushStore push_store{io.get_executor(), StoreOptions{.url = redis.url()}};
   MemoryBudget memory{512U << 20U};
-  PushIntake intake{io.get_executor(), cpu, pool, push_store, metrics, log, {}};
+  ReadingThreads threads{1, memory};
+  PushIntake intake{io.get_executor(), threads, pool, push_store, metrics, log, {}};
   std::unique_ptr<Admin> admin;
   std::unique_ptr<CallbackListener> callbacks;
   std::thread loop;

@@ -66,7 +66,7 @@ class WebSubTest : public testing::Test {
       asio::post(loop, [this] { work.reset(); });
       runner.join();
     }
-    cpu.join();
+    threads.pool().join();
   }
 
   void start(std::size_t per_second = 1'000'000, std::size_t burst = 1'000'000) {
@@ -84,7 +84,7 @@ class WebSubTest : public testing::Test {
     options.subscriber.poll = 20ms;
     if (configure) configure(options);
     auto opened = WebSub::open(loop.get_executor(), StoreOptions{.url = redis.url(), .timeout = 1s}, options,
-                               {cpu, fetcher, pool, memory, metrics, log});
+                               {threads, fetcher, pool, memory, metrics, log});
     ASSERT_TRUE(opened) << opened.error().detail;
     websub = std::move(*opened);
     running = asio::co_spawn(loop, websub->run(), asio::use_future);
@@ -209,15 +209,15 @@ class WebSubTest : public testing::Test {
   std::uint16_t port = free_port();
   asio::io_context loop{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{loop.get_executor()};
-  asio::thread_pool cpu{2};
   Metrics metrics{{"test", "test", ""}};
   int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   Log log{{.level = LogLevel::info, .format = LogFormat::json, .worker = "", .fd = nowhere}};
   StorePool pool{loop.get_executor(), StoreOptions{.url = redis.url()}, 2};
   MemoryBudget memory{512U << 20U};
+  ReadingThreads threads{2, memory};
   Fetcher fetcher{loop.get_executor(), fetch_options()};
   Refresher refresher{fetcher,
-                      cpu,
+                      threads,
                       pool,
                       memory,
                       refresh_options(),
