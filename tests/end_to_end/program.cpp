@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 
@@ -91,13 +92,15 @@ Finished Program::wait() {
   int status = 0;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   pid_t ended = 0;
-  while ((ended = waitpid(pid_, &status, WNOHANG)) == 0 && std::chrono::steady_clock::now() < deadline) {
+  rusage used{};
+  while ((ended = wait4(pid_, &status, WNOHANG, &used)) == 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // there is no waitpid with a time limit
   }
   if (ended == 0) {
     ::kill(pid_, SIGKILL);
-    waitpid(pid_, &status, 0);
+    wait4(pid_, &status, 0, &used);
   }
+  finished.peak_bytes = static_cast<std::uint64_t>(used.ru_maxrss) << 10U;
   pid_ = -1;
   finished.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   finished.out = out();

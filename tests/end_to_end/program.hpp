@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -20,6 +21,7 @@ using Environment = std::map<std::string, std::string>;
 struct Finished {
   int exit = -1;  ///< exit code, or -signal
   std::string out, err;
+  std::uint64_t peak_bytes = 0;  ///< most memory that it had in RAM at once
 };
 
 /// A process of the program; killed with the object.
