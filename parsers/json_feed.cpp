@@ -359,10 +359,12 @@ constexpr std::size_t parsing_multiple = 14;
 // written: its first word says how long it is.
 simdjson::error_code parse_json(std::string& text, simdjson::dom::document& document, Allowance& allowance) {
   if (text.size() > allowance.memory() / parsing_multiple) return simdjson::CAPACITY;
-  std::string padded;  // reserve() would double what has text in it
-  padded.reserve(text.size() + simdjson::SIMDJSON_PADDING);
-  padded += text;
-  text = std::move(padded);
+  {
+    std::string padded;  // reserve() would double what has text in it
+    padded.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+    padded += text;
+    text.swap(padded);
+  }
   simdjson::error_code error{};
   {
     simdjson::dom::parser parser;
@@ -396,6 +398,7 @@ bool parse_json_feed(std::string text, std::string_view document_base, Feed& fee
     document = simdjson::dom::document();  // not both trees at once
     allowance.give_back(held);
     SalvagedJson salvaged = salvage_json(text, max_json_depth - 1, allowance.memory() / (parsing_multiple + 2));
+    std::string().swap(text);  // a string that is moved to hands its own memory to the other
     text = std::move(salvaged.text);
     held = text.capacity();
     allowance.take(held);
