@@ -140,13 +140,15 @@ TEST(EntryRecords, TakeTheUpdatedDateFirst) {
   EXPECT_EQ(entry_record(entry).timestamp, 200);
 }
 
-TEST(EntryRecords, KeepTheFirstOfEqualGuids) {
+TEST(EntryRecords, LeaveItToTheStoreWhichOfEqualGuidsAndLinksStays) {
   Feed feed;
   feed.entries = {sample(), sample()};
   feed.entries[1].title.value = "Second";
   const auto records = entry_records(feed, IdentifiedBy::guid, IdentifiedBy::guid);
-  ASSERT_EQ(records.size(), 1U);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].guid, records[1].guid);
   EXPECT_EQ(value(records[0].fields, "title"), "Title");
+  EXPECT_EQ(value(records[1].fields, "title"), "Second");
 }
 
 TEST(EntryRecords, SayWhatTheReaderOfTheDocumentCut) {

@@ -38,7 +38,7 @@ class PushIntake {
   struct Options {
     ReadingOptions reading;
     PolicyOptions policy;
-    HostRules hosts;     ///< which hosts are one when their documents are read
+    HostRules hosts{};   ///< which hosts are one when their documents are read
     std::string worker;  ///< 32 hex digits: what its claims begin with
     Milliseconds lease{90'000};
     Milliseconds memory_wait{10'000};
