@@ -5,9 +5,9 @@
 cmake_minimum_required(VERSION 3.25)
 include("${CMAKE_CURRENT_LIST_DIR}/source_lines.cmake")
 set(parsers_faces charset.hpp date.hpp discovery.hpp document_json.hpp entry_values.hpp escape.hpp explain.hpp feed.hpp hub_links.hpp
-  limits.hpp normalise.hpp opml.hpp read_feed.hpp strings.hpp text.hpp url.hpp)
+  limits.hpp normalise.hpp opml.hpp read_feed.hpp sanitise.hpp strings.hpp text.hpp url.hpp)
 set(storage_faces archive.hpp byte_text.hpp channels.hpp deliveries.hpp diff.hpp entry_record.hpp feed_fields.hpp
-  fields.hpp given_entry.hpp identity.hpp key_value.hpp notifications.hpp pushes.hpp records.hpp rekey.hpp
+  fields.hpp given_entry.hpp identity.hpp key_value.hpp notifications.hpp pushes.hpp records.hpp rekey.hpp resanitise.hpp
   signal_record.hpp store.hpp test_point.hpp traces.hpp utf8.hpp verify.hpp)
 
 # What a layer must not include, as regular expressions of what stands between the quotes or angle brackets.

@@ -76,6 +76,9 @@ class MemoryBudget::Share {
   /// free; it does not wait.
   bool cover_reading(std::uint64_t document_bytes);
 
+  /// Whether it may always have what it needs (M3): it must wait for nobody who waits for memory.
+  bool may_always_grow() const { return budget_.first_ == this; }
+
   /// How large a document may be that is read in what it holds.
   std::uint64_t readable_bytes() const;
 

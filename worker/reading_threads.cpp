@@ -57,16 +57,19 @@ void ReadingThreads::admit() {
   }
 }
 
-/// A document that finds no memory makes those of its host wait, and nobody else's.
+/// A document that finds no memory makes those of its host wait, and nobody else's; but not the one that may always
+/// grow, which it waits for itself.
 bool ReadingThreads::admit_one() {
   for (const Hosts::iterator at : line_) {
     Host& host = at->second;
     if (host.busy >= most_of_one_host_) continue;
-    Document& document = *host.waiting.front();
-    if (!document.share.cover_reading(document.bytes)) {
-      if (!std::exchange(document.refused, true)) document.wake->expires_after(document.longest);
-      continue;
+    auto next = host.waiting.begin();
+    if (!(*next)->share.cover_reading((*next)->bytes)) {
+      if (!std::exchange((*next)->refused, true)) (*next)->wake->expires_after((*next)->longest);
+      next = std::ranges::find_if(host.waiting, [](const Document* one) { return one->share.may_always_grow(); });
+      if (next == host.waiting.end() || !(*next)->share.cover_reading((*next)->bytes)) continue;
     }
+    Document& document = **next;
     reading_.splice(reading_.end(), host.waiting, document.place);
     --waiting_;
     if (host.waiting.empty())

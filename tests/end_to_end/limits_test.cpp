@@ -124,7 +124,8 @@ TEST_F(Limits, ABodyAtTheCapIsReadInTheLeastBudget) {
   EXPECT_LE(done.peak_bytes, 512 * mebi);
 }
 
-// SECURITY F11, M4: a folder's name holds for all of its rows.
+// SECURITY F11, M4: a folder's name holds for all of its rows. What the list takes while it is read, and as much again
+// for the feeds that are made of it.
 TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
   const std::string file = (world.redis.directory() / "feeds.opml").string();
   std::string text = "<opml version='2.0'><body><outline text='" + std::string(100'000, 'f') + "'>";
@@ -135,7 +136,7 @@ TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
   const Finished done = world.run({"import", file});
   EXPECT_EQ(done.exit, 0) << done.err;
   EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "20000");
-  EXPECT_LE(done.peak_bytes, nothing.peak_bytes + limits::reading_cost(text.size()));
+  EXPECT_LE(done.peak_bytes, nothing.peak_bytes + 2 * limits::reading_cost(text.size()));
 }
 
 // SECURITY F2: documents that take long are no reason to be restarted, and hold nobody else up.

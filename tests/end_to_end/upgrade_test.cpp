@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -82,7 +83,7 @@ class Upgrade : public testing::Test {
           const bool markup = type == "text/html" || type == "application/xhtml+xml";
           if (markup) {
             EXPECT_EQ(fields[name].find("<script"), std::string::npos) << fields[name];
-            EXPECT_EQ(fields[name].find("\" onerror"), std::string::npos) << fields[name];
+            EXPECT_FALSE(std::regex_search(fields[name], std::regex("<[^>]* on"))) << fields[name];
           }
         }
         for (const char* name : {"link", "comments", "enclosures", "media", "extensions"}) {
@@ -109,7 +110,7 @@ class Upgrade : public testing::Test {
     }
     EXPECT_EQ(post(types, "urn:harmless")["content"], "<p>Hello <em>you</em></p>");
     EXPECT_EQ(post(types, "urn:harmless")["content_type"], "text/html");
-    EXPECT_EQ(post(types, "urn:title")["title"], "Bold <b>one</b><img />");
+    EXPECT_EQ(post(types, "urn:title")["title"], "Bold <b>one</b><img src=\"https://site.example/x\" />");
     EXPECT_EQ(post(types, "urn:title")["summary_type"], "application/xhtml+xml");
     EXPECT_EQ(post(types, "urn:svg")["content"], "<svg onload=\"alert(1)\"></svg>") << "text as it is written";
     EXPECT_EQ(post(types, "urn:svg")["content_type"], "text/plain");

@@ -75,14 +75,17 @@ TEST_F(GenuineDeliveries, AreHintsWhereTheyCannotBeRead) {
     EXPECT_TRUE(eventually([&] { return world.http.count("/feed" + std::to_string(i)) == 2; })) << i;
     EXPECT_EQ(world.redis_text({"ZCARD", urls[i] + ":sort"}), "1") << i;
   }
-  // Bombs come to nothing, and the worker goes on.
+  // Bombs come to nothing, and the worker goes on. Codings that it does not know are refused at the door.
+  const std::set<std::string_view> unknown = {"gzip_in_gzip", "gzip_in_brotli", "gzip_ten_times",
+                                              "deflate",      "compress",       "unknown_coding"};
   const std::string url = world.subscribed_feed("/bombed");
   const HubSubscriber to = world.subscriber(url);
   for (const Behaviour& bomb : bombs()) {
     const std::string& body = bomb.response.body;
     Headers headers = bomb.response.headers;
     headers.emplace_back("X-Hub-Signature", hub_signature("sha256", to.secret, body));
-    EXPECT_EQ(PushWorld::deliver(to.callback, body, std::move(headers)).status, 202) << bomb.name;
+    const int answer = unknown.contains(bomb.name) ? 415 : 202;
+    EXPECT_EQ(PushWorld::deliver(to.callback, body, std::move(headers)).status, answer) << bomb.name;
   }
   EXPECT_TRUE(world.push_until_written(url, {"2", "after the bombs"}));
   EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "2");

@@ -143,6 +143,7 @@ TEST(EntryRecords, TakeTheUpdatedDateFirst) {
 TEST(EntryRecords, LeaveItToTheStoreWhichOfEqualGuidsAndLinksStays) {
   Feed feed;
   feed.entries = {sample(), sample()};
+  for (Entry& entry : feed.entries) entry.id = entry.guid;
   feed.entries[1].title.value = "Second";
   const auto records = entry_records(feed, IdentifiedBy::guid, IdentifiedBy::guid);
   ASSERT_EQ(records.size(), 2U);

@@ -736,7 +736,7 @@ TEST_F(Polling, ImportsTheNewestOfALongListOnce) {
   std::string items;
   for (int n = 6000; n > 0; --n) {
     items += "<item><guid isPermaLink='false'>" + std::to_string(n) + "</guid><title>" + std::to_string(n) +
-             "</title></item>";
+             "</title><comments>" + std::string(100, ' ') + "</comments></item>";
   }
   const auto document = [&](const std::string& more) {
     return "<rss version='2.0'><channel><title>T</title>" + more + items + "</channel></rss>";

@@ -46,16 +46,23 @@ class ReadingThreadsTest : public testing::Test {
     threads = std::make_unique<ReadingThreads>(count, *memory);
   }
 
-  Document& begin(const std::string& name, std::uint64_t bytes = 1, std::chrono::milliseconds longest = 1h) {
+  Document& receive(const std::string& name) {
     documents.push_back(std::make_unique<Document>(name, *memory));
-    Document& document = *documents.back();
+    return *documents.back();
+  }
+
+  Document& begin(const std::string& name, std::uint64_t bytes = 1, std::chrono::milliseconds longest = 1h) {
+    return begin(receive(name), bytes, longest);
+  }
+
+  Document& begin(Document& document, std::uint64_t bytes = 1, std::chrono::milliseconds longest = 1h) {
     const auto reading = [this, &document] {
       std::unique_lock lock(mutex);
       begun.push_back(document.name);
       changed.notify_all();
       changed.wait(lock, [&] { return may_end.contains(document.name); });
     };
-    asio::co_spawn(loop, threads->read(name.substr(0, 1), document.share, bytes, longest, reading),
+    asio::co_spawn(loop, threads->read(document.name.substr(0, 1), document.share, bytes, longest, reading),
                    asio::bind_cancellation_slot(document.cancel.slot(), [&](std::exception_ptr thrown, bool read) {
                      document.ended = true;
                      document.thrown = thrown != nullptr;
@@ -153,6 +160,21 @@ TEST_F(ReadingThreadsTest, AHostWhoseDocumentFindsNoMemoryMakesNobodyElseWait) {
   EXPECT_EQ(threads->progress().busy, 2u) << "now it is the next that may have what it needs";
   finish(large);
   finish(first);
+  EXPECT_TRUE(large.read);
+}
+
+// SECURITY M3
+TEST_F(ReadingThreadsTest, WhoMayAlwaysGrowWaitsForNobodyOfItsHost) {
+  make(2, 20 * mebi);
+  Document& first = receive("a2");
+  EXPECT_TRUE(first.share.cover(30 * mebi));  // while its body comes it is the first that finds too little
+  const Document& large = begin("a1", 10 * mebi);
+  EXPECT_EQ(threads->progress().busy, 0u);
+  begin(first, 30 * mebi);
+  EXPECT_EQ(threads->progress().busy, 1u) << "though the other came before";
+  finish(first);
+  first.share.hold(mebi);
+  finish(large);
   EXPECT_TRUE(large.read);
 }
 

@@ -7,7 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <unistd.h>
 
-#include "worker/c_guard.hpp"
+#include "worker/http/c_guard.hpp"
 
 namespace feedmill {
 namespace {

@@ -14,8 +14,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <curl/curl.h>
 
-#include "worker/c_guard.hpp"
 #include "worker/http/answer_head.hpp"
+#include "worker/http/c_guard.hpp"
 #include "worker/http/http_engine.hpp"
 #include "worker/http/http_exchange.hpp"
 #include "worker/http/http_shared.hpp"

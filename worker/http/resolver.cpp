@@ -19,7 +19,7 @@
 #include <boost/system/system_error.hpp>
 #include <libpsl.h>
 
-#include "worker/c_guard.hpp"
+#include "worker/http/c_guard.hpp"
 #include "worker/http/dns_channel.hpp"
 
 namespace feedmill {

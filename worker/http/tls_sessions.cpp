@@ -6,7 +6,7 @@
 
 #include <openssl/ssl.h>
 
-#include "worker/c_guard.hpp"
+#include "worker/http/c_guard.hpp"
 
 namespace feedmill {
 
