@@ -1,6 +1,8 @@
 // Deliveries by who may send them, against the program: what is in them stays within their feed, and how they come and
 // how many they are costs others nothing (WEBSUB §6, §9; SECURITY T26, T27, W1).
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <thread>
 
 #include <boost/asio/io_context.hpp>
