@@ -119,9 +119,10 @@ struct DnsChannel::Question {
     if (outstanding == 0) end(outcome());
   }
 
-  /// Addresses of one family are enough. Else "no such name" is of both; that one has none says nothing of the other.
+  /// Addresses of one family are enough, unless the other was given up: half an answer would be remembered for a whole
+  /// one. Else "no such name" is of both; that one has none says nothing of the other.
   int outcome() const {
-    for (const int telling : {ARES_EDESTRUCTION, ARES_SUCCESS, ARES_ENOTFOUND}) {
+    for (const int telling : {ARES_EDESTRUCTION, ARES_ECANCELLED, ARES_SUCCESS, ARES_ENOTFOUND}) {
       if (std::ranges::find(statuses, telling) != statuses.end()) return telling;
     }
     return statuses[0] == ARES_ENODATA ? statuses[1] : statuses[0];
