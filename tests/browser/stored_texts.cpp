@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "parsers/escape.hpp"
 #include "parsers/read_feed.hpp"
 #include "storage/entry_record.hpp"
 #include "storage/feed_fields.hpp"
@@ -20,15 +21,8 @@ constexpr std::string_view live =
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else {
-      out += c;
-    }
+    const std::string_view reference = html_reference(c);
+    out += reference.empty() ? std::string_view(&c, 1) : reference;
   }
   return out;
 }

@@ -2,6 +2,7 @@
 // sanitised.
 #include <gtest/gtest.h>
 
+#include "parsers/escape.hpp"
 #include "parsers/read_feed.hpp"
 #include "parsers/text.hpp"
 
@@ -72,15 +73,8 @@ TEST(TextType, IsOneOfThree) {
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else {
-      out += c;
-    }
+    const std::string_view reference = html_reference(c);
+    out += reference.empty() ? std::string_view(&c, 1) : reference;
   }
   return out;
 }

@@ -37,14 +37,19 @@ struct Allocations {
 };
 thread_local Allocations allocations;
 
-void* allocate(std::size_t size, std::size_t alignment) {
+/// Counts one that is wanted; true when it is the one that fails.
+bool is_refused() {
   Allocations& here = allocations;
   ++here.made;
-  if (here.until_failure > 0 && --here.until_failure == 0) {
-    here.failed = true;
-    here.depth = backtrace(here.stack, 64);
-    return nullptr;
-  }
+  if (here.until_failure == 0 || --here.until_failure > 0) return false;
+  here.failed = true;
+  here.depth = backtrace(here.stack, 64);
+  return true;
+}
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  if (is_refused()) return nullptr;
+  Allocations& here = allocations;
   void* const memory = alignment <= alignof(std::max_align_t) ? std::malloc(size) : memalign(alignment, size);
   if (memory == nullptr) return nullptr;
   ++here.live;
@@ -88,13 +93,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
 }
 // What Asio takes its operations from, and frees with free(): it only fails.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  Allocations& here = allocations;
-  ++here.made;
-  if (here.until_failure > 0 && --here.until_failure == 0) {
-    here.failed = true;
-    here.depth = backtrace(here.stack, 64);
-    return nullptr;
-  }
+  if (is_refused()) return nullptr;
   return memalign(alignment, size);
 }
 
