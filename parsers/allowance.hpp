@@ -18,7 +18,7 @@ class Allowance {
   /// The document itself is there, and a little is for what nobody counts.
   explicit Allowance(std::size_t decoded_bytes)
       : memory_(static_cast<std::int64_t>(limits::reading_cost(decoded_bytes) - decoded_bytes - decoded_bytes / 16 -
-                                          (std::size_t{256} << 10))),
+                                          (std::size_t{512} << 10))),
         steps_(static_cast<std::int64_t>(limits::reading_steps(decoded_bytes))) {}
 
   /// Memory that is taken now and kept, in bytes.

@@ -440,7 +440,7 @@ class OpmlScanner {
       std::vector<std::string> folders;
       std::copy_if(folders_.begin(), folders_.end(), std::back_inserter(folders),
                    [](const std::string& folder) { return !folder.empty(); });
-      allowance_.take_one_more<OpmlRow>();
+      allowance_.take(3 * sizeof(OpmlRow));  // both lists are there while the long one grows
       allowance_.take(url);
       for (const std::string& folder : folders) allowance_.take(2 * sizeof(folder) + folder.size());
       for (const auto& [key, held] : tag.attributes) {
@@ -454,7 +454,7 @@ class OpmlScanner {
   }
 
   void refuse(std::size_t line, std::string detail) {
-    allowance_.take_one_more<OpmlProblem>();
+    allowance_.take(3 * sizeof(OpmlProblem));
     allowance_.take(detail);
     opml_.problems.push_back({line, OpmlProblem::Kind::refused, std::move(detail)});
   }
