@@ -321,9 +321,10 @@ StoreResult<void> Verifier::Work::states(const Fields& before) {
   Violations wrong;
   const std::string key = impl_.keys.feed_states();
   for (const auto& [state, count] : now) states_counted_.try_emplace(state, 0);
-  for (const auto& [state, count] : states_counted_) {
+  for (const auto& counted : states_counted_) {
+    const std::string& state = counted.first;
     const auto said = std::find_if(now.begin(), now.end(), [&](const auto& one) { return one.first == state; });
-    const std::string real = std::to_string(count);
+    const std::string real = std::to_string(counted.second);
     const bool is_said = said != now.end();
     if ((is_said ? said->second : "0") == real) continue;
     wrong.push_back({"statistics",

@@ -38,7 +38,7 @@ constexpr V6Network blocked_v6[] = {
     {{0x2002, 0, 0, 0, 0, 0, 0, 0}, 16},
     {{0x3fff, 0, 0, 0, 0, 0, 0, 0}, 20},
 };
-constexpr V6Network nat64 = {{0x64, 0xff9b, 0, 0, 0, 0, 0, 0}, 96};
+constexpr V6Network well_known_nat64 = {{0x64, 0xff9b, 0, 0, 0, 0, 0, 0}, 96};
 constexpr unsigned nat64_bits[] = {96, 64, 56, 48, 40, 32};  // RFC 6052 §2.2
 constexpr V6Network mapped = {{0, 0, 0, 0, 0, 0xffff, 0, 0}, 96};
 
@@ -84,7 +84,8 @@ std::string in_quotes(std::string_view text) {
 }  // namespace
 
 EgressPolicy::EgressPolicy()
-    : ports_{{80, 80}, {443, 443}, {8000, 8999}}, nat64_{{Address{true, bytes_of(nat64)}, nat64.bits}} {}
+    : ports_{{80, 80}, {443, 443}, {8000, 8999}},
+      nat64_{{Address{true, bytes_of(well_known_nat64)}, well_known_nat64.bits}} {}
 
 boost::system::result<EgressPolicy, std::string> EgressPolicy::parse(std::span<const std::string> allow,
                                                                      std::span<const std::string> deny,
