@@ -10,8 +10,8 @@
 
 namespace feedmill {
 
-/// A URL in markup made absolute and checked (S5); "" when it must go. `link`: of an <a>, where mailto: and tel: may
-/// be.
+/// A URL in markup made absolute and checked (SECURITY S5); "" when it must go. `link`: of an <a>, where mailto: and
+/// tel: may be.
 std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBase& base, bool link);
 
 /// Makes a value fit to be kept; false when the attribute must go. `value` is decoded; an attribute without one

@@ -10,13 +10,13 @@ namespace feedmill {
 /// What an HTML element is to us.
 struct HtmlElement {
   enum Flag : std::uint16_t {
-    strict = 1,         ///< kept by policy strict (S1)
+    strict = 1,         ///< kept by policy strict (SECURITY S1)
     classic = 2,        ///< kept by policy classic
     empty = 4,          ///< void: has no content and no end tag
-    drop = 8,           ///< strict drops it with its content (S2)
+    drop = 8,           ///< strict drops it with its content (SECURITY S2)
     drop_classic = 16,  ///< classic does
     raw_text = 32,      ///< its content is no markup (HTML §13.1.2)
-    embeds = 64,        ///< leaves a link to what it embeds (S2)
+    embeds = 64,        ///< leaves a link to what it embeds (SECURITY S2)
     block = 128,        ///< starts on a new line; ends an open <p>
     cell = 256,         ///< a boundary that end tags of what is outside do not cross
     item = 512,         ///< ended by a sibling of its kind: li, dt, dd, tr, td, th, thead, tbody, tfoot

@@ -19,7 +19,8 @@ struct ParseError {
   std::string detail;  ///< for people: what was found instead
 };
 
-/// What of an entry's markup survives (SECURITY §4): `strict` S1–S13, `classic` feedparser's lists, `raw` untouched.
+/// What of an entry's markup survives (SECURITY §4): `strict` the rules SECURITY S1–S13, `classic` feedparser's lists,
+/// `raw` everything.
 enum class HtmlPolicy { strict, classic, raw };
 
 /// What is known about a document besides its bytes. The views must live until read_feed returns.

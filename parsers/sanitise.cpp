@@ -29,7 +29,7 @@ constexpr ByteSet special_in_value("&<>\"'`");
 
 using Kind = HtmlToken::Kind;
 
-// Appends a decoded character or entity with the three characters of S6 escaped.
+// Appends a decoded character or entity with the three characters of SECURITY S6 escaped.
 void append_escaped(std::string& out, std::string_view plain) {
   for (const char c : plain) {
     if (c == '&') {
@@ -82,7 +82,7 @@ std::size_t append_reference(std::string& out, std::string_view text) {
   return reference.length;
 }
 
-// Text with its references decoded and the three characters of S6 escaped; everything else is itself.
+// Text with its references decoded and the three characters of SECURITY S6 escaped; everything else is itself.
 void append_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
   for (std::size_t at = special.find_in(text); at != npos; at = special.find_in(text, at)) {
@@ -136,7 +136,7 @@ void append_classic_text(std::string& out, std::string_view text) {
   out.append(text.substr(start));
 }
 
-// A decoded attribute value, escaped as S6 says.
+// A decoded attribute value, escaped as SECURITY S6 says.
 void append_attribute_value(std::string& out, std::string_view value, bool classic) {
   std::size_t start = 0;
   for (std::size_t at = special_in_value.find_in(value); at != npos; at = special_in_value.find_in(value, at + 1)) {
@@ -440,7 +440,7 @@ class Sanitiser {
     }
   }
 
-  // Skips an element with all that is in it; what it embeds leaves a link (S2).
+  // Skips an element with all that is in it; what it embeds leaves a link (SECURITY S2).
   void drop(const HtmlElement& element, const HtmlToken& token) {
     if (stray_end_ && element.is(HtmlElement::raw_text)) {
       // feedparser counts: an end tag too many lets the next element's content through, as text.

@@ -10,7 +10,7 @@
 namespace feedmill {
 
 /// The number of the rules that stored text and addresses were made by (SECURITY S13): what a release stores otherwise
-/// than the one before it, of the same document, raises it. 0 marks what nobody has sanitised (S14).
+/// than the one before it, of the same document, raises it. 0 marks what nobody has sanitised (SECURITY S14).
 ///
 /// 2: types with parameters are markup, types of other markup are text; output ends within its cap; fewer schemes.
 inline constexpr int sanitiser_version = 2;

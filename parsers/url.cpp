@@ -10,7 +10,7 @@ namespace {
 
 // What readers may be shown a link to (closed): pages and files; people to write to or to call; what feeds of downloads
 // and podcasts are about. Other schemes start programs with what a stranger wrote, or name nothing that can be opened.
-// Those of spec/SECURITY S5 are stricter (sanitise.cpp).
+// Those of SECURITY S5 are stricter (sanitise.cpp).
 constexpr std::array<std::string_view, 9> link_schemes = {"http",   "https", "ftp",    "gemini", "gopher",
                                                           "mailto", "tel",   "magnet", "bitcoin"};
 // What readers' programs may load by themselves; a magnet link is a file's name, which feeds of torrents have for it.

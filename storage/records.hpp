@@ -37,7 +37,7 @@ struct StoreError {
 /// A permanent redirect that is not believed yet (HTTP R5).
 struct Probation {
   std::string to;            ///< URL it leads to, "" = none
-  int sightings = 0;         ///< polls in a row that it led there, and the document's own word once (R9)
+  int sightings = 0;         ///< polls in a row that it led there, and the document's own word once (HTTP R9)
   Milliseconds since{};      ///< first of them
   bool same_feed = false;    ///< at the first of them the document was this feed's
   bool by_document = false;  ///< itunes:new-feed-url has been counted
@@ -342,7 +342,7 @@ struct Commit {
   Retention retention;
   HostAnswer host;
   std::string move_to;  ///< state.fetch_url when this refresh moves the feed, "" otherwise; not done when it is a feed
-  /// Number of an entry that this worker has seen: none up to it is given out again (L8).
+  /// Number of an entry that this worker has seen: none up to it is given out again (RELIABILITY L8).
   std::uint64_t highest_entry = 0;
   std::string
       push_to;  ///< what this refresh makes of state.push.state, "" = nothing; not done when it has changed since
@@ -457,7 +457,7 @@ struct HostState {
   Milliseconds tail{};        ///< up to where starts are reserved
   Milliseconds not_before{};  ///< end of its back-off
   std::uint32_t in_flight = 0;
-  std::uint32_t slow = 1;  ///< spacing is multiplied by it (H5)
+  std::uint32_t slow = 1;  ///< spacing is multiplied by it (HTTP H5)
   Fields other;            ///< further fields as they stand
 
   bool operator==(const HostState&) const = default;

@@ -34,7 +34,7 @@ struct StoreOptions {
   Milliseconds timeout{5000};  ///< of one command, of connecting
   bool allow_eviction = false;
   std::uint64_t signals_max_len = 100'000;
-  bool signals_deleted = false;  ///< publish post_deleted for trims (OPERATIONS signals.deleted)
+  bool signals_deleted = false;  ///< publish post_deleted for trims (OPERATIONS §2)
   Durability durability = Durability::ack;
   /// With rediss://, PEM (SECURITY §10): the authorities trusted, "" for the system's; what we show of ourselves.
   std::string ca_file{}, cert_file{}, key_file{};
@@ -77,7 +77,7 @@ class Store {
   // --- the refresh cycle ------------------------------------------------------------------------------------------
 
   /// Takes up to `max` due feeds, longest overdue first, and hides them from others for `lease` (RELIABILITY L1).
-  /// `request` counts up per worker: a repeated number returns the stored batch again (L3).
+  /// `request` counts up per worker: a repeated number returns the stored batch again (RELIABILITY L3).
   struct ClaimRequest {
     std::string worker;  ///< 32 hex digits
     std::uint64_t request = 0;
@@ -110,12 +110,12 @@ class Store {
 
   /// Stores, reschedules and signals what each refresh found, all or nothing for each. `stale`, nothing written:
   /// another worker has claimed the feed since. `dup`: this very commit had gone through before. Several at once travel
-  /// in one round trip (PERFORMANCE fact 4). When the outcome is not as durable as asked for within the timeout that is
-  /// an error; sent again the commit is a `dup` and waited for anew (L18).
+  /// in one round trip (PERFORMANCE §3). When the outcome is not as durable as asked for within the timeout that is
+  /// an error; sent again the commit is a `dup` and waited for anew (RELIABILITY L18).
   std::vector<StoreResult<Committed>> commit(std::span<const Commit* const> commits);
 
   /// Gives claims back: old due time, or `due`, slot freed. Foreign claims are left alone. Returns how many were ours
-  /// (L9).
+  /// (RELIABILITY L9).
   StoreResult<std::size_t> release(std::span<const Claim> claims, std::optional<Milliseconds> due = {});
 
   /// A slot at `host`, which a redirect of a claimed feed leads to (HTTP H6); it ends with the claim. 0 = taken, else
@@ -131,8 +131,8 @@ class Store {
 
   /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url).
   StoreResult<std::vector<bool>> add_feeds(std::span<const NewFeed> feeds);
-  /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (L17). Resumable: one that
-  /// was interrupted is known until it is finished.
+  /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (RELIABILITY L17). Resumable:
+  /// one that was interrupted is known until it is finished.
   StoreResult<bool> remove_feed(const std::string& feed_url) { return take_away(feed_url, "begin"); }
   /// Finishes removals that were interrupted; returns how many.
   StoreResult<std::size_t> finish_removals();

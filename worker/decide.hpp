@@ -17,7 +17,7 @@ namespace feedmill {
 struct PolicyOptions {
   ScheduleOptions schedule;
   Retention retention;                                                 ///< `listed` is the document's
-  std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between refreshes of one feed (H7)
+  std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between polls of one feed (HTTP H7)
   PushOptions push;
 };
 

@@ -20,8 +20,8 @@ class MemoryBudget {
  public:
   class Share;
 
-  /// Least that memory.budget must be for bodies of at most `max_body_bytes` (M1): the largest one is read whatever the
-  /// others hold, and these have 64 MiB.
+  /// Least that memory.budget must be for bodies of at most `max_body_bytes` (SECURITY M1): the largest one is read
+  /// whatever the others hold, and these have 64 MiB.
   static constexpr std::uint64_t least(std::uint64_t max_body_bytes) {
     return limits::reading_cost(max_body_bytes) + (64u << 20);
   }
@@ -32,9 +32,9 @@ class MemoryBudget {
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
   std::uint64_t total() const { return total_; }
-  /// What all shares hold. May exceed the total, by what the share does that found too little (M3).
+  /// What all shares hold. May exceed the total, by what the share does that found too little (SECURITY M3).
   std::uint64_t used() const { return used_by_others_ + used_by_first(); }
-  /// Less than a tenth is free: nothing new is to be begun (M3).
+  /// Less than a tenth is free: nothing new is to be begun (SECURITY M3).
   bool is_short() const { return used_by_others_ > total_ - total_ / 10; }
 
   /// Called whenever something was given back, before those who wait are served; must not end a share. Empty: nobody.
@@ -72,11 +72,11 @@ class MemoryBudget::Share {
   /// must do no more than wake somebody. Empty: nobody waits any more.
   void on_granted(std::function<void()> wake);
 
-  /// Reserves what it costs to read a document of so many bytes (M2), in steps of 64 KiB of it. False when that is not
-  /// free; it does not wait.
+  /// Reserves what it costs to read a document of so many bytes (SECURITY M2), in steps of 64 KiB of it. False when
+  /// that is not free; it does not wait.
   bool cover_reading(std::uint64_t document_bytes);
 
-  /// Whether it may always have what it needs (M3): it must wait for nobody who waits for memory.
+  /// Whether it may always have what it needs (SECURITY M3): it must wait for nobody who waits for memory.
   bool may_always_grow() const { return budget_.first_ == this; }
 
   /// How large a document may be that is read in what it holds.

@@ -17,7 +17,7 @@ local function next_due()
   return first[2] and text(tonumber(first[2])) or ''
 end
 
--- What holds for a host (H7), and the gate that it may share with others. Gates are written at the end.
+-- What holds for a host (HTTP H7), and the gate that it may share with others. Gates are written at the end.
 local hosts, gates, gates_read = {}, {}, {}
 local function limits_of(host)
   if not hosts[host] then
@@ -48,7 +48,7 @@ if mine[1] == request then
   end
   return {text(now), next_due(), 0, claims, deferred, refused, quarantined}
 end
--- This worker is busy with a feed that a worker has died of (Q2).
+-- This worker is busy with a feed that a worker has died of (SECURITY Q2).
 local lonely = mine[3] and redis.pcall('HGET', state_key(mine[3]), 'claim') == mine[4] and
                (tonumber(redis.call('ZSCORE', schedule_key, mine[3]) or 0)) > now
 
@@ -85,7 +85,7 @@ local function defer(url, due, held, at, code, from)
   deferred[#deferred + 1] = {url, text(at), code}
 end
 
--- Q2: what has killed three workers, each time alone, waits a day, twice as long each time, a week at most.
+-- SECURITY Q2: what has killed three workers, each time alone, waits a day, twice as long each time, a week at most.
 local function quarantine(url, state)
   local times = redis.call('HINCRBY', state_key(url), 'quarantines', 1)
   local at = now + day_ms * math.min(2 ^ (times - 1), 7)
@@ -133,7 +133,7 @@ while #claims < max do
     redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
     refused[#refused + 1] = url
   elseif not due_by or (held or due) <= due_by then
-    -- A claim of this very worker that has ended did not end with its death: the store was away (Q1).
+    -- A claim of this very worker that has ended did not end with its death: the store was away (SECURITY Q1).
     local own = is.claim and string.sub(is.claim, 1, #worker + 1) == worker .. ':'
     local strikes = math.max(0, (tonumber(is.strikes) or 0) - (own and 1 or 0))
     if own then redis.call('HDEL', state_key(url), 'alone') end

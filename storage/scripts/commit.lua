@@ -7,7 +7,7 @@
 --       trims (1/0), retention ('' = nothing is trimmed, else how many posts, from which second on, how many bytes; '-' =
 --       no such limit), grace ms, new posts in later parts (all newer) and their bytes; how the host answered as
 --       note_answer has it: host ('' = the feed's own), is, cause, retry_at; URL to move to ('' = none); highest entry
---       number the worker has seen (L8); what becomes of the subscription ('' = nothing, '<from> <to>') and when it is to
+--       number the worker has seen (RELIABILITY L8); what becomes of the subscription ('' = nothing, '<from> <to>') and when it is to
 --       be looked after ('' = nothing new, ms), see push.lua; then counted lists: feed fields (name, value; '' removes),
 --       guids that left, guids that are back, guids to tombstone, guids that their publisher deleted; then counted posts
 --       to re-key: id, from, to, digest, counted fields to set, and feed_rekeyed if there are any (part 1 alone has these:
@@ -342,7 +342,7 @@ if part == parts then
     local kind, tail = take(), take()
     if not (taken and kind == 'feed_moved') then signal(kind, 'feed', url_json, tail, channel_prefix .. kind) end
   end
-  if mine[5] then next_due = math.min(next_due, math.max(now + tonumber(mine[5]), told)) end  -- L10
+  if mine[5] then next_due = math.min(next_due, math.max(now + tonumber(mine[5]), told)) end  -- RELIABILITY L10
   if mine[7] then next_due = after_push(url, now, next_due, mine[7]) end
   redis.call('ZADD', schedule_key, 'XX', text(next_due), url)
   if paused then redis.call('HSET', feed_state, 'paused_due', text(next_due)) end

@@ -1,13 +1,13 @@
--- What all workers know of a host (HTTP §6), or of a group of hosts that share a gate (H7): the hash state:host:<host>,
+-- What all workers know of a host (HTTP §6), or of a group of hosts that share a gate (HTTP H7): the hash state:host:<host>,
 -- which goes by itself when it says nothing more.
---   s:<claim>                              a slot: end of its lease (H2)
---   last_start, tail                       when a request last started; the last time that was reserved (H1)
---   refused_by, refused_at, refused_until  the last refusal while the host is open: whose, when, its Retry-After (H3)
---   closed, not_before, refusals, cause    the back-off that holds for the whole host, and why (H4)
---   probe                                  the claim that tries whether the host serves again (H5)
---   slow, calm                             spacing is multiplied by it; successes since it was (H5)
---   served_at                              when it last answered 200, to the day (§4, row 403)
---   identity_until, http1_until            it fails at content codings, at HTTP/2 (§4, P20)
+--   s:<claim>                              a slot: end of its lease (HTTP H2)
+--   last_start, tail                       when a request last started; the last time that was reserved (HTTP H1)
+--   refused_by, refused_at, refused_until  the last refusal while the host is open: whose, when, its Retry-After (HTTP H3)
+--   closed, not_before, refusals, cause    the back-off that holds for the whole host, and why (HTTP H4)
+--   probe                                  the claim that tries whether the host serves again (HTTP H5)
+--   slow, calm                             spacing is multiplied by it; successes since it was (HTTP H5)
+--   served_at                              when it last answered 200, to the day (HTTP §4, row 403)
+--   identity_until, http1_until            it fails at content codings, at HTTP/2 (HTTP §4, P20)
 local minute_ms, day_ms = 60000, 24 * 3600 * 1000
 
 -- Until when a gate says something, its refusals apart.
@@ -52,7 +52,7 @@ local function keep_host(gate, now)
   gate.kept = last
 end
 
--- Why no request may start now, nil when one may (H1, H4, H5).
+-- Why no request may start now, nil when one may (HTTP H1, H4, H5).
 local function why_not(gate, now, concurrency, spacing)
   if now < gate.not_before or (gate.closed and gate.in_flight > 0) then return 'host_backoff' end
   if gate.in_flight >= concurrency or now < gate.last_start + spacing * gate.slow then return 'host_spacing' end

@@ -34,7 +34,7 @@ end
 -- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is the
 -- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
 -- A record without a channel is internal: in the stream only. `wanted`: there is something to write.
--- Only the hard limit is kept here, twice the cap: groups.lua trims to the cap behind the slowest group (L13).
+-- Only the hard limit is kept here, twice the cap: groups.lua trims to the cap behind the slowest group (RELIABILITY L13).
 local function signal_writer(now, stream_cap, wanted)
   local last = redis.call('HGET', meta_key, 'last_signal') or '0-0'
   local ms, n = string.match(last, '^(%d+)-(%d+)$')

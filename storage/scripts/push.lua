@@ -28,11 +28,11 @@ local push_schedule_key, push_states_key = prefix .. 'websub:due', prefix .. 'st
 local function callback_key(hash) return prefix .. 'websub:callback:' .. hash end
 local function troubled_key(hub) return prefix .. 'websub:hub:' .. hub end
 local pending_ms, overlap_ms = 3600000, 3600000
-local net_ms = 60000  -- a push that has not been written by then is fetched for (P2)
+local net_ms = 60000  -- a push that has not been written by then is fetched for (WEBSUB P2)
 -- The gate of requests to hubs on a host: not that of its feeds, which would wait for them.
 local function hub_gate(host) return 'hub:' .. host end
 
--- Turns a feed's subscription, '' = none. Returns 1 when that makes five of its hub within a day (H3), once a day.
+-- Turns a feed's subscription, '' = none. Returns 1 when that makes five of its hub within a day (WEBSUB H3), once a day.
 local function turn_push(url, from, to, now)
   if from == to then return 0 end
   if from ~= '' then redis.call('HINCRBY', push_states_key, from, -1) end
@@ -59,7 +59,7 @@ local function turn_push(url, from, to, now)
 end
 
 -- When to look after a feed's subscription that would do at `at`: as long as pushes are relied on no later than their
--- lease ends, for then polling must be back at its pace (L2).
+-- lease ends, for then polling must be back at its pace (WEBSUB L2).
 local function look_by(url, at)
   local mine = redis.call('HMGET', state_key(url), 'push_state', 'push_token')
   local relied_on = mine[1] == 'unproven' or mine[1] == 'healthy' or mine[1] == 'doubtful'
@@ -94,7 +94,7 @@ local function due_by(url, now, at, code, net)
   return at, true
 end
 
--- The same, at most once per `spacing` but for a burst: hints until then are one (P6). None waits longer than a spacing,
+-- The same, at most once per `spacing` but for a burst: hints until then are one (WEBSUB P6). None waits longer than a spacing,
 -- however many before it were used up by something else than the fetch they asked for: the meter stands for no more than
 -- the burst behind the fetch that is planned.
 local function hint(url, now, meter, spacing, burst, code)
@@ -115,7 +115,7 @@ local function after_push(url, now, next_due, wake)
   return at
 end
 
--- A path of ours no more: deliveries hear so for 30 days (L4), and its hub is told.
+-- A path of ours no more: deliveries hear so for 30 days (WEBSUB L4), and its hub is told.
 local function retire(hash, now)
   local key = callback_key(hash)
   local is = redis.call('HMGET', key, 'state', 'feed_url')

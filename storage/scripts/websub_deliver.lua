@@ -22,7 +22,7 @@ if kind == 'fat' then
   if at then redis.call('HINCRBY', state_key(url), 'push_nets', 1) end
 elseif barren < 3 then
   at = hint(url, now, 'push_tat', 60000, 3, 'websub_push')
-else  -- P6: pushes that bring nothing are asked about less often
+else  -- WEBSUB P6: pushes that bring nothing are asked about less often
   at = hint(url, now, 'push_tat', barren < 6 and 300000 or 3600000, 1, 'websub_push')
 end
 return {'noted', text(at or 0)}

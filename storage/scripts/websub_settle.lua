@@ -57,5 +57,5 @@ redis.call('HINCRBY', state_key(url), 'push_tries', 1)
 redis.call('HSET', state_key(url), 'push_note', note)
 if how == 'again' then return {from, from, 0} end
 local trouble = turn_push(url, from, 'failed', now)
-if from == 'healthy' then due_by(url, now, now, 'websub_fallback') end  -- L2: the normal schedule, at once
+if from == 'healthy' then due_by(url, now, now, 'websub_fallback') end  -- WEBSUB L2: the normal schedule, at once
 return {from, 'failed', trouble}

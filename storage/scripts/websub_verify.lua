@@ -39,7 +39,7 @@ redis.call('PEXPIRE', key, text(lease + 31 * day_ms))
 local before = mine[2]
 if before and before ~= hash then
   local other = redis.call('HMGET', callback_key(before), 'hub', 'topic')
-  if other[1] ~= is[6] or other[2] ~= topic then  -- D5: the new first, then the end of the old
+  if other[1] ~= is[6] or other[2] ~= topic then  -- WEBSUB D5: the new first, then the end of the old
     retire(before, now)
   end
 end

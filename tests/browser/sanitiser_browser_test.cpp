@@ -184,7 +184,7 @@ std::vector<std::string> known_vectors() {
   return vectors;
 }
 
-TEST(Vectors, AreNotChangedBySanitisingAgain) {  // S8, without a browser
+TEST(Vectors, AreNotChangedBySanitisingAgain) {  // SECURITY S8, without a browser
   std::vector<std::string> vectors = known_vectors();
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) vectors.push_back(generated_vector(seed));
   for (const std::string& vector : vectors) {

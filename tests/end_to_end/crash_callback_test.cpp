@@ -20,7 +20,7 @@ using Fault = FaultProxy::Fault;
 struct Cell {
   const char* name;
   char kind;
-  const char* method = "sha256";   ///< S13: what the push is signed by: content, or (sha1) a hint
+  const char* method = "sha256";   ///< RELIABILITY S13: what the push is signed by: content, or (sha1) a hint
   const char* sync = "everysec";   ///< how Redis writes its file
   Fault fault = Fault::cut_reply;  ///< N
 };

@@ -1,6 +1,6 @@
 // The crash table of RELIABILITY §4: at each point the worker is killed (W), Redis is killed (R) or an answer is lost
 // with the connection (N); afterwards all invariants hold, and no feed was asked more than once too often. Callbacks
-// have rows of their own, S13 and S14: crash_callback_test.cpp.
+// have rows of their own, RELIABILITY S13 and S14: crash_callback_test.cpp.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -191,7 +191,7 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     recover();
   }
 
-  /// I8, as a state: no feed is hidden for longer than the lease.
+  /// RELIABILITY I8, as a state: no feed is hidden for longer than the lease.
   void expect_claimable_within(int ms) {
     const auto now = it.world.store.now();
     ASSERT_TRUE(now);
@@ -288,7 +288,7 @@ TEST(Removal, ThatWasKilledIsFinishedByTheNext) {
   EXPECT_EQ(world.run({"remove", "--yes", url}).exit, 1);
 }
 
-/// S19: the private server and its worker, either killed.
+/// RELIABILITY S19: the private server and its worker, either killed.
 class EmbeddedStore : public testing::Test {
  protected:
   EmbeddedStore() : truth(world.http) {

@@ -78,7 +78,7 @@ std::string repeated(std::string_view text, std::size_t times) {
   return all;
 }
 
-/// Documents in which one long string holds for thousands of entries (SECURITY F1).
+/// Documents in which one long string holds for thousands of entries (SECURITY L5).
 std::string hostile_document(std::size_t kind) {
   const std::string long_text(400'000, 'd');
   if (kind == 0) {
@@ -124,7 +124,7 @@ TEST_F(Limits, ABodyAtTheCapIsReadInTheLeastBudget) {
   EXPECT_LE(done.peak_bytes, 512 * mebi);
 }
 
-// SECURITY F11, M4: a folder's name holds for all of its rows. What the list takes while it is read, and as much again
+// SECURITY M4: a folder's name holds for all of its rows. What the list takes while it is read, and as much again
 // for the feeds that are made of it.
 TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
   const std::string file = (world.redis.directory() / "feeds.opml").string();
@@ -139,7 +139,7 @@ TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
   EXPECT_LE(done.peak_bytes, nothing.peak_bytes + 2 * limits::reading_cost(text.size()));
 }
 
-// SECURITY F2: documents that take long are no reason to be restarted, and hold nobody else up.
+// RELIABILITY H1: documents that take long are no reason to be restarted, and hold nobody else up.
 TEST_F(Limits, BusyThreadsAreAliveAndOtherHostsAreRead) {
   const std::string base(4 << 20, 'd');
   const std::string slow = "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='https://h/" + base +

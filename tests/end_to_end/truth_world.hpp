@@ -37,14 +37,14 @@ class TruthWorld {
   void make_some_due();
   /// Kills Redis and starts it again.
   void restart_redis();
-  /// The right to deliver of a worker that was killed would last 30 s (L14).
+  /// The right to deliver of a worker that was killed would last 30 s (RELIABILITY L14).
   void forget_delivery_right();
 
   /// Waits until a running worker has caught up with the publisher; then, and from then on, all invariants hold: what
   /// is wrong, "" when nothing is.
   std::string wrongs_once_caught_up();
   std::string wrongs_now(Stage stage);
-  /// Feeds asked more often than `times` since the import, or without validators: a line each (I9).
+  /// Feeds asked more often than `times` since the import, or without validators: a line each (RELIABILITY I9).
   std::string impolite(std::size_t times) const;
 
   World world;

@@ -220,7 +220,7 @@ TEST(Sanitise, EndsWithinItsCapWithAllItsEndTags) {  // SECURITY S10
           const Sanitised cut = sanitise(markup, options);
           ASSERT_LE(cut.html.size(), options.max_bytes) << markup.substr(0, 60);
           ASSERT_TRUE(cut.truncated);
-          ASSERT_EQ(sanitise(cut.html, options).html, cut.html) << markup.substr(0, 60);  // S8
+          ASSERT_EQ(sanitise(cut.html, options).html, cut.html) << markup.substr(0, 60);  // SECURITY S8
         }
       }
     }

@@ -1,4 +1,4 @@
-// Random histories of a feed against the contract in memory (DESIGN §3–§5, RELIABILITY §2: I2–I5, I10, I11, I15).
+// Random histories of a feed against the contract in memory (DESIGN §3–§5, RELIABILITY I2–I5, I10, I11, I15).
 // FEEDMILL_HISTORIES = how many (default 200), FEEDMILL_HISTORY_SEED = the first one's seed: a failure names its own.
 #include <algorithm>
 #include <cstdlib>
@@ -48,7 +48,7 @@ class Model {
         if (post.digest == record.digest) continue;
         const bool stale =
             record.timestamp && post.updated && *record.timestamp < *post.updated && *post.updated <= now;
-        if (!stale) change(known->second, record, now);  // I11: an older version takes nothing back
+        if (!stale) change(known->second, record, now);  // RELIABILITY I11: an older version takes nothing back
       } else if (!tombs.contains(record.guid)) {
         Candidate candidate;
         candidate.guid = record.guid;
@@ -388,7 +388,7 @@ void Histories::live(std::uint64_t seed) {
       if (done.result == Committed::Result::ok && chance(30)) {
         EXPECT_EQ(send(commit).result, Committed::Result::dup);
       }
-      if (model.posts.size() <= commit.retention.count() && chance(20)) {  // I10: once more, and nothing happens
+      if (model.posts.size() <= commit.retention.count() && chance(20)) {  // once more: RELIABILITY I10
         const std::string before = *store.last_signal();
         commit = plan(take(url), records, retention);
         EXPECT_TRUE(commit.entries.empty());

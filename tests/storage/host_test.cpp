@@ -267,7 +267,7 @@ TEST_F(Hosts, SpreadsWhoWaitsBehindTheBackOff) {
   EXPECT_LE(std::stoi(redis({"ZCOUNT", "schedule", std::to_string(not_before().count()), std::to_string(end)})), 301);
 }
 
-// §4, row 403
+// HTTP §4, row 403
 TEST_F(Hosts, RemembersForAWeekThatItServed) {
   add_many(2);
   const Claim first = the_one(polite(worker_a, 1));

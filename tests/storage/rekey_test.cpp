@@ -113,7 +113,7 @@ class Rekeying : public StoreTest {
   std::string guid_of(const std::string& id) { return redis({"HGET", id, "guid"}); }
   std::string mapped(const std::string& guid) { return redis({"HGET", feed_url + ":guidmap", guid}); }
 
-  /// Map, entries, order and digests fit together (I2, I3, I4).
+  /// Map, entries, order and digests fit together (RELIABILITY I2, I3, I4).
   void expect_whole() {
     const auto entries = store.all_by_order(feed_url, 100'000);
     ASSERT_TRUE(entries);

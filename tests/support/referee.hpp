@@ -45,10 +45,10 @@ class Referee {
     } keep = Keep::replace;
     SaidValidators said{};      ///< `url` is filled in
     Seconds earliest{3600};     ///< no poll before that long from now
-    Seconds latest{24 * 3600};  ///< one has come by then, the spread of P12 (a tenth, 30 min at most) apart
+    Seconds latest{24 * 3600};  ///< one has come by then, the spread of HTTP P12 (a tenth, 30 min at most) apart
     const char* rule = "P6";    ///< which asks for `earliest`
-    std::string moved_to{};     ///< the feed lives there from now on (R5)
-    std::function<bool(Milliseconds)> allowed{};  ///< whether the next poll may come at that time (P11); null: any time
+    std::string moved_to{};     ///< the feed lives there from now on (HTTP R5)
+    std::function<bool(Milliseconds)> allowed{};  ///< whether the next poll may come then (HTTP P11); null: any time
   };
   using Habit = std::function<Answer(const Visit&)>;
 
@@ -73,7 +73,7 @@ class Referee {
 
   /// The poll that begins now. Later requests of the same feed within it have to be hops.
   void set_time(Milliseconds now);
-  /// Ends the game now: who has waited too long for a poll says so (P14).
+  /// Ends the game now: who has waited too long for a poll says so (HTTP P14).
   void finish();
   Polls polls(const std::string& feed_url) const;
   std::map<std::string, Score> scores() const;
@@ -90,7 +90,7 @@ class Referee {
     Milliseconds last{}, earliest{}, latest{};
     const char* rule = "P6";
     std::function<bool(Milliseconds)> allowed;
-    Milliseconds unchanged_since{}, probed{};  ///< 304 ever since; last unconditional request despite validators (P5)
+    Milliseconds unchanged_since{}, probed{};  ///< 304 ever since; last request without its validators (HTTP P5)
     bool broken = false;                       ///< a probe has shown that its 304s are wrong: one a day is due
     std::uint64_t tick = 0;                    ///< of its last poll
     Polls polls;

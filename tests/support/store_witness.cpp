@@ -87,7 +87,7 @@ class Witness {
  private:
   void wrong(const std::string& what) { wrongs_.push_back(what); }
 
-  /// I5, and that the records hang together.
+  /// RELIABILITY I5, and that the records hang together.
   void look_at_stream() {
     std::string last, from = "-";
     for (;;) {
@@ -206,7 +206,7 @@ class Witness {
     }
   }
 
-  /// I6.
+  /// RELIABILITY I6.
   void look_at_schedule() {
     const Table schedule = redis_.table({"ZRANGE", "schedule", "0", "-1", "WITHSCORES"});
     for (const std::string& url : feeds_) {
@@ -229,7 +229,7 @@ class Witness {
       wrong("I6: the states count " + std::to_string(counted) + " feeds of " + std::to_string(feeds_.size()));
   }
 
-  /// I2, I3, I13: no key that belongs to nothing, every number used once.
+  /// RELIABILITY I2, I3, I13: no key that belongs to nothing, every number used once.
   void look_at_keys() {
     static const std::set<std::string> single{
         "ids:Entry",         "feeds",         "schedule",       "quarantine",          "stream:signals",
@@ -261,12 +261,12 @@ class Witness {
     std::size_t created = 0;
     for (const auto& [post, told] : told_) created += told.created;
     const Reply counter = redis_.ask({"GET", "ids:Entry"});
-    if (static_cast<std::size_t>(counter.integer()) < created)  // L8 skips numbers after a loss
+    if (static_cast<std::size_t>(counter.integer()) < created)  // RELIABILITY L8 skips numbers after a loss
       wrong("I2: " + std::to_string(counter.integer()) + " numbers given out for " + std::to_string(created) +
             " posts");
   }
 
-  /// I4, its second half.
+  /// RELIABILITY I4, its second half.
   void look_at_timeline() {
     const Table timeline = redis_.table({"ZRANGE", "zchannel:" + timeline_ + ":posts", "0", "-1", "WITHSCORES"});
     std::size_t missing = 0;

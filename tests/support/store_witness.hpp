@@ -16,7 +16,7 @@ enum class Stage {
   restored    ///< the same after Redis has lost a suffix: what has left the documents meanwhile is out of reach
 };
 
-/// Each way in which the store is not as it must be, in words: I1–I6, I11, I13 and I15 of RELIABILITY §2, every post
+/// Each way in which the store is not as it must be, in words: RELIABILITY I1–I6, I11, I13 and I15, every post
 /// once in the store and created once in the stream. `timeline`: a channel that follows all feeds, "" for none. The
 /// feeds' trims are those of the default retention. Empty when all is well.
 std::vector<std::string> wrongs(const std::string& redis_url, const GroundTruth& truth, Stage stage,

@@ -161,7 +161,7 @@ TEST_F(EmbeddedRedisTest, KeepsItsDataAndItsFilesToItself) {
   std::vector<std::string> names;
   for (const auto& file : fs::directory_iterator(options.data_dir)) names.push_back(file.path().filename().string());
   EXPECT_THAT(names, testing::UnorderedElementsAre("server.json", "server.lock", "users.lock", "start.lock",
-                                                   "appendonlydir"));  // R13; the pid file goes with the server
+                                                   "appendonlydir"));  // RELIABILITY R13; the pid file has gone
 }
 
 TEST_F(EmbeddedRedisTest, SharesOneServerAndTheLastOneStopsIt) {

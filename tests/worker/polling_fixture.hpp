@@ -127,7 +127,7 @@ class Polling : public testing::Test {
     return *known;
   }
 
-  /// I2, I3, I4, and no guid is both mapped and tombstoned (I15).
+  /// RELIABILITY I2, I3, I4, I15: no guid is both mapped and tombstoned.
   void expect_whole() {
     const auto entries = store.all_by_order(url, 100'000);
     ASSERT_TRUE(entries);

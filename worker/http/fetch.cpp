@@ -363,7 +363,7 @@ asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, cons
 }
 
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
-/// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (X4 is libcurl's own.)
+/// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (HTTP X4 is libcurl's own.)
 asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {
   HttpResult result = co_await client.get(request);
   const auto* failure = std::get_if<HttpFailure>(&result);

@@ -36,10 +36,10 @@ struct RetryAfter {
 /// Seconds or a date, at most 7 days; a date that has passed is 0. Nothing when absent or neither. (HTTP P9)
 std::optional<RetryAfter> retry_after(std::span<const Header> headers, std::chrono::sys_seconds now);
 
-/// For how long the server says that what it sent stays current. HTTP F1–F4; not clamped (that is P8's business).
+/// For how long the server says that what it sent stays current. HTTP F1–F4; not clamped (that is HTTP P8's business).
 struct Freshness {
   std::chrono::seconds fresh{};  ///< in [0, 2³¹)
-  std::string_view code;         ///< "max_age" or "expires", "" when nothing was stated (or no-cache, no-store: P7)
+  std::string_view code;         ///< "max_age" or "expires", "" when nothing was stated (no-cache is nothing: HTTP P7)
   std::string from;              ///< what it was read from, at most 120 bytes
 
   bool operator==(const Freshness&) const = default;

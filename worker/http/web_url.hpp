@@ -18,8 +18,8 @@ inline constexpr std::size_t max_url_bytes = 2048;  // HTTP §10
 /// The error says why, for people.
 boost::system::result<std::string, std::string> canonical_feed_url(std::string_view text);
 
-/// Where a redirect from `base` leads: `location` resolved against it and made canonical as above, but for T21. Refuses
-/// also backslashes, which parsers disagree about (HTTP R2).
+/// Where a redirect from `base` leads: `location` resolved against it and made canonical as above, SECURITY T21 apart.
+/// Refuses also backslashes, which parsers disagree about (HTTP R2).
 boost::system::result<std::string, std::string> resolve_location(const std::string& base, std::string_view location);
 
 /// Lower-case ASCII host, IPv6 in brackets, no port; "" when `url` is none. The limits of HTTP §6 hang on it.

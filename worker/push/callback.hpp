@@ -27,10 +27,10 @@ struct Verification {
 };
 
 /// Nothing when one that is needed is missing, one of ours stands twice, an escape is broken, or the challenge is not 1
-/// to 1024 visible characters (S7). Others are passed over. Linear.
+/// to 1024 visible characters (WEBSUB S7). Others are passed over. Linear.
 std::optional<Verification> read_verification(std::string_view query);
 
-/// The form that asks for a subscription, or for its end (S1).
+/// The form that asks for a subscription, or for its end (WEBSUB S1).
 std::string subscription_form(const PushRecord& record, std::string_view mode, std::string_view callback);
 
 /// Text of a stranger on one line of at most `most` bytes, visible, cut between characters (SECURITY §5).

@@ -71,7 +71,7 @@ asio::awaitable<HttpReply> CallbackListener::answer(Visit& visit) {
 
 asio::awaitable<HttpReply> CallbackListener::judge(Visit& visit) {
   const Visit::Header& request = visit.head();
-  if (request.method() != http::verb::get && request.method() != http::verb::post) {  // P9
+  if (request.method() != http::verb::get && request.method() != http::verb::post) {  // WEBSUB P9
     HttpReply no = http_reply(http::status::method_not_allowed);
     no.set(http::field::allow, "GET, POST");
     co_return no;
@@ -96,7 +96,7 @@ bool CallbackListener::is_within_rate() {
   return true;
 }
 
-/// S7: stored first, then answered.
+/// WEBSUB S7: stored first, then answered.
 asio::awaitable<HttpReply> CallbackListener::verify(CallbackTarget target) {
   const auto asked = target.token.empty() ? std::nullopt : read_verification(target.query);
   if (!asked) {
@@ -133,7 +133,7 @@ asio::awaitable<HttpReply> CallbackListener::verify(CallbackTarget target) {
   co_return http_reply(http::status::ok, "text/plain", asked->challenge);
 }
 
-/// P2: limits, look-up, signature, noted, answered; work comes after.
+/// WEBSUB P2: limits, look-up, signature, noted, answered; work comes after.
 asio::awaitable<HttpReply> CallbackListener::deliver(Visit& visit, const CallbackTarget& target) {
   using Delivery = Metrics::Delivery;
   if (target.token.empty() || target.has_query) {

@@ -24,7 +24,7 @@ bool is_running(const PushTask& task, Milliseconds now) {
   return task.subscription && task.subscription->state == "active" && now < task.subscription->lease_end;
 }
 
-/// That of the subscription as long as it is advertised and was not refused; else the next of the list (S11).
+/// That of the subscription as long as it is advertised and was not refused; else the next of the list (WEBSUB S11).
 std::string hub_to_ask(const PushTask& task) {
   const HubAdvert& advert = task.state.advert;
   const bool known = task.subscription && std::ranges::find(advert.hubs, task.subscription->hub) != advert.hubs.end();
@@ -55,7 +55,7 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
     const bool still_meant = task.asked_for->topic == advert.topic &&
                              std::ranges::find(advert.hubs, task.asked_for->hub) != advert.hubs.end();
     if (!still_meant) return subscribe;
-    if (was_running && !running) return lapsed;  // L2: a late answer may bring it back
+    if (was_running && !running) return lapsed;  // WEBSUB L2: a late answer may bring it back
     if (now < over) return wait_until(running ? std::min(over, task.subscription->lease_end) : over, now);
     const std::string note = "its hub took the subscription and did not verify it within an hour";
     if (running) return {Do::retry, hub_retry_after(state.push.tries, {}), "", "", note};

@@ -27,16 +27,16 @@ struct PushStep {
 
 PushStep plan_push(const PushTask& task, Milliseconds now);
 
-/// Lease and renewal after a hub has said for how long it will push, from now on (S8, L1). `lease_seconds`: its words,
-/// "" = none. Renewal is spread by a phase of what is subscribed to (L5).
+/// Lease and renewal after a hub has said for how long it will push, from now on (WEBSUB S8, L1). `lease_seconds`: its
+/// words, "" = none. Renewal is spread by a phase of what is subscribed to (WEBSUB L5).
 struct PushLease {
   Milliseconds lease{}, renew{};
 };
 PushLease push_lease(std::string_view lease_seconds, std::string_view topic);
 
-/// Until a hub is asked again that could not be: 1 h · 2^k, at most 24 h, and not before it wants to be (S4).
+/// Until a hub is asked again that could not be: 1 h · 2^k, at most 24 h, and not before it wants to be (WEBSUB S4).
 Milliseconds hub_retry_after(std::uint32_t failures, Milliseconds retry_after);
 
-inline constexpr Milliseconds push_pending_for = std::chrono::hours(1);  ///< S9
+inline constexpr Milliseconds push_pending_for = std::chrono::hours(1);  ///< WEBSUB S9
 
 }  // namespace feedmill
