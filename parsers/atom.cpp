@@ -60,7 +60,7 @@ bool read_url_field(const Reading& in) {
   return true;
 }
 
-constexpr ElementRow common_elements[] = {
+constexpr ElementRow atom_common_elements[] = {
     {Ns::core, "id", read_identifier},
     {Ns::core, "title", read_title},
     {Ns::core, "link", read_atom_link},
@@ -80,12 +80,12 @@ constexpr ElementRow common_elements[] = {
     {Ns::core, "logo", read_url_field<&Common::logo, Slot::logo>},
 };
 
-constexpr ElementRow feed_elements[] = {
+constexpr ElementRow atom_feed_elements[] = {
     {Ns::core, "subtitle", read_subtitle},
     {Ns::core, "tagline", read_subtitle},
 };
 
-constexpr ElementRow entry_elements[] = {
+constexpr ElementRow atom_entry_elements[] = {
     {Ns::core, "summary", read_summary},
     {Ns::core, "content", read_content},
     {Ns::core, "source", read_atom_source},
@@ -124,13 +124,13 @@ void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed) {
 }  // namespace
 
 std::span<const ElementRow> atom_rows() {
-  return common_elements;
+  return atom_common_elements;
 }
 std::span<const ElementRow> atom_feed_rows() {
-  return feed_elements;
+  return atom_feed_elements;
 }
 std::span<const ElementRow> atom_entry_rows() {
-  return entry_elements;
+  return atom_entry_elements;
 }
 
 void parse_atom(XmlDocument& xml, Feed& feed) {

@@ -1,5 +1,5 @@
-// Channel Definition Format (Microsoft, 1997): what Internet Explorer 4 subscribed to. Attributes carry what elements
-// carry elsewhere.
+// Channel Definition Format (Microsoft, 1997): what Internet Explorer 4 subscribed to. Attributes carry what
+// cdf_elements carry elsewhere.
 #include "parsers/fields.hpp"
 #include "parsers/formats.hpp"
 #include "parsers/strings.hpp"
@@ -24,13 +24,13 @@ bool read_anchor(const Reading& in) {
   return true;
 }
 
-constexpr ElementRow elements[] = {
+constexpr ElementRow cdf_elements[] = {
     {Ns::core, "title", read_title}, {Ns::core, "abstract", read_summary}, {Ns::core, "a", read_anchor},
     {Ns::core, "logo", read_logo},   {Ns::core, "usage", read_nothing},    {Ns::core, "schedule", read_nothing},
 };
 
 const ElementTable& cdf_table() {
-  static const ElementTable table{{elements}, {module_rows()}};
+  static const ElementTable table{{cdf_elements}, {module_rows()}};
   return table;
 }
 

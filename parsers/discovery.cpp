@@ -8,6 +8,7 @@
 #include "parsers/entities.hpp"
 #include "parsers/html_policy.hpp"
 #include "parsers/html_tokenizer.hpp"
+#include "parsers/hub_links.hpp"
 #include "parsers/link_header.hpp"
 #include "parsers/strings.hpp"
 #include "parsers/url.hpp"
@@ -15,7 +16,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t most_linked = 32, most_anchors = 16, most_hubs = 4, most_url_bytes = 2048, most_title_bytes = 300;
+constexpr std::size_t most_linked = 32, most_anchors = 16, most_title_bytes = 300;
 
 /// Media types that only feeds have.
 constexpr std::array<std::string_view, 11> feed_types = {"application/rss+xml",

@@ -209,7 +209,7 @@ bool read_geo_point(const Reading& in) {
   return true;
 }
 
-constexpr ElementRow elements[] = {
+constexpr ElementRow geo_elements[] = {
     {Ns::georss, "point", read_simple<point>},
     {Ns::georss, "line", read_simple<line>},
     {Ns::georss, "polygon", read_simple<polygon>},
@@ -229,7 +229,7 @@ constexpr ElementRow elements[] = {
 }  // namespace
 
 std::span<const ElementRow> geo_rows() {
-  return elements;
+  return geo_elements;
 }
 
 }  // namespace feedmill

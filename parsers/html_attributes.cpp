@@ -9,8 +9,6 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
-
 constexpr std::string_view strict_urls[] = {"cite", "href", "poster", "src"};
 constexpr std::string_view classic_urls[] = {"action",     "background", "cite",   "data",     "dynsrc",
                                              "formaction", "href",       "icon",   "longdesc", "lowsrc",

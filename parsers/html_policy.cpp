@@ -17,7 +17,7 @@ constexpr std::uint16_t operator|(std::uint16_t a, E::Flag b) {
 }
 
 // Sorted by name.
-constexpr HtmlElement elements[] = {
+constexpr HtmlElement html_elements[] = {
     {"a", E::strict | E::classic, "href"},
     {"abbr", E::strict | E::classic, ""},
     {"acronym", E::strict | E::classic, ""},
@@ -159,7 +159,7 @@ constexpr HtmlElement elements[] = {
     {"wbr", E::strict | E::empty, ""},
     {"xmp", E::drop | E::raw_text, ""},
 };
-static_assert(std::size(elements) <= max_html_elements);
+static_assert(std::size(html_elements) <= max_html_elements);
 
 constexpr std::string_view classic_attributes[] = {"abbr",
                                                    "accept",
@@ -310,7 +310,7 @@ constexpr std::string_view dom_members[] = {"action",
                                             "children",
                                             "cloneNode",
                                             "closest",
-                                            "contains",
+                                            "is_listed",
                                             "cookie",
                                             "createElement",
                                             "createElementNS",
@@ -319,7 +319,7 @@ constexpr std::string_view dom_members[] = {"action",
                                             "currentScript",
                                             "defaultView",
                                             "documentElement",
-                                            "elements",
+                                            "html_elements",
                                             "firstChild",
                                             "firstElementChild",
                                             "getAttribute",
@@ -414,19 +414,20 @@ constexpr std::string_view classic_keywords[] = {
     "maroon",     "medium",   "navy",   "none",   "normal",  "nowrap",      "olive",     "pointer", "purple", "red",
     "right",      "silver",   "solid",  "teal",   "top",     "transparent", "underline", "white",   "yellow"};
 
-// Where the elements of each first letter begin.
-constexpr std::array<std::uint8_t, 27> first_of_letter = [] {
+// Where the html_elements of each first letter begin.
+constexpr std::array<std::uint8_t, 27> first_element_of_letter = [] {
   std::array<std::uint8_t, 27> result{};
   for (std::size_t letter = 0; letter < 27; ++letter) {
     std::size_t index = 0;
-    while (index < std::size(elements) && static_cast<std::size_t>(elements[index].name[0] - 'a') < letter) ++index;
+    while (index < std::size(html_elements) && static_cast<std::size_t>(html_elements[index].name[0] - 'a') < letter)
+      ++index;
     result[letter] = static_cast<std::uint8_t>(index);
   }
   return result;
 }();
 
 template <class List>
-bool contains(const List& list, std::string_view word) {
+bool is_listed(const List& list, std::string_view word) {
   return std::binary_search(std::begin(list), std::end(list), word);
 }
 
@@ -435,27 +436,27 @@ bool contains(const List& list, std::string_view word) {
 const HtmlElement* find_html_element(std::string_view name) {
   if (name.empty() || !is_alpha(name[0])) return nullptr;
   const auto letter = static_cast<std::size_t>(to_lower(name[0]) - 'a');
-  for (std::size_t i = first_of_letter[letter]; i < first_of_letter[letter + 1]; ++i) {
-    if (iequals(elements[i].name, name)) return &elements[i];
+  for (std::size_t i = first_element_of_letter[letter]; i < first_element_of_letter[letter + 1]; ++i) {
+    if (iequals(html_elements[i].name, name)) return &html_elements[i];
   }
   return nullptr;
 }
 
 std::size_t html_element_index(const HtmlElement& element) {
-  return static_cast<std::size_t>(&element - std::begin(elements));
+  return static_cast<std::size_t>(&element - std::begin(html_elements));
 }
 
 bool is_classic_attribute(std::string_view name) {
-  return contains(classic_attributes, name);
+  return is_listed(classic_attributes, name);
 }
 bool is_dom_member(std::string_view name) {
-  return contains(dom_members, name);
+  return is_listed(dom_members, name);
 }
 bool is_classic_css_property(std::string_view name) {
-  return contains(classic_properties, name);
+  return is_listed(classic_properties, name);
 }
 bool is_classic_css_keyword(std::string_view value) {
-  return contains(classic_keywords, value);
+  return is_listed(classic_keywords, value);
 }
 
 }  // namespace feedmill

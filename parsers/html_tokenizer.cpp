@@ -5,8 +5,6 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
-
 bool is_name_end(char c) {
   return is_space(c) || c == '/' || c == '>' || c == '<';
 }

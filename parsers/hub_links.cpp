@@ -9,8 +9,6 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t most_hubs = 4, most_url_bytes = 2048;
-
 bool is_usable(std::string_view url) {
   const bool visible = std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c != 0x7f; });
   return is_http_url(url) && url.size() <= most_url_bytes && visible &&

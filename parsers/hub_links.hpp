@@ -1,11 +1,14 @@
 // Where a feed says that its pushes come from (WEBSUB §2).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace feedmill {
+
+inline constexpr std::size_t most_hubs = 4, most_url_bytes = 2048;
 
 /// Hubs and the address to name to them.
 struct HubLinks {

@@ -147,7 +147,7 @@ bool read_owner(const Reading& in) {
   return true;
 }
 
-constexpr ElementRow elements[] = {
+constexpr ElementRow itunes_elements[] = {
     {Ns::itunes, "author", read_itunes_author, 4},
     {Ns::itunes, "title", read_itunes_title, 3},
     {Ns::itunes, "subtitle", read_itunes_subtitle, 5},
@@ -172,7 +172,7 @@ constexpr ElementRow elements[] = {
 }  // namespace
 
 std::span<const ElementRow> itunes_rows() {
-  return elements;
+  return itunes_elements;
 }
 
 }  // namespace feedmill

@@ -67,9 +67,9 @@ class JsonSalvager {
   }
 
   void comment() {
-    const bool line = text_[at_ + 1] == '/';
-    const std::size_t end = text_.find(line ? "\n" : "*/", at_ + 2);
-    at_ = end == std::string_view::npos ? text_.size() : end + (line ? 1 : 2);
+    const bool to_line_end = text_[at_ + 1] == '/';
+    const std::size_t end = text_.find(to_line_end ? "\n" : "*/", at_ + 2);
+    at_ = end == std::string_view::npos ? text_.size() : end + (to_line_end ? 1 : 2);
   }
 
   void separate() {

@@ -136,7 +136,7 @@ bool read_media_keywords(const Reading& in) {
   return true;
 }
 
-// media:community: three elements of attributes, and tags.
+// media:community: three media_elements of attributes, and tags.
 bool read_community(const Reading& in) {
   if (!in.target.take(Slot::media_community, in.rank)) return false;
   Media& media = media_of(in);
@@ -168,7 +168,7 @@ bool read_community(const Reading& in) {
   return false;  // what lies deeper
 }
 
-constexpr ElementRow elements[] = {
+constexpr ElementRow media_elements[] = {
     {Ns::media, "group", read_group},
     {Ns::media, "content", read_media_content},
     {Ns::media, "thumbnail", read_list<&Media::thumbnails>},
@@ -189,7 +189,7 @@ constexpr ElementRow elements[] = {
 }  // namespace
 
 std::span<const ElementRow> media_rows() {
-  return elements;
+  return media_elements;
 }
 
 }  // namespace feedmill

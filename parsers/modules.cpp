@@ -176,7 +176,7 @@ bool read_deleted_entry(const Reading& in) {
   return false;
 }
 
-constexpr ElementRow common_elements[] = {
+constexpr ElementRow module_common_elements[] = {
     {Ns::dc, "title", read_title, 1},
     {Ns::dc, "creator", read_dc_author, 1},
     {Ns::dc, "author", read_dc_author, 2},
@@ -205,14 +205,14 @@ constexpr ElementRow common_elements[] = {
     {Ns::googleplay, "description", and_extension<read_dc_description>, 5},
 };
 
-constexpr ElementRow feed_elements[] = {
+constexpr ElementRow module_feed_elements[] = {
     {Ns::sy, "updateperiod", read_syndication<&Syndication::update_period>},
     {Ns::sy, "updatefrequency", read_syndication<&Syndication::update_frequency>},
     {Ns::sy, "updatebase", read_syndication<&Syndication::update_base>},
     {Ns::tombstones, "deleted-entry", read_deleted_entry},
 };
 
-constexpr ElementRow entry_elements[] = {
+constexpr ElementRow module_entry_elements[] = {
     {Ns::content, "encoded", read_html_content}, {Ns::xhtml, "body", read_html_content},
     {Ns::xhtml, "div", read_html_content},       {Ns::wfw, "comment", read_comment_api},
     {Ns::wfw, "commentrss", read_comments_feed},
@@ -221,13 +221,13 @@ constexpr ElementRow entry_elements[] = {
 }  // namespace
 
 std::span<const ElementRow> module_rows() {
-  return common_elements;
+  return module_common_elements;
 }
 std::span<const ElementRow> module_feed_rows() {
-  return feed_elements;
+  return module_feed_elements;
 }
 std::span<const ElementRow> module_entry_rows() {
-  return entry_elements;
+  return module_entry_elements;
 }
 
 }  // namespace feedmill

@@ -65,7 +65,7 @@ bool may_follow_value(std::string_view text) {
 }
 
 /// A name as a message may quote it: a hostile one has megabytes.
-std::string in_quotes(std::string_view name) {
+std::string shortened(std::string_view name) {
   return std::string(utf8_prefix(name, 64));
 }
 
@@ -189,11 +189,11 @@ class OpmlScanner {
     }
     const auto open = open_names_.find(name);
     if (open == open_names_.end() || open->second == 0) {
-      broken(begin, "</" + in_quotes(name) + "> closes nothing");
+      broken(begin, "</" + shortened(name) + "> closes nothing");
       return;
     }
     if (open_.back().name != name) {
-      broken(begin, "</" + in_quotes(name) + "> while <" + in_quotes(open_.back().name) + "> of line " +
+      broken(begin, "</" + shortened(name) + "> while <" + shortened(open_.back().name) + "> of line " +
                         std::to_string(open_.back().line) + " is open");
       while (open_.back().name != name) pop();
     }
@@ -220,7 +220,7 @@ class OpmlScanner {
     if (open_.empty() && !seen_root_) {
       seen_root_ = true;
       if (!iequals(tag.name, "opml")) {
-        broken(begin, "the root element is <" + in_quotes(tag.name) + ">, not <opml>");
+        broken(begin, "the root element is <" + shortened(tag.name) + ">, not <opml>");
       }
     }
     if (iequals(tag.name, "body") || outline) seen_body_ = true;
@@ -246,7 +246,7 @@ class OpmlScanner {
       const std::size_t before = at_;
       while (at_ < text_.size() && is_space(text_[at_])) ++at_;
       if (at_ >= text_.size()) {
-        broken(begin, "the file ends inside <" + in_quotes(tag.name) + ">");
+        broken(begin, "the file ends inside <" + shortened(tag.name) + ">");
         return tag;
       }
       if (text_[at_] == '>') {
@@ -259,7 +259,7 @@ class OpmlScanner {
         return tag;
       }
       if (text_[at_] == '<') {
-        broken(begin, "<" + in_quotes(tag.name) + "> without \">\"");
+        broken(begin, "<" + shortened(tag.name) + "> without \">\"");
         return tag;
       }
       if (before == at_) broken(line(), "no space between attributes");
@@ -272,7 +272,7 @@ class OpmlScanner {
     const std::size_t begin = line();
     const std::string_view name = name_at(at_);
     if (name.empty()) {
-      broken(begin, std::string("a stray ") + text_[at_] + " in <" + in_quotes(tag.name) + ">");
+      broken(begin, std::string("a stray ") + text_[at_] + " in <" + shortened(tag.name) + ">");
       ++at_;
       return true;
     }
@@ -280,7 +280,7 @@ class OpmlScanner {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
     if (at_ >= text_.size()) return true;
     if (text_[at_] != '=') {
-      broken(begin, "attribute " + in_quotes(name) + " without a value");
+      broken(begin, "attribute " + shortened(name) + " without a value");
       return true;
     }
     ++at_;
@@ -288,7 +288,7 @@ class OpmlScanner {
     if (at_ >= text_.size()) return true;
     const char quote = text_[at_];
     if (quote != '"' && quote != '\'') {
-      broken(begin, "attribute " + in_quotes(name) + " without quotes");
+      broken(begin, "attribute " + shortened(name) + " without quotes");
       const std::size_t from = at_;
       while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != '>' && text_[at_] != '<') ++at_;
       keep(tag, begin, name, decoded(begin, text_.substr(from, at_ - from)));
@@ -298,15 +298,15 @@ class OpmlScanner {
     const Closing closing = closing_quote(from, quote);
     at_ = closing.at;
     if (!closing.found) {
-      broken(begin, at_ >= text_.size() ? "the file ends inside attribute " + in_quotes(name)
-                                        : "attribute " + in_quotes(name) + " without its closing quote");
+      broken(begin, at_ >= text_.size() ? "the file ends inside attribute " + shortened(name)
+                                        : "attribute " + shortened(name) + " without its closing quote");
       return false;
     }
     const std::string_view raw = text_.substr(from, at_ - from);
     if (raw.find('<') != std::string_view::npos) {
-      broken(begin, "an unescaped \"<\" in attribute " + in_quotes(name));
+      broken(begin, "an unescaped \"<\" in attribute " + shortened(name));
     } else if (raw.find(quote) != std::string_view::npos) {
-      broken(begin, "an unescaped quote in attribute " + in_quotes(name));
+      broken(begin, "an unescaped quote in attribute " + shortened(name));
     }
     keep(tag, begin, name, decoded(begin, raw));
     ++at_;
@@ -356,7 +356,7 @@ class OpmlScanner {
     std::string known = spelled(name);
     const auto same = [&](const auto& attribute) { return attribute.first == known; };
     if (std::any_of(tag.attributes.begin(), tag.attributes.end(), same)) {
-      broken(begin, "attribute " + in_quotes(known) + " twice");
+      broken(begin, "attribute " + shortened(known) + " twice");
       return;
     }
     // Beyond SECURITY §3 nothing is kept; that also bounds the search above.
@@ -398,7 +398,7 @@ class OpmlScanner {
       const std::size_t colon = name.find(':');
       if (colon == std::string::npos || name.starts_with("xml:")) continue;
       if (!prefixes_.contains(name.substr(0, colon))) {
-        broken(begin, "prefix " + in_quotes(name.substr(0, colon)) + " is not declared");
+        broken(begin, "prefix " + shortened(name.substr(0, colon)) + " is not declared");
         return;
       }
     }
@@ -464,7 +464,7 @@ class OpmlScanner {
     if (!seen_root_) {
       broken(line_of(text_.size()), "no element in it");
     } else if (!open_.empty()) {
-      broken(line_of(text_.size()), "the file ends while <" + in_quotes(open_.back().name) + "> of line " +
+      broken(line_of(text_.size()), "the file ends while <" + shortened(open_.back().name) + "> of line " +
                                         std::to_string(open_.back().line) + " is open");
     } else if (!seen_body_) {
       broken(line_of(text_.size()), "there is no <body>");
@@ -488,7 +488,7 @@ class OpmlScanner {
   Opml opml_;
 };
 
-void append_escaped(std::string& out, std::string_view text) {
+void append_attribute_value(std::string& out, std::string_view text) {
   for (const char c : text) {
     switch (c) {
       case '&':
@@ -534,14 +534,14 @@ void write_folder(std::string& out, const Folder& folder, std::size_t depth) {
     out += indent + "<outline";
     for (const auto& [name, value] : outline->attributes) {
       out += " " + name + "=\"";
-      append_escaped(out, value);
+      append_attribute_value(out, value);
       out += '"';
     }
     out += "/>\n";
   }
   for (const auto& inner : folder.folders) {
     out += indent + "<outline text=\"";
-    append_escaped(out, inner->name);
+    append_attribute_value(out, inner->name);
     out += "\">\n";
     write_folder(out, *inner, depth + 1);
     out += indent + "</outline>\n";
@@ -577,13 +577,13 @@ std::string write_opml(std::string_view title, std::string_view date_created,
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\"";
   for (const auto& [prefix, uri] : namespaces) {
     out += " xmlns:" + prefix + "=\"";
-    append_escaped(out, uri);
+    append_attribute_value(out, uri);
     out += '"';
   }
   out += ">\n  <head>\n    <title>";
-  append_escaped(out, title);
+  append_attribute_value(out, title);
   out += "</title>\n    <dateCreated>";
-  append_escaped(out, date_created);
+  append_attribute_value(out, date_created);
   out += "</dateCreated>\n  </head>\n  <body>\n";
   write_folder(out, top, 2);
   out += "  </body>\n</opml>\n";

@@ -171,7 +171,7 @@ bool read_new_location(const Reading& in) {
   return true;
 }
 
-constexpr ElementRow common_elements[] = {
+constexpr ElementRow rss_common_elements[] = {
     {Ns::core, "title", read_title},
     {Ns::core, "link", read_link},
     {Ns::core, "category", read_category},
@@ -188,7 +188,7 @@ constexpr ElementRow common_elements[] = {
     {Ns::core, "enclosure", read_enclosure},
 };
 
-constexpr ElementRow feed_elements[] = {
+constexpr ElementRow rss_feed_elements[] = {
     {Ns::core, "description", read_html_subtitle},
     {Ns::core, "tagline", read_subtitle, 1},
     {Ns::core, "docs", read_docs},
@@ -203,7 +203,7 @@ constexpr ElementRow feed_elements[] = {
     {Ns::core, "items", read_nothing},  // RSS 1.0 §5.3.5: the list of what lies beside the channel
 };
 
-constexpr ElementRow entry_elements[] = {
+constexpr ElementRow rss_entry_elements[] = {
     {Ns::core, "description", read_html_summary}, {Ns::core, "guid", read_guid},
     {Ns::core, "comments", read_comments},        {Ns::core, "source", read_source},
     {Ns::core, "fullitem", read_html_content},    {Ns::core, "body", read_html_content},
@@ -343,13 +343,13 @@ class RssReader {
 }  // namespace
 
 std::span<const ElementRow> rss_rows() {
-  return common_elements;
+  return rss_common_elements;
 }
 std::span<const ElementRow> rss_feed_rows() {
-  return feed_elements;
+  return rss_feed_elements;
 }
 std::span<const ElementRow> rss_entry_rows() {
-  return entry_elements;
+  return rss_entry_elements;
 }
 
 void parse_rss(XmlDocument& xml, Feed& feed) {

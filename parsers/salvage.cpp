@@ -14,8 +14,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
-constexpr ByteSet special("&<>");
+constexpr ByteSet references_and_tags("&<>");
 using Kind = HtmlToken::Kind;
 
 std::string_view local_name(std::string_view name) {
@@ -100,7 +99,7 @@ bool is_xml_name(std::string_view name) {
 // Text whose references stay and whose other "&" and "<" are escaped. Once `out` has `max_bytes` no more is.
 void append_text(std::string& out, std::string_view text, std::size_t max_bytes) {
   std::size_t start = 0;
-  for (std::size_t at = special.find_in(text); at != npos; at = special.find_in(text, at + 1)) {
+  for (std::size_t at = references_and_tags.find_in(text); at != npos; at = references_and_tags.find_in(text, at + 1)) {
     if (out.size() > max_bytes) return;
     out.append(text.substr(start, at - start));
     start = at + 1;

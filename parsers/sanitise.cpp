@@ -21,9 +21,8 @@ constexpr std::size_t max_depth = 128;
 constexpr std::size_t max_tag_attributes = 64;
 constexpr std::size_t max_attribute_bytes = std::size_t{8} << 10;
 constexpr std::size_t longest_entity = 40;
-constexpr std::size_t npos = std::string_view::npos;
 
-constexpr ByteSet special("&<>");
+constexpr ByteSet special_in_text("&<>");
 constexpr ByteSet opener("&<");
 constexpr ByteSet special_in_value("&<>\"'`");
 
@@ -85,7 +84,7 @@ std::size_t append_reference(std::string& out, std::string_view text) {
 // Text with its references decoded and the three characters of SECURITY S6 escaped; everything else is itself.
 void append_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
-  for (std::size_t at = special.find_in(text); at != npos; at = special.find_in(text, at)) {
+  for (std::size_t at = special_in_text.find_in(text); at != npos; at = special_in_text.find_in(text, at)) {
     out.append(text.substr(start, at - start));
     if (text[at] == '&') {
       at += append_reference(out, text.substr(at));
@@ -516,7 +515,7 @@ class Sanitiser {
 }  // namespace
 
 Sanitised sanitise(std::string_view markup, const SanitiseOptions& options) {
-  if (special.find_in(markup) == npos) {
+  if (special_in_text.find_in(markup) == npos) {
     Sanitised plain;
     const std::string_view text = trim(markup);
     plain.html = utf8_prefix(text, options.max_bytes);

@@ -11,6 +11,8 @@
 namespace feedmill {
 
 /// White space of XML 1.0 §2.3, plus form feed as HTML has it.
+inline constexpr std::size_t npos = std::string_view::npos;
+
 constexpr bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
 }

@@ -25,9 +25,9 @@ std::string_view action_of(const Signal& signal) {
 /// Stream ids as numbers; an unreadable one is the first.
 std::pair<std::uint64_t, std::uint64_t> numbers(std::string_view id) {
   const std::size_t dash = std::min(id.find('-'), id.size());
-  const auto number = [](std::string_view digits) {
+  const auto number = [](std::string_view text) {
     std::uint64_t value = 0;
-    for (const char c : digits) value = c >= '0' && c <= '9' ? value * 10 + static_cast<std::uint64_t>(c - '0') : 0;
+    for (const char c : text) value = c >= '0' && c <= '9' ? value * 10 + static_cast<std::uint64_t>(c - '0') : 0;
     return value;
   };
   return {number(id.substr(0, dash)), dash < id.size() ? number(id.substr(dash + 1)) : 0};

@@ -83,7 +83,7 @@ std::optional<std::int64_t> seconds_of(const Date& date) {
   return std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
 }
 
-bool is_space(char c) {
+bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n';
 }
 
@@ -133,7 +133,7 @@ std::string reader_digest(const Fields& fields) {
     char* out = folded.data();
     bool gap = true;              // drops what stands before the first character
     for (const char c : value) {  // without a branch: this reads every byte of every post
-      const bool space = is_space(c);
+      const bool space = is_blank(c);
       *out = space ? ' ' : c;
       out += static_cast<std::ptrdiff_t>(!(space && gap));
       gap = space;

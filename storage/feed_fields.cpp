@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "parsers/document_json.hpp"
 #include "parsers/sanitise.hpp"
 #include "storage/fields.hpp"
 #include "storage/signals.hpp"
@@ -13,13 +14,6 @@ namespace {
 
 constexpr std::size_t max_url = 2048;
 constexpr std::array noticed{"description", "image", "language", "link", "title"};
-
-const char* format_name(Format format) {
-  static constexpr std::array names{"rss090", "rss091n", "rss091u", "rss092", "rss093", "rss094",
-                                    "rss10",  "rss11",   "rss20",   "rss",    "atom01", "atom02",
-                                    "atom03", "atom10",  "atom",    "json1",  "json11", "cdf"};
-  return names.at(static_cast<std::size_t>(format));
-}
 
 }  // namespace
 

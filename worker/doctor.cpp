@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t shown_hosts = 20;
 constexpr std::uintmax_t little_space = 256u << 20;
-constexpr std::chrono::seconds patience{5};  // with name servers and proxies
+constexpr std::chrono::seconds probe_timeout{5};  // with name servers and proxies
 
 Finding ok(std::string check, std::string text) {
   return {std::move(check), Verdict::ok, std::move(text), ""};
@@ -65,7 +65,7 @@ std::size_t certificates_in(const std::string& file) {
 }
 
 LookedUp look_up_one(const ResolverOptions& options, const std::string& name) {
-  return look_up(options, {name}, patience).at(name);
+  return look_up(options, {name}, probe_timeout).at(name);
 }
 
 std::string listed(const std::vector<std::string>& words) {
@@ -255,7 +255,7 @@ Finding check_proxy(const Config& config, const ResolverOptions& options) {
     const asio::ip::tcp::endpoint endpoint(asio::ip::make_address(address), static_cast<std::uint16_t>(proxy->port));
     socket.async_connect(endpoint, [&](const boost::system::error_code& ended) { error = ended; });
     loop.restart();
-    loop.run_for(patience);
+    loop.run_for(probe_timeout);
     if (!error) return ok("proxy", fmt::format("{} answers at {}", name, address));
     boost::system::error_code ignored;
     socket.close(ignored);

@@ -13,15 +13,13 @@
 namespace feedmill {
 namespace {
 
-using Verdict = EgressView::Verdict;
-
 EgressView refused(Reason reason, std::string detail, std::vector<std::string> addresses = {}) {
-  return {Verdict::refused, std::move(addresses), std::string(to_string(reason)), std::move(detail)};
+  return {EgressView::Verdict::refused, std::move(addresses), std::string(to_string(reason)), std::move(detail)};
 }
 
 /// As the HTTP client chooses among a host's addresses (HTTP D5).
 EgressView view_of(const Addresses& addresses, const EgressPolicy& policy, unsigned port) {
-  EgressView view{Verdict::allowed, {}, "", ""};
+  EgressView view{EgressView::Verdict::allowed, {}, "", ""};
   Refusal last;
   for (const std::string& address : addresses) {
     const Egress verdict = policy.check(address, static_cast<std::uint16_t>(port));
@@ -40,15 +38,15 @@ std::string bare(const std::string& address) {
 
 }  // namespace
 
-std::string_view to_string(Verdict verdict) {
+std::string_view to_string(EgressView::Verdict verdict) {
   switch (verdict) {
-    case Verdict::allowed:
+    case EgressView::Verdict::allowed:
       return "allowed";
-    case Verdict::refused:
+    case EgressView::Verdict::refused:
       return "refused";
-    case Verdict::proxied:
+    case EgressView::Verdict::proxied:
       return "proxied";
-    case Verdict::unknown:
+    case EgressView::Verdict::unknown:
       break;
   }
   return "unknown";
@@ -71,11 +69,11 @@ EgressView EgressViewer::of_text(const EgressQuestion& question) const {
     view.unusable_settings = true;
     return view;
   }
-  if (style->proxy) return {Verdict::proxied, {}, "", ""};
+  if (style->proxy) return {EgressView::Verdict::proxied, {}, "", ""};
   const EgressPolicy& policy = style->policy.empty() ? options_.egress : options_.policies.at(style->policy);
   const Origin origin = origin_of(question.url);
   if (is_address(origin.host)) return view_of({bare(origin.host)}, policy, origin.port);
-  return {Verdict::unknown, {}, "", "its name was not looked up"};
+  return {EgressView::Verdict::unknown, {}, "", "its name was not looked up"};
 }
 
 std::vector<EgressView> EgressViewer::of(std::span<const EgressQuestion> questions,
@@ -89,11 +87,11 @@ std::vector<EgressView> EgressViewer::of(std::span<const EgressQuestion> questio
   std::set<std::string> names;
   for (const EgressQuestion& question : questions) {
     views.push_back(of_text(question));
-    if (views.back().verdict == Verdict::unknown) names.insert(name_of(question));
+    if (views.back().verdict == EgressView::Verdict::unknown) names.insert(name_of(question));
   }
   const auto answers = look_up(options_.resolver, names, patience);
   for (std::size_t i = 0; i < views.size(); ++i) {
-    if (views[i].verdict != Verdict::unknown) continue;
+    if (views[i].verdict != EgressView::Verdict::unknown) continue;
     const EgressQuestion& question = questions[i];
     const LookedUp& answer = answers.at(name_of(question));
     if (!answer) {

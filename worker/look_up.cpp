@@ -15,11 +15,7 @@ namespace feedmill {
 
 namespace asio = boost::asio;
 
-namespace {
-
-constexpr std::chrono::milliseconds interrupt_interval{50};
-
-}  // namespace
+namespace {}  // namespace
 
 std::map<std::string, LookedUp> look_up(const ResolverOptions& options, const std::set<std::string>& names,
                                         std::chrono::milliseconds patience) {

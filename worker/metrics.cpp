@@ -30,11 +30,11 @@ const Buckets freshness_buckets{60, 300, 900, 1800, 3600, 7200, 21600, 43200, 86
 const Buckets body_buckets{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
 
 template <class Metric>
-using Named = std::vector<std::pair<std::string_view, Metric*>>;
+using SeriesByLabel = std::vector<std::pair<std::string_view, Metric*>>;
 
 /// One per value of a label; few, so looking one up is a walk.
 template <class Metric>
-Metric* find(const Named<Metric>& series, std::string_view value) {
+Metric* find(const SeriesByLabel<Metric>& series, std::string_view value) {
   const auto found = std::ranges::find(series, value, [](const auto& one) { return one.first; });
   return found == series.end() ? nullptr : found->second;
 }
@@ -47,10 +47,10 @@ class Maker {
   Counter& counter(const std::string& name, const std::string& help) {
     return prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_).Add({});
   }
-  Named<Counter> counters(const std::string& name, const std::string& help, const std::string& label,
-                          std::initializer_list<std::string_view> values) {
+  SeriesByLabel<Counter> counters(const std::string& name, const std::string& help, const std::string& label,
+                                  std::initializer_list<std::string_view> values) {
     auto& family = prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_);
-    Named<Counter> series;
+    SeriesByLabel<Counter> series;
     for (const auto value : values) series.emplace_back(value, &family.Add({{label, std::string(value)}}));
     return series;
   }
@@ -67,10 +67,10 @@ class Maker {
   Gauge& gauge(const std::string& name, const std::string& help) {
     return prometheus::BuildGauge().Name("feedmill_" + name).Help(help).Register(registry_).Add({});
   }
-  Named<Gauge> gauges(const std::string& name, const std::string& help, const std::string& label,
-                      std::initializer_list<std::string_view> values) {
+  SeriesByLabel<Gauge> gauges(const std::string& name, const std::string& help, const std::string& label,
+                              std::initializer_list<std::string_view> values) {
     auto& family = prometheus::BuildGauge().Name("feedmill_" + name).Help(help).Register(registry_);
-    Named<Gauge> series;
+    SeriesByLabel<Gauge> series;
     for (const auto value : values) series.emplace_back(value, &family.Add({{label, std::string(value)}}));
     return series;
   }
@@ -132,55 +132,57 @@ struct Metrics::Series {
       make.counters("refreshes_total", "Refreshes ended, by outcome.", "outcome", 0, Outcome::aborted);
   std::vector<Counter*> failures = make.counters("failures_total", "Failed refreshes, by reason.", "reason",
                                                  static_cast<std::size_t>(Reason::none) + 1, Reason::worker_bug);
-  Named<Counter> responses = make.counters("responses_total", "Answers of origins, each hop, by status class.", "class",
-                                           {"2xx", "304", "3xx", "4xx", "429", "5xx"});
-  Named<Counter> unconditional = make.counters("unconditional_requests_total", "Requests without validators, by cause.",
-                                               "cause", {"first", "no_validators", "target_changed", "probe"});
+  SeriesByLabel<Counter> responses = make.counters("responses_total", "Answers of origins, each hop, by status class.",
+                                                   "class", {"2xx", "304", "3xx", "4xx", "429", "5xx"});
+  SeriesByLabel<Counter> unconditional =
+      make.counters("unconditional_requests_total", "Requests without validators, by cause.", "cause",
+                    {"first", "no_validators", "target_changed", "probe"});
   Counter& early_polls = make.counter("early_polls_total", "Polls before the floor; must stay 0.");
-  Named<Counter> received =
+  SeriesByLabel<Counter> received =
       make.counters("received_bytes_total", "Body bytes received, as sent and decoded.", "kind", {"wire", "decoded"});
-  Named<Counter> saved = make.counters("saved_bytes_total", "Body bytes saved against the last full body.", "by",
-                                       {"not_modified", "hash", "compression"});
-  Named<Counter> entries = make.counters("entries_total", "Entries seen, by what became of them.", "action",
-                                         {"created", "modified", "unchanged", "trimmed", "deleted"});
+  SeriesByLabel<Counter> saved = make.counters("saved_bytes_total", "Body bytes saved against the last full body.",
+                                               "by", {"not_modified", "hash", "compression"});
+  SeriesByLabel<Counter> entries = make.counters("entries_total", "Entries seen, by what became of them.", "action",
+                                                 {"created", "modified", "unchanged", "trimmed", "deleted"});
   std::vector<Counter*> flaws =
       make.counters("parse_flaws_total", "Flaws of documents, repaired and not dropped.", "kind", 0, Flaw::other);
-  Named<Counter> signals =
+  SeriesByLabel<Counter> signals =
       make.counters("signals_total", "Signals written to the stream, by type.", "type",
                     {"feed_created", "feed_modified", "post_created", "post_modified", "post_deleted", "feed_moved",
                      "feed_failing", "feed_recovered", "feed_gone", "feed_rekeyed", "feed_gap"});
-  Named<Counter> redirects = make.counters("redirects_total", "Redirects followed, and feeds moved for good.", "kind",
-                                           {"permanent", "temporary", "moved"});
-  Named<Counter> blocked = make.counters("egress_blocked_total", "Connections refused by the egress policy.", "kind",
-                                         {"address", "port", "scheme", "proxy"});
-  Named<Counter> claims = make.counters("claims_total", "Due feeds looked at, by what became of them.", "result",
-                                        {"taken", "host_spacing", "host_backoff", "quarantined"});
-  Named<Counter> commits =
+  SeriesByLabel<Counter> redirects = make.counters("redirects_total", "Redirects followed, and feeds moved for good.",
+                                                   "kind", {"permanent", "temporary", "moved"});
+  SeriesByLabel<Counter> blocked = make.counters("egress_blocked_total", "Connections refused by the egress policy.",
+                                                 "kind", {"address", "port", "scheme", "proxy"});
+  SeriesByLabel<Counter> claims = make.counters("claims_total", "Due feeds looked at, by what became of them.",
+                                                "result", {"taken", "host_spacing", "host_backoff", "quarantined"});
+  SeriesByLabel<Counter> commits =
       make.counters("commits_total", "Commits, by result.", "result", {"ok", "dup", "stale", "refused", "error"});
-  Named<Counter> connections =
+  SeriesByLabel<Counter> connections =
       make.counters("connections_total", "Connections used for requests.", "kind", {"new", "reused", "resumed"});
-  Named<Counter> redis_errors = make.counters("redis_errors_total", "Redis calls that failed, by kind.", "kind",
-                                              {"connection", "timeout", "loading", "oom", "misconf", "readonly",
-                                               "moved", "auth", "tls", "script", "unsupported", "other"});
-  Named<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.", "cause",
-                                               {"rate_limited", "unavailable", "forbidden"});
-  Named<Counter> lookups = make.counters("dns_lookups_total", "Look-ups of names, by what became of them.", "result",
-                                         {"cached", "ok", "not_found", "timeout", "failed"});
+  SeriesByLabel<Counter> redis_errors = make.counters("redis_errors_total", "Redis calls that failed, by kind.", "kind",
+                                                      {"connection", "timeout", "loading", "oom", "misconf", "readonly",
+                                                       "moved", "auth", "tls", "script", "unsupported", "other"});
+  SeriesByLabel<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.",
+                                                       "cause", {"rate_limited", "unavailable", "forbidden"});
+  SeriesByLabel<Counter> lookups = make.counters("dns_lookups_total", "Look-ups of names, by what became of them.",
+                                                 "result", {"cached", "ok", "not_found", "timeout", "failed"});
   Counter& quarantines = make.counter(
       "quarantines_total", "Feeds quarantined: workers died of them, or they cannot be read in bounded time.");
   Counter& reconnects = make.counter("redis_reconnects_total", "Connections to Redis made anew.");
-  Named<Counter> delivery_records =
+  SeriesByLabel<Counter> delivery_records =
       make.counters("delivery_records_total", "Signals that went through delivery, by what became of them.", "result",
                     {"applied", "repeated", "failed"});
-  Named<Counter> push_deliveries = make.counters("websub_deliveries_total", "Pushes, by what became of them.", "result",
-                                                 {"fat", "thin", "bad_signature", "unknown", "limited"});
-  Named<Counter> push_verifications =
+  SeriesByLabel<Counter> push_deliveries =
+      make.counters("websub_deliveries_total", "Pushes, by what became of them.", "result",
+                    {"fat", "thin", "bad_signature", "unknown", "limited"});
+  SeriesByLabel<Counter> push_verifications =
       make.counters("websub_verifications_total", "Questions of hubs whether something was meant.", "result",
                     {"accepted", "refused"});
-  Named<Counter> push_turns =
+  SeriesByLabel<Counter> push_turns =
       make.counters("websub_turns_total", "Subscriptions that came into a state; none: they ended.", "state",
                     {"pending", "unproven", "healthy", "doubtful", "failed", "denied", "none"});
-  Named<Counter> push_first =
+  SeriesByLabel<Counter> push_first =
       make.counters("websub_first_total", "Who found new entries where pushes are to be had.", "by", {"push", "poll"});
   Counter& bugs = make.counter("bugs_total", "Exceptions that reached a lane.");
   Counter& log_suppressed = make.counter("log_suppressed_total", "Log lines left out.");
@@ -202,7 +204,7 @@ struct Metrics::Series {
       "publish_delay_seconds", "Stored minus published; dated entries, first import excluded.", freshness_buckets);
   Histogram& body = make.histogram("body_bytes", "Decoded size of documents.", body_buckets);
 
-  Named<Gauge> feeds =
+  SeriesByLabel<Gauge> feeds =
       make.gauges("feeds", "Feeds, by state.", "state",
                   {"new", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"});
   Gauge& due = make.gauge("due_feeds", "Feeds that are due.");
@@ -210,7 +212,7 @@ struct Metrics::Series {
   Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
   Gauge& backing_off = make.gauge("hosts_backing_off", "Hosts that are left alone after they refused.");
   Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat.");
-  Named<Gauge> lanes = make.gauges("lanes", "Lanes of this worker.", "state", {"busy", "free"});
+  SeriesByLabel<Gauge> lanes = make.gauges("lanes", "Lanes of this worker.", "state", {"busy", "free"});
   Gauge& inflight = make.gauge("inflight_bytes", "Bytes reserved for documents in memory.");
   Gauge& unacknowledged = make.gauge("unacknowledged_bytes", "Sent in commits that Redis has not answered.");
   Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
@@ -219,14 +221,16 @@ struct Metrics::Series {
   Gauge& lag_records =
       make.gauge("delivery_lag_records", "Signals that the slowest consumer group has not acknowledged.");
   Gauge& lag_seconds = make.gauge("delivery_lag_seconds", "Age of the oldest of them.");
-  Named<Gauge> subscriptions = make.gauges("websub_subscriptions", "Feeds subscribed to at hubs, by state.", "state",
-                                           {"pending", "unproven", "healthy", "doubtful", "failed", "denied"});
+  SeriesByLabel<Gauge> subscriptions =
+      make.gauges("websub_subscriptions", "Feeds subscribed to at hubs, by state.", "state",
+                  {"pending", "unproven", "healthy", "doubtful", "failed", "denied"});
   Gauge& ready = make.gauge("ready", "1 while /readyz says so.");
   Gauge& draining = make.gauge("draining", "1 while stopping.");
   Gauge& redis_up = make.gauge("redis_up", "1 while Redis answers.");
-  Named<Gauge> redis_trouble = make.gauges("redis_trouble", "1 for what keeps Redis from serving, by kind.", "kind",
-                                           {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved",
-                                            "auth", "tls", "script", "unsupported", "other"});
+  SeriesByLabel<Gauge> redis_trouble =
+      make.gauges("redis_trouble", "1 for what keeps Redis from serving, by kind.", "kind",
+                  {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved", "auth", "tls", "script",
+                   "unsupported", "other"});
   Gauge& oldest_success =
       make.gauge("oldest_success_age_seconds", "Since the last success of the healthy feed that had none for longest.");
   Gauge& last_commit = make.gauge("last_commit_timestamp_seconds", "Last commit of this worker, unix time.");
@@ -250,7 +254,7 @@ void Metrics::record(const Report& report) {
     if (auto* responses = find(s.responses, response_class(status))) responses->Increment();
   if (report.unconditional != Unconditional::no)
     s.unconditional[static_cast<std::size_t>(report.unconditional) - 1].second->Increment();
-  const auto add = [](const Named<Counter>& series, std::string_view value, std::uint64_t amount) {
+  const auto add = [](const SeriesByLabel<Counter>& series, std::string_view value, std::uint64_t amount) {
     if (auto* counter = find(series, value); counter != nullptr && amount > 0)
       counter->Increment(static_cast<double>(amount));
   };
@@ -343,7 +347,7 @@ void Metrics::callback_answered(std::chrono::duration<double> took) {
   series_->callback.Observe(took.count());
 }
 void Metrics::pushed(const Committed& committed, bool first) {
-  const auto add = [](const Named<Counter>& series, std::string_view value, std::uint32_t amount) {
+  const auto add = [](const SeriesByLabel<Counter>& series, std::string_view value, std::uint32_t amount) {
     if (amount > 0) find(series, value)->Increment(amount);
   };
   add(series_->entries, "created", committed.created);

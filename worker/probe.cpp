@@ -21,8 +21,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::chrono::milliseconds interrupt_interval{50};
-
 /// What a page says, and of a feed its Link headers; `response` still has its body.
 void read_markup(const FetchResponse& response, const ReadingOptions& options, Look& look) {
   const std::string links = joined_field(response.headers, "link");

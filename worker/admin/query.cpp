@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "parsers/strings.hpp"
+
 namespace feedmill {
 namespace {
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 /// What needs no escape anywhere in a URL (RFC 3986 §2.3).
 bool is_unreserved(char c) {

@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::chrono::seconds patience{5};  // with name servers
+constexpr std::chrono::seconds lookup_timeout{5};  // with name servers
 
 /// One feed of the preview.
 struct Previewed {
@@ -32,10 +32,6 @@ struct Previewed {
   EgressView egress;
   HostRule host;
 };
-
-json::value text_or_null(std::string_view text) {
-  return text.empty() ? json::value() : json::value(text);
-}
 
 json::object preview_json(const Previewed& feed) {
   json::object row = json_row();
@@ -124,7 +120,7 @@ int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const Ver
     const std::optional<FeedRecord>& record = (*records)[i];
     questions.push_back({urls[i], record ? read_settings(record->state.settings) : verb.settings});
   }
-  const std::vector<EgressView> views = EgressViewer(context.config).of(questions, patience);
+  const std::vector<EgressView> views = EgressViewer(context.config).of(questions, lookup_timeout);
   const HostRules hosts(context.config);
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const bool present = (*records)[i].has_value();

@@ -16,7 +16,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::seconds answer_timeout{5};
 constexpr std::chrono::milliseconds between_looks{100};
 constexpr std::size_t most_bytes = 4U << 20;
 
@@ -67,7 +67,7 @@ AdminAnswer AdminClient::get(const std::string& target, const std::function<bool
     failed = error;
     if (!error) asio::async_write(socket, asio::buffer(request), written);
   });
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + answer_timeout;
   while (!loop.stopped()) {
     loop.run_for(between_looks);
     if (loop.stopped()) break;

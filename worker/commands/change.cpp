@@ -17,7 +17,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t batch_size = 500;  // feeds per store call
+constexpr std::size_t change_batch = 500;  // feeds per store call
 
 template <class Row>
 std::string not_configured(std::string_view key, const std::string& name, std::string_view table,
@@ -125,9 +125,9 @@ int carry_out(const PauseVerb& verb, const VerbContext& context) {
     }
     return exits::done;
   }
-  for (std::size_t begin = 0; begin < urls->size(); begin += batch_size) {
+  for (std::size_t begin = 0; begin < urls->size(); begin += change_batch) {
     stop_if_interrupted();
-    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(batch_size, urls->size() - begin));
+    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(change_batch, urls->size() - begin));
     const auto paused = context.store.pause(part);
     if (paused.has_error()) return fail(terminal, "pause", paused.error());
     for (std::size_t i = 0; i < part.size(); ++i) {
@@ -162,9 +162,9 @@ int carry_out(const ResumeVerb& verb, const VerbContext& context) {
       feeds.push_back({record.feed_url, Milliseconds(static_cast<std::int64_t>(wait))});
     }
   }
-  for (std::size_t begin = 0; begin < feeds.size(); begin += batch_size) {
+  for (std::size_t begin = 0; begin < feeds.size(); begin += change_batch) {
     stop_if_interrupted();
-    const auto part = std::span<const ResumedFeed>(feeds).subspan(begin, std::min(batch_size, feeds.size() - begin));
+    const auto part = std::span<const ResumedFeed>(feeds).subspan(begin, std::min(change_batch, feeds.size() - begin));
     const auto resumed = context.store.resume(part, context.config.schedule.floor);
     if (resumed.has_error()) return fail(terminal, "resume", resumed.error());
     for (std::size_t i = 0; i < part.size(); ++i) {

@@ -68,10 +68,6 @@ struct Checked {
   }
 };
 
-json::value text_or_null(std::string_view text) {
-  return text.empty() ? json::value() : json::value(text);
-}
-
 /// What tells of the feed but is not acted on, without its secrets (SECURITY K1).
 std::string told(std::string_view text) {
   return visible(redact(text));

@@ -26,7 +26,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t longest_input = std::size_t{64} << 20;
-constexpr std::size_t page_size = 200;  // entries per store call: each may have 2 MiB
+constexpr std::size_t change_page = 200;  // entries per store call: each may have 2 MiB
 
 /// What `entry --json` prints besides what may be given: it follows from the rest, or the store counts it.
 constexpr std::array<std::string_view, 18> not_given{
@@ -151,7 +151,7 @@ StoreResult<std::uint64_t> would_go(Store& store, const std::string& url, const 
   bool full = false;
   for (std::optional<EntryCursor> before;;) {
     stop_if_interrupted();
-    const auto page = store.all_by_order(url, page_size, before);
+    const auto page = store.all_by_order(url, change_page, before);
     if (page.has_error()) return page.error();
     for (const StoredEntry& entry : *page) {
       ++seen;
@@ -161,7 +161,7 @@ StoreResult<std::uint64_t> would_go(Store& store, const std::string& url, const 
              (expiry.bytes && bytes > *expiry.bytes && seen > 1);
       if (!full) ++stay;
     }
-    if (page->size() < page_size) return seen - stay;
+    if (page->size() < change_page) return seen - stay;
   }
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t batch_size = 500;   // feeds per store call
+constexpr std::size_t list_batch = 500;   // feeds per store call
 constexpr std::size_t shown_places = 20;  // lines about bad rows, unless -v
 
 struct Counts {
@@ -184,10 +184,10 @@ int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbCo
   {
     Progress progress(terminal, "importing", list.feeds.size());
     const std::span<const Subscription> feeds(list.feeds);
-    for (std::size_t begin = 0; begin < feeds.size(); begin += batch_size) {
+    for (std::size_t begin = 0; begin < feeds.size(); begin += list_batch) {
       stop_if_interrupted();
       progress.reached(begin);
-      const auto batch = feeds.subspan(begin, std::min(batch_size, feeds.size() - begin));
+      const auto batch = feeds.subspan(begin, std::min(list_batch, feeds.size() - begin));
       const auto is_new = add_batch(batch, counts.added, verb.dry_run, context);
       if (is_new.has_error()) {
         terminal.flush();
@@ -223,9 +223,9 @@ int carry_out(const ExportVerb& verb, const VerbContext& context) {
   const auto urls = context.store.feeds();
   if (urls.has_error()) return fail(terminal, "export", urls.error());
   std::vector<ExportedFeed> feeds;
-  for (std::size_t begin = 0; begin < urls->size(); begin += batch_size) {
+  for (std::size_t begin = 0; begin < urls->size(); begin += list_batch) {
     stop_if_interrupted();
-    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(batch_size, urls->size() - begin));
+    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(list_batch, urls->size() - begin));
     const auto records = context.store.feed_records(part);
     if (records.has_error()) return fail(terminal, "export", records.error());
     const auto channels = Channels(context.store).holding(part);

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t batch_size = 500;  // feeds per store call
+constexpr std::size_t refresh_batch = 500;  // feeds per store call
 constexpr std::chrono::milliseconds look_interval{200};
 
 /// A feed that a worker was asked to fetch, and what its record said before.
@@ -128,10 +128,10 @@ StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context
   const auto now = context.store.now();
   if (now.has_error()) return now.error();
   std::vector<Awaited> left;
-  for (std::size_t begin = 0; begin < awaited.size(); begin += batch_size) {
+  for (std::size_t begin = 0; begin < awaited.size(); begin += refresh_batch) {
     stop_if_interrupted();
     const std::span<const Awaited> part =
-        std::span<const Awaited>(awaited).subspan(begin, std::min(batch_size, awaited.size() - begin));
+        std::span<const Awaited>(awaited).subspan(begin, std::min(refresh_batch, awaited.size() - begin));
     std::vector<std::string> urls;
     for (const Awaited& feed : part) urls.push_back(feed.url);
     const auto records = context.store.feed_records(urls);
@@ -205,9 +205,9 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
   const auto now = context.store.now();
   if (now.has_error()) return fail(terminal, "refresh", now.error());
   std::vector<Awaited> awaited;
-  for (std::size_t begin = 0; begin < feeds.size(); begin += batch_size) {
+  for (std::size_t begin = 0; begin < feeds.size(); begin += refresh_batch) {
     stop_if_interrupted();
-    const std::size_t count = std::min(batch_size, feeds.size() - begin);
+    const std::size_t count = std::min(refresh_batch, feeds.size() - begin);
     std::vector<std::string> batch;
     for (std::size_t i = 0; i < count; ++i) batch.push_back(feeds[begin + i].url);
     const auto woken = context.store.wake(batch, context.config.schedule.manual_floor, verb.ignore_floor);

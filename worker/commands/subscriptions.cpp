@@ -16,19 +16,19 @@ namespace {
 constexpr std::string_view own_namespace = "urn:feedmill:opml:1";
 constexpr std::string_view own_prefix = "feedmill";
 
-constexpr std::string_view spaces = " \t\r\n\f\v";
+constexpr std::string_view blank_characters = " \t\r\n\f\v";
 
 std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(spaces);
+  const std::size_t begin = text.find_first_not_of(blank_characters);
   if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(spaces) - begin + 1);
+  return text.substr(begin, text.find_last_not_of(blank_characters) - begin + 1);
 }
 
 bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-std::optional<std::uint64_t> read_number(std::string_view text) {
+std::optional<std::uint64_t> whole_number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value == 0) return {};
@@ -58,7 +58,7 @@ struct Repair {
 };
 
 Repair repaired(std::string_view text) {
-  if (text.find_first_of(spaces) != std::string_view::npos) return {{}, "white space inside the address"};
+  if (text.find_first_of(blank_characters) != std::string_view::npos) return {{}, "white space inside the address"};
   const std::string lowered = lower(text);
   if (lowered.starts_with("http://") || lowered.starts_with("https://")) return {std::string(text), {}};
   if (lowered.starts_with("feed:")) {
@@ -137,9 +137,9 @@ FeedSettings settings_of(OpmlRow& row, const Opml& opml) {
                                      : uri_of(std::string_view(name).substr(0, colon), opml.namespaces);
     if (uri == own_namespace) {
       // Nothing else: what a feed may reach, and what markup of it survives, is no list's to say (SECURITY E8).
-      if (name.substr(colon + 1) == "keep") settings.keep = read_number(value);
-      if (name.substr(colon + 1) == "intervalMin") settings.interval_min = read_number(value);
-      if (name.substr(colon + 1) == "intervalMax") settings.interval_max = read_number(value);
+      if (name.substr(colon + 1) == "keep") settings.keep = whole_number(value);
+      if (name.substr(colon + 1) == "intervalMin") settings.interval_min = whole_number(value);
+      if (name.substr(colon + 1) == "intervalMax") settings.interval_max = whole_number(value);
       continue;
     }
     if (!uri.empty() && uri_of(std::string_view(name).substr(0, colon), settings.namespaces).empty()) {

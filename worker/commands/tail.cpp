@@ -20,7 +20,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t records_per_read = 500;
-constexpr Milliseconds block{500};  // so that Ctrl-C is noticed soon
+constexpr Milliseconds read_block{500};  // so that Ctrl-C is noticed soon
 constexpr Milliseconds first_wait{500};
 constexpr Milliseconds longest_wait{10'000};
 
@@ -66,7 +66,7 @@ class Follower {
     for (;;) {
       stop_if_interrupted();
       const auto records =
-          session_.store().read_signals(last_, records_per_read, std::min(block, config_.redis.timeout / 2));
+          session_.store().read_signals(last_, records_per_read, std::min(read_block, config_.redis.timeout / 2));
       if (records.has_error()) {
         const VerbFailure failure = failure_of(records.error());
         if (failure.exit != exits::unavailable) return fail(terminal_, "tail", failure);

@@ -96,9 +96,9 @@ std::string painted(const TopLine& line, const Terminal& terminal) {
 }
 
 /// The live view.
-class Watcher {
+class LiveScreen {
  public:
-  Watcher(const AdminClient& client, json::object first, std::chrono::milliseconds interval, Terminal& terminal)
+  LiveScreen(const AdminClient& client, json::object first, std::chrono::milliseconds interval, Terminal& terminal)
       : client_(client), interval_(interval), terminal_(terminal) {
     moments_.push_back(std::move(first));
   }
@@ -186,7 +186,7 @@ int carry_out(const TopVerb& verb, const Config& config, Terminal& terminal) {
     terminal.line(*status);
     return exits::done;
   }
-  if (!verb.once && terminal.can_draw()) return Watcher(*client, std::move(*status), interval, terminal).watch();
+  if (!verb.once && terminal.can_draw()) return LiveScreen(*client, std::move(*status), interval, terminal).watch();
   TopFrame frame;
   frame.width = terminal.width();
   for (const TopLine& line : top_view(*status, nullptr, frame)) terminal.line(painted(line, terminal));

@@ -24,8 +24,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr Milliseconds block{500};    // so that Ctrl-C is noticed soon
-constexpr Milliseconds mark{30'000};  // what a follower that is killed leaves
+constexpr Milliseconds trace_block{500};  // so that Ctrl-C is noticed soon
+constexpr Milliseconds mark{30'000};      // what a follower that is killed leaves
 constexpr std::size_t lines_per_read = 500;
 
 /// Each step is a name with one or more lines; programs get an object a line.
@@ -114,7 +114,8 @@ int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, co
       terminal.error(fmt::format("trace: {} has been removed", visible(url)));
       return exits::no;
     }
-    const auto records = traces.read(url, last, lines_per_read, std::min(block, context.config.redis.timeout / 2));
+    const auto records =
+        traces.read(url, last, lines_per_read, std::min(trace_block, context.config.redis.timeout / 2));
     if (records.has_error()) return fail(terminal, "trace", records.error());
     for (const TraceRecord& written : *records) {
       last = written.id;

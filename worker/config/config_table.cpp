@@ -65,7 +65,7 @@ auto& at(Config& config) {
   return config.*Group.*Member;
 }
 
-const Option table[] = {
+const Option all_options[] = {
     {"redis.url", "REDIS_URL", "--redis", "", "URL",
      "the server: redis://, rediss:// for TLS, or unix:; empty: a private one is started",
      at<&Config::redis, &Config::Redis::url>, check_redis_url},
@@ -255,7 +255,7 @@ const Option table[] = {
 }  // namespace
 
 std::span<const Option> option_table() {
-  return table;
+  return all_options;
 }
 
 }  // namespace feedmill

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "parsers/strings.hpp"
 #include "worker/text/units.hpp"
 
 namespace feedmill {
@@ -40,13 +41,6 @@ Names<LogLevel> names_of(LogLevel) {
 }
 Names<LogFormat> names_of(LogFormat) {
   return format_names;
-}
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view space = " \t\r\n";
-  const auto first = text.find_first_not_of(space);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(space) - first + 1);
 }
 
 template <class Enum>

@@ -142,7 +142,7 @@ std::string read_pin(std::string_view text, std::string& into) {
   return {};
 }
 
-// --- the table
+// --- the setting_table
 // --------------------------------------------------------------------------------------------------------
 
 std::string as_it_is(const std::string& text) {
@@ -168,7 +168,7 @@ constexpr FeedSetting words(std::string_view key, std::string_view unit, std::st
   return setting<Member, Read, as_it_is>(key, unit, meaning);
 }
 
-const FeedSetting table[] = {
+const FeedSetting setting_table[] = {
     setting<&FeedSettings::keep, read_count<1, 1'000'000>, as_number>("keep", "entries", "how many are kept"),
     setting<&FeedSettings::keep_age, read_age, show_interval>("keep_age", "duration",
                                                               "older ones go, instead of retention.age; 0: no limit"),
@@ -209,7 +209,7 @@ std::string change_header(FeedSettings& settings, std::string_view name, std::st
 
 std::string unknown_key(std::string_view key) {
   std::vector<std::string_view> keys;
-  for (const FeedSetting& known : table) keys.push_back(known.key);
+  for (const FeedSetting& known : setting_table) keys.push_back(known.key);
   keys.push_back("header.NAME");
   const std::string_view near = nearest_name(key, keys);
   std::string remedy = near.empty() ? "no such setting" : "no such setting, did you mean " + std::string(near) + "?";
@@ -332,7 +332,7 @@ FeedSettings read_settings(std::string_view text) {
 }
 
 std::span<const FeedSetting> feed_setting_table() {
-  return table;
+  return setting_table;
 }
 
 std::string change_setting(FeedSettings& settings, std::string_view assignment) {
@@ -340,8 +340,8 @@ std::string change_setting(FeedSettings& settings, std::string_view assignment) 
   if (equals == std::string_view::npos || equals == 0) return "write key=value, or key= to take a setting away";
   const std::string_view key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
   if (key.starts_with(header_prefix)) return change_header(settings, key.substr(header_prefix.size()), value);
-  const auto known = std::ranges::find(table, key, &FeedSetting::key);
-  return known == std::end(table) ? unknown_key(key) : known->change(value, settings);
+  const auto known = std::ranges::find(setting_table, key, &FeedSetting::key);
+  return known == std::end(setting_table) ? unknown_key(key) : known->change(value, settings);
 }
 
 std::string check_settings(const FeedSettings& settings) {
@@ -352,7 +352,7 @@ std::string check_settings(const FeedSettings& settings) {
 
 std::vector<std::string> setting_texts(const FeedSettings& settings) {
   std::vector<std::string> texts;
-  for (const FeedSetting& setting : table) {
+  for (const FeedSetting& setting : setting_table) {
     const std::string value = setting.show(settings);
     if (!value.empty()) texts.push_back(std::string(setting.key) + "=" + value);
   }

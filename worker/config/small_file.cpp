@@ -21,23 +21,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Content = boost::system::result<std::string, std::string>;
+using FileContent = boost::system::result<std::string, std::string>;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t look_interval = 100;  // milliseconds between looks at signals that wait
 
-Content refused(const std::string& why) {
-  return Content(boost::system::in_place_error, "the file cannot be read: " + why);
+FileContent refused(const std::string& why) {
+  return FileContent(boost::system::in_place_error, "the file cannot be read: " + why);
 }
 
 /// The system's own words.
-Content unreachable(int error) {
+FileContent unreachable(int error) {
   return refused(std::generic_category().message(error) + "; check its path and permissions");
 }
 
 }  // namespace
 
-Content read_small_file(const fs::path& file, std::size_t max_bytes, std::chrono::milliseconds patience) {
+FileContent read_small_file(const fs::path& file, std::size_t max_bytes, std::chrono::milliseconds patience) {
   // Without O_NONBLOCK a pipe that nobody writes into would hold the open already.
   const UniqueFd in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!in) return unreachable(errno);
@@ -61,13 +61,13 @@ Content read_small_file(const fs::path& file, std::size_t max_bytes, std::chrono
     const ssize_t got = ready < 0 ? -1 : ::read(in.get(), block.data(), block.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) return unreachable(errno);
-    if (got == 0) return Content(boost::system::in_place_value, std::move(content));
+    if (got == 0) return FileContent(boost::system::in_place_value, std::move(content));
     content.append(block.data(), static_cast<std::size_t>(got));
     if (content.size() > max_bytes) return refused("it is larger than " + format_size(max_bytes));
   }
 }
 
-Content read_secret(const fs::path& file) {
+FileContent read_secret(const fs::path& file) {
   auto text = read_small_file(file, 1U << 20U);
   if (!text) return text;
   if (text->ends_with('\n')) text->pop_back();

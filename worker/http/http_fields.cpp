@@ -217,18 +217,4 @@ std::string media_type(std::string_view content_type) {
   return lower(type);
 }
 
-std::string charset_parameter(std::string_view content_type) {
-  std::string charset;
-  split(content_type, ';', [&](std::string_view parameter) {
-    const std::size_t equals = parameter.find('=');
-    if (equals == parameter.npos || !charset.empty()) return;
-    if (lower(trim_field(parameter.substr(0, equals))) != "charset") return;
-    const std::string_view value = trim_field(parameter.substr(equals + 1));
-    charset = lower(trim_field(unquoted(value.starts_with('\'') && value.ends_with('\'') && value.size() >= 2
-                                            ? value.substr(1, value.size() - 2)
-                                            : value)));
-  });
-  return charset;
-}
-
 }  // namespace feedmill

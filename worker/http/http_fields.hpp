@@ -54,7 +54,4 @@ std::string_view usable_validator(std::string_view value);
 /// "application/rss+xml" of `Application/RSS+XML; charset=utf-8`; "" when it is no media type.
 std::string media_type(std::string_view content_type);
 
-/// "utf-8" of the above: lower case, quotes removed; "" when absent.
-std::string charset_parameter(std::string_view content_type);
-
 }  // namespace feedmill

@@ -34,10 +34,6 @@ bool is_paused(const FeedState& state) {
   return state.state == "paused";
 }
 
-json::value text_or_null(std::string_view text) {
-  return text.empty() ? json::value() : json::value(text);
-}
-
 json::value field_json(std::string_view name, const std::string& value) {
   if (std::find(json_fields.begin(), json_fields.end(), name) != json_fields.end()) return embedded_json(value);
   const std::optional<std::int64_t> number = whole_number(value);
@@ -48,6 +44,10 @@ json::value field_json(std::string_view name, const std::string& value) {
 }
 
 }  // namespace
+
+json::value text_or_null(std::string_view text) {
+  return text.empty() ? json::value() : json::value(text);
+}
 
 json::value time_json(Milliseconds time) {
   return time.count() == 0 ? json::value() : json::value(rfc3339(time));

@@ -19,6 +19,9 @@ boost::json::value time_json(Milliseconds time);
 /// `text` as the JSON it is; as a string when it is none, null when it is "".
 boost::json::value embedded_json(std::string_view text);
 
+/// `text` as a JSON string; null when it is "".
+boost::json::value text_or_null(std::string_view text);
+
 /// Value of a field of a record, "" when absent.
 std::string_view field_of(const Fields& fields, std::string_view name);
 
