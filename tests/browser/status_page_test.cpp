@@ -12,7 +12,7 @@
 #include "tests/end_to_end/program.hpp"
 #include "worker/admin/query.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::status_page_test {
 namespace {
 
 namespace json = boost::json;
@@ -225,4 +225,4 @@ TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::status_page_test

@@ -14,7 +14,7 @@
 
 #include "tests/end_to_end/truth_world.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::aof_cut_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST_F(AofCut, WhatIsLeftIsWhole) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::aof_cut_test

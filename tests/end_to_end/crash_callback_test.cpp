@@ -12,7 +12,7 @@
 #include "tests/end_to_end/truth_world.hpp"
 #include "tests/support/fault_proxy.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::crash_callback_test {
 namespace {
 
 using Fault = FaultProxy::Fault;
@@ -261,4 +261,4 @@ INSTANTIATE_TEST_SUITE_P(S14, Verification,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::crash_callback_test

@@ -12,7 +12,7 @@
 #include "tests/end_to_end/truth_world.hpp"
 #include "tests/support/fault_proxy.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::crash_points_test {
 namespace {
 
 using Fault = FaultProxy::Fault;
@@ -367,4 +367,4 @@ TEST_F(EmbeddedStore, IsStartedAgainByItsWorker) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::crash_points_test

@@ -6,7 +6,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::crash_test {
 namespace {
 
 class Crashes : public testing::Test {
@@ -113,4 +113,4 @@ TEST_F(Crashes, TheEmbeddedStoreIsTakenUpAgain) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::crash_test

@@ -7,7 +7,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::deliver_test {
 namespace {
 
 namespace json = boost::json;
@@ -230,4 +230,4 @@ TEST_F(Delivering, KilledAgainAndAgainItLosesAndDoublesNothing) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::deliver_test

@@ -12,7 +12,7 @@
 #include "tests/end_to_end/own_server_world.hpp"
 #include "tests/support/service_manager.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::early_stop_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -135,4 +135,4 @@ TEST(EarlyStopOwnServer, WhileAnotherProcessStartsIt) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::early_stop_test

@@ -7,7 +7,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::entries_test {
 namespace {
 
 namespace json = boost::json;
@@ -170,4 +170,4 @@ TEST_F(EntryVerbs, AWorkerFinishesARemovalThatWasInterrupted) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::entries_test

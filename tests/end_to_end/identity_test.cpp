@@ -5,7 +5,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::identity_test {
 namespace {
 
 class Identifying : public testing::Test {
@@ -64,4 +64,4 @@ TEST_F(Identifying, TellsOfAGap) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::identity_test

@@ -13,7 +13,7 @@
 
 #include "tests/end_to_end/truth_world.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::kill_loop_test {
 namespace {
 
 constexpr std::size_t feeds = 60;
@@ -105,4 +105,4 @@ INSTANTIATE_TEST_SUITE_P(Appendfsync, KillLoop, testing::Values("everysec", "alw
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::kill_loop_test

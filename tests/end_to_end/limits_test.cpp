@@ -12,7 +12,7 @@
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/sanitized.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::limits_test {
 namespace {
 
 class Limits : public testing::Test {
@@ -209,4 +209,4 @@ TEST_F(Limits, AHangUpIsNoEnd) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::limits_test

@@ -10,7 +10,7 @@
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/proxy_server.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::overrides_test {
 namespace {
 
 namespace json = boost::json;
@@ -297,4 +297,4 @@ TEST_F(Overrides, SecretsAreSeenByTheirOriginAlone) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::overrides_test

@@ -12,7 +12,7 @@
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/sanitized.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::policy_test {
 namespace {
 
 using std::chrono::hours;
@@ -320,4 +320,4 @@ TEST_F(Policy, ARedirectWaitsForAHostThatIsClosed) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::policy_test

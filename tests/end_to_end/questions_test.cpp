@@ -11,7 +11,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::questions_test {
 namespace {
 
 namespace json = boost::json;
@@ -387,4 +387,4 @@ TEST_F(Questions, HealthAsksTheWorker) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::questions_test

@@ -14,7 +14,7 @@
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/fault_proxy.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::redis_faults_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -395,4 +395,4 @@ TEST(OnePass, OverTwelveThousandFeedsOfOneHostTakesEachOnce) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::redis_faults_test

@@ -4,7 +4,7 @@
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/tls_port.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::redis_tls_test {
 namespace {
 
 bool has(const std::string& text, std::string_view words) {
@@ -114,4 +114,4 @@ TEST(RedisWithoutTls, IsRefusedWithARemedy) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::redis_tls_test

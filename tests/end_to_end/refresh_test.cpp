@@ -4,7 +4,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::refresh_test {
 namespace {
 
 namespace json = boost::json;
@@ -310,4 +310,4 @@ TEST_F(Refreshing, TakesThousandsOfSlowFeedsAtOnce) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::refresh_test

@@ -10,7 +10,7 @@
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/service_manager.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::reload_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ TEST_F(Reloading, TheServiceManagerHearsOfEachStep) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::reload_test

@@ -8,7 +8,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::status_test {
 namespace {
 
 using testing::HasSubstr;
@@ -105,4 +105,4 @@ TEST(StatusOfAWorker, SaysThatRedisIsAwayWhileItIs) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::status_test

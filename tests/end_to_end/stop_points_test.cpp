@@ -5,7 +5,7 @@
 
 #include "tests/end_to_end/own_server_world.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::stop_points_test {
 namespace {
 
 struct Point {
@@ -128,4 +128,4 @@ TEST(StopPointsOfVerbs, AreEndedByTheSignal) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::stop_points_test

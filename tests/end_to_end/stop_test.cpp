@@ -11,7 +11,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::stop_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -178,4 +178,4 @@ TEST_F(Stopping, NobodyDumpsTheMemoryOfAWorker) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::stop_test

@@ -12,7 +12,7 @@
 #include "tests/end_to_end/own_server_world.hpp"
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::streams_test {
 namespace {
 
 /// A pipe with a name that a program's stdout can be led into, and its reader.
@@ -183,4 +183,4 @@ INSTANTIATE_TEST_SUITE_P(Verbs, StartingOwnServer,
                          [](const auto& test) { return test.param.front(); });
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::streams_test

@@ -22,7 +22,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::top_test {
 namespace {
 
 namespace json = boost::json;
@@ -321,4 +321,4 @@ TEST_F(Top, NeedsATerminalThatCanBeDrawnOn) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::top_test

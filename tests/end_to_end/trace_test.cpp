@@ -9,7 +9,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::trace_test {
 namespace {
 
 namespace json = boost::json;
@@ -211,4 +211,4 @@ TEST_F(Trace, SaysWhenNobodyRefreshedTheFeed) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::trace_test

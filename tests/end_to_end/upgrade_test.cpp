@@ -12,7 +12,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::upgrade_test {
 namespace {
 
 constexpr std::string_view recorded_at = "http://127.0.0.1:8765";  // where its feeds were
@@ -184,4 +184,4 @@ TEST_F(Upgrade, WhatAnOperatorSavedStaysHis) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::upgrade_test

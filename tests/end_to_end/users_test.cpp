@@ -4,7 +4,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::users_test {
 namespace {
 
 using Arguments = std::vector<std::string>;
@@ -133,4 +133,4 @@ TEST_F(Users, AFeedWithASubscriptionIsExplainedWithoutIt) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::users_test

@@ -9,7 +9,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::verbs_test {
 namespace {
 
 namespace json = boost::json;
@@ -384,4 +384,4 @@ TEST_F(Verbs, RunOnceTriesWhatIsDueOnceHostLimitsOrNot) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::verbs_test

@@ -9,7 +9,7 @@
 
 #include "tests/end_to_end/program.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::verify_test {
 namespace {
 
 namespace json = boost::json;
@@ -167,4 +167,4 @@ TEST_F(VerifyVerbs, ExportAndImport) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::verify_test

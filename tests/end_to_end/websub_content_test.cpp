@@ -15,7 +15,7 @@
 #include "tests/support/hostile_server.hpp"
 #include "tests/support/sanitized.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::websub_content_test {
 namespace {
 
 using Headers = PushWorld::Headers;
@@ -193,4 +193,4 @@ TEST_F(GenuineDeliveries, ChangeNothingWhenTheyAreReplayed) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::websub_content_test

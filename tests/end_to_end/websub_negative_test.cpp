@@ -11,7 +11,7 @@
 #include "tests/end_to_end/push_world.hpp"
 #include "tests/support/coders.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::websub_negative_test {
 namespace {
 
 using Headers = PushWorld::Headers;
@@ -463,4 +463,4 @@ TEST_F(SubscribingNever, TakesADeliveryThatIsNotItsTime) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::websub_negative_test

@@ -13,7 +13,7 @@
 
 #include "tests/end_to_end/push_world.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::websub_proxy_test {
 namespace {
 
 constexpr const char* nginx_program = "/usr/sbin/nginx";
@@ -106,4 +106,4 @@ TEST(SubscribingBehindNginx, TheServerBlockThatIsShippedServes) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::websub_proxy_test

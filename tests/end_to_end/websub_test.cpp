@@ -11,7 +11,7 @@
 
 #include "tests/end_to_end/push_world.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::websub_test {
 namespace {
 
 namespace json = boost::json;
@@ -418,4 +418,4 @@ TEST_F(Subscribing, AnyWorkerAnswersAnyCallbackAndNoPushIsLostWhenOneIsKilled) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::websub_test

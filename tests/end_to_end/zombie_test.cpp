@@ -8,7 +8,7 @@
 
 #include "tests/end_to_end/truth_world.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::zombie_test {
 namespace {
 
 enum class Poll { first, news, unchanged, parts };
@@ -86,4 +86,4 @@ TEST_P(Zombies, ChangeNothing) {
 INSTANTIATE_TEST_SUITE_P(All, Zombies, testing::ValuesIn(zombies), [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::zombie_test

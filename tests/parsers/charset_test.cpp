@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::charset_test {
 namespace {
 
 using namespace std::string_view_literals;
@@ -142,4 +142,4 @@ TEST(Charset, LeavesProperTextAlone) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::charset_test

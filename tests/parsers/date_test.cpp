@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::date_test {
 namespace {
 
 struct DateCase {
@@ -154,4 +154,4 @@ INSTANTIATE_TEST_SUITE_P(All, Durations,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::date_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::discovery_test {
 namespace {
 
 constexpr std::string_view page_url = "https://example.org/blog/page";
@@ -175,4 +175,4 @@ TEST(Address, SaysFeedOrNot) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::discovery_test

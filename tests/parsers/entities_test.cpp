@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::entities_test {
 namespace {
 
 struct EntityCase {
@@ -38,4 +38,4 @@ TEST(References, InAttributesNeedTheirSemicolonInFrontOfLetters) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::entities_test

@@ -4,7 +4,7 @@
 
 #include "parsers/read_feed.hpp"
 
-namespace feedmill {
+namespace feedmill::explain_test {
 namespace {
 
 std::string lines(const Feed& feed) {
@@ -124,4 +124,4 @@ TEST(Explain, NamesThreeExamplesAndCountsTheOthers) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::explain_test

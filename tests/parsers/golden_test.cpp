@@ -14,7 +14,7 @@
 #include "parsers/document_json.hpp"
 #include "parsers/read_feed.hpp"
 
-namespace feedmill {
+namespace feedmill::golden_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -65,4 +65,4 @@ INSTANTIATE_TEST_SUITE_P(All, Golden, testing::ValuesIn(documents()), [](const a
 });
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::golden_test

@@ -4,7 +4,7 @@
 
 #include "parsers/read_feed.hpp"
 
-namespace feedmill {
+namespace feedmill::hub_links_test {
 namespace {
 
 using Hubs = std::vector<std::string>;
@@ -194,4 +194,4 @@ TEST(HubsOfDocuments, JsonFeedHasOthersBesides) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::hub_links_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::json_salvage_test {
 namespace {
 
 struct JsonCase {
@@ -62,4 +62,4 @@ TEST(SalvagedJsonText, SaysWhetherItEndedInWhatNamesOrDatesAnItem) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::json_salvage_test

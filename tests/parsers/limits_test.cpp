@@ -9,7 +9,7 @@
 #include "parsers/read_feed.hpp"
 #include "parsers/well_formed.hpp"
 
-namespace feedmill {
+namespace feedmill::limits_test {
 namespace {
 
 std::string repeat(std::string_view part, std::size_t times) {
@@ -185,4 +185,4 @@ TEST(Limits, AListFarLargerThanItsFileIsReadUpToACap) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::limits_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::link_header_test {
 namespace {
 
 /// "target rel,rel type|title|anchor" of each link, for tables.
@@ -59,4 +59,4 @@ TEST(LinkHeaders, AreBoundedAndLinear) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::link_header_test

@@ -3,7 +3,7 @@
 #include "parsers/date.hpp"
 #include "parsers/read_feed.hpp"
 
-namespace feedmill {
+namespace feedmill::normalise_test {
 namespace {
 
 Feed read(const std::string& items, HtmlPolicy html = HtmlPolicy::strict) {
@@ -206,4 +206,4 @@ TEST(Values, AreCutUnlessTheyAreWantedWhole) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::normalise_test

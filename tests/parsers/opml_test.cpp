@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::opml_test {
 namespace {
 
 std::string body(const std::string& outlines) {
@@ -218,4 +218,4 @@ TEST(Opml, WritesWhatItReads) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::opml_test

@@ -2,7 +2,7 @@
 
 #include "parsers/reading.hpp"
 
-namespace feedmill {
+namespace feedmill::person_test {
 namespace {
 
 struct PersonCase {
@@ -36,4 +36,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::person_test

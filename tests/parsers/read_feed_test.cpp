@@ -4,7 +4,7 @@
 
 #include "parsers/document_json.hpp"
 
-namespace feedmill {
+namespace feedmill::read_feed_test {
 namespace {
 
 struct FormatCase {
@@ -118,4 +118,4 @@ TEST(ReadFeed, TakesHeadersThatHoldNonsenseAsAbsent) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::read_feed_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::salvage_test {
 namespace {
 
 struct SalvageCase {
@@ -87,4 +87,4 @@ TEST(SalvagedText, SaysWhetherABetterNameMayBeYetToCome) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::salvage_test

@@ -11,7 +11,7 @@
 #include "parsers/entities.hpp"
 #include "parsers/sanitise.hpp"
 
-namespace feedmill {
+namespace feedmill::sanitise_corpus_test {
 namespace {
 
 std::string read_file(const std::filesystem::path& path) {
@@ -147,4 +147,4 @@ TEST(SanitiseCorpus, KeepsAllTextThatIsNotDroppedOnPurpose) {  // SECURITY S11
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::sanitise_corpus_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::sanitise_test {
 namespace {
 
 std::string strict(std::string_view markup, std::string_view base = "http://h/d/") {
@@ -257,4 +257,4 @@ TEST(Html, IsRecognisedByItsTagsAndReferences) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::sanitise_test

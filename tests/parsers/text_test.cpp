@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::text_test {
 namespace {
 
 TEST(PlainText, IsWhatAReaderSees) {
@@ -20,4 +20,4 @@ TEST(PlainText, IsCutAtACodePoint) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::text_test

@@ -6,7 +6,7 @@
 #include "parsers/read_feed.hpp"
 #include "parsers/text.hpp"
 
-namespace feedmill {
+namespace feedmill::types_test {
 namespace {
 
 constexpr std::string_view html = "text/html", xhtml = "application/xhtml+xml", plain = "text/plain";
@@ -138,4 +138,4 @@ TEST(TextType, OfAnotherXmlIsTextAsItIsWritten) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::types_test

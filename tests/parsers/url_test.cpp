@@ -4,7 +4,7 @@
 
 #include "parsers/read_feed.hpp"
 
-namespace feedmill {
+namespace feedmill::url_test {
 namespace {
 
 struct ResolveCase {
@@ -208,4 +208,4 @@ TEST(Url, OfTheWebHasAHost) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::url_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::well_formed_test {
 namespace {
 
 struct FaultCase {
@@ -87,4 +87,4 @@ TEST(WellFormed, StopsAtItsCaps) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::well_formed_test

@@ -9,7 +9,7 @@
 #include "storage/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::acl_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -341,4 +341,4 @@ TEST(Commands, ThatAreNeverUsedStandNowhere) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::acl_test

@@ -9,7 +9,7 @@
 #include "storage/verify.hpp"
 #include "tests/storage/filled_store.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::archive_test {
 namespace {
 
 class ArchiveTest : public FilledStoreTest {
@@ -326,4 +326,4 @@ TEST_F(ArchiveTest, TakesBackAFeedThatChangedWhileItWasWritten) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::archive_test

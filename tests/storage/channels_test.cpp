@@ -7,7 +7,7 @@
 #include "storage/deliveries.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::channels_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -212,4 +212,4 @@ TEST(ChannelNames, AreCheckedForWhatNoKeyShouldHold) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::channels_test

@@ -6,7 +6,7 @@
 #include "storage/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::deliveries_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -262,4 +262,4 @@ TEST_F(DeliveriesTest, NeedsNoCommandBeyondThePublishedOnes) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::deliveries_test

@@ -6,7 +6,7 @@
 #include "storage/fields.hpp"
 #include "storage/signals.hpp"
 
-namespace feedmill {
+namespace feedmill::diff_test {
 namespace {
 
 constexpr Milliseconds now(1'763'690'000'500);
@@ -236,4 +236,4 @@ TEST(Diff, MendsWhatOlderRulesStoredWithoutASignal) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::diff_test

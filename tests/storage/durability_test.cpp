@@ -4,7 +4,7 @@
 #include "tests/storage/store_fixture.hpp"
 #include "tests/support/fault_proxy.hpp"
 
-namespace feedmill {
+namespace feedmill::durability_test {
 namespace {
 
 using Code = StoreError::Code;
@@ -128,4 +128,4 @@ TEST_F(Durable, ByReplicaNeedsTheRightToWait) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::durability_test

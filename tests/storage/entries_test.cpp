@@ -9,7 +9,7 @@
 #include "storage/scripts.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::entries_test {
 namespace {
 
 using test::feed_url;
@@ -435,4 +435,4 @@ TEST_F(EntriesTest, ARemovedFeedLeavesNoKeyWhereverItsRemovalWasCutOff) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::entries_test

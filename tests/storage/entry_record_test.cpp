@@ -4,7 +4,7 @@
 
 #include "parsers/read_feed.hpp"
 
-namespace feedmill {
+namespace feedmill::entry_record_test {
 namespace {
 
 std::string value(const Fields& fields, std::string_view name) {
@@ -183,4 +183,4 @@ TEST(Digests, TakeNoNoticeOfWhatFollowsFromOtherFields) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::entry_record_test

@@ -4,7 +4,7 @@
 #include "storage/store.hpp"
 #include "tests/support/redis_server.hpp"
 
-namespace feedmill {
+namespace feedmill::facts_test {
 namespace {
 
 class Facts : public testing::Test {
@@ -78,4 +78,4 @@ TEST_F(Facts, AnEmptyStoreStaysEmptyWhenToldSo) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::facts_test

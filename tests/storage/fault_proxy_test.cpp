@@ -8,7 +8,7 @@
 #include "storage/redis.hpp"
 #include "tests/support/redis_server.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::fault_proxy_test {
 namespace {
 
 using Fault = FaultProxy::Fault;
@@ -119,4 +119,4 @@ TEST_F(FaultProxyTest, RefusesAndComesBackOnTheSamePort) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::fault_proxy_test

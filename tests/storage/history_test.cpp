@@ -12,7 +12,7 @@
 #include "storage/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::history_test {
 namespace {
 
 /// An item as a publisher lists it.
@@ -457,4 +457,4 @@ TEST_F(Histories, EndAsTheContractSays) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::history_test

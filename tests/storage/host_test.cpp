@@ -5,7 +5,7 @@
 #include "storage/pushes.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::host_test {
 namespace {
 
 using std::chrono::hours;
@@ -345,4 +345,4 @@ TEST_F(Hosts, PullsBackDueTimesThatLieBehindAStepOfTheClock) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::host_test

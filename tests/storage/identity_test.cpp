@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::identity_test {
 namespace {
 
 constexpr const char* long_text = "A text that is long enough to be told from the texts of other posts";
@@ -171,4 +171,4 @@ TEST(FittingIdentity, OfAFeedWithoutGuidsIsTheChain) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::identity_test

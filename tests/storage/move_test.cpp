@@ -2,7 +2,7 @@
 #include "storage/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::move_test {
 namespace {
 
 using test::feed_url;
@@ -128,4 +128,4 @@ TEST_F(Moves, TheHistoryStaysBounded) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::move_test

@@ -9,7 +9,7 @@
 #include "storage/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::notifications_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -130,4 +130,4 @@ TEST_F(NotificationsTest, KeepsRulesByUser) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::notifications_test

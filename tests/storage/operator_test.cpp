@@ -6,7 +6,7 @@
 #include "storage/store.hpp"
 #include "tests/support/redis_server.hpp"
 
-namespace feedmill {
+namespace feedmill::operator_test {
 namespace {
 
 const std::string worker(32, 'a'), feed_url = "https://example.org/feed.xml";
@@ -275,4 +275,4 @@ TEST_F(OperatorTest, ABrokenKeyOfHostSettingsStopsNobody) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::operator_test

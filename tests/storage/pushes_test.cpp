@@ -4,7 +4,7 @@
 
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::pushes_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -728,4 +728,4 @@ TEST_F(PushesTest, NoKeyNamesATokenOrASecret) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::pushes_test

@@ -3,7 +3,7 @@
 
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::quarantine_test {
 namespace {
 
 using std::chrono::hours;
@@ -197,4 +197,4 @@ TEST_F(Quarantine, GoesWithTheFeed) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::quarantine_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/redis_server.hpp"
 
-namespace feedmill {
+namespace feedmill::redis_test {
 namespace {
 
 struct UrlCase {
@@ -125,4 +125,4 @@ TEST(RedisConnection, SaysThatThePasswordIsWrong) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::redis_test

@@ -16,7 +16,7 @@
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/tls_port.hpp"
 
-namespace feedmill {
+namespace feedmill::redis_tls_test {
 namespace {
 
 using Code = StoreError::Code;
@@ -359,4 +359,4 @@ TEST(RedisWithoutTls, SaysWhatToDo) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::redis_tls_test

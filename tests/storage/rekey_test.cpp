@@ -4,7 +4,7 @@
 
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::rekey_test {
 namespace {
 
 constexpr const char* long_text = "A text that is long enough to be told from the texts of other posts: ";
@@ -287,4 +287,4 @@ TEST_F(Rekeying, DoesNotReviveAPostThatWasRemovedMeanwhile) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::rekey_test

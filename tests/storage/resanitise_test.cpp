@@ -8,7 +8,7 @@
 #include "storage/entry_record.hpp"
 #include "storage/fields.hpp"
 
-namespace feedmill {
+namespace feedmill::resanitise_test {
 namespace {
 
 /// A stored post, its digest and bytes as they should be.
@@ -151,4 +151,4 @@ TEST(ResanitisedFeed, KnowsMarkupThatHasBeenThroughTheSanitiser) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::resanitise_test

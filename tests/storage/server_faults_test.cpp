@@ -8,7 +8,7 @@
 #include "tests/storage/store_fixture.hpp"
 #include "tests/support/fault_proxy.hpp"
 
-namespace feedmill {
+namespace feedmill::server_faults_test {
 namespace {
 
 using Code = StoreError::Code;
@@ -362,4 +362,4 @@ TEST_F(Wishes, OutliveAReleaseAndNoMore) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::server_faults_test

@@ -4,7 +4,7 @@
 
 #include "storage/entry_record.hpp"
 
-namespace feedmill {
+namespace feedmill::settled_test {
 namespace {
 
 std::string settled(std::string_view html) {
@@ -103,4 +103,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::settled_test

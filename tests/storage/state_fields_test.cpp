@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::state_fields_test {
 namespace {
 
 FeedState full_state() {
@@ -252,4 +252,4 @@ TEST(StateFields, IgnoreWhatTheyDoNotKnowOrCannotRead) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::state_fields_test

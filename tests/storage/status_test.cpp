@@ -4,7 +4,7 @@
 
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::status_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -225,4 +225,4 @@ TEST_F(StatusStoreTest, AsksLittleOfAStoreOfAHundredThousandFeeds) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::status_test

@@ -6,7 +6,7 @@
 #include "storage/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::store_test {
 namespace {
 
 namespace json = boost::json;
@@ -551,4 +551,4 @@ TEST(StoreOpening, RefusesAStoreOfANewerSchema) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::store_test

@@ -3,7 +3,7 @@
 
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::traces_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -85,4 +85,4 @@ TEST_F(TracesTest, GoWithTheirFeed) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::traces_test

@@ -8,7 +8,7 @@
 #include "storage/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::trim_test {
 namespace {
 
 using test::feed_url;
@@ -343,4 +343,4 @@ TEST_F(TrimTest, DeletionsOfTrimsArePublishedWhenAskedFor) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::trim_test

@@ -6,7 +6,7 @@
 
 #include "tests/storage/store_fixture.hpp"
 
-namespace feedmill {
+namespace feedmill::unchanged_test {
 namespace {
 
 using test::feed_url;
@@ -279,4 +279,4 @@ TEST_F(Unchanged, KeepsTheHashOfAHostForAsLongAsItSaysSomething) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::unchanged_test

@@ -7,7 +7,7 @@
 
 #include "tests/storage/filled_store.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::verify_test {
 namespace {
 
 std::string list_of(const std::vector<Violation>& violations) {
@@ -512,4 +512,4 @@ TEST_F(VerifyTest, FindsAStoreHealthyWhileWorkersCommit) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::verify_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::catch_up_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -55,4 +55,4 @@ TEST(CatchUp, SharesTheRateAndNeverFallsBehindWhatMustBePolled) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::catch_up_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::claim_pace_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -38,4 +38,4 @@ TEST(ClaimPace, GrowsByOneForEachGoodSecondUpToAll) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::claim_pace_test

@@ -3,7 +3,7 @@
 
 #include "tests/worker/decide_fixture.hpp"
 
-namespace feedmill::decide_test {
+namespace feedmill::decide_test::decide_cut_short_test {
 namespace {
 
 TEST(Decide, TakesADocumentThatEndsInTheMiddleForNoFullList) {
@@ -133,4 +133,4 @@ TEST(Decide, TakesThePostThatADocumentAlwaysEndsInForNewAlone) {
 }
 
 }  // namespace
-}  // namespace feedmill::decide_test
+}  // namespace feedmill::decide_test::decide_cut_short_test

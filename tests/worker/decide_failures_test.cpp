@@ -12,7 +12,7 @@
 
 #include "tests/worker/decide_fixture.hpp"
 
-namespace feedmill::decide_test {
+namespace feedmill::decide_test::decide_failures_test {
 namespace {
 
 // HTTP §4, first failure of a healthy feed.
@@ -533,4 +533,4 @@ TEST(Decide, CutsDetailsBetweenCharacters) {
 }
 
 }  // namespace
-}  // namespace feedmill::decide_test
+}  // namespace feedmill::decide_test::decide_failures_test

@@ -4,7 +4,7 @@
 #include "tests/worker/decide_fixture.hpp"
 #include "worker/withdrawal.hpp"
 
-namespace feedmill::decide_test {
+namespace feedmill::decide_test::decide_push_test {
 namespace {
 
 /// Looked at by push, and due in two hours.
@@ -69,4 +69,4 @@ TEST(DecidePush, CreatesNothingThatWasTakenBackBeforeItCame) {
 }
 
 }  // namespace
-}  // namespace feedmill::decide_test
+}  // namespace feedmill::decide_test::decide_push_test

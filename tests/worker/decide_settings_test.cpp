@@ -7,7 +7,7 @@
 #include "tests/worker/decide_fixture.hpp"
 #include "worker/config/feed_settings.hpp"
 
-namespace feedmill::decide_test {
+namespace feedmill::decide_test::decide_settings_test {
 namespace {
 
 // HTTP P9, P22
@@ -182,4 +182,4 @@ TEST(Settings, BoundTheIntervalFromAboveAndByHost) {
 }
 
 }  // namespace
-}  // namespace feedmill::decide_test
+}  // namespace feedmill::decide_test::decide_settings_test

@@ -9,7 +9,7 @@
 
 #include "tests/worker/decide_fixture.hpp"
 
-namespace feedmill::decide_test {
+namespace feedmill::decide_test::decide_test {
 namespace {
 
 // HTTP P5
@@ -340,4 +340,4 @@ TEST(Decide, SurvivesClocksThatStep) {
 }
 
 }  // namespace
-}  // namespace feedmill::decide_test
+}  // namespace feedmill::decide_test::decide_test

@@ -14,7 +14,7 @@
 #include "tests/support/redis_server.hpp"
 #include "worker/notices.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::deliverer_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -358,4 +358,4 @@ TEST_F(DelivererTest, RulesCountFromWhenTheyAreMade) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::deliverer_test

@@ -12,7 +12,7 @@
 #include "tests/support/dns_server.hpp"
 #include "worker/store_failure.hpp"
 
-namespace feedmill {
+namespace feedmill::doctor_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -254,4 +254,4 @@ TEST(Doctor, AsksANameServer) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::doctor_test

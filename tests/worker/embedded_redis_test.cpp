@@ -24,7 +24,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-namespace feedmill {
+namespace feedmill::embedded_redis_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -601,4 +601,4 @@ TEST_F(EmbeddedRedisTest, LeavesNoDescriptorOfOursWithTheServer) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::embedded_redis_test

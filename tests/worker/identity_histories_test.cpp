@@ -15,7 +15,7 @@
 #include "storage/redis.hpp"
 #include "tests/worker/polling_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::identity_histories_test {
 namespace {
 
 /// A post as its publisher means it.
@@ -300,4 +300,4 @@ TEST_F(IdentityHistories, HealAWrongSwitch) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::identity_histories_test

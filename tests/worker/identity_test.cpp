@@ -5,7 +5,7 @@
 
 #include "storage/identity.hpp"
 
-namespace feedmill {
+namespace feedmill::identity_test {
 namespace {
 
 constexpr Milliseconds now{1'772'366'400'000};
@@ -382,4 +382,4 @@ TEST(RekeyedSignals, CountAndShowExamples) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::identity_test

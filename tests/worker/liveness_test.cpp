@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::liveness_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -66,4 +66,4 @@ TEST_F(LivenessTest, TellsBusyThreadsFromStuckOnes) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::liveness_test

@@ -11,7 +11,7 @@
 #include "worker/report.hpp"
 #include "worker/unique_fd.hpp"
 
-namespace feedmill {
+namespace feedmill::log_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -81,7 +81,7 @@ struct Piped {
     std::string text;
     std::thread reader([&] {
       std::array<char, 4096> chunk;
-      for (ssize_t size; (size = read(in.get(), chunk.data(), chunk.size())) > 0;)
+      for (ssize_t size; (size = ::read(in.get(), chunk.data(), chunk.size())) > 0;)
         text.append(chunk.data(), static_cast<std::size_t>(size));
     });
     {
@@ -243,4 +243,4 @@ TEST_F(LogTest, TellsOfEveryRefreshAtDebug) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::log_test

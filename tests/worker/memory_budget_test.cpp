@@ -13,7 +13,7 @@
 
 #include "worker/config/config.hpp"
 
-namespace feedmill {
+namespace feedmill::memory_budget_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -249,4 +249,4 @@ TEST_F(AutomaticBudget, KnowsTheFirstVersionOfCgroups) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::memory_budget_test

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-namespace feedmill {
+namespace feedmill::metrics_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -363,4 +363,4 @@ TEST(Metrics, PassesThePrometheusLinter) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::metrics_test

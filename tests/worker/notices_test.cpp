@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::notices_test {
 namespace {
 
 TEST(Notices, OfAPostSayWhatItIsAndWhyItIsTold) {
@@ -111,4 +111,4 @@ TEST(Notices, OperatorsHearOfWhatNoSignalTells) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::notices_test

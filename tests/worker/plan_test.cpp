@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::plan_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -207,4 +207,4 @@ TEST(PlannedFeeds, AreWhatTheStoreHas) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::plan_test

@@ -10,7 +10,7 @@
 #include "tests/support/sanitized.hpp"
 #include "worker/decide.hpp"
 
-namespace feedmill {
+namespace feedmill::policy_walk_test {
 namespace {
 
 using std::chrono::days;
@@ -256,4 +256,4 @@ TEST(Hints, WaitForTheTimesTheDocumentIsPublishedAt) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::policy_walk_test

@@ -18,7 +18,7 @@
 #include "worker/http/request_style.hpp"
 #include "worker/refresh.hpp"
 
-namespace feedmill {
+namespace feedmill::politeness_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -526,4 +526,4 @@ TEST(RefereeTest, SeesThatAWaitWasCutShort) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::politeness_test

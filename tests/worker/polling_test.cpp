@@ -7,7 +7,7 @@
 #include "storage/archive.hpp"
 #include "tests/worker/polling_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::polling_test {
 namespace {
 
 // RELIABILITY I10
@@ -779,4 +779,4 @@ TEST_F(Polling, RekeysAfterAChangeOfSchemeInGuidsAndLinksAtTheCap) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::polling_test

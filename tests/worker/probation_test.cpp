@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::probation_test {
 namespace {
 
 using std::chrono::hours;
@@ -143,4 +143,4 @@ TEST(Probation, NeverMovesWhereItMustNot) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::probation_test

@@ -11,7 +11,7 @@
 #include "tests/support/coders.hpp"
 #include "worker/decide.hpp"
 
-namespace feedmill {
+namespace feedmill::reading_test {
 namespace {
 
 using test::gzip;
@@ -468,4 +468,4 @@ TEST(Reading, TellsWhoseDocumentItSaysItIs) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::reading_test

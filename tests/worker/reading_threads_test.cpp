@@ -16,7 +16,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::reading_threads_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -205,4 +205,4 @@ TEST_F(ReadingThreadsTest, AnExceptionFreesTheThread) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::reading_threads_test

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::schedule_test {
 namespace {
 
 using std::chrono::days;
@@ -721,4 +721,4 @@ TEST(Why, QuotesNoMoreThan120Bytes) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::schedule_test

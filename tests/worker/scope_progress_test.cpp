@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::scope_progress_test {
 namespace {
 
 using Urls = std::vector<std::string>;
@@ -93,4 +93,4 @@ TEST(ScopeProgress, OfARunOnceTakesWhatWasDueAtItsStart) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::scope_progress_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/service_manager.hpp"
 
-namespace feedmill {
+namespace feedmill::sd_notify_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -82,4 +82,4 @@ TEST(SdNotify, TakesItsSettingsFromTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::sd_notify_test

@@ -10,7 +10,7 @@
 
 #include "worker/unique_fd.hpp"
 
-namespace feedmill {
+namespace feedmill::store_health_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -79,4 +79,4 @@ TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::store_health_test

@@ -5,7 +5,7 @@
 #include "storage/state_fields.hpp"
 #include "tests/support/redis_server.hpp"
 
-namespace feedmill {
+namespace feedmill::survey_test {
 namespace {
 
 class SurveyTest : public testing::Test {
@@ -57,4 +57,4 @@ TEST_F(SurveyTest, BeginsAnewWhenTheStoreFails) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::survey_test

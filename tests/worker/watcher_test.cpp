@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::watcher_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -61,4 +61,4 @@ TEST(Watcher, TellsWhoWatchesTheFeedTheChannelOrTheWords) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::watcher_test

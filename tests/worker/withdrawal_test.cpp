@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::withdrawal_test {
 namespace {
 
 constexpr std::int64_t noon = 1'772'366'400;  // 2026-03-01T12:00:00Z
@@ -90,4 +90,4 @@ TEST(WithdrawnPosts, AreRememberedAsFarAsThereIsRoom) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::withdrawal_test

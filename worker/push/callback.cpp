@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t token_length = 26, longest_query = 16U << 10U, most_parameters = 64, most_reason = 500;
 
-constexpr std::string_view redacted = "<redacted>";
-
 bool is_token(std::string_view text) {
   return text.size() == token_length &&
          std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7'); });

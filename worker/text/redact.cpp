@@ -10,8 +10,6 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view redacted = "<redacted>";
-
 bool is_word(char c) {
   return is_alnum(c) || c == '_' || c == '-';
 }

@@ -7,6 +7,9 @@
 
 namespace feedmill {
 
+/// What stands in place of a secret.
+inline constexpr std::string_view redacted = "<redacted>";
+
 /// Text without its secrets: credentials in URLs, values of parameters such as token= or password=,
 /// Authorization and Cookie headers, paths of callbacks. Every sink uses it, before it cuts: half a secret is not known
 /// for one. Linear.

@@ -17,7 +17,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::admin_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -357,4 +357,4 @@ TEST_F(AdminTest, SaysWhichFlagMovesAListenerThatIsInTheWay) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::admin_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::bearer_test {
 namespace {
 
 constexpr std::string_view token = "a-token-of-our-own";
@@ -79,4 +79,4 @@ TEST(Near, IsWhoComesFromHereAndFromNobodyElse) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::bearer_test

@@ -5,7 +5,7 @@
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/query.hpp"
 
-namespace feedmill {
+namespace feedmill::html_test {
 namespace {
 
 struct EscapingCase {
@@ -103,4 +103,4 @@ TEST(Query, FindsAParameter) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::html_test

@@ -21,7 +21,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::listener_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -198,4 +198,4 @@ TEST(ClientNetwork, IsAnIPv4AddressOrA64) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::listener_test

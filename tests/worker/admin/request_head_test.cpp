@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::request_head_test {
 namespace {
 
 namespace http = boost::beast::http;
@@ -82,4 +82,4 @@ TEST(ObjectionTo, WhatDoesNotSayWhereItsBodyEnds) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::request_head_test

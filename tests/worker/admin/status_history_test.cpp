@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::status_history_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -166,4 +166,4 @@ TEST(StatusHistory, KeepsBusyHostsAmongAHundredThousand) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::status_history_test

@@ -14,7 +14,7 @@
 #include "tests/support/redis_server.hpp"
 #include "worker/admin/query.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::status_pages_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -221,4 +221,4 @@ TEST_F(StatusPagesTest, AskLittleOfAStoreOfAHundredThousandFeeds) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::status_pages_test

@@ -10,7 +10,7 @@
 #include "worker/admin/status_page.hpp"
 #include "worker/text/figure_text.hpp"
 
-namespace feedmill {
+namespace feedmill::status_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -418,4 +418,4 @@ TEST(FigureText, SaysItForPeople) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::status_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::cli_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -243,4 +243,4 @@ TEST(CommandLine, HasHelpWithAnExampleForEachVerb) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::cli_test

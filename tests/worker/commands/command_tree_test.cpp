@@ -17,7 +17,7 @@
 #include "worker/commands/manual.hpp"
 #include "worker/config/config.hpp"
 
-namespace feedmill {
+namespace feedmill::command_tree_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -152,4 +152,4 @@ TEST_F(CommandTree, TheManualPageIsClean) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::command_tree_test

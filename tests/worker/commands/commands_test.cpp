@@ -25,7 +25,7 @@
 #include "worker/commands/tail.hpp"
 #include "worker/interrupt.hpp"
 
-namespace feedmill {
+namespace feedmill::commands_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -681,4 +681,4 @@ TEST(About, NamesVersions) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::commands_test

@@ -6,7 +6,7 @@
 #include "worker/commands/explain.hpp"
 #include "worker/text/due_text.hpp"
 
-namespace feedmill {
+namespace feedmill::explain_verb_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -132,4 +132,4 @@ TEST(DueText, GroupsDigitsAndForgivesWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::explain_verb_test

@@ -6,7 +6,7 @@
 #include "worker/commands/subscriptions.hpp"
 #include "worker/text/moments.hpp"
 
-namespace feedmill {
+namespace feedmill::opml_test {
 namespace {
 
 using Paths = std::vector<std::vector<std::string>>;
@@ -188,4 +188,4 @@ TEST(Folders, AreChannelsAndChannelsFolders) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::opml_test

@@ -11,7 +11,7 @@
 #include "worker/admin/status_json.hpp"
 #include "worker/text/terminal.hpp"
 
-namespace feedmill {
+namespace feedmill::top_view_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -278,4 +278,4 @@ TEST(TopView, StandsWhateverIsMissingOrOfAnotherKind) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::top_view_test

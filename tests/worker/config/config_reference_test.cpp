@@ -11,7 +11,7 @@
 #include "worker/config/config.hpp"
 #include "worker/config/config_named.hpp"
 
-namespace feedmill {
+namespace feedmill::config_reference_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,4 +82,4 @@ TEST(ConfigReference, TheSampleSaysTheDefaultsInWordsThatAreUnderstood) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::config_reference_test

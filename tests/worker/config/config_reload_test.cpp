@@ -7,7 +7,7 @@
 
 #include "worker/config/config.hpp"
 
-namespace feedmill {
+namespace feedmill::config_reload_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -124,32 +124,16 @@ TEST_F(ConfigReload, TheseMayChange) {
   for (const Option& option : option_table()) {
     if (option.reloads) keys.emplace_back(option.key);
   }
-  EXPECT_THAT(keys, testing::IsSupersetOf({"retention.entries",
-                                           "retention.strict",
-                                           "retention.hard_cap",
-                                           "signals.max_len",
-                                           "schedule.min_floor",
-                                           "schedule.floor",
-                                           "schedule.ceiling",
-                                           "schedule.manual_floor",
-                                           "schedule.catch_up_rate",
-                                           "host.concurrency",
-                                           "host.spacing",
-                                           "fetch.subscribers",
-                                           "fetch.wall",
-                                           "fetch.connect",
-                                           "fetch.max_body",
-                                           "fetch.http2",
-                                           "fetch.allow_downgrade",
-                                           "egress.allow",
-                                           "egress.deny",
-                                           "egress.ports",
-                                           "egress.nat64",
-                                           "drain.listen",
-                                           "drain.timeout",
-                                           "log.level"}));
+  EXPECT_THAT(keys, testing::IsSupersetOf({"retention.entries", "retention.strict",      "retention.hard_cap",
+                                           "signals.max_len",   "schedule.min_floor",    "schedule.floor",
+                                           "schedule.ceiling",  "schedule.manual_floor", "schedule.catch_up_rate",
+                                           "host.concurrency",  "host.spacing",          "fetch.subscribers",
+                                           "fetch.wall",        "fetch.connect",         "fetch.max_body",
+                                           "fetch.http2",       "fetch.allow_downgrade", "egress.allow",
+                                           "egress.deny",       "egress.ports",          "egress.nat64",
+                                           "drain.listen",      "drain.timeout",         "log.level"}));
   EXPECT_THAT(keys, testing::Not(testing::Contains("redis.url")));
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::config_reload_test

@@ -14,7 +14,7 @@
 #include "worker/config/small_file.hpp"
 #include "worker/unique_fd.hpp"
 
-namespace feedmill {
+namespace feedmill::config_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -639,4 +639,4 @@ TEST_F(ConfigTest, NamesParametersThatHoldSecrets) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::config_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::feed_settings_test {
 namespace {
 
 using testing::ElementsAre;
@@ -153,4 +153,4 @@ TEST(FeedSettings, ReadWhatHasTheWrongShapeAsNothing) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::feed_settings_test

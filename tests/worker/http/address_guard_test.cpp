@@ -15,7 +15,7 @@
 #include "worker/http/http_shared.hpp"
 #include "worker/http/own_addresses.hpp"
 
-namespace feedmill {
+namespace feedmill::address_guard_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -475,4 +475,4 @@ TEST(EgressPolicy, NamesTheEntryThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::address_guard_test

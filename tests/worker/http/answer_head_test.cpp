@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::answer_head_test {
 namespace {
 
 using Fields = std::vector<Header>;
@@ -103,4 +103,4 @@ TEST(AnswerHead, RefusesAnAnswerWhoseEndIsNotClear) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::answer_head_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/coders.hpp"
 
-namespace feedmill {
+namespace feedmill::content_coding_test {
 namespace {
 
 using test::gzip;
@@ -195,4 +195,4 @@ TEST(ContentCoding, SeesUndeclaredCompression) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::content_coding_test

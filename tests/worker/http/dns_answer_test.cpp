@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::dns_answer_test {
 namespace {
 
 using Addresses = std::vector<std::string>;
@@ -111,4 +111,4 @@ TEST(DnsAnswer, CannotReadWhatIsBroken) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::dns_answer_test

@@ -15,7 +15,7 @@
 #include "tests/support/http_server.hpp"
 #include "worker/http/request_style.hpp"
 
-namespace feedmill {
+namespace feedmill::fetch_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -476,4 +476,4 @@ TEST_F(FetchTest, UnwindsWhenCancelled) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::fetch_test

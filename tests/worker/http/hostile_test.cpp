@@ -18,7 +18,7 @@
 #include "worker/http/fetch.hpp"
 #include "worker/reading.hpp"
 
-namespace feedmill {
+namespace feedmill::hostile_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -217,4 +217,4 @@ TEST_F(HostileServerTest, SecretsStayWithTheirOrigin) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::hostile_test

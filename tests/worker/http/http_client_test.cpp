@@ -18,7 +18,7 @@
 #include "worker/http/http_shared.hpp"
 #include "worker/http/http_transfer.hpp"
 
-namespace feedmill {
+namespace feedmill::http_client_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -415,4 +415,4 @@ TEST_F(HttpClientTest, MayGoWhileCallbacksAreQueued) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::http_client_test

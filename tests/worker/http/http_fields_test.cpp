@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::http_fields_test {
 namespace {
 
 using std::chrono::seconds;
@@ -217,4 +217,4 @@ TEST(Fields, AreFoundByName) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::http_fields_test

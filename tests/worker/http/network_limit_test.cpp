@@ -10,7 +10,7 @@
 
 #include "tests/support/await.hpp"
 
-namespace feedmill {
+namespace feedmill::network_limit_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -77,4 +77,4 @@ TEST(NetworkLimit, UnwindsWhenCancelled) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::network_limit_test

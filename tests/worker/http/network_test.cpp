@@ -55,7 +55,7 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
   return real(node, service, hints, result);
 }
 
-namespace feedmill {
+namespace feedmill::network_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -534,4 +534,4 @@ TEST_F(NetworkTest, AChangedResolverConfigurationIsPickedUp) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::network_test

@@ -97,7 +97,7 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) {
   return memalign(alignment, size);
 }
 
-namespace feedmill {
+namespace feedmill::out_of_memory_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -245,4 +245,4 @@ TEST_F(OutOfMemory, EndsTheFetchAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::out_of_memory_test

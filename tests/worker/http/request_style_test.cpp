@@ -14,7 +14,7 @@
 #include "tests/support/http_server.hpp"
 #include "tests/support/proxy_server.hpp"
 
-namespace feedmill {
+namespace feedmill::request_style_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -342,4 +342,4 @@ TEST_F(RequestStyleTest, SpeaksHttp1WhereItIsTold) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::request_style_test

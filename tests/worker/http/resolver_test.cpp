@@ -15,7 +15,7 @@
 #include "tests/support/http_server.hpp"
 #include "worker/http/fetch.hpp"
 
-namespace feedmill {
+namespace feedmill::resolver_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -467,4 +467,4 @@ TEST_F(FetchByNameTest, IsNotRebound) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::resolver_test

@@ -14,7 +14,7 @@
 #include "tests/support/http_server.hpp"
 #include "worker/http/fetch.hpp"
 
-namespace feedmill {
+namespace feedmill::tls_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -235,4 +235,4 @@ TEST_F(TlsTest, ResumesOverManyHosts) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::tls_test

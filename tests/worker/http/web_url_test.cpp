@@ -6,7 +6,7 @@
 #include <curl/curl.h>
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::web_url_test {
 namespace {
 
 struct UrlCase {
@@ -231,4 +231,4 @@ TEST(CanonicalFeedUrl, ReadsAddressesInOtherDigits) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::web_url_test

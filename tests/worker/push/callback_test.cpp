@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::callback_test {
 namespace {
 
 const std::string token = "abcdefghijklmnopqrstuvwx27";
@@ -148,4 +148,4 @@ TEST(Reasons, HoldNoSecret) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::callback_test

@@ -26,7 +26,7 @@
 #include "worker/push/callback_listener.hpp"
 #include "worker/push/signature.hpp"
 
-namespace feedmill {
+namespace feedmill::hostile_requests_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -411,4 +411,4 @@ TEST_F(HostileRequests, ThatAreHalfOpenKeepNobodyOut) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::hostile_requests_test

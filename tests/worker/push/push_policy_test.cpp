@@ -7,7 +7,7 @@
 #include "worker/push/push_health.hpp"
 #include "worker/schedule.hpp"
 
-namespace feedmill {
+namespace feedmill::push_policy_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -361,4 +361,4 @@ TEST(PushFallback, IsALeastIntervalThatTheOperatorMayCap) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::push_policy_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::signature_test {
 namespace {
 
 // RFC 2202 test 2 and RFC 4231 test case 2.
@@ -108,4 +108,4 @@ TEST(Tokens, AreKnownByTheirHash) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::signature_test

@@ -6,7 +6,7 @@
 
 #include "tests/worker/push/websub_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::subscriber_test {
 namespace {
 
 const Response never{.silent = true, .end = Response::End::hang};
@@ -212,4 +212,4 @@ INSTANTIATE_TEST_SUITE_P(All, Leases,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::subscriber_test

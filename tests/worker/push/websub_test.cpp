@@ -8,7 +8,7 @@
 #include "tests/support/dates.hpp"
 #include "tests/worker/push/websub_fixture.hpp"
 
-namespace feedmill::test {
+namespace feedmill::test::websub_test {
 namespace {
 
 TEST_F(WebSubTest, SubscribesToTheSelfThatIsNamed) {
@@ -478,4 +478,4 @@ TEST_F(WebSubTest, StoppingAnswersCallbacksForAWhileAndWritesWhatCame) {
 }
 
 }  // namespace
-}  // namespace feedmill::test
+}  // namespace feedmill::test::websub_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::redact_test {
 namespace {
 
 struct TextCase {
@@ -44,4 +44,4 @@ TEST(SecretParameters, AreThoseThatTheConfigurationNames) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::redact_test

@@ -13,7 +13,7 @@
 #include <pty.h>
 #include <unistd.h>
 
-namespace feedmill {
+namespace feedmill::terminal_test {
 namespace {
 
 /// A pipe whose reading end is read when asked.
@@ -197,4 +197,4 @@ TEST(Terminal, ShowsABarOnlyOnATerminal) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::terminal_test

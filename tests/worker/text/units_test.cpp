@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace feedmill {
+namespace feedmill::units_test {
 namespace {
 
 struct UnitCase {
@@ -49,4 +49,4 @@ TEST(Units, TimesAreRfc3339) {
 }
 
 }  // namespace
-}  // namespace feedmill
+}  // namespace feedmill::units_test
