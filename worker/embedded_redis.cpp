@@ -52,7 +52,7 @@ EmbeddedError told_to_end() {
   return {Code::interrupted, "told to stop before the private server was up"};
 }
 
-std::string random_token() {
+std::string new_marker() {
   std::array<std::uint64_t, 2> words{};
   if (::getrandom(words.data(), sizeof words, 0) != sizeof words)
     throw std::runtime_error("getrandom: " + errno_text());
@@ -219,7 +219,7 @@ EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, ServerRecord re
   record.version = program.version;
   record.run_id.clear();
   record.socket = socket_;
-  if (record.marker.empty()) record.marker = random_token();
+  if (record.marker.empty()) record.marker = new_marker();
   std::error_code ignored;
   for (const auto& leftover : {socket_, in_data("redis.pid"), beside_socket(".log")}) fs::remove(leftover, ignored);
   if (!record.write(in_data("server.json")))
