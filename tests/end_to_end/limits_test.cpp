@@ -7,11 +7,14 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "tests/end_to_end/program.hpp"
+#include "tests/end_to_end/push_world.hpp"
 #include "tests/support/sanitized.hpp"
 
 namespace feedmill::test {
@@ -124,6 +127,51 @@ TEST_F(Limits, HostileFeedsStayWithinTheUnit) {
   const Finished done = world.run({"run", "--once"});
   EXPECT_EQ(done.exit, 0) << done.err;
   EXPECT_EQ(world.count("feed_created"), feeds);
+  EXPECT_LE(done.peak_bytes, 1024 * mebi);
+}
+
+class LimitsOfPushes : public testing::Test {
+ protected:
+  LimitsOfPushes() {
+    world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1000";
+    world.environment["FEEDMILL_CPU_THREADS"] = "8";
+    world.environment["FEEDMILL_MEMORY_BUDGET"] = "614MiB";
+  }
+
+  std::size_t posts(const std::string& url) { return std::stoul(world.redis_text({"ZCARD", url + ":sort"})); }
+
+  PushWorld world;
+};
+
+// SECURITY M2: what hubs send is held to what publishers send is.
+TEST_F(LimitsOfPushes, HostileContentStaysWithinTheUnit) {
+  constexpr std::size_t feeds = 12, rounds = 4;
+  const std::string documents[] = {hostile_document(0, true), hostile_document(1, true), hostile_document(2, true)};
+  std::vector<std::string> urls;
+  for (std::size_t i = 0; i < feeds; ++i) urls.push_back(world.subscribed_feed("/feed/" + std::to_string(i)));
+  const auto push = [&](std::size_t i) {
+    EXPECT_EQ(PushWorld::push(world.subscriber(urls[i]), documents[i % 3]).status, 202) << i;
+  };
+  {
+    std::vector<std::jthread> hubs;
+    for (std::size_t i = 0; i < feeds; ++i) {
+      hubs.emplace_back([&, i] {
+        for (std::size_t round = 0; round < rounds; ++round) push(i);
+      });
+    }
+  }
+  // The publisher has one post: there are more once a push has been read and written. One that finds no room is a hint.
+  for (std::size_t i = 0; i < feeds; ++i) {
+    EXPECT_TRUE(eventually([&] {
+      if (posts(urls[i]) > 1) return true;
+      push(i);
+      return false;
+    })) << urls[i]
+        << world.worker().program().err();
+  }
+  world.worker().program().signal(SIGTERM);
+  const Finished done = world.worker().program().wait();
+  EXPECT_EQ(done.exit, 0) << done.err;
   EXPECT_LE(done.peak_bytes, 1024 * mebi);
 }
 
