@@ -175,6 +175,41 @@ TEST_F(LimitsOfPushes, HostileContentStaysWithinTheUnit) {
   EXPECT_LE(done.peak_bytes, 1024 * mebi);
 }
 
+// HTTP §5, SECURITY M2: of a chain of redirects one answer is held at a time, and of its header 128 KiB at most.
+TEST_F(Limits, AChainOfFullHeadersIsHeldOneAtATime) {
+  constexpr std::size_t feeds = 100, hops = 6, lines = 500, line_bytes = 250;
+  const auto peak_with = [&](std::size_t header_lines, const std::string& path) {
+    world.http.serve_rest([&, asked = world.http.requests().size()](const ServedRequest& request) {
+      const auto hop = static_cast<std::size_t>(request.target.back() - '0');
+      Response response{.status = 302, .body = rss({{"a", "A"}})};
+      for (std::size_t i = 0; i < header_lines; ++i) response.headers.emplace_back("X", std::string(line_bytes, 'x'));
+      if (hop + 1 < hops) {
+        response.headers.emplace_back("Location",
+                                      request.target.substr(0, request.target.size() - 1) + std::to_string(hop + 1));
+      } else {
+        response.status = 200;
+        response.hold_until = asked + feeds * hops;  // all of them are there
+      }
+      return response;
+    });
+    std::vector<NewFeed> wanted;
+    for (std::size_t i = 0; i < feeds; ++i) {
+      wanted.push_back(NewFeed{.feed_url = world.http.url(path + std::to_string(i) + "/0")});
+    }
+    EXPECT_TRUE(world.store.add_feeds(wanted));
+    const std::size_t created = world.count("feed_created");
+    const Finished done = world.run({"run", "--once"});
+    EXPECT_EQ(done.exit, 0) << done.err;
+    EXPECT_EQ(world.count("feed_created"), created + feeds);
+    return done.peak_bytes;
+  };
+  world.environment["FEEDMILL_LANES"] = "100";
+  world.environment["FEEDMILL_FLOOR"] = "1h";
+  world.environment["FEEDMILL_CEILING"] = "24h";
+  const std::uint64_t bare = peak_with(0, "/bare/"), full = peak_with(lines, "/full/");
+  EXPECT_LE(full, bare + feeds * 3 * 128 * 1024);  // all of a chain would be twice that
+}
+
 // SECURITY M1, M3
 TEST_F(Limits, ABodyAtTheCapIsReadInTheLeastBudget) {
   const std::string document = large_document((16 << 20) - 4096);
