@@ -34,9 +34,9 @@ constexpr std::uint64_t reading_cost(std::uint64_t decoded_bytes) {
 }
 
 // SECURITY T18: the steps that reading may take (allowance.hpp). The documents of the corpus take at most
-// a hundredth of it.
+// a fiftieth of it.
 inline constexpr std::uint64_t steps_base = 1'000'000;
-inline constexpr std::uint64_t steps_multiple = 64;
+inline constexpr std::uint64_t steps_multiple = 32;
 
 constexpr std::uint64_t reading_steps(std::uint64_t decoded_bytes) {
   return steps_base + steps_multiple * decoded_bytes;

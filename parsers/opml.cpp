@@ -18,6 +18,9 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t max_broken_places = 100;
+constexpr std::size_t max_uri = 256;                          // of a namespace: each feed that uses it has it
+constexpr std::size_t max_value = limits::description;        // of an attribute
+constexpr std::size_t max_attribute_bytes = limits::summary;  // of one outline
 
 /// OPML's own attributes; exporters write them in any case.
 constexpr std::array<std::string_view, 12> known_attributes = {"text",    "title",       "type",      "xmlUrl",
@@ -69,6 +72,10 @@ std::string shortened(std::string_view name) {
   return std::string(utf8_prefix(name, 64));
 }
 
+std::size_t count_not_ascii(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_ascii(c); }));
+}
+
 /// Walks over the tags of a document, keeps the open elements, gathers rows and problems.
 class OpmlScanner {
  public:
@@ -94,7 +101,9 @@ class OpmlScanner {
   struct Tag {
     std::string_view name;
     OpmlAttributes attributes;
-    bool empty = false;  ///< <outline/>
+    std::vector<std::size_t> by_name;  ///< their places, sorted by their names
+    std::size_t bytes = 0;             ///< of the attributes
+    bool empty = false;                ///< <outline/>
   };
 
   struct Open {
@@ -346,7 +355,7 @@ class OpmlScanner {
   void keep(Tag& tag, std::size_t begin, std::string_view name, std::string value) {
     if (name.starts_with("xmlns:") && name.size() > 6) {
       const std::string prefix(name.substr(6));
-      if (prefix.size() > limits::word || value.size() > limits::url) return;
+      if (prefix.size() > limits::word || value.size() > max_uri) return;
       if (!prefixes_.emplace(prefix, value).second) return;
       allowance_.take(3 * (prefix.size() + value.size()) + 400);
       opml_.namespaces.emplace_back(prefix, std::move(value));
@@ -354,13 +363,24 @@ class OpmlScanner {
     }
     if (iequals(name, "xmlns")) return;
     std::string known = spelled(name);
-    const auto same = [&](const auto& attribute) { return attribute.first == known; };
-    if (std::any_of(tag.attributes.begin(), tag.attributes.end(), same)) {
+    const auto before = [&](std::size_t index, const std::string& other) {
+      return tag.attributes[index].first < other;
+    };
+    const auto same = std::lower_bound(tag.by_name.begin(), tag.by_name.end(), known, before);
+    if (same != tag.by_name.end() && tag.attributes[*same].first == known) {
       broken(begin, "attribute " + shortened(known) + " twice");
       return;
     }
-    // Beyond SECURITY §3 nothing is kept; that also bounds the search above.
-    if (tag.attributes.size() < 256) tag.attributes.emplace_back(std::move(known), std::move(value));
+    // Beyond SECURITY §3 nothing is kept; what is kept is read at each fetch.
+    if (tag.attributes.size() >= 256 || known.size() > limits::word) return;
+    if (value.size() > max_value) {
+      value.resize(utf8_prefix(value, max_value).size());
+      value.shrink_to_fit();
+    }
+    tag.bytes += known.size() + value.size();
+    if (tag.bytes > max_attribute_bytes && known != "xmlUrl") return;
+    tag.by_name.insert(same, tag.attributes.size());
+    tag.attributes.emplace_back(std::move(known), std::move(value));
   }
 
   /// References decoded, line breaks and tabs as spaces (XML 1.0 §3.3.3).
@@ -440,7 +460,9 @@ class OpmlScanner {
       std::vector<std::string> folders;
       std::copy_if(folders_.begin(), folders_.end(), std::back_inserter(folders),
                    [](const std::string& folder) { return !folder.empty(); });
-      allowance_.take(3 * sizeof(OpmlRow));  // both lists are there while the long one grows
+      // Three times: a feed is made of it, which is told apart from others. Its address is kept in two forms, of which
+      // one has three characters for each that is not ASCII.
+      allowance_.take(3 * sizeof(OpmlRow) + url.size() + 2 * count_not_ascii(url));
       allowance_.take(url);
       for (const std::string& folder : folders) allowance_.take(2 * sizeof(folder) + folder.size());
       for (const auto& [key, held] : tag.attributes) {
@@ -454,7 +476,7 @@ class OpmlScanner {
   }
 
   void refuse(std::size_t line, std::string detail) {
-    allowance_.take(3 * sizeof(OpmlProblem));
+    allowance_.take(4 * sizeof(OpmlProblem));  // both lists are there while the long one grows; and what is made of it
     allowance_.take(detail);
     opml_.problems.push_back({line, OpmlProblem::Kind::refused, std::move(detail)});
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,7 @@ struct OpmlRow {
   std::size_t line = 0;              ///< where its tag begins, from 1
   std::string url;                   ///< trimmed, else as written; never ""
   std::vector<std::string> folders;  ///< names of the outlines around it, outermost first; each cut to 256 bytes
-  OpmlAttributes attributes;         ///< all but the URL's and xmlns, in document order
+  OpmlAttributes attributes;         ///< all but the URL's and xmlns, in document order; at most 64 KiB, values 8 KiB
 
   bool operator==(const OpmlRow&) const = default;
 };
@@ -41,17 +42,18 @@ struct OpmlProblem {
 };
 
 struct Opml {
-  std::vector<OpmlRow> rows;          ///< in document order, duplicates included
+  std::deque<OpmlRow> rows;           ///< in document order, duplicates included; taken from the front as they are used
   std::vector<OpmlProblem> problems;  ///< in document order; of `broken` the first hundred
   std::vector<std::pair<std::string, std::string>>
-      namespaces;  ///< prefix → URI; the first declaration of a prefix counts
+      namespaces;  ///< prefix → URI of at most 256 bytes; the first declaration of a prefix counts
 };
 
 /// Reads an OPML file, whatever state it is in: a broken one gives the outlines that can be made out.
 ///
 /// An outline is a feed when it has `xmlUrl` in any case, or `url` and the type rss or atom. It is read tag by tag, not
 /// as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T14). Where it would take more
-/// memory than limits::reading_cost says, `bytes` included, the rest is not read, and a problem says so.
+/// memory than limits::reading_cost says, `bytes` included, the rest is not read, and a problem says so. That counts
+/// three times what a row takes by itself: who moves rows into something of theirs, one by one, stays within it.
 /// Pure and reentrant; linear in `bytes`; throws only std::bad_alloc.
 Opml read_opml(std::string_view bytes);
 

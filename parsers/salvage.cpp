@@ -215,8 +215,9 @@ class Salvager {
     HtmlAttributes source(token.attributes);
     while (source.next() && names_.size() < max_attributes) {
       std::string_view name = source.name();
-      if (!is_xml_name(name) || std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
-      names_.push_back(name);
+      const auto at = std::lower_bound(names_.begin(), names_.end(), name);
+      if (!is_xml_name(name) || (at != names_.end() && *at == name)) continue;
+      names_.insert(at, name);
       ++attribute_count_;
       out_.append(" ").append(name).append("=\"");
       std::string value;
@@ -272,7 +273,8 @@ class Salvager {
   HtmlTokenizer tokens_;
   std::size_t max_bytes_, max_memory_, rewinds_left_;
   std::string out_;
-  std::vector<std::string_view> open_, names_;
+  std::vector<std::string_view> open_;
+  std::vector<std::string_view> names_;  // of the attributes of the element at hand, sorted
   std::unordered_map<std::string_view, std::size_t> count_;
   std::size_t nodes_ = 0, attribute_count_ = 0, too_deep_ = 0;
   bool named_ = false;  // the entry that was begun last

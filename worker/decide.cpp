@@ -11,6 +11,7 @@
 #include "worker/http/answers.hpp"
 #include "worker/http/web_url.hpp"
 #include "worker/identity.hpp"
+#include "worker/identity_history.hpp"
 #include "worker/probation.hpp"
 #include "worker/withdrawal.hpp"
 

@@ -11,9 +11,6 @@
 
 namespace feedmill {
 
-/// So many documents in a row, each unlike the one before it, prove what a single one does not.
-inline constexpr std::uint32_t documents_to_switch = 3;
-
 /// Of posts that the document gives one guid and one link leaves the one that is stored, else the one that is most like
 /// it, else the first. `known`: as it was looked up; stays in step.
 void settle_repeated(Document& document, Known& known);
@@ -43,9 +40,6 @@ void add_recognised(Known& known, const Recognised& recognised, Known found);
 
 /// What the posts of a document are stored under when nothing else is stored.
 Naming naming_of(const std::vector<EntryRecord>& entries);
-
-/// Counts the document in the feed's state; `known` as the comparison has left it, if there was one.
-void count_document(FeedState& state, const Document& document, const Known& known, Milliseconds now);
 
 /// The document shares no guid with what is stored: posts were probably missed. Never at a first import, after an empty
 /// document or one whose posts were recognised; nor for a document of one post, which says nothing of those before it.

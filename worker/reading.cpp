@@ -11,7 +11,7 @@
 #include "worker/http/challenge.hpp"
 #include "worker/http/content_coding.hpp"
 #include "worker/http/web_url.hpp"
-#include "worker/identity.hpp"
+#include "worker/identity_history.hpp"
 #include "worker/withdrawal.hpp"
 
 namespace feedmill {

@@ -157,6 +157,45 @@ TEST_F(Policy, WhatKillsTheWorkerIsFoundAmongAThousand) {
   EXPECT_GT(*due, *world.store.now() + hours(23));
 }
 
+// SECURITY Q2, T18
+TEST_F(Policy, WhatTakesTooManyStepsIsQuarantinedAndOthersAreRead) {
+  slowly();
+  const std::string endless = world.http.url("/endless"), good = world.http.url("/good");
+  // Each paragraph looks through all that is open for one to end.
+  std::string paragraphs = "<rss version='2.0'><channel><item><description><![CDATA[";
+  for (int i = 0; i < 128; ++i) paragraphs += "<b>";
+  for (int i = 0; i < 100'000; ++i) paragraphs += "<p>";
+  paragraphs += "]]></description></item></channel></rss>";
+  std::vector<std::pair<std::string, std::string>> posts;
+  add(endless);
+  add(good);
+  for (int i = 1; i <= 4; ++i) {
+    const std::string number = std::to_string(i);
+    posts.insert(posts.begin(), {number, "Post " + number});
+    world.http.serve("/endless", {.body = paragraphs + "<!-- " + number + " -->"});
+    world.http.serve("/good", {.body = rss(posts)});
+    pass();
+    EXPECT_EQ(state(endless, "last"), "200 failed parse.limit");
+    EXPECT_EQ(state(endless, "state"), i < 3 ? "new" : "quarantined") << i;
+    EXPECT_EQ(world.redis_text({"ZCARD", good + ":sort"}), number) << "others are read";
+  }
+  EXPECT_EQ(world.http.count("/endless"), 4U);
+  EXPECT_EQ(world.redis_text({"ZRANGE", "quarantine", "0", "-1"}), endless);
+  EXPECT_EQ(world.redis_text({"HGET", "stats:feeds:states", "quarantined"}), "1");
+  const auto due = (*world.store.feed_records(std::vector{endless}))[0]->due;
+  EXPECT_GT(*due, *world.store.now() + hours(23));
+  const std::string notices = world.redis_text({"HVALS", "hash:notification:user_id:_operator"});
+  EXPECT_NE(notices.find(R"("type":"feed_quarantined")"), std::string::npos) << notices;
+  EXPECT_NE(notices.find("too many steps"), std::string::npos) << notices;
+  const Finished shown = world.run({"show", endless});
+  EXPECT_NE(shown.out.find("quarantined"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("parse.limit"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("too many steps"), std::string::npos) << shown.out;
+  const Finished listed = world.run({"list", "--state", "quarantined"});
+  EXPECT_NE(listed.out.find(endless), std::string::npos) << listed.out;
+  EXPECT_EQ(listed.out.find(good), std::string::npos) << listed.out;
+}
+
 // SECURITY Q4
 TEST_F(Policy, ADocumentThatMeetsABugIsKeptForWhoMendsIt) {
   if (is_sanitized) GTEST_SKIP() << "a sanitiser's library wants to be loaded first";

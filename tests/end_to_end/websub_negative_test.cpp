@@ -3,13 +3,17 @@
 // are: websub_content_test.cpp.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <thread>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 
 #include "tests/end_to_end/push_world.hpp"
 #include "tests/support/coders.hpp"
+#include "tests/support/dns_server.hpp"
 
 namespace feedmill::test::websub_negative_test {
 namespace {
@@ -412,6 +416,85 @@ TEST_F(SubscribingNever, IsLedAstrayByAHub) {
     const auto fields = form_fields(request.body);
     EXPECT_EQ(whole(ask_worker("POST", world.target_of(fields.at(0).second), "x")), model) << request.target;
   }
+}
+
+/// Listens where nobody may be asked. Whoever comes stays in its queue.
+class Canary {
+ public:
+  Canary(const char* address, std::uint16_t port) : acceptor_(loop_, {boost::asio::ip::make_address(address), port}) {
+    acceptor_.non_blocking(true);
+  }
+  bool heard() {
+    boost::asio::ip::tcp::socket visitor(loop_);
+    boost::system::error_code nobody;
+    acceptor_.accept(visitor, nobody);
+    return !nobody;
+  }
+
+ private:
+  boost::asio::io_context loop_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+};
+
+// SECURITY §1, WEBSUB S4: whatever a hub or its name servers say.
+TEST_F(SubscribingNever, AsksWhatAHubLeadsToWithinOurNetwork) {
+  HttpServer turning{world.authority.issue({.names = {"DNS:turning.example"}})};
+  const std::string port = std::to_string(turning.port());
+  Canary canary("127.0.0.2", turning.port());
+  DnsServer names;
+  for (const char* const name : {"inside.example", "127.0.0.2"}) names.serve(name, {.addresses = {"127.0.0.2"}});
+  std::atomic<int> asked = 0;  // one address after the other, each for no time
+  names.serve("turning.example", [&](const std::string&) {
+    return DnsAnswer{.addresses = {asked++ % 4 < 2 ? "127.0.0.1" : "127.0.0.2"}, .ttl = 0};
+  });
+  world.environment["FEEDMILL_DNS_SERVERS"] = names.address();
+  const std::vector<std::string> inside = {"https://127.0.0.2:" + port + "/hub",
+                                           "//127.0.0.2:" + port + "/hub",
+                                           "https://127.2:" + port + "/hub",
+                                           "https://2130706434:" + port + "/hub",
+                                           "https://0x7f.0.0.2:" + port + "/hub",
+                                           "https://0177.0.0.2:" + port + "/hub",
+                                           "https://127.0.0.2.:" + port + "/hub",
+                                           "https://127.0.0.1@127.0.0.2:" + port + "/hub",
+                                           "https://[::ffff:127.0.0.2]:" + port + "/hub",
+                                           "https://[::ffff:7f00:2]:" + port + "/hub",
+                                           "https://[::127.0.0.2]:" + port + "/hub",
+                                           "https://inside.example:" + port + "/hub"};
+  std::vector<std::string> feeds;
+  const auto feed = [&](const std::string& hub_url) {
+    feeds.push_back(feed_at("/feed" + std::to_string(feeds.size()), hub_url));
+  };
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    const std::string path = "/" + std::to_string(i);
+    for (HttpServer* hub : {&world.hub_server, &world.http}) {  // one that is spoken to over http alone, too
+      hub->serve("/307" + path, {.status = 307, .headers = {{"Location", inside[i]}}});
+      hub->serve("/308" + path, {.status = 308, .headers = {{"Location", inside[i]}}});
+      hub->serve("/far" + path, {.status = 307, .headers = {{"Location", "/308" + path}}});
+    }
+    feed(world.hub_server.url("/307" + path));
+  }
+  for (HttpServer* hub : {&world.hub_server, &world.http}) {
+    for (const char* const way : {"/307/0", "/308/0", "/far/0", "/308/11"}) feed(hub->url(way));
+  }
+  feed("https://127.0.0.2:" + port + "/hub");
+  feed("https://inside.example:" + port + "/hub");
+  feed("http://127.0.0.2:" + port + "/hub");
+  feed("http://inside.example:" + port + "/hub");
+  turning.serve("/hub", {.status = 307, .headers = {{"Location", "/hub?again"}}, .end = Response::End::close});
+  const std::string changes = feed_at("/changes", "https://turning.example:" + port + "/hub");
+  world.start({{"FEEDMILL_EGRESS_ALLOW", "127.0.0.1/32:1024-65535"}});
+  for (const std::string& url : feeds) {
+    EXPECT_TRUE(eventually([&] { return world.state(url, "push_state") == "failed"; }))
+        << url << ": " << world.state(url, "push_state") << ", " << world.state(url, "push_note");
+  }
+  EXPECT_TRUE(eventually([&] { return world.state(changes, "push_note") != "(nil)" && asked >= 2; }));
+  EXPECT_FALSE(canary.heard());
+  // It hears of what is allowed.
+  world.worker().program().signal(SIGTERM);
+  EXPECT_EQ(world.worker().program().wait().exit, 0);
+  feed_at("/control", world.hub_server.url("/307/0"));
+  PushWorker loose(world.environment);
+  EXPECT_TRUE(eventually([&] { return canary.heard(); })) << loose.program().err();
 }
 
 TEST_F(SubscribingNever, TakesADeliveryThatIsNotItsTime) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/identity.hpp"
+#include "worker/identity_history.hpp"
 
 namespace feedmill::identity_test {
 namespace {

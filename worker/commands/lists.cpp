@@ -1,6 +1,8 @@
 #include "worker/commands/lists.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +23,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t list_batch = 500;   // feeds per store call
-constexpr std::size_t shown_places = 20;  // lines about bad rows, unless -v
+constexpr std::size_t list_batch = 500;               // feeds per store call
+constexpr std::size_t list_batch_bytes = 64U << 10U;  // of what a list says of them, or one that has more
+constexpr std::size_t shown_places = 20;              // lines about bad rows, unless -v
 
 struct Counts {
   std::size_t added = 0, present = 0, repaired = 0;
@@ -38,19 +41,36 @@ std::string title_of(const FeedSettings& settings) {
   return {};
 }
 
-NewFeed new_feed(const Subscription& subscription, Milliseconds after) {
+/// Feeds of a list that stand one behind the other.
+using Batch = std::ranges::subrange<std::deque<Subscription>::const_iterator>;
+
+/// The next ones: what is made of them is only there while they are dealt with (SECURITY M2).
+Batch next_batch(const std::deque<Subscription>& feeds, std::size_t begin) {
+  std::size_t end = begin;
+  for (std::size_t bytes = 0; end < feeds.size() && end < begin + list_batch && bytes < list_batch_bytes; ++end) {
+    for (const auto& [name, value] : feeds[end].attributes) bytes += name.size() + value.size();
+    for (const auto& path : feeds[end].folders) {
+      for (const std::string& folder : path) bytes += folder.size();
+    }
+  }
+  const auto at = [&](std::size_t index) { return feeds.begin() + static_cast<std::ptrdiff_t>(index); };
+  return {at(begin), at(end)};
+}
+
+NewFeed new_feed(const Subscription& subscription, const SubscriptionList& list, Milliseconds after) {
+  const FeedSettings settings = settings_of(subscription, list);
   NewFeed feed;
   feed.feed_url = subscription.feed_url;
   feed.after = after;
-  feed.settings = settings_json(subscription.settings);
-  feed.title = title_of(subscription.settings);
+  feed.settings = settings_json(settings);
+  feed.title = title_of(settings);
   return feed;
 }
 
 /// Which of `batch` are new; adds them unless it is a dry run. First fetches are spread over the time that the import
 /// takes at schedule.import_rate; `added` feeds of this import stand before the batch.
-StoreResult<std::vector<bool>> add_batch(std::span<const Subscription> batch, std::size_t added, bool dry_run,
-                                         const VerbContext& context) {
+StoreResult<std::vector<bool>> add_batch(const Batch& batch, const SubscriptionList& list, std::size_t added,
+                                         bool dry_run, const VerbContext& context) {
   if (dry_run) {
     std::vector<std::string> urls;
     for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
@@ -62,20 +82,21 @@ StoreResult<std::vector<bool>> add_batch(std::span<const Subscription> batch, st
   }
   const std::uint64_t rate = context.config.schedule.import_rate;
   std::vector<NewFeed> feeds;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const std::uint64_t wait = rate == 0 ? 0 : (added + i) * 1000 / rate;
-    feeds.push_back(new_feed(batch[i], Milliseconds(static_cast<std::int64_t>(wait))));
+  for (const Subscription& subscription : batch) {
+    const std::uint64_t wait = rate == 0 ? 0 : (added + feeds.size()) * 1000 / rate;
+    feeds.push_back(new_feed(subscription, list, Milliseconds(static_cast<std::int64_t>(wait))));
   }
   return context.store.add_feeds(feeds);
 }
 
 /// Puts the feeds into the channels that their folders stand for; also those that were there before.
-StoreResult<void> put_into_channels(std::span<const Subscription> batch, std::string_view user, Store& store) {
-  std::vector<std::string> uids;
+StoreResult<void> put_into_channels(const Batch& batch, std::string_view user, Store& store) {
+  std::vector<std::string> uids;  // in the order in which they come
+  std::unordered_set<std::string> known;
   std::vector<Membership> memberships;
   for (const Subscription& subscription : batch) {
-    for (std::string& uid : channels_of(subscription.settings.folders, user)) {
-      if (std::find(uids.begin(), uids.end(), uid) == uids.end()) uids.push_back(uid);
+    for (std::string& uid : channels_of(subscription.folders, user)) {
+      if (known.insert(uid).second) uids.push_back(uid);
       memberships.push_back({std::move(uid), subscription.feed_url});
     }
   }
@@ -103,7 +124,8 @@ void tell_feed(Terminal& terminal, const Subscription& subscription, bool is_new
   }
 }
 
-void tell_bad_rows(Terminal& terminal, std::string_view result, const std::vector<RefusedRow>& rows) {
+template <class Rows>
+void tell_bad_rows(Terminal& terminal, std::string_view result, const Rows& rows) {
   std::size_t shown = 0;
   for (const RefusedRow& row : rows) {
     const std::string text = visible(row.text), reason = visible(row.reason);
@@ -183,16 +205,15 @@ int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbCo
   Counts counts;
   {
     Progress progress(terminal, "importing", list.feeds.size());
-    const std::span<const Subscription> feeds(list.feeds);
-    for (std::size_t begin = 0; begin < feeds.size(); begin += list_batch) {
+    for (std::size_t begin = 0; begin < list.feeds.size();) {
       stop_if_interrupted();
       progress.reached(begin);
-      const auto batch = feeds.subspan(begin, std::min(list_batch, feeds.size() - begin));
-      const auto is_new = add_batch(batch, counts.added, verb.dry_run, context);
+      const Batch batch = next_batch(list.feeds, begin);
+      const auto is_new = add_batch(batch, list, counts.added, verb.dry_run, context);
       if (is_new.has_error()) {
         terminal.flush();
         return fail(terminal,
-                    fmt::format("import: {} of {} feeds are in, run it again for the rest", begin, feeds.size()),
+                    fmt::format("import: {} of {} feeds are in, run it again for the rest", begin, list.feeds.size()),
                     is_new.error());
       }
       if (!verb.dry_run) {
@@ -202,10 +223,12 @@ int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbCo
         }
       }
       for (std::size_t i = 0; i < batch.size(); ++i) {
+        const Subscription& feed = list.feeds[begin + i];
         (*is_new)[i] ? ++counts.added : ++counts.present;
-        if (!batch[i].written.empty()) ++counts.repaired;
-        tell_feed(terminal, batch[i], (*is_new)[i], verb.dry_run);
+        if (!feed.written.empty()) ++counts.repaired;
+        tell_feed(terminal, feed, (*is_new)[i], verb.dry_run);
       }
+      begin += batch.size();
     }
   }
   tell_bad_rows(terminal, "refused", list.refused);

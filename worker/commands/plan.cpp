@@ -89,9 +89,8 @@ FleetResult listed(const PlanVerb& verb, const Config& config) {
     feed.url = subscription.feed_url;
     feed.new_per_week = made_up_rate(feed.url);
     feed.validators = true;
-    if (subscription.settings.interval_min) {
-      feed.interval_min = std::chrono::seconds(
-          std::min<std::uint64_t>(*subscription.settings.interval_min, std::uint64_t{30} * 86'400));
+    if (const auto least = settings_of(subscription, list).interval_min) {
+      feed.interval_min = std::chrono::seconds(std::min<std::uint64_t>(*least, std::uint64_t{30} * 86'400));
     }
     const std::uint64_t wait = rate == 0 ? 0 : fleet.feeds.size() * 1000 / rate;
     feed.due = fleet.start + Milliseconds(static_cast<std::int64_t>(wait));

@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "parsers/limits.hpp"
 #include "parsers/strings.hpp"
 #include "worker/http/web_url.hpp"
 #include "worker/text/moments.hpp"
@@ -87,21 +88,27 @@ Repair repaired(std::string_view text) {
 /// Gathers rows: repaired, canonical, each URL once.
 class Gatherer {
  public:
-  void take(std::size_t line, std::string_view text, FeedSettings settings) {
+  /// `places`: the folder it stands in, none in a list without folders.
+  void take(std::size_t line, std::string_view text, std::vector<std::vector<std::string>> places,
+            OpmlAttributes attributes) {
     Repair repair = repaired(text);
     if (!repair.refused.empty()) return refuse(line, text, std::move(repair.refused));
-    const auto canonical = canonical_feed_url(repair.url);
+    auto canonical = canonical_feed_url(repair.url);
     if (canonical.has_error()) return refuse(line, text, canonical.error());
-    const auto [known, is_new] = places_.emplace(*canonical, list_.feeds.size());
-    if (is_new) {
+    const auto known = feeds_.find(*canonical);
+    if (known == feeds_.end()) {
       const bool changed = repair.url != text;
-      list_.feeds.push_back({*canonical, line, changed ? std::string(text) : std::string(), std::move(settings)});
+      Subscription& feed = list_.feeds.emplace_back();
+      feed = {std::move(*canonical), line, changed ? std::string(text) : std::string(), std::move(places),
+              std::move(attributes)};
+      feeds_.emplace(feed.feed_url, &feed);
       return;
     }
     ++list_.merged;
-    auto& folders = list_.feeds[known->second].settings.folders;
-    for (std::vector<std::string>& folder : settings.folders) {
-      if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(std::move(folder));
+    auto& folders = known->second->folders;
+    for (std::vector<std::string>& place : places) {
+      if (folders.size() == most_folders) return;
+      if (std::find(folders.begin(), folders.end(), place) == folders.end()) folders.push_back(std::move(place));
     }
   }
 
@@ -111,11 +118,15 @@ class Gatherer {
 
   void broken(std::size_t line, std::string reason) { list_.broken.push_back({line, {}, std::move(reason)}); }
 
+  void declare(std::string prefix, std::string uri) { list_.namespaces.emplace(std::move(prefix), std::move(uri)); }
+
   SubscriptionList take_list() { return std::move(list_); }
 
  private:
+  static constexpr std::size_t most_folders = 64;
+
   SubscriptionList list_;
-  std::unordered_map<std::string, std::size_t> places_;  // feed_url → index in list_.feeds
+  std::unordered_map<std::string_view, Subscription*> feeds_;  // by feed_url; both stay where they are in the list
 };
 
 /// The URI that `prefix` stands for, "" when none.
@@ -124,30 +135,6 @@ std::string_view uri_of(std::string_view prefix, const std::vector<std::pair<std
     if (declared == prefix) return uri;
   }
   return {};
-}
-
-FeedSettings settings_of(OpmlRow& row, const Opml& opml) {
-  FeedSettings settings;
-  // A feed may stand in a folder and at the top as well; then the empty path is one of its places.
-  settings.folders.push_back(std::move(row.folders));
-  for (auto& [name, value] : row.attributes) {
-    const std::size_t colon = name.find(':');
-    const std::string_view uri = colon == std::string::npos
-                                     ? std::string_view{}
-                                     : uri_of(std::string_view(name).substr(0, colon), opml.namespaces);
-    if (uri == own_namespace) {
-      // Nothing else: what a feed may reach, and what markup of it survives, is no list's to say (SECURITY E8).
-      if (name.substr(colon + 1) == "keep") settings.keep = whole_number(value);
-      if (name.substr(colon + 1) == "intervalMin") settings.interval_min = whole_number(value);
-      if (name.substr(colon + 1) == "intervalMax") settings.interval_max = whole_number(value);
-      continue;
-    }
-    if (!uri.empty() && uri_of(std::string_view(name).substr(0, colon), settings.namespaces).empty()) {
-      settings.namespaces.emplace_back(name.substr(0, colon), std::string(uri));
-    }
-    settings.opml.emplace_back(std::move(name), std::move(value));
-  }
-  return settings;
 }
 
 void gather_opml(Gatherer& gatherer, std::string_view bytes) {
@@ -159,13 +146,21 @@ void gather_opml(Gatherer& gatherer, std::string_view bytes) {
       gatherer.refuse(problem.line, {}, std::move(problem.detail));
     }
   }
-  for (OpmlRow& row : opml.rows) {
-    FeedSettings settings = settings_of(row, opml);
-    gatherer.take(row.line, row.url, std::move(settings));
+  opml.problems = {};
+  for (auto& [prefix, uri] : opml.namespaces) gatherer.declare(std::move(prefix), std::move(uri));
+  for (; !opml.rows.empty(); opml.rows.pop_front()) {
+    OpmlRow& row = opml.rows.front();
+    // A feed may stand in a folder and at the top as well; then the empty path is one of its places.
+    std::vector<std::vector<std::string>> places;
+    places.push_back(std::move(row.folders));
+    gatherer.take(row.line, row.url, std::move(places), std::move(row.attributes));
   }
 }
 
 void gather_lines(Gatherer& gatherer, std::string_view text) {
+  constexpr std::size_t row_bytes = sizeof(Subscription) + 112;  // and what tells it apart from others
+  constexpr std::uint64_t apart = 1U << 20U;                     // for what is made of a few at a time
+  std::uint64_t room = limits::reading_cost(text.size()) - text.size() - apart;
   std::size_t rows = 0, number = 0;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -177,11 +172,41 @@ void gather_lines(Gatherer& gatherer, std::string_view text) {
       gatherer.broken(number, "more than " + std::to_string(max_opml_rows) + " rows: the rest was not read");
       return;
     }
-    gatherer.take(number, line, {});
+    const auto others = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0x80) != 0; });
+    const std::uint64_t cost = row_bytes + 2 * (line.size() + static_cast<std::size_t>(others));
+    if (room < cost) {
+      gatherer.broken(number, "there is more in it than its length allows: the rest was not read");
+      return;
+    }
+    room -= cost;
+    gatherer.take(number, line, {}, {});
   }
 }
 
 }  // namespace
+
+FeedSettings settings_of(const Subscription& subscription, const SubscriptionList& list) {
+  constexpr std::size_t most_namespaces = 8;
+  FeedSettings settings;
+  settings.folders = subscription.folders;
+  for (const auto& [name, value] : subscription.attributes) {
+    const std::size_t colon = name.find(':');
+    const std::string_view prefix = std::string_view(name).substr(0, colon == std::string::npos ? 0 : colon);
+    const auto declared = list.namespaces.find(prefix);
+    const std::string_view uri = declared == list.namespaces.end() ? std::string_view{} : declared->second;
+    if (uri == own_namespace) {
+      // Nothing else: what a feed may reach, and what markup of it survives, is no list's to say (SECURITY E8).
+      if (name.substr(colon + 1) == "keep") settings.keep = whole_number(value);
+      if (name.substr(colon + 1) == "intervalMin") settings.interval_min = whole_number(value);
+      if (name.substr(colon + 1) == "intervalMax") settings.interval_max = whole_number(value);
+      continue;
+    }
+    const bool is_new = !uri.empty() && uri_of(prefix, settings.namespaces).empty();
+    if (is_new && settings.namespaces.size() < most_namespaces) settings.namespaces.emplace_back(prefix, uri);
+    settings.opml.emplace_back(name, value);
+  }
+  return settings;
+}
 
 std::vector<std::string> channels_of(std::span<const std::vector<std::string>> folders, std::string_view user) {
   constexpr std::size_t longest = 1024;

@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,12 +25,13 @@ std::vector<std::vector<std::string>> folders_of(std::span<const std::string> ch
                                                  std::span<const std::vector<std::string>> remembered,
                                                  std::string_view user);
 
-/// A feed that a list names.
+/// A feed that a list names. Two hundred thousand of them are held at once: what becomes of it is made when it is used.
 struct Subscription {
-  std::string feed_url;  ///< canonical
-  std::size_t line = 0;  ///< where it stands first
-  std::string written;   ///< the address as written when it had to be repaired, else ""
-  FeedSettings settings;
+  std::string feed_url;                           ///< canonical
+  std::size_t line = 0;                           ///< where it stands first
+  std::string written;                            ///< the address as written when it had to be repaired, else ""
+  std::vector<std::vector<std::string>> folders;  ///< where it stands, each place once; at most 64
+  OpmlAttributes attributes;                      ///< of its outline, the URL apart
 };
 
 /// A row that is no feed, or a place where the file is broken.
@@ -38,15 +42,21 @@ struct RefusedRow {
 };
 
 struct SubscriptionList {
-  std::vector<Subscription> feeds;  ///< in document order, each URL once
-  std::vector<RefusedRow> refused;  ///< nonsense rows, in document order
-  std::vector<RefusedRow> broken;   ///< places where the file is damaged
-  std::size_t merged = 0;           ///< rows whose URL had stood before
+  std::deque<Subscription> feeds;                              ///< in document order, each URL once
+  std::deque<RefusedRow> refused;                              ///< nonsense rows, in document order
+  std::vector<RefusedRow> broken;                              ///< places where the file is damaged
+  std::size_t merged = 0;                                      ///< rows whose URL had stood before
+  std::map<std::string, std::string, std::less<>> namespaces;  ///< prefix → URI, of the attributes' names
 };
 
 /// Reads either kind of list; a text that begins with "<" is OPML. Addresses without a scheme or with feed: are
-/// repaired; other schemes and nonsense are refused row by row (OPERATIONS O2). Pure; limits of SECURITY T32.
+/// repaired; other schemes and nonsense are refused row by row (OPERATIONS O2). Pure; limits of SECURITY T32. Takes at
+/// most limits::reading_cost of `bytes`, themselves included (SECURITY M2): where there is more in them, the rest is
+/// not read, which `broken` says.
 SubscriptionList read_subscriptions(std::string_view bytes);
+
+/// What `list` sets for a feed of it; of namespaces the first eight.
+FeedSettings settings_of(const Subscription& subscription, const SubscriptionList& list);
 
 /// A feed to export: what a reader knows of it and what the operator set.
 struct ExportedFeed {

@@ -62,8 +62,8 @@ TEST(Subscriptions, MergeRowsOfOneFeedWithTheirFolders) {
                               "<outline xmlUrl=\"http://a.example/#x\"/>"));
   ASSERT_EQ(list.feeds.size(), 1U);
   EXPECT_EQ(list.merged, 2U);
-  EXPECT_EQ(list.feeds[0].settings.folders, (Paths{{"News"}, {"Tech"}, {}}));
-  EXPECT_EQ(list.feeds[0].settings.opml, (OpmlAttributes{{"text", "A"}}));
+  EXPECT_EQ(list.feeds[0].folders, (Paths{{"News"}, {"Tech"}, {}}));
+  EXPECT_EQ(list.feeds[0].attributes, (OpmlAttributes{{"text", "A"}}));
 }
 
 TEST(Subscriptions, GoThroughTheStoreUnchanged) {
@@ -87,8 +87,8 @@ TEST(Subscriptions, GoThroughTheStoreUnchanged) {
 std::string exported(const SubscriptionList& list) {
   std::vector<ExportedFeed> feeds;
   for (const Subscription& subscription : list.feeds) {
-    feeds.push_back(
-        {subscription.feed_url, "title", "http://link.example/", read_settings(settings_json(subscription.settings))});
+    feeds.push_back({subscription.feed_url, "title", "http://link.example/",
+                     read_settings(settings_json(settings_of(subscription, list)))});
   }
   return subscriptions_opml(feeds, 1763690000);
 }
@@ -107,7 +107,7 @@ TEST(Subscriptions, SurviveTheRoundTripThroughOpml) {
   EXPECT_TRUE(again.broken.empty() && again.refused.empty());
   for (std::size_t i = 0; i < list.feeds.size(); ++i) {
     EXPECT_EQ(again.feeds[i].feed_url, list.feeds[i].feed_url);
-    EXPECT_EQ(settings_json(again.feeds[i].settings), settings_json(list.feeds[i].settings));
+    EXPECT_EQ(settings_json(settings_of(again.feeds[i], again)), settings_json(settings_of(list.feeds[i], list)));
   }
   EXPECT_EQ(exported(again), exported(list));
 }
@@ -122,9 +122,10 @@ TEST(Subscriptions, CarryOurOwnSettingsInANamespaceOfTheirOwn) {
   EXPECT_NE(text.find("text=\"A\""), std::string::npos) << text;
   const SubscriptionList list = read_subscriptions(text);
   ASSERT_EQ(list.feeds.size(), 1U);
-  EXPECT_EQ(list.feeds[0].settings.keep, 7U);
-  EXPECT_EQ(list.feeds[0].settings.interval_min, 5400U);
-  EXPECT_TRUE(list.feeds[0].settings.namespaces.empty());
+  const FeedSettings settings = settings_of(list.feeds[0], list);
+  EXPECT_EQ(settings.keep, 7U);
+  EXPECT_EQ(settings.interval_min, 5400U);
+  EXPECT_TRUE(settings.namespaces.empty());
 }
 
 TEST(Subscriptions, TellPrefixesOfTwoListsApart) {

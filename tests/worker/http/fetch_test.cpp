@@ -227,6 +227,47 @@ TEST_F(FetchTest, FollowsFiveRedirectsAndNoMore) {
   EXPECT_TRUE(refused.sent);
 }
 
+// HTTP §10, SECURITY T9: a header of 128 KiB a hop, six hops, and of all of them the last alone is kept.
+TEST_F(FetchTest, AChainTakesOneHeaderAHop) {
+  const HttpClientOptions caps;
+  constexpr std::size_t hops = 6;
+  Response full;
+  full.body = "body";
+  for (std::size_t i = 0; i + 12 < caps.max_header_lines; ++i) full.headers.emplace_back("X", std::string(245, 'x'));
+  const auto serve = [&](std::size_t last) {
+    for (std::size_t i = 0; i < last; ++i) {
+      Response leads = full;
+      leads.status = 302;
+      leads.headers.emplace_back("Location", "/" + std::to_string(i + 1));
+      server.serve("/" + std::to_string(i), leads);
+    }
+    server.serve("/" + std::to_string(last), full);
+  };
+  const auto within = [&](std::uint64_t wire_bytes) {
+    EXPECT_LE(wire_bytes, hops * (caps.max_header_bytes + full.body.size()));
+    EXPECT_GE(wire_bytes, hops * caps.max_header_bytes * 9 / 10) << "the test is about full headers";
+  };
+  serve(hops - 1);
+  const FetchResponse response = answer("/0");
+  within(response.wire_bytes);
+  EXPECT_LE(response.headers.size(), caps.max_header_lines);
+  serve(hops);
+  const FetchError refused = error("/0");
+  EXPECT_EQ(refused.reason, Reason::redirect_limit);
+  EXPECT_LE(refused.headers.size(), caps.max_header_lines);
+  within(refused.wire_bytes);
+  EXPECT_EQ(server.count("/6"), 0u);
+  // More than that ends the chain where it stands.
+  Response more = redirect(302, "/4");
+  for (std::size_t i = 0; i < 2 * caps.max_header_lines; ++i) more.headers.emplace_back("X", std::string(245, 'x'));
+  server.serve("/3", more);
+  const std::size_t asked = server.count("/4");
+  const FetchError cut = error("/0");
+  EXPECT_EQ(cut.reason, Reason::limit_header);
+  EXPECT_LE(cut.wire_bytes, hops * caps.max_header_bytes);
+  EXPECT_EQ(server.count("/4"), asked);
+}
+
 TEST_F(FetchTest, SeesLoops) {
   server.serve("/a", redirect(302, "/b"));
   server.serve("/b", redirect(301, "/a"));
