@@ -1,0 +1,78 @@
+# bash completion of feedmill; made by: feedmill completion bash
+_feedmill() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--state|--host|--user|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--journal|--feed|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--for) ((i++)); continue ;; esac
+    case "$verb ${COMP_WORDS[i]}" in
+      ' add'|' remove'|' move'|' refresh'|' show'|' set'|' pause'|' resume'|' list'|' import'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' notices'|' stats'|' verify'|' store'|' parse'|' explain'|' check'|' discover'|' plan'|' doctor'|' health'|' top'|' trace'|' run'|' config'|' completion'|' man') verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
+      'entry put'|'entry remove') verb="$verb ${COMP_WORDS[i]}" ;;
+      'channel list'|'channel add'|'channel remove'|'channel order'|'channel feeds'|'channel timeline'|'channel read'|'channel unread'|'channel unread-count') verb="$verb ${COMP_WORDS[i]}" ;;
+      'notify rules'|'notify list'|'notify read'|'notify delete') verb="$verb ${COMP_WORDS[i]}" ;;
+      'store export'|'store import') verb="$verb ${COMP_WORDS[i]}" ;;
+      'config show'|'config check') verb="$verb ${COMP_WORDS[i]}" ;;
+    esac
+  done
+  case "$previous" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--state|--host|--user|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--journal|--feed|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--for) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;; esac
+  case "$verb" in
+    '') verbs='add remove move refresh show set pause resume list import export entries entry expire tail channel notify notices stats verify store parse explain check discover plan doctor health top trace run config completion man' flags='' ;;
+    'add') verbs='' flags='-h --help --now --first --dry-run --keep --interval-min --policy --auth' ;;
+    'remove') verbs='' flags='-h --help --yes --dry-run --purge' ;;
+    'move') verbs='' flags='-h --help --undo' ;;
+    'refresh') verbs='' flags='-h --help --all --defer --ignore-floor' ;;
+    'show') verbs='' flags='-h --help' ;;
+    'set') verbs='' flags='-h --help --dry-run' ;;
+    'pause') verbs='' flags='-h --help --dry-run' ;;
+    'resume') verbs='' flags='-h --help --dry-run' ;;
+    'list') verbs='' flags='-h --help --state --host --due' ;;
+    'import') verbs='' flags='-h --help --dry-run --prune --yes --user' ;;
+    'export') verbs='' flags='-h --help --user' ;;
+    'entries') verbs='' flags='-h --help --limit --before' ;;
+    'entry') verbs='put remove' flags='-h --help --feed --guid' ;;
+    'entry put') verbs='' flags='-h --help --feed --guid --file --replace' ;;
+    'entry remove') verbs='' flags='-h --help --yes --dry-run' ;;
+    'expire') verbs='' flags='-h --help --limit --age --bytes --yes --dry-run' ;;
+    'tail') verbs='' flags='-h --help --from --type' ;;
+    'channel') verbs='list add remove order feeds timeline read unread unread-count' flags='-h --help' ;;
+    'channel list') verbs='' flags='-h --help --user' ;;
+    'channel add') verbs='' flags='-h --help' ;;
+    'channel remove') verbs='' flags='-h --help --yes' ;;
+    'channel order') verbs='' flags='-h --help' ;;
+    'channel feeds') verbs='' flags='-h --help --add --remove' ;;
+    'channel timeline') verbs='' flags='-h --help --limit --before' ;;
+    'channel read') verbs='' flags='-h --help --all' ;;
+    'channel unread') verbs='' flags='-h --help' ;;
+    'channel unread-count') verbs='' flags='-h --help --user' ;;
+    'notify') verbs='rules list read delete' flags='-h --help' ;;
+    'notify rules') verbs='' flags='-h --help --feed --channel --words --remove' ;;
+    'notify list') verbs='' flags='-h --help --unread' ;;
+    'notify read') verbs='' flags='-h --help --all' ;;
+    'notify delete') verbs='' flags='-h --help --all' ;;
+    'notices') verbs='' flags='-h --help --clear' ;;
+    'stats') verbs='' flags='-h --help' ;;
+    'verify') verbs='' flags='-h --help --feed --repair --resanitise --journal' ;;
+    'store') verbs='export import' flags='-h --help' ;;
+    'store export') verbs='' flags='-h --help --feed' ;;
+    'store import') verbs='' flags='-h --help --dry-run --replace --yes' ;;
+    'parse') verbs='' flags='-h --help --url --content-type --header --raw-html --html-policy --explain --pipe' ;;
+    'explain') verbs='' flags='-h --help' ;;
+    'check') verbs='' flags='-h --help' ;;
+    'discover') verbs='' flags='-h --help' ;;
+    'plan') verbs='' flags='-h --help --days --host --feeds' ;;
+    'doctor') verbs='' flags='-h --help' ;;
+    'health') verbs='' flags='-h --help --ready' ;;
+    'top') verbs='' flags='-h --help --once --interval' ;;
+    'trace') verbs='' flags='-h --help --ignore-floor --live --for' ;;
+    'run') verbs='' flags='-h --help --once' ;;
+    'config') verbs='show check' flags='-h --help' ;;
+    'config show') verbs='' flags='-h --help --origin --changed' ;;
+    'config check') verbs='' flags='-h --help' ;;
+    'completion') verbs='' flags='-h --help' ;;
+    'man') verbs='' flags='-h --help' ;;
+  esac
+  flags="$flags -h --help --json -q --quiet -v --verbose --color --version --config --redis --key-prefix --embedded --data-dir --keep --lanes --no-ingest --no-deliver --contact --allow --listen --log-level"
+  if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current")
+  elif [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
+  else mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+complete -F _feedmill feedmill

@@ -1,0 +1,106 @@
+"""All of Redis as text, and what has become different since it was last looked at."""
+
+def text_of(value):
+    return value.decode("utf-8", "backslashreplace").replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def pairs(values):
+    return list(zip(values[::2], values[1::2]))
+
+
+def whole(fields):
+    """Long values stand in pieces of 64 bytes, NAME NAME.1 NAME.2 …; pieces behind a shorter one are leftovers."""
+    values = dict(fields)
+    for name, value in fields:
+        number = 1
+        goes_on = len(value) == 64
+        while (piece := b"%s.%d" % (name, number)) in values:
+            value = values.pop(piece)
+            if goes_on and value != b"\0":
+                values[name] += value
+            goes_on = goes_on and len(value) == 64
+            number += 1
+    return values
+
+
+class Store:
+    def __init__(self, redis, masks):
+        self.redis, self.masks = redis, masks
+        self.before = {}
+
+    def lines_of(self, key, kind):
+        call = self.redis.call
+        if kind == "string":
+            return [text_of(call("GET", key))]
+        if kind == "list":
+            return [text_of(value) for value in call("LRANGE", key, 0, -1)]
+        if kind == "set":
+            return sorted(text_of(value) for value in call("SMEMBERS", key))
+        if kind == "zset":
+            # Members of one score stand in the order of their names: so shall those of a time.
+            scores = pairs(call("ZRANGE", key, 0, -1, "WITHSCORES"))
+            rows = [(self.masks.text(text_of(score)), text_of(name)) for name, score in scores]
+            if any(score == "<time>" for score, _ in rows):
+                rows.sort(key=lambda row: row[1])
+            return [f"{score}  {name}" for score, name in rows]
+        if kind == "hash":
+            fields = whole(pairs(call("HGETALL", key)))
+            return sorted(f"{text_of(field)} = {text_of(value)}" for field, value in fields.items())
+        records = call("XRANGE", key, "-", "+")
+        lines = []
+        for number, fields in records:
+            lines.append(number.decode())
+            lines += [f"  {text_of(field)} = {text_of(value)}" for field, value in pairs(fields)]
+        return lines
+
+    def groups_of(self, key):
+        return [" ".join(text_of(part) if isinstance(part, bytes) else str(part) for part in group)
+                for group in self.redis.call("XINFO", "GROUPS", key)]
+
+    def learn(self):
+        """Numbers the records of the stream, so that what refers to one names it by its number."""
+        if self.redis.call("TYPE", "stream:signals") == b"stream":
+            records = self.redis.call("XRANGE", "stream:signals", "-", "+")
+            self.masks.learn_records(number.decode() for number, _ in records)
+
+    def read(self):
+        self.learn()
+        seen = {}
+        for key in sorted(self.redis.call("KEYS", "*")):
+            kind = self.redis.call("TYPE", key).decode()
+            if kind == "none":  # it has expired since
+                continue
+            lines = [self.masks.text(line) for line in self.lines_of(key, kind)]
+            name = self.masks.text(text_of(key))
+            ends = ", expires" if self.redis.call("PTTL", key) >= 0 else ""
+            number = 2
+            while name in seen:
+                name, number = f"{self.masks.text(text_of(key))} ({number})", number + 1
+            seen[name] = [f"{kind}{ends}"] + lines
+            if kind == "stream":
+                seen[name + " (its groups)"] = ["groups"] + [self.masks.text(group) for group in self.groups_of(key)]
+        return seen
+
+    def everything(self, but):
+        return "".join(render(key, lines) for key, lines in self.read().items() if key != but)
+
+    def changes(self):
+        """Keys that are new, gone or different; of a stream only the records that were added."""
+        now, before = self.read(), self.before
+        text = ""
+        for key in sorted(now.keys() | before.keys()):
+            if key not in now:
+                text += f"- {key}\n\n"
+            elif key not in before:
+                text += "+ " + render(key, now[key])
+            elif now[key] != before[key]:
+                lines = now[key]
+                if lines[0].startswith("stream") and lines[:len(before[key])] == before[key]:
+                    lines = [lines[0], "…"] + lines[len(before[key]):]
+                text += "~ " + render(key, lines)
+        self.before = now
+        return text
+
+
+def render(key, lines):
+    return f"{key}  {lines[0]}\n" + "".join(f"  {line}\n" for line in lines[1:]) + "\n"

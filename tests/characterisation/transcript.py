@@ -1,0 +1,55 @@
+"""Commands with what they said and how they ended."""
+import pathlib
+import shlex
+import signal
+
+from world import wait_for
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def read_text(path):
+    return (SOURCE / path).read_text(encoding="utf-8")
+
+
+class Transcript:
+    def __init__(self, world, masks, mask=lambda text: text, before=lambda: None):
+        """`mask`: for all verbs that have none of their own. `before` is called before what was said is masked."""
+        self.world, self.masks, self.mask, self.before = world, masks, mask, before
+        self.parts = []
+
+    def say(self, text):
+        self.parts.append(self.masks.text(text).rstrip("\n") + "\n\n")
+
+    def run(self, *arguments, stdin="", mask=None, **environment):
+        """The lines of stderr are marked, a missing end of line is told. `mask`: what this verb needs besides."""
+        done = self.world.run(*arguments, stdin=stdin, **environment)
+        out, err = (text.decode("utf-8", "backslashreplace") for text in (done.stdout, done.stderr))
+        self.write(arguments, environment, mask, out, err, done.returncode)
+        return done
+
+    def follow(self, until, *arguments, mask=None, **environment):
+        """A verb that goes on: interrupted when `until` finds in its output what it waits for."""
+        follower = self.world.start(*arguments, **environment)
+        wait_for(" ".join(arguments), lambda: until(follower.out()) or follower.process.poll() is not None)
+        code = follower.stop(signal.SIGINT)
+        self.write(arguments, environment, mask, follower.out(), follower.err(), code)
+
+    def write(self, arguments, environment, mask, out, err, code):
+        self.before()
+        mask = mask or self.mask
+        words = [f"{name}={shlex.quote(value)}" for name, value in environment.items()]
+        words += ["feedmill", *(shlex.quote(word) for word in arguments)]
+        text = "$ " + self.masks.text(" ".join(words)) + "\n"
+        out = mask(self.masks.text(out))
+        text += out + ("\\ no end of line\n" if out and not out.endswith("\n") else "")
+        text += "".join(f"! {line}\n" for line in mask(self.masks.text(err)).splitlines())
+        self.parts.append(text + f"= {code}\n\n")
+
+    def both(self, *arguments, **more):
+        """As text, then as JSON."""
+        self.run(*arguments, **more)
+        return self.run(*arguments, "--json", **more)
+
+    def __str__(self):
+        return "".join(self.parts)
