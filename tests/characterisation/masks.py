@@ -79,6 +79,7 @@ def spans(text):
     text = re.sub(r"\) now, ", r") <span> ago, ", text)
     text = re.sub(r"\b\d\.\d{3} s\b", "<span>", text)
     text = re.sub(r'("seconds":){[^}]*}', r"\1{<spans>}", text)
+    text = re.sub(r"(<span>(?: ago| late)?) {2,}", r"\1  ", text)  # what fills its column
     return re.sub(r"(it was due <time>), <span> ago", r"\1", text)
 
 

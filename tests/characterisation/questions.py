@@ -10,6 +10,11 @@ def ask(it, told):
     """Questions, as text and as JSON."""
     for flags in ([], ["--state", "failing"], ["--state", "gone"], ["--host", "rss.example"], ["--due"]):
         told.both("list", *flags)
+    told.run("list", "--color", "always")
+    told.run("list", "--quiet")
+    told.run("list", "--verbose")
+    told.run("list", "--key-prefix", "other:")
+    told.run("verify", "--quiet")
     for url in (RSS, ATOM, TRIM, OLD, GAP, BROKEN, GONE, BUSY, DOWN):
         told.both("show", url)
         told.both("explain", url)
