@@ -17,9 +17,11 @@ class Shared {
   Shared() = default;
   Shared(T value)  // NOLINT(google-explicit-constructor): stands for the value
       : value_(value.empty() ? nullptr : std::make_shared<T>(std::move(value))) {}
+  // clang-format off
   template <class Value>
     requires std::convertible_to<Value, T> && (!std::same_as<std::remove_cvref_t<Value>, Shared>)
   Shared(Value&& value) : Shared(T(std::forward<Value>(value))) {}  // NOLINT(google-explicit-constructor): as above
+  // clang-format on
 
   const T& operator*() const {
     static const T none;

@@ -19,7 +19,8 @@
 
 namespace feedmill {
 
-/// Fingerprints of a body and of the rules that it was stored by (XXH3-128, hex) and its sizes in bytes, as received and decoded (HTTP P5).
+/// Fingerprints of a body and of the rules that it was stored by (XXH3-128, hex) and its sizes in bytes, as received
+/// and decoded (HTTP P5).
 struct BodyPrint {
   std::string wire_hash, body_hash;
   std::uint64_t wire_bytes = 0, body_bytes = 0;

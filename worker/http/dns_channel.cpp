@@ -1,5 +1,3 @@
-// ares_query() is marked as old from c-ares 1.28 on; what is to replace it is not in 1.18.
-#define CARES_NO_DEPRECATED
 #include "worker/http/dns_channel.hpp"
 
 #include <algorithm>

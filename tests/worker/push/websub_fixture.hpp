@@ -216,12 +216,8 @@ class WebSubTest : public testing::Test {
   MemoryBudget memory{512U << 20U};
   ReadingThreads threads{2, memory};
   Fetcher fetcher{loop.get_executor(), fetch_options()};
-  Refresher refresher{fetcher,
-                      threads,
-                      pool,
-                      memory,
-                      refresh_options(),
-                      [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
+  Refresher refresher{fetcher, threads,           pool,
+                      memory,  refresh_options(), [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
   std::function<void(WebSub::Options&)> configure;  ///< more of the options of what start() starts
   std::unique_ptr<WebSub> websub;
   std::future<void> running;
