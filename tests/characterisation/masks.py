@@ -46,6 +46,7 @@ class Masks:
     def text(self, text):
         text = text.replace(self.world.directory, "<dir>").replace(self.world.program, "<feedmill>")
         text = re.sub(r"\b(feedmill[/ ])" + re.escape(self.version), r"\1<version>", text)
+        text = text.replace("Couldn't connect to server", "Could not connect to server")  # libcurl's, by its version
         for secret, name in self.secrets.items():
             text = text.replace(secret, name)
         for port, name in self.ports.items():

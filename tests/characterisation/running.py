@@ -125,7 +125,8 @@ def series(text):
         if line.startswith("#"):
             lines, family = lines + sorted(family) + [line], []
         else:
-            family.append(re.sub(r" \S+$", "", line))
+            name = re.sub(r" \S+$", "", line)
+            family.append(re.sub(r'="[^"]*"', '="<version>"', name) if "build_info" in name else name)
     return "\n".join(lines + sorted(family)) + "\n"
 
 

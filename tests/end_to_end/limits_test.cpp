@@ -149,8 +149,11 @@ TEST_F(LimitsOfPushes, HostileContentStaysWithinTheUnit) {
   const std::string documents[] = {hostile_document(0, true), hostile_document(1, true), hostile_document(2, true)};
   std::vector<std::string> urls;
   for (std::size_t i = 0; i < feeds; ++i) urls.push_back(world.subscribed_feed("/feed/" + std::to_string(i)));
+  const std::string worker = "http://127.0.0.1:" + std::to_string(world.worker().port());
   const auto push = [&](std::size_t i) {
-    EXPECT_EQ(PushWorld::push(world.subscriber(urls[i]), documents[i % 3]).status, 202) << i;
+    HubSubscriber to = world.subscriber(urls[i]);
+    to.callback = worker + world.target_of(to.callback);  // the front hands on one at a time
+    PushWorld::push(to, documents[i % 3]);
   };
   {
     std::vector<std::jthread> hubs;
@@ -160,7 +163,8 @@ TEST_F(LimitsOfPushes, HostileContentStaysWithinTheUnit) {
       });
     }
   }
-  // The publisher has one post: there are more once a push has been read and written. One that finds no room is a hint.
+  // The publisher has one post: there are more once a push has been read and written. One that finds no room is refused
+  // or a hint.
   for (std::size_t i = 0; i < feeds; ++i) {
     EXPECT_TRUE(eventually([&] {
       if (posts(urls[i]) > 1) return true;
@@ -207,7 +211,8 @@ TEST_F(Limits, AChainOfFullHeadersIsHeldOneAtATime) {
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";
   const std::uint64_t bare = peak_with(0, "/bare/"), full = peak_with(lines, "/full/");
-  EXPECT_LE(full, bare + feeds * 3 * 128 * 1024);  // all of a chain would be twice that
+  // Four times its bytes, of which libcurl's own copy is nearly half. All of a chain would be ten times and more.
+  EXPECT_LE(full, bare + feeds * 5 * 128 * 1024);
 }
 
 // SECURITY M1, M3
