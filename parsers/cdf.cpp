@@ -1,5 +1,5 @@
 // Channel Definition Format (Microsoft, 1997): what Internet Explorer 4 subscribed to. Attributes carry what
-// cdf_elements carry elsewhere.
+// elements carry elsewhere.
 #include "parsers/fields.hpp"
 #include "parsers/formats.hpp"
 #include "parsers/strings.hpp"

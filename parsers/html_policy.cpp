@@ -414,7 +414,7 @@ constexpr std::string_view classic_keywords[] = {
     "maroon",     "medium",   "navy",   "none",   "normal",  "nowrap",      "olive",     "pointer", "purple", "red",
     "right",      "silver",   "solid",  "teal",   "top",     "transparent", "underline", "white",   "yellow"};
 
-// Where the html_elements of each first letter begin.
+// Where the elements of each first letter begin.
 constexpr std::array<std::uint8_t, 27> first_element_of_letter = [] {
   std::array<std::uint8_t, 27> result{};
   for (std::size_t letter = 0; letter < 27; ++letter) {

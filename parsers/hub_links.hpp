@@ -8,7 +8,7 @@
 
 namespace feedmill {
 
-inline constexpr std::size_t most_hubs = 4, most_url_bytes = 2048;
+inline constexpr std::size_t most_hubs = 4, most_url_bytes = 2048;  // of one document; of a hub or a topic
 
 /// Hubs and the address to name to them.
 struct HubLinks {

@@ -136,7 +136,7 @@ bool read_media_keywords(const Reading& in) {
   return true;
 }
 
-// media:community: three media_elements of attributes, and tags.
+// media:community: three elements of attributes, and tags.
 bool read_community(const Reading& in) {
   if (!in.target.take(Slot::media_community, in.rank)) return false;
   Media& media = media_of(in);

@@ -142,7 +142,7 @@ std::string read_pin(std::string_view text, std::string& into) {
   return {};
 }
 
-// --- the setting_table
+// --- the table
 // --------------------------------------------------------------------------------------------------------
 
 std::string as_it_is(const std::string& text) {

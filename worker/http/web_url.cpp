@@ -81,7 +81,7 @@ std::size_t path_begin(std::string_view text) {
 
 /// Percent-encodes what cannot stand in a path or query. libcurl's own way of it differs between its versions, and
 /// feeds are known by their URL for years.
-std::string escaped_once(std::string_view text) {
+std::string path_encoded(std::string_view text) {
   constexpr std::string_view hex = "0123456789ABCDEF";
   const std::size_t begin = path_begin(text);
   std::string encoded(text.substr(0, begin));
@@ -160,7 +160,7 @@ Result canonical_feed_url(std::string_view text) {
   if (given.empty()) return refuse("it is empty");
   if (given.size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
   if (has_control(given)) return refuse("it has control characters");
-  const std::string encoded = escaped_once(given);
+  const std::string encoded = path_encoded(given);
   const Url url = new_url();
   const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, encoded.c_str(), CURLU_DISALLOW_USER);
   if (code == CURLUE_USER_NOT_ALLOWED) return refuse("it holds credentials; they belong into the configuration");
@@ -181,7 +181,7 @@ Result resolve_location(const std::string& base, std::string_view location) {
   if (target.size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
   if (has_control(target)) return refuse("it has control characters");
   if (target.find('\\') != target.npos) return refuse("it has a backslash");
-  const std::string encoded = escaped_once(target);
+  const std::string encoded = path_encoded(target);
   const Url url = new_url();
   if (curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return refuse("its base is no URL");
   const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, encoded.c_str(), CURLU_DISALLOW_USER);
