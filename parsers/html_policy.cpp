@@ -310,7 +310,7 @@ constexpr std::string_view dom_members[] = {"action",
                                             "children",
                                             "cloneNode",
                                             "closest",
-                                            "is_listed",
+                                            "contains",
                                             "cookie",
                                             "createElement",
                                             "createElementNS",
@@ -319,7 +319,7 @@ constexpr std::string_view dom_members[] = {"action",
                                             "currentScript",
                                             "defaultView",
                                             "documentElement",
-                                            "html_elements",
+                                            "elements",
                                             "firstChild",
                                             "firstElementChild",
                                             "getAttribute",
@@ -425,6 +425,12 @@ constexpr std::array<std::uint8_t, 27> first_element_of_letter = [] {
   }
   return result;
 }();
+
+// Searched by halves: what is out of order is not found.
+static_assert(std::is_sorted(std::begin(classic_attributes), std::end(classic_attributes)));
+static_assert(std::is_sorted(std::begin(dom_members), std::end(dom_members)));
+static_assert(std::is_sorted(std::begin(classic_properties), std::end(classic_properties)));
+static_assert(std::is_sorted(std::begin(classic_keywords), std::end(classic_keywords)));
 
 template <class List>
 bool is_listed(const List& list, std::string_view word) {

@@ -148,26 +148,27 @@ TEST_P(Classic, KeepsWhatFeedparserKept) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Classic,
-    testing::Values(
-        MarkupCase{"ReferencesStay", "&eacute;&#38;&lt;", "&eacute;&#38;&lt;"},
-        MarkupCase{"SortedAttributes", "<a title=x href='http://a' class=c onclick=y>b</a>",
-                   "<a class=\"c\" href=\"http://a\" title=\"x\">b</a>"},
-        MarkupCase{"Style", "<p style='color: red; position: absolute; margin: 5px'>a</p>",
-                   "<p style=\"color: red; margin: 5px;\">a</p>"},
-        MarkupCase{"Comments", "a<!-- <b> -->c<!--[if IE]>d<![endif]--><!-->e", "a<!-- <b> -->ce"},
-        MarkupCase{"CommentsInText",
-                   "<noscript><!--</noscript><img src=x onerror=y>--></noscript>"
-                   "<textarea><!--</textarea><script>x</script>--></textarea>"
-                   "<select><!-- <template> --></select>",
-                   "<noscript></noscript><textarea></textarea><select></select>"},
-        MarkupCase{"TextInText", "<noscript>a<noscript>b</noscript><!-- c --></noscript>",
-                   "<noscript>ab</noscript><!-- c -->"},
-        MarkupCase{"FormsKeepTheirMembers",
-                   "<form id='attributes'><input name='nodeName' /><input name='q' /></form><h2 id=attributes>a</h2>",
-                   "<form><input /><input name=\"q\" /></form><h2 id=\"attributes\">a</h2>"},
-        MarkupCase{"HiddenScheme", "<a href='\xC2\xA0javascript:x'>a</a>", "<a href=\"\">a</a>"},
-        MarkupCase{"Frames", "<iframe src=x></iframe><svg><b>y</b></svg>a", "a"},
-        MarkupCase{"UnsafeUrl", "<a href='javascript:x'>a</a>", "<a href=\"\">a</a>"}),
+    testing::Values(MarkupCase{"ReferencesStay", "&eacute;&#38;&lt;", "&eacute;&#38;&lt;"},
+                    MarkupCase{"SortedAttributes", "<a title=x href='http://a' class=c onclick=y>b</a>",
+                               "<a class=\"c\" href=\"http://a\" title=\"x\">b</a>"},
+                    MarkupCase{"Style", "<p style='color: red; position: absolute; margin: 5px'>a</p>",
+                               "<p style=\"color: red; margin: 5px;\">a</p>"},
+                    MarkupCase{"Comments", "a<!-- <b> -->c<!--[if IE]>d<![endif]--><!-->e", "a<!-- <b> -->ce"},
+                    MarkupCase{"CommentsInText",
+                               "<noscript><!--</noscript><img src=x onerror=y>--></noscript>"
+                               "<textarea><!--</textarea><script>x</script>--></textarea>"
+                               "<select><!-- <template> --></select>",
+                               "<noscript></noscript><textarea></textarea><select></select>"},
+                    MarkupCase{"TextInText", "<noscript>a<noscript>b</noscript><!-- c --></noscript>",
+                               "<noscript>ab</noscript><!-- c -->"},
+                    MarkupCase{
+                        "FormsKeepTheirMembers",
+                        "<form id='attributes'><input name='nodeName' /><input name='elements' /><input "
+                        "name='contains' /><input name='q' /></form><h2 id=attributes>a</h2>",
+                        "<form><input /><input /><input /><input name=\"q\" /></form><h2 id=\"attributes\">a</h2>"},
+                    MarkupCase{"HiddenScheme", "<a href='\xC2\xA0javascript:x'>a</a>", "<a href=\"\">a</a>"},
+                    MarkupCase{"Frames", "<iframe src=x></iframe><svg><b>y</b></svg>a", "a"},
+                    MarkupCase{"UnsafeUrl", "<a href='javascript:x'>a</a>", "<a href=\"\">a</a>"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Style, IsDroppedWholeWhenItLooksHostile) {
