@@ -16,25 +16,25 @@ set(allowed
   "worker/http/http_transfer.cpp:::socket("            # the choke point itself: after the policy has agreed
   "worker/http/http_engine.cpp:curl_easy_init"       # handles for it
   "worker/http/http_engine.cpp:curl_multi_init"
-  "worker/embedded/server_talk.cpp:::socket("   # the private Redis, over a unix socket
-  "worker/embedded/server_talk.cpp:::connect("
-  "worker/embedded/server_talk.hpp:connect(const std::filesystem::path"
-  "worker/embedded_redis.cpp:ServerTalk::connect("
-  "worker/sd_notify.cpp:::socket("              # systemd, over a unix socket
-  "worker/sd_notify.cpp:::sendto("
-  "storage/redis.hpp:connect()"                 # the operator's Redis
-  "storage/redis.cpp:connect()"
-  "storage/store.cpp:redis.connect()"
-  "storage/store_facts.cpp:redis.connect()"
-  "storage/redis.cpp:redisConnect"
-  "worker/commands/store.cpp:connect(const Config& config, StoreUse use)"  # the store of a verb
-  "worker/commands/store.cpp:auto session = connect(config, use)"
-  "worker/commands/store.hpp:connect(const Config& config,"
-  "worker/commands/doctor.cpp:StoreSession::connect(config)"
-  "worker/doctor.cpp:tcp::socket socket(loop)"
-  "worker/doctor.cpp:socket.async_connect(endpoint"  # the operator's own proxy, which nothing is sent to
-  "worker/commands/admin_client.cpp:tcp::socket socket(loop)"         # our own admin listener, where the operator put it
-  "worker/commands/admin_client.cpp:socket.async_connect(endpoint_")
+  "worker/redis_server/server_talk.cpp:::socket("   # the private Redis, over a unix socket
+  "worker/redis_server/server_talk.cpp:::connect("
+  "worker/redis_server/server_talk.hpp:connect(const std::filesystem::path"
+  "worker/redis_server/private_server.cpp:ServerTalk::connect("
+  "worker/process/sd_notify.cpp:::socket("              # systemd, over a unix socket
+  "worker/process/sd_notify.cpp:::sendto("
+  "storage/redis/redis.hpp:connect()"                 # the operator's Redis
+  "storage/redis/redis.cpp:connect()"
+  "storage/store/store.cpp:redis.connect()"
+  "storage/store/store_facts.cpp:redis.connect()"
+  "storage/redis/redis.cpp:redisConnect"
+  "worker/verbs/open_store.cpp:connect(const Config& config, StoreUse use)"  # the store of a verb
+  "worker/verbs/open_store.cpp:auto session = connect(config, use)"
+  "worker/verbs/open_store.hpp:connect(const Config& config,"
+  "worker/verbs/doctor_verb.cpp:StoreSession::connect(config)"
+  "worker/diagnosis/doctor.cpp:tcp::socket socket(loop)"
+  "worker/diagnosis/doctor.cpp:socket.async_connect(endpoint"  # the operator's own proxy, which nothing is sent to
+  "worker/verbs/admin_client.cpp:tcp::socket socket(loop)"         # our own admin listener, where the operator put it
+  "worker/verbs/admin_client.cpp:socket.async_connect(endpoint_")
 
 function(look_at file line found)
   set(${found} "" PARENT_SCOPE)
@@ -60,7 +60,7 @@ check_example(worker/http/fetch.cpp "  co_await socket.async_connect(endpoint, t
 check_example(worker/http/fetch.cpp "  asio::ip::tcp::resolver resolver(executor)" TRUE)
 check_example(worker/http/fetch.cpp "  curl_easy_perform(easy)" TRUE)
 check_example(worker/http/resolver.cpp "  getaddrinfo(host, nullptr, &hints, &found)" TRUE)
-check_example(storage/store.cpp "  redisConnect(host, port)" TRUE)
+check_example(storage/store/store.cpp "  redisConnect(host, port)" TRUE)
 check_example(worker/http/resolver.cpp "  ares_getaddrinfo(channel_, host, nullptr, &hints, answered, argument)" FALSE)
 check_example(worker/http/http_transfer.cpp "  const int socket = ::socket(address->family, type, address->protocol)" FALSE)
 check_example(worker/http/fetch.cpp "  timings.connect += trace.connect" FALSE)

@@ -12,8 +12,8 @@
 #include <benchmark/benchmark.h>
 #include <pugixml.hpp>
 
-#include "parsers/document_json.hpp"
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/document_json.hpp"
+#include "parsers/feed/read_feed.hpp"
 
 namespace {
 

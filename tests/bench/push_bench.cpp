@@ -27,8 +27,8 @@
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
-#include "worker/push/signature.hpp"
-#include "worker/push/websub.hpp"
+#include "worker/websub/signature.hpp"
+#include "worker/websub/websub.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/read_feed.hpp"
 #include "tests/support/http_server.hpp"
 
 namespace feedmill::test {

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "parsers/charset.hpp"
-#include "parsers/escape.hpp"
-#include "parsers/sanitise.hpp"
+#include "parsers/markup/sanitise.hpp"
+#include "parsers/text/charset.hpp"
+#include "parsers/text/escape.hpp"
 #include "tests/browser/chromium.hpp"
 #include "tests/browser/rendering.hpp"
 #include "tests/browser/stored_texts.hpp"

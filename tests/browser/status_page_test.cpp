@@ -6,11 +6,11 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "storage/notifications.hpp"
+#include "storage/store/notifications.hpp"
 #include "tests/browser/chromium.hpp"
 #include "tests/browser/devtools.hpp"
 #include "tests/end_to_end/program.hpp"
-#include "worker/admin/query.hpp"
+#include "worker/listener/query.hpp"
 
 namespace feedmill::test::status_page_test {
 namespace {

@@ -4,11 +4,11 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "parsers/escape.hpp"
-#include "parsers/read_feed.hpp"
-#include "storage/entry_record.hpp"
-#include "storage/feed_fields.hpp"
-#include "storage/fields.hpp"
+#include "parsers/feed/read_feed.hpp"
+#include "parsers/text/escape.hpp"
+#include "storage/records/entry_record.hpp"
+#include "storage/records/feed_fields.hpp"
+#include "storage/records/find_field.hpp"
 
 namespace feedmill::test {
 namespace {

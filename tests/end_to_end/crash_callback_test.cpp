@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "storage/scripts.hpp"
+#include "storage/lua/scripts.hpp"
 #include "tests/end_to_end/push_world.hpp"
 #include "tests/end_to_end/truth_world.hpp"
 #include "tests/support/fault_proxy.hpp"

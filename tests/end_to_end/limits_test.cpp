@@ -1,5 +1,5 @@
 // Running out of things: descriptors, memory, patience (SECURITY T10, T36, T37).
-#include "parsers/limits.hpp"
+#include "parsers/text/limits.hpp"
 
 #include <cstdint>
 #include <filesystem>

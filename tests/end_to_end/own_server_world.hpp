@@ -9,7 +9,7 @@
 #include <fcntl.h>
 
 #include "tests/end_to_end/program.hpp"
-#include "worker/unique_fd.hpp"
+#include "worker/base/unique_fd.hpp"
 
 namespace feedmill::test {
 

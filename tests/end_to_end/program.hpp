@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "storage/scripts.hpp"
+#include "storage/lua/scripts.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/fault_proxy.hpp"
 

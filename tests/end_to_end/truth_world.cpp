@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/channels.hpp"
-#include "storage/verify.hpp"
+#include "storage/store/channels.hpp"
+#include "storage/upkeep/verify.hpp"
 
 namespace feedmill::test {
 

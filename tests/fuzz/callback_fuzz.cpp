@@ -7,8 +7,8 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "tests/fuzz/invariants.hpp"
-#include "worker/admin/request_head.hpp"
-#include "worker/push/callback.hpp"
+#include "worker/listener/request_head.hpp"
+#include "worker/websub/callback.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Any bytes under any label → clean text.
-#include "parsers/charset.hpp"
+#include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

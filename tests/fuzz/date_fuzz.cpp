@@ -1,5 +1,5 @@
 // Any text → a date within the years 1 … 9999, or none; and what is printed can be read again.
-#include "parsers/date.hpp"
+#include "parsers/text/date.hpp"
 #include "tests/fuzz/invariants.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // Any Link header and page → candidates: absolute http(s) addresses only, bounded in number, clean titles.
-#include "parsers/discovery.hpp"
-#include "parsers/link_header.hpp"
-#include "parsers/url.hpp"
+#include "parsers/feed/discovery.hpp"
+#include "parsers/feed/link_header.hpp"
+#include "parsers/text/url.hpp"
 #include "tests/fuzz/invariants.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

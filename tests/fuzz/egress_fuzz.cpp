@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/fuzz/invariants.hpp"
-#include "worker/http/address_guard.hpp"
+#include "worker/egress/address_guard.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Any text → JSON that a strict reader takes, or nothing.
 #include <boost/json.hpp>
 
-#include "parsers/charset.hpp"
-#include "parsers/json_salvage.hpp"
+#include "parsers/markup/json_salvage.hpp"
+#include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,6 @@
 // Any bytes → a feed or an error; what comes out is clean text, in JSON too.
-#include "parsers/document_json.hpp"
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/document_json.hpp"
+#include "parsers/feed/read_feed.hpp"
 #include "tests/fuzz/within_cost.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

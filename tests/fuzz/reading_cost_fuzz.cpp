@@ -2,9 +2,9 @@
 // input hides behind what even the smallest may. The first two bytes say which part.
 #include <string>
 
-#include "parsers/document_json.hpp"
-#include "parsers/opml.hpp"
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/document_json.hpp"
+#include "parsers/feed/opml.hpp"
+#include "parsers/feed/read_feed.hpp"
 #include "tests/fuzz/within_cost.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
 #include "tests/fuzz/invariants.hpp"
 
 namespace {

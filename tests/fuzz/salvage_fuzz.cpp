@@ -1,7 +1,7 @@
 // Any text → nothing, or a document that is nested properly.
-#include "parsers/charset.hpp"
-#include "parsers/salvage.hpp"
-#include "parsers/well_formed.hpp"
+#include "parsers/markup/salvage.hpp"
+#include "parsers/markup/well_formed.hpp"
+#include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // Any markup → clean markup, bounded, and the same again when it is sanitised again (SECURITY S8, S10).
-#include "parsers/charset.hpp"
-#include "parsers/sanitise.hpp"
-#include "parsers/text.hpp"
+#include "parsers/markup/sanitise.hpp"
+#include "parsers/markup/text.hpp"
+#include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,7 +9,7 @@
 #include <openssl/hmac.h>
 
 #include "tests/fuzz/invariants.hpp"
-#include "worker/push/signature.hpp"
+#include "worker/websub/signature.hpp"
 
 namespace {
 

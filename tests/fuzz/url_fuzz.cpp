@@ -1,5 +1,5 @@
 // Any base and reference → a URL; what passes as safe names no scheme that runs.
-#include "parsers/url.hpp"
+#include "parsers/text/url.hpp"
 #include "tests/fuzz/invariants.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

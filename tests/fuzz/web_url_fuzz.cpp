@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tests/fuzz/invariants.hpp"
-#include "worker/http/web_url.hpp"
+#include "worker/egress/web_url.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "parsers/limits.hpp"
+#include "parsers/text/limits.hpp"
 #include "tests/fuzz/invariants.hpp"
 #include "tests/support/live_memory.hpp"
 

@@ -31,8 +31,8 @@ def one(overlay, kind, name="feedmill"):
 
 
 def blocked_by_the_worker(table):
-    """The networks in a table of worker/http/address_guard.cpp."""
-    source = (DEPLOY.parent / "worker/http/address_guard.cpp").read_text()
+    """The networks in a table of worker/egress/address_guard.cpp."""
+    source = (DEPLOY.parent / "worker/egress/address_guard.cpp").read_text()
     body = re.search(rf"{table}\[\] = \{{(.*?)\n\}};", source, re.DOTALL).group(1)
     networks = set()
     for numbers, bits in re.findall(r"\{\{([^}]*)\}, (\d+)\}", body):

@@ -1,4 +1,4 @@
-#include "parsers/charset.hpp"
+#include "parsers/text/charset.hpp"
 
 #include <gtest/gtest.h>
 

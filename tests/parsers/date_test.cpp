@@ -1,4 +1,4 @@
-#include "parsers/date.hpp"
+#include "parsers/text/date.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "parsers/discovery.hpp"
+#include "parsers/feed/discovery.hpp"
 
 #include <string>
 #include <vector>

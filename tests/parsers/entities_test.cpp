@@ -1,4 +1,4 @@
-#include "parsers/entities.hpp"
+#include "parsers/text/entities.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,7 @@
-#include "parsers/explain.hpp"
-
 #include <gtest/gtest.h>
 
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/read_feed.hpp"
+#include "parsers/feed/reading_report.hpp"
 
 namespace feedmill::explain_test {
 namespace {

@@ -11,8 +11,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "parsers/document_json.hpp"
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/document_json.hpp"
+#include "parsers/feed/read_feed.hpp"
 
 namespace feedmill::golden_test {
 namespace {

@@ -1,8 +1,8 @@
-#include "parsers/hub_links.hpp"
+#include "parsers/feed/hub_links.hpp"
 
 #include <gtest/gtest.h>
 
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/read_feed.hpp"
 
 namespace feedmill::hub_links_test {
 namespace {

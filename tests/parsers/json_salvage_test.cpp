@@ -1,4 +1,4 @@
-#include "parsers/json_salvage.hpp"
+#include "parsers/markup/json_salvage.hpp"
 
 #include <utility>
 

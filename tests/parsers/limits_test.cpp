@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "parsers/formats.hpp"
-#include "parsers/opml.hpp"
-#include "parsers/read_feed.hpp"
-#include "parsers/well_formed.hpp"
+#include "parsers/feed/formats.hpp"
+#include "parsers/feed/opml.hpp"
+#include "parsers/feed/read_feed.hpp"
+#include "parsers/markup/well_formed.hpp"
 
 namespace feedmill::limits_test {
 namespace {

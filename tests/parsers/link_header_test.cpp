@@ -1,4 +1,4 @@
-#include "parsers/link_header.hpp"
+#include "parsers/feed/link_header.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "parsers/date.hpp"
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/read_feed.hpp"
+#include "parsers/text/date.hpp"
 
 namespace feedmill::normalise_test {
 namespace {

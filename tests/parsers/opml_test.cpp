@@ -1,4 +1,4 @@
-#include "parsers/opml.hpp"
+#include "parsers/feed/opml.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "parsers/reading.hpp"
+#include "parsers/feed/reading.hpp"
 
 namespace feedmill::person_test {
 namespace {

@@ -1,8 +1,8 @@
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/read_feed.hpp"
 
 #include <gtest/gtest.h>
 
-#include "parsers/document_json.hpp"
+#include "parsers/feed/document_json.hpp"
 
 namespace feedmill::read_feed_test {
 namespace {

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "parsers/document_json.hpp"
-#include "parsers/limits.hpp"
-#include "parsers/opml.hpp"
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/document_json.hpp"
+#include "parsers/feed/opml.hpp"
+#include "parsers/feed/read_feed.hpp"
+#include "parsers/text/limits.hpp"
 #include "tests/support/live_memory.hpp"
 
 namespace {

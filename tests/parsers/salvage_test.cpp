@@ -1,4 +1,4 @@
-#include "parsers/salvage.hpp"
+#include "parsers/markup/salvage.hpp"
 
 #include <utility>
 

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "parsers/charset.hpp"
-#include "parsers/entities.hpp"
-#include "parsers/sanitise.hpp"
+#include "parsers/markup/sanitise.hpp"
+#include "parsers/text/charset.hpp"
+#include "parsers/text/entities.hpp"
 
 namespace feedmill::sanitise_corpus_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "parsers/sanitise.hpp"
+#include "parsers/markup/sanitise.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "parsers/text.hpp"
+#include "parsers/markup/text.hpp"
 
 #include <gtest/gtest.h>
 

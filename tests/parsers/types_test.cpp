@@ -2,9 +2,9 @@
 // sanitised.
 #include <gtest/gtest.h>
 
-#include "parsers/escape.hpp"
-#include "parsers/read_feed.hpp"
-#include "parsers/text.hpp"
+#include "parsers/feed/read_feed.hpp"
+#include "parsers/markup/text.hpp"
+#include "parsers/text/escape.hpp"
 
 namespace feedmill::types_test {
 namespace {

@@ -1,8 +1,8 @@
-#include "parsers/url.hpp"
+#include "parsers/text/url.hpp"
 
 #include <gtest/gtest.h>
 
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/read_feed.hpp"
 
 namespace feedmill::url_test {
 namespace {

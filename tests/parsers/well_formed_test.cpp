@@ -1,4 +1,4 @@
-#include "parsers/well_formed.hpp"
+#include "parsers/markup/well_formed.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,16 +13,16 @@
 #include <string>
 #include <string_view>
 
-#include "parsers/charset.hpp"
-#include "parsers/date.hpp"
-#include "parsers/discovery.hpp"
-#include "parsers/document_json.hpp"
-#include "parsers/explain.hpp"
-#include "parsers/opml.hpp"
-#include "parsers/read_feed.hpp"
-#include "parsers/sanitise.hpp"
-#include "parsers/text.hpp"
-#include "parsers/url.hpp"
+#include "parsers/feed/discovery.hpp"
+#include "parsers/feed/document_json.hpp"
+#include "parsers/feed/opml.hpp"
+#include "parsers/feed/read_feed.hpp"
+#include "parsers/feed/reading_report.hpp"
+#include "parsers/markup/sanitise.hpp"
+#include "parsers/markup/text.hpp"
+#include "parsers/text/charset.hpp"
+#include "parsers/text/date.hpp"
+#include "parsers/text/url.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <sstream>
 
-#include "storage/channels.hpp"
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
+#include "storage/store/channels.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::acl_test {

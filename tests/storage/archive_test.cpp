@@ -1,12 +1,12 @@
 // A store comes back from its file as it was; a broken file leaves nothing half-written.
-#include "storage/archive.hpp"
+#include "storage/upkeep/archive.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "storage/key_value.hpp"
-#include "storage/redis.hpp"
-#include "storage/verify.hpp"
+#include "storage/redis/redis.hpp"
+#include "storage/store/key_value.hpp"
+#include "storage/upkeep/verify.hpp"
 #include "tests/storage/filled_store.hpp"
 
 namespace feedmill::test::archive_test {

@@ -1,10 +1,10 @@
-#include "storage/channels.hpp"
+#include "storage/store/channels.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "storage/deliveries.hpp"
+#include "storage/store/deliveries.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::channels_test {

@@ -1,9 +1,9 @@
-#include "storage/deliveries.hpp"
+#include "storage/store/deliveries.hpp"
 
 #include <gtest/gtest.h>
 
-#include "storage/channels.hpp"
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
+#include "storage/store/channels.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::deliveries_test {

@@ -1,10 +1,10 @@
-#include "storage/diff.hpp"
+#include "storage/records/diff.hpp"
 
 #include <gtest/gtest.h>
 
-#include "storage/entry_record.hpp"
-#include "storage/fields.hpp"
-#include "storage/signals.hpp"
+#include "storage/records/entry_record.hpp"
+#include "storage/records/find_field.hpp"
+#include "storage/records/signals.hpp"
 
 namespace feedmill::diff_test {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/channels.hpp"
-#include "storage/scripts.hpp"
+#include "storage/lua/scripts.hpp"
+#include "storage/store/channels.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::entries_test {

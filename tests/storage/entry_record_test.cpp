@@ -1,8 +1,8 @@
-#include "storage/entry_record.hpp"
+#include "storage/records/entry_record.hpp"
 
 #include <gtest/gtest.h>
 
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/read_feed.hpp"
 
 namespace feedmill::entry_record_test {
 namespace {

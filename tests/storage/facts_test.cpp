@@ -1,7 +1,7 @@
 // What operators ask of the store: a host's state, the server itself.
 #include <gtest/gtest.h>
 
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
 
 namespace feedmill::facts_test {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
 #include "tests/support/redis_server.hpp"
 
 namespace feedmill::test::fault_proxy_test {

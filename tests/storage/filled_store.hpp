@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/channels.hpp"
-#include "storage/deliveries.hpp"
-#include "storage/notifications.hpp"
+#include "storage/store/channels.hpp"
+#include "storage/store/deliveries.hpp"
+#include "storage/store/notifications.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test {

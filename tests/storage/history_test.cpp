@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/entry_record.hpp"
-#include "storage/redis.hpp"
+#include "storage/records/entry_record.hpp"
+#include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::history_test {

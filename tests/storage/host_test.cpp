@@ -2,7 +2,7 @@
 #include <set>
 #include <sstream>
 
-#include "storage/pushes.hpp"
+#include "storage/store/pushes.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::host_test {

@@ -1,6 +1,6 @@
-#include "storage/identity.hpp"
-
 #include <gtest/gtest.h>
+
+#include "storage/records/post_identity.hpp"
 
 namespace feedmill::identity_test {
 namespace {

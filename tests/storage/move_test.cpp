@@ -1,5 +1,5 @@
 // Moving a feed: what is requested changes, its keys stay (HTTP R5–R8).
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::move_test {

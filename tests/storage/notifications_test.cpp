@@ -1,4 +1,4 @@
-#include "storage/notifications.hpp"
+#include "storage/store/notifications.hpp"
 
 #include <random>
 #include <thread>
@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::notifications_test {

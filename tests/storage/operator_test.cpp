@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
 
 namespace feedmill::operator_test {

@@ -1,4 +1,4 @@
-#include "storage/pushes.hpp"
+#include "storage/store/pushes.hpp"
 
 #include <algorithm>
 

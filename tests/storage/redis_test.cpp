@@ -1,4 +1,4 @@
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
 
 #include <gtest/gtest.h>
 

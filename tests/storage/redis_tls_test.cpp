@@ -11,8 +11,8 @@
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
-#include "storage/redis.hpp"
-#include "storage/store.hpp"
+#include "storage/redis/redis.hpp"
+#include "storage/store/store.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/tls_port.hpp"
 

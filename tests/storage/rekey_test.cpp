@@ -1,6 +1,6 @@
 // Posts that go on under new guids: which they are, and what the store makes of it (DESIGN §5, RELIABILITY I2, I3,
 // I15).
-#include "storage/rekey.hpp"
+#include "storage/records/rekey.hpp"
 
 #include "tests/storage/store_fixture.hpp"
 

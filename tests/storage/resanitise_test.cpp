@@ -1,12 +1,12 @@
-#include "storage/resanitise.hpp"
+#include "storage/records/resanitise.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "storage/diff.hpp"
-#include "storage/entry_record.hpp"
-#include "storage/fields.hpp"
+#include "storage/records/diff.hpp"
+#include "storage/records/entry_record.hpp"
+#include "storage/records/find_field.hpp"
 
 namespace feedmill::resanitise_test {
 namespace {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <thread>
 
-#include "storage/redis.hpp"
-#include "storage/scripts.hpp"
+#include "storage/lua/scripts.hpp"
+#include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 #include "tests/support/fault_proxy.hpp"
 

@@ -1,8 +1,8 @@
-#include "storage/settled.hpp"
+#include "storage/records/settled.hpp"
 
 #include <gtest/gtest.h>
 
-#include "storage/entry_record.hpp"
+#include "storage/records/entry_record.hpp"
 
 namespace feedmill::settled_test {
 namespace {

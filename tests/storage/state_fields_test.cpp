@@ -1,4 +1,4 @@
-#include "storage/state_fields.hpp"
+#include "storage/records/state_fields.hpp"
 
 #include <algorithm>
 #include <map>

@@ -7,8 +7,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "storage/diff.hpp"
-#include "storage/store.hpp"
+#include "storage/records/diff.hpp"
+#include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
 
 namespace feedmill::test {

@@ -1,9 +1,9 @@
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::store_test {

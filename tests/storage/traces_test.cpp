@@ -1,5 +1,5 @@
 // Refreshes that somebody follows.
-#include "storage/traces.hpp"
+#include "storage/store/traces.hpp"
 
 #include "tests/storage/store_fixture.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::trim_test {

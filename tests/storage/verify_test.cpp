@@ -1,5 +1,5 @@
 // The checker finds each kind of damage by name, mends what can be mended, and finds a busy store healthy.
-#include "storage/verify.hpp"
+#include "storage/upkeep/verify.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -144,7 +144,7 @@ class FaultProxy {
   std::thread thread_;
 };
 
-/// Says yes to calls of this script (a text of storage/scripts.hpp) by its hash.
+/// Says yes to calls of this script (a text of storage/lua/scripts.hpp) by its hash.
 FaultProxy::Match runs_script(std::string_view script);
 /// Says yes to commands of this name, whatever its case.
 FaultProxy::Match is_command(std::string name);

@@ -12,7 +12,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
 
 extern char** environ;
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/unique_fd.hpp"
+#include "worker/base/unique_fd.hpp"
 
 namespace feedmill::test {
 

@@ -8,7 +8,7 @@
 
 #include <boost/json.hpp>
 
-#include "storage/redis.hpp"
+#include "storage/redis/redis.hpp"
 
 namespace feedmill::test {
 namespace {

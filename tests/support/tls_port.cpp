@@ -4,7 +4,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
 
 namespace feedmill::test {
 

@@ -1,6 +1,6 @@
 // What the product's calls of test points become where they are off: looked into by ctest no_test_points.
 #undef FEEDMILL_TEST_POINTS
-#include "storage/test_point.hpp"
+#include "storage/redis/test_point.hpp"
 
 namespace feedmill::test {
 

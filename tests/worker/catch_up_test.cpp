@@ -1,5 +1,5 @@
 // The pace of a fleet that has fallen behind (HTTP P12).
-#include "worker/catch_up.hpp"
+#include "worker/ingest/catch_up.hpp"
 
 #include <gtest/gtest.h>
 

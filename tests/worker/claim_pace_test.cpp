@@ -1,4 +1,4 @@
-#include "worker/claim_pace.hpp"
+#include "worker/ingest/claim_pace.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/decide.hpp"
+#include "worker/policy/decide.hpp"
 
 namespace feedmill::decide_test {
 

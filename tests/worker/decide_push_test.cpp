@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/worker/decide_fixture.hpp"
-#include "worker/withdrawal.hpp"
+#include "worker/policy/withdrawal.hpp"
 
 namespace feedmill::decide_test::decide_push_test {
 namespace {

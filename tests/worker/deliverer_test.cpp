@@ -1,5 +1,5 @@
 // The deliver half against a real server: crashes, two at once, falling behind (RELIABILITY S10, S11, L13–L15).
-#include "worker/deliverer.hpp"
+#include "worker/timelines/deliverer.hpp"
 
 #include <atomic>
 #include <random>
@@ -10,9 +10,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "storage/diff.hpp"
+#include "storage/records/diff.hpp"
 #include "tests/support/redis_server.hpp"
-#include "worker/notices.hpp"
+#include "worker/observe/notices.hpp"
 
 namespace feedmill::test::deliverer_test {
 namespace {

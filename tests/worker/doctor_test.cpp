@@ -1,4 +1,4 @@
-#include "worker/doctor.hpp"
+#include "worker/diagnosis/doctor.hpp"
 
 #include <cerrno>
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 #include "tests/support/certificates.hpp"
 #include "tests/support/dns_server.hpp"
-#include "worker/store_failure.hpp"
+#include "worker/observe/store_failure.hpp"
 
 namespace feedmill::doctor_test {
 namespace {

@@ -1,6 +1,4 @@
 // Real servers and real processes: what holds after kill -9 of either side (RELIABILITY §10).
-#include "worker/embedded_redis.hpp"
-
 #include <fstream>
 #include <sstream>
 #include <sys/file.h>
@@ -23,6 +21,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+
+#include "worker/redis_server/private_server.hpp"
 
 namespace feedmill::embedded_redis_test {
 namespace {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <random>
 
-#include "storage/identity.hpp"
-#include "storage/redis.hpp"
+#include "storage/records/post_identity.hpp"
+#include "storage/redis/redis.hpp"
 #include "tests/worker/polling_fixture.hpp"
 
 namespace feedmill::test::identity_histories_test {

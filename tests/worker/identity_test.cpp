@@ -1,10 +1,9 @@
-#include "worker/identity.hpp"
-
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "storage/identity.hpp"
-#include "worker/identity_history.hpp"
+#include "storage/records/post_identity.hpp"
+#include "worker/policy/feed_identity.hpp"
+#include "worker/policy/identity_history.hpp"
 
 namespace feedmill::identity_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/liveness.hpp"
+#include "worker/ingest/liveness.hpp"
 
 #include <chrono>
 #include <future>

@@ -1,4 +1,4 @@
-#include "worker/log.hpp"
+#include "worker/base/log.hpp"
 
 #include <sstream>
 #include <vector>
@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "worker/report.hpp"
-#include "worker/unique_fd.hpp"
+#include "worker/base/report.hpp"
+#include "worker/base/unique_fd.hpp"
 
 namespace feedmill::log_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/memory_budget.hpp"
+#include "worker/base/memory_budget.hpp"
 
 #include <filesystem>
 #include <fstream>

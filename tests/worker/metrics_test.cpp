@@ -1,4 +1,4 @@
-#include "worker/metrics.hpp"
+#include "worker/observe/metrics.hpp"
 
 #include <cstdio>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "worker/notices.hpp"
+#include "worker/observe/notices.hpp"
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "worker/plan.hpp"
+#include "worker/diagnosis/plan.hpp"
 
 #include <numeric>
 #include <string>

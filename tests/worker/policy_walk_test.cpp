@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/sanitized.hpp"
-#include "worker/decide.hpp"
+#include "worker/policy/decide.hpp"
 
 namespace feedmill::policy_walk_test {
 namespace {

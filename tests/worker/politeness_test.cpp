@@ -16,7 +16,7 @@
 #include "tests/support/redis_server.hpp"
 #include "tests/support/referee.hpp"
 #include "worker/http/request_style.hpp"
-#include "worker/refresh.hpp"
+#include "worker/ingest/refresh.hpp"
 
 namespace feedmill::politeness_test {
 namespace {

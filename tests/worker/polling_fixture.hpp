@@ -10,10 +10,10 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
-#include "worker/decide.hpp"
-#include "worker/identity.hpp"
+#include "worker/policy/decide.hpp"
+#include "worker/policy/feed_identity.hpp"
 
 namespace feedmill::test {
 

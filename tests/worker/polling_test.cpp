@@ -4,7 +4,7 @@
 #include <functional>
 #include <set>
 
-#include "storage/archive.hpp"
+#include "storage/upkeep/archive.hpp"
 #include "tests/worker/polling_fixture.hpp"
 
 namespace feedmill::test::polling_test {

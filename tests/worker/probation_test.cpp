@@ -1,4 +1,4 @@
-#include "worker/probation.hpp"
+#include "worker/policy/probation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,3 @@
-#include "worker/reading.hpp"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,9 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/entry_record.hpp"
+#include "storage/records/entry_record.hpp"
 #include "tests/support/coders.hpp"
-#include "worker/decide.hpp"
+#include "worker/policy/attempt.hpp"
+#include "worker/policy/decide.hpp"
 
 namespace feedmill::reading_test {
 namespace {

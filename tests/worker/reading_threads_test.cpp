@@ -1,4 +1,4 @@
-#include "worker/reading_threads.hpp"
+#include "worker/ingest/reading_threads.hpp"
 
 #include <condition_variable>
 #include <exception>

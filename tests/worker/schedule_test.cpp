@@ -1,4 +1,4 @@
-#include "worker/schedule.hpp"
+#include "worker/policy/schedule.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Workers that take some feeds, or all once, know when they are done.
-#include "worker/scope_progress.hpp"
+#include "worker/ingest/scope_progress.hpp"
 
 #include <gtest/gtest.h>
 

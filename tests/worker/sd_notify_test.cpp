@@ -1,4 +1,4 @@
-#include "worker/sd_notify.hpp"
+#include "worker/process/sd_notify.hpp"
 
 #include <filesystem>
 

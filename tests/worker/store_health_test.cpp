@@ -1,4 +1,4 @@
-#include "worker/store_health.hpp"
+#include "worker/observe/store_health.hpp"
 
 #include <algorithm>
 #include <set>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "worker/unique_fd.hpp"
+#include "worker/base/unique_fd.hpp"
 
 namespace feedmill::store_health_test {
 namespace {

@@ -1,8 +1,8 @@
-#include "worker/survey.hpp"
+#include "worker/ingest/survey.hpp"
 
 #include <gtest/gtest.h>
 
-#include "storage/state_fields.hpp"
+#include "storage/records/state_fields.hpp"
 #include "tests/support/redis_server.hpp"
 
 namespace feedmill::survey_test {

@@ -1,4 +1,4 @@
-#include "worker/watcher.hpp"
+#include "worker/timelines/watcher.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/withdrawal.hpp"
+#include "worker/policy/withdrawal.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include "parsers/strings.hpp"
-#include "worker/admin/bearer.hpp"
-#include "worker/admin/query.hpp"
+#include "parsers/text/strings.hpp"
+#include "worker/listener/bearer.hpp"
+#include "worker/listener/query.hpp"
 
 namespace feedmill {
 namespace {

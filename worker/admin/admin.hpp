@@ -15,16 +15,10 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/result.hpp>
 
-#include "worker/admin/listener.hpp"
+#include "worker/listener/listener.hpp"
+#include "worker/observe/check.hpp"
 
 namespace feedmill {
-
-/// One thing a probe depends on. `detail` is for people, shown with ?verbose.
-struct Check {
-  std::string name;
-  bool passed = false;
-  std::string detail;
-};
 
 /// What became of a ping.
 enum class Pinged { noted, unknown, no_url, store_away };

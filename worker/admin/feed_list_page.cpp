@@ -4,12 +4,12 @@
 
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
-#include "worker/admin/query.hpp"
 #include "worker/admin/status.hpp"
+#include "worker/base/figure_text.hpp"
 #include "worker/config/config_values.hpp"
-#include "worker/http/web_url.hpp"
-#include "worker/text/figure_text.hpp"
-#include "worker/text/records.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/listener/query.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {

@@ -7,12 +7,12 @@
 
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
-#include "worker/admin/query.hpp"
-#include "worker/text/due_text.hpp"
-#include "worker/text/figure_text.hpp"
-#include "worker/text/push_text.hpp"
-#include "worker/text/records.hpp"
-#include "worker/text/redact.hpp"
+#include "worker/base/figure_text.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/listener/query.hpp"
+#include "worker/words/due_text.hpp"
+#include "worker/words/push_text.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
+#include "worker/admin/explanation.hpp"
 #include "worker/admin/html.hpp"
-#include "worker/commands/explain.hpp"
 
 namespace feedmill {
 

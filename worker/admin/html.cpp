@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "parsers/escape.hpp"
-#include "worker/text/characters.hpp"
-#include "worker/text/due_text.hpp"
-#include "worker/text/redact.hpp"
+#include "parsers/text/escape.hpp"
+#include "worker/base/characters.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/words/due_text.hpp"
 
 namespace feedmill {
 namespace {

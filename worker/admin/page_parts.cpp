@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "worker/admin/query.hpp"
-#include "worker/text/moments.hpp"
-#include "worker/text/redact.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/listener/query.hpp"
+#include "worker/words/moments.hpp"
 
 namespace feedmill {
 namespace {

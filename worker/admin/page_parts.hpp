@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/records.hpp"
+#include "storage/redis/values.hpp"
 #include "worker/admin/html.hpp"
 
 namespace feedmill {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "worker/admin/query.hpp"
-#include "worker/text/figure_text.hpp"
+#include "worker/base/figure_text.hpp"
+#include "worker/listener/query.hpp"
 
 namespace feedmill {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/notifications.hpp"
-#include "storage/store.hpp"
+#include "storage/store/notifications.hpp"
+#include "storage/store/store.hpp"
 #include "worker/admin/admin.hpp"
 #include "worker/admin/status_history.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "worker/http/web_url.hpp"
+#include "worker/egress/web_url.hpp"
 
 namespace feedmill {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/report.hpp"
+#include "worker/base/report.hpp"
 
 namespace feedmill {
 

@@ -5,10 +5,10 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
-#include "worker/text/moments.hpp"
-#include "worker/text/records.hpp"
-#include "worker/text/redact.hpp"
-#include "worker/text/terminal.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {

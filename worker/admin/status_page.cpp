@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "worker/admin/page_parts.hpp"
+#include "worker/base/figure_text.hpp"
 #include "worker/config/config_values.hpp"
-#include "worker/text/due_text.hpp"
-#include "worker/text/figure_text.hpp"
-#include "worker/text/push_text.hpp"
-#include "worker/text/records.hpp"
+#include "worker/words/due_text.hpp"
+#include "worker/words/push_text.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {

@@ -9,16 +9,16 @@
 #include <fmt/format.h>
 
 #include "worker/admin/feed_pages.hpp"
-#include "worker/admin/query.hpp"
 #include "worker/admin/status_json.hpp"
 #include "worker/admin/status_page.hpp"
-#include "worker/cancellation.hpp"
-#include "worker/http/web_url.hpp"
-#include "worker/log.hpp"
-#include "worker/store_failure.hpp"
-#include "worker/text/figure_text.hpp"
-#include "worker/text/records.hpp"
-#include "worker/text/terminal.hpp"
+#include "worker/base/cancellation.hpp"
+#include "worker/base/figure_text.hpp"
+#include "worker/base/log.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/listener/query.hpp"
+#include "worker/observe/store_failure.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {

@@ -13,12 +13,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
 #include "worker/admin/admin.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/status.hpp"
+#include "worker/base/run_on.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/run_on.hpp"
 
 namespace feedmill {
 

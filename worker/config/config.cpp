@@ -9,11 +9,11 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include "worker/base/memory_budget.hpp"
+#include "worker/base/small_file.hpp"
+#include "worker/base/units.hpp"
 #include "worker/config/config_named.hpp"
 #include "worker/config/config_values.hpp"
-#include "worker/config/small_file.hpp"
-#include "worker/memory_budget.hpp"
-#include "worker/text/units.hpp"
 
 namespace feedmill {
 namespace {

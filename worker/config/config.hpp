@@ -15,9 +15,9 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/result.hpp>
 
-#include "parsers/read_feed.hpp"
-#include "storage/store.hpp"
-#include "worker/log.hpp"
+#include "parsers/feed/read_feed.hpp"
+#include "storage/store/store.hpp"
+#include "worker/base/log.hpp"
 
 namespace feedmill {
 

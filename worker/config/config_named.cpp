@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "worker/base/small_file.hpp"
 #include "worker/config/config_checks.hpp"
 #include "worker/config/config_values.hpp"
 #include "worker/config/header_rules.hpp"
-#include "worker/config/small_file.hpp"
-#include "worker/http/web_url.hpp"
+#include "worker/egress/web_url.hpp"
 
 namespace feedmill {
 namespace {

@@ -1,11 +1,11 @@
 // The table of options, and what each value must hold to.
 #include <algorithm>
 
+#include "worker/base/redact.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/config_checks.hpp"
 #include "worker/config/config_values.hpp"
-#include "worker/http/proxy.hpp"
-#include "worker/text/redact.hpp"
+#include "worker/egress/proxy.hpp"
 
 namespace feedmill {
 namespace {

@@ -4,8 +4,8 @@
 #include <sstream>
 #include <utility>
 
-#include "parsers/strings.hpp"
-#include "worker/text/units.hpp"
+#include "parsers/text/strings.hpp"
+#include "worker/base/units.hpp"
 
 namespace feedmill {
 namespace {

@@ -6,11 +6,11 @@
 
 #include <boost/json.hpp>
 
+#include "worker/base/units.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/config_values.hpp"
 #include "worker/config/header_rules.hpp"
-#include "worker/http/proxy.hpp"
-#include "worker/text/units.hpp"
+#include "worker/egress/proxy.hpp"
 
 namespace feedmill {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "parsers/opml.hpp"
-#include "parsers/read_feed.hpp"
+#include "parsers/feed/opml.hpp"
+#include "parsers/feed/read_feed.hpp"
 
 namespace feedmill {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "parsers/strings.hpp"
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
 namespace {

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/records.hpp"
+#include "storage/records/host_records.hpp"
+#include "storage/redis/values.hpp"
 #include "worker/config/config.hpp"
 
 namespace feedmill {

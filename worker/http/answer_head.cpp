@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "parsers/strings.hpp"
-#include "storage/test_point.hpp"
+#include "parsers/text/strings.hpp"
+#include "storage/redis/test_point.hpp"
 
 namespace feedmill {
 namespace {

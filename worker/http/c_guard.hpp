@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "worker/report.hpp"
+#include "worker/base/report.hpp"
 
 namespace feedmill {
 

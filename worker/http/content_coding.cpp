@@ -10,7 +10,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "parsers/strings.hpp"
+#include "parsers/text/strings.hpp"
 #include "worker/http/http_fields.hpp"
 
 namespace feedmill {

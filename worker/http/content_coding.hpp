@@ -8,7 +8,7 @@
 
 #include <boost/system/result.hpp>
 
-#include "worker/report.hpp"
+#include "worker/base/report.hpp"
 
 namespace feedmill {
 

@@ -11,7 +11,7 @@
 
 #include <ares.h>
 
-#include "parsers/strings.hpp"
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
 namespace {

@@ -9,7 +9,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "worker/descriptor_watch.hpp"
+#include "worker/base/descriptor_watch.hpp"
 #include "worker/http/c_guard.hpp"
 #include "worker/http/dns_answer.hpp"
 #include "worker/http/resolver.hpp"

@@ -10,8 +10,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "worker/egress/web_url.hpp"
 #include "worker/http/request_style.hpp"
-#include "worker/http/web_url.hpp"
 
 namespace feedmill {
 namespace {

@@ -17,12 +17,12 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include "worker/base/report.hpp"
 #include "worker/config/feed_settings.hpp"
-#include "worker/http/address_guard.hpp"
+#include "worker/egress/address_guard.hpp"
+#include "worker/egress/web_url.hpp"
 #include "worker/http/http_client.hpp"
 #include "worker/http/http_fields.hpp"
-#include "worker/http/web_url.hpp"
-#include "worker/report.hpp"
 
 namespace feedmill {
 

@@ -10,9 +10,9 @@
 #include <boost/system/system_error.hpp>
 #include <curl/curl.h>
 
+#include "worker/egress/web_url.hpp"
 #include "worker/http/http_shared.hpp"
 #include "worker/http/http_transfer.hpp"
-#include "worker/http/web_url.hpp"
 
 namespace feedmill {
 namespace {

@@ -14,7 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <curl/curl.h>
 
-#include "worker/descriptor_watch.hpp"
+#include "worker/base/descriptor_watch.hpp"
 
 namespace feedmill {
 

@@ -8,12 +8,12 @@
 #include <variant>
 #include <vector>
 
-#include "worker/http/address_guard.hpp"
+#include "worker/base/memory_budget.hpp"
+#include "worker/base/report.hpp"
+#include "worker/egress/address_guard.hpp"
+#include "worker/egress/proxy.hpp"
 #include "worker/http/http_fields.hpp"
-#include "worker/http/proxy.hpp"
 #include "worker/http/resolver.hpp"
-#include "worker/memory_budget.hpp"
-#include "worker/report.hpp"
 
 namespace feedmill {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "parsers/strings.hpp"
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <curl/curl.h>
 
-#include "worker/http/own_addresses.hpp"
+#include "worker/egress/own_addresses.hpp"
 
 namespace feedmill {
 

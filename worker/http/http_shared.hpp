@@ -6,9 +6,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "worker/egress/network_limit.hpp"
 #include "worker/http/http_engine.hpp"
 #include "worker/http/http_exchange.hpp"
-#include "worker/http/network_limit.hpp"
 #include "worker/http/tls_sessions.hpp"
 
 namespace feedmill {

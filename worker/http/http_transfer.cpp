@@ -10,9 +10,9 @@
 
 #include <openssl/ssl.h>
 
-#include "storage/test_point.hpp"
+#include "storage/redis/test_point.hpp"
+#include "worker/egress/web_url.hpp"
 #include "worker/http/socket_bytes.hpp"
-#include "worker/http/web_url.hpp"
 
 namespace feedmill {
 namespace {

@@ -10,9 +10,9 @@
 
 #include <boost/system/result.hpp>
 
+#include "worker/egress/proxy.hpp"
+#include "worker/egress/web_url.hpp"
 #include "worker/http/fetch.hpp"
-#include "worker/http/proxy.hpp"
-#include "worker/http/web_url.hpp"
 
 namespace feedmill {
 

@@ -13,7 +13,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/system/result.hpp>
 
-#include "worker/report.hpp"
+#include "worker/base/report.hpp"
 
 namespace feedmill {
 

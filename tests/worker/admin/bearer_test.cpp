@@ -1,4 +1,4 @@
-#include "worker/admin/bearer.hpp"
+#include "worker/listener/bearer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "worker/admin/page_parts.hpp"
-#include "worker/admin/query.hpp"
+#include "worker/listener/query.hpp"
 
 namespace feedmill::html_test {
 namespace {

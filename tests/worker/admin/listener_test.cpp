@@ -1,5 +1,5 @@
 // Whom a listener takes in, whom it drops for another, and what a bug in one conversation does to the rest.
-#include "worker/admin/listener.hpp"
+#include "worker/listener/listener.hpp"
 
 #include <future>
 #include <map>

@@ -1,4 +1,4 @@
-#include "worker/admin/request_head.hpp"
+#include "worker/listener/request_head.hpp"
 
 #include <string>
 

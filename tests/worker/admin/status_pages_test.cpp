@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/diff.hpp"
+#include "storage/records/diff.hpp"
 #include "tests/support/redis_server.hpp"
-#include "worker/admin/query.hpp"
+#include "worker/listener/query.hpp"
 
 namespace feedmill::test::status_pages_test {
 namespace {

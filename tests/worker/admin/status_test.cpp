@@ -8,7 +8,7 @@
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/status_json.hpp"
 #include "worker/admin/status_page.hpp"
-#include "worker/text/figure_text.hpp"
+#include "worker/base/figure_text.hpp"
 
 namespace feedmill::status_test {
 namespace {

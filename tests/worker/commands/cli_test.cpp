@@ -1,4 +1,4 @@
-#include "worker/commands/cli.hpp"
+#include "worker/command_line/cli.hpp"
 
 #include <string>
 #include <vector>

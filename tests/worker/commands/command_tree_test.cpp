@@ -1,5 +1,5 @@
 // Completions and the manual are made from the tree of verbs (OPERATIONS U7).
-#include "worker/commands/command_tree.hpp"
+#include "worker/command_line/command_tree.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "worker/commands/cli.hpp"
-#include "worker/commands/completions.hpp"
-#include "worker/commands/manual.hpp"
+#include "worker/command_line/cli.hpp"
+#include "worker/command_line/completions.hpp"
+#include "worker/command_line/manual.hpp"
 #include "worker/config/config.hpp"
 
 namespace feedmill::command_tree_test {

@@ -1,4 +1,4 @@
-#include "worker/commands/commands.hpp"
+#include "worker/verbs/commands.hpp"
 
 #include <array>
 #include <chrono>
@@ -19,11 +19,11 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "storage/store.hpp"
+#include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
-#include "worker/commands/parse.hpp"
-#include "worker/commands/tail.hpp"
-#include "worker/interrupt.hpp"
+#include "worker/base/interrupt.hpp"
+#include "worker/verbs/parse.hpp"
+#include "worker/verbs/tail.hpp"
 
 namespace feedmill::commands_test {
 namespace {

@@ -3,8 +3,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "worker/commands/explain.hpp"
-#include "worker/text/due_text.hpp"
+#include "worker/admin/explanation.hpp"
+#include "worker/words/due_text.hpp"
 
 namespace feedmill::explain_verb_test {
 namespace {

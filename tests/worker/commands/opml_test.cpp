@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/commands/subscriptions.hpp"
-#include "worker/text/moments.hpp"
+#include "worker/verbs/subscriptions.hpp"
+#include "worker/words/moments.hpp"
 
 namespace feedmill::opml_test {
 namespace {

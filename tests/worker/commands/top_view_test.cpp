@@ -1,4 +1,4 @@
-#include "worker/commands/top_view.hpp"
+#include "worker/verbs/top_view.hpp"
 
 #include <chrono>
 #include <string>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "worker/admin/status_json.hpp"
-#include "worker/text/terminal.hpp"
+#include "worker/base/terminal.hpp"
 
 namespace feedmill::top_view_test {
 namespace {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "worker/config/small_file.hpp"
-#include "worker/unique_fd.hpp"
+#include "worker/base/small_file.hpp"
+#include "worker/base/unique_fd.hpp"
 
 namespace feedmill::config_test {
 namespace {

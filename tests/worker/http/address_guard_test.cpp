@@ -1,4 +1,4 @@
-#include "worker/http/address_guard.hpp"
+#include "worker/egress/address_guard.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -12,8 +12,8 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "worker/egress/own_addresses.hpp"
 #include "worker/http/http_shared.hpp"
-#include "worker/http/own_addresses.hpp"
 
 namespace feedmill::address_guard_test {
 namespace {

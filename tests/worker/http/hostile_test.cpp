@@ -16,7 +16,7 @@
 #include "tests/support/hostile_server.hpp"
 #include "tests/support/sanitized.hpp"
 #include "worker/http/fetch.hpp"
-#include "worker/reading.hpp"
+#include "worker/policy/attempt.hpp"
 
 namespace feedmill::hostile_test {
 namespace {

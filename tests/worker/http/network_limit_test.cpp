@@ -1,4 +1,4 @@
-#include "worker/http/network_limit.hpp"
+#include "worker/egress/network_limit.hpp"
 
 #include <string>
 

@@ -39,9 +39,9 @@
 #include "tests/support/await.hpp"
 #include "tests/support/dns_server.hpp"
 #include "tests/support/http_server.hpp"
+#include "worker/egress/own_addresses.hpp"
+#include "worker/egress/web_url.hpp"
 #include "worker/http/fetch.hpp"
-#include "worker/http/own_addresses.hpp"
-#include "worker/http/web_url.hpp"
 
 namespace {
 std::atomic<int> lookups = 0;

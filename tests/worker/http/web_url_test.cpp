@@ -1,4 +1,4 @@
-#include "worker/http/web_url.hpp"
+#include "worker/egress/web_url.hpp"
 
 #include <cctype>
 #include <cstdlib>

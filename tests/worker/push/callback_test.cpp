@@ -1,4 +1,4 @@
-#include "worker/push/callback.hpp"
+#include "worker/websub/callback.hpp"
 
 #include <gtest/gtest.h>
 

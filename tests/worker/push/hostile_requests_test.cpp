@@ -23,8 +23,8 @@
 #include "tests/support/http_ask.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/admin/admin.hpp"
-#include "worker/push/callback_listener.hpp"
-#include "worker/push/signature.hpp"
+#include "worker/websub/callback_listener.hpp"
+#include "worker/websub/signature.hpp"
 
 namespace feedmill::hostile_requests_test {
 namespace {

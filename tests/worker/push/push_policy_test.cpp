@@ -1,11 +1,11 @@
-#include "worker/push/push_policy.hpp"
+#include "worker/websub/push_policy.hpp"
 
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include "worker/push/push_health.hpp"
-#include "worker/schedule.hpp"
+#include "worker/policy/push_health.hpp"
+#include "worker/policy/schedule.hpp"
 
 namespace feedmill::push_policy_test {
 namespace {

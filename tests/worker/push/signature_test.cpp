@@ -1,4 +1,4 @@
-#include "worker/push/signature.hpp"
+#include "worker/websub/signature.hpp"
 
 #include <set>
 #include <vector>

@@ -25,7 +25,7 @@
 #include "tests/support/dns_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
-#include "worker/push/websub.hpp"
+#include "worker/websub/websub.hpp"
 
 namespace feedmill::test {
 

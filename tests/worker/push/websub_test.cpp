@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/notifications.hpp"
+#include "storage/store/notifications.hpp"
 #include "tests/support/dates.hpp"
 #include "tests/worker/push/websub_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "worker/text/redact.hpp"
+#include "worker/base/redact.hpp"
 
 #include <gtest/gtest.h>
 

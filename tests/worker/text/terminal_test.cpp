@@ -1,4 +1,4 @@
-#include "worker/text/terminal.hpp"
+#include "worker/base/terminal.hpp"
 
 #include <array>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "worker/text/units.hpp"
+#include "worker/base/units.hpp"
 
 #include <gtest/gtest.h>
 

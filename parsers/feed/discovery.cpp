@@ -1,0 +1,269 @@
+#include "parsers/feed/discovery.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "parsers/feed/hub_links.hpp"
+#include "parsers/feed/link_header.hpp"
+#include "parsers/markup/html_policy.hpp"
+#include "parsers/markup/html_tokenizer.hpp"
+#include "parsers/text/charset.hpp"
+#include "parsers/text/entities.hpp"
+#include "parsers/text/strings.hpp"
+#include "parsers/text/url.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t most_linked = 32, most_anchors = 16, most_title_bytes = 300;
+
+/// Media types that only feeds have.
+constexpr std::array<std::string_view, 11> feed_types = {"application/rss+xml",
+                                                         "application/atom+xml",
+                                                         "application/feed+json",
+                                                         "application/rdf+xml",
+                                                         "application/x.atom+xml",
+                                                         "application/x-rss+xml",
+                                                         "application/rss",
+                                                         "application/x-atom+xml",
+                                                         "application/atom",
+                                                         "text/rss",
+                                                         "text/atom"};
+/// And those that feeds have too.
+constexpr std::array<std::string_view, 3> shared_types = {"application/json", "application/xml", "text/xml"};
+
+/// Elements that may stand in a head; any other one ends it (HTML §13.2.6.4.4).
+constexpr std::array<std::string_view, 10> head_elements = {"html", "head",   "title", "base",     "link",
+                                                            "meta", "script", "style", "noscript", "template"};
+
+template <std::size_t N>
+bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// "application/rss+xml" of `Application/RSS+XML; charset=utf-8`.
+std::string media_type_of(std::string_view type) {
+  return lower(trim(type.substr(0, type.find(';'))));
+}
+
+/// Whether a link that calls itself an alternate leads to a feed: of shared types only if the address agrees.
+bool is_feed_link(std::string_view type, std::string_view url) {
+  if (is_one_of(type, feed_types)) return true;
+  return (type.empty() || is_one_of(type, shared_types)) && looks_like_feed(url);
+}
+
+/// An address on the page, absolute; "" when it is not for fetching.
+std::string address(std::string_view base, std::string_view reference) {
+  if (reference.size() > most_url_bytes) return {};
+  std::string url = resolve_safe_url(base, reference);
+  url.resize(std::min(url.find('#'), url.size()));
+  return is_http_url(url) && url.size() <= most_url_bytes ? url : std::string();
+}
+
+/// A link or anchor as it stands on the page: resolved when the base is known.
+struct Written {
+  std::string href, rel, type, title;
+  bool in_head = false;
+};
+
+std::string decoded(std::string_view value) {
+  std::string text;
+  append_decoded(text, value, true);
+  return text;
+}
+
+/// Collects what a page says while its tokens go by.
+class Page {
+ public:
+  void read(std::string_view markup) {
+    HtmlTokenizer tokens(markup);
+    for (HtmlToken token = tokens.next(); token.kind != HtmlToken::Kind::end; token = tokens.next()) {
+      if (token.kind == HtmlToken::Kind::end_tag && iequals(token.name, "head")) in_head_ = false;
+      if (token.kind == HtmlToken::Kind::start_tag) start_tag(token, tokens);
+    }
+  }
+
+  bool is_html = false;
+  std::string title;
+  std::optional<std::string> base;
+  std::vector<Written> links, anchors;
+
+ private:
+  void start_tag(const HtmlToken& token, HtmlTokenizer& tokens) {
+    const std::string name = lower(token.name);
+    const bool of_head = is_one_of(name, head_elements);
+    is_html = is_html || of_head || name == "body" || name == "a" || name == "div" || name == "p";
+    if (!of_head) in_head_ = false;
+    if (name == "title" && !seen_title_) {
+      const std::size_t begin = tokens.offset();
+      const std::string_view inside = tokens.skip_raw_text("title");
+      if (tokens.next().kind == HtmlToken::Kind::end) {  // never closed: it must not swallow the page
+        tokens.rewind(begin);
+      } else {
+        title = fold_space(decode_references(utf8_prefix(inside, most_title_bytes)));
+      }
+      seen_title_ = true;
+      return;
+    }
+    const HtmlElement* const element = find_html_element(name);
+    if (name == "base" && !base) base = attributes(token).href;
+    if (name == "link" && links.size() < 16 * most_linked) links.push_back(attributes(token));
+    if (name == "a" && anchors.size() < 64 * most_anchors) {
+      Written anchor = attributes(token);
+      if (is_one_of(anchor.type, feed_types) || looks_like_feed(anchor.href)) anchors.push_back(std::move(anchor));
+    }
+    const bool raw = element != nullptr && element->is(HtmlElement::raw_text) && name != "plaintext";
+    if (raw && name != "noscript" && !token.self_closing) tokens.skip_raw_text(name);
+  }
+
+  Written attributes(const HtmlToken& token) const {
+    Written written;
+    written.in_head = in_head_;
+    bool seen_href = false;
+    HtmlAttributes each(token.attributes);
+    while (each.next()) {
+      if (iequals(each.name(), "href") && !seen_href) {
+        if (each.value().size() <= 4 * most_url_bytes) written.href = decoded(each.value());
+        seen_href = true;
+      } else if (iequals(each.name(), "rel")) {
+        written.rel = lower(each.value().substr(0, most_title_bytes));
+      } else if (iequals(each.name(), "type")) {
+        written.type = media_type_of(each.value().substr(0, most_title_bytes));
+      } else if (iequals(each.name(), "title")) {
+        written.title = fold_space(decoded(utf8_prefix(each.value(), most_title_bytes)));
+      }
+    }
+    return written;
+  }
+
+  bool in_head_ = true, seen_title_ = false;
+};
+
+bool has_word(std::string_view words, std::string_view wanted) {
+  for (std::string_view word = take_word(words); !word.empty(); word = take_word(words)) {
+    if (word == wanted) return true;
+  }
+  return false;
+}
+
+class Gatherer {
+ public:
+  explicit Gatherer(PageLinks& links) : links_(links) {}
+
+  void feed(std::string url, std::string title, std::string type, FoundIn place) {
+    const auto same = [&](const FeedCandidate& one) { return one.url == url; };
+    if (url.empty() || std::any_of(links_.feeds.begin(), links_.feeds.end(), same)) return;
+    const bool anchor = place == FoundIn::anchor;
+    std::size_t& count = anchor ? anchors_ : linked_;
+    if (count == (anchor ? most_anchors : most_linked)) return;
+    ++count;
+    links_.feeds.push_back({std::move(url), std::move(title), std::move(type), place});
+  }
+
+  void hub(std::string url) {
+    const auto& hubs = links_.hubs;
+    if (url.empty() || hubs.size() == most_hubs || std::find(hubs.begin(), hubs.end(), url) != hubs.end()) return;
+    links_.hubs.push_back(std::move(url));
+  }
+
+ private:
+  PageLinks& links_;
+  std::size_t linked_ = 0, anchors_ = 0;
+};
+
+void gather_header(const PageHints& hints, PageLinks& page, Gatherer& gatherer) {
+  for (const HeaderLink& link : read_link_header(hints.link_header)) {
+    if (!link.anchor.empty() && address(hints.url, link.anchor) != address(hints.url, hints.url)) continue;
+    std::string url = address(hints.url, link.target);
+    const bool alternate = link.has_rel("alternate") || link.has_rel("feed");
+    if (link.has_rel("hub")) gatherer.hub(url);
+    if (link.has_rel("self") && page.self.empty()) page.self = url;
+    if (alternate && is_feed_link(media_type_of(link.type), url)) {
+      gatherer.feed(std::move(url), link.title, media_type_of(link.type), FoundIn::link_header);
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(FoundIn place) {
+  constexpr std::array<std::string_view, 5> names = {"itself", "link_header", "link_tag", "well_known", "anchor"};
+  return names[static_cast<std::size_t>(place)];
+}
+
+PageLinks read_page(std::string_view body, const PageHints& hints) {
+  const Decoded document = decode_document(body, hints.content_type);
+  Page read;
+  read.read(document.text);
+  PageLinks page;
+  page.is_html = read.is_html;
+  page.title = std::move(read.title);
+  Gatherer gatherer(page);
+  gather_header(hints, page, gatherer);
+  const bool header_says_hub = !page.hubs.empty();
+  std::string self;
+  std::string base = read.base ? resolve_safe_url(hints.url, *read.base) : std::string();
+  if (!is_http_url(base)) base = hints.url;
+  for (Written& link : read.links) {
+    std::string url = address(base, link.href);
+    if (!header_says_hub && link.in_head && has_word(link.rel, "hub")) gatherer.hub(url);
+    if (link.in_head && has_word(link.rel, "self") && self.empty()) self = url;
+    const bool alternate = has_word(link.rel, "alternate") || has_word(link.rel, "feed");
+    if (alternate && !has_word(link.rel, "stylesheet") && is_feed_link(link.type, url)) {
+      gatherer.feed(std::move(url), std::move(link.title), std::move(link.type), FoundIn::link_tag);
+    }
+  }
+  // WebSub: what comes with the hub wins, and is made up for by the other.
+  if (!self.empty() && (!header_says_hub || page.self.empty())) page.self = std::move(self);
+  // Of the site's own host first: pages link to feeds of others, too.
+  const std::string_view host = split_url(hints.url).authority;
+  for (const bool own : {true, false}) {
+    for (const Written& anchor : read.anchors) {
+      std::string url = address(base, anchor.href);
+      if (iequals(split_url(url).authority, host) != own) continue;
+      gatherer.feed(std::move(url), anchor.title, anchor.type, FoundIn::anchor);
+    }
+  }
+  return page;
+}
+
+std::vector<std::string> well_known_feeds(std::string_view page_url) {
+  constexpr std::array<std::string_view, 7> paths = {"/feed",      "/feed.xml", "/rss.xml",  "/atom.xml",
+                                                     "/index.xml", "/rss",      "/feed.json"};
+  std::vector<std::string> urls;
+  for (const std::string_view path : paths) {
+    std::string url = resolve_url(page_url, path);
+    if (is_http_url(url)) urls.push_back(std::move(url));
+  }
+  return urls;
+}
+
+bool looks_like_feed(std::string_view url) {
+  const UrlParts parts = split_url(url);
+  const std::string query = lower(parts.query);
+  for (const std::string_view word :
+       {"feed=", "format=rss", "format=atom", "format=feed", "type=rss", "type=atom", "output=rss", "output=atom"}) {
+    if (query.find(word) != std::string::npos) return true;
+  }
+  std::string_view path = parts.path;
+  while (path.ends_with('/')) path.remove_suffix(1);
+  const std::string name = lower(path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1));
+  if (name.find("sitemap") != std::string::npos) return false;
+  constexpr std::array<std::string_view, 5> endings = {".rss", ".atom", ".rdf", ".xml", ".rss2"};
+  if (std::any_of(endings.begin(), endings.end(), [&](std::string_view end) { return name.ends_with(end); })) {
+    return true;
+  }
+  // A word of its own: "feed", "rss2", "feed.json", "blog-feed"; not "feedback".
+  for (std::string_view rest = name; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of("-_.+"), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    if (word == "feed" || word == "feeds" || word == "rss" || word == "rss2" || word == "atom" || word == "rdf") {
+      return true;
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+}  // namespace feedmill

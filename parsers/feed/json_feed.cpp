@@ -1,0 +1,431 @@
+// JSON Feed 1.0 and 1.1 (jsonfeed.org).
+#include <simdjson.h>
+
+#include "parsers/feed/fields.hpp"
+#include "parsers/feed/formats.hpp"
+#include "parsers/feed/reading.hpp"
+#include "parsers/markup/json_salvage.hpp"
+#include "parsers/text/limits.hpp"
+#include "parsers/text/strings.hpp"
+#include "parsers/text/url.hpp"
+
+namespace feedmill {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::element_type;
+using simdjson::dom::object;
+
+constexpr std::size_t max_json_depth = 64;  // SECURITY §3
+constexpr std::size_t max_contents = 16;    // of one item: a member that is given again and again
+
+// Trimmed, and without the control characters that escapes may bring in (SECURITY X3).
+std::string clean(std::string_view text) {
+  std::string out(trim(text));
+  std::erase_if(out,
+                [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F; });
+  return out;
+}
+
+// A scalar as text: identity may be a number. "" for anything else.
+std::string scalar(const element& value) {
+  switch (value.type()) {
+    case element_type::STRING:
+      return clean(value.get_string().value_unsafe());
+    case element_type::BOOL:
+      return value.get_bool().value_unsafe() ? "true" : "false";
+    case element_type::INT64:
+    case element_type::UINT64:
+    case element_type::DOUBLE:
+      return simdjson::minify(value);
+    default:
+      return {};
+  }
+}
+
+std::optional<double> number(const element& value) {
+  double result = 0;
+  if (value.get(result) == simdjson::SUCCESS) return result;
+  if (value.type() == element_type::STRING) return std::nullopt;
+  return std::nullopt;
+}
+
+class JsonFeedReader {
+ public:
+  JsonFeedReader(Feed& feed, std::string_view base, Allowance& allowance)
+      : feed_(feed), base_(std::string(base)), allowance_(allowance) {}
+
+  void read(const object& root) {
+    // Links first: relative URLs resolve against the site's own address.
+    for (const auto [key, value] : root) {
+      if (key == "home_page_url") feed_.link = url(value);
+    }
+    if (base_.empty() && is_http_url(feed_.link) && feed_.link.size() <= limits::url) base_ = UrlBase(feed_.link);
+    add_link(feed_, feed_.link, "alternate");
+    for (const auto [key, value] : root) {
+      if (allowance_.spent()) break;
+      field(key, value);
+    }
+    // The format has no date for the feed: the newest of its items' stand in.
+    for (const Entry& entry : feed_.entries) {
+      if (entry.published.time > feed_.published.time) feed_.published = entry.published;
+      if (entry.updated.time > feed_.updated.time) feed_.updated = entry.updated;
+    }
+    // JSON Feed 1.1, "authors": an item without any has those of the feed.
+    for (Entry& entry : feed_.entries) {
+      if (entry.authors.empty()) entry.authors = feed_.authors;
+    }
+  }
+
+ private:
+  // The text of a scalar that is kept; "" once the allowance is spent.
+  std::string text(const element& value) {
+    if (allowance_.spent()) return {};
+    std::string out = scalar(value);
+    allowance_.step(1 + out.size() / 8);
+    allowance_.take(out);
+    return out;
+  }
+
+  std::string url(const element& value) {
+    if (allowance_.spent()) return {};
+    std::string out = base_.resolve_safe(scalar(value));
+    allowance_.step(4 + out.size() / 8);
+    allowance_.take(out);
+    return out;
+  }
+
+  template <class Value>
+  void append(std::vector<Value>& list, Value value) {
+    allowance_.take_one_more<Value>();
+    list.push_back(std::move(value));
+  }
+
+  void add_link(Common& common, const std::string& href, std::string_view rel) {
+    if (href.empty() || common.links.size() >= max_links) return;
+    append(common.links, {href, std::string(rel), {}, {}, {}, {}});
+    allowance_.take(common.links.back().href);
+  }
+
+  void set_image(Common& common, const std::string& address) {
+    if (address.empty()) return;
+    common.image = Image{address, {}, {}, {}, {}, {}};
+    allowance_.take(sizeof(Image));
+    allowance_.take(common.image->url);
+  }
+
+  Text text(const element& value, std::string_view type) {
+    Text result;
+    result.value = text(value);
+    result.type = type;
+    result.present = true;
+    return result;
+  }
+
+  void field(std::string_view key, const element& value) {
+    if (key == "version" || key == "home_page_url") return;
+    if (key == "title") {
+      feed_.title = text(value, "text/plain");
+    } else if (key == "description") {
+      feed_.subtitle = text(value, "text/plain");
+    } else if (key == "feed_url") {
+      feed_.self = url(value);
+      feed_.id = text(value);
+      add_link(feed_, feed_.self, "self");
+    } else if (key == "next_url") {
+      feed_.next = url(value);
+    } else if (key == "icon") {
+      feed_.icon = url(value);
+      set_image(feed_, feed_.icon);
+    } else if (key == "favicon") {
+      feed_.favicon = url(value);
+    } else if (key == "language") {
+      feed_.language = text(value);
+    } else if (key == "authors" || key == "author") {
+      authors(feed_, key, value);
+    } else if (key == "hubs") {
+      hubs(value);
+    } else if (key == "items") {
+      items(value);
+    } else {
+      extension(feed_, key, value);
+    }
+  }
+
+  void hubs(const element& value) {
+    array list;
+    if (value.get(list) != simdjson::SUCCESS) return;
+    for (const element hub : list) {
+      object fields;
+      if (hub.get(fields) != simdjson::SUCCESS) continue;
+      std::string type, address;
+      for (const auto [key, inner] : fields) {
+        if (key == "type") type = text(inner);
+        if (key == "url") address = url(inner);
+      }
+      // Others (rssCloud, say) are spoken to in another way.
+      const bool websub = type.empty() || iequals(type, "websub") || iequals(type, "pubsubhubbub");
+      if (websub && !address.empty() && feed_.hubs.size() < 16) feed_.hubs.push_back(std::move(address));
+    }
+  }
+
+  // `authors` (1.1) and `author` (1.0): the latter counts when it is not among the former.
+  void authors(Common& common, std::string_view key, const element& value) {
+    array list;
+    if (key == "authors" && value.get(list) == simdjson::SUCCESS) {
+      std::size_t place = 0;
+      for (const element one : list) {
+        if (place >= limits::people || allowance_.spent()) break;
+        author(common, one, place);
+      }
+    } else {
+      std::size_t place = common.authors->size();
+      author(common, value, place);
+    }
+  }
+
+  // Puts a person to its place, which then is that of the next one.
+  void author(Common& common, const element& value, std::size_t& place) {
+    Person person;
+    object fields;
+    if (value.get(fields) == simdjson::SUCCESS) {
+      for (const auto [key, inner] : fields) {
+        if (key == "name") person.name = text(inner);
+        if (key == "url") person.uri = url(inner);
+        if (key == "email") person.email = text(inner);
+        if (key == "avatar") {
+          const std::string avatar = url(inner);
+          if (!avatar.empty()) extension_text(common, "avatar", avatar);
+        }
+      }
+      if (person.uri.starts_with("mailto:") && person.email.empty()) person.email = person.uri.substr(7);
+    } else {
+      person = parse_person(text(value));
+    }
+    // Items inherit them: capped where they enter (SECURITY L5).
+    for (std::string* name : {&person.name, &person.email}) name->resize(utf8_prefix(*name, limits::author).size());
+    if (person.uri.size() > limits::url) person.uri.clear();
+    if (person == Person{}) return;
+    std::vector<Person>& authors = common.authors.edit();
+    const auto known = std::find(authors.begin(), authors.end(), person);
+    allowance_.step(authors.size());
+    const auto at = authors.begin() + static_cast<std::ptrdiff_t>(place);
+    if (known != authors.end()) {
+      if (known < at) return;
+      std::rotate(at, known, known + 1);
+    } else {
+      if (authors.size() >= limits::people) authors.pop_back();
+      allowance_.take_one_more<Person>();
+      authors.insert(authors.begin() + static_cast<std::ptrdiff_t>(std::min(place, authors.size())), std::move(person));
+    }
+    ++place;
+  }
+
+  void extension_text(Common& common, std::string_view name, std::string value) {
+    if (common.extensions.size() < 256) append(common.extensions, {"", std::string(name), std::move(value), {}, {}});
+  }
+
+  // As JSON text. simdjson has a string of its own for it.
+  std::string json(const element& value) {
+    std::string out = simdjson::minify(value);
+    out.shrink_to_fit();
+    allowance_.step(1 + out.size() / 2);
+    allowance_.take(out);
+    return out;
+  }
+
+  // Unknown members: extensions of JSON Feed begin with "_". Kept as text, objects with one level of members.
+  void extension(Common& common, std::string_view key, const element& value) {
+    if (common.extensions.size() >= 256) return;
+    Element result;
+    result.name = key;
+    allowance_.take(result.name);
+    result.value = text(value);
+    object members;
+    if (value.get(members) == simdjson::SUCCESS) {
+      for (const auto [name, inner] : members) {
+        if (allowance_.spent()) break;
+        Element child;
+        child.name = name;
+        allowance_.take(child.name);
+        child.value = text(inner);
+        if (child.value.empty()) child.value = json(inner);
+        append(result.children, std::move(child));
+      }
+    } else if (result.value.empty()) {
+      result.value = json(value);
+    }
+    append(common.extensions, std::move(result));
+  }
+
+  void items(const element& value) {
+    array list;
+    if (value.get(list) != simdjson::SUCCESS) return;
+    reserve_entries(feed_, list.size(), allowance_);
+    for (const element item : list) {
+      object fields;
+      if (item.get(fields) != simdjson::SUCCESS) continue;
+      Entry* const made = allowance_.spent() ? nullptr : new_entry(feed_, allowance_);
+      if (made == nullptr) break;
+      Entry& entry = *made;
+      for (const auto [key, inner] : fields) item_field(entry, key, inner);
+      finish(entry);
+    }
+  }
+
+  void item_field(Entry& entry, std::string_view key, const element& value) {
+    if (allowance_.spent()) return;
+    if (key == "id") {
+      entry.id = text(value);
+    } else if (key == "url") {
+      entry.link = url(value);
+      add_link(entry, entry.link, "alternate");
+    } else if (key == "external_url") {
+      entry.external_url = url(value);
+    } else if (key == "title") {
+      entry.title = text(value, "text/plain");
+    } else if (key == "summary") {
+      entry.summary = text(value, "text/plain");
+    } else if (key == "content_html") {
+      if (entry.content.size() < max_contents) {
+        entry.content.insert(entry.content.begin(), Content{text(value), "text/html", {}, {}, {}});
+        allowance_.take_one_more<Content>();
+      }
+    } else if (key == "content_text") {
+      if (entry.content.size() < max_contents) append(entry.content, {text(value), "text/plain", {}, {}, {}});
+    } else if (key == "image") {
+      set_image(entry, url(value));
+    } else if (key == "banner_image") {
+      entry.banner_image = url(value);
+    } else if (key == "date_published") {
+      entry.published = read_date(text(value));
+    } else if (key == "date_modified") {
+      entry.updated = read_date(text(value));
+    } else if (key == "language") {
+      entry.language = text(value);
+    } else if (key == "authors" || key == "author") {
+      authors(entry, key, value);
+    } else if (key == "tags") {
+      array list;
+      if (value.get(list) != simdjson::SUCCESS) return;
+      for (const element tag : list) add_category(allowance_, entry.categories, text(tag), {}, {});
+    } else if (key == "attachments") {
+      attachments(entry, value);
+    } else {
+      extension(entry, key, value);
+    }
+  }
+
+  void attachments(Entry& entry, const element& value) {
+    array list;
+    if (value.get(list) != simdjson::SUCCESS) return;
+    for (const element one : list) {
+      object fields;
+      if (one.get(fields) != simdjson::SUCCESS || entry.enclosures.size() >= max_links) continue;
+      Enclosure enclosure;
+      for (const auto [key, inner] : fields) {
+        if (key == "url") enclosure.url = url(inner);
+        if (key == "mime_type") enclosure.type = text(inner);
+        if (key == "title") enclosure.title = text(inner);
+        if (key == "size_in_bytes") {
+          const std::optional<double> size = number(inner);
+          if (size && *size >= 0 && *size < 9e15) enclosure.length = static_cast<std::uint64_t>(*size);
+          if (!size) enclosure.length = parse_length(scalar(inner));
+        }
+        if (key == "duration_in_seconds") enclosure.duration = number(inner);
+      }
+      if (!enclosure.url.empty()) append(entry.enclosures, std::move(enclosure));
+    }
+  }
+
+  void finish(Entry& entry) {
+    if (entry.link.empty()) entry.link = entry.external_url;
+    if (entry.link.empty() && is_http_url(entry.id)) entry.link = entry.id;
+    allowance_.take(entry.link);
+    if (!entry.image) set_image(entry, entry.banner_image);
+  }
+
+  Feed& feed_;
+  UrlBase base_;
+  Allowance& allowance_;
+};
+
+// What simdjson takes for each byte of a text while it reads: 8 for the tape, 5/3 for strings, 4 for where tokens
+// begin.
+constexpr std::size_t parsing_multiple = 14;
+
+// `text` gets room for what simdjson reads behind it. What is only for reading is freed, and of the tape what was not
+// written: its first word says how long it is.
+simdjson::error_code parse_json(std::string& text, simdjson::dom::document& document, Allowance& allowance) {
+  if (text.size() > allowance.memory() / parsing_multiple) return simdjson::CAPACITY;
+  {
+    std::string padded;  // reserve() would double what has text in it
+    padded.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+    padded += text;
+    text.swap(padded);
+  }
+  simdjson::error_code error{};
+  {
+    simdjson::dom::parser parser;
+    error = parser.allocate(text.size(), max_json_depth);
+    if (error == simdjson::SUCCESS) {
+      error = parser.parse_into_document(document, text.data(), text.size(), false).error();
+    }
+  }
+  if (error != simdjson::SUCCESS) return error;
+  std::size_t words = (document.tape[0] & simdjson::internal::JSON_VALUE_MASK) + 1;
+  if (words < text.size() / 2) {  // else there is no room for both, and little to gain
+    auto written = std::make_unique<std::uint64_t[]>(words);
+    std::copy_n(document.tape.get(), words, written.get());
+    document.tape = std::move(written);
+  } else {
+    words = text.size();
+  }
+  allowance.take(8 * words + 5 * text.size() / 3);
+  return error;
+}
+
+}  // namespace
+
+bool parse_json_feed(std::string text, std::string_view document_base, Feed& feed, Allowance& allowance) {
+  simdjson::dom::document document;
+  object root;
+  bool in_item = false, in_name = false;
+  std::size_t held = text.capacity();  // was taken by whoever made it
+  const auto error = parse_json(text, document, allowance);
+  if (error != simdjson::SUCCESS) {
+    document = simdjson::dom::document();  // not both trees at once
+    allowance.give_back(held);
+    SalvagedJson salvaged = salvage_json(text, max_json_depth - 1, allowance.memory() / (parsing_multiple + 2));
+    std::string().swap(text);  // a string that is moved to hands its own memory to the other
+    text = std::move(salvaged.text);
+    held = text.capacity();
+    allowance.take(held);
+    feed.cut_short = salvaged.cut_short;
+    in_item = salvaged.in_item;
+    in_name = salvaged.in_name;
+    if (parse_json(text, document, allowance) != simdjson::SUCCESS) return false;
+    feed.bozo = Bozo::malformed_json;
+    feed.bozo_detail = simdjson::error_message(error);
+  }
+  allowance.give_back(held);
+  std::string().swap(text);
+  if (document.root().get(root) != simdjson::SUCCESS) return false;
+  std::string version;
+  bool items = false;
+  for (const auto [key, value] : root) {
+    if (key == "version") version = scalar(value);
+    if (key == "items") items = value.type() == element_type::ARRAY;
+  }
+  if (version.find("jsonfeed.org/version/") == std::string::npos && !items) return false;
+  feed.format = version.ends_with("/1.1") ? Format::json11 : Format::json1;
+  JsonFeedReader(feed, document_base, allowance).read(root);
+  if (in_item && !feed.entries.empty()) {
+    feed.entries.back().cut_short = true;
+    feed.entries.back().half_named = in_name;
+  }
+  return true;
+}
+
+}  // namespace feedmill

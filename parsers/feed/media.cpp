@@ -1,0 +1,195 @@
+// Media RSS 1.5: a group's children count as the entry's own.
+#include "parsers/feed/fields.hpp"
+#include "parsers/text/strings.hpp"
+#include "parsers/text/url.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view media_scheme = "http://search.yahoo.com/mrss/category_schema";
+constexpr std::size_t max_items = 256;
+
+Media& media_of(const Reading& in) {
+  return place_of(in, in.target.common.media);
+}
+
+// The JSON names of attributes that differ from Media RSS's own.
+std::string attribute_key(std::string_view name) {
+  if (iequals(name, "fileSize")) return "file_size";
+  if (iequals(name, "isDefault")) return "is_default";
+  if (iequals(name, "samplingrate")) return "sampling_rate";
+  if (iequals(name, "framerate")) return "frame_rate";
+  return lower(name);
+}
+
+Media::Attributes attributes_of(const Reading& in) {
+  Media::Attributes attributes;
+  for (pugi::xml_attribute a = in.node.first_attribute(); a && attributes.size() < 32; a = a.next_attribute()) {
+    const std::string_view name = a.name();
+    if (name.starts_with("xmlns") || name.find(':') != std::string_view::npos) continue;
+    std::string value = in.xml.value(a);
+    if (iequals(name, "url") || iequals(name, "href")) value = in.xml.url(value);
+    if (!value.empty()) append(in, attributes, {attribute_key(name), std::move(value)});
+  }
+  return attributes;
+}
+
+void add_value(const Reading& in, Media::Attributes& attributes, std::string value, std::string_view key = "value") {
+  if (!value.empty()) append(in, attributes, {std::string(key), std::move(value)});
+}
+
+const ElementTable& media_table() {
+  static const ElementTable table{{media_rows()}};
+  return table;
+}
+
+// Elements inside content or a group describe the entry when it has none of its own.
+void read_inside(const Reading& in, int worse) {
+  for (const pugi::xml_node child : ChildElements(in.node)) {
+    const XmlDocument::Scope scope(in.xml, child);
+    const XmlName name = in.xml.name(child);
+    const ElementTable::Match match = media_table().find(name.ns, name.local);
+    const int rank = std::min(in.rank + worse, 120);
+    if (match.read != nullptr && match.read({in.xml, in.target, child, name, match.rank + rank})) continue;
+    add_extension(in.xml, child, name, in.target.common.extensions);
+  }
+}
+
+bool read_group(const Reading& in) {
+  if (in.rank < 60) read_inside(in, 1);
+  return true;
+}
+
+bool read_media_content(const Reading& in) {
+  Media& media = media_of(in);
+  Media::Attributes attributes = attributes_of(in);
+  for (const pugi::xml_node child : ChildElements(in.node)) {  // several files, each under a title of its own
+    const XmlDocument::Scope scope(in.xml, child);
+    const XmlName name = in.xml.name(child);
+    if (attributes.size() >= max_items) break;
+    for (const std::string_view key : {"title", "description"}) {
+      if (name.ns == Ns::media && iequals(name.local, key)) add_value(in, attributes, in.xml.text(child), key);
+    }
+  }
+  if (!attributes.empty() && media.content.size() < max_items) append(in, media.content, std::move(attributes));
+  if (in.rank < 60) read_inside(in, 20);
+  return true;
+}
+
+template <std::vector<Media::Attributes> Media::*field>
+bool read_list(const Reading& in) {
+  Media::Attributes attributes = attributes_of(in);
+  std::string text = in.text();
+  if (field == &Media::thumbnails || field == &Media::peer_links) {
+    const bool has_url = std::any_of(attributes.begin(), attributes.end(),
+                                     [](const auto& a) { return a.first == "url" || a.first == "href"; });
+    if (!has_url) add_value(in, attributes, in.url(), field == &Media::thumbnails ? "url" : "href");
+  } else {
+    add_value(in, attributes, std::move(text));
+  }
+  auto& list = media_of(in).*field;
+  if (!attributes.empty() && list.size() < max_items) append(in, list, std::move(attributes));
+  return true;
+}
+
+template <Media::Attributes Media::*field, Slot slot>
+bool read_single(const Reading& in) {
+  if (!in.target.take(slot, in.rank)) return false;
+  Media::Attributes& held = media_of(in).*field;
+  held = attributes_of(in);
+  add_value(in, held, in.text());
+  return true;
+}
+
+bool read_media_title(const Reading& in) {
+  std::string& title = media_of(in).title;
+  if (in.target.take(Slot::media_title, in.rank)) title = in.text();
+  read_title(in);
+  return !in.node.first_attribute();
+}
+
+bool read_media_description(const Reading& in) {
+  std::string& description = media_of(in).description;
+  if (in.target.take(Slot::media_description, in.rank)) description = in.text();
+  read_summary(in);
+  return !in.node.first_attribute();
+}
+
+bool read_media_category(const Reading& in) {
+  std::string scheme = in.attribute("scheme");
+  if (scheme.empty()) scheme = media_scheme;
+  std::string label = in.attribute("label");
+  std::string term = in.text();
+  if (!term.empty() || !label.empty()) {
+    add_category(in.xml.allowance(), in.target.common.categories, std::move(term), std::move(scheme), std::move(label));
+  }
+  return true;
+}
+
+bool read_media_keywords(const Reading& in) {
+  const std::string text = in.text();
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view word = trim(take_until(rest, ','));
+    if (!word.empty()) add_category(in.xml.allowance(), in.target.common.categories, std::string(word), {}, {});
+  }
+  return true;
+}
+
+// media:community: three elements of attributes, and tags.
+bool read_community(const Reading& in) {
+  if (!in.target.take(Slot::media_community, in.rank)) return false;
+  Media& media = media_of(in);
+  media.community.clear();
+  media.tags.clear();
+  for (const pugi::xml_node child : ChildElements(in.node)) {
+    const XmlDocument::Scope scope(in.xml, child);
+    const XmlName name = in.xml.name(child);
+    const Reading part{in.xml, in.target, child, name, in.rank};
+    std::string prefix = name.local == "starRating" ? "star_rating" : lower(name.local);
+    for (auto& [key, value] : attributes_of(part)) {
+      std::string long_key = prefix;
+      if (media.community.size() >= max_items) break;
+      append(in, media.community, {long_key.append("_").append(key), std::move(value)});
+      in.xml.allowance().take(media.community.back().first);
+    }
+    const std::string text = part.text();
+    if (prefix == "tags") {
+      for (std::string_view rest = text; !rest.empty() && media.tags.size() < max_items;) {
+        const std::string_view tag = trim(take_until(rest, ','));
+        if (tag.empty()) continue;
+        append(in, media.tags, std::string(tag));
+        in.xml.allowance().take(media.tags.back());
+      }
+    } else {
+      if (media.community.size() < max_items) add_value(in, media.community, text, prefix);
+    }
+  }
+  return false;  // what lies deeper
+}
+
+constexpr ElementRow media_elements[] = {
+    {Ns::media, "group", read_group},
+    {Ns::media, "content", read_media_content},
+    {Ns::media, "thumbnail", read_list<&Media::thumbnails>},
+    {Ns::media, "credit", read_list<&Media::credits>},
+    {Ns::media, "peerlink", read_list<&Media::peer_links>},
+    {Ns::media, "rating", read_single<&Media::rating, Slot::media_rating>},
+    {Ns::media, "license", read_single<&Media::license, Slot::media_license>},
+    {Ns::media, "restriction", read_single<&Media::restriction, Slot::media_restriction>},
+    {Ns::media, "player", read_single<&Media::player, Slot::media_player>},
+    {Ns::media, "community", read_community},
+    {Ns::media, "title", read_media_title, 2},
+    {Ns::media, "description", read_media_description, 6},
+    {Ns::media, "category", read_media_category},
+    {Ns::media, "keywords", read_media_keywords},
+    {Ns::media, "copyright", read_rights, 3},
+};
+
+}  // namespace
+
+std::span<const ElementRow> media_rows() {
+  return media_elements;
+}
+
+}  // namespace feedmill

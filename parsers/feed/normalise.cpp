@@ -1,0 +1,419 @@
+#include "parsers/feed/normalise.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <openssl/sha.h>
+
+#include "parsers/feed/reading.hpp"
+#include "parsers/markup/sanitise.hpp"
+#include "parsers/markup/text.hpp"
+#include "parsers/text/date.hpp"
+#include "parsers/text/limits.hpp"
+#include "parsers/text/strings.hpp"
+#include "parsers/text/url.hpp"
+
+namespace feedmill {
+namespace {
+
+using IsSafe = bool (*)(std::string_view);
+
+std::string sha256_hex(std::string_view text) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (const unsigned char byte : digest) {
+    out += digits[byte >> 4];
+    out += digits[byte & 15];
+  }
+  return out;
+}
+
+// The longest start of raw markup within `max` that ends with a whole character, outside of a tag and of a reference.
+std::string_view markup_prefix(std::string_view markup, std::size_t max) {
+  std::string_view kept = utf8_prefix(markup, max);
+  const std::size_t open = kept.rfind('<');
+  if (open != std::string_view::npos && kept.find('>', open) == std::string_view::npos) kept = kept.substr(0, open);
+  const std::size_t reference = kept.rfind('&');
+  if (reference != std::string_view::npos && kept.size() - reference < 32 &&
+      kept.find(';', reference) == std::string_view::npos) {
+    kept = kept.substr(0, reference);
+  }
+  return kept;
+}
+
+class Normaliser {
+ public:
+  Normaliser(Feed& feed, const NormaliseOptions& options, Allowance& allowance)
+      : feed_(feed), options_(options), allowance_(allowance) {
+    atom_ = feed.format >= Format::atom01 && feed.format <= Format::atom;
+    json_ = feed.format == Format::json1 || feed.format == Format::json11;
+  }
+
+  void run() {
+    const bool own_address = is_http_url(feed_.link) && feed_.link.size() <= limits::url;
+    const SharedText feed_base = own_address ? feed_.link : std::string(options_.document_base);
+    common(feed_, feed_base);
+    markup(feed_.subtitle, feed_base, {}, limits::description);
+    close_addresses_of_feed();
+    if (feed_.language.empty() && !options_.content_language.empty()) {
+      feed_.language = trim(options_.content_language.substr(0, options_.content_language.find(',')));
+      std::replace(feed_.language.begin(), feed_.language.end(), '_', '-');
+    }
+    for (DeletedEntry& deleted : feed_.deleted) {
+      fold_lines(deleted.guid);
+      deleted.guid = storable_guid(std::move(deleted.guid));
+    }
+    std::unordered_map<std::string_view, const Entry*> seen;  // the first posts by guid
+    for (Entry& entry : feed_.entries) {
+      const bool own_page = is_http_url(entry.link) && entry.link.size() <= limits::url;
+      allowance_.take(192);  // a digest for a guid, and its place among those seen
+      identity(entry);
+      const SharedText base = own_page && afford(entry.link.size() + 64) ? SharedText(entry.link) : feed_base;
+      truncated_ = &entry.truncated;
+      common(entry, base);
+      markup(entry.summary, base, "summary", limits::summary);
+      for (Content& content : entry.content) {
+        content_markup(content, base);
+        close(content.src, is_safe_url);
+      }
+      for (std::string* url : {&entry.comments, &entry.comments_feed, &entry.comment_api, &entry.external_url}) {
+        close(*url, is_safe_url);
+      }
+      if (!options_.whole_values) {
+        drop_long_url("comments", entry.comments);
+        for (std::string* url : {&entry.comments_feed, &entry.comment_api, &entry.external_url})
+          drop_long_url({}, *url);
+      }
+      truncated_ = nullptr;
+      for (Source& source : entry.source) {
+        common(source, base);
+        markup(source.subtitle, base, {}, limits::description);
+        close(source.url, is_safe_url);
+      }
+      const auto [first, is_new] = seen.emplace(entry.guid, &entry);
+      if (is_new) continue;
+      add_flaw(feed_, Flaw::duplicate_guid);
+      // Two items under one guid are told apart by their links (DESIGN §5); the same one given twice is one.
+      if (!entry.link.empty() && entry.link != entry.guid && entry.link != first->second->link) {
+        entry.guid = guid_beside(entry.guid, entry.link);
+        seen.emplace(entry.guid, &entry);
+      }
+    }
+  }
+
+ private:
+  void common(Common& common, const SharedText& base) {
+    markup(common.title, base, "title", limits::title);
+    if (!is_markup(common.title.type)) fold_lines(common.title.value);
+    fold_lines(common.id);
+    for (Category& category : common.categories) {
+      fold_lines(category.term);
+      fold_lines(category.label);
+    }
+    if (common.rights) markup(*common.rights, base, {}, limits::summary);
+    if (common.info) markup(*common.info, base, {}, limits::summary);
+    if (!common.authors.empty()) {
+      const bool inherited = &common != &feed_ && common.authors == feed_.authors;
+      common.author = inherited ? feed_.author : shown(common.authors->front());
+    }
+    if (common.geo && common.geo->type.empty()) common.geo->coordinates.clear();  // one of a pair is no place
+    original_enclosure(common);
+    enclosures(common);
+    close_addresses(common);
+    for (const Date* date : {&common.published, &common.updated, common.created ? &*common.created : nullptr,
+                             common.expired ? &*common.expired : nullptr}) {
+      if (date != nullptr && date->present() && !date->time) add_flaw(feed_, Flaw::date);
+    }
+    if (!options_.whole_values) cap(common);
+  }
+
+  void cap(Common& common) {
+    drop_long_url("link", common.link);
+    for (std::string* url : {&common.icon, &common.logo, &common.favicon, &common.banner_image}) {
+      drop_long_url({}, *url);
+    }
+    if (common.image) drop_long_url({}, common.image->url);
+    drop_long_urls({}, common.links, &Link::href);
+    drop_long_urls("enclosures", common.enclosures, &Enclosure::url);
+    keep_first("categories", common.categories, limits::categories);
+    keep_first("enclosures", common.enclosures, limits::enclosures);
+    keep_first({}, common.links, limits::links);
+    if (common.author->size() > limits::author) shorten("author", common.author.edit(), limits::author);
+    shorten("language", common.language, limits::word);
+    cap_people(common);
+    for (Category& category : common.categories) {
+      shorten("categories", category.term, limits::category);
+      shorten("categories", category.label, limits::category);
+      shorten("categories", category.scheme, limits::url);
+    }
+    for (Enclosure& enclosure : common.enclosures) {
+      shorten("enclosures", enclosure.type, limits::word);
+      shorten("enclosures", enclosure.title, limits::author);
+    }
+  }
+
+  // Authors that others have too were capped when they were read.
+  void cap_people(Common& common) {
+    const auto is_long = [](const Person& person) {
+      return person.name.size() > limits::author || person.email.size() > limits::author ||
+             person.uri.size() > limits::url;
+    };
+    const bool long_author = common.authors->size() > limits::people || std::ranges::any_of(*common.authors, is_long);
+    if (long_author) cap_people("authors", common.authors.edit());
+    cap_people({}, common.contributors);
+  }
+
+  void cap_people(std::string_view field, std::vector<Person>& people) {
+    keep_first(field, people, limits::people);
+    for (Person& person : people) {
+      shorten(field, person.name, limits::author);
+      shorten(field, person.email, limits::author);
+      drop_long_url(field, person.uri);
+    }
+  }
+
+  SharedText shown(const Person& person) {
+    std::string name = display_name(person);
+    if (name.empty()) name = person.uri;
+    allowance_.take(name);
+    return name;
+  }
+
+  // Something of a stored field ("" when readers get nothing of it) went for its size.
+  void lost(std::string_view field, Flaw kind) {
+    add_flaw(feed_, kind);
+    if (truncated_ == nullptr || field.empty()) return;
+    for (std::string_view rest = *truncated_; !rest.empty();) {
+      if (take_until(rest, ' ') == field) return;
+    }
+    if (!truncated_->empty()) *truncated_ += ' ';
+    *truncated_ += field;
+  }
+
+  void drop_long_url(std::string_view field, std::string& url) {
+    if (url.size() <= limits::url) return;
+    url.clear();
+    lost(field, Flaw::url);
+  }
+
+  template <class Value>
+  void drop_long_urls(std::string_view field, std::vector<Value>& values, std::string Value::*url) {
+    const auto dropped = std::erase_if(values, [&](const Value& value) { return (value.*url).size() > limits::url; });
+    for (std::size_t i = 0; i < dropped; ++i) lost(field, Flaw::url);
+  }
+
+  void shorten(std::string_view field, std::string& value, std::size_t max) {
+    if (value.size() <= max) return;
+    value.resize(utf8_prefix(value, max).size());
+    lost(field, Flaw::truncated);
+  }
+
+  template <class Value>
+  void keep_first(std::string_view field, std::vector<Value>& values, std::size_t max) {
+    if (values.size() <= max) return;
+    values.erase(values.begin() + static_cast<std::ptrdiff_t>(max), values.end());
+    lost(field, Flaw::truncated);
+  }
+
+  // The last word on every address that readers get to see, by whatever road it came: only those of the closed lists of
+  // url.hpp stay.
+  void close(std::string& url, IsSafe is_safe) {
+    if (url.empty() || is_safe(url)) return;
+    url.clear();
+    add_flaw(feed_, Flaw::url);
+  }
+
+  template <class Values, class Url>
+  void close_all(Values& values, IsSafe is_safe, Url url) {
+    add_flaw(feed_, Flaw::url, std::erase_if(values, [&](const auto& value) { return !is_safe(url(value)); }));
+  }
+
+  void close_addresses(Common& common) {
+    close(common.link, is_safe_url);
+    close_all(common.links, is_safe_url, [](const Link& link) { return std::string_view(link.href); });
+    close_all(common.licenses, is_safe_url, [](const std::string& url) { return std::string_view(url); });
+    close_all(common.enclosures, is_safe_file_url, [](const Enclosure& file) { return std::string_view(file.url); });
+    for (std::string* url : {&common.icon, &common.logo, &common.favicon, &common.banner_image}) {
+      close(*url, is_safe_file_url);
+    }
+    if (common.image) {
+      close(common.image->url, is_safe_file_url);
+      close(common.image->link, is_safe_url);
+    }
+    const auto is_refused = [](const Person& person) { return !is_safe_url(person.uri); };
+    if (std::ranges::any_of(*common.authors, is_refused)) {  // others may have them too
+      for (Person& person : common.authors.edit()) close(person.uri, is_safe_url);
+    }
+    for (Person& person : common.contributors) close(person.uri, is_safe_url);
+    if (common.publisher) close(common.publisher->uri, is_safe_url);
+    if (common.generator) close(common.generator->uri, is_safe_url);
+    for (Chapter& chapter : common.chapters) {
+      close(chapter.href, is_safe_url);
+      close(chapter.image, is_safe_file_url);
+    }
+    if (common.itunes) {
+      close(common.itunes->image, is_safe_file_url);
+      close(common.itunes->new_feed_url, is_safe_url);
+      if (common.itunes->owner) close(common.itunes->owner->uri, is_safe_url);
+    }
+    if (common.media) close_addresses(*common.media);
+  }
+
+  void close_addresses(Media& media) {
+    const auto address = [](const auto& attribute) {
+      const bool is_address = attribute.first == "url" || attribute.first == "href";
+      return is_address ? std::string_view(attribute.second) : std::string_view();
+    };
+    for (auto* list : {&media.content, &media.thumbnails, &media.credits, &media.peer_links}) {
+      const bool files = list == &media.content || list == &media.thumbnails;
+      for (Media::Attributes& attributes : *list) {
+        close_all(attributes, files ? is_safe_file_url : is_safe_url, address);
+      }
+    }
+    for (auto* one : {&media.rating, &media.license, &media.restriction, &media.player, &media.community}) {
+      close_all(*one, is_safe_url, address);
+    }
+  }
+
+  void close_addresses_of_feed() {
+    for (std::string* url :
+         {&feed_.docs, &feed_.self, &feed_.next, &feed_.prev, &feed_.first, &feed_.last, &feed_.error_reports_to}) {
+      close(*url, is_safe_url);
+    }
+    close_all(feed_.hubs, is_safe_url, [](const std::string& url) { return std::string_view(url); });
+    if (feed_.text_input) close(feed_.text_input->link, is_safe_url);
+  }
+
+  // feedburner:origEnclosureLink is the address of the file that feedburner's enclosure redirects to.
+  static void original_enclosure(Common& common) {
+    for (auto it = common.extensions.begin(); it != common.extensions.end(); ++it) {
+      if (it->prefix != "feedburner" || it->name != "origEnclosureLink" || common.enclosures.empty()) continue;
+      if (!is_http_url(it->value)) continue;  // somebody else's namespace
+      common.enclosures.front().url = it->value;
+      common.extensions.erase(it);
+      return;
+    }
+  }
+
+  // The same file twice (a link and an enclosure element) is one enclosure.
+  static void enclosures(Common& common) {
+    if (common.enclosures.size() < 2) return;
+    std::vector<Enclosure> kept;
+    for (Enclosure& enclosure : common.enclosures) {
+      const bool known =
+          std::any_of(kept.begin(), kept.end(), [&](const Enclosure& k) { return k.url == enclosure.url; });
+      if (!known && kept.size() < 256) kept.push_back(std::move(enclosure));
+    }
+    common.enclosures = std::move(kept);
+  }
+
+  void markup(Text& text, const SharedText& base, std::string_view field, std::size_t max) {
+    if (!text.present) return;
+    if (text.base.empty()) text.base = base;
+    if (!atom_ && !json_ && text.type == "text/plain" && looks_like_html(text.value)) text.type = "text/html";
+    clean(text.value, text.type, text.base, field, max);
+  }
+
+  void content_markup(Content& content, const SharedText& base) {
+    if (content.base.empty()) content.base = base;
+    if (!atom_ && !json_ && content.type == "text/plain" && looks_like_html(content.value)) content.type = "text/html";
+    clean(content.value, content.type, content.base, "content", limits::content);
+  }
+
+  void clean(std::string& value, const std::string& type, const std::string& base, std::string_view field,
+             std::size_t max) {
+    if (options_.whole_values) max = value.size() * 8 + 4096;
+    max = std::min(max, value.size() + allowance_.memory() / 6);  // while it grows it is there three times
+    allowance_.step(1 + value.size() / 8);
+    if (options_.html == HtmlPolicy::raw || !is_markup(type)) {
+      if (value.size() <= max) return;
+      value.resize((is_markup(type) ? markup_prefix(value, max) : utf8_prefix(value, max)).size());
+      lost(field, Flaw::truncated);
+      return;
+    }
+    SanitiseOptions options;
+    options.policy = options_.html;
+    options.keep_class = options_.keep_class;
+    options.base = base;
+    options.xhtml = type == "application/xhtml+xml";
+    options.max_bytes = max;
+    Sanitised result = sanitise(value, options);
+    allowance_.step(result.steps + result.html.size() / 8);
+    if (result.html.capacity() > 64 + 2 * result.html.size()) result.html.shrink_to_fit();
+    allowance_.give_back(value.capacity());
+    allowance_.take(result.html.capacity());
+    value = std::move(result.html);
+    if (result.truncated) lost(field, Flaw::truncated);
+  }
+
+  // DESIGN §5: id, else link, else a digest of what the entry says. Before sanitising, so that no policy changes it.
+  void identity(Entry& entry) {
+    fold_lines(entry.id);
+    if (entry.id.empty()) add_flaw(feed_, Flaw::missing_guid);
+    const std::string& name = !entry.id.empty() ? entry.id : entry.link;
+    if (name.size() > limits::guid || (name.size() > 64 && !afford(name.size() + 32))) {
+      entry.guid = hashed_guid(name);
+      return;
+    }
+    entry.guid = name;
+    if (entry.guid.empty()) {
+      std::string basis =
+          entry.title.value + '\n' + (entry.published.present() ? entry.published.raw : entry.updated.raw);
+      basis += '\n';
+      basis += entry.content.empty() ? entry.summary.value : entry.content.front().value;
+      entry.guid = "digest:" + sha256_hex(basis);
+    }
+  }
+
+  // Copies of long values are made as long as the memory lasts.
+  bool afford(std::size_t bytes) {
+    if (!allowance_.affords(bytes)) return false;
+    allowance_.take(bytes);
+    return true;
+  }
+
+  Feed& feed_;
+  const NormaliseOptions& options_;
+  Allowance& allowance_;
+  std::string* truncated_ = nullptr;  // of the entry at hand
+  bool atom_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::string hashed_guid(std::string_view guid) {
+  return "sha256:" + sha256_hex(guid);
+}
+
+std::string storable_guid(std::string guid) {
+  return guid.size() > limits::guid ? hashed_guid(guid) : std::move(guid);
+}
+
+std::string guid_beside(const std::string& guid, const std::string& link) {
+  return storable_guid(guid + ' ' + link);
+}
+
+void add_flaw(Feed& feed, Flaw flaw, std::size_t count) {
+  if (count == 0) return;
+  const auto more = static_cast<std::uint32_t>(std::min<std::size_t>(count, 0xFFFFFFFF));
+  const auto known =
+      std::find_if(feed.flaws.begin(), feed.flaws.end(), [&](const auto& counted) { return counted.first == flaw; });
+  if (known == feed.flaws.end()) {
+    feed.flaws.emplace_back(flaw, more);
+  } else {
+    known->second += more;
+  }
+}
+
+void normalise(Feed& feed, const NormaliseOptions& options, Allowance& allowance) {
+  Normaliser(feed, options, allowance).run();
+}
+
+void normalise(Feed& feed, const NormaliseOptions& options) {
+  Allowance endless(std::size_t{1} << 40);
+  normalise(feed, options, endless);
+}
+
+}  // namespace feedmill

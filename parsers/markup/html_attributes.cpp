@@ -1,0 +1,162 @@
+#include "parsers/markup/html_attributes.hpp"
+
+#include <algorithm>
+
+#include "parsers/markup/sanitise.hpp"
+#include "parsers/text/strings.hpp"
+#include "parsers/text/url.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view strict_urls[] = {"cite", "href", "poster", "src"};
+constexpr std::string_view classic_urls[] = {"action",     "background", "cite",   "data",     "dynsrc",
+                                             "formaction", "href",       "icon",   "longdesc", "lowsrc",
+                                             "poster",     "src",        "usemap", "vrml",     "ping"};
+constexpr std::string_view free_texts[] = {"alt", "title", "value"};
+// What a form knows by name.
+constexpr std::string_view form_members[] = {"button", "fieldset", "form",   "img",    "input",
+                                             "keygen", "object",   "output", "select", "textarea"};
+
+template <class List>
+bool contains(const List& list, std::string_view word) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
+// A whole number in `digits` of at most `most`, without further ado; an empty one is none.
+bool is_number(std::string_view digits, unsigned most) {
+  unsigned value = 0;
+  for (const char c : digits) {
+    if (!is_digit(c) || value > most) return false;
+    value = value * 10 + static_cast<unsigned>(c - '0');
+  }
+  return !digits.empty() && value <= most;
+}
+
+bool is_ipv4(std::string_view text) {
+  int parts = 0;
+  for (bool more = true; more; ++parts) {
+    more = text.find('.') != npos;
+    if (!is_number(take_until(text, '.'), 255)) return false;
+  }
+  return parts == 4;
+}
+
+// The 16-bit groups that part of an IPv6 address has, two for an IPv4 address at its end; 9 when it is none.
+int ipv6_groups(std::string_view text, bool at_end) {
+  int groups = 0;
+  for (bool more = !text.empty(); more && groups <= 8;) {
+    more = text.find(':') != npos;
+    const std::string_view group = take_until(text, ':');
+    const bool hex = !group.empty() && group.size() <= 4 &&
+                     std::all_of(group.begin(), group.end(), [](char c) { return hex_value(c) >= 0; });
+    if (!hex && (more || !at_end || !is_ipv4(group))) return 9;
+    groups += hex ? 1 : 2;
+  }
+  return groups;
+}
+
+// RFC 4291 §2.2: eight groups, or fewer around one "::".
+bool is_ipv6(std::string_view text) {
+  const std::size_t gap = text.find("::");
+  if (gap == npos) return ipv6_groups(text, true) == 8;
+  return ipv6_groups(text.substr(0, gap), false) + ipv6_groups(text.substr(gap + 2), true) < 8;
+}
+
+// Whether a host and port are what every browser can go to: no code point that the URL standard forbids in hosts, no
+// escapes, addresses in full. Letters beyond ASCII are the reader's to encode.
+bool is_plain_authority(std::string_view authority) {
+  const std::size_t colon = authority.ends_with(']') ? npos : authority.rfind(':');
+  const std::string_view port = colon == npos ? std::string_view{} : authority.substr(colon + 1);
+  const std::string_view host = authority.substr(0, colon);
+  if (!port.empty() && !is_number(port, 65535)) return false;
+  if (host.starts_with('[')) return host.ends_with(']') && is_ipv6(host.substr(1, host.size() - 2));
+  constexpr std::string_view forbidden = "#%/:<>?@[\\]^|\x7f";
+  for (const char c : host) {
+    if (static_cast<unsigned char>(c) <= 0x20 || forbidden.find(c) != npos) return false;
+  }
+  const std::string_view name = host.ends_with('.') ? host.substr(0, host.size() - 1) : host;
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  if (last.empty()) return false;
+  const bool numeric = std::all_of(last.begin(), last.end(), is_digit) || istarts_with(last, "0x");
+  return !numeric || is_ipv4(name);
+}
+
+constexpr std::size_t max_srcset = std::size_t{8} << 10;  // SECURITY §3: bytes of an attribute's value
+
+// `srcset`: candidates "URL descriptor", each URL checked; those that fail go.
+std::string clean_srcset(std::string_view value, const UrlBase& base) {
+  std::string out;
+  while (!value.empty()) {
+    while (!value.empty() && (is_space(value.front()) || value.front() == ',')) value.remove_prefix(1);
+    std::string_view url = take_word(value);
+    bool ended = false;
+    while (!url.empty() && url.back() == ',') {
+      url.remove_suffix(1);
+      ended = true;
+    }
+    const std::string_view descriptor = ended ? std::string_view{} : trim(take_until(value, ','));
+    const std::string clean = url.empty() ? std::string{} : clean_html_url(HtmlPolicy::strict, url, base, false);
+    if (clean.empty() || clean.find(',') != std::string::npos) continue;
+    if (!std::all_of(descriptor.begin(), descriptor.end(), [](char c) { return is_alnum(c) || c == '.'; })) continue;
+    // Each is far longer than what it came of when the base is.
+    if (out.size() + clean.size() + descriptor.size() > max_srcset) break;
+    if (!out.empty()) out += ", ";
+    out += clean;
+    if (!descriptor.empty()) out.append(" ").append(descriptor);
+  }
+  return out;
+}
+
+// Numbers, keywords, languages, media queries: none of them begins like a URL of some scheme, and nothing else of ours
+// may come to read one out of them.
+bool begins_with_scheme(std::string_view value) {
+  bool letters = false;
+  for (const char c : value) {
+    if (c == ':') return letters;
+    if (static_cast<unsigned char>(c) <= 0x20 || !is_ascii(c)) continue;
+    if (!is_alpha(c) && c != '+' && c != '-' && c != '.') return false;
+    letters = true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBase& base, bool link) {
+  while (!raw.empty() && static_cast<unsigned char>(raw.front()) <= 0x20) raw.remove_prefix(1);
+  while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= 0x20) raw.remove_suffix(1);
+  std::string url = base.resolve(raw);  // drops tabs and line ends inside
+  if (policy == HtmlPolicy::classic) return is_safe_url(url) ? url : std::string{};
+  const std::string scheme = lower(url_scheme(url));
+  if (link && (scheme == "mailto" || scheme == "tel")) return url;
+  if ((scheme != "http" && scheme != "https") || !is_http_url(url)) return {};
+  // To a browser a backslash is a slash: it would see another host than we do.
+  if (split_url(url).authority.find('\\') != npos) return {};
+  url = without_credentials(url);
+  return is_plain_authority(split_url(url).authority) ? url : std::string{};
+}
+
+bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::string_view name, std::string& value,
+                          bool has_value, const UrlBase& base) {
+  const bool classic = policy == HtmlPolicy::classic;
+  if (classic && name == "style") {
+    value = sanitise_style(value);
+    return !value.empty();
+  }
+  if (classic ? contains(classic_urls, name) : contains(strict_urls, name)) {
+    if (trim(value).empty() && classic) return true;
+    value = clean_html_url(policy, value, base, name == "href");
+    return !value.empty() || (classic && name == "href");
+  }
+  if (name == "srcset") {
+    value = clean_srcset(value, base);
+    return !value.empty();
+  }
+  if (!has_value) value = classic ? name : "";
+  if (!classic) return contains(free_texts, name) || !begins_with_scheme(value);
+  // A script that walks the page would be given the control instead of the form's own member.
+  return (name != "id" && name != "name") || !contains(form_members, element.name) || !is_dom_member(value);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,302 @@
+#include "parsers/markup/salvage.hpp"
+
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "parsers/markup/html_policy.hpp"
+#include "parsers/markup/html_tokenizer.hpp"
+#include "parsers/markup/well_formed.hpp"
+#include "parsers/text/entities.hpp"
+#include "parsers/text/strings.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr ByteSet references_and_tags("&<>");
+using Kind = HtmlToken::Kind;
+
+std::string_view local_name(std::string_view name) {
+  const std::size_t colon = name.rfind(':');
+  return colon == npos ? name : name.substr(colon + 1);
+}
+
+bool is_feed_root(std::string_view name) {
+  constexpr std::string_view roots[] = {"rss", "feed", "rdf", "channel"};
+  return std::any_of(std::begin(roots), std::end(roots), [&](std::string_view root) { return iequals(name, root); });
+}
+
+bool is_one_of(std::string_view qualified, std::span<const std::string_view> names) {
+  const std::string_view name = local_name(qualified);
+  return std::any_of(names.begin(), names.end(), [&](std::string_view known) { return iequals(name, known); });
+}
+
+// Elements of feeds that hold others: their end tags are believed even when markup inside of them is left open.
+bool is_structure(std::string_view name) {
+  constexpr std::string_view names[] = {"item", "entry", "channel",   "rss",   "feed",
+                                        "rdf",  "image", "textinput", "source"};
+  return is_one_of(name, names);
+}
+
+bool is_entry(std::string_view name) {
+  constexpr std::string_view names[] = {"item", "entry"};
+  return is_one_of(name, names);
+}
+
+// What tells entries apart, and what they are sorted by.
+bool is_name_or_date(std::string_view name) {
+  constexpr std::string_view names[] = {"id",        "guid", "link",    "identifier", "pubdate", "updated",
+                                        "published", "date", "created", "issued",     "modified"};
+  return is_one_of(name, names);
+}
+
+std::string_view prefix_of(std::string_view name) {
+  return name.substr(0, name.size() - local_name(name).size());
+}
+
+// Whether an element right within an entry gives it the name that none behind it can take the place of.
+bool names_for_good(std::string_view name, std::string_view entry) {
+  return prefix_of(name) == prefix_of(entry) &&
+         iequals(local_name(name), iequals(local_name(entry), "item") ? "guid" : "id");
+}
+
+// What items lie in.
+bool is_container(std::string_view name) {
+  constexpr std::string_view names[] = {"channel", "rss", "feed", "rdf", "items"};
+  return is_one_of(name, names);
+}
+
+// Elements of feeds that hold words and no markup …
+bool is_leaf(std::string_view name) {
+  constexpr std::string_view names[] = {"title",          "link",      "guid",      "id",       "pubdate",
+                                        "lastbuilddate",  "updated",   "published", "language", "category",
+                                        "managingeditor", "webmaster", "docs",      "comments", "creator",
+                                        "date",           "copyright", "generator"};
+  return is_one_of(name, names);
+}
+
+// … and those that begin where one of them was not closed.
+bool ends_leaf(std::string_view name) {
+  constexpr std::string_view names[] = {"item",    "entry",   "channel", "image",     "description",
+                                        "summary", "content", "encoded", "enclosure", "author"};
+  return is_leaf(name) || is_one_of(name, names);
+}
+
+// HTML elements without end tag that have no namesake in a feed.
+bool is_void_html(std::string_view name) {
+  constexpr std::string_view names[] = {"br", "hr", "img", "input", "wbr", "embed", "area", "col"};
+  return std::any_of(std::begin(names), std::end(names), [&](std::string_view known) { return iequals(name, known); });
+}
+
+bool is_xml_name(std::string_view name) {
+  if (name.empty() || (!is_alpha(name[0]) && name[0] != '_' && is_ascii(name[0]))) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return is_alnum(c) || c == '_' || c == ':' || c == '-' || c == '.' || !is_ascii(c);
+  });
+}
+
+// Text whose references stay and whose other "&" and "<" are escaped. Once `out` has `max_bytes` no more is.
+void append_text(std::string& out, std::string_view text, std::size_t max_bytes) {
+  std::size_t start = 0;
+  for (std::size_t at = references_and_tags.find_in(text); at != npos; at = references_and_tags.find_in(text, at + 1)) {
+    if (out.size() > max_bytes) return;
+    out.append(text.substr(start, at - start));
+    start = at + 1;
+    if (text[at] == '<') {
+      out += "&lt;";
+    } else if (text[at] == '>') {
+      out += "&gt;";
+    } else {
+      const Reference reference = read_reference(text.substr(at));
+      out += reference.length != 0 && reference.closed ? "&" : "&amp;";
+      if (reference.closed && reference.name.starts_with("#X")) {  // XML knows the small x only
+        out += "#x";
+        start += 2;
+      }
+    }
+  }
+  out.append(text.substr(start));
+}
+
+class Salvager {
+ public:
+  Salvager(std::string_view text, std::size_t max_memory)
+      : tokens_(text),
+        max_bytes_(std::min(2 * text.size() + 65536, max_memory / 4)),
+        max_memory_(max_memory),
+        rewinds_left_(4 * text.size()) {
+    out_.reserve(std::min(text.size() + text.size() / 16 + 4096, max_bytes_));
+  }
+
+  Salvaged run() {
+    bool begun = false;
+    for (HtmlToken token = tokens_.next(); token.kind != Kind::end; token = tokens_.next()) {
+      switch (token.kind) {
+        case Kind::text:
+          ++nodes_;
+          if (!open_.empty()) append_text(out_, token.text, max_bytes_);
+          break;
+        case Kind::cdata:
+          ++nodes_;
+          if (!open_.empty()) append_cdata(token.text);
+          break;
+        case Kind::start_tag:
+          end_at_lost_quote(token);
+          if (!open_.empty() || !begun) start_tag(token);
+          begun = true;
+          break;
+        case Kind::end_tag:
+          end_tag(token);
+          break;
+        case Kind::comment:
+          if (!token.closed && !open_.empty()) append_text(out_, token.text, max_bytes_);
+          break;
+        default:
+          break;
+      }
+      if (begun && open_.empty()) break;
+      const std::size_t tree = node_bytes * nodes_ + attribute_bytes * attribute_count_;
+      if (nodes_ > max_elements || out_.size() > max_bytes_ || 2 * out_.size() + tree > max_memory_) break;
+    }
+    Salvaged salvaged;
+    salvaged.cut_short = !open_.empty();
+    salvaged.in_entry = std::any_of(open_.begin(), open_.end(), is_entry);
+    salvaged.in_name = salvaged.in_entry && (!named_ || std::any_of(open_.begin(), open_.end(), is_name_or_date));
+    while (!open_.empty()) close_top();
+    salvaged.text = std::move(out_);
+    return salvaged;
+  }
+
+ private:
+  void append_cdata(std::string_view text) { out_.append("<![CDATA[").append(text).append("]]>"); }
+
+  // A value without its closing quote runs into the tags behind it. XML allows no "<" in values, so the tag ended at
+  // the last ">" in front of the first one. What is read twice is budgeted, to stay linear.
+  void end_at_lost_quote(HtmlToken& token) {
+    const std::size_t next = token.attributes.find('<');
+    if (next == npos || token.text.size() > rewinds_left_) return;
+    const std::size_t end = token.attributes.substr(0, next).find('>');
+    if (end == npos) return;
+    rewinds_left_ -= token.text.size();
+    const auto before = static_cast<std::size_t>(token.attributes.data() - token.text.data());
+    token.attributes = token.attributes.substr(0, end);
+    token.self_closing = false;  // a "/" at the end is the value's: most values that end a tag are URLs
+    token.closed = true;
+    tokens_.rewind(token.offset + before + end + 1);
+  }
+
+  void start_tag(const HtmlToken& token) {
+    if (!token.closed && !token.attributes.empty()) return;
+    if (!is_xml_name(token.name)) {
+      append_text(out_, token.text, max_bytes_);
+      return;
+    }
+    ++nodes_;
+    close_unclosed(token.name);
+    const bool empty = token.self_closing || is_void_html(token.name);
+    if (!empty && open_.size() >= max_element_depth) {
+      ++too_deep_;
+      return;
+    }
+    out_.append("<").append(token.name);
+    attributes(token);
+    out_ += empty ? "/>" : ">";
+    if (empty) return;
+    if (is_entry(token.name)) {
+      named_ = std::ranges::any_of(names_, [](std::string_view name) { return iequals(name, "rdf:about"); });
+    }
+    open_.push_back(token.name);
+    ++count_[token.name];
+  }
+
+  void attributes(const HtmlToken& token) {
+    names_.clear();
+    HtmlAttributes source(token.attributes);
+    while (source.next() && names_.size() < max_attributes) {
+      std::string_view name = source.name();
+      const auto at = std::lower_bound(names_.begin(), names_.end(), name);
+      if (!is_xml_name(name) || (at != names_.end() && *at == name)) continue;
+      names_.insert(at, name);
+      ++attribute_count_;
+      out_.append(" ").append(name).append("=\"");
+      std::string value;
+      append_text(value, source.value(), max_bytes_);
+      for (const char c : value) {
+        if (c == '"') {
+          out_ += "&quot;";
+        } else {
+          out_ += c;
+        }
+      }
+      out_ += '"';
+    }
+  }
+
+  void end_tag(const HtmlToken& token) {
+    const auto found = count_.find(token.name);
+    if (found == count_.end() || found->second == 0) return;
+    if (open_.back() == token.name) return close_top();
+    // HTML left open inside of a feed's element is closed with it; an HTML end tag does not close a feed's element.
+    for (std::size_t i = open_.size(); i > 0; --i) {
+      if (open_[i - 1] == token.name) {
+        while (open_.size() >= i) close_top();
+        return;
+      }
+      if (!is_structure(token.name) && is_structure(open_[i - 1])) return;
+    }
+  }
+
+  // Closes what must have ended where `name` begins: a leaf in front of the next element of the feed, and everything
+  // inside of the container in front of an item.
+  void close_unclosed(std::string_view name) {
+    if (open_.empty()) return;
+    if (is_leaf(open_.back()) && ends_leaf(name)) close_top();
+    if (!iequals(name, "item") && !iequals(name, "entry")) return;
+    std::size_t container = open_.size();
+    while (container > 0 && !is_container(open_[container - 1])) --container;
+    while (container > 0 && open_.size() > container) close_top();
+  }
+
+  void close_top() {
+    out_.append("</").append(open_.back()).append(">");
+    const std::string_view closed = open_.back();
+    --count_[closed];
+    open_.pop_back();
+    if (is_entry(closed)) {
+      named_ = false;  // of the one that it lies in nothing is said
+    } else if (!open_.empty() && is_entry(open_.back()) && names_for_good(closed, open_.back())) {
+      named_ = true;
+    }
+  }
+
+  HtmlTokenizer tokens_;
+  std::size_t max_bytes_, max_memory_, rewinds_left_;
+  std::string out_;
+  std::vector<std::string_view> open_;
+  std::vector<std::string_view> names_;  // of the attributes of the element at hand, sorted
+  std::unordered_map<std::string_view, std::size_t> count_;
+  std::size_t nodes_ = 0, attribute_count_ = 0, too_deep_ = 0;
+  bool named_ = false;  // the entry that was begun last
+};
+
+}  // namespace
+
+std::size_t find_feed_root(std::string_view text) {
+  for (std::size_t at = text.find('<'); at != npos; at = text.find('<', at + 1)) {
+    std::size_t end = at + 1;
+    while (end < text.size() && end - at < 40 && (is_alnum(text[end]) || text[end] == ':' || text[end] == '_')) ++end;
+    if (end > at + 1 && end < text.size() && (is_space(text[end]) || text[end] == '>') &&
+        is_feed_root(local_name(text.substr(at + 1, end - at - 1)))) {
+      return at;
+    }
+  }
+  return npos;
+}
+
+Salvaged salvage(std::string_view text, std::size_t max_memory) {
+  const std::size_t root = find_feed_root(text);
+  return root == npos ? Salvaged{} : Salvager(text.substr(root), max_memory).run();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,514 @@
+#include "parsers/text/charset.hpp"
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include <iconv.h>
+#include <simdjson.h>
+
+#include "parsers/text/charset_detect.hpp"
+#include "parsers/text/charset_hz.hpp"
+#include "parsers/text/charset_tables.hpp"
+#include "parsers/text/entities.hpp"
+#include "parsers/text/strings.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::string_view_literals;
+
+// Latin letters of windows-1252 above 0x7F, as code points; 0x80–0x9F from the table of entities.cpp.
+std::uint32_t windows_1252_character(unsigned char byte) {
+  return byte < 0xA0 ? repaired_character(byte) : byte;
+}
+
+std::string decode_windows_1252(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size() + bytes.size() / 8);
+  for (const char c : bytes) {
+    if (is_ascii(c)) {
+      out += c;
+    } else if (const std::uint32_t code = windows_1252_character(static_cast<unsigned char>(c)); code != 0) {
+      append_utf8(out, code);
+    } else {
+      append_utf8(out, static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+std::string decode_bytes(std::string_view bytes, const ByteTable& table) {
+  std::string out;
+  out.reserve(bytes.size() + bytes.size() / 8);
+  for (const char c : bytes) {
+    if (is_ascii(c)) {
+      out += c;
+    } else {
+      append_utf8(out, table.upper[static_cast<unsigned char>(c) - 0x80U]);
+    }
+  }
+  return out;
+}
+
+// The label in the form our table and iconv know: lower case, "_" as "-" where that makes a known name.
+std::string normal_label(std::string_view label) {
+  label = trim(label);
+  while (!label.empty() && (label.front() == '"' || label.front() == '\'')) label.remove_prefix(1);
+  while (!label.empty() && (label.back() == '"' || label.back() == '\'')) label.remove_suffix(1);
+  std::string result = lower(trim(label).substr(0, 64));
+  for (char& c : result) {
+    if (c <= ' ' || c > '~') c = '?';  // it may be shown, as what it was not
+  }
+  return result;
+}
+
+// Labels that name a number or a year besides the encoding: iso_8859_2_1987, 1251, iso-ir-101 stays as it is.
+std::string spelled_for_iconv(std::string dashed) {
+  if (dashed.find_first_not_of("0123456789") == std::string::npos) return "cp" + dashed;
+  if (istarts_with(dashed, "windows-")) return "cp" + dashed.substr(8);
+  if (istarts_with(dashed, "iso8859-")) dashed.insert(3, "-");
+  if (istarts_with(dashed, "iso-8859-")) return dashed.substr(0, dashed.find('-', 9));
+  return dashed;
+}
+
+const ByteTable* find_byte_table(std::string_view name) {
+  const auto* table = std::find_if(std::begin(byte_tables), std::end(byte_tables),
+                                   [&](const ByteTable& candidate) { return candidate.label == name; });
+  return table == std::end(byte_tables) ? nullptr : table;
+}
+
+std::string iconv_name(const std::string& label) {
+  std::string dashed = label;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  for (const Alias& alias : aliases) {
+    if (alias.label == label || alias.label == dashed) return std::string(alias.iconv_name);
+  }
+  // Only plain names: iconv gives "/", "," and the empty name a meaning of their own. UTF-7 hides markup.
+  if (dashed.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.:()") != std::string::npos) return {};
+  if (dashed.empty() || dashed.find("utf-7") != std::string::npos || dashed.find("utf7") != std::string::npos) {
+    return {};
+  }
+  return spelled_for_iconv(dashed);
+}
+
+class Iconv {
+ public:
+  explicit Iconv(const std::string& from) : handle_(iconv_open("UTF-8", from.c_str())) {}
+  ~Iconv() {
+    if (valid()) iconv_close(handle_);
+  }
+  Iconv(const Iconv&) = delete;
+  Iconv& operator=(const Iconv&) = delete;
+
+  // POSIX says so.  NOLINTNEXTLINE(performance-no-int-to-ptr)
+  bool valid() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
+
+  // Everything that decodes; `bad` counts bytes that did not, each of which became U+FFFD.
+  std::string convert(std::string_view bytes, std::size_t& bad) {
+    std::string out;
+    out.reserve(bytes.size() + bytes.size() / 2);
+    std::array<char, 16384> buffer{};
+    char* in = const_cast<char*>(bytes.data());  // iconv's signature; it does not write there
+    std::size_t left = bytes.size();
+    while (left > 0) {
+      char* to = buffer.data();
+      std::size_t room = buffer.size();
+      const std::size_t result = iconv(handle_, &in, &left, &to, &room);
+      out.append(buffer.data(), buffer.size() - room);
+      if (result != static_cast<std::size_t>(-1) || errno == E2BIG) continue;
+      append_utf8(out, 0xFFFD);
+      ++bad;
+      ++in;
+      --left;
+    }
+    return out;
+  }
+
+ private:
+  iconv_t handle_;
+};
+
+// UTF-8 with every maximal part that is not, replaced by one U+FFFD (Unicode §3.9).
+std::string replace_invalid(std::string_view bytes, std::size_t& bad) {
+  std::string out;
+  out.reserve(bytes.size() + 64);
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const auto lead = static_cast<unsigned char>(bytes[at]);
+    std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+    std::size_t good = length == 0 ? 0 : 1;
+    while (good > 0 && good < length && at + good < bytes.size()) {
+      const auto next = static_cast<unsigned char>(bytes[at + good]);
+      const unsigned low = good > 1 ? 0x80 : lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+      const unsigned high = good > 1 ? 0xBF : lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+      if (next < low || next > high) break;
+      ++good;
+    }
+    if (length != 0 && good == length) {
+      out.append(bytes.substr(at, length));
+    } else {
+      append_utf8(out, 0xFFFD);
+      ++bad;
+    }
+    at += good == 0 ? 1 : good;
+  }
+  return out;
+}
+
+bool valid_utf8(std::string_view bytes) {
+  return simdjson::validate_utf8(bytes.data(), bytes.size());
+}
+
+// U+E000 to U+F8FF, of UTF-8.
+bool has_private_characters(std::string_view text) {
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    if (lead == 0xEE || (lead == 0xEF && static_cast<unsigned char>(text[at + 1]) < 0xA4)) return true;
+  }
+  return false;
+}
+
+// Decodes as `label` says; nothing when the label is unknown. `bad`: sequences that did not decode.
+std::optional<std::string> decode_as(std::string_view bytes, const std::string& label, std::size_t& bad) {
+  const std::string name = iconv_name(label);
+  if (name.empty()) return std::nullopt;
+  if (name == "UTF-8") {
+    if (valid_utf8(bytes)) return std::string(bytes);
+    return replace_invalid(bytes, bad);
+  }
+  if (name == "CP1252") return decode_windows_1252(bytes);
+  if (name == "HZ") return decode_as(hz_to_gb2312(bytes), "gb18030", bad);
+  if (const ByteTable* table = find_byte_table(name)) return decode_bytes(bytes, *table);
+  Iconv converter(name);
+  if (!converter.valid()) return std::nullopt;
+  std::string text = converter.convert(bytes, bad);
+  if (name == "CP950" && has_private_characters(text)) {  // kana and Cyrillic, which Microsoft's table leaves open
+    std::size_t bad_there = 0;
+    std::optional<std::string> there = decode_as(bytes, "big5", bad_there);
+    if (there && bad_there == 0) return there;
+  }
+  return text;
+}
+
+// The family that a document's first bytes show: label of its UTF-16 or UTF-32 form, "" for ASCII's relatives.
+std::string_view family(std::string_view body) {
+  if (body.starts_with("\0\0\0<"sv)) return "utf-32be";
+  if (body.starts_with("<\0\0\0"sv)) return "utf-32le";
+  if (body.starts_with("\0<"sv)) return "utf-16be";
+  if (body.starts_with("<\0"sv)) return "utf-16le";
+  return {};
+}
+
+struct Mark {
+  std::string_view bytes, label;
+};
+
+constexpr Mark marks[] = {{"\xEF\xBB\xBF"sv, "utf-8"},
+                          {"\0\0\xFE\xFF"sv, "utf-32be"},
+                          {"\xFF\xFE\0\0"sv, "utf-32le"},
+                          {"\xFE\xFF"sv, "utf-16be"},
+                          {"\xFF\xFE"sv, "utf-16le"}};
+
+// The encoding that the XML declaration at the start of `head` (ASCII-compatible) names.
+std::string_view declared_encoding(std::string_view head) {
+  std::size_t start = 0;
+  while (start < head.size() && is_space(head[start])) ++start;
+  head.remove_prefix(start);
+  if (!head.starts_with("<?xml")) return {};
+  const std::size_t end = head.find('>');
+  head = head.substr(0, std::min<std::size_t>(end, 512));
+  const std::size_t at = head.find("encoding");
+  if (at == std::string_view::npos) return {};
+  head.remove_prefix(at + 8);
+  head = head.substr(std::min(head.size(), head.find_first_not_of(" \t\r\n=")));
+  if (head.empty() || (head.front() != '"' && head.front() != '\'')) return {};
+  const char quote = head.front();
+  head.remove_prefix(1);
+  return head.substr(0, head.find(quote));
+}
+
+// Every second or fourth byte of a document of a wider family, for reading its declaration.
+std::string narrow(std::string_view body, std::string_view label) {
+  const std::size_t width = label.starts_with("utf-32") ? 4 : 2;
+  const std::size_t offset = label.ends_with("be") ? width - 1 : 0;
+  std::string out;
+  for (std::size_t at = offset; at < body.size() && out.size() < 512; at += width) out += body[at];
+  return out;
+}
+
+// Which of the bytes are in a text that need a closer look: in most texts none are.
+struct Suspects {
+  bool controls = false;  // C0 besides TAB and LF, and DEL
+  bool lead_ef = false;   // noncharacters begin with it
+  bool lead_c2 = false;   // U+0080 … U+00BF do
+};
+
+// All in one pass, sixteen bytes at a time.
+Suspects find_suspects(std::string_view text) {
+  using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
+  Bytes controls{}, lead_ef{}, lead_c2{};
+  const auto look = [&](Bytes c) {
+    controls |= reinterpret_cast<Bytes>(((c < 0x20) & (c != '\t') & (c != '\n')) | (c == 0x7F));
+    lead_ef |= reinterpret_cast<Bytes>(c == 0xEF);
+    lead_c2 |= reinterpret_cast<Bytes>(c == 0xC2);
+  };
+  Bytes c;
+  std::size_t at = 0;
+  for (; at + sizeof(Bytes) <= text.size(); at += sizeof(Bytes)) {
+    std::memcpy(&c, text.data() + at, sizeof(Bytes));
+    look(c);
+  }
+  std::memset(&c, ' ', sizeof(Bytes));
+  std::memcpy(&c, text.data() + at, text.size() - at);
+  look(c);
+  const auto any = [](const Bytes& found) {
+    const Bytes none{};
+    return std::memcmp(&found, &none, sizeof(Bytes)) != 0;
+  };
+  return {any(controls), any(lead_ef), any(lead_c2)};
+}
+
+// CR LF and CR become LF.
+void unify_line_ends(std::string& text) {
+  char* to = text.data();
+  const char* from = text.data();
+  const char* const end = from + text.size();
+  while (from < end) {
+    const void* found = std::memchr(from, '\r', static_cast<std::size_t>(end - from));
+    const char* stop = found == nullptr ? end : static_cast<const char*>(found);
+    std::memmove(to, from, static_cast<std::size_t>(stop - from));
+    to += stop - from;
+    from = stop;
+    if (from == end) break;
+    ++from;
+    if (from == end || *from != '\n') *to++ = '\n';
+  }
+  text.resize(static_cast<std::size_t>(to - text.data()));
+}
+
+bool has_noncharacters(std::string_view text) {
+  const std::size_t at = text.find("\xEF\xBF");
+  for (std::size_t i = at; i != std::string_view::npos; i = text.find("\xEF\xBF", i + 2)) {
+    if (i + 2 < text.size() && static_cast<unsigned char>(text[i + 2]) >= 0xBE) return true;
+  }
+  return false;
+}
+
+// Line ends become LF, forbidden characters go (SECURITY X3). Legal but unwanted ones (DEL) go without being counted.
+// True when something was changed.
+bool clean(std::string& text, const Suspects& found, std::size_t& dropped) {
+  const bool line_ends = found.controls && text.find('\r') != std::string::npos;
+  if (line_ends) unify_line_ends(text);
+  const bool controls = found.controls && (!line_ends || find_suspects(text).controls);
+  if (!controls && !(found.lead_ef && has_noncharacters(text))) return line_ends;
+  static constexpr ByteSet suspects(
+      std::string_view("\x00\x01\x02\x03\x04\x05\x06\x07\b\v\f\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"
+                       "\x1c\x1d\x1e\x1f\x7f\xEF",
+                       31));
+  std::size_t to = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = std::min(suspects.find_in(text, at), text.size());
+    std::memmove(text.data() + to, text.data() + at, next - at);
+    to += next - at;
+    at = next;
+    if (at == text.size()) break;
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (c != 0xEF) {
+      dropped += c == 0x7F ? 0 : 1;
+      ++at;
+    } else if (at + 2 < text.size() && text[at + 1] == '\xBF' && static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
+      ++dropped;
+      at += 3;
+    } else {
+      text[to++] = text[at++];
+    }
+  }
+  text.resize(to);
+  return true;
+}
+
+// Whether values of the text may need repair_mojibake: a C1 control, or a Latin letter in front of a character between
+// U+0080 and U+00BF, which is what UTF-8 read as Latin-1 consists of.
+bool may_hold_mojibake(std::string_view text) {
+  for (std::size_t at = text.find('\xC2'); at != std::string_view::npos; at = text.find('\xC2', at + 2)) {
+    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
+    if (at >= 2 && text[at - 2] == '\xC3' && static_cast<unsigned char>(text[at - 1]) <= 0xB4) return true;
+  }
+  return false;
+}
+
+struct Candidate {
+  std::string label;
+  EncodingRule from;
+};
+
+}  // namespace
+
+std::string_view rule_name(EncodingRule rule) {
+  constexpr std::string_view names[] = {"the byte order mark", "the Content-Type header",
+                                        "the XML declaration", "the first bytes",
+                                        "the default",         "what the bytes look like"};
+  return names[static_cast<std::size_t>(rule)];
+}
+
+std::string_view charset_parameter(std::string_view content_type) {
+  std::string_view rest = content_type;
+  take_until(rest, ';');
+  while (!rest.empty()) {
+    std::string_view value = take_until(rest, ';');
+    const std::string_view name = trim(take_until(value, '='));
+    if (!iequals(name, "charset")) continue;
+    value = trim(value);
+    while (!value.empty() && (value.front() == '"' || value.front() == '\'' || value.front() == ' ')) {
+      value.remove_prefix(1);
+    }
+    return value.substr(0, value.find_first_of("\"' "));
+  }
+  return {};
+}
+
+Decoded decode_document(std::string_view body, std::string_view content_type) {
+  Decoded result;
+  std::vector<Candidate> candidates;
+  std::string_view wide;
+  for (const Mark& mark : marks) {
+    if (body.starts_with(mark.bytes)) {
+      body.remove_prefix(mark.bytes.size());
+      candidates.push_back({std::string(mark.label), EncodingRule::byte_order_mark});
+      wide = mark.label == "utf-8" ? std::string_view{} : mark.label;
+      break;
+    }
+  }
+  if (wide.empty()) wide = family(body);
+  // A label of the UTF-16 or UTF-32 family must fit the width of the bytes, and its byte order is what they show.
+  const auto add = [&](std::string_view raw, EncodingRule from) {
+    std::string label = normal_label(raw);
+    if (label.empty()) return;
+    const std::string name = iconv_name(label);
+    if (name.starts_with("UTF-16") || name.starts_with("UTF-32")) {
+      const bool same_width = !wide.empty() && istarts_with(wide, name.substr(0, 6));
+      if (same_width && (name.size() == 6 || iequals(name, wide))) label = wide;
+    }
+    candidates.push_back({std::move(label), from});
+  };
+  add(charset_parameter(content_type), EncodingRule::content_type);
+  const std::string narrowed = wide.empty() ? std::string{} : narrow(body, wide);
+  add(declared_encoding(wide.empty() ? body.substr(0, 1024) : narrowed), EncodingRule::declaration);
+  const bool declared = !candidates.empty();
+  if (!wide.empty()) candidates.push_back({std::string(wide), EncodingRule::first_bytes});
+  candidates.push_back({"utf-8", EncodingRule::standard});
+
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    const std::string name = iconv_name(candidate.label);
+    const bool is_wide = name.starts_with("UTF-16") || name.starts_with("UTF-32");
+    if (is_wide == wide.empty()) continue;  // the bytes say otherwise
+    if (name == "UTF-8" && !valid_utf8(body)) continue;
+    std::size_t bad = 0;
+    // UTF-8 was just found valid.
+    std::optional<std::string> text = name == "UTF-8" ? std::string(body) : decode_as(body, candidate.label, bad);
+    if (!text || (bad > 0 && !(is_wide && i + 2 >= candidates.size()))) continue;
+    result.text = *std::move(text);
+    result.encoding = candidate.label;
+    result.replaced = bad;
+    result.rule = candidate.from;
+    if (i > 0 && declared && candidate.from != EncodingRule::first_bytes) {
+      const bool same = iconv_name(candidates.front().label) == name;
+      if (!same) result.bozo = Bozo::encoding_override;
+    }
+    if (bad > 0) result.bozo = Bozo::encoding_override;
+    const bool ascii = candidate.label == "us-ascii" || candidate.label == "ascii";
+    if (ascii && result.text.size() != body.size()) result.bozo = Bozo::encoding_override;
+    break;
+  }
+  if (result.encoding.empty()) {
+    // Nothing fits. Mostly valid UTF-8 with a few broken sequences stays UTF-8; else the bytes tell.
+    std::size_t bad = 0;
+    std::string repaired = replace_invalid(body, bad);
+    const auto multibyte = static_cast<std::size_t>(
+        std::count_if(body.begin(), body.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC2; }));
+    const bool utf8_promised = !declared || iconv_name(candidates.front().label) == "UTF-8";
+    if (utf8_promised && bad * 8 < multibyte) {
+      result.text = std::move(repaired);
+      result.encoding = "utf-8";
+      result.replaced = bad;
+    } else {
+      result.encoding = detect_charset(body);
+      result.rule = EncodingRule::detected;
+      bad = 0;
+      result.text = decode_as(body, result.encoding, bad).value_or(std::string{});
+      result.replaced = bad;
+    }
+    result.bozo = Bozo::encoding_override;
+  }
+  if (result.bozo != Bozo::none) {
+    if (declared && iconv_name(candidates.front().label) != iconv_name(result.encoding)) {
+      result.named = candidates.front().label;
+      result.named_by = candidates.front().from;
+    }
+    result.detail = declared
+                        ? candidates.front().label + " was named by " +
+                              std::string(rule_name(candidates.front().from)) + ", " + result.encoding + " was used"
+                        : "no encoding was named, " + result.encoding + " was used";
+  }
+  if (result.text.starts_with("\xEF\xBB\xBF")) result.text.erase(0, 3);
+  const Suspects found = find_suspects(result.text);
+  const bool changed = clean(result.text, found, result.dropped);
+  result.verbatim =
+      !changed && result.text.size() == body.size() && iconv_name(result.encoding) == "UTF-8" && result.replaced == 0;
+  result.mojibake = found.lead_c2 && may_hold_mojibake(result.text);
+  if (result.dropped > 0 && result.bozo == Bozo::none) {
+    result.bozo = Bozo::malformed_xml;
+    result.detail = std::to_string(result.dropped) + " forbidden characters";
+  }
+  return result;
+}
+
+void repair_mojibake(std::string& value) {
+  const auto first = std::find_if(value.begin(), value.end(), [](char c) { return !is_ascii(c); });
+  if (first == value.end()) return;
+  // All characters below U+0100: their code points may be the bytes of another UTF-8 text.
+  const bool latin = std::none_of(first, value.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC4; });
+  bool has_c1 = false;
+  for (std::size_t at = value.find('\xC2'); at != std::string::npos && !has_c1; at = value.find('\xC2', at + 2)) {
+    has_c1 = at + 1 < value.size() && static_cast<unsigned char>(value[at + 1]) < 0xA0;
+  }
+  if (!latin && !has_c1) return;
+  if (latin) {
+    std::string inner(value.size(), '\0');
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const auto c = static_cast<unsigned char>(value[i]);
+      if (c < 0x80) {
+        inner[size++] = value[i];
+      } else {
+        ++i;
+        inner[size++] = static_cast<char>(((c & 3) << 6) | (static_cast<unsigned char>(value[i]) & 0x3F));
+      }
+    }
+    inner.resize(size);
+    if (valid_utf8(inner)) {
+      std::size_t dropped = 0;
+      clean(inner, find_suspects(inner), dropped);
+      value = std::move(inner);
+      return;
+    }
+  }
+  if (!has_c1) return;
+  std::string out;
+  out.reserve(value.size() + 16);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const auto c = static_cast<unsigned char>(value[i]);
+    if (c == 0xC2 && i + 1 < value.size() && static_cast<unsigned char>(value[i + 1]) < 0xA0) {
+      const std::uint32_t code = repaired_character(static_cast<unsigned char>(value[++i]));
+      if (code != 0) append_utf8(out, code);
+    } else {
+      out += value[i];
+    }
+  }
+  value = std::move(out);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,45 @@
+// Bytes and what is said about them → UTF-8.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "parsers/text/defects.hpp"
+
+namespace feedmill {
+
+/// What decided the encoding (SECURITY X2). `standard`: UTF-8, nothing said otherwise.
+enum class EncodingRule { byte_order_mark, content_type, declaration, first_bytes, standard, detected };
+
+/// A decoded document: valid UTF-8, line ends as LF, without NUL, C0 (besides TAB and LF), DEL and noncharacters.
+struct Decoded {
+  std::string text;
+  std::string encoding;    ///< label that was used, lower case
+  Bozo bozo = Bozo::none;  ///< encoding_override, encoding_undetermined, or malformed_xml (forbidden characters)
+  std::string detail;      ///< for people
+  EncodingRule rule = EncodingRule::standard;      ///< what decided `encoding`
+  std::string named;                               ///< the label that should have decided and could not be right
+  EncodingRule named_by = EncodingRule::standard;  ///< who named it
+  std::size_t replaced = 0;                        ///< sequences that did not decode and became U+FFFD
+  std::size_t dropped = 0;                         ///< forbidden characters removed
+  bool mojibake = false;                           ///< values may need repair_mojibake
+  bool verbatim = false;                           ///< `text` is the same as the bytes at the end of the body
+};
+
+/// Decodes a document. Order of RFC 7303 §3: byte-order mark, `charset` parameter of `content_type`, XML declaration
+/// (read in the family that the first bytes show), UTF-8. A label that is unknown or that the bytes contradict is
+/// overridden; undeclared bytes that are not UTF-8 are detected (charset_detect.hpp). Linear; knows all of iconv's
+/// encodings besides UTF-7; throws only std::bad_alloc.
+Decoded decode_document(std::string_view body, std::string_view content_type);
+
+/// "the byte order mark", "the XML declaration" …
+std::string_view rule_name(EncodingRule rule);
+
+/// The `charset` of a Content-Type header, quotes removed; "" if none.
+std::string_view charset_parameter(std::string_view content_type);
+
+/// Undoes in one value what publishers do to UTF-8: text that was encoded twice, and C1 controls that are
+/// windows-1252. Leaves everything else as it is.
+void repair_mojibake(std::string& value);
+
+}  // namespace feedmill

@@ -1,0 +1,34 @@
+// Dates as publishers write them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// A point in time as publishers write it; UTC.
+using Time = std::chrono::sys_time<std::chrono::microseconds>;
+
+/// Reads a date: RFC 822 and 2822, RFC 3339 and W3CDTF, ISO 8601 with week and ordinal dates, asctime, and what
+/// publishers write instead (names of months in a dozen languages, Korean, Perforce, MSSQL, two-digit years, 24:00,
+/// leap seconds, military and odd zones, seconds or milliseconds since 1970). A missing zone is UTC.
+/// Nothing when it cannot be read, when a part of it is missing that would need a clock, or when it leaves the years
+/// 1 … 9999. Linear; looks at no more than 256 bytes.
+std::optional<Time> parse_date(std::string_view text);
+
+/// RFC 3339 in UTC, `2004-01-01T19:48:21Z`; with a fraction when there is one.
+std::string iso8601(Time time);
+/// "" for no time.
+std::string iso8601(const std::optional<Time>& time);
+
+/// Seconds since 1970, rounded down.
+std::int64_t unix_seconds(Time time);
+
+/// A length of time as iTunes and others write it: seconds, MM:SS, HH:MM:SS (with fraction), or ISO 8601's PT1H2M3S.
+/// In seconds; nothing when it cannot be read.
+std::optional<double> parse_duration(std::string_view text);
+
+}  // namespace feedmill

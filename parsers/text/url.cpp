@@ -1,0 +1,303 @@
+#include "parsers/text/url.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "parsers/text/strings.hpp"
+
+namespace feedmill {
+namespace {
+
+// What readers may be shown a link to (closed): pages and files; people to write to or to call; what feeds of downloads
+// and podcasts are about. Other schemes start programs with what a stranger wrote, or name nothing that can be opened.
+// Those of SECURITY S5 are stricter (sanitise.cpp).
+constexpr std::array<std::string_view, 9> link_schemes = {"http",   "https", "ftp",    "gemini", "gopher",
+                                                          "mailto", "tel",   "magnet", "bitcoin"};
+// What readers' programs may load by themselves; a magnet link is a file's name, which feeds of torrents have for it.
+constexpr std::array<std::string_view, 3> file_schemes = {"http", "https", "magnet"};
+
+constexpr std::array<std::string_view, 14> tracking_parameters = {
+    "fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid",      "mc_cid",
+    "mc_eid", "cmpid", "ncid",  "_hsenc",  "_hsmi", "oly_anon_id", "oly_enc_id"};
+
+bool is_tracking(std::string_view parameter) {
+  const std::string_view name = parameter.substr(0, parameter.find('='));
+  if (istarts_with(name, "utm_")) return true;
+  return std::any_of(tracking_parameters.begin(), tracking_parameters.end(),
+                     [&](std::string_view known) { return iequals(name, known); });
+}
+
+// Names of parameters that get past caches or sign an address for a while.
+constexpr std::array<std::string_view, 31> passing_parameters = {
+    "_",         "bust", "cache",     "cachebust",   "cachebuster", "cb",       "expires", "hdnea",
+    "hdnts",     "hmac", "itok",      "key-pair-id", "lastmod",     "modified", "mtime",   "nocache",
+    "nonce",     "oe",   "oh",        "policy",      "rand",        "random",   "rnd",     "session",
+    "sessionid", "sig",  "signature", "timestamp",   "token",       "ts",       "updated"};
+// These name a version as often as a thing ("watch?v=dQw4w9WgXcQ"): only with a number, dotted or in hex.
+constexpr std::array<std::string_view, 3> version_parameters = {"v", "ver", "version"};
+
+bool is_passing(std::string_view parameter) {
+  const std::size_t equals = parameter.find('=');
+  const std::string_view name = parameter.substr(0, equals);
+  if (equals == std::string_view::npos) {  // "?1690000000": a time, or the number of a build
+    return name.size() >= 4 && std::all_of(name.begin(), name.end(), is_digit);
+  }
+  if (istarts_with(name, "x-amz-") || istarts_with(name, "x-goog-")) return true;
+  const auto is_name = [&](std::string_view known) { return iequals(name, known); };
+  if (std::any_of(passing_parameters.begin(), passing_parameters.end(), is_name)) return true;
+  const std::string_view value = parameter.substr(equals + 1);
+  return std::any_of(version_parameters.begin(), version_parameters.end(), is_name) &&
+         std::all_of(value.begin(), value.end(), [](char c) { return c == '.' || hex_value(c) >= 0; });
+}
+
+// Appends a path without its dot segments: RFC 3986 §5.2.4, one pass from left to right. What stands in `out` before
+// `begin` is no path; `whole`: a dot segment at the end leaves its "/".
+void append_path(std::string& out, std::size_t begin, std::string_view path, bool whole) {
+  bool dots = false;
+  for (std::size_t i = 1; i < path.size() && !dots; ++i) dots = path[i] == '.' && path[i - 1] == '/';
+  if (!dots) {  // nearly all of them
+    out += path;
+    return;
+  }
+  std::size_t at = 0;
+  while (at < path.size()) {
+    const std::size_t next = path.find('/', at + 1);
+    const std::string_view segment = path.substr(at, next == std::string_view::npos ? next : next - at);
+    const bool last = next == std::string_view::npos;
+    if (segment == "/." || segment == "/..") {
+      if (segment == "/..") {
+        const std::size_t slash = std::string_view(out).substr(begin).rfind('/');
+        out.erase(slash == std::string_view::npos ? begin : begin + slash);
+      }
+      if (last && whole) out += '/';
+    } else {
+      out += segment;
+    }
+    at = last ? path.size() : next;
+  }
+}
+
+void append_clean(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    if (c == ' ') {
+      out += "%20";
+    } else if (c != '\n' && c != '\t' && c != '\r') {
+      out += c;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view url_scheme(std::string_view url) {
+  if (url.empty() || !is_alpha(url.front())) return {};
+  for (std::size_t i = 1; i < url.size(); ++i) {
+    const char c = url[i];
+    if (c == ':') return url.substr(0, i);
+    if (!is_alnum(c) && c != '+' && c != '-' && c != '.') return {};
+  }
+  return {};
+}
+
+UrlParts split_url(std::string_view url) {
+  UrlParts parts;
+  parts.scheme = url_scheme(url);
+  if (!parts.scheme.empty()) url.remove_prefix(parts.scheme.size() + 1);
+  if (const std::size_t hash = url.find('#'); hash != std::string_view::npos) {
+    parts.has_fragment = true;
+    parts.fragment = url.substr(hash + 1);
+    url = url.substr(0, hash);
+  }
+  if (const std::size_t mark = url.find('?'); mark != std::string_view::npos) {
+    parts.has_query = true;
+    parts.query = url.substr(mark + 1);
+    url = url.substr(0, mark);
+  }
+  if (url.starts_with("//")) {
+    parts.has_authority = true;
+    const std::size_t slash = url.find('/', 2);
+    parts.authority = url.substr(2, slash == std::string_view::npos ? slash : slash - 2);
+    url = slash == std::string_view::npos ? std::string_view{} : url.substr(slash);
+  }
+  parts.path = url;
+  return parts;
+}
+
+UrlBase::UrlBase(std::string url) : url_(std::move(url)) {
+  const UrlParts parts = split_url(*url_);
+  usable_ = !parts.scheme.empty() && (parts.has_authority || parts.path.starts_with('/'));
+  if (!usable_) return;
+  const std::string_view whole = *url_;
+  scheme_ = parts.scheme.size() + 1;
+  authority_ = scheme_ + (parts.has_authority ? 2 + parts.authority.size() : 0);
+  path_ = authority_ + parts.path.size();
+  query_ = parts.has_query ? path_ + 1 + parts.query.size() : path_;
+  folder_ = whole.substr(0, authority_);
+  const std::size_t slash = parts.path.rfind('/');
+  if (slash == std::string_view::npos) return;
+  append_path(folder_, authority_, parts.path.substr(0, slash), false);
+}
+
+std::string UrlBase::resolve(std::string_view reference) const {
+  reference = trim(reference);
+  std::string cleaned;
+  constexpr ByteSet blanks(" \n\t\r");
+  if (blanks.find_in(reference) != std::string_view::npos) {
+    append_clean(cleaned, reference);
+    reference = cleaned;
+  }
+  if (!usable_ || !url_scheme(reference).empty()) return std::string(reference);
+  const UrlParts ref = split_url(reference);
+  const std::string_view whole = *url_;
+  std::string out;
+  if (ref.has_authority) {
+    out.reserve(scheme_ + reference.size());
+    out.append(whole.substr(0, scheme_)).append("//").append(ref.authority);
+    append_path(out, out.size(), ref.path, true);
+  } else if (ref.path.empty()) {
+    out.reserve(query_ + reference.size());
+    out.append(whole.substr(0, ref.has_query ? path_ : query_));
+  } else if (ref.path.starts_with('/')) {
+    out.reserve(authority_ + reference.size());
+    out.append(whole.substr(0, authority_));
+    append_path(out, authority_, ref.path, true);
+  } else {
+    out.reserve(folder_.size() + 1 + reference.size());
+    std::string path = "/";
+    path += ref.path;
+    out += folder_;
+    append_path(out, authority_, path, true);
+  }
+  if (ref.has_query) out.append("?").append(ref.query);
+  if (ref.has_fragment) out.append("#").append(ref.fragment);
+  return out;
+}
+
+std::string UrlBase::resolve_safe(std::string_view reference) const {
+  reference = trim(reference);
+  if (reference.empty()) return {};
+  const bool feed = istarts_with(reference, "feed:");
+  std::string url = feed ? without_feed_scheme(reference) : resolve(reference);
+  if (feed ? !is_http_url(url) : !is_safe_url(url)) url.clear();
+  return url;
+}
+
+std::string resolve_url(std::string_view base, std::string_view reference) {
+  return UrlBase(std::string(base)).resolve(reference);
+}
+
+namespace {
+
+/// The scheme that browsers see in a URL, "" when it is relative. They drop control characters and leading space before
+/// they look for one, so do we. A colon in the first segment of a path makes all before it a scheme: RFC 3986 §4.2.
+std::string seen_scheme(std::string_view url) {
+  std::string scheme;
+  for (const char c : url) {
+    if (static_cast<unsigned char>(c) <= 0x20) continue;
+    if (c == ':') return scheme.empty() ? ":" : scheme;
+    if (c == '/' || c == '?' || c == '#' || c == '\\') return {};
+    scheme += to_lower(c);
+  }
+  return {};
+}
+
+template <std::size_t count>
+bool is_one_of(const std::string& scheme, const std::array<std::string_view, count>& schemes) {
+  return scheme.empty() || std::find(schemes.begin(), schemes.end(), scheme) != schemes.end();
+}
+
+bool is_plainly_http(std::string_view url) {
+  return url.starts_with("http://") || url.starts_with("https://");
+}
+
+}  // namespace
+
+bool is_safe_url(std::string_view url) {
+  return is_plainly_http(url) || is_one_of(seen_scheme(url), link_schemes);
+}
+
+bool is_safe_file_url(std::string_view url) {
+  return is_plainly_http(url) || is_one_of(seen_scheme(url), file_schemes);
+}
+
+std::string without_feed_scheme(std::string_view reference) {
+  if (!istarts_with(reference, "feed:")) return std::string(reference);
+  reference.remove_prefix(5);
+  return (reference.starts_with("//") ? "http:" : "") + std::string(reference);
+}
+
+std::string resolve_safe_url(std::string_view base, std::string_view reference) {
+  return UrlBase(std::string(base)).resolve_safe(reference);
+}
+
+bool is_http_url(std::string_view url) {
+  if (istarts_with(url, "http://")) return url.size() > 7 && url[7] != '/';
+  if (istarts_with(url, "https://")) return url.size() > 8 && url[8] != '/';
+  return false;
+}
+
+std::string without_credentials(std::string_view url) {
+  const UrlParts parts = split_url(url);
+  const std::size_t at = parts.authority.rfind('@');
+  if (!parts.has_authority || at == std::string_view::npos) return std::string(url);
+  std::string out(url.substr(0, static_cast<std::size_t>(parts.authority.data() - url.data())));
+  out += url.substr(out.size() + at + 1);
+  return out;
+}
+
+std::string canonical_url(std::string_view url) {
+  const UrlParts parts = split_url(url);
+  std::string out(url.substr(0, url.find_first_of("?#")));
+  char separator = '?';
+  std::string_view rest = parts.query;
+  while (!rest.empty()) {
+    const std::string_view parameter = take_until(rest, '&');
+    if (parameter.empty() || is_tracking(parameter)) continue;
+    out += separator;
+    out += parameter;
+    separator = '&';
+  }
+  return out;
+}
+
+std::string link_key(std::string_view url) {
+  if (!is_http_url(url)) return {};
+  const UrlParts whole = split_url(url);
+  const std::string canonical = canonical_url(url);
+  const UrlParts parts = split_url(canonical);
+  std::string_view host = parts.authority.substr(parts.authority.rfind('@') + 1);  // npos + 1 = 0
+  if (host.size() > 4 && istarts_with(host, "www.")) host.remove_prefix(4);
+  for (const std::string_view port : {":80", ":443"}) {
+    if (host.ends_with(port)) host.remove_suffix(port.size());
+  }
+  std::string key = lower(host);
+  std::string_view path = parts.path;
+  while (path.ends_with('/')) path.remove_suffix(1);
+  key += path;
+  if (parts.has_query) key.append("?").append(parts.query);
+  const bool parameters = whole.fragment.find('=') != std::string_view::npos;
+  if (!whole.fragment.empty() && !parameters) key.append("#").append(whole.fragment);
+  return key;
+}
+
+void append_steady_url(std::string& out, std::string_view url) {
+  const std::size_t query = url.find('?');
+  const std::size_t fragment = std::min(url.find('#'), url.size());
+  if (query >= fragment) {
+    out += url;
+    return;
+  }
+  out += url.substr(0, query);
+  char separator = '?';
+  for (std::string_view rest = url.substr(query + 1, fragment - query - 1); !rest.empty();) {
+    std::string_view parameter = take_until(rest, '&');
+    if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // as it stands in markup
+    if (parameter.empty() || is_tracking(parameter) || is_passing(parameter)) continue;
+    out += separator;
+    out += parameter;
+    separator = '&';
+  }
+  out += url.substr(fragment);
+}
+
+}  // namespace feedmill

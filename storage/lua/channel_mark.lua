@@ -1,0 +1,33 @@
+#!lua
+-- uses posts deliver
+-- replies integer
+-- Marks posts of a channel read or unread. A read one leaves the timeline (DESIGN §3).
+-- ARGV: prefix, uid, 'read' | 'unread' | 'all' (read: the oldest 500 that are not newer than a score), then entry ids,
+-- or the score. Returns how many changed; -1 = no such channel.
+local uid, how = ARGV[2], ARGV[3]
+if redis.call('SISMEMBER', channels_key, uid) == 0 then return -1 end
+local posts, marks = timeline_key(uid), channel_read_key(uid)
+local now, changed = text(math.floor(clock() / 1000)), 0
+local ids = {unpack(ARGV, 4)}
+if how == 'all' then ids = redis.call('ZRANGEBYSCORE', posts, '-inf', ARGV[4], 'LIMIT', 0, 500) end
+for _, id in ipairs(ids) do
+  local url = string.sub(id, 1, #entry_key('')) == entry_key('') and redis.call('HGET', id, 'feed_url')
+  local ours = url and redis.call('SISMEMBER', channel_feeds_key(uid), url) == 1
+  if how == 'unread' then
+    local was_read = redis.call('ZREM', marks, id) == 1
+    redis.call('ZREM', gone_key, id .. ' ' .. uid)
+    local score = ours and redis.call('ZSCORE', sort_key(url), id)
+    if was_read and score then
+      redis.call('ZADD', posts, score, id)
+      changed = changed + 1
+    end
+  else
+    local was_there = redis.call('ZREM', posts, id) == 1
+    if ours then
+      if redis.call('ZADD', marks, 'NX', now, id) == 1 then changed = changed + 1 end
+    elseif was_there then
+      changed = changed + 1  -- the post is gone already: nothing to remember
+    end
+  end
+end
+return changed

@@ -1,0 +1,49 @@
+#!lua
+-- uses posts deliver
+-- replies array of 5
+-- Applies signals to the timelines, each once, in order (RELIABILITY L14, L15): ids up to the last one applied are
+-- skipped, and it stops at a hole, which is a record whose predecessor has not been applied.
+-- ARGV: prefix, target, channel prefix, whether to publish per feed (1/0), then for each record: stream id,
+-- predecessor ('' = unknown), 'add' | 'move' | 'drop' | '', entry id, feed_url, score, type, JSON ('' unless published).
+-- Returns {'ok' | 'hole', applied, repeated, refused by a key of the wrong type, last id applied}.
+local pointer, channel_prefix, publish = delivered_key(ARGV[2]), ARGV[3], ARGV[4] == '1'
+local last = redis.call('GET', pointer) or '0-0'
+local applied, repeated, refused, result, now = 0, 0, 0, 'ok', text(clock())
+local holders = {}
+
+local function carry_out(action, uid, id, score)
+  if action == 'add' then
+    local read = redis.pcall('ZSCORE', channel_read_key(uid), id)
+    if read then return read end
+    return redis.pcall('ZADD', timeline_key(uid), score, id)
+  elseif action == 'move' then
+    return redis.pcall('ZADD', timeline_key(uid), 'XX', score, id)
+  end
+  local gone = redis.pcall('ZREM', timeline_key(uid), id)
+  local read = redis.pcall('ZSCORE', channel_read_key(uid), id)
+  if type(read) == 'string' then redis.call('ZADD', gone_key, 'NX', now, id .. ' ' .. uid) end
+  return gone
+end
+
+for i = 5, #ARGV, 8 do
+  local id, before, action, entry, url, score, kind, json = unpack(ARGV, i, i + 7)
+  if not after(id, last) then
+    repeated = repeated + 1
+  elseif before ~= '' and after(before, last) then
+    result = 'hole'
+    break
+  else
+    if action ~= '' then
+      holders[url] = holders[url] or redis.call('SMEMBERS', holders_key(url))
+      for _, uid in ipairs(holders[url]) do
+        local done = carry_out(action, uid, entry, score)
+        if type(done) == 'table' and done['err'] then refused = refused + 1 end
+      end
+    end
+    if publish and json ~= '' then redis.call('PUBLISH', channel_prefix .. kind .. ':' .. url, json) end
+    last = id
+    applied = applied + 1
+  end
+end
+if applied > 0 then redis.call('SET', pointer, last) end
+return {result, applied, repeated, refused, last}

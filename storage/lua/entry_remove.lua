@@ -1,0 +1,22 @@
+#!lua flags=allow-oom
+-- uses posts host
+-- replies integer
+-- Deletes one post for an operator: its tombstone keeps it away while the feed lists it. ARGV: prefix, channel prefix,
+-- stream cap, id. Returns 1 = deleted, 0 = there is none.
+local channel_prefix, stream_cap, id = ARGV[2], ARGV[3], ARGV[4]
+local url = redis.call('HGET', id, 'feed_url')
+if not url then return 0 end
+local unfit = unfit_to_delete(url)
+if unfit then return unfit end
+local now = clock()
+local signal, finish_signals = signal_writer(now, stream_cap, true)
+local guid_json, guid = delete_post(url, id)
+if redis.call('SISMEMBER', feeds_key, url) == 0 then
+  redis.call('HDEL', state_key(url), 'bytes')  -- of a feed that is being removed, or was
+elseif guid then
+  redis.call('ZADD', tombs_key(url), '+inf', guid)
+end
+signal('post_deleted', 'post', '"' .. id .. '"', deletion(now, cjson.encode(url), guid_json, 'operator'),
+       channel_prefix .. 'post_deleted')
+finish_signals()
+return 1

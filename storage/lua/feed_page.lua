@@ -1,0 +1,36 @@
+#!lua flags=no-writes
+-- uses posts host
+-- replies array
+-- A part of a list of feeds: the schedule, soonest due first, or the feeds in a state, newest there first.
+-- ARGV: prefix, state whose list it is ('' = the schedule), place to go on from: score ('' = the start) and how many of
+--       that score lie behind; how many to look at, how many to find; then what is wanted, '' = any: state, text in the
+--       URL, host.
+-- Returns {all there are, looked at, 1 = that was the end, place: score, behind; URLs…}.
+local listed, score, behind = ARGV[2], ARGV[3], tonumber(ARGV[4])
+local look, want = tonumber(ARGV[5]), tonumber(ARGV[6])
+local state, part, host = ARGV[7], ARGV[8], ARGV[9]
+local key = listed == '' and schedule_key or in_state_key(listed)
+
+local from = 0
+if score ~= '' then
+  from = behind + (listed == '' and redis.call('ZCOUNT', key, '-inf', '(' .. score) or
+                   redis.call('ZCOUNT', key, '(' .. score, '+inf'))
+end
+local rows = redis.call(listed == '' and 'ZRANGE' or 'ZREVRANGE', key, from, from + look - 1, 'WITHSCORES')
+local total = redis.call('ZCARD', key)
+
+local function is_wanted(url)
+  if part ~= '' and not string.find(url, part, 1, true) then return false end
+  if host ~= '' and host_of(url) ~= host then return false end
+  return state == '' or redis.call('HGET', state_key(url), 'state') == state
+end
+
+local found, looked_at = {}, 0
+for i = 1, #rows, 2 do
+  if #found == want then break end
+  looked_at = looked_at + 1
+  local at = text(tonumber(rows[i + 1]))
+  if at == score then behind = behind + 1 else score, behind = at, 1 end
+  if is_wanted(rows[i]) then found[#found + 1] = rows[i] end
+end
+return {total, looked_at, from + looked_at >= total and 1 or 0, score, behind, unpack(found)}

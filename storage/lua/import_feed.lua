@@ -1,0 +1,98 @@
+#!lua
+-- uses posts host
+-- replies text or integer
+-- One bounded step of bringing a feed back. Until its last step the feed is one whose removal was interrupted: what is
+-- left of a broken import goes as that goes, and nobody is given it to refresh.
+-- ARGV: prefix, then one of:
+--   'open', archive, counter        whether numbers are kept: the store is empty, or this archive was begun before.
+--                                   Returns 1 or 0
+--   'close', archive
+--   'begin', feed_url               Returns 'ok', 'known' (it is a feed) or 'left' (something of it is there)
+--   'entries', feed_url, 1 = keep numbers, channel prefix, stream cap, then number, score, signal, counted fields …
+--                                   Returns 'ok', or what stands in the way
+--   'tombs', feed_url, counted tombstones
+--   'end', feed_url, due ('' = paused), quarantined since ('' = not), counted state and readers' record
+local what, url = ARGV[2], ARGV[3]
+if what == 'open' then
+  local begun = redis.call('HGET', meta_key, 'importing')
+  if begun ~= url then
+    if begun or redis.call('EXISTS', feeds_key, counter_key, signals_key) > 0 then return 0 end
+    redis.call('HSET', meta_key, 'importing', url)
+    if ARGV[4] ~= '0' then redis.call('SET', counter_key, ARGV[4]) end
+  end
+  return 1
+elseif what == 'close' then
+  if redis.call('HGET', meta_key, 'importing') == url then redis.call('HDEL', meta_key, 'importing') end
+  return 1
+elseif what == 'begin' then
+  if redis.call('SISMEMBER', feeds_key, url) == 1 then return 'known' end
+  local family = {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), state_key(url)}
+  if redis.call('EXISTS', unpack(family)) > 0 then return 'left' end
+  redis.call('HSET', state_key(url), 'removing', '1')
+  return 'ok'
+end
+
+if redis.call('SISMEMBER', feeds_key, url) == 1 or not redis.call('HGET', state_key(url), 'removing') then
+  return 'somebody else has added or removed it meanwhile'
+end
+local at
+local function take_list()
+  local list = {}
+  at = at + 1
+  for i = 1, tonumber(ARGV[at]) * 2 do list[i] = ARGV[at + i] end
+  at = at + #list
+  return list
+end
+
+if what == 'entries' then
+  local keep, channel, cap = ARGV[4] == '1', ARGV[5], ARGV[6]
+  local posts = {}
+  at = 6
+  while at < #ARGV do
+    local post = {number = ARGV[at + 1], score = ARGV[at + 2], signal = ARGV[at + 3]}
+    at = at + 3
+    post.fields = take_list()
+    for i = 1, #post.fields, 2 do post[post.fields[i]] = post.fields[i + 1] end
+    if redis.call('HGET', guidmap_key(url), post.guid) then return 'two entries have the same guid' end
+    if keep and redis.call('EXISTS', entry_key(post.number)) == 1 then return 'entry number ' .. post.number .. ' is in use' end
+    posts[#posts + 1] = post
+  end
+  local now = clock()
+  local signal, finish_signals = signal_writer(now, cap, not keep)
+  for _, post in ipairs(posts) do
+    local id
+    if keep then
+      id = entry_key(post.number)
+      if tonumber(redis.call('GET', counter_key) or 0) < tonumber(post.number) then redis.call('SET', counter_key, post.number) end
+    else
+      id = entry_key(text(redis.call('INCR', counter_key)))
+    end
+    redis.call('HSET', id, unpack(post.fields))
+    redis.call('HSET', id, 'feed_url', url)
+    redis.call('HSET', guidmap_key(url), post.guid, id)
+    redis.call('HSET', digests_key(url), post.guid, post.digest)
+    redis.call('ZADD', sort_key(url), post.score, id)
+    if not keep then signal('post_created', 'post', '"' .. id .. '"', post.signal, channel .. 'post_created') end
+  end
+  finish_signals()
+  return 'ok'
+end
+
+if what == 'tombs' then
+  at = 3
+  local tombs = take_list()
+  for i = 1, #tombs, 2 do redis.call('ZADD', tombs_key(url), tombs[i + 1], tombs[i]) end
+  return 'ok'
+end
+
+local due, since = ARGV[4], ARGV[5]
+at = 5
+local state, feed = take_list(), take_list()
+if #feed > 0 then redis.call('HSET', feed_key(url), unpack(feed)) end
+redis.call('HSET', state_key(url), unpack(state))
+redis.call('HDEL', state_key(url), 'removing')
+redis.call('SADD', feeds_key, url)
+if due ~= '' then redis.call('ZADD', schedule_key, text(math.min(tonumber(due), clock() + 30 * 24 * 3600 * 1000)), url) end
+if since ~= '' then redis.call('ZADD', quarantine_key, since, url) end
+count_state(url, nil, redis.call('HGET', state_key(url), 'state') or 'new', clock())
+return 'ok'

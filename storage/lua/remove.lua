@@ -1,0 +1,44 @@
+#!lua flags=allow-oom
+-- uses posts host push
+-- replies integer
+-- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, feed_url, its JSON text, stream cap, step:
+-- 'begin' takes it out of the feeds, the schedule and its host's slots, and leaves the marks that the last step takes
+-- away; 'resume' is the same for one whose removal has begun, never for a feed; 'go on' takes up to 100 posts, and with
+-- the last of them all else.
+-- Returns 0 = unknown, 1 = more to do, 2 = gone, 3 = take it out of its channels first.
+local url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local feed_state = state_key(url)
+if step == 'begin' and redis.call('SREM', feeds_key, url) == 1 then
+  redis.call('SADD', removals_key, url)
+  count_state(url, redis.call('HGET', feed_state, 'state') or 'new')
+  redis.call('HSET', feed_state, 'removing', '1')
+  leave_hub(url, clock())
+  local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url', 'claim_hosts')
+  if mine[1] then  -- who works on it will find its claim gone; its host's slot must not wait for the lease to end
+    redis.call('HDEL', feed_state, 'claim')
+    free_slots(mine[1], gate_of(mine[2] or url), mine[3])
+  end
+elseif not redis.call('HGET', feed_state, 'removing') then
+  redis.call('SREM', removals_key, url)
+  return 0
+end
+redis.call('ZREM', schedule_key, url)
+redis.call('ZREM', quarantine_key, url)
+if step ~= 'go on' then return 1 end
+for _, pair in ipairs(post_keys(url)) do  -- a broken key must not keep a feed from going
+  local found = redis.call('TYPE', pair[1])['ok']
+  if found ~= 'none' and found ~= pair[2] then redis.call('UNLINK', pair[1]) end
+end
+
+local now = clock()
+local signal, finish_signals = signal_writer(now, stream_cap, true)
+for _, id in ipairs(redis.call('ZRANGE', sort_key(url), 0, 99)) do
+  local guid_json = delete_post(url, id)
+  signal('post_trimmed', 'post', '"' .. id .. '"', deletion(now, url_json, guid_json, 'feed_removed'))
+end
+finish_signals()
+if redis.call('EXISTS', sort_key(url)) == 1 then return 1 end
+if redis.call('EXISTS', holders_key(url)) == 1 then return 3 end
+redis.call('UNLINK', guidmap_key(url), digests_key(url), tombs_key(url), feed_key(url), trace_key(url), feed_state)
+redis.call('SREM', removals_key, url)
+return 2

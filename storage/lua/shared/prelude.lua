@@ -1,0 +1,47 @@
+-- Stands before every script: what all of them need. ARGV[1] is the partition's prefix. Keys are named here and in
+-- posts.lua alone, as in keys.hpp.
+local prefix = ARGV[1]
+local schedule_key, hosts_key = prefix .. 'schedule', prefix .. 'conf:hosts'
+local function state_key(url) return prefix .. 'state:feed:' .. url end
+local function host_key(host) return prefix .. 'state:host:' .. host end
+
+-- A whole number as text without an exponent: tostring() loses milliseconds. %d takes half the time of %.0f, but cannot
+-- write a score that somebody made infinite.
+local function text(number)
+  return string.format(number > -1e15 and number < 1e15 and '%d' or '%.0f', number)
+end
+
+-- Redis' own clock, unix milliseconds.
+local function clock()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+-- The host of a canonical URL: between "//" and the port or the path.
+local function host_of(url)
+  local authority = string.match(url, '^%a+://([^/?#]*)') or ''
+  return string.match(authority, '^(%[[^%]]*%])') or string.match(authority, '^([^:]*)')
+end
+
+-- Whose gate the requests to a host pass (HTTP H7): its own, or that of the group of hosts that the operator made of it,
+-- which no host can be named like. Beside it what differs there, nil where nothing does: concurrency, spacing ms,
+-- min_interval ms.
+local has_overrides
+local function gate_of_host(host)
+  if has_overrides == nil then has_overrides = redis.call('EXISTS', hosts_key) == 1 end
+  local written = has_overrides and redis.pcall('HGET', hosts_key, host)
+  if type(written) ~= 'string' then return host end
+  local concurrency, spacing, min_interval, group = string.match(written, '^(%S+) (%S+) (%S+) ?(.*)$')
+  return group and group ~= '' and 'group:' .. group or host, tonumber(concurrency), tonumber(spacing), tonumber(min_interval)
+end
+local function gate_of(url) return gate_of_host(host_of(url)) end
+
+-- Whether a host that served has nothing to be noted of (note_answer of host.lua): it is open, at its usual pace, and known
+-- to serve if this was a document. `now`: nil to ask the clock should it be needed.
+local function nothing_to_note(key, marks, now)
+  local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at')
+  if gate.err or gate[1] or gate[2] then return false end
+  if marks == '' then return true end
+  local served_at = marks == 'd' and tonumber(gate[3] or nil)
+  return served_at and (now or clock()) - served_at <= 24 * 3600 * 1000
+end

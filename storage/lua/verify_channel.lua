@@ -1,0 +1,150 @@
+#!lua flags=no-writes
+-- uses posts deliver verify
+-- replies array of 1
+-- Examines what deliver derives, in bounded steps (RELIABILITY I4, L15, L16). Writes nothing. Posts that records not yet
+-- applied speak of are left alone.
+-- ARGV: prefix, then one of:
+--   'channel', uid                          Returns {findings, its feeds}
+--   'feed', uid, feed_url                   its posts in the channel. Returns {findings, 'behind' | ''}
+--   'timeline' | 'read', uid, cursor, how many      Returns {findings, 'behind' | '', next cursor ('' = done)}
+--   'holders', feed_url                     the channels that it says it is in. Returns {findings}
+--   'notices', user · 'watcher', user       Returns {findings}
+local what, uid = ARGV[2], ARGV[3]
+local function is_of_type(key, wanted, invariant)
+  local found = type_of(key)
+  if found == 'none' or found == wanted then return true end
+  find(invariant, 'type', '', {key}, 'is a ' .. found .. ', not a ' .. wanted)
+  return false
+end
+
+if what == 'notices' then
+  local order, values = notice_order_key(uid), notices_key(uid)
+  if not is_of_type(order, 'list', 'L16') or not is_of_type(values, 'hash', 'L16') then return {findings} end
+  local ids, all = redis.call('LRANGE', order, 0, -1), redis.call('HGETALL', values)
+  local value, wanted, stands, changes = {}, {}, {}, {}
+  for i = 1, #all, 2 do value[all[i]] = all[i + 1] end
+  for _, id in ipairs(ids) do
+    if value[id] and not stands[id] and #wanted < 30 then
+      wanted[#wanted + 1] = id
+      stands[id] = true
+    end
+  end
+  if #wanted ~= #ids then changes[1] = {'list', order, '', cjson.encode(ids), cjson.encode(wanted)} end
+  for id, one in pairs(value) do
+    if not stands[id] then changes[#changes + 1] = hdel(values, id, one) end
+  end
+  if #changes > 0 then
+    find('L16', 'notices', '', {order, values}, #ids .. ' in the list, ' .. #all / 2 .. ' in the hash, ' .. #wanted .. ' of them right (at most 30)',
+         changes)
+  end
+  return {findings}
+elseif what == 'watcher' then
+  if not is_of_type(watches_key(uid), 'hash', 'L16') then return {findings} end
+  local rules, listed = redis.call('EXISTS', watches_key(uid)) == 1, redis.call('SISMEMBER', watchers_key, uid) == 1
+  if rules ~= listed then
+    find('L16', 'watcher', '', {watchers_key, watches_key(uid)}, rules and 'has rules, and is not among those who do' or 'is among those who have rules, and has none',
+         {rules and sadd(watchers_key, uid) or srem(watchers_key, uid)})
+  end
+  return {findings}
+elseif what == 'holders' then
+  local holders = holders_key(uid)
+  if not is_of_type(holders, 'set', 'I4') then return {findings} end
+  for _, channel in ipairs(redis.call('SMEMBERS', holders)) do
+    if type_of(channel_feeds_key(channel)) ~= 'set' or redis.call('SISMEMBER', channel_feeds_key(channel), uid) == 0 then
+      find('I4', 'holders.stray', uid, {holders, channel_feeds_key(channel)}, 'says that channel ' .. shown(channel) .. ' holds it, which it does not',
+           {srem(holders, channel)})
+    end
+  end
+  return {findings}
+end
+
+local feeds, posts, marks = channel_feeds_key(uid), timeline_key(uid), channel_read_key(uid)
+local sound = is_of_type(feeds, 'set', 'I4')
+sound = is_of_type(posts, 'zset', 'I4') and sound
+sound = is_of_type(marks, 'zset', 'I4') and sound
+sound = is_of_type(channel_order_key(uid), 'string', 'I4') and sound
+if not sound then return {findings, '', ''} end
+
+if what == 'channel' then
+  local members = redis.call('SMEMBERS', feeds)
+  if redis.call('SISMEMBER', channels_key, uid) == 0 then
+    local keys = {}
+    for _, key in ipairs({channel_order_key(uid), feeds, posts, marks}) do
+      if redis.call('EXISTS', key) == 1 then keys[#keys + 1] = key end
+    end
+    if #keys > 0 then
+      find('I13', 'channel.orphan', '', keys, 'keys of a channel that does not exist', {{'remove_channel', channels_key, uid, false, false}})
+    end
+    return {findings, {}}
+  end
+  local place = redis.call('GET', channel_order_key(uid))
+  if not whole(place) then
+    find('I4', 'channel.order', '', {channel_order_key(uid)}, 'the place of the channel is ' .. shown(place),
+         {set(channel_order_key(uid), place, text(redis.call('SCARD', channels_key)))})
+  end
+  for _, url in ipairs(members) do
+    if type_of(holders_key(url)) ~= 'set' or redis.call('SISMEMBER', holders_key(url), uid) == 0 then
+      find('I4', 'holders.missing', url, {holders_key(url), feeds}, 'the feed is in channel ' .. shown(uid) .. ', and does not know it',
+           type_of(holders_key(url)) ~= 'string' and {sadd(holders_key(url), uid)})
+    end
+  end
+  return {findings, members}
+end
+
+-- What has happened and is not applied yet.
+local applied = redis.call('GET', delivered_key('timelines')) or '0-0'
+local newest = redis.call('HGET', meta_key, 'last_signal') or '0-0'
+local under_way = {}
+if after(newest, applied) then
+  local first = redis.call('XRANGE', signals_key, '-', '+', 'COUNT', 1)[1]
+  local before = first and string.match(first[2][4] or '', '"prev":"([%d-]*)"')
+  local records = redis.call('XRANGE', signals_key, '(' .. applied, '+', 'COUNT', 2001)
+  if not first or not before or after(before, applied) or #records > 2000 then return {findings, 'behind', ''} end
+  for _, record in ipairs(records) do
+    local id = string.match(record[2][4] or '', '"entity_id":"([^"]*)"')
+    if id then under_way[id] = true end
+  end
+end
+
+if what == 'feed' then
+  local url = ARGV[4]
+  if redis.call('SISMEMBER', feeds, url) == 0 or type_of(sort_key(url)) ~= 'zset' then return {findings, ''} end
+  local ids = redis.call('ZRANGE', sort_key(url), 0, -1, 'WITHSCORES')
+  local any_read = redis.call('EXISTS', marks) == 1
+  for i = 1, #ids, 2 do
+    local id, score = ids[i], ids[i + 1]
+    local there = redis.call('ZSCORE', posts, id)
+    local read = any_read and redis.call('ZSCORE', marks, id)
+    if under_way[id] then
+      -- deliver will see to it
+    elseif read and there then
+      find('I4', 'timeline.read', url, {posts, marks}, id .. ' is read, and still in the timeline', {zrem(posts, id, there)})
+    elseif not read and there ~= score then
+      find('I4', there and 'timeline.score' or 'timeline.missing', url, {posts, sort_key(url)},
+           id .. (there and ' stands at ' .. there .. ' in the timeline, at ' .. score .. ' in its feed' or ' is not in the timeline'),
+           {zadd(posts, id, there, score)})
+    end
+  end
+  return {findings, ''}
+end
+
+local key = what == 'timeline' and posts or marks
+local step = redis.call('ZSCAN', key, ARGV[4], 'COUNT', ARGV[5])
+for i = 1, #step[2], 2 do
+  local id = step[2][i]
+  local score = redis.call('ZSCORE', key, id)
+  local url = is_entry(id) and type_of(id) == 'hash' and redis.call('HGET', id, 'feed_url')
+  if under_way[id] then
+    -- deliver will see to it
+  elseif url and redis.call('SISMEMBER', feeds, url) == 0 then
+    find('I4', what .. '.foreign', url, {key}, id .. ' is of no feed of the channel', {zrem(key, id, score)})
+  elseif not url and what == 'timeline' then
+    find('I4', 'timeline.gone', '', {key}, id .. ' is in the timeline, and no entry any more', {zrem(key, id, score)})
+  elseif not url and not redis.call('ZSCORE', gone_key, id .. ' ' .. uid) then
+    find('I12', 'read.gone', '', {key, gone_key}, id .. ' is marked read, is gone, and would never be forgotten',
+         {zadd(gone_key, id .. ' ' .. uid, false, text(clock()))})
+  elseif url and what == 'timeline' and not zscore(sort_key(url), id) then
+    find('I4', 'timeline.stray', url, {key, sort_key(url)}, id .. ' is in the timeline, and not in its feed', {zrem(key, id, score)})
+  end
+end
+return {findings, '', step[1] == '0' and '' or step[1]}

@@ -1,0 +1,46 @@
+#!lua
+-- uses posts host
+-- replies array
+-- Makes feeds due now (RELIABILITY L10, HTTP P22). One that is being refreshed keeps the wish, as how long after the
+-- refresh it may be due again, for the commit to obey. One that waits for its host keeps its place there: with a new one
+-- it would come later. One that our own policy refused before anybody had answered was asked for of nobody: no floor
+-- holds for it. Where a redirect led there, somebody was asked.
+-- ARGV: prefix, floor ms, force (1/0), then feed URLs. Returns {result, at} for each: due, noted, too_early, paused,
+-- unknown.
+local floor, force = tonumber(ARGV[2]), ARGV[3] == '1'
+local now = clock()
+local answers = {}
+for i = 4, #ARGV do
+  local url = ARGV[i]
+  local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
+  local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before', 'state', 'fetch_url', 'wake', 'held',
+                          'last')
+  local in_line = due and due > now and (tonumber(mine[7] or nil) or math.huge) <= now
+  local _, _, _, min_interval = gate_of(mine[5] or url)
+  local allowed = math.max((tonumber(mine[2]) or 0) + math.max(floor, min_interval or 0), tonumber(mine[3]) or 0)
+  if string.find(mine[8] or '', '^0 %a+ egress%.') then allowed = tonumber(mine[3]) or 0 end
+  local killer = mine[4] == 'quarantined'  -- it has killed workers (SECURITY Q2)
+  if killer then allowed = math.max(allowed, due or 0) end
+  local told = tonumber(mine[3]) or 0  -- a Retry-After holds for everybody (HTTP P22)
+  local answer
+  if not due then
+    answer = {mine[4] == 'paused' and 'paused' or 'unknown', '0'}
+  elseif mine[1] and due > now then
+    local rest = math.min(force and 0 or math.max(floor, min_interval or 0), tonumber(mine[6]) or math.huge)
+    redis.call('HSET', state_key(url), 'wake', text(rest))
+    answer = {'noted', text(now)}
+  elseif told > now or (not force and (mine[2] or killer) and allowed > now) then
+    answer = {'too_early', text(math.max(told, force and 0 or allowed))}
+  elseif in_line then
+    answer = {'due', text(due)}
+  else
+    if due > now then
+      redis.call('ZADD', schedule_key, 'XX', text(now), url)
+      redis.call('HDEL', state_key(url), 'held')
+    end
+    if due > now or force then redis.call('HSET', state_key(url), 'won', 'manual', 'why', why_text('manual', 0)) end
+    answer = {'due', text(math.min(due, now))}
+  end
+  answers[#answers + 1] = answer
+end
+return answers

@@ -1,0 +1,63 @@
+#!lua
+-- uses posts host push
+-- replies array of 3
+-- What came of looking after a subscription. ARGV: prefix, member of websub:due, how, delay ms, hash or '', note, hub_url,
+-- host of the hub whose turn ends with this or '':
+--   sent     its hub was asked, and is where hub_url says
+--   again    it could not be asked: later
+--   put_off  it was not asked, which is not its fault: later
+--   refused  its hub will not: the path asked for is gone
+--   lost     the lease is over, or nobody verified
+--   left     it is not wanted any more
+--   wait     nothing to be done yet
+--   forget   nothing to be done any more
+-- Returns {state before, and after, 1 when that puts its hub into trouble}.
+local member, how, delay, hash, note, hub_url = ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
+local now = clock()
+if ARGV[8] ~= '' then redis.pcall('HDEL', host_key(hub_gate(ARGV[8])), 's:' .. member) end
+if how == 'sent' and redis.call('EXISTS', callback_key(hash)) == 1 then
+  redis.call('HSET', callback_key(hash), 'hub_url', hub_url)
+elseif (how == 'refused' or how == 'put_off') and redis.call('HGET', callback_key(hash), 'state') == 'pending' then
+  redis.call('DEL', callback_key(hash))
+end
+if string.sub(member, 1, 1) == '#' or redis.call('SISMEMBER', feeds_key, member) == 0 then
+  if how == 'forget' or string.sub(member, 1, 1) ~= '#' then
+    redis.call('ZREM', push_schedule_key, member)
+  elseif how ~= 'sent' then
+    redis.call('ZADD', push_schedule_key, 'XX', text(now + delay), member)
+  end
+  if how == 'put_off' and redis.call('EXISTS', callback_key(hash)) == 1 then
+    redis.call('HINCRBY', callback_key(hash), 'ends', -1)
+  end
+  return {'', '', 0}
+end
+
+local url = member
+local from = redis.call('HGET', state_key(url), 'push_state') or ''
+if how == 'left' then
+  leave_hub(url, now)
+  return {from, '', 0}
+end
+if how == 'forget' then
+  redis.call('ZREM', push_schedule_key, url)
+elseif how ~= 'sent' then  -- what has been asked for may have been verified meanwhile, and then is not due now
+  local at = now + delay
+  local mine = redis.call('HGET', state_key(url), 'push_token')
+  if mine and how == 'lost' then
+    at = math.max(at, tonumber(redis.call('HGET', callback_key(mine), 'ask_at') or nil) or 0)
+  elseif mine and how == 'again' and redis.call('EXISTS', callback_key(mine)) == 1 then
+    redis.call('HSET', callback_key(mine), 'ask_at', text(at))
+  end
+  redis.call('ZADD', push_schedule_key, 'XX', text(how == 'lost' and at or look_by(url, at)), url)
+end
+if how ~= 'again' and how ~= 'put_off' and how ~= 'refused' and how ~= 'lost' then return {from, from, 0} end
+if hash == '' or redis.call('HGET', state_key(url), 'push_pending') == hash then
+  redis.call('HDEL', state_key(url), 'push_pending')
+end
+if how == 'put_off' then return {from, from, 0} end
+redis.call('HINCRBY', state_key(url), 'push_tries', 1)
+redis.call('HSET', state_key(url), 'push_note', note)
+if how == 'again' then return {from, from, 0} end
+local trouble = turn_push(url, from, 'failed', now)
+if from == 'healthy' then due_by(url, now, now, 'websub_fallback') end  -- WEBSUB L2: the normal schedule, at once
+return {from, 'failed', trouble}

@@ -1,0 +1,29 @@
+#!lua
+-- uses posts host push
+-- replies text
+-- A turn at a hub, among all workers (WEBSUB S5). It ends with websub_settle, or with its lease. Who has to wait for one
+-- is looked after again when it comes.
+-- ARGV: prefix, host of the hub, member of websub:due, requests at once, spacing ms, lease ms, when the member was due.
+-- Returns for how long to wait in ms, 0 = the turn is taken.
+local member, concurrency, spacing, lease = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local came, now = tonumber(ARGV[7]) or 0, clock()
+local gate = read_host(hub_gate(ARGV[2]), now)
+if not why_not(gate, now, concurrency, spacing) then
+  take_slot(gate, member, now, now + lease)
+  write_slots(gate, now)
+  return '0'
+end
+local apart = gate.last_start + spacing * gate.slow
+local at
+if gate.in_flight < concurrency and came % 1 > 0 and now - came < 10 * spacing and now < apart then
+  at = apart  -- its turn has come, but for what the one before it was late
+else
+  -- One after the other, and those that come to a hub which is slow come again behind each other.
+  gate.tail = math.max(gate.tail, now) + math.max(spacing, 10)
+  gate.reserved = true
+  write_slots(gate, now)
+  at = gate.tail
+end
+local look_at = string.sub(member, 1, 1) == '#' and at or look_by(member, at)
+redis.call('ZADD', push_schedule_key, 'XX', string.format('%.1f', look_at + 0.5), member)
+return text(at - now)

@@ -1,0 +1,42 @@
+// A feed that one worker refreshes for as long as its lease runs (RELIABILITY L1).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/records/feed_state.hpp"
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// The right to refresh one feed until the lease ends (RELIABILITY L1).
+struct Claim {
+  std::string id;  ///< "<worker>:<seq>", never used again
+  std::string feed_url;
+  Milliseconds due{};  ///< when it was due
+  Milliseconds now{};  ///< Redis' time of the claim
+  FeedState state;
+  bool alone = false;             ///< the one feed of this worker that a worker has died of (SECURITY Q2)
+  Milliseconds host_served_at{};  ///< when its host last answered 200, to the day; 0 = not within 7 days
+  bool host_identity = false;     ///< its host fails at content codings (HTTP §4)
+  bool host_http1 = false;        ///< its host fails at HTTP/2 (HTTP P20)
+};
+
+/// What one claim call brought.
+struct ClaimBatch {
+  std::vector<Claim> claims;
+  struct Deferred {
+    std::string feed_url;
+    Milliseconds due{};
+    std::string code;  ///< host_spacing, host_backoff, quarantine (HTTP §11)
+  };
+  std::vector<Deferred> deferred;        ///< put off by the host's gate (HTTP H1), or in line to be alone (SECURITY Q2)
+  std::vector<Deferred> quarantined;     ///< have killed three workers, each time alone (SECURITY Q2)
+  std::vector<std::string> refused;      ///< put off for a day: the key of their state is no hash (RELIABILITY §6)
+  Milliseconds now{};                    ///< Redis' time
+  std::optional<Milliseconds> next_due;  ///< earliest due time left in the schedule
+  bool exhausted = false;                ///< every feed that was due was looked at
+};
+
+}  // namespace feedmill

@@ -1,0 +1,108 @@
+// What a refresh writes, all or nothing (RELIABILITY L4).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/records/feed_state.hpp"
+#include "storage/records/known.hpp"
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// One post to create or modify.
+struct EntryWrite {
+  std::string guid, digest;
+  std::string id;                  ///< Entry:<n> to modify, "" to create
+  std::int64_t timestamp = 0;      ///< score in <feed_url>:sort
+  Fields set;                      ///< created: all fields; modified: those that changed
+  std::vector<std::string> unset;  ///< fields that went away
+  std::uint64_t bytes = 0;         ///< entry_bytes() of the post as it is to be
+  Fields old;                      ///< modified: old values of what changed, for the signal
+  Fields shown;                    ///< modified: title, link and author as stored, for the signal where unchanged
+  std::int64_t rev = 1;
+  bool quiet = false;  ///< modified: nothing that a reader would notice, hence no signal; not done to what has another
+                       ///< `rev` meanwhile
+};
+
+/// A signal about the feed itself: feed_created, feed_modified, feed_failing …; `data` is JSON object text.
+struct FeedSignal {
+  std::string type;
+  std::string action;   ///< "created", "updated" …
+  std::string data;     ///< JSON object, "{}" when there is nothing to say
+  std::string changed;  ///< JSON object of {field: [old, new]}, "" when not a modification
+};
+
+/// Adds a move to the feed's history, which stays bounded.
+void remember_move(FeedState& state, const Move& move);
+/// feed_moved{from,to}
+FeedSignal moved_signal(const Move& move);
+
+struct Retention {
+  std::uint64_t entries = 50;  ///< newest kept
+  std::uint64_t listed = 0;    ///< what the current document lists: kept too, up to hard_cap, unless strict
+  std::uint64_t hard_cap = 2000;
+  bool strict = false;
+  Milliseconds grace{std::chrono::hours(24 * 7)};  ///< tombstones after the guid left the document
+  Milliseconds age{};                              ///< posts whose timestamp is older go, 0 = none does
+  std::uint64_t bytes = 0;  ///< entry_bytes() of all posts together; the newest stays whatever its size; 0 = no limit
+
+  /// How many posts are kept.
+  std::uint64_t count() const;
+};
+
+/// What an answer says of its host, for all feeds of it (HTTP H3–H5).
+struct HostAnswer {
+  enum class Is { silent, served, refused };
+  Is is = Is::silent;       ///< silent: no answer, or one that says nothing of the host's patience
+  std::string host;         ///< who answered, "" = whom the claim asked first
+  std::string cause;        ///< refused: rate_limited, unavailable, forbidden
+  Milliseconds retry_at{};  ///< refused: until when its Retry-After holds, 0 = none
+  bool document = false;    ///< it was a 200
+  bool needs_identity = false, needs_http1 = false;  ///< to be remembered for 7 days (HTTP §4, P20)
+};
+
+/// The one atomic write at the end of a refresh (RELIABILITY L4).
+struct Commit {
+  std::string feed_url, claim;
+  Milliseconds next_due{};
+  FeedState before, state;          ///< as claimed, and as it is to be
+  bool document = false;            ///< a document was read: retention applies, and feed/entries/tombs below count
+  bool trim = false;                ///< retention applies without a document, too
+  bool initial = false;             ///< first import of the feed
+  Fields feed;                      ///< fields of Feed:<feed_url> that changed
+  std::vector<EntryWrite> entries;  ///< oldest first
+  std::vector<FeedSignal> signals;
+  std::vector<Rekey> rekeys;  ///< go before `entries`, whose guids are the new ones
+  FeedSignal rekeyed;         ///< feed_rekeyed, sent when there are rekeys
+  std::vector<std::string> tombs_left, tombs_back, tombs_new;
+  std::vector<std::string> deleted;  ///< guids of posts that their publisher has deleted
+  Retention retention;
+  HostAnswer host;
+  std::string move_to;  ///< state.fetch_url when this refresh moves the feed, "" otherwise; not done when it is a feed
+  /// Number of an entry that this worker has seen: none up to it is given out again (RELIABILITY L8).
+  std::uint64_t highest_entry = 0;
+  std::string
+      push_to;  ///< what this refresh makes of state.push.state, "" = nothing; not done when it has changed since
+  std::optional<Milliseconds> push_ask;  ///< the feed's subscription is to be looked after then (WEBSUB D5, S10)
+};
+
+struct Committed {
+  enum class Result { ok, dup, stale };
+  Result result{};
+  std::uint32_t created = 0, modified = 0, trimmed = 0, tombstoned = 0;
+  std::uint32_t signals = 0;  ///< stream records written, internal ones included
+  enum class Host { unchanged, closed, opened };
+  Host host = Host::unchanged;      ///< what became of the back-off of the host that answered (HTTP H4, H5)
+  Milliseconds host_until{};        ///< closed: until then
+  bool move_taken = false;          ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
+  std::uint64_t highest_entry = 0;  ///< the highest number given to a created entry, 0 when there was none
+  std::uint32_t rekeyed = 0, deleted = 0;
+  bool push_turned = false;     ///< Commit::push_to was done
+  bool hub_in_trouble = false;  ///< that makes 5 feeds of its hub within a day (WEBSUB H3)
+};
+
+}  // namespace feedmill

@@ -1,0 +1,212 @@
+#include "storage/records/entry_record.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <memory>
+#include <string_view>
+#include <unordered_set>
+
+#include <xxhash.h>
+
+#include "parsers/feed/document_json.hpp"
+#include "parsers/feed/entry_values.hpp"
+#include "parsers/feed/normalise.hpp"
+#include "parsers/markup/sanitise.hpp"
+#include "parsers/text/limits.hpp"
+#include "parsers/text/url.hpp"
+#include "storage/records/find_field.hpp"
+#include "storage/records/post_identity.hpp"
+#include "storage/records/settled.hpp"
+
+namespace feedmill {
+namespace {
+
+/// Collects the fields of one entry, within the cap on all of them together.
+class Collector {
+ public:
+  explicit Collector(std::string_view truncated) : truncated_(truncated) {}
+
+  void add(const char* name, std::string_view value) {
+    if (!value.empty()) fields_.emplace_back(name, value);
+  }
+  void add_json(const char* name, std::string text) {
+    if (text.size() > limits::json) {
+      cut(name);
+    } else if (!text.empty()) {
+      fields_.emplace_back(name, std::move(text));
+    }
+  }
+  void cut(std::string_view name) {
+    for (std::size_t at = truncated_.find(name); at != std::string::npos; at = truncated_.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      if ((at == 0 || truncated_[at - 1] == ' ') && (end == truncated_.size() || truncated_[end] == ' ')) return;
+    }
+    if (!truncated_.empty()) truncated_ += ' ';
+    truncated_ += name;
+  }
+
+  Fields take() {
+    // The texts alone stay below the cap; the lists go first whose loss readers notice least.
+    std::size_t total = 0;
+    for (const auto& [name, value] : fields_) total += name.size() + value.size();
+    for (const std::string_view name : {"extensions", "media", "categories", "authors", "enclosures"}) {
+      if (total <= limits::entry) break;
+      const auto found =
+          std::find_if(fields_.begin(), fields_.end(), [&](const auto& field) { return field.first == name; });
+      if (found == fields_.end()) continue;
+      total -= found->second.size();
+      fields_.erase(found);
+      cut(name);
+    }
+    add("truncated", truncated_);
+    std::sort(fields_.begin(), fields_.end());
+    return std::move(fields_);
+  }
+
+ private:
+  Fields fields_;
+  std::string truncated_;
+};
+
+std::string rfc3339(const Date& date) {
+  if (!date.time) return {};
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
+  std::tm utc{};
+  char text[32];
+  if (gmtime_r(&seconds, &utc) == nullptr) return {};
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
+}
+
+std::optional<std::int64_t> seconds_of(const Date& date) {
+  if (!date.time) return std::nullopt;
+  return std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
+}
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n';
+}
+
+/// A field's value without what is volatile in it.
+std::string_view settled(std::string_view name, const std::string& value, std::string& buffer) {
+  if (name == "content" || name == "summary") return settled_markup(value, buffer);
+  if (name == "enclosures") return settled_json(value, buffer);
+  if (name != "link" && name != "comments") return value;
+  buffer = canonical_url(value);
+  return buffer;
+}
+
+/// The guid that the document gives it, in the form of Entry::guid, which may be a substitute; "" when it gives none.
+std::string given_guid(const Entry& entry) {
+  if (entry.id.empty() || entry.id == entry.guid) return entry.id;
+  if (entry.guid.starts_with("sha256:")) {
+    std::string hashed = hashed_guid(entry.id);
+    if (hashed == entry.guid) return hashed;
+  }
+  return storable_guid(entry.id);
+}
+
+/// Posts that are there once more without a guid.
+void drop_copies(std::vector<EntryRecord>& records) {
+  if (std::ranges::none_of(records, &is_named) || std::ranges::all_of(records, &is_named)) return;
+  std::unordered_set<std::string_view> named;
+  for (const EntryRecord& record : records) {
+    if (is_named(record) && find_field(record.fields, "link") != nullptr) named.insert(record.digest);
+  }
+  for (EntryRecord& record : records) {
+    if (record.given_guid.empty() && named.contains(record.digest)) record.guid.clear();
+  }
+}
+
+}  // namespace
+
+std::string reader_digest(const Fields& fields) {
+  static constexpr std::array noticed{"author",     "categories", "comments", "content",
+                                      "enclosures", "link",       "summary",  "title"};
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  std::string folded, buffer;
+  for (const auto& [name, stored] : fields) {
+    if (std::find(noticed.begin(), noticed.end(), name) == noticed.end()) continue;
+    const std::string_view value = settled(name, stored, buffer);
+    folded.resize(value.size());
+    char* out = folded.data();
+    bool gap = true;              // drops what stands before the first character
+    for (const char c : value) {  // without a branch: this reads every byte of every post
+      const bool space = is_blank(c);
+      *out = space ? ' ' : c;
+      out += static_cast<std::ptrdiff_t>(!(space && gap));
+      gap = space;
+    }
+    if (gap && out != folded.data()) --out;
+    XXH3_64bits_update(state.get(), name.data(), name.size() + 1);
+    XXH3_64bits_update(state.get(), folded.data(), static_cast<std::size_t>(out - folded.data()));
+    XXH3_64bits_update(state.get(), "", 1);
+  }
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(state.get())));
+  return hex;
+}
+
+EntryRecord entry_record(const Entry& entry) {
+  Collector fields(entry.truncated);
+  fields.add("title", entry.title.value);
+  if (!entry.title.value.empty() && entry.title.type != "text/plain") fields.add("title_type", entry.title.type);
+  fields.add("link", entry.link);
+  fields.add("canonical_url", canonical_address(entry));
+  fields.add("author", *entry.author);
+  fields.add("summary", entry.summary.value);
+  if (!entry.summary.value.empty() && entry.summary.type != "text/plain")
+    fields.add("summary_type", entry.summary.type);
+  const Content* const content = best_content(entry);
+  if (content != nullptr) {
+    fields.add("content", content->value);
+    fields.add("content_type", content->type);
+  }
+  fields.add("summary_text", summary_text(entry));
+  fields.add("date_published", rfc3339(entry.published));
+  fields.add("date_updated", rfc3339(entry.updated));
+  fields.add("language", entry.language);
+  fields.add("san_ver", std::to_string(sanitiser_version));
+  fields.add("comments", entry.comments);
+  if (!entry.authors.empty()) fields.add_json("authors", people_json(entry.authors));
+  if (!entry.categories.empty()) fields.add_json("categories", categories_json(entry.categories));
+  if (!entry.enclosures.empty()) fields.add_json("enclosures", enclosures_json(entry.enclosures));
+  if (entry.media) fields.add_json("media", media_json(*entry.media));
+  bool cut = false;
+  fields.add_json("extensions", extensions_json(entry, limits::json, cut));
+  if (cut) fields.cut("extensions");
+
+  EntryRecord record;
+  record.guid = entry.guid;
+  record.given_guid = given_guid(entry);
+  record.timestamp = seconds_of(entry.updated);
+  if (!record.timestamp) record.timestamp = seconds_of(entry.published);
+  record.fields = fields.take();
+  record.digest = reader_digest(record.fields);
+  if (entry.cut_short) record.digest.insert(0, cut_mark);
+  return record;
+}
+
+std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, IdentifiedBy was) {
+  std::vector<EntryRecord> records;
+  records.reserve(feed.entries.size());
+  for (const Entry& entry : feed.entries) {
+    if (!entry.guid.empty()) records.push_back(entry_record(entry));
+  }
+  identify(records, was);
+  if (by == was) {
+    for (EntryRecord& record : records) record.former_guid.clear();
+    drop_copies(records);
+  } else {
+    std::unordered_set<std::string> seen;
+    for (EntryRecord& record : records) {
+      if (!seen.insert(record.guid).second) record.guid.clear();
+    }
+    identify(records, by);
+  }
+  std::erase_if(records, [](const EntryRecord& record) { return record.guid.empty(); });
+  return records;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,88 @@
+#include "storage/records/feed_fields.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "parsers/feed/document_json.hpp"
+#include "parsers/markup/sanitise.hpp"
+#include "storage/records/find_field.hpp"
+#include "storage/records/signals.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t max_url = 2048;
+constexpr std::array noticed{"description", "image", "language", "link", "title"};
+
+}  // namespace
+
+Fields feed_fields(const Feed& feed) {
+  Fields fields;
+  const auto add = [&fields](const char* name, std::string_view value, std::size_t cap) {
+    if (!value.empty()) fields.emplace_back(name, cut_text(value, cap));
+  };
+  const auto add_url = [&add](const char* name, std::string_view url) {
+    if (url.size() <= max_url) add(name, url, max_url);
+  };
+  // Cut by normalise.hpp: what is markup must not be cut here.
+  const auto add_text = [&fields](const char* name, const char* type_name, const Text& text) {
+    if (text.value.empty()) return;
+    fields.emplace_back(name, text.value);
+    if (text.type != "text/plain") fields.emplace_back(type_name, text.type);
+  };
+  add_text("title", "title_type", feed.title);
+  add_text("description", "description_type", feed.subtitle);
+  add_url("link", feed.link);
+  add("language", feed.language, 64);
+  if (feed.image)
+    add_url("image", feed.image->url);
+  else
+    add_url("image", !feed.logo.empty() ? feed.logo : feed.icon);
+  add("author", *feed.author, 1024);
+  if (feed.updated.time) {
+    add("updated",
+        std::to_string(std::chrono::floor<std::chrono::seconds>(*feed.updated.time).time_since_epoch().count()), 32);
+  }
+  if (feed.generator) add("generator", feed.generator->name, 256);
+  add("format", format_name(feed.format), 16);
+  fields.emplace_back("san_ver", std::to_string(sanitiser_version));
+  return fields;
+}
+
+FeedChange change_of(const Fields& stored, const Fields& read) {
+  FeedChange change;
+  Fields old, now;
+  for (const auto& field : read) {
+    const std::string* before = find_field(stored, field.first);
+    if (before != nullptr && *before == field.second) continue;
+    change.write.push_back(field);
+    if (before != nullptr) old.emplace_back(field.first, *before);
+    now.push_back(field);
+  }
+  for (const auto& [name, before] : stored) {
+    if (find_field(read, name) != nullptr) continue;
+    change.write.emplace_back(name, "");
+    old.emplace_back(name, before);
+  }
+  const auto unnoticed = [](const auto& field) {
+    return std::find(noticed.begin(), noticed.end(), field.first) == noticed.end();
+  };
+  std::erase_if(old, unnoticed);
+  std::erase_if(now, unnoticed);
+  if (!old.empty() || !now.empty()) change.changed = changes_json(old, now);
+  return change;
+}
+
+std::string feed_data_json(const Fields& fields) {
+  std::string json = "{";
+  for (const char* name : {"title", "link", "format"}) {
+    if (const std::string* value = find_field(fields, name)) {
+      if (json.size() > 1) json += ',';
+      json.append("\"").append(name).append("\":").append(json_string(*value));
+    }
+  }
+  return json + "}";
+}
+
+}  // namespace feedmill

@@ -1,0 +1,44 @@
+// Figures of the whole store, of its workers and of its server.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// What a worker tells of itself.
+struct WorkerRecord {
+  std::string id;
+  Milliseconds alive_at{};
+  Fields fields;  ///< host, pid, version, in_flight
+};
+
+/// What the server itself is like, for `doctor`.
+struct ServerFacts {
+  std::string server;  ///< "redis 7.0.15"
+  std::string link;    ///< how it is reached: "TLSv1.3", "TCP without TLS", "unix socket"
+  std::string role;    ///< "master", "slave"
+  std::string policy;  ///< maxmemory-policy
+  bool append_only = false;
+  std::uint64_t used_memory = 0, max_memory = 0;  ///< bytes; 0 = no limit
+  std::string last_save;                          ///< "ok" unless the last write to disk failed
+  Milliseconds now{};                             ///< its clock
+  std::string write_error;                        ///< why a key could not be written, "" when it could
+};
+
+/// Figures of the whole store, for gauges and `stats`.
+struct FleetFigures {
+  std::uint64_t feeds = 0, due = 0, claimed = 0, workers = 0, stream_records = 0;
+  std::uint64_t closed_hosts = 0;  ///< that back off; groups of hosts count as one
+  std::vector<std::pair<std::string, std::uint64_t>> states;
+  std::vector<std::pair<std::string, std::uint64_t>> push_states;  ///< feeds by PushStanding::state
+  Milliseconds now{};
+  std::optional<Milliseconds> oldest_due;  ///< due time of the feed that waits longest
+};
+
+}  // namespace feedmill

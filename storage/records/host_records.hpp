@@ -1,0 +1,38 @@
+// What is kept and set for a host: hash state:host:<host> (HTTP §6, H1, H7).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// Settings of the host gate that travel with each claim call (HTTP H1), for hosts without settings of their own.
+struct HostLimits {
+  std::uint32_t concurrency = 1;
+  Milliseconds spacing{1000};
+};
+
+/// What the fleet knows of a host: hash state:host:<host> (HTTP §6). All zero when it was not asked of late.
+struct HostState {
+  Milliseconds last_start{};  ///< of the last request
+  Milliseconds tail{};        ///< up to where starts are reserved
+  Milliseconds not_before{};  ///< end of its back-off
+  std::uint32_t in_flight = 0;
+  std::uint32_t slow = 1;  ///< spacing is multiplied by it (HTTP H5)
+  Fields other;            ///< further fields as they stand
+
+  bool operator==(const HostState&) const = default;
+};
+
+/// What an operator set for one host (HTTP H7); absent: as HostLimits say.
+struct HostSettings {
+  std::string host;
+  std::optional<std::uint32_t> concurrency;
+  std::optional<Milliseconds> spacing, min_interval;
+  std::string group;  ///< hosts of one group share a gate; "" = alone
+};
+
+}  // namespace feedmill

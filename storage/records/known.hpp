@@ -1,0 +1,75 @@
+// The posts of a document on their way into the store, and what the store knows of them (RELIABILITY L5).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/records/feed_state.hpp"
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// A post on its way into the store: everything a reader gets, in the stored form of DESIGN §3.1.
+struct EntryRecord {
+  std::string guid;
+  std::string digest;                     ///< of what a reader would notice
+  std::optional<std::int64_t> timestamp;  ///< unix seconds; absent when the post is undated
+  Fields fields;                          ///< title, link, content …: sorted by name, no empty values
+  std::string former_guid{};  ///< what was its guid before the feed was switched to another identity, "" = the same
+  std::string given_guid{};   ///< what its document calls it, "" = it gives no guid
+  std::string shared_guid{};  ///< the guid that would be its own if another post of the document did not have it, too …
+                              ///< … and of that other post; "" = it is alone
+};
+
+/// A post that the document says is gone (RFC 6721).
+struct Deletion {
+  std::string guid;
+  std::int64_t when = 0;  ///< unix seconds
+};
+
+/// A stored post that goes on under another guid (DESIGN §5).
+struct Rekey {
+  std::string id, from, to;
+  std::string digest;
+  Fields set;  ///< fields that follow without a reader noticing: its link, written another way
+};
+
+/// A stored post as far as it can be recognised under another guid.
+struct StoredPost {
+  std::string id, guid, digest;
+  std::int64_t timestamp = 0;
+  Fields fields;  ///< date_published, link, summary_text, title
+};
+
+/// What the store knows of the guids of a document (one read-only script, RELIABILITY L5).
+struct Known {
+  enum class Is { unknown, tombstoned, same, different };
+  struct Guid {
+    Is is{};
+    std::string id;             ///< Entry:<n> when `different`
+    Fields fields;              ///< stored fields when `different`
+    std::string stored_guid{};  ///< the guid that `id` is stored under, when that is another
+    /// Stored by older rules: what today's make of it, "" for a field that goes, `bytes` and `digest` apart
+    /// (resanitise.hpp). `fields` are as if that had been done; `same` has `id` and `fields` then, too.
+    Fields mended{};
+  };
+  std::vector<Guid> guids;              ///< in the order asked for
+  std::vector<std::string> left, back;  ///< tombstones whose guid left the document, or stands in it again
+  Fields feed;                          ///< the readers' record Feed:<feed_url> as it is now: title, description …
+  Fields feed_mended;                   ///< stored by older rules: what today's make of it, "" for a field that goes
+  std::uint64_t stored = 0;             ///< posts of the feed
+  std::int64_t newest = 0;              ///< timestamp of the newest of them
+  bool trimmed = false;                 ///< it has tombstones
+  std::vector<std::string> deletable;   ///< of each deletion asked for: "" = no such post, else the post's date or "0"
+
+  // What a comparison with the stored posts has shown (worker/policy/feed_identity.hpp).
+  bool compared = false,
+       replaced = false;               ///< replaced: more than 5 % of the document are stored posts under new guids
+  Naming naming = Naming::given;       ///< of a feed that is identified by guid, the document included
+  std::vector<Rekey> rekeys;           ///< of posts that the document does not list
+  std::vector<std::string> tombs_new;  ///< guids of posts that were trimmed under other guids
+};
+
+}  // namespace feedmill

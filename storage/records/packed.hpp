@@ -1,0 +1,77 @@
+// Values that share one text.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// Written with one space between them, "-" for an empty word. A word must hold no space.
+class Packed {
+ public:
+  Packed& add(const std::string& word) { return append(word.empty() ? "-" : word); }
+  Packed& add(Milliseconds time) { return append(std::to_string(time.count())); }
+  Packed& add(std::integral auto number) { return append(std::to_string(number)); }
+  Packed& add(double number) {
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::general, 6).ptr;
+    return append(std::string(digits, end));
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  Packed& append(const std::string& word) {
+    if (!text_.empty()) text_ += ' ';
+    text_ += word;
+    return *this;
+  }
+  std::string text_;
+};
+
+/// What Packed has written. A value that is missing or unreadable leaves what there is as it was.
+class Unpacked {
+ public:
+  explicit Unpacked(std::string_view text) : rest_(text) {}
+  Unpacked& take(std::string& word) {
+    const std::string_view next_word = next();
+    if (next_word != "-") word = next_word;
+    return *this;
+  }
+  Unpacked& take(Milliseconds& time) {
+    std::int64_t count = time.count();
+    take_number(count);
+    time = Milliseconds(count);
+    return *this;
+  }
+  template <class Number>
+  requires std::is_arithmetic_v<Number> Unpacked& take(Number& number) {
+    take_number(number);
+    return *this;
+  }
+
+ private:
+  template <class Number>
+  void take_number(Number& number) {
+    const std::string_view word = next();
+    Number value{};
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error == std::errc() && end == word.data() + word.size()) number = value;
+  }
+  std::string_view next() {
+    const auto space = rest_.find(' ');
+    const std::string_view word = rest_.substr(0, space);
+    rest_ = space == std::string_view::npos ? std::string_view() : rest_.substr(space + 1);
+    return word;
+  }
+  std::string_view rest_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,29 @@
+// A record of the stream, read (DESIGN §4).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "storage/records/stream_records.hpp"
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// What a signal says; what it does not say is "".
+struct Signal {
+  std::string id{};    ///< its place in the stream
+  std::string prev{};  ///< that of the one before it
+  std::string type{};
+  std::string entity_id{};  ///< of a post its key, of a feed its URL
+  std::string feed_url{};
+  std::string guid{};
+  std::int64_t timestamp = 0;           ///< when it was written, unix seconds
+  bool initial = false;                 ///< a post of a feed's first import
+  std::optional<std::int64_t> score{};  ///< of a post: its place in the order
+  Fields data{};                        ///< the texts in `data`: title, link, author, reason, from, to …
+};
+
+/// Absent when the record is none of ours: no JSON object with the members that every signal has.
+std::optional<Signal> read_signal(const SignalRecord& record);
+
+}  // namespace feedmill

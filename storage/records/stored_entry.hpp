@@ -1,0 +1,48 @@
+// Stored posts, Entry:<n>, and what became of a wish to change one (DESIGN §3.2).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// A stored post.
+struct StoredEntry {
+  std::string id;  ///< Entry:<n>
+  Fields fields;
+  /// Value of a field, "" when absent.
+  const std::string& get(const std::string& field) const;
+};
+
+/// What became of a given post.
+struct Saved {
+  enum class Result {
+    created,
+    modified,
+    unchanged,     ///< it was like that already: nothing written, nothing sent
+    unknown_feed,  ///< no such feed: nothing written
+    unfit          ///< a field cannot be stored; `detail` says which and what to write
+  };
+  Result result{};
+  std::string id;  ///< Entry:<n>
+  std::int64_t rev = 0;
+  std::string detail;
+};
+
+/// What an operator lets go of a feed's posts, oldest first; absent = no such limit.
+struct Expiry {
+  std::optional<std::uint64_t> limit;  ///< how many of the newest stay
+  std::optional<Milliseconds> age;     ///< those whose timestamp is older go
+  std::optional<std::uint64_t> bytes;  ///< of all together; the newest stays
+};
+
+/// A place in a feed's order: entries after it are older (DESIGN §3.2).
+struct EntryCursor {
+  std::int64_t score = 0;
+  std::string id;
+};
+
+}  // namespace feedmill

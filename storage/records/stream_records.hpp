@@ -1,0 +1,32 @@
+// The records of stream:signals, and who reads them in groups (DESIGN §4).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// A record of stream:signals: `json` is the signal object of DESIGN §4.
+struct SignalRecord {
+  std::string id, type, json;
+  bool gone = false;  ///< trimmed away since it was handed out: only the id is known
+};
+
+/// The stream of signals and who reads it in groups.
+struct StreamFigures {
+  std::uint64_t records = 0;
+  std::uint64_t hard_limit = 0;  ///< trimmed there whoever lags (RELIABILITY L13)
+  Milliseconds now{};
+  struct Group {
+    std::string name;
+    std::uint64_t lag = 0;               ///< records not acknowledged; at most that, where the server cannot tell
+    std::optional<Milliseconds> oldest;  ///< when the oldest of them was written
+  };
+  std::vector<Group> groups;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,366 @@
+#include "storage/redis/redis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <sys/time.h>
+
+#include <hiredis/hiredis.h>
+
+#include "storage/redis/redis_tls.hpp"
+#include "storage/redis/reply_shape.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t max_waiting = 64U << 10U;  // then it is sent: a pipeline may hold many megabytes
+
+timeval to_timeval(Milliseconds duration) {
+  return {static_cast<time_t>(duration.count() / 1000), static_cast<suseconds_t>(duration.count() % 1000 * 1000)};
+}
+
+/// An address, or what is wrong with the URL.
+using ReadAddress = boost::system::result<RedisAddress, std::string>;
+
+ReadAddress bad_url(std::string_view what) {
+  return ReadAddress(boost::system::in_place_error, what);
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    unsigned value = 0;
+    const char* first = text.data() + i + 1;
+    if (i + 2 >= text.size() || std::from_chars(first, first + 2, value, 16).ptr != first + 2) return std::nullopt;
+    out += static_cast<char>(value);
+    i += 2;
+  }
+  return out;
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// Takes "user:password@" off the front of `rest`, which ends before any path; what is wrong with it, "" when nothing.
+std::string_view read_login(std::string_view& rest, RedisAddress& address) {
+  const auto at = rest.rfind('@');
+  if (at == std::string_view::npos) return {};
+  const std::string_view login = rest.substr(0, at);
+  const auto colon = login.find(':');
+  const auto user = percent_decoded(login.substr(0, colon));
+  const auto password = percent_decoded(colon == std::string_view::npos ? std::string_view() : login.substr(colon + 1));
+  if (!user || !password) return "bad %-escape in user or password";
+  address.user = *user;
+  address.password = *password;
+  rest = rest.substr(at + 1);
+  return {};
+}
+
+ReadAddress parse_unix(std::string_view rest) {
+  RedisAddress address;
+  if (rest.starts_with("//")) {
+    rest.remove_prefix(2);
+    const auto slash = std::min(rest.find('/'), rest.size());
+    std::string_view login = rest.substr(0, slash);
+    if (const auto wrong = read_login(login, address); !wrong.empty()) return bad_url(wrong);
+    rest = login.empty() ? rest.substr(slash) : rest;
+  }
+  if (const auto query = rest.find('?'); query != std::string_view::npos) {
+    const std::string_view db = rest.substr(query + 1);
+    if (!db.starts_with("db=") || !read_number(db.substr(3), address.database)) {
+      return bad_url("after '?' only db=N is understood");
+    }
+    rest = rest.substr(0, query);
+  }
+  if (!rest.starts_with('/')) return bad_url("a unix socket needs an absolute path, as in unix:///run/redis.sock");
+  address.socket = rest;
+  return address;
+}
+
+ReadAddress parse_url(std::string_view url) {
+  if (url.starts_with("unix:")) return parse_unix(url.substr(5));
+  RedisAddress address;
+  address.tls = url.starts_with("rediss://");
+  if (address.tls && !remedy_without_tls().empty()) return bad_url(remedy_without_tls());
+  if (!address.tls && !url.starts_with("redis://")) {
+    return bad_url("write redis://host:port/db, rediss://host:port/db for TLS, or unix:///path/to/socket");
+  }
+  std::string_view rest = url.substr(url.find("//") + 2);
+  if (const auto slash = rest.find('/'); slash != std::string_view::npos) {
+    const std::string_view db = rest.substr(slash + 1);
+    if (!db.empty() && (!read_number(db, address.database) || address.database < 0)) {
+      return bad_url("the path must be a database number, as in redis://host/0");
+    }
+    rest = rest.substr(0, slash);
+  }
+  if (const auto wrong = read_login(rest, address); !wrong.empty()) return bad_url(wrong);
+  if (rest.starts_with('[')) {
+    const auto close = rest.find(']');
+    if (close == std::string_view::npos) return bad_url("'[' without ']'");
+    address.host = rest.substr(1, close - 1);
+    rest = rest.substr(close + 1);
+  } else {
+    const auto colon = rest.find(':');
+    address.host = rest.substr(0, colon);
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon);
+  }
+  if (!rest.empty() && (rest[0] != ':' || !read_number(rest.substr(1), address.port) || address.port == 0)) {
+    return bad_url("bad port");
+  }
+  if (address.host.empty()) address.host = "127.0.0.1";
+  return address;
+}
+
+}  // namespace
+
+boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url) {
+  auto address = parse_url(url);
+  if (address.has_value()) return std::move(*address);
+  return StoreError{StoreError::Code::unsupported, "redis.url: " + address.error()};
+}
+
+std::string objection_to_redis_url(std::string_view url) {
+  const auto address = parse_url(url);
+  return address.has_value() ? "" : address.error();
+}
+
+bool ReplyView::is_nil() const {
+  return reply_ == nullptr || reply_->type == REDIS_REPLY_NIL;
+}
+bool ReplyView::is_error() const {
+  return reply_ != nullptr && reply_->type == REDIS_REPLY_ERROR;
+}
+bool ReplyView::is_array() const {
+  return reply_ != nullptr && reply_->type == REDIS_REPLY_ARRAY;
+}
+
+bool ReplyView::is_integer() const {
+  return reply_ != nullptr && reply_->type == REDIS_REPLY_INTEGER;
+}
+bool ReplyView::is_text() const {
+  return reply_ != nullptr && (reply_->type == REDIS_REPLY_STRING || reply_->type == REDIS_REPLY_STATUS);
+}
+
+std::string_view ReplyView::text() const {
+  if (reply_ == nullptr) return {};
+  switch (reply_->type) {
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_STATUS:
+    case REDIS_REPLY_ERROR:
+      return {reply_->str, static_cast<std::size_t>(reply_->len)};
+    default:
+      return {};
+  }
+}
+
+std::int64_t ReplyView::integer() const {
+  if (reply_ != nullptr && reply_->type == REDIS_REPLY_INTEGER) return reply_->integer;
+  std::int64_t number = 0;
+  const std::string_view digits = text();
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+std::size_t ReplyView::size() const {
+  return is_array() ? reply_->elements : 0;
+}
+
+ReplyView ReplyView::operator[](std::size_t index) const {
+  return ReplyView(index < size() ? reply_->element[index] : nullptr);
+}
+
+Fields ReplyView::pairs() const {
+  Fields fields;
+  fields.reserve(size() / 2);
+  for (std::size_t i = 0; i + 1 < size(); i += 2) fields.emplace_back((*this)[i].text(), (*this)[i + 1].text());
+  return fields;
+}
+
+std::vector<std::string> ReplyView::texts() const {
+  std::vector<std::string> all;
+  all.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i) all.emplace_back((*this)[i].text());
+  return all;
+}
+
+Reply::Reply(redisReply* reply) : ReplyView(reply), owned_(reply, [](redisReply* owned) { freeReplyObject(owned); }) {}
+
+StoreError redis_error(std::string_view text) {
+  struct Row {
+    std::string_view start;
+    StoreError::Code code;
+  };
+  using Code = StoreError::Code;
+  static constexpr std::array rows{
+      Row{"LOADING", Code::loading},
+      Row{"BUSY ", Code::loading},
+      Row{"NOSCRIPT", Code::loading},  // flushed again while they were loaded
+      Row{"TRYAGAIN", Code::loading},
+      Row{"CLUSTERDOWN", Code::loading},
+      Row{"MASTERDOWN", Code::loading},
+      Row{"OOM", Code::out_of_memory},
+      Row{"MISCONF", Code::misconfigured},
+      Row{"NOREPLICAS", Code::misconfigured},
+      Row{"READONLY", Code::read_only},
+      Row{"NOAUTH", Code::auth},
+      Row{"WRONGPASS", Code::auth},
+      Row{"NOPERM", Code::auth},
+      Row{"DENIED", Code::auth},  // protected mode
+      Row{"ERR unknown command", Code::auth},
+      Row{"ERR ACL failure in script", Code::auth},
+      Row{"ERR The user executing the script", Code::auth},  // before 7.2
+      Row{"MOVED", Code::unsupported},
+      Row{"ASK ", Code::unsupported},
+      Row{"ERR AUTH", Code::auth},
+      Row{"ERR invalid password", Code::auth},
+      Row{"WRONGTYPE", Code::refused},
+      Row{"ERR max number of clients", Code::unavailable},
+  };
+  for (const Row& row : rows) {
+    if (text.starts_with(row.start)) return {row.code, std::string(text)};
+  }
+  return {Code::bug, std::string(text)};
+}
+
+void Redis::Free::operator()(redisContext* context) const {
+  redisFree(context);
+}
+
+Redis::Redis(RedisAddress address, Milliseconds timeout) : address_(std::move(address)), timeout_(timeout) {}
+Redis::~Redis() = default;
+Redis::Redis(Redis&&) noexcept = default;
+Redis& Redis::operator=(Redis&&) noexcept = default;
+
+Redis::Result<bool> Redis::connect() {
+  if (context_) return false;
+  const auto deadline = std::chrono::steady_clock::now() + timeout_;
+  lost_.reset();
+  answered_ = false;
+  waiting_ = 0;
+  const timeval timeout = to_timeval(timeout_);
+  const std::string where =
+      address_.socket.empty() ? address_.host + ":" + std::to_string(address_.port) : address_.socket;
+  context_.reset(address_.socket.empty() ? redisConnectWithTimeout(address_.host.c_str(), address_.port, timeout)
+                                         : redisConnectUnixWithTimeout(address_.socket.c_str(), timeout));
+  if (!context_) return StoreError{StoreError::Code::unavailable, "no memory for a connection to Redis"};
+  if (context_->err != 0) {
+    StoreError error{StoreError::Code::unavailable,
+                     "cannot connect to Redis at " + where + ": " + static_cast<const char*>(context_->errstr)};
+    disconnect();
+    return error;
+  }
+  redisSetTimeout(context_.get(), timeout);
+  if (address_.tls) {
+    const auto secured = start_tls(*context_, address_, deadline);
+    if (secured.has_error()) {
+      disconnect();
+      return secured.error();
+    }
+    tls_ = *secured;
+  }
+  if (!address_.password.empty()) {
+    Words words{"AUTH"};
+    if (!address_.user.empty()) words.push_back(address_.user);
+    words.push_back(address_.password);
+    if (auto reply = command(words); !reply) {
+      disconnect();
+      return reply.error();
+    }
+  }
+  if (address_.database != 0) {
+    if (auto reply = command({"SELECT", std::to_string(address_.database)}); !reply) {
+      disconnect();
+      return reply.error();
+    }
+  }
+  return true;
+}
+
+void Redis::disconnect() {
+  tls_ = nullptr;
+  context_.reset();
+}
+
+std::string Redis::link() const {
+  if (tls_ != nullptr) return tls_version(tls_);
+  return address_.socket.empty() ? "TCP without TLS" : "unix socket";
+}
+
+Redis::Result<Reply> Redis::command(const Words& words) {
+  if (auto ready = connect(); !ready) return ready.error();
+  append(words);
+  auto reply = next();
+  if (!reply && reply.error().code == StoreError::Code::read_only) disconnect();
+  if (!reply) return reply;
+  if (auto wrong = misshapen(words.front(), *reply)) return std::move(*wrong);
+  return reply;
+}
+
+void Redis::append(const Words& words) {
+  if (!context_) return;  // next() says so
+  if (waiting_ > max_waiting) send();
+  if (!context_) return;
+  pointers_.clear();
+  lengths_.clear();
+  for (const std::string_view word : words) {
+    pointers_.push_back(word.data() == nullptr ? "" : word.data());
+    lengths_.push_back(word.size());
+    waiting_ += word.size();
+  }
+  redisAppendCommandArgv(context_.get(), static_cast<int>(words.size()), pointers_.data(), lengths_.data());
+}
+
+/// What is said of a failure afterwards must come from it, not from another connection.
+void Redis::before_transfer() {
+  errno = 0;
+  if (tls_ != nullptr) forget_tls_errors();
+}
+
+void Redis::send() {
+  waiting_ = 0;
+  before_transfer();
+  for (int done = 0; done == 0;) {
+    if (redisBufferWrite(context_.get(), &done) == REDIS_OK) continue;
+    lost_ = lost();
+    return;
+  }
+}
+
+Redis::Result<Reply> Redis::next() {
+  if (!context_) return lost_.value_or(StoreError{StoreError::Code::unavailable, "the connection to Redis was lost"});
+  waiting_ = 0;
+  void* raw = nullptr;
+  before_transfer();
+  if (redisGetReply(context_.get(), &raw) != REDIS_OK) return lost();
+  answered_ = true;
+  Reply reply(static_cast<redisReply*>(raw));
+  if (reply.is_error()) return redis_error(reply.text());
+  return reply;
+}
+
+StoreError Redis::lost() {
+  const bool timeout = context_->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK);
+  const std::string words(static_cast<const char*>(context_->errstr));
+  StoreError error{StoreError::Code::unavailable, "lost the connection to Redis: " + words};
+  if (timeout) {
+    error = {StoreError::Code::timeout, "no answer from Redis within " + std::to_string(timeout_.count()) + " ms"};
+  } else if (tls_ != nullptr && (context_->err == REDIS_ERR_IO || context_->err == REDIS_ERR_EOF)) {
+    error = tls_lost(tls_, address_, words);
+  } else if (!answered_ && !address_.tls && address_.socket.empty()) {
+    error.detail += "; if it speaks TLS alone, write rediss:// into redis.url";
+  }
+  disconnect();
+  return error;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,122 @@
+// One blocking connection to Redis or Valkey over hiredis: commands in, replies out. Knows no keys and no scripts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/system/result.hpp>
+
+#include "storage/redis/store_error.hpp"
+#include "storage/redis/values.hpp"
+
+struct redisContext;
+struct redisReply;
+struct ssl_st;
+
+namespace feedmill {
+
+/// Where a server is and who we are there. From text by parse_redis_url.
+struct RedisAddress {
+  std::string host;  ///< name or address; "" for a unix socket
+  std::uint16_t port = 6379;
+  std::string socket;  ///< path; "" for TCP
+  std::string user, password;
+  int database = 0;
+  bool tls = false;
+  std::string ca_file, cert_file, key_file;  ///< with tls, as of StoreOptions; not in a URL
+};
+
+/// redis://[user[:password]@]host[:port][/db] · rediss://, the same with TLS · unix://[user[:password]@]/path[?db=N] ·
+/// unix:/path. Percent-encoding in user and password is undone. `unsupported` for other schemes, and for rediss://
+/// where hiredis has no TLS (before 1.0). The error never holds the password.
+boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url);
+
+/// A view into a reply that a Reply owns. Cheap to copy; must not outlive it.
+class ReplyView {
+ public:
+  explicit ReplyView(const redisReply* reply) : reply_(reply) {}
+
+  bool is_nil() const;
+  bool is_error() const;
+  bool is_array() const;
+  bool is_integer() const;                        ///< not a string of digits
+  bool is_text() const;                           ///< a string or a status
+  std::string_view text() const;                  ///< of a string, status or error; "" otherwise
+  std::int64_t integer() const;                   ///< of an integer, or of a string of digits; 0 otherwise
+  std::size_t size() const;                       ///< of an array; 0 otherwise
+  ReplyView operator[](std::size_t index) const;  ///< nil past the end
+  Fields pairs() const;                           ///< of an array name, value, name, value …
+  std::vector<std::string> texts() const;
+
+ private:
+  const redisReply* reply_;
+};
+
+/// A reply from the server; never an error reply (that is a StoreError).
+class Reply : public ReplyView {
+ public:
+  explicit Reply(redisReply* reply);
+
+ private:
+  std::shared_ptr<redisReply> owned_;
+};
+
+/// A command: its words. They must live until the command was appended.
+using Words = std::vector<std::string_view>;
+
+/// The error an error reply means (RELIABILITY §6).
+StoreError redis_error(std::string_view text);
+
+/// Not thread-safe. SIGPIPE must be ignored by the process. Connects on first use and after a lost connection; every
+/// call may block up to the timeout. With TLS nothing is sent before the server has shown that it is the one named, by
+/// a certificate of an authority that is trusted: else StoreError::Code::tls.
+class Redis {
+ public:
+  template <class T>
+  using Result = boost::system::result<T, StoreError>;
+
+  Redis(RedisAddress address, Milliseconds timeout);
+  ~Redis();
+  Redis(Redis&&) noexcept;
+  Redis& operator=(Redis&&) noexcept;
+
+  /// Connects and authenticates unless connected. True when the connection is new.
+  Result<bool> connect();
+  void disconnect();
+  bool connected() const { return context_ != nullptr; }
+  /// As ServerFacts::link. Of a connection that is there.
+  std::string link() const;
+
+  /// One command, one reply. A server that has become a replica is let go of: the name may lead elsewhere by now.
+  Result<Reply> command(const Words& words);
+
+  /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all that are left. What
+  /// is appended waits for next(), but not more than 64 KiB of it.
+  void append(const Words& words);
+  Result<Reply> next();
+
+ private:
+  StoreError lost();
+  void before_transfer();
+  void send();
+
+  struct Free {
+    void operator()(redisContext* context) const;
+  };
+  RedisAddress address_;
+  Milliseconds timeout_;
+  std::unique_ptr<redisContext, Free> context_;
+  ssl_st* tls_ = nullptr;              // context_ owns it; null without TLS
+  bool answered_ = false;              // on this connection
+  std::optional<StoreError> lost_;     // while sending
+  std::size_t waiting_ = 0;            // bytes appended and not sent
+  std::vector<const char*> pointers_;  // of the command being appended
+  std::vector<std::size_t> lengths_;
+};
+
+}  // namespace feedmill

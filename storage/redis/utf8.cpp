@@ -1,0 +1,72 @@
+#include "storage/redis/utf8.hpp"
+
+#include <cstddef>
+
+namespace feedmill {
+namespace {
+
+unsigned char byte_at(std::string_view text, std::size_t at) {
+  return static_cast<unsigned char>(text[at]);
+}
+
+/// Bytes of the character that begins at `at`; 0 when none does.
+std::size_t length_of_character(std::string_view text, std::size_t at) {
+  const unsigned char first = byte_at(text, at);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() - at < length) return 0;
+  unsigned char least = 0x80, most = 0xbf;
+  if (first == 0xe0) least = 0xa0;  // no longer than needed
+  if (first == 0xed) most = 0x9f;   // no surrogate
+  if (first == 0xf0) least = 0x90;
+  if (first == 0xf4) most = 0x8f;  // up to U+10FFFF
+  for (std::size_t i = 1; i < length; ++i) {
+    const unsigned char next = byte_at(text, at + i);
+    if (next < least || next > most) return 0;
+    least = 0x80;
+    most = 0xbf;
+  }
+  return length;
+}
+
+bool is_control(unsigned char c) {
+  return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = length_of_character(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+bool is_clean_text(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = length_of_character(text, at);
+    if (length == 0 || is_control(byte_at(text, at))) return false;
+    at += length;
+  }
+  return true;
+}
+
+std::string cleaned_text(std::string_view text) {
+  std::string clean;
+  clean.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = length_of_character(text, at);
+    if (length == 0 || is_control(byte_at(text, at))) {
+      clean += "\xef\xbf\xbd";
+      ++at;
+    } else {
+      clean.append(text, at, length);
+      at += length;
+    }
+  }
+  return clean;
+}
+
+}  // namespace feedmill

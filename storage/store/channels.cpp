@@ -1,0 +1,260 @@
+#include "storage/store/channels.hpp"
+
+#include <algorithm>
+
+#include "storage/store/notifications.hpp"
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t calls_per_trip = 200, marks_per_call = 500, pruned_per_step = 500;
+
+bool never_ends() {
+  return true;
+}
+
+}  // namespace
+
+std::string_view unfit_name(std::string_view name) {
+  if (name.empty()) return "it is empty";
+  if (name.size() > 1024) return "it is longer than 1024 bytes";
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::any_of(name.begin(), name.end(), control)) return "it holds a control character";
+  return {};
+}
+
+StoreResult<std::vector<bool>> Channels::add(std::span<const std::string> uids) {
+  std::vector<bool> added;
+  while (!uids.empty()) {
+    const auto batch = uids.first(std::min(calls_per_trip, uids.size()));
+    Args args;
+    for (const std::string& uid : batch) args.add(std::string_view(uid));
+    const auto reply = impl_.run(Script::channel_add, args);
+    if (!reply) return reply.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) added.push_back((*reply)[i].integer() == 1);
+    uids = uids.subspan(batch.size());
+  }
+  return added;
+}
+
+StoreResult<bool> Channels::remove(const std::string& uid) {
+  if (const auto forgotten = Notifications(impl_).forget_channel(uid); !forgotten) return forgotten.error();
+  for (bool known = false;; known = true) {
+    Args args;
+    args.add(std::string_view(uid));
+    const auto reply = impl_.run(Script::channel_remove, args);
+    if (!reply) return reply.error();
+    if ((*reply)[1].integer() == 0) return known || (*reply)[0].integer() == 1;
+  }
+}
+
+StoreResult<std::vector<ChannelRecord>> Channels::list() {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto names = impl_.redis.command({"SMEMBERS", impl_.keys.channels()});
+  if (!names) return names.error();
+  std::vector<ChannelRecord> records;
+  std::vector<std::string> keys;
+  std::vector<Words> commands;
+  const std::vector<std::string> uids = names->texts();
+  keys.reserve(uids.size() * 3);
+  for (const std::string& uid : uids) {
+    commands.push_back({"GET", keys.emplace_back(impl_.keys.channel_order(uid))});
+    commands.push_back({"SCARD", keys.emplace_back(impl_.keys.channel_feeds(uid))});
+    commands.push_back({"ZCARD", keys.emplace_back(impl_.keys.timeline(uid))});
+  }
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  for (std::size_t i = 0; i < uids.size(); ++i) {
+    const Reply* row = replies->data() + i * 3;
+    records.push_back({uids[i], row[0].integer(), static_cast<std::uint64_t>(row[1].integer()),
+                       static_cast<std::uint64_t>(row[2].integer())});
+  }
+  std::sort(records.begin(), records.end(), [](const ChannelRecord& a, const ChannelRecord& b) {
+    return std::tie(a.position, a.uid) < std::tie(b.position, b.uid);
+  });
+  return records;
+}
+
+StoreResult<void> Channels::order(std::span<const std::string> uids) {
+  Args args;
+  for (const std::string& uid : uids) args.add(std::string_view(uid));
+  const auto reply = impl_.run(Script::channel_order, args);
+  if (!reply) return reply.error();
+  return {};
+}
+
+StoreResult<bool> Channels::exists(const std::string& uid) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto known = impl_.redis.command({"SISMEMBER", impl_.keys.channels(), uid});
+  if (!known) return known.error();
+  return known->integer() == 1;
+}
+
+StoreResult<std::optional<std::vector<std::string>>> Channels::feeds(const std::string& uid) {
+  const auto known = exists(uid);
+  if (!known) return known.error();
+  if (!*known) return std::optional<std::vector<std::string>>();
+  const auto reply = impl_.redis.command({"SMEMBERS", impl_.keys.channel_feeds(uid)});
+  if (!reply) return reply.error();
+  std::vector<std::string> urls = reply->texts();
+  std::sort(urls.begin(), urls.end());
+  return std::optional(std::move(urls));
+}
+
+StoreResult<std::vector<std::optional<bool>>> Channels::follow(std::span<const Membership> memberships) {
+  std::vector<std::optional<bool>> answers;
+  while (!memberships.empty()) {
+    const auto batch = memberships.first(std::min(calls_per_trip, memberships.size()));
+    std::vector<Args> calls(batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      calls[i].add(std::string_view(batch[i].uid));
+      calls[i].add(std::string_view(batch[i].feed_url));
+    }
+    for (const auto& reply : impl_.run_all(Script::channel_follow, calls)) {
+      if (!reply) return reply.error();
+      answers.push_back(reply->integer() < 0 ? std::optional<bool>() : reply->integer() == 1);
+    }
+    memberships = memberships.subspan(batch.size());
+  }
+  return answers;
+}
+
+StoreResult<std::optional<bool>> Channels::unfollow(const Membership& membership) {
+  Args args;
+  args.add(std::string_view(membership.uid));
+  args.add(std::string_view(membership.feed_url));
+  const auto reply = impl_.run(Script::channel_unfollow, args);
+  if (!reply) return reply.error();
+  if (reply->integer() < 0) return std::optional<bool>();
+  // Also when it had been out before: whoever took it out may have been interrupted here.
+  if (const auto pruned = prune(membership.uid, never_ends); !pruned) return pruned.error();
+  return std::optional(reply->integer() == 1);
+}
+
+StoreResult<void> Channels::forget_feed(const std::string& feed_url) {
+  const auto uids = holding(std::span(&feed_url, 1));
+  if (!uids) return uids.error();
+  for (const std::string& uid : uids->front()) {
+    if (const auto done = unfollow({uid, feed_url}); !done) return done.error();
+  }
+  return {};
+}
+
+StoreResult<std::vector<std::vector<std::string>>> Channels::holding(std::span<const std::string> feed_urls) {
+  std::vector<std::string> keys;
+  keys.reserve(feed_urls.size());
+  std::vector<Words> commands;
+  for (const std::string& url : feed_urls) commands.push_back({"SMEMBERS", keys.emplace_back(impl_.keys.holders(url))});
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  std::vector<std::vector<std::string>> all;
+  for (const Reply& reply : *replies) {
+    std::vector<std::string>& uids = all.emplace_back(reply.texts());
+    std::sort(uids.begin(), uids.end());
+  }
+  return all;
+}
+
+StoreResult<std::optional<std::vector<StoredEntry>>> Channels::timeline(const std::string& uid, std::size_t limit,
+                                                                        const std::optional<EntryCursor>& before) {
+  const auto known = exists(uid);
+  if (!known) return known.error();
+  if (!*known) return std::optional<std::vector<StoredEntry>>();
+  const auto ids = impl_.newest(impl_.keys.timeline(uid), limit, before);
+  if (!ids) return ids.error();
+  auto entries = impl_.entries(*ids);
+  if (!entries) return entries.error();
+  return std::optional(std::move(*entries));
+}
+
+StoreResult<std::optional<std::size_t>> Channels::mark(const std::string& uid, std::string_view how,
+                                                       std::span<const std::string> rest) {
+  std::size_t changed = 0;
+  do {
+    const auto batch = rest.first(std::min(marks_per_call, rest.size()));
+    Args args;
+    args.add(std::string_view(uid));
+    args.add(how);
+    for (const std::string& word : batch) args.add(std::string_view(word));
+    const auto reply = impl_.run(Script::channel_mark, args);
+    if (!reply) return reply.error();
+    if (reply->integer() < 0) return std::optional<std::size_t>();
+    changed += static_cast<std::size_t>(reply->integer());
+    rest = rest.subspan(batch.size());
+  } while (!rest.empty());
+  return std::optional(changed);
+}
+
+StoreResult<std::optional<std::size_t>> Channels::mark_read(const std::string& uid, std::span<const std::string> ids) {
+  return mark(uid, "read", ids);
+}
+
+StoreResult<std::optional<std::size_t>> Channels::mark_unread(const std::string& uid,
+                                                              std::span<const std::string> ids) {
+  return mark(uid, "unread", ids);
+}
+
+StoreResult<std::optional<std::size_t>> Channels::mark_all_read(const std::string& uid) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  // What comes meanwhile is newer, and stays unread.
+  const auto newest = impl_.redis.command({"ZRANGE", impl_.keys.timeline(uid), "-1", "-1", "WITHSCORES"});
+  if (!newest) return newest.error();
+  const std::string up_to(newest->size() == 2 ? (*newest)[1].text() : "-inf");
+  for (std::size_t all = 0;;) {
+    const auto some = mark(uid, "all", std::span(&up_to, 1));
+    if (!some || !*some) return some;
+    if (**some == 0) return std::optional(all);
+    all += **some;
+  }
+}
+
+StoreResult<void> Channels::prune(const std::string& uid, const std::function<bool()>& step) {
+  for (const std::string_view which : {"posts", "read"}) {
+    // What others take away meanwhile moves the ranks: a pass that found something is made again.
+    for (bool again = true; again;) {
+      again = false;
+      for (std::size_t rank = 0;;) {
+        if (!step()) return {};
+        Args args;
+        args.add(std::string_view(uid));
+        args.add(which);
+        args.add(rank);
+        args.add(pruned_per_step);
+        const auto reply = impl_.run(Script::channel_prune, args);
+        if (!reply) return reply.error();
+        const auto looked_at = static_cast<std::size_t>((*reply)[0].integer());
+        const auto removed = static_cast<std::size_t>((*reply)[1].integer());
+        if (looked_at == 0) break;
+        again = again || removed > 0;
+        rank += looked_at - removed;
+      }
+    }
+  }
+  return {};
+}
+
+StoreResult<void> Channels::rebuild(const std::string& uid, const std::function<bool()>& step) {
+  const auto urls = feeds(uid);
+  if (!urls) return urls.error();
+  if (!*urls) return {};
+  std::vector<Membership> memberships;
+  for (const std::string& url : **urls) memberships.push_back({uid, url});
+  for (std::span<const Membership> left = memberships; !left.empty();) {
+    if (!step()) return {};
+    const auto batch = left.first(std::min(calls_per_trip, left.size()));
+    if (const auto followed = follow(batch); !followed) return followed.error();
+    left = left.subspan(batch.size());
+  }
+  return prune(uid, step);
+}
+
+StoreResult<std::size_t> Channels::expire_marks(Milliseconds grace) {
+  Args args;
+  args.add(grace);
+  const auto reply = impl_.run(Script::channel_expire, args);
+  if (!reply) return reply.error();
+  return static_cast<std::size_t>(reply->integer());
+}
+
+}  // namespace feedmill

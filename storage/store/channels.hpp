@@ -1,0 +1,82 @@
+// Channels: named timelines gathered from feeds, for one user or all (DESIGN §3). The keys are keys.hpp's.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+/// What is wrong with the name of a channel or user, "" when nothing: 1 to 1024 bytes without control characters.
+std::string_view unfit_name(std::string_view name);
+
+/// What is known of a channel.
+struct ChannelRecord {
+  std::string uid;            ///< may be <user>/<channel>
+  std::int64_t position = 0;  ///< in the sort order; of equals the uid decides
+  std::uint64_t feeds = 0;
+  std::uint64_t unread = 0;  ///< what stands in the timeline: a read post leaves it
+};
+
+struct Membership {
+  std::string uid, feed_url;
+};
+
+/// The channels of one store, over a Store's connection. Where a channel does not exist the value is absent.
+/// Calls are bounded by what is stored for one feed or, where they go in steps, are resumable by calling again.
+class Channels {
+ public:
+  /// `store` outlives this.
+  explicit Channels(Store& store) : impl_(*store.impl_) {}
+
+  /// Creates channels at the end of the order; true where it was new. Names must be fit.
+  StoreResult<std::vector<bool>> add(std::span<const std::string> uids);
+  /// Deletes a channel with everything kept for it, rules that watch it included; false when it was unknown.
+  StoreResult<bool> remove(const std::string& uid);
+  /// All channels in their order.
+  StoreResult<std::vector<ChannelRecord>> list();
+  /// Numbers channels in the order given.
+  StoreResult<void> order(std::span<const std::string> uids);
+
+  /// The feeds of a channel, sorted.
+  StoreResult<std::optional<std::vector<std::string>>> feeds(const std::string& uid);
+  /// Puts feeds into channels, their posts into the timelines; true where the feed was new to the channel.
+  StoreResult<std::vector<std::optional<bool>>> follow(std::span<const Membership> memberships);
+  /// Takes a feed and its posts out of a channel; false when it was not in it.
+  StoreResult<std::optional<bool>> unfollow(const Membership& membership);
+  /// Takes a feed out of every channel.
+  StoreResult<void> forget_feed(const std::string& feed_url);
+  /// The channels that hold each feed, sorted.
+  StoreResult<std::vector<std::vector<std::string>>> holding(std::span<const std::string> feed_urls);
+
+  /// What is unread, newest first, at most `limit`, after `before` when given.
+  StoreResult<std::optional<std::vector<StoredEntry>>> timeline(const std::string& uid, std::size_t limit,
+                                                                const std::optional<EntryCursor>& before = {});
+  /// Marks posts; returns how many changed. What is of no feed of the channel is left alone.
+  StoreResult<std::optional<std::size_t>> mark_read(const std::string& uid, std::span<const std::string> ids);
+  StoreResult<std::optional<std::size_t>> mark_unread(const std::string& uid, std::span<const std::string> ids);
+  /// Marks all read that stand in the timeline now.
+  StoreResult<std::optional<std::size_t>> mark_all_read(const std::string& uid);
+
+  /// Makes a timeline what its feeds' indexes say, read marks kept (RELIABILITY L13). `step` is called between bounded
+  /// steps; false ends it early.
+  StoreResult<void> rebuild(const std::string& uid, const std::function<bool()>& step);
+  /// Forgets read marks whose posts went longer than `grace` ago; at most 500 a call. Returns how many.
+  StoreResult<std::size_t> expire_marks(Milliseconds grace = std::chrono::hours(24 * 7));
+
+ private:
+  StoreResult<std::optional<std::size_t>> mark(const std::string& uid, std::string_view how,
+                                               std::span<const std::string> rest);
+  StoreResult<void> prune(const std::string& uid, const std::function<bool()>& step);
+  StoreResult<bool> exists(const std::string& uid);
+
+  Store::Impl& impl_;
+};
+
+}  // namespace feedmill

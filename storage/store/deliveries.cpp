@@ -1,0 +1,173 @@
+#include "storage/store/deliveries.hpp"
+
+#include <map>
+
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view group = "delivery";
+// One name for all: of those who deliver a partition one works at a time, and takes over what the last left pending.
+constexpr std::string_view consumer = "deliver";
+
+std::string_view name_of(DeliveryTarget target) {
+  return target == DeliveryTarget::timelines ? "timelines" : "notices";
+}
+
+std::string_view action_of(const Signal& signal) {
+  if (signal.type == "post_created" && signal.score) return "add";
+  if (signal.type == "post_modified" && signal.score) return "move";
+  if (signal.type == "post_deleted" || signal.type == "post_trimmed") return "drop";
+  return {};
+}
+
+/// Stream ids as numbers; an unreadable one is the first.
+std::pair<std::uint64_t, std::uint64_t> numbers(std::string_view id) {
+  const std::size_t dash = std::min(id.find('-'), id.size());
+  const auto number = [](std::string_view text) {
+    std::uint64_t value = 0;
+    for (const char c : text) value = c >= '0' && c <= '9' ? value * 10 + static_cast<std::uint64_t>(c - '0') : 0;
+    return value;
+  };
+  return {number(id.substr(0, dash)), dash < id.size() ? number(id.substr(dash + 1)) : 0};
+}
+
+Delivered read_delivered(const Reply& reply) {
+  const auto count = [&](std::size_t i) { return static_cast<std::uint64_t>(reply[i].integer()); };
+  return {reply[0].text() == "hole", count(1), count(2), count(3), std::string(reply[4].text())};
+}
+
+}  // namespace
+
+StoreResult<bool> Deliveries::hold(const std::string& token, Milliseconds ttl) {
+  Args args;
+  args.add(std::string_view(token));
+  args.add(ttl);
+  const auto reply = impl_.run(Script::deliver_lock, args);
+  if (!reply) return reply.error();
+  return reply->integer() == 1;
+}
+
+StoreResult<void> Deliveries::let_go(const std::string& token) {
+  const auto reply = hold(token, Milliseconds(0));
+  if (!reply) return reply.error();
+  return {};
+}
+
+StoreResult<void> Deliveries::join() {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto reply = impl_.redis.command({"XGROUP", "CREATE", impl_.keys.signals(), group, "0", "MKSTREAM"});
+  if (!reply && !reply.error().detail.starts_with("BUSYGROUP")) return reply.error();
+  return {};
+}
+
+StoreResult<std::vector<SignalRecord>> Deliveries::read(std::string_view from, std::size_t count, Milliseconds block) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.signals(), count_text = std::to_string(count);
+  const std::string block_text = std::to_string(block.count());
+  Words words{"XREADGROUP", "GROUP", group, consumer, "COUNT", count_text};
+  if (block.count() > 0) words.insert(words.end(), {"BLOCK", block_text});
+  words.insert(words.end(), {"STREAMS", key, from});
+  const auto reply = impl_.redis.command(words);
+  if (!reply) return reply.error();
+  return read_records((*reply)[0][1]);
+}
+
+StoreResult<std::vector<SignalRecord>> Deliveries::pending(std::size_t count) {
+  return read("0", count, Milliseconds(0));
+}
+
+StoreResult<std::vector<SignalRecord>> Deliveries::fresh(std::size_t count, Milliseconds block) {
+  return read(">", count, block);
+}
+
+StoreResult<void> Deliveries::acknowledge(std::span<const SignalRecord> records) {
+  if (records.empty()) return {};
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.signals();
+  Words words{"XACK", key, group};
+  for (const SignalRecord& record : records) words.push_back(record.id);
+  const auto reply = impl_.redis.command(words);
+  if (!reply) return reply.error();
+  return {};
+}
+
+StoreResult<Delivered> Deliveries::apply(std::span<const Signal> signals, std::span<const SignalRecord> publish) {
+  std::map<std::string_view, std::string_view> texts;
+  for (const SignalRecord& record : publish) texts.emplace(record.id, record.json);
+  Args args;
+  args.add(name_of(DeliveryTarget::timelines));
+  args.add(publish.empty() ? std::string_view() : std::string_view(impl_.keys.channel_prefix()));
+  args.add(publish.empty() ? 0 : 1);
+  for (const Signal& signal : signals) {
+    args.add(std::string_view(signal.id));
+    args.add(std::string_view(signal.prev));
+    args.add(action_of(signal));
+    args.add(std::string_view(signal.entity_id));
+    args.add(std::string_view(signal.feed_url));
+    args.add(signal.score.value_or(0));
+    args.add(std::string_view(signal.type));
+    // What is internal to the stream is not published, here neither.
+    const auto text = signal.type == "post_trimmed" ? texts.end() : texts.find(signal.id);
+    args.add(text == texts.end() ? std::string_view() : text->second);
+  }
+  const auto reply = impl_.run(Script::deliver_posts, args);
+  if (!reply) return reply.error();
+  return read_delivered(*reply);
+}
+
+StoreResult<Delivered> Deliveries::apply(std::span<const NoticesOfRecord> records) {
+  Args args;
+  args.add(name_of(DeliveryTarget::notices));
+  for (const NoticesOfRecord& record : records) {
+    args.add(std::string_view(record.id));
+    args.add(std::string_view(record.prev));
+    args.add(record.notices.size());
+    for (const Notice& notice : record.notices) args.add(notice);
+  }
+  const auto reply = impl_.run(Script::deliver_notices, args);
+  if (!reply) return reply.error();
+  return read_delivered(*reply);
+}
+
+StoreResult<DeliveryPlace> Deliveries::place(DeliveryTarget target) {
+  const std::string pointer = impl_.keys.delivered(name_of(target)), signals = impl_.keys.signals();
+  const std::string store = impl_.keys.store();
+  const std::vector<Words> commands{
+      {"GET", pointer}, {"HGET", store, "last_signal"}, {"XRANGE", signals, "-", "+", "COUNT", "1"}};
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  const auto& row = *replies;
+  DeliveryPlace place;
+  place.last = row[0].is_nil() ? "0-0" : std::string(row[0].text());
+  place.newest = row[1].is_nil() ? "0-0" : std::string(row[1].text());
+  const std::vector<SignalRecord> first = read_records(row[2]);
+  const auto signal = first.empty() ? std::optional<Signal>() : read_signal(first.front());
+  if (first.empty()) {
+    place.resume = place.newest;
+  } else if (signal && !signal->prev.empty()) {
+    place.resume = signal->prev;
+  } else {
+    place.resume = "0-0";  // no record of ours: it cannot tell what stood before it
+  }
+  place.behind = numbers(place.resume) > numbers(place.last);
+  return place;
+}
+
+StoreResult<void> Deliveries::skip_to(DeliveryTarget target, const std::string& id) {
+  // A record of no feed: it moves the place on, and does nothing else.
+  if (target == DeliveryTarget::timelines) {
+    Signal nothing;
+    nothing.id = id;
+    const auto done = apply(std::span<const Signal>(&nothing, 1));
+    if (!done) return done.error();
+  } else {
+    const NoticesOfRecord nothing{id, "", {}};
+    const auto done = apply(std::span<const NoticesOfRecord>(&nothing, 1));
+    if (!done) return done.error();
+  }
+  return {};
+}
+
+}  // namespace feedmill

@@ -1,0 +1,78 @@
+// The consumer group that derives timelines and notices from the signals (RELIABILITY L13–L16): who may, what is to be
+// done, and doing it so that every record counts once.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/records/signal_record.hpp"
+#include "storage/store/notifications.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+/// What is derived: each remembers by itself how far it has come.
+enum class DeliveryTarget { timelines, notices };
+
+/// The notices that one record brings.
+struct NoticesOfRecord {
+  std::string id, prev;  ///< of the record
+  std::vector<Notice> notices;
+};
+
+/// What became of a batch. Where there was a hole, the records from there on are left: what stands between `last` and
+/// them must be applied first.
+struct Delivered {
+  bool hole = false;
+  std::uint64_t applied = 0;   ///< for the first time
+  std::uint64_t repeated = 0;  ///< had been applied before
+  std::uint64_t refused = 0;   ///< writes left out because a key is of the wrong type
+  std::string last;            ///< last record applied
+};
+
+/// Where a target stands in the stream.
+struct DeliveryPlace {
+  std::string last;     ///< last record applied, "0-0" before the first
+  std::string newest;   ///< newest record ever written
+  bool behind = false;  ///< records after `last` have been trimmed away: they cannot be applied any more
+  std::string resume;   ///< where to go on when behind: what comes after it is still there
+};
+
+class Deliveries {
+ public:
+  /// `store` outlives this.
+  explicit Deliveries(Store& store) : impl_(*store.impl_) {}
+
+  /// Takes or renews the right to deliver; false while another owner has it. The right only saves work: whatever two
+  /// owners do at once, every record is applied once and in order.
+  StoreResult<bool> hold(const std::string& token, Milliseconds ttl);
+  StoreResult<void> let_go(const std::string& token);
+
+  /// Creates the group unless it is there; it begins with the first record.
+  StoreResult<void> join();
+  /// Records that were handed out and never acknowledged, oldest first.
+  StoreResult<std::vector<SignalRecord>> pending(std::size_t count);
+  /// Records never handed out, waiting up to `block` for the first (zero: not at all), which must stay below the
+  /// command timeout.
+  StoreResult<std::vector<SignalRecord>> fresh(std::size_t count, Milliseconds block);
+  StoreResult<void> acknowledge(std::span<const SignalRecord> records);
+
+  /// Applies records to the timelines, in order. Records that are no posts' only move the place on. `publish`: each
+  /// goes out on the pub/sub channel "<type>:<feed_url>" as well.
+  StoreResult<Delivered> apply(std::span<const Signal> signals, std::span<const SignalRecord> publish = {});
+  StoreResult<Delivered> apply(std::span<const NoticesOfRecord> records);
+
+  StoreResult<DeliveryPlace> place(DeliveryTarget target);
+  /// Moves a place on past records that will not be applied. Never back.
+  StoreResult<void> skip_to(DeliveryTarget target, const std::string& id);
+
+ private:
+  StoreResult<std::vector<SignalRecord>> read(std::string_view from, std::size_t count, Milliseconds block);
+
+  Store::Impl& impl_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,29 @@
+// What a whole key holds, of whatever type it is.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+class Redis;
+
+/// The value of one key. `words`: string: the value; list and set: the members; hash: field, value …; sorted set:
+/// member, score …; stream: id, number of words, field, value ….
+struct KeyValue {
+  std::string key;
+  std::string type;  ///< as TYPE says it; "none" when the key does not exist
+  std::vector<std::string> words;
+};
+
+/// A score as we write it: whole numbers without exponent, "inf", "-inf".
+std::string score_text(std::string_view score);
+
+/// Reads a key with the commands that its type needs. One reply: for keys that are bounded, as all of ours but the
+/// fleet-wide ones are.
+StoreResult<KeyValue> read_key(Redis& redis, const std::string& key);
+
+}  // namespace feedmill

@@ -1,0 +1,102 @@
+// The one place that builds keys (DESIGN §3); storage/lua/shared holds the same names for what scripts build
+// themselves.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// How the names of keys end that begin with a feed's URL: no URL may end so itself.
+inline constexpr std::array<std::string_view, 4> feed_key_endings{":sort", ":guidmap", ":digests", ":tombs"};
+
+/// Key names of one partition: <key_prefix><partition prefix><name>. Standalone has one partition without a prefix; in
+/// Redis Cluster the partition prefix is "{pNNN}:", which puts all keys of a feed into one slot.
+class Keys {
+ public:
+  explicit Keys(std::string key_prefix, const std::string& partition_prefix = "")
+      : key_prefix_(std::move(key_prefix)), prefix_(key_prefix_ + partition_prefix) {}
+
+  /// What stands before every key.
+  const std::string& prefix() const { return prefix_; }
+  /// What stands before every pub/sub channel: the deployment's prefix alone.
+  const std::string& channel_prefix() const { return key_prefix_; }
+
+  std::string entry_counter() const { return prefix_ + "ids:Entry"; }
+  std::string feeds() const { return prefix_ + "feeds"; }
+  std::string schedule() const { return prefix_ + "schedule"; }
+  std::string signals() const { return prefix_ + "stream:signals"; }
+  std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
+  std::string push_states() const { return prefix_ + "stats:websub:states"; }
+  std::string store() const { return prefix_ + "meta:store"; }
+  /// Feeds whose removal has begun and not ended (RELIABILITY L17).
+  std::string removals() const { return prefix_ + "state:removals"; }
+  std::string workers() const { return prefix_ + "state:workers"; }
+  /// Never exists; declared by every script so that a migrating slot refuses it up front (RELIABILITY L4).
+  std::string none() const { return prefix_ + "none"; }
+
+  /// What the ids of entries begin with.
+  std::string entries() const { return prefix_ + "Entry:"; }
+  std::string worker(std::string_view id) const { return join("state:worker:", id); }
+  std::string host(std::string_view host) const { return join("state:host:", host); }
+  /// Hosts that back off, by the end of that.
+  std::string closed_hosts() const { return prefix_ + "state:hosts:closed"; }
+  /// Written by `doctor` to see whether it may, and as a mark behind which all writes before it are durable.
+  std::string trial(std::string_view id) const { return join("state:trial:", id); }
+  std::string feed(std::string_view feed_url) const { return join("Feed:", feed_url); }
+  std::string feed_state(std::string_view feed_url) const { return join("state:feed:", feed_url); }
+  /// A subscription, by the hash of its callback's token: no list of keys tells a path (SECURITY W2).
+  std::string callback(std::string_view hash) const { return join("websub:callback:", hash); }
+  /// Steps of refreshes that somebody follows.
+  std::string trace(std::string_view feed_url) const { return join("state:trace:", feed_url); }
+  std::string sort(std::string_view feed_url) const { return join(feed_url, ":sort"); }
+  std::string guidmap(std::string_view feed_url) const { return join(feed_url, ":guidmap"); }
+  std::string digests(std::string_view feed_url) const { return join(feed_url, ":digests"); }
+
+  // What deliver derives from posts. No two of these meet, whatever a channel or a user is called: each name stands
+  // between a beginning and an ending of its own.
+  std::string channels() const { return prefix_ + "channels"; }
+  std::string channel_order(std::string_view uid) const { return join("channel_sortorder_", uid); }
+  std::string channel_feeds(std::string_view uid) const { return join("channel:", uid, ":feeds"); }
+  std::string channel_read(std::string_view uid) const { return join("channel:", uid, ":read"); }
+  std::string timeline(std::string_view uid) const { return join("zchannel:", uid, ":posts"); }
+  /// The channels that hold a feed.
+  std::string holders(std::string_view feed_url) const { return join("state:channels:", feed_url); }
+  std::string notice_order(std::string_view user) const { return join("list:notification:user_id:", user); }
+  std::string notices(std::string_view user) const { return join("hash:notification:user_id:", user); }
+  std::string watches(std::string_view user) const { return join("state:watches:", user); }
+  std::string watchers() const { return prefix_ + "state:watchers"; }
+  std::string watch_version() const { return prefix_ + "state:watch_version"; }
+  std::string channels_gone() const { return prefix_ + "state:channels_gone"; }
+  std::string hosts() const { return prefix_ + "conf:hosts"; }
+  /// What archive.hpp writes down as it is, besides the keys of channels and users.
+  std::array<std::string, 4> kept_by_archives() const {
+    return {hosts(), watchers(), watch_version(), channels_gone()};
+  }
+  bool is_kept_by_archives(std::string_view key) const {
+    for (const std::string& name : kept_by_archives()) {
+      if (key == name) return true;
+    }
+    for (const std::string& start : {notice_order(""), notices(""), watches(""), channel_order("")}) {
+      if (key.size() > start.size() && key.starts_with(start)) return true;
+    }
+    const std::string read = channel_read("");
+    const std::string_view end(":read");
+    const std::size_t start = read.size() - end.size();
+    return key.size() > read.size() && key.ends_with(end) && key.starts_with(std::string_view(read).substr(0, start));
+  }
+  /// How far a target has come with a source partition's stream (RELIABILITY L14).
+  std::string delivered(std::string_view target) const { return join("deliver:", target, ":000"); }
+
+ private:
+  std::string join(std::string_view left, std::string_view right, std::string_view end = {}) const {
+    std::string key;
+    key.reserve(prefix_.size() + left.size() + right.size() + end.size());
+    return key.append(prefix_).append(left).append(right).append(end);
+  }
+
+  std::string key_prefix_, prefix_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,318 @@
+#include "storage/store/store.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <stdexcept>
+
+#include "storage/lua/scripts.hpp"
+#include "storage/redis/reply_shape.hpp"
+#include "storage/redis/test_point.hpp"
+#include "storage/store/store_impl.hpp"
+
+namespace boost::system {
+void throw_exception_from_error(const feedmill::StoreError& error, const boost::source_location&) {
+  throw std::runtime_error("store: " + error.detail);
+}
+}  // namespace boost::system
+
+namespace feedmill {
+namespace {
+
+constexpr int schema_version = 1;
+
+}  // namespace
+
+Store::Impl::Impl(StoreOptions given, RedisAddress address)
+    : options(std::move(given)), keys(options.key_prefix), redis(std::move(address), options.timeout) {}
+
+std::string_view info_value(std::string_view info, std::string_view name) {
+  for (std::size_t at = 0; at < info.size();) {
+    const std::size_t end = std::min(info.find("\r\n", at), info.size());
+    const std::string_view line = info.substr(at, end - at);
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
+      return line.substr(name.size() + 1);
+    }
+    at = end + 2;
+  }
+  return {};
+}
+
+std::string server_name(std::string_view info) {
+  const std::string_view valkey = info_value(info, "valkey_version");
+  return valkey.empty() ? "redis " + std::string(info_value(info, "redis_version")) : "valkey " + std::string(valkey);
+}
+
+StoreResult<void> Store::Impl::ready() {
+  if (bad_address) return *bad_address;
+  const auto fresh = redis.connect();
+  if (!fresh) return fresh.error();
+  if (options.reads_only) {
+    connections += *fresh ? 1 : 0;
+  } else if (*fresh || hashes_.empty()) {  // server_facts() connects without the scripts
+    ++connections;
+    if (auto loaded = load_scripts(); !loaded) {
+      redis.disconnect();
+      return loaded.error();
+    }
+  }
+  return {};
+}
+
+StoreResult<void> Store::Impl::load_scripts() {
+  hashes_.clear();
+  waitaof_.reset();  // another server may be behind the name now
+  for (const ScriptRow& row : script_rows) redis.append({"SCRIPT", "LOAD", row.text});
+  std::optional<StoreError> first;
+  for (std::size_t i = 0; i < script_rows.size(); ++i) {
+    auto hash = redis.next();
+    if (!hash && !first) first = hash.error();
+    hashes_.emplace_back(hash ? hash->text() : std::string_view());
+  }
+  if (!first) return {};
+  if (first->code == StoreError::Code::bug) {
+    return StoreError{StoreError::Code::unsupported,
+                      "the server does not take our scripts; Redis 7.0 or Valkey 7.2 is needed: " + first->detail};
+  }
+  return *first;
+}
+
+StoreResult<std::string> Store::Impl::open(bool create) {
+  if (bad_address) return *bad_address;
+  const auto connected = redis.connect();
+  if (!connected) return connected.error();
+  const auto info = redis.command({"INFO", "server"});
+  if (!info) return info.error();
+  const std::string_view version = info_value(info->text(), "redis_version");
+  std::string server = server_name(info->text());
+  int major = 0;
+  std::from_chars(version.data(), version.data() + version.size(), major);
+  if (major < 7) {
+    return StoreError{StoreError::Code::unsupported, "the server is version " + std::string(version) +
+                                                         "; Redis 7.0 or newer or Valkey 7.2 or newer is needed"};
+  }
+  if (options.reads_only) {
+    connections += *connected ? 1 : 0;
+  } else if (const auto works = check_work(version, *connected); !works) {
+    return works.error();
+  }
+  const auto type = redis.command({"TYPE", keys.store()});
+  if (!type) return type.error();
+  if (type->text() == "none") {
+    if (!create || options.reads_only) return server;
+    const auto created = now_text();
+    if (!created) return created.error();
+    auto written = redis.command(
+        {"HSET", keys.store(), "schema", std::to_string(schema_version), "partitions", "1", "created", *created});
+    if (!written) return written.error();
+    return server;
+  }
+  const auto schema = redis.command({"HGET", keys.store(), "schema"});
+  if (!schema) return schema.error();
+  if (schema->integer() > schema_version) {
+    return StoreError{StoreError::Code::unsupported, "the store was written by a newer feedmill (schema " +
+                                                         std::string(schema->text()) + "); upgrade this one"};
+  }
+  return server;
+}
+
+/// What must hold for who writes.
+StoreResult<void> Store::Impl::check_work(std::string_view version, bool fresh) {
+  if (fresh || hashes_.empty()) {
+    ++connections;
+    if (auto loaded = load_scripts(); !loaded) {
+      redis.disconnect();
+      return loaded.error();
+    }
+  }
+  if (const auto allowed = check_rights(); !allowed) return allowed.error();
+  if (const auto kept = check_eviction(); !kept) return kept.error();
+  return check_durability(version);
+}
+
+StoreResult<void> Store::Impl::check_eviction() {
+  const auto memory = redis.command({"INFO", "memory"});
+  if (!memory) return memory.error();
+  const std::string_view policy = info_value(memory->text(), "maxmemory_policy");
+  if (policy == "noeviction" || options.allow_eviction) return {};
+  return StoreError{StoreError::Code::unsupported,
+                    "maxmemory-policy of the server is '" + std::string(policy) +
+                        "', which would throw posts away; set it to 'noeviction', or store.allow_eviction=true"};
+}
+
+namespace {
+
+std::string granting(const std::vector<std::string>& commands) {
+  std::string names;
+  for (const std::string& name : commands) names += (names.empty() ? "+" : " +") + name;
+  return names;
+}
+
+}  // namespace
+
+/// SECURITY A1, A3.
+StoreResult<void> Store::Impl::check_rights() {
+  Args args;
+  args.add(std::string_view(keys.channel_prefix()));
+  const auto refused = run(Script::probe, args);
+  if (!refused) return refused.error();
+  std::vector<std::string> missing = refused->texts();
+  if (options.durability == Durability::replica) {
+    // Not asked of a server that need not know it.
+    const auto waited = redis.command({"WAIT", "0", "1"});
+    if (!waited && waited.error().code != StoreError::Code::auth) return waited.error();
+    if (!waited) missing.emplace_back("wait");
+  }
+  if (missing.empty()) return {};
+  return StoreError{StoreError::Code::auth, "its user lacks rights on our keys: grant " + granting(missing) +
+                                                " (ACL SETUSER; deploy/redis/users.acl lists all that are needed)"};
+}
+
+StoreResult<void> Store::Impl::check_scan_rights() {
+  if (auto connected = ready(); !connected) return connected.error();
+  Args args;
+  args.add(std::string_view(keys.channel_prefix()));
+  args.add(std::string_view("scan"));
+  const auto refused = run(Script::probe, args);
+  if (!refused) return refused.error();
+  const std::vector<std::string> missing = refused->texts();
+  if (missing.empty()) return {};
+  return StoreError{StoreError::Code::auth,
+                    "its user may not look into every key: log in as feedmill_admin, or grant " + granting(missing) +
+                        " (deploy/redis/users.acl)"};
+}
+
+StoreResult<std::string> Store::Impl::now_text() {
+  const auto time = redis.command({"TIME"});
+  if (!time) return time.error();
+  return std::to_string((*time)[0].integer() * 1000 + (*time)[1].integer() / 1000);
+}
+
+void Store::Impl::append(Script script, const Args& args) {
+  const std::string schedule = keys.schedule(), none = keys.none();
+  Words words{"EVALSHA", hashes_[static_cast<std::size_t>(script)], "2", schedule, none, keys.prefix()};
+  words.insert(words.end(), args.words().begin(), args.words().end());
+  redis.append(words);
+}
+
+std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<const Args> calls) {
+  std::vector<StoreResult<Reply>> replies;
+  replies.reserve(calls.size());
+  if (options.reads_only) {
+    const StoreError refused{StoreError::Code::bug, "a script was asked for where nothing but reading was wanted"};
+    replies.assign(calls.size(), refused);
+    return replies;
+  }
+  if (auto connected = ready(); !connected) {
+    replies.assign(calls.size(), connected.error());
+    return replies;
+  }
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    append(script, calls[i]);
+    if (i > 0 && script == Script::commit) test_point("S7");
+  }
+  bool forgotten = false;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    replies.push_back(answer(script));
+    forgotten = forgotten || (replies.back().has_error() && replies.back().error().detail.starts_with("NOSCRIPT"));
+  }
+  if (!forgotten) {
+    leave_replica(replies);
+    return replies;
+  }
+  // SCRIPT FLUSH by somebody: nothing of these calls was carried out (RELIABILITY §6).
+  if (auto loaded = load_scripts(); !loaded) {
+    replies.assign(calls.size(), loaded.error());
+    return replies;
+  }
+  std::vector<std::size_t> again;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (replies[i].has_error() && replies[i].error().detail.starts_with("NOSCRIPT")) again.push_back(i);
+  }
+  for (const std::size_t i : again) append(script, calls[i]);
+  for (const std::size_t i : again) replies[i] = answer(script);
+  leave_replica(replies);
+  return replies;
+}
+
+StoreResult<Reply> Store::Impl::answer(Script script) {
+  auto reply = redis.next();
+  if (!reply) return reply;
+  const ScriptRow& row = script_rows[static_cast<std::size_t>(script)];
+  if (auto wrong = misshapen(row.name, row.answer, *reply)) return std::move(*wrong);
+  return reply;
+}
+
+/// After a failover the name leads to another server (RELIABILITY §6).
+void Store::Impl::leave_replica(std::span<const StoreResult<Reply>> replies) {
+  const auto refused = [](const StoreResult<Reply>& reply) {
+    return reply.has_error() && reply.error().code == StoreError::Code::read_only;
+  };
+  if (std::any_of(replies.begin(), replies.end(), refused)) redis.disconnect();
+}
+
+StoreResult<Reply> Store::Impl::run(Script script, const Args& args) {
+  return run_all(script, std::span(&args, 1)).front();
+}
+
+StoreResult<std::vector<Reply>> Store::Impl::pipeline(std::span<const Words> commands) {
+  if (auto connected = ready(); !connected) return connected.error();
+  for (const Words& words : commands) redis.append(words);
+  std::vector<Reply> replies;
+  std::optional<StoreError> first;
+  for (const Words& words : commands) {
+    auto reply = redis.next();
+    auto wrong = reply ? misshapen(words.front(), *reply) : reply.error();
+    if (!wrong)
+      replies.push_back(std::move(*reply));
+    else if (!first)
+      first = std::move(wrong);
+  }
+  if (first) {
+    if (first->code == StoreError::Code::read_only) redis.disconnect();
+    return *first;
+  }
+  return replies;
+}
+
+Store::Store(StoreOptions options) {
+  auto address = parse_redis_url(options.url);
+  if (address) {
+    if (!options.password.empty()) address->password = options.password;
+    address->ca_file = options.ca_file;
+    address->cert_file = options.cert_file;
+    address->key_file = options.key_file;
+  }
+  impl_ = std::make_unique<Impl>(std::move(options), address ? *address : RedisAddress{});
+  if (!address) impl_->bad_address = address.error();
+}
+
+Store::~Store() = default;
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+
+StoreResult<std::string> Store::open(bool create) {
+  return impl_->open(create);
+}
+
+StoreResult<void> Store::check_eviction() {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  return impl_->check_eviction();
+}
+
+void Store::disconnect() {
+  impl_->redis.disconnect();
+}
+
+std::uint64_t Store::reconnects() const {
+  return impl_->connections == 0 ? 0 : impl_->connections - 1;
+}
+
+StoreResult<Milliseconds> Store::now() {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  const auto text = impl_->now_text();
+  if (!text) return text.error();
+  return Milliseconds(std::stoll(*text));
+}
+
+}  // namespace feedmill

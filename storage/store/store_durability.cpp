@@ -1,0 +1,70 @@
+// When a commit counts as stored (RELIABILITY L18).
+#include <charconv>
+#include <random>
+
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+/// WAITAOF is there from 7.2 on, in Valkey from its first version, which calls itself Redis 7.2.
+bool knows_waitaof(std::string_view version) {
+  int major = 0, minor = 0;
+  const auto [dot, error] = std::from_chars(version.data(), version.data() + version.size(), major);
+  if (error != std::errc() || dot == version.data() + version.size()) return false;
+  std::from_chars(dot + 1, version.data() + version.size(), minor);
+  return major > 7 || (major == 7 && minor >= 2);
+}
+
+}  // namespace
+
+StoreResult<void> Store::Impl::check_durability(std::string_view version) {
+  if (options.durability != Durability::fsync) return {};
+  const auto persistence = redis.command({"INFO", "persistence"});
+  if (!persistence) return persistence.error();
+  if (info_value(persistence->text(), "aof_enabled") != "1") {
+    return StoreError{StoreError::Code::unsupported,
+                      "store.durability=fsync needs an append-only file: set appendonly yes on the server"};
+  }
+  if (knows_waitaof(version)) {
+    const auto may = redis.command({"WAITAOF", "0", "0", "1"});
+    if (!may) return may.error();
+    return {};
+  }
+  const auto policy = redis.command({"CONFIG", "GET", "appendfsync"});
+  if (!policy) {
+    return StoreError{StoreError::Code::unsupported,
+                      "store.durability=fsync on a server before 7.2 needs the right to see its appendfsync (grant "
+                      "+config|get): " +
+                          policy.error().detail};
+  }
+  if ((*policy)[1].text() == "always") return {};
+  return StoreError{StoreError::Code::unsupported,
+                    "store.durability=fsync on a server before 7.2 needs appendfsync always; it is " +
+                        std::string((*policy)[1].text())};
+}
+
+StoreResult<void> Store::Impl::settle(bool marked) {
+  if (options.durability == Durability::ack) return {};
+  const bool replica = options.durability == Durability::replica;
+  if (!replica && !waitaof_) {
+    const auto info = redis.command({"INFO", "server"});
+    if (!info) return info.error();
+    waitaof_ = knows_waitaof(info_value(info->text(), "redis_version"));
+  }
+  if (!replica && !*waitaof_) return {};  // appendfsync always: the answer to a write comes after it is on disk
+  if (!marked) {
+    // The server waits for the last write of this connection: of a dup that may be another one.
+    const std::string key = keys.trial(std::to_string(std::random_device()()));
+    if (const auto mark = redis.command({"SET", key, "1", "PX", "1000"}); !mark) return mark.error();
+  }
+  const std::string longest = std::to_string(options.timeout.count() / 2);
+  const auto waited = replica ? redis.command({"WAIT", "1", longest}) : redis.command({"WAITAOF", "1", "0", longest});
+  if (!waited) return waited.error();
+  if ((replica ? waited->integer() : (*waited)[0].integer()) >= 1) return {};
+  return StoreError{StoreError::Code::timeout, std::string("written, but ") +
+                                                   (replica ? "no replica has it" : "it is not on the server's disk") +
+                                                   " within " + longest + " ms (store.durability)"};
+}
+
+}  // namespace feedmill

@@ -1,0 +1,120 @@
+// The inside of Store, shared by the store*.cpp files: connection, scripts, keys.
+#pragma once
+
+#include <forward_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/lua/scripts.hpp"
+#include "storage/records/notice.hpp"
+#include "storage/redis/redis.hpp"
+#include "storage/store/keys.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+/// The arguments of one script call. add() refers to what it is given, own() keeps a copy.
+class Args {
+ public:
+  Args() = default;
+  Args(Args&&) noexcept = default;  // a copy's words would point into the original
+  Args& operator=(Args&&) noexcept = default;
+
+  void add(std::string_view text) { words_.push_back(text); }
+  void own(std::string text) { words_.push_back(owned_.emplace_front(std::move(text))); }
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  void add(Number number) { own(std::to_string(number)); }
+  void add(Milliseconds duration) { add(duration.count()); }
+  void add(const Fields& fields) {
+    add(fields.size());
+    for (const auto& [name, value] : fields) {
+      add(std::string_view(name));
+      add(std::string_view(value));
+    }
+  }
+  /// The same, keeping copies.
+  void own_all(Fields&& fields) {
+    add(fields.size());
+    for (auto& [name, value] : fields) {
+      own(std::move(name));
+      own(std::move(value));
+    }
+  }
+  void add(const Notice& notice) {
+    add(std::string_view(notice.user));
+    add(std::string_view(notice.id));
+    own("{\"read\":false," + notice.json.substr(1));
+  }
+  void add(std::span<const std::string> texts) {
+    add(texts.size());
+    for (const std::string& text : texts) add(std::string_view(text));
+  }
+  const Words& words() const { return words_; }
+
+ private:
+  Words words_;
+  std::forward_list<std::string> owned_;  // stay put while it grows and when it is moved
+};
+
+/// The value of `name:` in an answer to INFO, "" when it is not there.
+std::string_view info_value(std::string_view info, std::string_view name);
+/// "redis 7.0.15" of an answer to INFO server.
+std::string server_name(std::string_view info);
+/// The records in an answer to XREAD, XREADGROUP or XRANGE.
+std::vector<SignalRecord> read_records(ReplyView rows);
+
+class Store::Impl {
+ public:
+  Impl(StoreOptions options, RedisAddress address);
+
+  /// Connected, with the scripts loaded.
+  StoreResult<void> ready();
+  StoreResult<std::string> open(bool create);
+  /// What open() checks, each on its own: an error says what the operator must change.
+  StoreResult<void> check_eviction();
+  StoreResult<void> check_rights();
+  /// Whether the user may look into every key, as feedmill_admin may; the error names what it may not.
+  StoreResult<void> check_scan_rights();
+  StoreResult<void> check_durability(std::string_view version);
+  /// Waits until what this connection has written is as durable as asked for. `marked`: its last write is one that must
+  /// be waited for.
+  StoreResult<void> settle(bool marked);
+
+  /// Redis' clock, unix milliseconds in decimal. Needs a connection.
+  StoreResult<std::string> now_text();
+
+  StoreResult<Reply> run(Script script, const Args& args);
+  /// Calls one script several times in one round trip; loads it again when the server forgot it.
+  std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
+  /// Newest first members of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
+  StoreResult<std::vector<std::string>> newest(const std::string& key, std::size_t limit,
+                                               const std::optional<EntryCursor>& before);
+  /// The entries of these ids in their order, those that have gone left out.
+  StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
+  /// Carries out a move that is known to be one; `record` is the feed as it is.
+  StoreResult<MoveResult> move(FeedRecord record, const Move& move, const std::string& no_move_to);
+  /// Plain commands in one round trip; the first error ends it.
+  StoreResult<std::vector<Reply>> pipeline(std::span<const Words> commands);
+
+  StoreOptions options;
+  Keys keys;
+  std::optional<StoreError> bad_address;  // the URL could not be read; every call answers with it
+  Redis redis;
+  std::uint64_t connections = 0;
+
+ private:
+  StoreResult<void> check_work(std::string_view version, bool fresh);
+  StoreResult<void> load_scripts();
+  void append(Script script, const Args& args);
+  StoreResult<Reply> answer(Script script);
+  void leave_replica(std::span<const StoreResult<Reply>> replies);
+
+  std::vector<std::string> hashes_;  // of the loaded scripts, by Script
+  std::optional<bool> waitaof_;      // whether the connected server knows it, once asked
+};
+
+}  // namespace feedmill

@@ -1,0 +1,442 @@
+// JSON lines back into a store. A file is hostile until its lines have been looked at: nothing of it is believed.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include <boost/json.hpp>
+
+#include "storage/records/find_field.hpp"
+#include "storage/records/signals.hpp"
+#include "storage/redis/byte_text.hpp"
+#include "storage/redis/utf8.hpp"
+#include "storage/store/channels.hpp"
+#include "storage/store/key_value.hpp"
+#include "storage/store/store_impl.hpp"
+#include "storage/upkeep/archive.hpp"
+
+namespace boost::system {
+void throw_exception_from_error(const feedmill::ArchiveError& error, const boost::source_location&) {
+  throw std::runtime_error("line " + std::to_string(error.line) + ": " + error.error.detail);
+}
+}  // namespace boost::system
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t entries_per_call = 50, bytes_per_call = 4U << 20U;
+constexpr std::ptrdiff_t tombs_per_call = 1000;
+constexpr std::size_t most_fields = 200, most_tombs = 20'000;
+
+/// What is wrong with a line; caught where lines are read.
+struct BadLine {
+  std::string text;
+};
+
+const json::value& member(const json::object& object, std::string_view name) {
+  const json::value* const found = object.if_contains(name);
+  if (found == nullptr) throw BadLine{"\"" + std::string(name) + "\" is missing"};
+  return *found;
+}
+
+std::string bytes_of(const json::value& value, std::string_view name) {
+  auto bytes = read_byte_text(value);
+  if (!bytes) throw BadLine{"\"" + std::string(name) + "\" is no text"};
+  return std::move(*bytes);
+}
+
+std::string text_of(const json::object& object, std::string_view name) {
+  return bytes_of(member(object, name), name);
+}
+
+std::vector<std::string> words_of(const json::object& object, std::string_view name, std::size_t most) {
+  const json::array* const array = member(object, name).if_array();
+  if (array == nullptr || array->size() > most) throw BadLine{"\"" + std::string(name) + "\" is no list, or too long"};
+  std::vector<std::string> words;
+  for (const json::value& word : *array) words.push_back(bytes_of(word, name));
+  return words;
+}
+
+Fields fields_of(const json::object& object, std::string_view name, std::size_t most = most_fields) {
+  std::vector<std::string> words = words_of(object, name, 2 * most);
+  if (words.size() % 2 != 0) throw BadLine{"\"" + std::string(name) + "\" has a name without a value"};
+  Fields fields;
+  for (std::size_t i = 0; i < words.size(); i += 2) fields.emplace_back(std::move(words[i]), std::move(words[i + 1]));
+  return fields;
+}
+
+/// Whole and not negative, as we write it.
+std::int64_t whole(std::string_view text, std::string_view name, std::int64_t most = std::int64_t{1} << 50) {
+  std::int64_t value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most) {
+    throw BadLine{"\"" + std::string(name) + "\" is no number from 0 to " + std::to_string(most)};
+  }
+  return value;
+}
+
+std::uint64_t count_of(const json::object& object, std::string_view name) {
+  const json::value& value = member(object, name);
+  if (!value.is_int64() || value.as_int64() < 0) throw BadLine{"\"" + std::string(name) + "\" is no count"};
+  return static_cast<std::uint64_t>(value.as_int64());
+}
+
+}  // namespace
+
+class Archive::Reader {
+ public:
+  Reader(Store& store, Store::Impl& impl, const ImportOptions& options, const std::function<bool(std::string&)>& next)
+      : store_(store), impl_(impl), options_(options), next_(next) {}
+
+  using Result = boost::system::result<ArchiveFigures, ArchiveError>;
+
+  Result read() {
+    std::string line;
+    try {
+      while (!finished_ && next_(line)) {
+        ++number_;
+        if (options_.progress && number_ % 64 == 0) options_.progress(number_);
+        if (line.size() > max_line) throw BadLine{"is longer than " + std::to_string(max_line >> 20U) + " MiB"};
+        boost::system::error_code error;
+        const json::value value = json::parse(line, error);
+        if (error || !value.is_object()) throw BadLine{"is no JSON object" + (error ? ": " + error.message() : "")};
+        take(value.as_object());
+        if (failure_) return failed(*failure_, false);
+      }
+      if (finished_ && next_(line)) {
+        ++number_;
+        throw BadLine{"stands behind the end"};
+      }
+      if (!finished_) {
+        ++number_;
+        throw BadLine{number_ == 1 ? "the file is empty" : "the file is cut: its last line is missing"};
+      }
+      if (!options_.dry_run) close();
+      if (failure_) return failed(*failure_, false);
+      figures_.kept_numbers = keep_;
+      return figures_;
+    } catch (const BadLine& bad) {
+      // What the current feed has so far goes again.
+      if (writing_) discard();
+      return failed({StoreError::Code::refused, bad.text}, true);
+    }
+  }
+
+ private:
+  ArchiveError failed(const StoreError& error, bool bad_input) const { return {number_, bad_input, error}; }
+
+  /// A reply to a script; absent, and the import is over, when the store failed.
+  std::optional<Reply> run(const Args& args) {
+    auto reply = impl_.run(Script::import_feed, args);
+    if (reply) return std::move(*reply);
+    failure_ = reply.error();
+    return {};
+  }
+
+  void take(const json::object& object) {
+    const std::string type = text_of(object, "t");
+    if (number_ == 1) {
+      if (type != "feedmill") throw BadLine{"is no export of feedmill's store"};
+      return head(object);
+    }
+    if (type == "feed") return feed(object);
+    if (type == "entry") return entry(object);
+    if (type == "end") return end(object);
+    if (type == "again") return again(object);
+    if (in_feed_) throw BadLine{"stands inside of a feed"};
+    if (type == "channel") return channel(object);
+    if (type == "key") return key(object);
+    if (type == "total") return total(object);
+    throw BadLine{"is of an unknown kind"};
+  }
+
+  void head(const json::object& object) {
+    if (count_of(object, "v") != 1 || count_of(object, "schema") > 1) {
+      throw BadLine{"was written by a newer feedmill; upgrade this one"};
+    }
+    id_ = text_of(object, "id");
+    const std::uint64_t counter = count_of(object, "counter");
+    const json::value& is_whole = member(object, "whole");
+    if (options_.dry_run) return;
+    if (!is_whole.is_bool() || !is_whole.as_bool()) return;  // some feeds: numbered anew
+    Args args;
+    args.add(std::string_view("open"));
+    args.add(std::string_view(id_));
+    args.add(counter);
+    if (const auto reply = run(args)) keep_ = reply->integer() == 1;
+  }
+
+  void feed(const json::object& object) {
+    if (in_feed_) throw BadLine{"begins a feed inside of another"};
+    url_ = text_of(object, "url");
+    if (!options_.is_feed_url(url_) || !forbidden_ending(url_).empty()) throw BadLine{"\"url\" is no feed address"};
+    state_ = fields_of(object, "state");
+    feed_ = fields_of(object, "feed");
+    tombs_ = fields_of(object, "tombs", most_tombs);
+    due_ = text_of(object, "due");
+    since_ = text_of(object, "quarantined");
+    if (!due_.empty()) whole(due_, "due");
+    if (!since_.empty()) whole(since_, "quarantined");
+    for (const auto& [guid, left] : tombs_) {
+      if (left != "inf") whole(left, "tombs");
+    }
+    const std::string* const state = find_field(state_, "state");
+    if (state == nullptr) throw BadLine{"\"state\" lacks the state"};
+    if ((*state == "paused") != due_.empty()) throw BadLine{"a feed is either paused or due"};
+    std::erase_if(state_, [](const auto& field) { return field.first == "removing" || field.first == "claim"; });
+    entries_ = 0;
+    in_feed_ = true;
+    begin();
+  }
+
+  void begin() {
+    writing_ = false;
+    if (options_.dry_run) {
+      const auto records = store_.feed_records(std::span(&url_, 1));
+      if (!records) {
+        failure_ = records.error();
+      } else if (records->front() && !options_.replace) {
+        ++figures_.present;
+      } else {
+        if (records->front()) ++figures_.replaced;
+        counts_ = true;
+      }
+      return;
+    }
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      Args args;
+      args.add(std::string_view("begin"));
+      args.add(std::string_view(url_));
+      const auto reply = run(args);
+      if (!reply) return;
+      if (reply->text() == "ok") {
+        writing_ = counts_ = true;
+        return;
+      }
+      const bool is_known = reply->text() == "known";
+      if (is_known && !options_.replace) {
+        ++figures_.present;
+        return;
+      }
+      if (is_known) ++figures_.replaced;
+      // Something is left of a broken import or removal, or it is to be replaced.
+      if (const auto removed = store_.remove_feed(url_); !removed) {
+        failure_ = removed.error();
+        return;
+      }
+    }
+    throw BadLine{"keys of " + url_ + " are there, but no feed; see feedmill verify"};
+  }
+
+  void entry(const json::object& object) {
+    if (!in_feed_) throw BadLine{"is an entry of no feed"};
+    ++entries_;
+    EntryWrite write;
+    const std::int64_t number = whole(text_of(object, "id"), "id");
+    if (number == 0) throw BadLine{"\"id\" is 0"};
+    const std::string score = text_of(object, "score");
+    write.timestamp = whole(score, "score");
+    write.set = fields_of(object, "fields");
+    std::erase_if(write.set, [](const auto& field) { return field.first == "feed_url"; });
+    const auto required = [&](const char* name) -> const std::string& {
+      const std::string* const value = find_field(write.set, name);
+      if (value == nullptr) throw BadLine{"\"fields\" lack " + std::string(name)};
+      return *value;
+    };
+    write.guid = required("guid");
+    if (write.guid.empty() || write.guid.size() > 4096) throw BadLine{"a guid is empty or too long"};
+    write.digest = required("digest");
+    if (whole(required("timestamp"), "timestamp") != write.timestamp) throw BadLine{"\"score\" is not its timestamp"};
+    write.rev = whole(required("rev"), "rev");
+    if (write.rev == 0) throw BadLine{"\"rev\" is 0"};
+    if (!writing_) return;
+
+    Commit frame;
+    frame.feed_url = url_;
+    frame.initial = true;
+    std::size_t bytes = 500;
+    for (const auto& [name, value] : write.set) bytes += name.size() + value.size();
+    if (pending_ > 0 && (pending_ == entries_per_call || pending_bytes_ + bytes > bytes_per_call)) send();
+    if (failure_) return;
+    if (pending_ == 0) start_call();
+    call_.own(std::to_string(number));
+    call_.own(score);
+    call_.own(keep_ ? std::string() : post_signal(frame, write, now_seconds_));
+    call_.own_all(std::move(write.set));
+    ++pending_;
+    pending_bytes_ += bytes;
+  }
+
+  void start_call() {
+    call_ = Args();
+    pending_bytes_ = 0;
+    if (now_seconds_ == 0) {
+      const auto now = store_.now();
+      if (!now) {
+        failure_ = now.error();
+        return;
+      }
+      now_seconds_ = now->count() / 1000;
+    }
+    call_.add(std::string_view("entries"));
+    call_.own(url_);
+    call_.add(keep_ ? 1 : 0);
+    call_.add(std::string_view(impl_.keys.channel_prefix()));
+    call_.add(impl_.options.signals_max_len);
+  }
+
+  void send() {
+    if (pending_ == 0) return;
+    pending_ = 0;
+    carry_out(call_);
+  }
+
+  void carry_out(const Args& args) {
+    const auto reply = run(args);
+    if (reply && reply->text() != "ok") throw BadLine{"feed " + url_ + ": " + std::string(reply->text())};
+  }
+
+  void send_tombs() {
+    for (auto begin = tombs_.begin(); begin != tombs_.end() && !failure_;) {
+      const auto end = begin + std::min<std::ptrdiff_t>(tombs_per_call, tombs_.end() - begin);
+      Args args;
+      args.add(std::string_view("tombs"));
+      args.add(std::string_view(url_));
+      args.own_all(Fields(begin, end));
+      carry_out(args);
+      begin = end;
+    }
+  }
+
+  void end(const json::object& object) {
+    if (!in_feed_ || text_of(object, "url") != url_) throw BadLine{"ends a feed that was not begun"};
+    if (count_of(object, "entries") != entries_) throw BadLine{"entries are missing"};
+    if (writing_) {
+      send();
+      if (!failure_) send_tombs();
+      if (failure_) return;
+      Args args;
+      args.add(std::string_view("end"));
+      for (const std::string* text : {&url_, &due_, &since_}) args.add(std::string_view(*text));
+      for (const Fields* fields : {&state_, &feed_}) args.add(*fields);
+      carry_out(args);
+      if (failure_) return;
+    }
+    if (counts_) {
+      ++figures_.feeds;
+      figures_.entries += entries_;
+    }
+    ++ends_;
+    ended_entries_ += entries_;
+    in_feed_ = writing_ = counts_ = false;
+  }
+
+  void again(const json::object& object) {
+    if (!in_feed_ || text_of(object, "url") != url_) throw BadLine{"takes back a feed that was not begun"};
+    if (writing_) discard();
+    if (!counts_) --figures_.present;
+    in_feed_ = writing_ = counts_ = false;
+  }
+
+  void discard() {
+    pending_ = 0;
+    writing_ = false;
+    if (const auto removed = store_.remove_feed(url_); !removed && !failure_) failure_ = removed.error();
+  }
+
+  void channel(const json::object& object) {
+    const std::string uid = text_of(object, "uid");
+    if (!unfit_name(uid).empty()) throw BadLine{"\"uid\" cannot be the name of a channel"};
+    const std::vector<std::string> urls = words_of(object, "feeds", 1'000'000);
+    for (const std::string& url : urls) {
+      if (!options_.is_feed_url(url)) throw BadLine{"\"feeds\" holds what is no feed address"};
+    }
+    ++figures_.channels;
+    if (options_.dry_run) return;
+    Channels channels(store_);
+    if (const auto added = channels.add(std::span(&uid, 1)); !added) {
+      failure_ = added.error();
+      return;
+    }
+    std::vector<Membership> memberships;
+    for (const std::string& url : urls) memberships.push_back({uid, url});
+    if (const auto followed = channels.follow(memberships); !followed) failure_ = followed.error();
+  }
+
+  /// Only into a store that was empty: elsewhere the entries they speak of have other numbers.
+  void key(const json::object& object) {
+    const std::string name = text_of(object, "key"), type = text_of(object, "type");
+    const std::vector<std::string> words = words_of(object, "words", 100'000);
+    const std::string key = impl_.keys.prefix() + name;
+    if (!impl_.keys.is_kept_by_archives(key)) throw BadLine{"\"key\" is none that an export holds"};
+    const bool pairs = type == "hash" || type == "zset";
+    if (words.empty() || (pairs && words.size() % 2 != 0) || (type == "string" && words.size() != 1)) {
+      throw BadLine{"\"words\" do not fit a " + type};
+    }
+    if (type != "string" && type != "set" && type != "list" && !pairs) throw BadLine{"\"type\" is unknown"};
+    if (!keep_ || options_.dry_run) return;
+    const auto found = impl_.redis.command({"TYPE", key});
+    if (!found) {
+      failure_ = found.error();
+      return;
+    }
+    if (type == "list" && found->text() != "none") return;  // from an earlier run of this import
+    Words command{type == "hash" ? "HSET" : type == "zset" ? "ZADD" : type == "set" ? "SADD" : "SET", key};
+    if (type == "list") command[0] = "LPUSH";
+    for (std::size_t i = 0; i < words.size(); i += pairs ? 2 : 1) {
+      if (type == "zset") {
+        whole(words[i + 1], "words");
+        command.insert(command.end(), {words[i + 1], words[i]});
+      } else if (type == "list") {
+        command.push_back(words[words.size() - 1 - i]);
+      } else {
+        command.push_back(words[i]);
+        if (pairs) command.push_back(words[i + 1]);
+      }
+    }
+    if (const auto done = impl_.redis.command(command); !done) failure_ = done.error();
+  }
+
+  void total(const json::object& object) {
+    if (count_of(object, "feeds") != ends_ || count_of(object, "entries") != ended_entries_) {
+      throw BadLine{"counts other feeds and entries than there were"};
+    }
+    finished_ = true;
+  }
+
+  void close() {
+    Args args;
+    args.add(std::string_view("close"));
+    args.add(std::string_view(id_));
+    run(args);
+  }
+
+  Store& store_;
+  Store::Impl& impl_;
+  const ImportOptions& options_;
+  const std::function<bool(std::string&)>& next_;
+  ArchiveFigures figures_;
+  std::optional<StoreError> failure_;
+  std::uint64_t number_ = 0, ends_ = 0, ended_entries_ = 0;
+  std::string id_;
+  bool keep_ = false, finished_ = false;
+  // The feed under way.
+  bool in_feed_ = false, writing_ = false, counts_ = false;
+  std::string url_, due_, since_;
+  Fields state_, feed_, tombs_;
+  std::uint64_t entries_ = 0;
+  Args call_;
+  std::size_t pending_ = 0, pending_bytes_ = 0;
+  std::int64_t now_seconds_ = 0;
+};
+
+boost::system::result<ArchiveFigures, ArchiveError> Archive::read(const ImportOptions& options,
+                                                                  const std::function<bool(std::string&)>& next) {
+  if (auto connected = impl_.ready(); !connected) return ArchiveError{0, false, connected.error()};
+  return Reader(store_, impl_, options, next).read();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,71 @@
+// What deliver derives from posts: channels, timelines, read marks, notices.
+#include "storage/upkeep/verify_work.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view posts_per_step = "500";
+
+}  // namespace
+
+StoreResult<void> Verifier::Work::posts_of(const std::string& uid, const std::string& url) {
+  return settle_call(Script::verify_channel, {"feed", uid, url},
+                     [&](const Reply& reply) { behind_ = behind_ || reply[1].text() == "behind"; });
+}
+
+StoreResult<void> Verifier::Work::page_through(const std::string& uid, std::string_view what) {
+  for (std::string cursor = "0"; !cursor.empty();) {
+    const std::string here = cursor;
+    const auto done = settle_call(Script::verify_channel, {what, uid, here, posts_per_step}, [&](const Reply& reply) {
+      behind_ = behind_ || reply[1].text() == "behind";
+      cursor = reply[2].text();
+    });
+    if (!done) return done.error();
+    stepped();
+  }
+  return {};
+}
+
+StoreResult<void> Verifier::Work::channel(const std::string& uid) {
+  ++summary_.channels;
+  std::vector<std::string> feeds;
+  const auto done =
+      settle_call(Script::verify_channel, {"channel", uid}, [&](const Reply& reply) { feeds = reply[1].texts(); });
+  if (!done) return done.error();
+  for (const std::string& url : feeds) {
+    if (const auto looked = posts_of(uid, url); !looked) return looked.error();
+  }
+  if (const auto looked = page_through(uid, "timeline"); !looked) return looked.error();
+  return page_through(uid, "read");
+}
+
+StoreResult<void> Verifier::Work::notices(const std::string& user) {
+  return settle_call(Script::verify_channel, {"notices", user});
+}
+
+StoreResult<void> Verifier::Work::derived() {
+  const auto known = impl_.redis.command({"SMEMBERS", impl_.keys.channels()});
+  if (!known) return known.error();
+  for (std::string& uid : known->texts()) channels_.insert(std::move(uid));
+  for (const std::string& uid : channels_) {
+    if (const auto done = channel(uid); !done) return done.error();
+  }
+  const auto watchers = impl_.redis.command({"SMEMBERS", impl_.keys.watchers()});
+  if (!watchers) return watchers.error();
+  for (const std::string& user : watchers->texts()) {
+    if (const auto done = settle_call(Script::verify_channel, {"watcher", user}); !done) return done.error();
+  }
+  return {};
+}
+
+StoreResult<void> Verifier::Work::derived_of(const std::string& url) {
+  if (const auto done = settle_call(Script::verify_channel, {"holders", url}); !done) return done.error();
+  const auto holders = impl_.redis.command({"SMEMBERS", impl_.keys.holders(url)});
+  if (!holders) return holders.error();
+  for (const std::string& uid : holders->texts()) {
+    if (const auto done = posts_of(uid, url); !done) return done.error();
+  }
+  return {};
+}
+
+}  // namespace feedmill

@@ -1,0 +1,123 @@
+#include "storage/upkeep/verify_signals.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <boost/json.hpp>
+
+#include "storage/records/json_member.hpp"
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view page = "500";
+
+std::int64_t milliseconds_of(std::string_view id) {
+  std::int64_t value = 0;
+  std::from_chars(id.data(), id.data() + id.size(), value);
+  return value;
+}
+
+}  // namespace
+
+std::uint64_t entry_number(const Keys& keys, std::string_view id) {
+  const std::string beginning = keys.entries();
+  if (!id.starts_with(beginning)) return 0;
+  id.remove_prefix(beginning.size());
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
+  return error == std::errc() && end == id.data() + id.size() ? number : 0;
+}
+
+void SignalLedger::read(const SignalRecord& record, std::vector<Violation>& wrong) {
+  const auto tell = [&](const char* kind, const std::string& url, std::vector<std::string> keys, std::string detail) {
+    keys.insert(keys.begin(), keys_.signals());
+    wrong.push_back({"I5", kind, url, std::move(keys), "record " + record.id + ": " + detail, {}});
+  };
+  boost::system::error_code error;
+  const json::value value = json::parse(record.json, error);
+  const json::object* const object = error ? nullptr : value.if_object();
+  if (object == nullptr) {
+    tell("signal.unreadable", "", {}, "no JSON object");
+    return;
+  }
+  const std::string url = string_member(*object, "feed_url"), seq = string_member(*object, "seq"),
+                    prev = string_member(*object, "prev");
+  if (seq != record.id) tell("signal.seq", url, {}, "says it is " + seq);
+  if (records_ > 0 && prev != last_) tell("signal.chain", url, {}, "follows " + last_ + ", but names " + prev);
+  if (string_member(*object, "type") != record.type) tell("signal.type", url, {}, "two different types");
+
+  const std::string id = string_member(*object, "entity_id");
+  const std::uint64_t number = entry_number(keys_, id);
+  if (string_member(*object, "entity_type") != "post" || number == 0) return;
+  highest_ = std::max(highest_, number);
+  if (record.type == "post_trimmed" || record.type == "post_deleted") {
+    posts_[number].gone = true;
+    return;
+  }
+  const json::value* const member = object->if_contains("rev");
+  const std::int64_t rev = member != nullptr && member->is_int64() ? member->as_int64() : 0;
+  if (rev < 1) tell("signal.rev", url, {id}, "tells of no revision");
+  const auto [known, is_new] = posts_.try_emplace(number);
+  Revision& post = known->second;
+  if (!is_new && rev == post.rev) {
+    tell("signal.twice", url, {id}, "revision " + std::to_string(rev) + " is told of a second time");
+  } else if (!is_new && !post.gone && rev != post.rev + 1) {
+    tell(rev < post.rev ? "signal.back" : "signal.missing", url, {id},
+         "revision " + std::to_string(rev) + " after revision " + std::to_string(post.rev));
+  }
+  post.rev = std::max(post.rev, rev);
+  post.gone = false;
+  post.record = record.id;
+}
+
+StoreResult<std::optional<Signal>> SignalLedger::read_again(const std::string& record) {
+  const auto reply = redis_.command({"XRANGE", keys_.signals(), record, record});
+  if (!reply) return reply.error();
+  const std::vector<SignalRecord> records = read_records(*reply);
+  return records.empty() ? std::optional<Signal>() : read_signal(records.front());
+}
+
+StoreResult<void> SignalLedger::find_beginning() {
+  const auto first = redis_.command({"XRANGE", keys_.signals(), "-", "+", "COUNT", "1"});
+  if (!first) return first.error();
+  first_ = (*first)[0][0].text();
+  first_ms_ = first_.empty() ? 0 : milliseconds_of(first_);
+  return {};
+}
+
+StoreResult<void> SignalLedger::read_on(std::vector<Violation>& wrong) {
+  const std::string key = keys_.signals();
+  for (;;) {
+    const std::string after = "(" + last_;
+    const auto reply = redis_.command({"XRANGE", key, after, "+", "COUNT", page});
+    if (!reply) return reply.error();
+    const std::vector<SignalRecord> records = read_records(*reply);
+    if (records.empty()) return find_beginning();
+    if (records_ > 0) {
+      if (const auto found = find_beginning(); !found) return found;
+      if (first_ == records.front().id) {  // trimmed up to here while it was read
+        posts_.clear();
+        records_ = 0;
+      }
+    }
+    for (const SignalRecord& record : records) {
+      read(record, wrong);
+      last_ = record.id;
+      ++records_;
+    }
+  }
+}
+
+bool SignalLedger::lacks(std::uint64_t number, std::int64_t rev, std::int64_t changed) const {
+  // The stream loses its beginning only: what follows a record that is there must be there too.
+  const auto known = posts_.find(number);
+  if (known != posts_.end() && known->second.rev > 0) return known->second.rev < rev;
+  // The record is not older than the change; a second is what the entry's time leaves open.
+  return first_ms_ != 0 && (changed - 1) * 1000 > first_ms_;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,60 @@
+// What the stream says of posts, to be held against the entries (RELIABILITY I5).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/records/signal_record.hpp"
+#include "storage/redis/redis.hpp"
+#include "storage/store/keys.hpp"
+#include "storage/upkeep/verify.hpp"
+
+namespace feedmill {
+
+/// The newest revision of each post that the stream tells of. Bounded by the stream.
+class SignalLedger {
+ public:
+  /// Both outlive this; `redis` is connected whenever this is asked to read.
+  SignalLedger(Redis& redis, const Keys& keys) : redis_(redis), keys_(keys) {}
+
+  /// Reads the records that have come since the last call, in bounded steps. What is wrong with them goes to `wrong`.
+  StoreResult<void> read_on(std::vector<Violation>& wrong);
+
+  struct Revision {
+    std::int64_t rev = 0;
+    bool gone = false;     ///< trimmed or deleted since
+    std::string record{};  ///< id of the record that told of it
+  };
+  /// What that record says; absent when it has been trimmed away.
+  StoreResult<std::optional<Signal>> read_again(const std::string& record);
+
+  /// By the number of the entry.
+  const std::unordered_map<std::uint64_t, Revision>& posts() const { return posts_; }
+
+  /// Whether a revision of an entry, written at `changed` (unix seconds), must have a record here and has none.
+  bool lacks(std::uint64_t number, std::int64_t rev, std::int64_t changed) const;
+  /// Reads where the stream begins now: it may have been trimmed.
+  StoreResult<void> find_beginning();
+
+  std::uint64_t records() const { return records_; }
+  std::uint64_t highest() const { return highest_; }
+
+ private:
+  void read(const SignalRecord& record, std::vector<Violation>& wrong);
+
+  Redis& redis_;
+  const Keys& keys_;
+  std::unordered_map<std::uint64_t, Revision> posts_;
+  std::string last_ = "0-0", first_;
+  std::int64_t first_ms_ = 0;  // of the oldest record, 0 = none
+  std::uint64_t records_ = 0, highest_ = 0;
+};
+
+/// The number in the id of an entry, 0 when it is none.
+std::uint64_t entry_number(const Keys& keys, std::string_view id);
+
+}  // namespace feedmill

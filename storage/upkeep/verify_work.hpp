@@ -1,0 +1,93 @@
+// The inside of Verifier, shared by the verify*.cpp files.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/store/store_impl.hpp"
+#include "storage/upkeep/verify.hpp"
+#include "storage/upkeep/verify_signals.hpp"
+
+namespace feedmill {
+
+class Verifier::Work {
+ public:
+  Work(Store& store, Store::Impl& impl, VerifyOptions options)
+      : store_(store), impl_(impl), options_(std::move(options)), signals_(impl.redis, impl.keys) {}
+
+  StoreResult<VerifySummary> run();
+
+ private:
+  using Violations = std::vector<Violation>;
+  using Names = std::set<std::string, std::less<>>;
+  /// A look at one thing: what is wrong with it now.
+  using Look = std::function<StoreResult<Violations>()>;
+
+  /// Looks, looks again at what seems wrong, tells what is, and mends it when asked to.
+  StoreResult<void> settle(const Look& look);
+  StoreResult<bool> repair(Violation& violation);
+  void tell(Violation violation);
+  void stepped() const;
+
+  // verify_feeds.cpp
+  StoreResult<void> feed(const std::string& url);
+  /// At a feed that was counted before.
+  StoreResult<void> look_again(const std::string& url);
+  StoreResult<Violations> look_at_feed(const std::string& url);
+  StoreResult<Violations> walk(const std::string& url, std::string_view what);
+  StoreResult<Violations> look_at_texts(std::span<const std::string> ids, const std::string& url);
+  /// The fields of an entry, or of the feed's record, that would be stored otherwise today.
+  Names look_at_markup(const std::string& id, const std::string& url, const Fields& fields, Violations& all);
+
+  // verify.cpp
+  StoreResult<Reply> ask(Script script, std::initializer_list<std::string_view> words);
+  /// Settles what one call of a script finds; `answered` gets each reply.
+  StoreResult<void> settle_call(Script script, std::initializer_list<std::string_view> words,
+                                const std::function<void(const Reply&)>& answered = {});
+  StoreResult<void> read_signals();
+  StoreResult<void> whole_store();
+  StoreResult<void> scan();
+  StoreResult<void> classify(const std::vector<std::string>& keys);
+  StoreResult<void> owners(std::span<const std::string> ids, std::span<const std::string> urls);
+  StoreResult<void> postponed();
+  StoreResult<void> scheduled(std::string_view what);
+  StoreResult<void> registered();
+  StoreResult<void> told_of();
+  StoreResult<void> states(const Fields& before);
+
+  // verify_derived.cpp
+  StoreResult<void> channel(const std::string& uid);
+  StoreResult<void> posts_of(const std::string& uid, const std::string& url);
+  StoreResult<void> page_through(const std::string& uid, std::string_view what);
+  StoreResult<void> notices(const std::string& user);
+  StoreResult<void> derived();
+  StoreResult<void> derived_of(const std::string& url);
+
+  Store& store_;
+  Store::Impl& impl_;
+  VerifyOptions options_;
+  SignalLedger signals_;
+  VerifySummary summary_;
+  std::uint64_t total_feeds_ = 0;
+  std::uint64_t highest_ = 0;           // number of an entry
+  std::vector<std::string> postponed_;  // entries that seemed to belong to nobody
+  std::set<std::string> channels_;      // those that a key speaks of
+  std::map<std::string, std::uint64_t> states_counted_;
+  std::string state_seen_;  // of the feed looked at last, "" = not registered
+  std::uint64_t entries_seen_ = 0;
+  GivenMarkup markup_;              // of the feed looked at
+  std::uint64_t markup_bytes_ = 0;  // that its findings hold
+  std::set<std::string> told_;      // of what is being settled
+  bool behind_ = false;             // delivery has not applied all there is
+};
+
+/// The findings in the reply of a verify script.
+std::vector<Violation> read_findings(ReplyView findings);
+
+}  // namespace feedmill

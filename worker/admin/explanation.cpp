@@ -1,0 +1,181 @@
+#include "worker/admin/explanation.hpp"
+
+#include <algorithm>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/admin/status_json.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/words/due_text.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/push_text.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+std::uint32_t free_slots(const HostView& host) {
+  return host.limits.concurrency - std::min(host.limits.concurrency, host.state.in_flight);
+}
+
+/// When a request to the host may start (HTTP H1, H5), slots apart.
+Milliseconds next_start(const HostView& host) {
+  return std::max(host.state.last_start + host.limits.spacing * host.state.slow, host.state.not_before);
+}
+
+std::string state_text(const FeedRecord& record, Milliseconds now) {
+  const FeedState& state = record.state;
+  if (state.last_at.count() == 0) return state.state + "; never fetched";
+  std::string text = state.state + "; last ";
+  if (state.last_status != 0) {
+    text +=
+        fmt::format("{} ({}) ", state.last_status, state.last_error.empty() ? state.last_outcome : state.last_error);
+  } else {
+    text += fmt::format("{} ", state.last_error.empty() ? state.last_outcome : state.last_error);
+  }
+  text += from_now(state.last_at, now);
+  if (state.failures > 0) {
+    text += fmt::format(", {} failure{} in a row since {}", state.failures, state.failures == 1 ? "" : "s",
+                        rfc3339(state.failing_since));
+  }
+  text += fmt::format(", {} failure{} ever", state.polls_failed, state.polls_failed == 1 ? "" : "s");
+  if (state.polls > 0) {
+    text += fmt::format(", hit rate {} % of {} poll{}", (state.polls_with_new * 100 + state.polls / 2) / state.polls,
+                        state.polls, state.polls == 1 ? "" : "s");
+  }
+  return text;
+}
+
+std::string next_text(const FeedRecord& record, Milliseconds now) {
+  if (!record.claim.empty() && record.due && *record.due > now) {  // while the lease runs
+    return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
+  }
+  if (!record.due) return "never: it is not in the schedule";
+  return due_text(*record.due, now, record.state.won);
+}
+
+std::string validators_text(const FeedState& state) {
+  if (state.etag.empty() && state.last_modified.empty()) return "none: the server sent no ETag and no Last-Modified";
+  std::string text;
+  if (!state.etag.empty()) text += "ETag " + state.etag;
+  if (!state.last_modified.empty()) text += (text.empty() ? "" : ", ") + ("Last-Modified " + state.last_modified);
+  return text + (state.validators_url.empty() ? "" : ", of " + state.validators_url);
+}
+
+std::string identity_text(const FeedState& state) {
+  std::string text = "guid, else link, else digest, as each entry has it";
+  if (state.identified_by == IdentifiedBy::link) text = "link, else digest";
+  if (state.identified_by == IdentifiedBy::digest) text = "digest of title, date and text";
+  if (state.identified_by != IdentifiedBy::guid) {
+    text += fmt::format(", since {}: the identity before it did not tell the entries apart, or changed at every fetch",
+                        rfc3339(state.identified_since));
+    if (state.sound_documents > 0) {
+      text += fmt::format("; its guids have stayed for {} documents in a row, and count again when that goes on",
+                          state.sound_documents);
+    }
+  } else if (state.naming == Naming::mixed) {
+    text += "; some entries have no guid of their own";
+  }
+  if (state.unfit_documents > 0) {
+    text += fmt::format("; it does not tell apart most entries of the last {} documents", state.unfit_documents);
+  }
+  if (state.replaced_documents > 0) {
+    text += fmt::format("; known entries came under new ones in the last {} documents", state.replaced_documents);
+  }
+  return text;
+}
+
+json::object host_json(const HostView& host, Milliseconds now) {
+  json::object row;
+  row["name"] = host.name;
+  row["slots"] = host.limits.concurrency;
+  row["slow"] = host.state.slow;
+  row["slots_free"] = free_slots(host);
+  row["last_start"] = time_json(host.state.last_start);
+  row["next_start"] = rfc3339(std::max(next_start(host), now));
+  row["reserved_until"] = host.state.tail > now ? time_json(host.state.tail) : json::value();
+  row["not_before"] = host.state.not_before > now ? time_json(host.state.not_before) : json::value();
+  json::object& other = row["other"].emplace_object();
+  for (const auto& [name, value] : host.state.other) other[name] = value;
+  return row;
+}
+
+}  // namespace
+
+std::string host_text(const HostView& host, Milliseconds now) {
+  const Milliseconds start = next_start(host);
+  std::string text = fmt::format("{}: {} of {} slots free, next start {}", host.name, free_slots(host),
+                                 host.limits.concurrency, start <= now ? "now" : from_now(start, now));
+  if (host.state.slow > 1) text += fmt::format(" ({} times its usual spacing)", host.state.slow);
+  if (host.state.tail > now) text += fmt::format(", starts reserved up to {}", rfc3339(host.state.tail));
+  return text + (host.state.not_before > now ? fmt::format(", back-off until {}, {}", rfc3339(host.state.not_before),
+                                                           from_now(host.state.not_before, now))
+                                             : ", no back-off");
+}
+
+std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
+                                                               Milliseconds now,
+                                                               const std::optional<PushRecord>& subscription) {
+  const FeedState& state = record.state;
+  std::vector<std::pair<std::string, std::string>> lines;
+  lines.emplace_back("state", state_text(record, now));
+  if (!state.last_detail.empty()) lines.emplace_back("detail", state.last_detail);
+  lines.emplace_back("next", next_text(record, now));
+  const std::string inputs = due_inputs_text(state.why);
+  if (!inputs.empty()) lines.emplace_back("inputs", inputs);
+  if (state.not_before > now) {
+    lines.emplace_back("held", fmt::format("Retry-After holds until {}, {}", rfc3339(state.not_before),
+                                           from_now(state.not_before, now)));
+  }
+  lines.emplace_back("host", host_text(host, now));
+  lines.emplace_back("websub", push_text(state, subscription, now));
+  lines.emplace_back("cache", validators_text(state));
+  lines.emplace_back("identity", identity_text(state));
+  if (!state.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.fetch_url);
+  lines.emplace_back("settings", state.settings.empty() ? "none" : state.settings);
+  return lines;
+}
+
+StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record) {
+  HostView host;
+  host.name = host_of(record.state.fetch_url.empty() ? record.feed_url : record.state.fetch_url);
+  const HostRule rule = rules.of(host.name);
+  host.limits = rule.limits;
+  auto state = store.host(rule.gate);
+  if (!state) return state.error();
+  host.state = std::move(*state);
+  return host;
+}
+
+StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRules& rules,
+                                                     const std::string& feed_url) {
+  const auto now = store.now();
+  if (!now) return now.error();
+  auto records = store.feed_records(std::span(&feed_url, 1));
+  if (!records) return records.error();
+  if (!records->front()) return std::optional<Explained>();
+  Explained explained;
+  explained.now = *now;
+  explained.record = std::move(*records->front());
+  auto host = read_host(store, rules, explained.record);
+  if (!host) return host.error();
+  explained.host = std::move(*host);
+  auto subscription = subscription_of(store, explained.record.state);
+  if (!subscription) return subscription.error();
+  explained.subscription = std::move(*subscription);
+  return std::optional(std::move(explained));
+}
+
+json::object explain_json(const Explained& explained) {
+  json::object row = show_json(explained.record);
+  row["now"] = rfc3339(explained.now);
+  row["host"] = host_json(explained.host, explained.now);
+  row["websub"] = push_json(explained.record.state, explained.subscription);
+  return row;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,49 @@
+// Why a feed is due when it is (HTTP E2): what `explain` and a feed's page say.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "storage/store/pushes.hpp"
+#include "storage/store/store.hpp"
+#include "worker/config/host_rules.hpp"
+
+namespace feedmill {
+
+/// A feed's host at one moment.
+struct HostView {
+  std::string name;
+  HostState state;
+  HostLimits limits;  ///< of the operator
+};
+
+/// Reads what the gate of the feed's host says.
+StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record);
+
+/// "example.org: 1 of 2 slots free, next start in 15 min, no back-off".
+std::string host_text(const HostView& host, Milliseconds now);
+
+/// What `explain` says to people: names and values in the order to show, not cleaned.
+std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
+                                                               Milliseconds now,
+                                                               const std::optional<PushRecord>& subscription = {});
+
+/// A feed and its host at one moment, which is Redis' time.
+struct Explained {
+  FeedRecord record;
+  HostView host;
+  Milliseconds now{};
+  std::optional<PushRecord> subscription{};  ///< the one that its pushes come by
+};
+
+/// Reads it; nothing when there is no such feed.
+StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRules& rules, const std::string& feed_url);
+
+/// All of it for programs: what `explain --json` and /explain say.
+boost::json::object explain_json(const Explained& explained);
+
+}  // namespace feedmill

@@ -1,0 +1,54 @@
+// feedmill: arguments → command line → verb → exit code.
+#include <exception>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "storage/redis/test_point.hpp"
+#include "worker/base/held_signals.hpp"
+#include "worker/base/interrupt.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/command_line/cli.hpp"
+#include "worker/verbs/commands.hpp"
+
+namespace {
+
+/// Streams that were closed before would become files of ours, and what is said would be written into them.
+void open_standard_streams() {
+  for (;;) {
+    const int file = ::open("/dev/null", O_RDWR);
+    if (file >= 0 && file <= 2) continue;
+    if (file > 2) ::close(file);
+    return;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace feedmill;
+  try {
+    open_standard_streams();
+    hold_signals();
+    test_point("B0");
+    const auto line = read_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+    if (!line || !std::holds_alternative<RunVerb>(line->verb)) let_signals_through();
+    Terminal terminal(line.has_value() ? line->terminal : TerminalOptions{});
+    const int code = line.has_value() ? carry_out(*line, terminal) : tell(line.error(), terminal);
+    terminal.flush();
+    return code;
+  } catch (const OutputClosed&) {
+    return exits::done;
+  } catch (const Interrupted&) {
+    return exits::interrupted;
+  } catch (const OutputFailed& error) {
+    Terminal(TerminalOptions{}).error(error.what());
+    return exits::unfinished;
+  } catch (const std::exception& error) {
+    Terminal(TerminalOptions{}).error(std::string("a bug, please report it: ") + visible(error.what()));
+    return exits::bug;
+  }
+}

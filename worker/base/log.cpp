@@ -1,0 +1,345 @@
+#include "worker/base/log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <sys/stat.h>
+#include <utility>
+#include <vector>
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+#include <poll.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "parsers/text/strings.hpp"
+#include "worker/base/characters.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/base/report.hpp"
+#include "worker/base/units.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t longest_line = 8 << 10;  // SECURITY O1
+constexpr std::size_t longest_value = 2 << 10;
+constexpr std::size_t longest_queue = 1 << 20;  // RELIABILITY G4
+
+// --- clean -----------------------------------------------------------------------------------------------------------
+
+/// Zero-width, direction-changing and other characters that hide or reorder what stands around them.
+bool is_deceptive(char32_t c) {
+  constexpr std::pair<char32_t, char32_t> ranges[] = {
+      {0x80, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
+      {0x180b, 0x180f}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
+      {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
+  return std::ranges::any_of(ranges, [c](const auto& range) { return c >= range.first && c <= range.second; });
+}
+
+std::string hex(std::uint64_t number, std::size_t width) {
+  std::array<char, 16> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  std::string text(digits.data(), end);
+  if (text.size() < width) text.insert(0, width - text.size(), '0');
+  return text;
+}
+
+// --- lines -----------------------------------------------------------------------------------------------------------
+
+std::string logfmt_text(const std::string& value) {
+  if (value.find_first_of(" \"=\\") == std::string::npos) return value;
+  std::string quoted = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string number_text(double number) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return std::string(digits.data(), end);
+}
+
+/// Puts the parts of a line together, in either format.
+class LineBuilder {
+ public:
+  explicit LineBuilder(bool json) : json_(json) {}
+
+  void add(std::string_view name, const std::string& value) {
+    if (json_) {
+      append(name, boost::json::serialize(boost::json::string(value)));
+    } else {
+      append(name, logfmt_text(value));
+    }
+  }
+  void add(const LogField& field) {
+    if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+      if (!text->empty())
+        add(field.name, std::string(utf8_prefix(clean(utf8_prefix(redact(*text), longest_value)), longest_value)));
+    } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
+      append(field.name, std::to_string(*number));
+    } else if (const auto* fraction = std::get_if<double>(&field.value)) {
+      append(field.name, number_text(*fraction));
+    } else {
+      append(field.name, std::get<bool>(field.value) ? "true" : "false");
+    }
+  }
+  std::string finish() { return json_ ? (line_.empty() ? "{" : line_) + "}\n" : line_ + "\n"; }
+
+ private:
+  /// A field that would make the line too long is left out.
+  void append(std::string_view name, const std::string& encoded) {
+    if (line_.size() + name.size() + encoded.size() + 32 > longest_line) return;
+    if (json_) {
+      line_.append(line_.empty() ? "{\"" : ",\"").append(name).append("\":").append(encoded);
+    } else {
+      line_.append(line_.empty() ? "" : " ").append(name).append("=").append(encoded);
+    }
+  }
+
+  const bool json_;
+  std::string line_;
+};
+
+/// stderr is the journal's, as systemd tells in $JOURNAL_STREAM.
+bool is_journal(int fd) {
+  const char* stream = std::getenv("JOURNAL_STREAM");
+  struct stat status {};
+  if (stream == nullptr || ::fstat(fd, &status) != 0) return false;
+  return stream == std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+}
+
+std::string_view journal_priority(LogLevel level) {
+  constexpr std::string_view priorities[] = {"<7>", "<6>", "<4>", "<3>"};
+  return priorities[static_cast<std::size_t>(level)];
+}
+
+}  // namespace
+
+std::string_view to_string(LogLevel level) {
+  constexpr std::string_view names[] = {"debug", "info", "warn", "error"};
+  return names[static_cast<std::size_t>(level)];
+}
+
+std::string clean(std::string_view text) {
+  std::string cleaned;
+  cleaned.reserve(text.size());
+  while (!text.empty()) {
+    const auto [character, size] = first_character(text);
+    const std::size_t taken = std::max<std::size_t>(size, 1);
+    if (size == 0 || character < 0x20 || character == 0x7f) {
+      cleaned.append("\\x").append(hex(static_cast<unsigned char>(text[0]), 2));
+    } else if (is_deceptive(character)) {
+      cleaned.append("\\u{").append(hex(character, 1)).append("}");
+    } else {
+      cleaned.append(text.substr(0, taken));
+    }
+    text.remove_prefix(taken);
+  }
+  return cleaned;
+}
+
+std::string feed_id(std::string_view feed_url) {
+  return hex(XXH3_64bits(feed_url.data(), feed_url.size()), 16);
+}
+
+// --- LogRate ---------------------------------------------------------------------------------------------------------
+
+bool LogRate::take(Bucket& bucket, double burst, double per_second, Time now) {
+  const double passed = std::chrono::duration<double>(now - bucket.filled).count();
+  bucket.tokens = std::min(burst, bucket.tokens + passed * per_second);
+  bucket.filled = now;
+  if (bucket.tokens < 1) return false;
+  bucket.tokens -= 1;
+  return true;
+}
+
+std::optional<std::uint64_t> LogRate::admit(LogLevel level, std::string_view event, std::string_view reason, Time now) {
+  if (!total_) total_ = Bucket{50, now, 0};
+  std::string key(event);
+  key.append("/").append(reason);
+  // Events and reasons are words of ours, so there are few; what is not is bounded here.
+  if (buckets_.size() > 1000) buckets_.clear();
+  Bucket& own = buckets_.try_emplace(std::move(key), Bucket{20, now, 0}).first->second;
+  const bool may = (level == LogLevel::debug || take(own, 20, 0.1, now)) && take(*total_, 50, 50, now);
+  if (may) return std::exchange(own.suppressed, 0);
+  ++own.suppressed;
+  return std::nullopt;
+}
+
+// --- Log -------------------------------------------------------------------------------------------------------------
+
+Log::Log(Options options)
+    : options_([&] {
+        if (options.format == LogFormat::automatic)
+          options.format = ::isatty(options.fd) != 0 ? LogFormat::logfmt : LogFormat::json;
+        return std::move(options);
+      }()),
+      level_(options_.level),
+      journal_(is_journal(options_.fd)),
+      writer_([this] { write_lines(); }) {}
+
+Log::~Log() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    deadline_ = Clock::now() + 1s;
+  }
+  changed_.notify_all();
+  writer_.join();
+}
+
+void Log::write(LogLevel level, std::string_view event, std::string_view message, std::span<const LogField> fields) {
+  if (!enabled(level)) return;
+  std::string_view reason;
+  for (const auto& field : fields)
+    if (const auto* text = std::get_if<std::string_view>(&field.value); text && field.name == "reason") reason = *text;
+  std::optional<std::uint64_t> suppressed;
+  {
+    const std::lock_guard lock(mutex_);
+    suppressed = rate_.admit(level, event, reason, Clock::now());
+  }
+  if (!suppressed) {
+    ++suppressed_;
+    return;
+  }
+  LineBuilder line(options_.format == LogFormat::json);
+  line.add("ts", format_time(std::chrono::system_clock::now()));
+  line.add("level", std::string(to_string(level)));
+  line.add("event", std::string(event));
+  line.add(LogField("msg", message));
+  line.add(LogField("worker", options_.worker));
+  if (*suppressed > 0) line.add(LogField("suppressed", *suppressed));
+  for (const auto& field : fields) line.add(field);
+  std::string text = line.finish();
+  if (journal_ && options_.format == LogFormat::logfmt) text.insert(0, journal_priority(level));
+  enqueue({level, std::move(text)});
+}
+
+void Log::enqueue(Line line) {
+  {
+    const std::lock_guard lock(mutex_);
+    while (queued_bytes_ + line.text.size() > longest_queue) {
+      const auto oldest = std::ranges::find(queue_, LogLevel::debug, &Line::level);
+      ++suppressed_;
+      if (oldest == queue_.end()) return;
+      queued_bytes_ -= oldest->text.size();
+      queue_.erase(oldest);
+    }
+    queued_bytes_ += line.text.size();
+    queue_.push_back(std::move(line));
+  }
+  changed_.notify_one();
+}
+
+void Log::write_lines() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const Line line = std::move(queue_.front());
+    queue_.pop_front();
+    queued_bytes_ -= line.text.size();
+    lock.unlock();
+    const bool written = write_out(line.text);
+    lock.lock();
+    if (!written) return;
+  }
+}
+
+/// False when the log is closing and nobody reads any more. A ready pipe takes 4 KiB without blocking.
+bool Log::write_out(std::string_view text) {
+  while (!text.empty()) {
+    pollfd output{options_.fd, POLLOUT, 0};
+    if (::poll(&output, 1, 100) == 0) {
+      const std::lock_guard lock(mutex_);
+      if (closing_ && Clock::now() > deadline_) return false;
+      continue;
+    }
+    const auto written = ::write(options_.fd, text.data(), std::min<std::size_t>(text.size(), 4096));
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (written <= 0) return true;  // nobody is there; nothing better to do with the line
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// --- log_refresh -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// HTTP R7, R8.
+void log_move(Log& log, const Report& report, const std::string& feed) {
+  const std::string detail = "from " + report.moved_from + " to " + report.moved_to;
+  const std::initializer_list<LogField> fields{{"feed", feed}, {"url", report.feed_url}, {"detail", detail}};
+  if (report.moved) {
+    log.write(LogLevel::info, "feed_moved", "feed has moved for good; feedmill move URL --undo takes that back",
+              fields);
+  } else {
+    log.write(LogLevel::warn, "notice",
+              "feed would move to a URL that is a feed already; nothing was merged: remove one of the two", fields);
+  }
+}
+
+/// HTTP H4, H5; RELIABILITY G1.
+void log_host(Log& log, const Report& report) {
+  if (!report.host_closed) {
+    log.write(LogLevel::info, "host_backoff", "host serves again, and is asked more slowly for now",
+              {{"host", report.host}});
+    return;
+  }
+  const std::string until = format_time(std::chrono::system_clock::now() + report.host_closed_for);
+  log.write(LogLevel::warn, "host_backoff", "host refuses several of its feeds; all of them wait",
+            {{"host", report.host}, {"why", "host_backoff"}, {"reason", report.host_cause}, {"next_due", until}});
+}
+
+}  // namespace
+
+void log_refresh(Log& log, const Report& report) {
+  // A first success is what everybody expects, and an import would bring thousands of such lines (HTTP §4).
+  const bool expected = report.state_from == "new" && report.state_to == "healthy";
+  const bool changed = report.state_from != report.state_to && !expected;
+  const bool moves = report.moved || report.move_taken;
+  if (!changed && !moves && report.host.empty() && !log.enabled(LogLevel::debug)) return;
+  const std::string feed = feed_id(report.feed_url);
+  const std::string next_due = format_time(std::chrono::system_clock::now() + report.next_in);
+  const auto milliseconds = [](std::chrono::duration<double> span) {
+    return static_cast<std::int64_t>(span.count() * 1000);
+  };
+  std::vector<LogField> fields{{"feed", feed},
+                               {"url", report.feed_url},
+                               {"outcome", to_string(report.outcome)},
+                               {"reason", to_string(report.reason)}};
+  if (!report.statuses.empty()) fields.emplace_back("status", report.statuses.back());
+  if (report.statuses.size() > 1) fields.emplace_back("hops", report.statuses.size());
+  fields.insert(fields.end(), {{"bytes", report.body_bytes},
+                               {"wire_bytes", report.wire_bytes},
+                               {"took_ms", milliseconds(report.took)},
+                               {"entries_new", report.created},
+                               {"entries_changed", report.modified},
+                               {"next_due", next_due},
+                               {"why", report.won},
+                               {"detail", report.detail}});
+  log.write(LogLevel::debug, "refresh", "", fields);
+  if (changed) {
+    const bool worse = report.state_to != "healthy";
+    std::vector<LogField> with_states = fields;
+    with_states.emplace_back("state_from", report.state_from);
+    with_states.emplace_back("state_to", report.state_to);
+    const std::string message = "feed is " + report.state_to;
+    log.write(worse && !report.state_from.empty() && report.state_from != "new" ? LogLevel::warn : LogLevel::info,
+              "feed_state", message, with_states);
+  }
+  if (moves) log_move(log, report, feed);
+  if (!report.host.empty()) log_host(log, report);
+}
+
+}  // namespace feedmill

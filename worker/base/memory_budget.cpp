@@ -1,0 +1,197 @@
+#include "worker/base/memory_budget.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#include "worker/base/units.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t step = 64u << 10;
+constexpr std::uint64_t receiving_cost = 2;  // a body, and where it moves to when it grows
+constexpr std::uint64_t without_a_limit = 512u << 20;
+constexpr std::uint64_t least_of_private_server = 16u << 20;
+
+std::uint64_t in_steps(std::uint64_t bytes) {
+  return (bytes + step - 1) / step * step;
+}
+
+/// The number in a file of the kernel's; nothing for "max", and for files that are not there.
+std::optional<std::uint64_t> number_in(const fs::path& file) {
+  std::ifstream in(file);
+  std::string text;
+  std::uint64_t number = 0;
+  if (!(in >> text)) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::uint64_t MemoryBudget::used_by_first() const {
+  return first_ == nullptr ? 0 : first_->held_;
+}
+
+bool MemoryBudget::fits(const Share& share, std::uint64_t bytes) const {
+  const std::uint64_t more = bytes - share.held_;
+  return used_by_others_ <= total_ && more <= total_ - used_by_others_;
+}
+
+/// All but one stay within the total. That one is who finds too little first, until it has ended or there is enough for
+/// all again: so one always gets on.
+bool MemoryBudget::grant(Share& share, std::uint64_t bytes) {
+  if (first_ == nullptr && !fits(share, bytes)) {
+    first_ = &share;
+    used_by_others_ -= share.held_;
+  }
+  if (&share != first_ && !fits(share, bytes)) return false;
+  hold(share, bytes);
+  return true;
+}
+
+void MemoryBudget::hold(Share& share, std::uint64_t bytes) {
+  share.list();
+  if (&share != first_) used_by_others_ += bytes - share.held_;  // which may be less than nothing
+  share.held_ = bytes;
+}
+
+/// What is being read is given back soon, so that readers come first. Those who wait to receive are served in order of
+/// age; one that cannot be makes the younger ones wait.
+void MemoryBudget::released() {
+  if (first_ != nullptr && used() <= total_) used_by_others_ += std::exchange(first_, nullptr)->held_;
+  if (tell_) tell_();
+  for (auto at = shares_.begin(); waiting_ > 0 && at != shares_.end(); ++at) {
+    Share& share = **at;
+    if (share.wanted_ == 0) continue;
+    if (!grant(share, share.wanted_)) return;
+    share.want(0);
+    if (const auto wake = std::exchange(share.wake_, nullptr)) wake();
+  }
+}
+
+MemoryBudget::Share::Share(MemoryBudget& budget, std::uint64_t expected_bytes)
+    : budget_(budget), expected_(in_steps(std::max(expected_bytes, step))) {}
+
+MemoryBudget::Share::~Share() {
+  if (!listed_) return;
+  want(0);
+  budget_.hold(*this, 0);
+  budget_.shares_.erase(place_);
+  if (budget_.first_ == this) budget_.first_ = nullptr;
+  budget_.released();
+}
+
+void MemoryBudget::Share::want(std::uint64_t bytes) {
+  budget_.waiting_ += (bytes != 0 ? 1U : 0U) - (wanted_ != 0 ? 1U : 0U);
+  wanted_ = bytes;
+  if (bytes != 0) list();
+}
+
+void MemoryBudget::Share::list() {
+  if (!std::exchange(listed_, true)) place_ = budget_.shares_.insert(budget_.shares_.end(), this);
+}
+
+/// While there is room, by half as much again as before: many who hold a little and wait for more would finish one
+/// after the other.
+bool MemoryBudget::Share::cover(std::uint64_t body_bytes) {
+  const std::uint64_t bytes = receiving_cost * std::max(in_steps(body_bytes), held_ == 0 ? expected_ : 0);
+  want(0);
+  if (bytes <= held_) return true;
+  const std::uint64_t ahead = std::max(bytes, receiving_cost * in_steps(held_ / receiving_cost * 3 / 2));
+  if (budget_.grant(*this, budget_.fits(*this, ahead) ? ahead : bytes)) return true;
+  want(bytes);
+  return false;
+}
+
+void MemoryBudget::Share::on_granted(std::function<void()> wake) {
+  wake_ = std::move(wake);
+}
+
+bool MemoryBudget::Share::cover_reading(std::uint64_t document_bytes) {
+  const std::uint64_t bytes = limits::reading_cost(in_steps(document_bytes));
+  want(0);
+  return bytes <= held_ || budget_.grant(*this, bytes);
+}
+
+std::uint64_t MemoryBudget::Share::readable_bytes() const {
+  return held_ < limits::reading_base ? 0 : (held_ - limits::reading_base) / limits::reading_multiple;
+}
+
+void MemoryBudget::Share::hold(std::uint64_t bytes) {
+  want(0);
+  budget_.hold(*this, bytes);
+  budget_.released();
+}
+
+namespace {
+
+/// The smallest limit of our cgroup and those above it.
+std::optional<std::uint64_t> memory_limit(const fs::path& root) {
+  std::optional<std::uint64_t> least;
+  const auto consider = [&least](const fs::path& file) {
+    if (const auto number = number_in(file)) least = std::min(least.value_or(*number), *number);
+  };
+  std::ifstream groups(root / "proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (!line.starts_with("0::")) continue;  // version 2
+    fs::path group = fs::path(line.substr(3)).relative_path();
+    for (;; group = group.parent_path()) {
+      consider(root / "sys/fs/cgroup" / group / "memory.max");
+      if (group.empty()) break;
+    }
+  }
+  consider(root / "sys/fs/cgroup/memory/memory.limit_in_bytes");  // version 1
+  constexpr std::uint64_t unlimited = std::uint64_t{1} << 60U;    // version 1 says so by a huge number
+  return least && *least < unlimited ? least : std::nullopt;
+}
+
+}  // namespace
+
+std::uint64_t automatic_memory_budget(std::uint64_t least, const fs::path& root) {
+  const auto limit = memory_limit(root);
+  if (!limit) return std::max(without_a_limit, least);
+  return std::max(*limit / 10 * 6, std::min(least, *limit / 4 * 3));
+}
+
+MemoryPlan plan_memory(std::optional<std::uint64_t> budget, std::uint64_t least, bool private_server,
+                       const fs::path& root) {
+  const auto limit = memory_limit(root);
+  if (!limit || !private_server) return {budget.value_or(automatic_memory_budget(least, root)), 0};
+  const std::uint64_t documents = budget.value_or(std::max(*limit / 3, least));
+  // What is left is for both programs themselves, and for the pages that change while the server rewrites its file.
+  const std::uint64_t left = *limit - std::min(*limit, documents);
+  return {documents, std::max<std::uint64_t>(left / 20 * 11, 1)};  // 0 would be no limit
+}
+
+std::string objection_to_memory(std::optional<std::uint64_t> budget, std::uint64_t max_body_bytes, bool private_server,
+                                const fs::path& root) {
+  const std::uint64_t least = MemoryBudget::least(max_body_bytes);
+  if (const std::uint64_t given = budget.value_or(automatic_memory_budget(least, root)); given < least) {
+    return "at least " + std::to_string(limits::reading_multiple) + " × fetch.max_body + 68MiB, which is " +
+           format_size(least) + (budget ? "" : "; this machine's limit gives " + format_size(given)) +
+           ": give more memory or lower fetch.max_body";
+  }
+  const MemoryPlan plan = plan_memory(budget, least, private_server, root);
+  if (plan.private_server == 0 || plan.private_server >= least_of_private_server) return "";
+  return "leaves the private server " + format_size(plan.private_server) +
+         " of this machine's limit: lower memory.budget, or raise the limit";
+}
+
+std::uint64_t resident_memory() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0, resident = 0;
+  if (!(file >> all >> resident)) return 0;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace feedmill

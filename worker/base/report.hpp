@@ -1,0 +1,119 @@
+// What a refresh did: all that metrics and logs may know. The names are those of HTTP §11 and OPERATIONS §3.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "parsers/feed/feed.hpp"
+
+namespace feedmill {
+
+/// How a refresh ended.
+enum class Outcome { updated, unchanged, not_modified, failed, deferred, aborted };
+inline constexpr std::array all_outcomes{Outcome::updated, Outcome::unchanged, Outcome::not_modified,
+                                         Outcome::failed,  Outcome::deferred,  Outcome::aborted};
+
+/// Why a refresh failed. One enum, one spelling: metric label, log field, state field and JSON (HTTP §11).
+enum class Reason {
+  none,
+  dns_not_found,
+  dns_timeout,
+  dns_failed,
+  egress_blocked,
+  egress_port,
+  url_invalid,
+  connect_refused,
+  connect_timeout,
+  connect_failed,
+  tls_verify,
+  tls_handshake,
+  http_timeout,
+  http_stalled,
+  http_truncated,
+  http_malformed,
+  http_stream,
+  http_unexpected,
+  limit_body,
+  limit_header,
+  limit_ratio,
+  limit_coding,
+  redirect_invalid,
+  redirect_loop,
+  redirect_limit,
+  redirect_downgrade,
+  status_auth,
+  status_forbidden,
+  status_challenge,
+  status_not_found,
+  status_gone,
+  status_rate_limited,
+  status_legal,
+  status_client,
+  status_server,
+  parse_empty,
+  parse_not_a_feed,
+  parse_malformed,
+  parse_charset,
+  parse_limit,
+  store_unavailable,
+  store_refused,
+  store_stale,
+  worker_memory,
+  worker_host_wait,
+  worker_cancelled,
+  worker_bug,
+};
+inline constexpr std::size_t reason_count = static_cast<std::size_t>(Reason::worker_bug) + 1;
+
+/// "updated" …
+std::string_view to_string(Outcome outcome);
+/// "dns.not_found" …; "" for none.
+std::string_view to_string(Reason reason);
+/// "encoding" … "namespace" …
+std::string_view to_string(Flaw flaw);
+
+/// Why a request carried no validators (OPERATIONS §3, unconditional_requests_total).
+enum class Unconditional { no, first, no_validators, target_changed, probe };
+
+/// Everything worth counting about one refresh, filled in along the hot path.
+struct Report {
+  std::string feed_url;
+  Outcome outcome = Outcome::failed;
+  Reason reason = Reason::none;
+  std::string detail;         ///< for people, "" on success
+  std::vector<int> statuses;  ///< of each hop
+  std::uint32_t permanent_redirects = 0, temporary_redirects = 0;
+  bool moved = false;       ///< another URL is requested from now on
+  bool move_taken = false;  ///< it would be, were that one no feed of its own (HTTP R7)
+  std::string moved_from, moved_to;
+  bool early = false;  ///< asked before its time; must not happen (HTTP N2)
+  Unconditional unconditional = Unconditional::no;
+  std::uint64_t wire_bytes = 0, body_bytes = 0;  ///< received, decoded
+  std::uint64_t saved_not_modified = 0, saved_hash = 0, saved_compression = 0;
+  std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
+  std::chrono::duration<double> took{}, connect{}, first_byte{}, parse{}, commit{}, lateness{};
+  std::uint32_t created = 0, modified = 0, unchanged = 0, trimmed = 0;
+  std::vector<std::pair<std::string, std::uint32_t>> signals;  ///< stream records by type
+  std::vector<std::pair<Flaw, std::uint32_t>> flaws;
+  std::vector<double> publish_delays;   ///< seconds from published to stored; dated entries, no first import
+  std::chrono::milliseconds next_in{};  ///< until the next due time
+  std::string won;                      ///< the code that fixed it
+  bool claim_left = false;              ///< the store could not be told that the claim is over
+  std::string state_from, state_to;     ///< feed states, equal when nothing changed
+  std::string host;          ///< that this refresh has closed or opened for all its feeds (HTTP H4, H5), "" = none
+  bool host_closed = false;  ///< else opened
+  std::string host_cause;    ///< closed: rate_limited, unavailable, forbidden
+  std::chrono::milliseconds host_closed_for{};
+  bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had
+  std::string push_from, push_to;                 ///< the subscription's state, both "" when it has not changed
+  std::string push_hub;                           ///< whose it is, when it has changed
+  bool push_fell = false;                         ///< PushNews::fell
+  bool hub_in_trouble = false;                    ///< that makes five feeds of it
+};
+
+}  // namespace feedmill

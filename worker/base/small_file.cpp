@@ -1,0 +1,93 @@
+#include "worker/base/small_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <sys/stat.h>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "worker/base/held_signals.hpp"
+#include "worker/base/unique_fd.hpp"
+#include "worker/base/units.hpp"
+
+namespace feedmill {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using FileContent = boost::system::result<std::string, std::string>;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t look_interval = 100;  // milliseconds between looks at signals that wait
+
+FileContent refused(const std::string& why) {
+  return FileContent(boost::system::in_place_error, "the file cannot be read: " + why);
+}
+
+/// The system's own words.
+FileContent unreachable(int error) {
+  return refused(std::generic_category().message(error) + "; check its path and permissions");
+}
+
+}  // namespace
+
+FileContent read_small_file(const fs::path& file, std::size_t max_bytes, std::chrono::milliseconds patience) {
+  // Without O_NONBLOCK a pipe that nobody writes into would hold the open already.
+  const UniqueFd in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!in) return unreachable(errno);
+  struct stat status {};
+  if (::fstat(in.get(), &status) != 0) return unreachable(errno);
+  if (S_ISDIR(status.st_mode)) return refused("it is a directory");
+  std::string content;
+  std::array<char, 65536> block;
+  for (const auto until = Clock::now() + patience;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    pollfd readable{in.get(), POLLIN, 0};
+    const int ready = ::poll(&readable, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, look_interval)));
+    if (ready < 0 && errno != EINTR) return unreachable(errno);
+    if (ready == 0 && is_end_waiting()) return refused("told to stop while nothing was written into this pipe");
+    if (ready == 0 && left.count() > look_interval) continue;
+    if (ready == 0) {
+      return refused(content.empty()
+                         ? "nothing was written into this pipe within " + format_duration(patience)
+                         : "whoever writes into this pipe had not closed it after " + format_duration(patience));
+    }
+    const ssize_t got = ready < 0 ? -1 : ::read(in.get(), block.data(), block.size());
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) return unreachable(errno);
+    if (got == 0) return FileContent(boost::system::in_place_value, std::move(content));
+    content.append(block.data(), static_cast<std::size_t>(got));
+    if (content.size() > max_bytes) return refused("it is larger than " + format_size(max_bytes));
+  }
+}
+
+FileContent read_secret(const fs::path& file) {
+  auto text = read_small_file(file, 1U << 20U);
+  if (!text) return text;
+  if (text->ends_with('\n')) text->pop_back();
+  if (text->ends_with('\r')) text->pop_back();
+  return text;
+}
+
+bool is_read_once(const fs::path& file) {
+  std::error_code ignored;
+  return fs::is_fifo(file, ignored);
+}
+
+bool readable_by_all(const fs::path& file) {
+  std::error_code error;
+  const auto permissions = fs::status(file, error).permissions();
+  return !error && (permissions & fs::perms::others_read) != fs::perms::none;
+}
+
+std::string readable_warning(const fs::path& file) {
+  return file.string() + " holds a secret and every user may read it; chmod 600 it";
+}
+
+}  // namespace feedmill

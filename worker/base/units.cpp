@@ -1,0 +1,76 @@
+#include "worker/base/units.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+using Unit = std::pair<std::string_view, std::uint64_t>;
+
+constexpr Unit duration_units[] = {{"d", 86'400'000}, {"h", 3'600'000}, {"min", 60'000}, {"s", 1'000}, {"ms", 1}};
+constexpr Unit size_units[] = {{"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10}, {"B", 1}};
+
+/// A whole number followed by one of `units`; the product fits into 63 bits, so that a signed count holds it.
+std::optional<std::uint64_t> parse_quantity(std::string_view text, std::span<const Unit> units) {
+  if (text.empty()) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  if (suffix.empty() && number == 0) return 0;
+  for (const auto& [name, factor] : units) {
+    if (suffix != name) continue;
+    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / factor) return std::nullopt;
+    return number * factor;
+  }
+  return std::nullopt;
+}
+
+std::string format_quantity(std::uint64_t quantity, std::span<const Unit> units) {
+  for (const auto& [name, factor] : units)
+    if (quantity % factor == 0) return std::to_string(quantity / factor).append(name);
+  return std::to_string(quantity);
+}
+
+}  // namespace
+
+std::optional<std::chrono::milliseconds> read_duration(std::string_view text) {
+  const auto quantity = parse_quantity(text, duration_units);
+  if (!quantity) return std::nullopt;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(*quantity));
+}
+
+std::optional<std::uint64_t> read_size(std::string_view text) {
+  return parse_quantity(text, size_units);
+}
+
+std::string format_duration(std::chrono::milliseconds duration) {
+  if (duration.count() <= 0) return "0s";
+  return format_quantity(static_cast<std::uint64_t>(duration.count()), duration_units);
+}
+
+std::string format_size(std::uint64_t bytes) {
+  if (bytes == 0) return "0B";
+  return format_quantity(bytes, size_units);
+}
+
+std::string format_time(std::chrono::system_clock::time_point time) {
+  using namespace std::chrono;
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss clock(floor<milliseconds>(time - day));
+  std::array<char, 48> text;
+  const int size =
+      std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                    static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+                    static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,35 @@
+// Values of flags and arguments: text → what it means, or one line that says what is wrong with it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "storage/records/stored_entry.hpp"
+
+namespace feedmill {
+
+/// ", did you mean NAME?" when one of `names` is near, else "".
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> names);
+
+/// Throws CLI::ValidationError: the command line is wrong, and `text` says why. So do all below.
+[[noreturn]] void refuse(std::string text);
+
+/// A whole number within bounds.
+std::uint64_t number(std::string_view flag, const std::string& text, std::uint64_t least, std::uint64_t most);
+
+/// Checks that `text` is one of `names`.
+void one_of(std::string_view flag, const std::string& text, std::span<const std::string_view> names);
+
+/// "1763689990:Entry:17", as `entries` tells it.
+EntryCursor cursor(const std::string& text);
+
+/// Checks for "$", "0", "1763690000000" or "1763690000000-3".
+void check_stream_id(const std::string& text);
+
+/// "Name: value".
+std::pair<std::string, std::string> header(const std::string& text);
+
+}  // namespace feedmill

@@ -1,0 +1,208 @@
+#include "worker/command_line/completions.hpp"
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace feedmill {
+namespace {
+
+/// A verb by the words that lead to it, "" for the program itself.
+struct Place {
+  std::string path;
+  const CommandNode* node;
+};
+
+void collect(const CommandNode& node, const std::string& path, std::vector<Place>& places) {
+  places.push_back({path, &node});
+  for (const CommandNode& verb : node.verbs) {
+    collect(verb, path.empty() ? verb.name : path + " " + verb.name, places);
+  }
+}
+
+std::vector<Place> places_of(const CommandNode& tree) {
+  std::vector<Place> places;
+  collect(tree, "", places);
+  return places;
+}
+
+/// In single quotes, as bash and zsh read it; fish reads \' inside of them.
+std::string in_quotes(std::string_view text, bool fish = false) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += fish ? "\\'" : "'\\''";
+    } else if (c == '\\' && fish) {
+      out += "\\\\";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+/// What leads from one verb to the next: "' add'" from the start, "'channel list'" from a group.
+std::string steps(const Place& group, std::string_view between) {
+  std::string text;
+  for (const CommandNode& verb : group.node->verbs) {
+    text.append(text.empty() ? "" : between).append(in_quotes(group.path + " " + verb.name));
+  }
+  return text;
+}
+
+/// Names of all flags, or of those that take a value, of one verb or of all.
+std::string flag_names(const CommandNode& node, bool with_value_only, std::string_view between, bool below) {
+  std::string text;
+  const std::function<void(const CommandNode&)> add = [&](const CommandNode& one) {
+    for (const CommandFlag& flag : one.flags) {
+      if (with_value_only && flag.value.empty()) continue;
+      for (const std::string& name : flag.names) text.append(text.empty() ? "" : between).append(name);
+    }
+    if (!below) return;
+    for (const CommandNode& verb : one.verbs) add(verb);
+  };
+  add(node);
+  return text;
+}
+
+std::string verb_names(const CommandNode& node) {
+  std::string text;
+  for (const CommandNode& verb : node.verbs) text.append(text.empty() ? "" : " ").append(verb.name);
+  return text;
+}
+
+/// Lines that find `verb` among the words before the cursor, for bash and zsh alike.
+std::string find_verb(const CommandNode& tree, std::string_view word) {
+  std::string text = "    case \"$verb " + std::string(word) + "\" in\n";
+  for (const Place& place : places_of(tree)) {
+    if (place.node->verbs.empty()) continue;
+    const std::string longer = place.path.empty() ? "${verb:+$verb }" : "$verb ";
+    text += "      " + steps(place, "|") + ") verb=\"" + longer + std::string(word) + "\" ;;\n";
+  }
+  return text + "    esac\n";
+}
+
+std::string bash(const CommandNode& tree) {
+  std::string text =
+      "# bash completion of feedmill; made by: feedmill completion bash\n"
+      "_feedmill() {\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i\n"
+      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+      "    case \"${COMP_WORDS[i]}\" in " +
+      flag_names(tree, true, "|", true) + ") ((i++)); continue ;; esac\n" + find_verb(tree, "${COMP_WORDS[i]}") +
+      "  done\n"
+      "  case \"$previous\" in " +
+      flag_names(tree, true, "|", true) +
+      ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;; esac\n"
+      "  case \"$verb\" in\n";
+  for (const Place& place : places_of(tree)) {
+    const bool root = place.path.empty();
+    text += "    " + in_quotes(place.path) + ") verbs=" + in_quotes(verb_names(*place.node)) +
+            " flags=" + in_quotes(root ? "" : flag_names(*place.node, false, " ", false)) + " ;;\n";
+  }
+  text += "  esac\n  flags=\"$flags " + flag_names(tree, false, " ", false) +
+          "\"\n"
+          "  if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$current\")\n"
+          "  elif [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W \"$verbs\" -- \"$current\")\n"
+          "  else mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+          "  fi\n"
+          "}\n"
+          "complete -F _feedmill feedmill\n";
+  return text;
+}
+
+/// "name:what it is about", as zsh's _describe wants it.
+std::string described(std::string name, const std::string& about) {
+  std::string text;
+  for (const char c : std::exchange(name, {})) text += c == ':' ? std::string("\\:") : std::string(1, c);
+  return in_quotes(text + ":" + about);
+}
+
+std::string zsh_flags(const CommandNode& node) {
+  std::string text;
+  for (const CommandFlag& flag : node.flags) {
+    for (const std::string& name : flag.names) text.append(text.empty() ? "" : " ").append(described(name, flag.about));
+  }
+  return text;
+}
+
+std::string zsh(const CommandNode& tree) {
+  std::string text =
+      "#compdef feedmill\n"
+      "# zsh completion of feedmill; made by: feedmill completion zsh\n"
+      "_feedmill() {\n"
+      "  local verb=''\n"
+      "  local -i i\n"
+      "  local -a verbs flags\n"
+      "  for ((i = 2; i < CURRENT; i++)); do\n"
+      "    case \"${words[i]}\" in " +
+      flag_names(tree, true, "|", true) + ") ((i++)); continue ;; esac\n" + find_verb(tree, "${words[i]}") +
+      "  done\n"
+      "  case \"${words[CURRENT-1]}\" in " +
+      flag_names(tree, true, "|", true) +
+      ") _files; return ;; esac\n"
+      "  case \"$verb\" in\n";
+  for (const Place& place : places_of(tree)) {
+    text += "    " + in_quotes(place.path) + ")\n      verbs=(";
+    for (const CommandNode& verb : place.node->verbs) {
+      text += (text.back() == '(' ? "" : " ") + described(verb.name, verb.about);
+    }
+    text += ")\n      flags=(" + (place.path.empty() ? "" : zsh_flags(*place.node)) + ")\n      ;;\n";
+  }
+  text += "  esac\n  flags+=(" + zsh_flags(tree) +
+          ")\n"
+          "  if [[ ${words[CURRENT]} == -* ]]; then _describe flag flags\n"
+          "  elif (( ${#verbs} )); then _describe verb verbs\n"
+          "  else _files\n"
+          "  fi\n"
+          "}\n"
+          "_feedmill \"$@\"\n";
+  return text;
+}
+
+std::string fish_flag(const std::string& condition, const CommandFlag& flag) {
+  std::string text = "complete -c feedmill" + condition;
+  for (const std::string& name : flag.names) {
+    text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  if (!flag.value.empty()) text += " -r";
+  return text + " -d " + in_quotes(flag.about, true) + "\n";
+}
+
+std::string fish(const CommandNode& tree) {
+  std::string text =
+      "# fish completion of feedmill; made by: feedmill completion fish\n"
+      "function __feedmill_at --description 'whether these are the verbs so far'\n"
+      "  set -l verb ''\n"
+      "  for word in (commandline -opc)[2..-1]\n"
+      "    switch \"$verb $word\"\n";
+  for (const Place& place : places_of(tree)) {
+    if (place.node->verbs.empty()) continue;
+    text += "      case " + steps(place, " ") + "\n        set verb " +
+            (place.path.empty() ? "$word" : "\"$verb $word\"") + "\n";
+  }
+  text +=
+      "    end\n"
+      "  end\n"
+      "  test \"$verb\" = \"$argv[1]\"\n"
+      "end\n";
+  for (const CommandFlag& flag : tree.flags) text += fish_flag("", flag);
+  for (const Place& place : places_of(tree)) {
+    const std::string condition = " -n " + in_quotes("__feedmill_at \"" + place.path + "\"");
+    for (const CommandNode& verb : place.node->verbs) {
+      text += "complete -c feedmill" + condition + " -f -a " + verb.name + " -d " + in_quotes(verb.about, true) + "\n";
+    }
+    if (place.path.empty()) continue;
+    for (const CommandFlag& flag : place.node->flags) text += fish_flag(condition, flag);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string completion_script(const CommandNode& tree, std::string_view shell) {
+  if (shell == "bash") return bash(tree);
+  return shell == "zsh" ? zsh(tree) : fish(tree);
+}
+
+}  // namespace feedmill

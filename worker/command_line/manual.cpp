@@ -1,0 +1,177 @@
+#include "worker/command_line/manual.hpp"
+
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "worker/config/config.hpp"
+#include "worker/config/config_named.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view written = "2026-11-21";  // when what stands here in words was last changed
+
+/// As roff reads it: a backslash is one, "-" can be copied, no line begins a request.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) {
+      out += "\\&";
+      out += c;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string flag_heading(const CommandFlag& flag) {
+  std::string text;
+  for (const std::string& name : flag.names) {
+    text += text.empty() ? "" : ", ";
+    text += "\\fB" + roff(name) + "\\fR";
+  }
+  if (!flag.value.empty()) text += " \\fI" + roff(flag.value) + "\\fR";
+  return text;
+}
+
+std::string paragraph(const std::string& heading, std::string_view text) {
+  return ".TP\n" + heading + "\n" + roff(text) + "\n";
+}
+
+std::string flags(const CommandNode& node) {
+  std::string text;
+  for (const CommandFlag& flag : node.flags) text += paragraph(flag_heading(flag), flag.about);
+  return text;
+}
+
+/// The lines under `title` in a help text's notes.
+std::vector<std::string> lines_under(std::string_view notes, std::string_view title) {
+  std::vector<std::string> lines;
+  bool inside = false;
+  while (!notes.empty()) {
+    const std::size_t end = std::min(notes.find('\n'), notes.size());
+    const std::string_view line = notes.substr(0, end);
+    notes.remove_prefix(std::min(end + 1, notes.size()));
+    if (line == title) {
+      inside = true;
+    } else if (inside && line.starts_with("  ")) {
+      lines.emplace_back(line.substr(2));
+    } else {
+      inside = false;
+    }
+  }
+  return lines;
+}
+
+std::string verbatim(const std::vector<std::string>& lines) {
+  std::string text = ".PP\n.RS 4\n.nf\n";
+  for (const std::string& line : lines) text += roff(line) + "\n";
+  return text + ".fi\n.RE\n";
+}
+
+void add_verb(std::string& text, const CommandNode& node, const std::string& path) {
+  if (!node.verbs.empty()) {
+    for (const CommandNode& verb : node.verbs) add_verb(text, verb, path + " " + verb.name);
+    return;
+  }
+  text += ".SS \"" + roff(path);
+  for (const CommandArgument& argument : node.arguments) text += " " + roff(argument.name);
+  text += "\"\n" + roff(node.about) + ".\n";
+  for (const CommandArgument& argument : node.arguments) {
+    text += paragraph("\\fI" + roff(argument.name) + "\\fR", argument.about);
+  }
+  for (const CommandFlag& flag : node.flags) {
+    if (flag.names.front() != "-h") text += paragraph(flag_heading(flag), flag.about);
+  }
+  if (const auto keys = lines_under(node.notes, "Keys:"); !keys.empty()) text += verbatim(keys);
+  if (const auto example = lines_under(node.notes, "Example:"); !example.empty()) text += verbatim(example);
+}
+
+std::string configuration() {
+  std::string text =
+      ".SH CONFIGURATION\n"
+      "Later ones win: default, file, environment, flag. The file is the one that \\fB\\-\\-config\\fR names, else the "
+      "first \\fIfeedmill.toml\\fR in $CONFIGURATION_DIRECTORY, $XDG_CONFIG_HOME/feedmill and /etc/feedmill. A "
+      "variable's "
+      "name with _FILE behind it names a file that holds the value. Durations are written 500ms, 90s, 15min, 24h, 7d; "
+      "sizes 64KiB, 16MiB. What is marked (SIGHUP) is taken over when the process is sent that signal.\n";
+  for (const Option& option : option_table()) {
+    std::string heading = "\\fB" + roff(option.key) + "\\fR (\\fI" + roff(option.unit) + "\\fR)";
+    std::string about = fmt::format("{}. Default: {}. Environment: FEEDMILL_{}", option.meaning,
+                                    option.fallback.empty() ? "empty" : option.fallback, option.env);
+    if (!option.flag.empty()) about += fmt::format(". Flag: {}", option.flag);
+    text += paragraph(heading, about + (option.reloads ? ". (SIGHUP)" : "."));
+  }
+  for (const NamedTable& table : named_tables()) {
+    for (const NamedColumn& column : table.columns) {
+      const std::string key = fmt::format("[{}.\"NAME\"] {}", table.path, column.name);
+      text += paragraph("\\fB" + roff(key) + "\\fR (\\fI" + roff(column.unit) + "\\fR)",
+                        fmt::format("{}.{}", column.meaning, table.reloads ? " (SIGHUP)" : ""));
+    }
+  }
+  return text;
+}
+
+std::string exit_status() {
+  struct Row {
+    const char *code, *meaning;
+  };
+  constexpr Row rows[] = {{"0", "done; the answer is yes"},
+                          {"1", "ran well, the answer is no; of refresh: a fetch failed"},
+                          {"64", "wrong usage"},
+                          {"65", "input that cannot be used"},
+                          {"69", "Redis, or the program of the private server, is not available"},
+                          {"70", "a bug"},
+                          {"73", "a directory cannot be used"},
+                          {"75", "could not finish; try again"},
+                          {"78", "configuration refused, or listen address in use"},
+                          {"130", "interrupted (not run)"}};
+  std::string text = ".SH EXIT STATUS\n";
+  for (const Row& row : rows) text += paragraph(std::string("\\fB") + row.code + "\\fR", row.meaning);
+  return text;
+}
+
+}  // namespace
+
+std::string manual_page(const CommandNode& tree) {
+  std::string text = fmt::format(
+      ".TH FEEDMILL 1 {} \"feedmill {}\" \"User Commands\"\n"
+      ".SH NAME\n"
+      "feedmill \\- asynchronous feed ingestion, from HTTP to Redis\n"
+      ".SH SYNOPSIS\n"
+      ".B feedmill\n"
+      "[\\fIflags\\fR] \\fIverb\\fR [\\fIflags\\fR] [\\fIarguments\\fR]\n"
+      ".SH DESCRIPTION\n"
+      "Pulls RSS, Atom, RDF, CDF and JSON feeds, politely and safely, and keeps their posts in Redis. Every new or "
+      "changed post is a signal on pub/sub and on a stream. Data goes to stdout, talk to stderr; with "
+      "\\fB\\-\\-json\\fR stdout is JSON and nothing else, a line for each object.\n"
+      ".SH FLAGS\n"
+      "These may stand before or behind the verb.\n",
+      written, FEEDMILL_VERSION);
+  text += flags(tree) + ".SH VERBS\n";
+  for (const CommandNode& verb : tree.verbs) add_verb(text, verb, verb.name);
+  text += configuration() + exit_status();
+  text +=
+      ".SH SIGNALS\n"
+      "SIGTERM and SIGINT drain a running worker, a second one cancels what is under way and gives it back; SIGHUP "
+      "reads "
+      "the configuration again.\n"
+      ".SH FILES\n"
+      ".TP\n.I /etc/feedmill/feedmill.toml\nSettings, of the service and of root's verbs.\n"
+      ".TP\n.I /var/lib/feedmill\nThe private server of the service; root's verbs look there, too.\n"
+      ".TP\n.I \\(ti/.local/share/feedmill\nThat of any other user.\n"
+      ".TP\n.I /usr/share/doc/feedmill\nREADME.md: keys, signals, verbs; OPERATIONS.md: what to do when; "
+      "CONFIGURATION.md.\n"
+      ".SH SEE ALSO\n"
+      ".BR redis\\-server (1)\n";
+  return text;
+}
+
+}  // namespace feedmill

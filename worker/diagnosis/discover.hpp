@@ -1,0 +1,36 @@
+// From the address of a page to the feeds behind it: candidates are found by parsers/discovery and asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "parsers/feed/discovery.hpp"
+#include "worker/diagnosis/probe.hpp"
+
+namespace feedmill {
+
+/// A feed that a page offers, fetched and read.
+struct FoundFeed {
+  std::string url;            ///< canonical, as the page names it
+  std::string title, format;  ///< of the document; the page's word where it has no title
+  std::size_t entries = 0;
+  FoundIn found_in{};
+};
+
+/// A candidate that is no feed, or cannot be had.
+struct RefusedCandidate {
+  std::string url, reason;
+};
+
+struct Discovery {
+  Look look;                     ///< at the address itself
+  std::vector<FoundFeed> feeds;  ///< the surest first; the address itself alone when it is a feed
+  std::vector<RefusedCandidate> refused;
+};
+
+/// What is behind `url` (canonical): itself, else what Link headers and link tags name, else the well-known places up
+/// to the first feed, else anchors. Each step only when those before found nothing; at most 10 candidates of a step are
+/// asked for. Addresses that lead to one document count once. Blocks; throws Interrupted.
+Discovery discover(Probe& probe, const std::string& url);
+
+}  // namespace feedmill

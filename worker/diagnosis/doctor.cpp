@@ -1,0 +1,365 @@
+#include "worker/diagnosis/doctor.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <sys/resource.h>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <fmt/format.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <unistd.h>
+
+#include "worker/egress/proxy.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/http/look_up.hpp"
+#include "worker/observe/store_failure.hpp"
+#include "worker/process/run_options.hpp"
+#include "worker/words/due_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+constexpr std::size_t shown_hosts = 20;
+constexpr std::uintmax_t little_space = 256u << 20;
+constexpr std::chrono::seconds probe_timeout{5};  // with name servers and proxies
+
+Finding ok(std::string check, std::string text) {
+  return {std::move(check), Verdict::ok, std::move(text), ""};
+}
+
+std::string count_text(double number) {
+  return grouped(std::llround(number));
+}
+
+/// The directory that exists and would hold `path`.
+fs::path nearest_existing(fs::path path) {
+  std::error_code ignored;
+  while (!path.empty() && !fs::exists(path, ignored) && path.has_relative_path()) path = path.parent_path();
+  return path.empty() ? fs::path(".") : path;
+}
+
+std::size_t certificates_in(const std::string& file) {
+  const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new_file(file.c_str(), "r"), &BIO_free);
+  std::size_t count = 0;
+  while (bio != nullptr) {
+    const std::unique_ptr<X509, decltype(&X509_free)> one(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr),
+                                                          &X509_free);
+    if (one == nullptr) break;
+    ++count;
+  }
+  ERR_clear_error();  // the end of the file counts as one
+  return count;
+}
+
+LookedUp look_up_one(const ResolverOptions& options, const std::string& name) {
+  return look_up(options, {name}, probe_timeout).at(name);
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+Finding check_clock(Milliseconds skew) {
+  const double seconds = std::abs(static_cast<double>(skew.count())) / 1000.0;
+  const std::string text = fmt::format("ours and the server's differ by {:.1f} s", seconds);
+  if (seconds <= 5) return ok("clock", text);
+  return {"clock", seconds > 300 ? Verdict::fail : Verdict::warn, text,
+          "set both by NTP: due times go by the server's clock, certificates and dates by ours"};
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  return verdict == Verdict::ok ? "ok" : verdict == Verdict::warn ? "warn" : "fail";
+}
+
+Finding check_dns(const ResolverOptions& options, const std::string& name) {
+  const LookedUp answer = look_up_one(options, name);
+  if (answer.has_value()) return ok("dns", fmt::format("{} is {}", name, answer->front()));
+  if (answer.error().reason == Reason::dns_not_found) return ok("dns", fmt::format("answers, knows no {}", name));
+  return {"dns", Verdict::fail,
+          fmt::format("{}: {}: {}", name, to_string(answer.error().reason), answer.error().detail),
+          "check the name servers in /etc/resolv.conf and that UDP port 53 gets out"};
+}
+
+Finding check_tls_roots(const std::string& file) {
+  const std::size_t count = certificates_in(file);
+  if (count > 0) return ok("tls roots", fmt::format("{} authorities in {}", count, file));
+  return {"tls roots", Verdict::fail, fmt::format("no certificate in {}: no https feed can be fetched", file),
+          "install the authorities: apt-get install ca-certificates"};
+}
+
+std::size_t descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return limit.rlim_max == RLIM_INFINITY ? 1'000'000 : limit.rlim_max;
+}
+
+Finding check_descriptors(std::size_t limit, std::size_t lanes) {
+  const std::size_t carried = lanes_within(limit);
+  const std::string text = fmt::format("{} files may be open, {} lanes configured", limit, lanes);
+  if (carried >= lanes) return ok("descriptors", text);
+  return {"descriptors", Verdict::warn, fmt::format("{}: only {} of them can work", text, carried),
+          fmt::format("raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}", carried)};
+}
+
+Finding check_websub(const Config& config) {
+  const std::string& url = config.websub.public_url;
+  if (url.empty()) return ok("websub", "off: no hub is subscribed to");
+  const std::string host = host_of(url + "/");
+  boost::system::error_code no_address;
+  const bool bracketed = host.starts_with('[');
+  const auto address = asio::ip::make_address(bracketed ? host.substr(1, host.size() - 2) : host, no_address);
+  if (host == "localhost" || (!no_address && address.is_loopback())) {
+    return {"websub", Verdict::warn, url + " is this machine's own: hubs elsewhere cannot reach it",
+            "set websub.public_url to what they see from outside"};
+  }
+  if (!config.websub.listen) return ok("websub", url + ", answered by another worker");
+  boost::system::error_code error;
+  asio::io_context loop(1);
+  asio::ip::tcp::acceptor acceptor(loop);
+  acceptor.open(config.websub.listen->protocol(), error);
+  if (!error) acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(*config.websub.listen, error);
+  const std::string listen = config.websub.listen->address().to_string();
+  if (error && error != asio::error::address_in_use) {
+    return {"websub", Verdict::fail, fmt::format("cannot listen on {}: {}", listen, error.message()),
+            "set websub.listen to an address of this machine"};
+  }
+  if (url.starts_with("http:")) {
+    return {"websub", Verdict::warn, url + " is http: what hubs send there can be read and forged",
+            "put a proxy with a certificate before websub.listen, and write https"};
+  }
+  return ok("websub", fmt::format("{} leads to {}, port {}{}", url, listen, config.websub.listen->port(),
+                                  error ? ", which a worker has" : ""));
+}
+
+Finding check_data_directory(const Config& config) {
+  if (!config.embedded()) return ok("data directory", "not used: Redis is the operator's own");
+  const fs::path& wanted = config.store.data_dir;
+  const fs::path place = nearest_existing(wanted);
+  std::error_code error;
+  const bool directory = fs::is_directory(place, error);
+  if (!directory || ::access(place.c_str(), W_OK | X_OK) != 0) {
+    return {"data directory", Verdict::fail, fmt::format("{} cannot be written to", place.string()),
+            fmt::format("give {} to this user, or set store.data_dir", wanted.string())};
+  }
+  const fs::space_info space = fs::space(place, error);
+  if (!error && space.available < little_space) {
+    return {"data directory", Verdict::warn, fmt::format("{} has {} MiB left", wanted.string(), space.available >> 20U),
+            "make room on its disk"};
+  }
+  return ok("data directory", fmt::format("{}, {} MiB free", wanted.string(), error ? 0 : space.available >> 20U));
+}
+
+Finding check_poison_directory(const Config& config) {
+  const fs::path& directory = config.debug.keep_poison;
+  constexpr const char* check = "keep_poison";
+  if (directory.empty()) return ok(check, "off: documents that meet a bug are not kept");
+  std::error_code error;
+  if (!fs::is_directory(directory, error)) {
+    return {check, Verdict::fail,
+            fmt::format("{} is {}", directory.string(), fs::exists(directory, error) ? "no directory" : "not there"),
+            "create it for the worker's user, or leave debug.keep_poison empty"};
+  }
+  if (::access(directory.c_str(), W_OK | X_OK) == 0) return ok(check, directory.string());
+  if (errno == EROFS) {  // as all but a few directories are for the service (ProtectSystem=strict)
+    return {check, Verdict::fail, fmt::format("{} is read-only here", directory.string()),
+            "choose a directory below /var/lib/feedmill, or name it in ReadWritePaths= of the service"};
+  }
+  return {check, Verdict::fail, fmt::format("{} cannot be written to", directory.string()),
+          "give it to the worker's user, or leave debug.keep_poison empty"};
+}
+
+namespace {
+
+bool opens(const EgressPolicy& policy, std::string_view address) {
+  return policy.check(address, 443) == Egress::allowed || policy.check(address, 80) == Egress::allowed;
+}
+
+/// An address that hands out a cloud machine's credentials (SECURITY §1) and is open to feeds; "" when none is.
+std::string_view open_metadata(const EgressPolicy& policy) {
+  for (const char* const secret : {"169.254.169.254", "fd00:ec2::254", "168.63.129.16"}) {
+    if (opens(policy, secret)) return secret;
+  }
+  return "";
+}
+
+}  // namespace
+
+Finding check_egress_policy(const Config& config, const EgressPolicy& standard) {
+  std::string text = fmt::format("public addresses, ports {}", listed(config.egress.ports));
+  if (!config.egress.allow.empty()) text += fmt::format("; opened: {}", listed(config.egress.allow));
+  if (!config.egress.deny.empty()) text += fmt::format("; closed: {}", listed(config.egress.deny));
+  if (!config.egress_policies.empty()) text += fmt::format("; {} more by name", config.egress_policies.size());
+  if (const std::string_view secret = open_metadata(standard); !secret.empty()) {
+    return {"egress", Verdict::warn,
+            fmt::format("{}: {}, which hands out a cloud machine's credentials, is open to feeds", text, secret),
+            "name less in egress.allow, or this address in egress.deny"};
+  }
+  // Two of the root name servers' addresses: public for certain, and only held against the policy.
+  if (!opens(standard, "198.41.0.4") && !opens(standard, "2001:503:ba3e::2:30")) {
+    return {"egress", Verdict::warn, text + ": nothing public is open on port 80 or 443",
+            "look at egress.deny and egress.ports, unless all feeds are in the networks that egress.allow names"};
+  }
+  return ok("egress", text);
+}
+
+std::vector<Finding> check_named_policies(const std::map<std::string, EgressPolicy, std::less<>>& policies) {
+  std::vector<Finding> findings;
+  for (const auto& [name, policy] : policies) {
+    const std::string_view secret = open_metadata(policy);
+    if (secret.empty()) continue;
+    findings.push_back(
+        {"egress", Verdict::warn,
+         fmt::format("egress.policy.\"{}\": {}, which hands out a cloud machine's credentials, is open to its feeds",
+                     name, secret),
+         fmt::format("name less in egress.policy.\"{}\".allow, or this address in its deny", name)});
+  }
+  return findings;
+}
+
+Finding check_proxy(const Config& config, const ResolverOptions& options) {
+  const auto proxy = read_proxy(config.fetch.proxy);
+  if (!proxy) return {"proxy", Verdict::fail, proxy.error(), "set fetch.proxy to http://host:port"};
+  const std::string name = fmt::format("{}:{}", proxy->host, proxy->port);
+  const std::string remedy = "start it, or correct fetch.proxy: nothing is fetched without it";
+  Addresses addresses;
+  if (is_address(proxy->host)) {
+    const bool bracketed = proxy->host.starts_with('[');
+    addresses = {bracketed ? proxy->host.substr(1, proxy->host.size() - 2) : proxy->host};
+  } else if (LookedUp answer = look_up_one(options, proxy->host); answer.has_value()) {
+    addresses = std::move(*answer);
+  } else {
+    return {"proxy", Verdict::fail,
+            fmt::format("{}: {}: {}", name, to_string(answer.error().reason), answer.error().detail), remedy};
+  }
+  asio::io_context loop(1);
+  boost::system::error_code error = asio::error::timed_out;
+  for (const std::string& address : addresses) {
+    asio::ip::tcp::socket socket(loop);
+    error = asio::error::timed_out;
+    const asio::ip::tcp::endpoint endpoint(asio::ip::make_address(address), static_cast<std::uint16_t>(proxy->port));
+    socket.async_connect(endpoint, [&](const boost::system::error_code& ended) { error = ended; });
+    loop.restart();
+    loop.run_for(probe_timeout);
+    if (!error) return ok("proxy", fmt::format("{} answers at {}", name, address));
+    boost::system::error_code ignored;
+    socket.close(ignored);
+    const boost::system::error_code why = error;
+    loop.restart();
+    loop.run();  // the handler of what was closed
+    error = why;
+  }
+  return {"proxy", Verdict::fail, fmt::format("{} cannot be connected to: {}", name, error.message()), remedy};
+}
+
+namespace {
+
+/// What to do about a server of feeds that no request will be sent to.
+std::string_view remedy_of_refusal(const EgressView& view) {
+  if (view.unusable_settings) {
+    return "put it back into the configuration, or feedmill set URL policy= (auth=, proxy=) takes it off the feed";
+  }
+  if (view.reason == to_string(Reason::egress_port)) {
+    return "add the port to egress.ports, if it is meant; else remove the feeds";
+  }
+  return "if it is yours, open it in egress.allow or a policy of its own (set URL policy=NAME); else remove the feeds";
+}
+
+}  // namespace
+
+std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all) {
+  std::vector<Finding> findings;
+  std::size_t refused = 0, unknown = 0;
+  for (const FeedServer& server : asked) {
+    if (server.view.verdict == EgressView::Verdict::unknown) ++unknown;
+    if (server.view.verdict != EgressView::Verdict::refused || ++refused > shown_hosts) continue;
+    findings.push_back({"feeds' servers", Verdict::warn,
+                        fmt::format("{}: its {} feed{} will not be asked for: {}: {}", server.host, server.feeds,
+                                    server.feeds == 1 ? "" : "s", server.view.reason, server.view.detail),
+                        std::string(remedy_of_refusal(server.view))});
+  }
+  if (refused > shown_hosts) {
+    findings.push_back({"feeds' servers", Verdict::warn, fmt::format("{} more", refused - shown_hosts),
+                        "feedmill list --state blocked shows those that were tried"});
+  }
+  if (refused > 0 && unknown == 0 && asked.size() == all) return findings;
+  std::string text = refused > 0 ? fmt::format("{} of {} are refused", refused, asked.size())
+                                 : fmt::format("the policy refuses none of {}", asked.size());
+  if (asked.size() < all) text += fmt::format(", of {}", all);
+  if (unknown > 0) text += fmt::format("; {} could not be looked up", unknown);
+  findings.push_back(ok("feeds' servers", text));
+  return findings;
+}
+
+std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
+  std::vector<Finding> findings;
+  if (facts.write_error.empty()) {
+    findings.push_back(ok("redis writes", "a key could be written and removed"));
+  } else {
+    findings.push_back({"redis writes", Verdict::fail, facts.write_error,
+                        facts.role != "master"                 ? "point redis.url at the primary"
+                        : facts.write_error.starts_with("OOM") ? std::string(remedy_of_full_server)
+                                                               : "let this user write all keys and run scripts (ACL), "
+                                                                 "look at the server's disk"});
+  }
+  if (facts.last_save != "ok") {
+    findings.push_back({"redis disk", Verdict::fail, "its last write to disk failed: " + facts.last_save,
+                        "look at the server's log and disk"});
+  } else if (!facts.append_only) {
+    findings.push_back({"redis disk", Verdict::warn, "no append-only file: a crash loses all since the last snapshot",
+                        "set appendonly yes"});
+  } else {
+    findings.push_back(ok("redis disk", "append-only file in use"));
+  }
+  const std::uint64_t used = facts.used_memory >> 20U, most = facts.max_memory >> 20U;
+  if (facts.max_memory != 0 && facts.used_memory > facts.max_memory / 10 * 9) {
+    findings.push_back({"redis memory", Verdict::warn, fmt::format("{} of {} MiB used", used, most),
+                        std::string(remedy_of_full_server)});
+  } else {
+    findings.push_back(ok("redis memory", most == 0 ? fmt::format("{} MiB used, no limit", used)
+                                                    : fmt::format("{} of {} MiB used", used, most)));
+  }
+  findings.push_back(check_clock(here - facts.now));
+  return findings;
+}
+
+Finding check_contact(std::uint64_t feeds, const std::string& contact) {
+  if (!contact.empty()) return ok("fetch.contact", contact);
+  if (feeds <= 1000) return ok("fetch.contact", fmt::format("not set; needed above 1000 feeds, there are {}", feeds));
+  return {"fetch.contact", Verdict::fail, fmt::format("not set, and there are {} feeds: no worker will start", feeds),
+          "set fetch.contact to a URL where publishers learn who fetches their feeds"};
+}
+
+std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::size_t hosts) {
+  if (do_not_fit.empty()) return {ok("hosts", fmt::format("the feeds of each of {} hosts fit its limits", hosts))};
+  std::vector<Finding> findings;
+  for (const HostLoad& host : do_not_fit) {
+    if (findings.size() == shown_hosts) {
+      findings.push_back({"hosts", Verdict::warn, fmt::format("{} more", do_not_fit.size() - shown_hosts),
+                          "feedmill plan --json lists all"});
+      break;
+    }
+    findings.push_back({"hosts", Verdict::warn,
+                        fmt::format("{}: its {} feeds want {} polls a day, {} fit", host.host, host.feeds,
+                                    count_text(host.wanted_a_day), count_text(host.possible_a_day)),
+                        "poll them less often, or lower host.spacing if the host allows it"});
+  }
+  return findings;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,109 @@
+#include "worker/diagnosis/egress_view.hpp"
+
+#include <set>
+#include <utility>
+
+#include "worker/egress/own_addresses.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/http/http_shared.hpp"
+#include "worker/http/look_up.hpp"
+#include "worker/http/request_style.hpp"
+#include "worker/process/run_options.hpp"
+
+namespace feedmill {
+namespace {
+
+EgressView refused(Reason reason, std::string detail, std::vector<std::string> addresses = {}) {
+  return {EgressView::Verdict::refused, std::move(addresses), std::string(to_string(reason)), std::move(detail)};
+}
+
+/// As the HTTP client chooses among a host's addresses (HTTP D5).
+EgressView view_of(const Addresses& addresses, const EgressPolicy& policy, unsigned port) {
+  EgressView view{EgressView::Verdict::allowed, {}, "", ""};
+  Refusal last;
+  for (const std::string& address : addresses) {
+    const Egress verdict = policy.check(address, static_cast<std::uint16_t>(port));
+    if (verdict == Egress::allowed) {
+      view.addresses.push_back(address);
+    } else {
+      last = refusal_of(verdict, address, port);
+    }
+  }
+  return view.addresses.empty() ? refused(last.reason, last.detail, addresses) : view;
+}
+
+std::string bare(const std::string& address) {
+  return address.starts_with('[') ? address.substr(1, address.size() - 2) : address;
+}
+
+}  // namespace
+
+std::string_view to_string(EgressView::Verdict verdict) {
+  switch (verdict) {
+    case EgressView::Verdict::allowed:
+      return "allowed";
+    case EgressView::Verdict::refused:
+      return "refused";
+    case EgressView::Verdict::proxied:
+      return "proxied";
+    case EgressView::Verdict::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+EgressViewer::EgressViewer(const Config& config)
+    : options_(fetch_options(config, *egress_policies(config), 1, RunMode::selected)) {
+  const std::vector<std::string> own = interface_addresses().value_or(std::vector<std::string>());
+  options_.egress.close_own(own);
+  for (auto& [name, policy] : options_.policies) policy.close_own(own);
+}
+
+EgressView EgressViewer::of_text(const EgressQuestion& question) const {
+  FetchRequest request;
+  request.feed_url = request.url = question.url;
+  request.settings = question.settings;
+  const auto style = request_style(options_, request);
+  if (!style) {
+    EgressView view = refused(style.error().reason, style.error().detail);
+    view.unusable_settings = true;
+    return view;
+  }
+  if (style->proxy) return {EgressView::Verdict::proxied, {}, "", ""};
+  const EgressPolicy& policy = style->policy.empty() ? options_.egress : options_.policies.at(style->policy);
+  const Origin origin = origin_of(question.url);
+  if (is_address(origin.host)) return view_of({bare(origin.host)}, policy, origin.port);
+  return {EgressView::Verdict::unknown, {}, "", "its name was not looked up"};
+}
+
+std::vector<EgressView> EgressViewer::of(std::span<const EgressQuestion> questions,
+                                         std::chrono::milliseconds patience) const {
+  const auto name_of = [](const EgressQuestion& question) {
+    std::string host = origin_of(question.url).host;
+    if (host.ends_with('.')) host.pop_back();
+    return host;
+  };
+  std::vector<EgressView> views;
+  std::set<std::string> names;
+  for (const EgressQuestion& question : questions) {
+    views.push_back(of_text(question));
+    if (views.back().verdict == EgressView::Verdict::unknown) names.insert(name_of(question));
+  }
+  const auto answers = look_up(options_.resolver, names, patience);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (views[i].verdict != EgressView::Verdict::unknown) continue;
+    const EgressQuestion& question = questions[i];
+    const LookedUp& answer = answers.at(name_of(question));
+    if (!answer) {
+      views[i].reason = to_string(answer.error().reason);
+      views[i].detail = answer.error().detail;
+      continue;
+    }
+    const auto policy = options_.policies.find(question.settings.policy);
+    views[i] = view_of(*answer, policy == options_.policies.end() ? options_.egress : policy->second,
+                       origin_of(question.url).port);
+  }
+  return views;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,92 @@
+// The schedule in virtual time: what days of fetching will look like (HTTP E3, H9). Pure: equal inputs, equal output.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/records/feed_record.hpp"
+#include "storage/records/host_records.hpp"
+#include "storage/redis/values.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/policy/schedule.hpp"
+
+namespace feedmill {
+
+/// A feed as the simulation sees it.
+struct PlannedFeed {
+  std::string url;
+  std::string host;  ///< that is asked: of where it has moved to
+  ScheduleHints hints;
+  double new_per_week = 0;  ///< S of HTTP §3
+  Milliseconds due{}, last_at{}, last_new{}, not_before{};
+  std::optional<Milliseconds> interval_min, interval_max;
+  bool fetched = false;     ///< once at least
+  bool validators = false;  ///< the server sends them; of a feed never fetched it is assumed
+};
+
+/// As the store has it; none of a feed that is not in the schedule.
+std::optional<PlannedFeed> planned_feed(const FeedRecord& record);
+
+/// A made-up feed that has been fetched for long: `number` decides its rate (0.1 to 70 entries a week, every order of
+/// magnitude equally often), its place in the schedule and its host: four of five have one to themselves, the others
+/// share one among 100 or so. All are on `host` when that is not "".
+PlannedFeed made_up_feed(std::uint64_t number, std::uint64_t of, std::string_view host, const ScheduleOptions& schedule,
+                         Milliseconds now);
+
+/// The rate that a feed of that address is given whose own is not known.
+double made_up_rate(std::string_view url);
+
+struct PlanOptions {
+  ScheduleOptions schedule;
+  HostRules hosts;
+  std::uint32_t catch_up_rate = 0;  ///< overdue feeds a second at the start; 0 = all at once
+  Milliseconds start{};             ///< unix milliseconds
+  unsigned days = 1;
+};
+
+/// A host, or a group of hosts that share a gate ("group:<name>"), and what its feeds ask of it.
+struct HostLoad {
+  std::string host;
+  std::uint64_t feeds = 0, requests = 0;
+  double wanted_a_day = 0;    ///< polls, were there no limit
+  double possible_a_day = 0;  ///< requests by host.spacing; 0 = no limit (HTTP H9)
+
+  bool fits() const { return possible_a_day == 0 || wanted_a_day <= possible_a_day; }
+  bool operator==(const HostLoad&) const = default;
+};
+
+struct Plan {
+  std::uint64_t feeds = 0, hosts = 0;
+  std::uint64_t requests = 0, conditional = 0;
+  std::uint64_t deferrals = 0;  ///< by the host's gate
+  std::uint64_t early = 0;      ///< polls before they were due: a bug (HTTP N2)
+  std::vector<std::uint64_t> by_hour;
+  Milliseconds busiest_second{};  ///< since the start
+  std::uint64_t busiest_second_requests = 0;
+  Milliseconds latest{};             ///< the longest that a feed waited beyond its due time
+  std::vector<HostLoad> busiest;     ///< by requests, at most 10
+  std::vector<HostLoad> do_not_fit;  ///< by what they want, all (HTTP H9)
+
+  bool operator==(const Plan&) const = default;
+};
+
+/// Simulates `options.days`: each poll takes no time and is answered by 304, entries come at each feed's rate S, the
+/// gate of each host is that of the claim script (HTTP H1). `each_hour`, when given, is called with the simulated hours
+/// that have passed; it may throw. Linear in polls but for the order within a minute.
+Plan simulate(std::vector<PlannedFeed> feeds, const PlanOptions& options,
+              const std::function<void(std::size_t hour)>& each_hour = {});
+
+/// Nothing shorter than what its host asks for between two polls of a feed (HTTP H7).
+void respect(PlannedFeed& feed, const HostRule& rule);
+
+/// How often a feed would be polled a day were it alone on its host.
+double polls_a_day(const PlannedFeed& feed, const ScheduleOptions& schedule, Milliseconds now);
+
+/// How many requests a day a host takes; 0 = any number (HTTP H9).
+double requests_a_day(const HostLimits& limits);
+
+}  // namespace feedmill

@@ -1,0 +1,108 @@
+#include "worker/diagnosis/probe.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <fmt/format.h>
+
+#include "worker/base/cancellation.hpp"
+#include "worker/base/interrupt.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/http/content_coding.hpp"
+#include "worker/process/run_options.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+
+/// What a page says, and of a feed its Link headers; `response` still has its body.
+void read_markup(const FetchResponse& response, const ReadingOptions& options, Look& look) {
+  const std::string links = joined_field(response.headers, "link");
+  const std::string content_type(response.header("content-type"));
+  PageHints page_hints{response.url, content_type, links};
+  std::string text;
+  if (response.status == 200) {
+    const DecodeLimits limits{.max_bytes = options.max_body_bytes};
+    auto decoded =
+        decode_content(std::string(response.body), joined_field(response.headers, "content-encoding"), limits);
+    if (decoded) text = std::move(*decoded);
+    DocumentHints hints;
+    hints.url = response.url;
+    hints.content_type = content_type;
+    hints.content_location = response.header("content-location");
+    hints.content_language = response.header("content-language");
+    hints.html = options.html;
+    auto feed = read_feed(text, hints);
+    if (feed) look.feed = std::move(*feed);
+  }
+  look.page = read_page(look.feed ? std::string_view() : text, page_hints);
+}
+
+}  // namespace
+
+std::string Look::trouble() const {
+  if (feed) return {};
+  if (const auto* error = std::get_if<FetchError>(&reading)) {
+    return fmt::format("{}: {}", to_string(error->reason), error->detail);
+  }
+  if (const auto* status = std::get_if<HttpStatus>(&reading))
+    return fmt::format("the server answers {}", status->status);
+  if (const Unreadable* const why = refusal_of(reading)) {
+    return fmt::format("{}: {}", to_string(why->reason), why->detail);
+  }
+  return "no feed";
+}
+
+Probe::Probe(const Config& config)
+    : reading_(refresh_options(config, RunMode::selected).reading),
+      spacing_(config.host.spacing),
+      fetcher_(loop_.get_executor(), fetch_options(config, *egress_policies(config), 1, RunMode::selected)) {}
+
+Look Probe::look(const std::string& url) {
+  wait_for_turn(host_of(url));
+  Look look;
+  look.request.feed_url = look.request.url = url;
+  look.fetched = fetch(look.request);
+  if (const auto* response = look.response()) read_markup(*response, reading_, look);
+  look.reading = read(look.fetched, FeedState(), reading_);
+  return look;
+}
+
+void Probe::wait_for_turn(const std::string& host) {
+  if (const auto last = last_start_.find(host); last != last_start_.end()) {
+    for (const auto turn = last->second + spacing_; Clock::now() < turn;) {
+      stop_if_interrupted();
+      std::this_thread::sleep_for(std::min<Clock::duration>(turn - Clock::now(), interrupt_interval));
+    }
+  }
+  last_start_[host] = Clock::now();
+}
+
+FetchResult Probe::fetch(const FetchRequest& request) {
+  std::optional<FetchResult> result;
+  std::exception_ptr failed;
+  bool ended = false;
+  asio::cancellation_signal cancel;
+  asio::co_spawn(loop_, fetcher_.fetch(request),
+                 asio::bind_cancellation_slot(cancel.slot(), [&](const std::exception_ptr& error, FetchResult fetched) {
+                   ended = true;
+                   failed = error;
+                   result = std::move(fetched);
+                 }));
+  loop_.restart();
+  while (!ended) {
+    loop_.run_one_for(interrupt_interval);
+    if (interrupted()) cancel.emit(asio::cancellation_type::terminal);  // libcurl lets go of the transfer first
+  }
+  stop_if_interrupted();
+  if (failed) std::rethrow_exception(failed);
+  return std::move(*result);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,208 @@
+#include "worker/egress/web_url.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include <curl/curl.h>
+#include <locale.h>
+
+#include "parsers/text/strings.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+namespace {
+
+using Result = boost::system::result<std::string, std::string>;
+
+Result refuse(std::string why) {
+  return {boost::system::in_place_error, std::move(why)};
+}
+Result accept(std::string url) {
+  return {boost::system::in_place_value, std::move(url)};
+}
+
+struct Free {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+  void operator()(char* text) const { curl_free(text); }
+};
+using Url = std::unique_ptr<CURLU, Free>;
+
+Url new_url() {
+  Url url(curl_url());
+  if (url == nullptr) throw std::bad_alloc();
+  return url;
+}
+
+/// Empty when the URL has no such part.
+std::optional<std::string> part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
+  char* text = nullptr;
+  const CURLUcode code = curl_url_get(url, part, &text, flags);
+  if (code != CURLUE_OK) {
+    // libcurl 7.88 leaves behind the host name that it could not turn into punycode.
+    if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080000) curl_free(text);
+    return std::nullopt;
+  }
+  const std::unique_ptr<char, Free> owned(text);
+  return std::string(text);
+}
+
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// libidn2, behind libcurl, takes names to be in the locale's character set: give it one that is UTF-8, in this thread
+/// and for this call only.
+std::optional<std::string> punycode_host(CURLU* url) {
+  const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (utf8 == nullptr) return std::nullopt;
+  const locale_t before = uselocale(utf8);
+  auto host = part_of(url, CURLUPART_HOST, CURLU_PUNYCODE);
+  uselocale(before);
+  freelocale(utf8);
+  return host;
+}
+
+bool is_scheme_char(char c) {
+  return is_alnum(c) || c == '+' || c == '-' || c == '.';
+}
+
+/// Where the path begins, in an absolute or a relative reference: behind the host, if there is one.
+std::size_t path_begin(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && is_scheme_char(text[at])) ++at;
+  const bool has_scheme = at > 0 && at < text.size() && text[at] == ':';
+  if (!has_scheme && !text.starts_with("//")) return 0;
+  at = std::min(text.find_first_not_of('/', has_scheme ? at + 1 : 0), text.size());
+  return std::min(text.find_first_of("/?#", at), text.size());
+}
+
+/// Percent-encodes what cannot stand in a path or query. libcurl's own way of it differs between its versions, and
+/// feeds are known by their URL for years.
+std::string path_encoded(std::string_view text) {
+  constexpr std::string_view hex = "0123456789ABCDEF";
+  const std::size_t begin = path_begin(text);
+  std::string encoded(text.substr(0, begin));
+  encoded.reserve(text.size());
+  for (const char c : text.substr(begin)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte > 0x20 && byte < 0x7f) {
+      encoded += c;
+    } else {
+      encoded += '%';
+      encoded += hex[byte >> 4];
+      encoded += hex[byte & 15];
+    }
+  }
+  return encoded;
+}
+
+bool has_control(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+/// What was read into `url`, in its one spelling.
+Result canonical(CURLU* url) {
+  const auto scheme = part_of(url, CURLUPART_SCHEME);
+  if (scheme != "http" && scheme != "https") return refuse("only http and https are fetched");
+  auto host = part_of(url, CURLUPART_HOST);
+  if (!host) return refuse("it names no host");
+  const bool international = !is_ascii(*host);
+  if (international) host = punycode_host(url);
+  if (!host || !is_ascii(*host) || has_control(*host))
+    return refuse("its host name has characters that are not allowed in one");
+  curl_url_set(url, CURLUPART_FRAGMENT, nullptr, 0);
+  if (part_of(url, CURLUPART_ZONEID)) return refuse("addresses with a zone cannot be fetched");
+  if (curl_url_set(url, CURLUPART_HOST, lower(*host).c_str(), 0) != CURLUE_OK)
+    return refuse("its host name is not valid");
+  auto whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
+  if (whole && international) {  // digits of other scripts are those of an address once they are written in ASCII
+    if (curl_url_set(url, CURLUPART_URL, whole->c_str(), 0) != CURLUE_OK) return refuse("its host name is not valid");
+    whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
+  }
+  if (!whole) return refuse("it cannot be written down");
+  if (whole->size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
+  return accept(std::move(*whole));
+}
+
+/// The origin of a URL as nearly all are: a lower-case name that cannot be an address, and nothing to be decoded.
+/// libcurl finds the same, in twenty times the time. None: ask it.
+std::optional<Origin> plain_origin(std::string_view url) {
+  const bool secure = url.starts_with("https://");
+  if (!secure && !url.starts_with("http://")) return std::nullopt;
+  if (std::ranges::any_of(url, [](char c) { return c <= ' ' || c >= 0x7f; })) return std::nullopt;
+  const std::string_view behind = url.substr(secure ? 8 : 7);
+  const std::string_view authority = behind.substr(0, behind.find_first_of("/?#"));
+  const std::string_view host = authority.substr(0, authority.find(':'));
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const std::size_t last_label = host.rfind('.') + 1;  // 0 without a dot
+  if (last_label >= host.size() || !is_letter(host[last_label])) return std::nullopt;
+  if (!std::ranges::all_of(host, [&](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '.'; })) {
+    return std::nullopt;
+  }
+  Origin origin{secure ? "https" : "http", std::string(host), secure ? 443U : 80U};
+  if (host.size() == authority.size()) return origin;
+  const std::string_view port = authority.substr(host.size() + 1);
+  if (port.empty() || port.size() > 5 || port[0] == '0' || !std::ranges::all_of(port, is_digit)) return std::nullopt;
+  origin.port = 0;
+  for (const char digit : port) origin.port = origin.port * 10 + static_cast<unsigned>(digit - '0');
+  if (origin.port > 65535) return std::nullopt;
+  return origin;
+}
+
+}  // namespace
+
+Result canonical_feed_url(std::string_view text) {
+  const std::string given(trim(text));
+  if (given.empty()) return refuse("it is empty");
+  if (given.size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
+  if (has_control(given)) return refuse("it has control characters");
+  const std::string encoded = path_encoded(given);
+  const Url url = new_url();
+  const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, encoded.c_str(), CURLU_DISALLOW_USER);
+  if (code == CURLUE_USER_NOT_ALLOWED) return refuse("it holds credentials; they belong into the configuration");
+  if (code == CURLUE_BAD_SCHEME) return refuse("it must begin with http:// or https://");
+  if (code == CURLUE_UNSUPPORTED_SCHEME) return refuse("only http and https are fetched");
+  if (code == CURLUE_OUT_OF_MEMORY) throw std::bad_alloc();
+  if (code != CURLUE_OK) return refuse(lower(curl_url_strerror(code)));
+  Result result = canonical(url.get());
+  if (!result) return result;
+  const std::string_view ending = forbidden_ending(*result);
+  if (!ending.empty()) return refuse("it ends in " + std::string(ending) + ", which is how our own keys end");
+  return result;
+}
+
+Result resolve_location(const std::string& base, std::string_view location) {
+  const std::string target(trim(location));
+  if (target.empty()) return refuse("it is empty");
+  if (target.size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
+  if (has_control(target)) return refuse("it has control characters");
+  if (target.find('\\') != target.npos) return refuse("it has a backslash");
+  const std::string encoded = path_encoded(target);
+  const Url url = new_url();
+  if (curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return refuse("its base is no URL");
+  const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, encoded.c_str(), CURLU_DISALLOW_USER);
+  if (code == CURLUE_USER_NOT_ALLOWED) return refuse("it holds credentials");
+  if (code == CURLUE_OUT_OF_MEMORY) throw std::bad_alloc();
+  if (code != CURLUE_OK) return refuse(lower(curl_url_strerror(code)));
+  return canonical(url.get());
+}
+
+std::string host_of(const std::string& url) {
+  return origin_of(url).host;
+}
+
+Origin origin_of(const std::string& text) {
+  if (std::optional<Origin> plain = plain_origin(text)) return *std::move(plain);
+  const Url url = new_url();
+  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return {};
+  const auto port = part_of(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  return Origin{part_of(url.get(), CURLUPART_SCHEME).value_or(""),
+                lower(part_of(url.get(), CURLUPART_HOST).value_or("")),
+                static_cast<unsigned>(std::strtoul(port.value_or("0").c_str(), nullptr, 10))};
+}
+
+}  // namespace feedmill

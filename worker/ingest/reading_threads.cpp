@@ -1,0 +1,117 @@
+#include "worker/ingest/reading_threads.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// More than the bound on a document's steps can take on a machine that is busy with other things.
+std::chrono::seconds longest_to_read(std::uint64_t document_bytes) {
+  return std::chrono::seconds(30 + 4 * (document_bytes >> 20U));
+}
+
+}  // namespace
+
+ReadingThreads::ReadingThreads(std::size_t threads, MemoryBudget& memory)
+    : threads_(threads), most_of_one_host_(std::max<std::size_t>(threads / 2, 1)), memory_(memory), pool_(threads) {
+  memory_.on_released([this] { admit(); });
+}
+
+ReadingThreads::~ReadingThreads() {
+  pool_.join();
+  memory_.on_released({});
+}
+
+/// True once it has a thread; false when it found no memory.
+asio::awaitable<bool> ReadingThreads::enter(Document& document) {
+  asio::steady_timer wake(co_await asio::this_coro::executor, Clock::time_point::max());
+  document.host = hosts_.try_emplace(document.name).first;
+  Host& host = document.host->second;
+  if (host.waiting.empty()) host.turn = line_.insert(line_.end(), document.host);
+  document.place = host.waiting.insert(host.waiting.end(), &document);
+  ++waiting_;
+  document.wake = &wake;
+  admit();
+  while (document.wake != nullptr) {
+    const auto [interrupted] = co_await wake.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (document.wake == nullptr) break;
+    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+    if (interrupted && cancelled == asio::cancellation_type::none) continue;  // from now on it waits for memory
+    leave_line(document);
+    admit();
+    if (interrupted) throw boost::system::system_error(asio::error::operation_aborted);
+    co_return false;
+  }
+  co_return true;
+}
+
+void ReadingThreads::admit() {
+  while (reading_.size() < threads_ && admit_one()) {
+  }
+}
+
+/// A document that finds no memory makes those of its host wait, and nobody else's; but not the one that may always
+/// grow, which it waits for itself.
+bool ReadingThreads::admit_one() {
+  for (const Hosts::iterator at : line_) {
+    Host& host = at->second;
+    if (host.busy >= most_of_one_host_) continue;
+    auto next = host.waiting.begin();
+    if (!(*next)->share.cover_reading((*next)->bytes)) {
+      if (!std::exchange((*next)->refused, true)) (*next)->wake->expires_after((*next)->longest);
+      next = std::ranges::find_if(host.waiting, [](const Document* one) { return one->share.may_always_grow(); });
+      if (next == host.waiting.end() || !(*next)->share.cover_reading((*next)->bytes)) continue;
+    }
+    Document& document = **next;
+    reading_.splice(reading_.end(), host.waiting, document.place);
+    --waiting_;
+    if (host.waiting.empty())
+      line_.erase(host.turn);
+    else
+      line_.splice(line_.end(), line_, host.turn);
+    ++host.busy;
+    document.begun = Clock::now();
+    std::exchange(document.wake, nullptr)->cancel();
+    return true;
+  }
+  return false;
+}
+
+void ReadingThreads::leave(Document& document) {
+  reading_.erase(document.place);
+  ++read_;
+  Host& host = document.host->second;
+  --host.busy;
+  if (!host.waiting.empty())
+    line_.splice(line_.end(), line_, host.turn);
+  else if (host.busy == 0)
+    hosts_.erase(document.host);
+  admit();
+}
+
+void ReadingThreads::leave_line(Document& document) {
+  Host& host = document.host->second;
+  host.waiting.erase(document.place);
+  --waiting_;
+  if (!host.waiting.empty()) return;
+  line_.erase(host.turn);
+  if (host.busy == 0) hosts_.erase(document.host);
+}
+
+ReadingThreads::Progress ReadingThreads::progress(Clock::time_point now) const {
+  Progress progress{threads_, reading_.size(), waiting_, read_, {}, false};
+  for (const Document* document : reading_) {
+    progress.longest = std::max(progress.longest, now - document->begun);
+    if (now - document->begun > longest_to_read(document->bytes)) progress.stuck = true;
+  }
+  return progress;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,113 @@
+// The threads that read documents: which is read next, in how much memory, and whether they get on (SECURITY M2, M3,
+// RELIABILITY H1).
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "worker/base/memory_budget.hpp"
+#include "worker/base/run_on.hpp"
+
+namespace feedmill {
+
+/// One document a thread at a time. The documents of one host have half of the threads at most, and hosts take turns:
+/// who was served longest ago is next. Everything on the loop's one thread; must outlive every read() under way.
+class ReadingThreads {
+ public:
+  /// `memory` outlives this, and tells it alone of what is given back.
+  ReadingThreads(std::size_t threads, MemoryBudget& memory);
+  ~ReadingThreads();
+  ReadingThreads(const ReadingThreads&) = delete;
+  ReadingThreads& operator=(const ReadingThreads&) = delete;
+
+  /// Waits for a thread, and for the memory that it costs to read a document of `document_bytes`, which `share` holds
+  /// from then on; then runs `work` there. False when there was a thread and for `longest` no memory: then nothing has
+  /// run. Cancellation unwinds with operation_aborted while it waits, not later.
+  template <class Work>
+  boost::asio::awaitable<bool> read(std::string host, MemoryBudget::Share& share, std::uint64_t document_bytes,
+                                    std::chrono::milliseconds longest, Work work) {
+    Document document(std::move(host), share, document_bytes, longest);
+    const bool entered = co_await enter(document);
+    if (!entered) co_return false;
+    const Leaving leaving(*this, document);
+    co_await run_on(pool_, std::move(work));
+    co_return true;
+  }
+
+  /// For small work beside, which waits for nobody.
+  boost::asio::thread_pool& pool() { return pool_; }
+
+  using Clock = std::chrono::steady_clock;
+  struct Progress {
+    std::size_t threads = 0, busy = 0, waiting = 0;  ///< waiting: documents
+    std::uint64_t read = 0;                          ///< documents, since the start
+    Clock::duration longest{};                       ///< since the oldest document that is being read was begun
+    bool stuck = false;  ///< one takes longer than the bound on the steps of a document can explain
+  };
+  Progress progress(Clock::time_point now = Clock::now()) const;
+
+ private:
+  struct Document;
+  /// Of which documents wait or are read.
+  struct Host {
+    std::list<Document*> waiting;
+    std::list<std::map<std::string, Host>::iterator>::iterator turn;  ///< in line_, while any wait
+    std::size_t busy = 0;                                             ///< threads
+  };
+  using Hosts = std::map<std::string, Host>;
+
+  struct Document {
+    Document(std::string its_host, MemoryBudget::Share& its_share, std::uint64_t its_bytes,
+             std::chrono::milliseconds longest_wait)
+        : name(std::move(its_host)), share(its_share), bytes(its_bytes), longest(longest_wait) {}
+
+    std::string name;  ///< of its host
+    MemoryBudget::Share& share;
+    std::uint64_t bytes;
+    std::chrono::milliseconds longest;
+    boost::asio::steady_timer* wake = nullptr;  ///< while it waits
+    bool refused = false;                       ///< memory, while there was a thread
+    Hosts::iterator host;
+    std::list<Document*>::iterator place;  ///< in waiting of the host, then in reading_
+    Clock::time_point begun;               ///< once it is read
+  };
+  /// Frees the thread.
+  class Leaving {
+   public:
+    Leaving(ReadingThreads& threads, Document& document) : threads_(threads), document_(document) {}
+    ~Leaving() { threads_.leave(document_); }
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+
+   private:
+    ReadingThreads& threads_;
+    Document& document_;
+  };
+
+  boost::asio::awaitable<bool> enter(Document& document);
+  void admit();
+  bool admit_one();
+  void leave(Document& document);
+  void leave_line(Document& document);
+
+  const std::size_t threads_, most_of_one_host_;
+  MemoryBudget& memory_;
+  Hosts hosts_;
+  std::list<Hosts::iterator> line_;  ///< hosts whose documents wait, who was served longest ago first
+  std::list<Document*> reading_;     ///< oldest first
+  std::size_t waiting_ = 0;
+  std::uint64_t read_ = 0;
+  boost::asio::thread_pool pool_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,72 @@
+// The store as coroutines see it: blocking Store calls on threads of their own, whatever waits pipelined together.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "storage/store/store.hpp"
+#include "worker/base/run_on.hpp"
+
+namespace feedmill {
+
+/// `connections` threads, each with its own Store, for look-ups and commits; one more for everything else. All members
+/// are called on the loop's thread alone. Must outlive every call under way.
+class StorePool {
+ public:
+  StorePool(boost::asio::any_io_executor executor, const StoreOptions& options, std::size_t connections);
+  ~StorePool();
+  StorePool(const StorePool&) = delete;
+  StorePool& operator=(const StorePool&) = delete;
+
+  /// Not cancellable: they end within the store's timeout.
+  boost::asio::awaitable<StoreResult<Known>> look_up(const Store::LookUp& wanted);
+  boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
+
+  /// Runs `work(store)` on the thread for everything else: claims, heartbeats, figures.
+  template <class Work>
+  auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
+    return run_on(control_->thread, [this, work = std::move(work)]() mutable { return work(control_->store); });
+  }
+
+  /// Runs `work(store)` on every thread, one after another.
+  template <class Work>
+  boost::asio::awaitable<void> for_each(Work work) {
+    for (const auto& connection : connections_) co_await run_on(connection->thread, [&] { work(connection->store); });
+    co_await run_on(control_->thread, [&] { work(control_->store); });
+  }
+
+  /// Of all connections, for redis_reconnects_total.
+  std::uint64_t reconnects() const { return reconnects_; }
+
+ private:
+  struct Waiting;
+  struct Connection {
+    explicit Connection(const StoreOptions& options) : store(options) {}
+    Store store;
+    bool busy = false;
+    std::uint64_t reconnects = 0;
+    boost::asio::thread_pool thread{1};
+  };
+
+  boost::asio::awaitable<void> wait_for(Waiting& waiting);
+  void start_if_idle();
+  boost::asio::awaitable<void> serve(Connection& connection);
+  static void exchange(Store& store, const std::vector<Waiting*>& batch);
+
+  boost::asio::any_io_executor executor_;
+  std::deque<Waiting*> waiting_;  // on the frames of suspended coroutines
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::unique_ptr<Connection> control_;
+  std::uint64_t reconnects_ = 0;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,167 @@
+#include "worker/ingest/trace_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "worker/base/redact.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/ingest/answer_text.hpp"
+#include "worker/words/due_text.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t shown_entries = 10;
+
+std::string plural(std::uint64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+std::string_view title_of(const EntryWrite& write) {
+  for (const Fields* fields : {&write.set, &write.shown}) {
+    for (const auto& [name, value] : *fields) {
+      if (name == "title" && !value.empty()) return value;
+    }
+  }
+  return write.guid;
+}
+
+/// Names of the fields that a modification writes or takes away, the worker's own apart.
+std::string changed_fields(const EntryWrite& write) {
+  std::string names;
+  const auto add = [&names](const std::string& name) {
+    if (name != "rev" && name != "last_changed") names += (names.empty() ? "" : ", ") + name;
+  };
+  for (const auto& [name, value] : write.set) add(name);
+  for (const std::string& name : write.unset) add(name);
+  return names;
+}
+
+}  // namespace
+
+void TraceText::tell(std::string_view step, const std::string& outside) {
+  const auto passed = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - started_);
+  tell_(passed.count(), step, visible(redact(outside)));
+}
+
+void TraceText::claimed(const Claim& claim) {
+  began_ = true;
+  const FeedState& state = claim.state;
+  const Milliseconds late = claim.now - claim.due;
+  tell("claim", fmt::format("{}; it was due {}{}", claim.id, rfc3339(claim.due),
+                            late.count() >= 1000 ? fmt::format(", {} s ago", grouped(late.count() / 1000))
+                            : late.count() < 0   ? std::string(", which is not yet")
+                                                 : std::string()));
+  tell("claim", fmt::format("state {}, {} so far, {} in a row failed", state.state, plural(state.polls, "poll"),
+                            state.failures));
+  if (claim.alone) tell("claim", "alone: an earlier attempt did not come back (SECURITY Q2)");
+}
+
+void TraceText::answered(const FetchRequest& request, const FetchResult& fetched) {
+  tell_request(request);
+  NamedLines lines;
+  Answered(fetched).add_to(lines);
+  for (const auto& [name, value] : lines) tell(name, value);
+  if (const auto* error = std::get_if<FetchError>(&fetched)) {
+    tell("failed",
+         fmt::format("{}: {}{}", to_string(error->reason), error->detail, error->sent ? "" : "; nothing was sent"));
+  }
+  wire_bytes_ = Answered(fetched).wire_bytes();
+}
+
+void TraceText::read(const Reading& reading) {
+  std::visit([this](const auto& is) { tell_reading(is); }, reading);
+}
+
+void TraceText::decided(const Claim& claim, const Known& known, const Decision& decision) {
+  const Commit& commit = decision.commit;
+  if (commit.document) tell_known(known);
+  for (std::size_t i = 0; i < std::min(shown_entries, commit.entries.size()); ++i) {
+    const EntryWrite& write = commit.entries[commit.entries.size() - 1 - i];  // newest first
+    tell("entry", write.id.empty()
+                      ? fmt::format("new: {}", title_of(write))
+                      : fmt::format("{} changed ({}): {}", write.id, changed_fields(write), title_of(write)));
+  }
+  if (commit.entries.size() > shown_entries) {
+    tell("entry", fmt::format("and {} more", commit.entries.size() - shown_entries));
+  }
+  for (const FeedSignal& signal : commit.signals) tell("signal", signal.type);
+  tell("decide",
+       fmt::format("{}{}{}; state {} -> {}", to_string(decision.outcome), decision.reason == Reason::none ? "" : " ",
+                   to_string(decision.reason), claim.state.state, commit.state.state));
+  tell("next", due_text(commit.next_due, commit.state.last_at, commit.state.won));
+  tell("next", "made of " + due_inputs_text(commit.state.why));
+}
+
+void TraceText::committed(const StoreResult<Committed>& done) {
+  if (!done) {
+    tell("commit", "not yet: " + done.error().detail);
+  } else if (done->result == Committed::Result::stale) {
+    tell("commit", "refused: another process has claimed the feed since; nothing was written");
+  } else {
+    tell("commit", fmt::format("{}: {} created, {} modified, {} trimmed, {}",
+                               done->result == Committed::Result::dup ? "had gone through before" : "stored",
+                               done->created, done->modified, done->trimmed, plural(done->signals, "signal")));
+    if (done->move_taken) tell("commit", "not moved: the new address is a feed of its own");
+    if (done->host == Committed::Host::closed) {
+      tell("commit", "its host is left alone until " + rfc3339(done->host_until));
+    }
+  }
+}
+
+void TraceText::tell_request(const FetchRequest& request) {
+  tell("request", "GET " + request.url);
+  const Validators& validators = request.validators;
+  if (validators.etag.empty() && validators.last_modified.empty()) {
+    tell("request", "without condition: no validators are known, or a probe leaves them out");
+  } else {
+    if (!validators.etag.empty()) tell("request", "If-None-Match: " + validators.etag);
+    if (!validators.last_modified.empty()) tell("request", "If-Modified-Since: " + validators.last_modified);
+    if (validators.url != request.url) tell("request", "conditions are sent to " + validators.url + " alone");
+  }
+  if (request.identity) tell("request", "no content coding: this host fails at them");
+  if (request.http1) tell("request", "HTTP/1.1: this host fails at HTTP/2");
+  for (const std::string& setting : setting_texts(request.settings)) tell("request", "set for this feed: " + setting);
+}
+
+void TraceText::tell_reading(const Document& document) {
+  tell("read", size_text(wire_bytes_, document.print, max_body_bytes_));
+  tell("read", plural(document.entries.size(), "post"));
+  for (const auto& [flaw, count] : document.flaws) tell("read", fmt::format("flaw {}: {}", to_string(flaw), count));
+  if (document.failure) {
+    tell("read", fmt::format("{}: {}; what had come whole is taken", to_string(document.failure->reason),
+                             document.failure->detail));
+  }
+}
+
+void TraceText::tell_reading(const SameBody& same) {
+  tell("read", size_text(wire_bytes_, same.print, max_body_bytes_));
+  tell("read", "the very bytes that are stored: not parsed");
+}
+
+void TraceText::tell_reading(const NotModified&) {
+  tell("read", "not modified");
+}
+void TraceText::tell_reading(const HttpStatus& answer) {
+  tell("read", fmt::format("status {}{}", answer.status, answer.challenge ? ", a page for browsers" : ""));
+}
+
+void TraceText::tell_reading(const FetchError&) {}  // told with the answer
+void TraceText::tell_reading(const Unreadable& unreadable) {
+  tell("read", size_text(wire_bytes_, unreadable.print, max_body_bytes_));
+  tell("read", fmt::format("{}: {}", to_string(unreadable.reason), unreadable.detail));
+}
+
+void TraceText::tell_known(const Known& known) {
+  std::array<std::size_t, 4> counts{};
+  for (const Known::Guid& guid : known.guids) ++counts[static_cast<std::size_t>(guid.is)];
+  tell("compare", fmt::format("{} unknown, {} trimmed before, {} the same, {} different", counts[0], counts[1],
+                              counts[2], counts[3]));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,428 @@
+#include "worker/ingest/worker.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "storage/redis/test_point.hpp"
+#include "storage/store/traces.hpp"
+#include "worker/base/cancellation.hpp"
+#include "worker/ingest/followed_refresh.hpp"
+#include "worker/observe/notices.hpp"
+#include "worker/observe/push_turns.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using SteadyClock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::size_t max_claims_per_call = 100;           // RELIABILITY L1
+constexpr Milliseconds after_bug = std::chrono::hours(1);  // SECURITY Q4
+constexpr Milliseconds patience{30'000};                   // of a worker with a scope, for a store that is away
+constexpr std::size_t max_released = 500;                  // claims given back in one call
+constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
+constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
+constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
+constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
+
+std::string what(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "unknown exception";
+  }
+}
+
+}  // namespace
+
+Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
+               WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell)
+    : executor_(std::move(executor)),
+      refresher_(refresher),
+      store_(store),
+      metrics_(metrics),
+      log_(log),
+      options_(std::move(options)),
+      trace_(scope.trace),
+      scope_(std::move(scope), options_.lease),
+      tell_(std::move(tell)),
+      lanes_(options_.lanes),
+      changed_(executor_),
+      catch_up_(options_.catch_up_rate, SteadyClock::now()),
+      health_(metrics, log),
+      pace_(max_claims_per_call) {
+  for (Lane& lane : lanes_) free_.push_back(&lane);
+  metrics_.set_lanes(0, lanes_.size());
+}
+
+asio::awaitable<Worker::End> Worker::run() {
+  co_await claim_until_stopped();
+  co_await drain();
+  co_return co_await give_back();
+}
+
+void Worker::set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Milliseconds drain) {
+  options_.host = host;
+  catch_up_.set_rate(catch_up_rate);
+  options_.drain = drain;
+}
+
+void Worker::stop() {
+  ++stops_;
+  if (stops_ == 1) {
+    stop_at_ = SteadyClock::now() + options_.drain;
+  } else {
+    for (Lane& lane : lanes_) lane.cancel.emit(asio::cancellation_type::terminal);
+  }
+  tell_changed();
+}
+
+asio::awaitable<void> Worker::claim_until_stopped() {
+  while (!stopping() && !scope_.is_done()) {
+    if (free_.empty()) {
+      co_await wait_for_lanes();
+      continue;
+    }
+    const std::size_t max = must_wait() ? 0 : allowed_now();
+    if (max == 0) {
+      if (health_.is_up() && refresher_.waiting_for_store() > 0) {  // a look-up has failed: commits tell of themselves
+        metrics_.store_error(refresher_.store_trouble());
+        health_.went(refresher_.store_trouble());
+      }
+      if (scope_.is_limited() && health_.has_been_away(patience)) {
+        gave_up_ = true;
+        co_return;
+      }
+      co_await pause(Milliseconds(100));
+      continue;
+    }
+    StoreResult<ClaimBatch> batch = ClaimBatch();
+    const StoreResult<void> told = co_await give_back_left();
+    if (told)
+      batch = co_await claim(max);
+    else
+      batch = told.error();
+    if (!batch) {
+      const bool goes_on = co_await bear(batch.error());
+      if (!goes_on) co_return;
+      continue;
+    }
+    co_await store_came(batch->now);
+    note_batch(*batch);
+    for (const Claim& claim : batch->claims) start(claim);
+    std::vector<Notice> notices;
+    for (const auto& feed : batch->quarantined)
+      notices.push_back(quarantine_notice(feed.feed_url, suspected, batch->now));
+    co_await tell_operators(std::move(notices));
+    if (!batch->exhausted || stopping() || scope_.is_done()) continue;
+    Milliseconds nap = options_.poll;
+    if (const auto next = scope_.next_wanted(*batch))
+      nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
+    co_await pause(nap);
+  }
+}
+
+asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
+  Store::ClaimRequest request;
+  request.worker = options_.id;
+  if (!repeat_request_) ++request_;
+  request.request = request_;
+  request.max = max;
+  request.lease = options_.lease;
+  request.host = options_.host;
+  if (scope_.needs_start()) {
+    const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return store.unspread(); });
+    if (!now) co_return now.error();
+    scope_.start_at(*now);
+  }
+  scope_.narrow(request, repeat_request_, store_now_);
+  const auto from = SteadyClock::now();
+  test_point("S0");
+  StoreResult<ClaimBatch> batch = co_await store_.call([&](Store& store) { return store.claim(request); });
+  repeat_request_ = !batch;  // RELIABILITY L3: the same number brings the same batch
+  if (batch) {
+    metrics_.claimed(*batch, SteadyClock::now() - from);
+    store_now_ = batch->now;
+  }
+  co_return batch;
+}
+
+/// Until a good part of the lanes is free, so that one claim takes many feeds; a short while at most, once one is free.
+asio::awaitable<void> Worker::wait_for_lanes() {
+  while (free_.empty() && !stopping()) {
+    co_await pause(options_.poll);
+  }
+  const auto until = SteadyClock::now() + gather;
+  const std::size_t enough = std::max<std::size_t>(lanes_.size() / 4, 1);
+  while (free_.size() < enough && !stopping() && SteadyClock::now() < until) {
+    co_await pause(gather);
+  }
+}
+
+/// Until something changed, `longest` at most.
+asio::awaitable<void> Worker::pause(Milliseconds longest) {
+  changed_.expires_after(longest);
+  co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+void Worker::tell_changed() {
+  changed_.cancel();
+}
+
+/// HTTP P12: how many feeds the next claim may take.
+std::size_t Worker::allowed_now() {
+  if (refresher_.is_short_of_memory()) return 0;
+  const std::size_t most = std::min(free_.size(), pace_.allowed(SteadyClock::now()));
+  return scope_.is_limited() ? most : catch_up_.allowed(most, SteadyClock::now());
+}
+
+void Worker::set_fleet(const FleetFigures& figures) {
+  catch_up_.set_fleet(figures.feeds, figures.workers);
+}
+
+void Worker::note_batch(const ClaimBatch& batch) {
+  catch_up_.charge(batch);
+  for (const std::string& url : batch.refused) {
+    Report report;
+    report.feed_url = url;
+    report.outcome = Outcome::failed;
+    report.reason = Reason::store_refused;
+    report.detail = "the key of its state is no hash; the feed is put off for a day";
+    report.next_in = std::chrono::hours(24);
+    metrics_.record(report);
+    log_.write(LogLevel::error, "refresh", "the store refuses a feed: the key of its state is no hash",
+               {{"feed", feed_id(url)}, {"url", url}, {"reason", to_string(report.reason)}});
+    if (tell_) tell_(report);
+  }
+  note_quarantined(batch);
+  for (const ClaimBatch::Deferred& deferred : scope_.note(batch)) tell_put_off(deferred, batch.now);
+}
+
+void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now) {
+  if (!tell_) return;
+  Report report;
+  report.feed_url = deferred.feed_url;
+  report.outcome = Outcome::deferred;
+  report.reason = Reason::worker_host_wait;
+  report.detail = "its host refuses requests; it waits until then";
+  report.next_in = deferred.due - now;
+  report.won = deferred.code;
+  tell_(report);
+}
+
+/// RELIABILITY G5: of what no signal tells.
+asio::awaitable<void> Worker::tell_operators(std::vector<Notice> notices) {
+  if (notices.empty()) co_return;
+  const auto work = [&](Store& store) { return Notifications(store).add(notices); };
+  const StoreResult<void> done = co_await store_.call(work);
+  if (!done) metrics_.store_error(done.error());
+}
+
+/// SECURITY Q2: one line each, no signal.
+void Worker::note_quarantined(const ClaimBatch& batch) {
+  for (const ClaimBatch::Deferred& feed : batch.quarantined) {
+    const std::chrono::duration<double> wait = feed.due - batch.now;
+    log_.write(LogLevel::error, "quarantine",
+               std::string(suspected) +
+                   "; it is tried again later, alone. Please report it with the document behind "
+                   "the URL",
+               {{"feed", feed_id(feed.feed_url)},
+                {"url", feed.feed_url},
+                {"why", feed.code},
+                {"state_to", "quarantined"},
+                {"next_due_s", wait.count()}});
+  }
+}
+
+void Worker::start(Claim claim) {
+  Lane& lane = *free_.back();
+  free_.pop_back();
+  lane.claim = std::move(claim);
+  if (stopping()) return;  // it came too late, and is given back
+  ++in_flight_;
+  metrics_.set_lanes(in_flight_, free_.size());
+  asio::co_spawn(
+      executor_, refresh_in(lane),
+      asio::bind_cancellation_slot(lane.cancel.slot(), [this, &lane](const std::exception_ptr& error, Report report) {
+        finished(lane, error, std::move(report));
+      }));
+}
+
+/// A feed that meets a bug must not come back as soon as its lease ends: that would be impolite for ever.
+asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
+  std::exception_ptr error;
+  std::optional<FollowedRefresh> followed;
+  RefreshTrace* trace = trace_;
+  if (trace == nullptr && lane.claim->state.trace_until > lane.claim->now) {
+    trace = &followed.emplace(*lane.claim, refresher_.max_body_bytes()).trace();
+  }
+  try {
+    Report report = co_await refresher_.refresh(*lane.claim, trace);
+    std::vector<Notice> notices;
+    if (auto notice = state_notice(report, lane.claim->now)) notices.push_back(std::move(*notice));
+    if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
+    if (report.state_to == "quarantined" && report.state_from != report.state_to) {
+      const std::string why = "its document could not be read three times in a row: " + report.detail;
+      notices.push_back(quarantine_notice(report.feed_url, why, lane.claim->now));
+    }
+    const PushNews news{report.feed_url, report.push_from,      report.push_to,  "",
+                        report.push_hub, report.hub_in_trouble, report.push_fell};
+    note_turn(log_, metrics_, news);
+    for (Notice& notice : turn_notices(news, lane.claim->now)) notices.push_back(std::move(notice));
+    co_await tell_operators(std::move(notices));
+    if (followed) {
+      followed->ended(report);
+      co_await write_down(*followed);
+    }
+    co_return report;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!is_cancellation(error)) {
+    co_await postpone(*lane.claim, after_bug);
+    if (followed) {
+      followed->failed(what(error));
+      co_await write_down(*followed);
+    }
+  }
+  std::rethrow_exception(error);
+}
+
+/// That nobody could read of it is no reason to fail.
+asio::awaitable<void> Worker::write_down(const FollowedRefresh& followed) {
+  const auto work = [&](Store& store) { return Traces(store).append(followed.feed_url(), followed.lines()); };
+  const StoreResult<void> done = co_await store_.call(work);
+  if (!done) metrics_.store_error(done.error());
+}
+
+asio::awaitable<void> Worker::postpone(const Claim& claim, Milliseconds wait) {
+  const auto work = [&](Store& store) { return store.release(std::span(&claim, 1), claim.now + wait); };
+  const StoreResult<std::size_t> done = co_await store_.call(work);
+  if (!done) {
+    metrics_.store_error(done.error());
+    left_.push_back(claim);
+  }
+}
+
+void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report) {
+  const bool cancelled = error && is_cancellation(error);
+  if (error) {
+    report.feed_url = lane.claim->feed_url;
+    report.state_from = report.state_to = lane.claim->state.state;
+    report.outcome = cancelled ? Outcome::aborted : Outcome::failed;
+    report.reason = cancelled ? Reason::worker_cancelled : Reason::worker_bug;
+    report.detail = cancelled ? "the worker was stopped" : what(error);
+    if (!cancelled) metrics_.bug();
+  }
+  if (report.next_in.count() > 0) catch_up_.saw(report.next_in);
+  metrics_.record(report);
+  metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
+  log_refresh(log_, report);
+  if (tell_) tell_(report);
+  if (report.claim_left && lane.claim) left_.push_back(*lane.claim);
+  --in_flight_;
+  if (!cancelled) lane.claim.reset();  // else it is given back at the end
+  free_.push_back(&lane);
+  metrics_.set_lanes(in_flight_, free_.size());
+  // A free lane among others is no reason to look for due feeds sooner.
+  if (free_.size() == 1 || in_flight_ == 0 || stopping()) tell_changed();
+}
+
+/// RELIABILITY D1: what is in flight may finish; what does not in time is cancelled.
+asio::awaitable<void> Worker::drain() {
+  bool hurried = false;
+  while (in_flight_ > 0) {
+    Milliseconds left(1000);
+    if (stopping() && !hurried) {
+      left = std::chrono::duration_cast<Milliseconds>(stop_at_ - SteadyClock::now());
+      if (left.count() <= 0) {
+        hurried = true;
+        for (Lane& lane : lanes_) lane.cancel.emit(asio::cancellation_type::terminal);
+        continue;
+      }
+    }
+    co_await pause(left);
+  }
+}
+
+/// RELIABILITY L9, D2.
+asio::awaitable<Worker::End> Worker::give_back() {
+  std::vector<Claim> left = std::move(left_);
+  for (Lane& lane : lanes_) {
+    if (lane.claim) left.push_back(std::move(*lane.claim));
+  }
+  const StoreResult<void> gone = co_await store_.call([&](Store& store) -> StoreResult<void> {
+    if (!left.empty()) {
+      if (auto released = store.release(left); !released) return released.error();
+    }
+    return store.retire(options_.id);
+  });
+  if (gave_up_) co_return End::store_away;
+  co_return gone || left.empty() ? End::clean : End::claims_left;
+}
+
+void Worker::note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took) {
+  if (took > slow_commit || refresher_.unanswered_bytes() > options_.buffer / 2) pace_.slow(SteadyClock::now());
+  metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
+  if (!result && is_passing(result.error())) health_.went(result.error());
+}
+
+asio::awaitable<void> Worker::note_fitness(StoreResult<void> fit) {
+  const bool evicts = fit.has_error() && fit.error().code == StoreError::Code::unsupported;
+  if (fit.has_error() && !evicts) co_return;  // the claims find out by themselves
+  const bool news = evicts && !unfit_;
+  unfit_ = evicts;
+  if (evicts) health_.went(fit.error());
+  if (!news) co_return;
+  std::vector<Notice> notices{unfit_notice(fit.error(), store_now_)};
+  co_await tell_operators(std::move(notices));
+}
+
+/// Nothing is claimed: the store does not take what there is, or must not be given more.
+bool Worker::must_wait() const {
+  return unfit_ || refresher_.waiting_for_store() > 0 || refresher_.unanswered_bytes() >= options_.buffer;
+}
+
+/// Waits before the store is tried again; false when it has been waited for long enough.
+asio::awaitable<bool> Worker::bear(StoreError error) {
+  metrics_.store_error(error);
+  health_.went(error);
+  gave_up_ = scope_.is_limited() && health_.has_been_away(patience);
+  if (!gave_up_) co_await pause(health_.next_wait());
+  co_return !gave_up_;
+}
+
+/// Claims whose refreshes have ended while the store was away must not look like those of a dead worker (SECURITY Q1).
+asio::awaitable<StoreResult<void>> Worker::give_back_left() {
+  while (!left_.empty()) {
+    // Others are left meanwhile.
+    const auto first = left_.end() - static_cast<std::ptrdiff_t>(std::min(left_.size(), max_released));
+    const std::vector<Claim> some(std::make_move_iterator(first), std::make_move_iterator(left_.end()));
+    left_.erase(first, left_.end());
+    const auto work = [&](Store& store) { return store.release(some); };
+    const StoreResult<std::size_t> done = co_await store_.call(work);
+    if (done) continue;
+    left_.insert(left_.end(), some.begin(), some.end());
+    co_return done.error();
+  }
+  co_return StoreResult<void>();
+}
+
+asio::awaitable<void> Worker::store_came(Milliseconds now) {
+  if (must_wait()) co_return;  // it takes claims and no commits
+  const std::optional<Outage> outage = health_.came();
+  if (!outage || (outage->length < worth_a_notice && !needs_operator(outage->last))) co_return;
+  std::vector<Notice> notices{outage_notice(*outage, now)};
+  co_await tell_operators(std::move(notices));
+}
+
+}  // namespace feedmill

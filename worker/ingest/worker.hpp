@@ -1,0 +1,137 @@
+// The life cycle: claim, lanes, drain. One Worker is one event loop that shares nothing (DESIGN §6).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "storage/store/notifications.hpp"
+#include "storage/store/store.hpp"
+#include "worker/base/log.hpp"
+#include "worker/ingest/catch_up.hpp"
+#include "worker/ingest/claim_pace.hpp"
+#include "worker/ingest/refresh.hpp"
+#include "worker/ingest/scope_progress.hpp"
+#include "worker/ingest/store_pool.hpp"
+#include "worker/observe/metrics.hpp"
+#include "worker/observe/store_health.hpp"
+
+namespace feedmill {
+
+class FollowedRefresh;
+
+struct WorkerOptions {
+  std::string id;  ///< 32 hex digits, random for each process (RELIABILITY L2)
+  std::size_t lanes = 256;
+  Milliseconds lease{90'000};
+  Milliseconds poll{500};  ///< a feed that becomes due is noticed within it
+  HostLimits host;
+  std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
+  std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
+  Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
+};
+
+/// Must outlive its run(). Everything on the executor's one thread.
+class Worker {
+ public:
+  /// `tell`: called after each refresh, besides metrics and log.
+  Worker(boost::asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
+         WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell = {});
+
+  enum class End {
+    clean,        ///< all claims are finished or given back
+    claims_left,  ///< some could not be given back; their leases end by themselves
+    store_away,   ///< the scope could not be finished, because the store went away; a daemon waits instead
+  };
+
+  /// Claims and refreshes until stop(), or until the scope is done. Not cancellable: call stop().
+  boost::asio::awaitable<End> run();
+
+  /// What may change while it runs; the rest of the options holds until it ends.
+  void set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Milliseconds drain);
+
+  /// How large the fleet is, for pacing; as often as it is known (HTTP P12).
+  void set_fleet(const FleetFigures& figures);
+
+  /// First call: no new claim, refreshes in flight may finish within `drain`. Second: they are cancelled now.
+  void stop();
+  bool stopping() const { return stops_ > 0; }
+
+  /// The store answered lately, and this worker has claimed without error.
+  bool store_is_usable() const { return health_.is_up(); }
+  std::string store_trouble() const { return health_.trouble(); }
+  const StoreError& store_error() const { return health_.error(); }
+
+  /// What became of a commit, after `took`.
+  void note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took);
+  /// Whether the server may be used (Store::check_eviction); while it may not nothing is claimed.
+  boost::asio::awaitable<void> note_fitness(StoreResult<void> fit);
+
+  std::size_t in_flight() const { return in_flight_; }
+
+ private:
+  /// A place for one refresh under way.
+  struct Lane {
+    boost::asio::cancellation_signal cancel;
+    std::optional<Claim> claim;
+  };
+
+  boost::asio::awaitable<void> claim_until_stopped();
+  boost::asio::awaitable<StoreResult<ClaimBatch>> claim(std::size_t max);
+  boost::asio::awaitable<void> wait_for_lanes();
+  boost::asio::awaitable<void> pause(Milliseconds longest);
+  boost::asio::awaitable<void> drain();
+  boost::asio::awaitable<End> give_back();
+  boost::asio::awaitable<Report> refresh_in(Lane& lane);
+  boost::asio::awaitable<void> write_down(const FollowedRefresh& followed);
+  boost::asio::awaitable<void> postpone(const Claim& claim, Milliseconds wait);
+  void start(Claim claim);
+  void finished(Lane& lane, const std::exception_ptr& error, Report report);
+  std::size_t allowed_now();
+  void note_quarantined(const ClaimBatch& batch);
+  boost::asio::awaitable<void> tell_operators(std::vector<Notice> notices);
+  void tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now);
+  boost::asio::awaitable<void> store_came(Milliseconds now);
+  boost::asio::awaitable<bool> bear(StoreError error);
+  boost::asio::awaitable<StoreResult<void>> give_back_left();
+  bool must_wait() const;
+  void note_batch(const ClaimBatch& batch);
+  void tell_changed();
+
+  boost::asio::any_io_executor executor_;
+  Refresher& refresher_;
+  StorePool& store_;
+  Metrics& metrics_;
+  Log& log_;
+  WorkerOptions options_;
+  RefreshTrace* const trace_;
+  ScopeProgress scope_;
+  std::function<void(const Report&)> tell_;
+
+  std::vector<Lane> lanes_;  // never grows: refreshes refer into it
+  std::vector<Lane*> free_;
+  std::size_t in_flight_ = 0;
+  boost::asio::steady_timer changed_;  // cancelled when a lane got free or stop() was called
+
+  int stops_ = 0;
+  std::chrono::steady_clock::time_point stop_at_;  // end of the drain, once stopping
+  std::uint64_t request_ = 0;
+  bool repeat_request_ = false;  // the answer to the last claim was lost
+  Milliseconds store_now_{};     // when the store answered the last claim
+  bool gave_up_ = false;
+
+  CatchUp catch_up_;
+  StoreHealth health_;
+  bool unfit_ = false;       // the server evicts keys
+  std::vector<Claim> left_;  // of ended refreshes whose end the store could not be told
+  ClaimPace pace_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,207 @@
+#include "worker/listener/connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/address_v4.hpp>
+#include <boost/asio/ip/address_v6.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/read_size.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "parsers/text/strings.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using tcp = asio::ip::tcp;
+
+namespace {
+
+constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t largest_read = 64U << 10U;
+
+/// What chunk sizes, extensions and trailers may take of a body of so many bytes: a chunk of one byte is six on the
+/// wire.
+constexpr std::uint64_t most_framing(std::uint64_t body_bytes) {
+  return (8U << 10U) + 8 * body_bytes;
+}
+
+asio::ip::address without_mapping(const asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+  return address;
+}
+
+HttpReply come_again() {
+  HttpReply reply = http_reply(http::status::service_unavailable);
+  reply.set(http::field::retry_after, "60");
+  return reply;
+}
+
+}  // namespace
+
+HttpReply http_reply(http::status status, std::string_view type, std::string body) {
+  HttpReply answer(status, 11);
+  answer.set(http::field::content_type, type);
+  answer.set(http::field::cache_control, "no-store");
+  answer.set("X-Content-Type-Options", "nosniff");
+  answer.body() = std::move(body);
+  return answer;
+}
+
+HttpReply http_reply(http::status status) {
+  return http_reply(status, "text/plain; charset=utf-8", std::string(http::obsolete_reason(status)) + "\n");
+}
+
+asio::ip::address client_network(const asio::ip::address& address) {
+  const asio::ip::address plain = without_mapping(address);
+  if (plain.is_v4()) return plain;
+  auto bytes = plain.to_v6().to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), 0);
+  return asio::ip::address_v6(bytes);
+}
+
+// --- Connection ------------------------------------------------------------------------------------------------------
+
+Connection::Connection(tcp::socket socket, const asio::ip::address& client, const RequestLimits& limits)
+    : stream_(std::move(socket)),
+      buffer_(limits.head.bytes),
+      client_(without_mapping(client)),
+      network_(client_network(client)),
+      limits_(limits) {}
+
+void Connection::drop() {
+  dropped_ = true;
+  stream_.close();
+}
+
+/// More into the buffer, which has room; false when nothing comes in time.
+asio::awaitable<bool> Connection::receive(Clock::time_point until) {
+  stream_.expires_at(std::min(until, Clock::now() + limits_.pause));
+  const auto room = buffer_.prepare(beast::read_size(buffer_, largest_read));
+  const auto [failed, count] = co_await stream_.async_read_some(room, quietly);
+  buffer_.commit(count);
+  co_return !failed;
+}
+
+asio::awaitable<void> Connection::part() {
+  waiting_since_ = Clock::now();
+  boost::system::error_code ignored;
+  stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  std::array<char, 16U << 10U> nothing{};
+  stream_.expires_after(limits_.part_time);
+  for (std::uint64_t left = (1U << 20U) + 2 * limits_.body_bytes; left > 0;) {
+    const auto [gone, read] = co_await stream_.async_read_some(asio::buffer(nothing), quietly);
+    if (gone) break;
+    left -= std::min<std::uint64_t>(left, read);
+  }
+}
+
+// --- Visit -----------------------------------------------------------------------------------------------------------
+
+Visit::Visit(Connection& connection) : connection_(connection) {
+  parser_.header_limit(static_cast<std::uint32_t>(connection.limits_.head.bytes));
+  parser_.body_limit(boost::none);  // judged in read_body(): who is nobody's to us hears of no limit
+}
+
+asio::awaitable<std::optional<http::status>> Visit::read_head() {
+  Connection& from = connection_;
+  HeadScan scan(from.limits_.head);
+  from.waiting_since_ = Connection::Clock::now();
+  const auto until = *from.waiting_since_ + from.limits_.head_time;
+  for (;;) {
+    const auto bytes = from.buffer_.data();
+    const auto found = scan.look({static_cast<const char*>(bytes.data()), bytes.size()});
+    if (found) {
+      from.waiting_since_.reset();
+      co_return *found == http::status::ok ? parse_head(scan.size()) : found;
+    }
+    const bool more = co_await from.receive(until);
+    if (more) continue;
+    gone_ = true;
+    co_return std::nullopt;
+  }
+}
+
+std::optional<http::status> Visit::parse_head(std::size_t size) {
+  boost::system::error_code error;
+  const std::size_t used = parser_.put(asio::buffer(connection_.buffer_.data(), size), error);
+  if (error || used != size || !parser_.is_header_done()) return http::status::bad_request;
+  connection_.buffer_.consume(size);
+  head_ = std::move(parser_.get().base());  // trailers do not join it
+  return objection_to(head_);
+}
+
+asio::awaitable<std::optional<HttpReply>> Visit::read_body(std::function<bool(std::uint64_t)> may_hold) {
+  Connection& from = connection_;
+  if (parser_.is_done()) co_return std::nullopt;
+  const auto length = parser_.content_length();
+  if (length && *length > from.limits_.body_bytes) co_return http_reply(http::status::payload_too_large);
+  if (may_hold && !may_hold(length ? *length : 1)) co_return come_again();
+  parser_.body_limit(from.limits_.body_bytes);
+  parser_.eager(true);
+  from.waiting_since_ = Connection::Clock::now();
+  const auto until = *from.waiting_since_ + from.limits_.body_time;
+  if (iequals(std::string_view(head_[http::field::expect]), "100-continue")) {
+    http::response<http::empty_body> go_on(http::status::continue_, 11);
+    from.stream_.expires_at(until);
+    const auto [unsaid, said] = co_await http::async_write(from.stream_, go_on, quietly);
+    gone_ = unsaid.failed();
+    if (gone_) co_return std::nullopt;
+  }
+  for (std::uint64_t consumed = 0;;) {
+    const auto refused = parse_body(consumed);
+    if (refused) co_return http_reply(*refused);
+    if (may_hold && !may_hold(body().size())) co_return come_again();
+    if (parser_.is_done()) break;
+    const bool more = co_await from.receive(until);
+    gone_ = !more;
+    if (gone_) co_return std::nullopt;
+  }
+  from.waiting_since_.reset();
+  co_return std::nullopt;
+}
+
+/// What has come of the body; `consumed`: bytes of it on the wire.
+std::optional<http::status> Visit::parse_body(std::uint64_t& consumed) {
+  constexpr std::size_t last_chunk = 5;  // "0", two line ends: so many are to come in any case, and Beast asserts it
+  beast::flat_buffer& buffer = connection_.buffer_;
+  boost::system::error_code error;
+  if (buffer.size() >= (parser_.chunked() ? last_chunk : 1)) {
+    const std::size_t used = parser_.put(buffer.data(), error);
+    buffer.consume(used);
+    consumed += used;
+  }
+  if (error == http::error::body_limit) return http::status::payload_too_large;
+  if (error && error != http::error::need_more) return http::status::bad_request;
+  // Until it is done, what is left in the buffer belongs to it.
+  const std::uint64_t wire = consumed + (parser_.is_done() ? 0 : buffer.size());
+  const bool full = !parser_.is_done() && buffer.size() == buffer.max_size();
+  if (full || wire - body().size() > most_framing(body().size())) return http::status::payload_too_large;
+  return std::nullopt;
+}
+
+asio::awaitable<bool> Visit::send(HttpReply reply, bool stay) {
+  reply.version(head_.version());
+  reply.keep_alive(stay);
+  reply.prepare_payload();
+  if (head_.method() == http::verb::head) {
+    const auto length = reply.body().size();
+    reply.body().clear();
+    reply.content_length(length);
+  }
+  connection_.waiting_since_ = Connection::Clock::now();
+  connection_.stream_.expires_after(connection_.limits_.answer_time);
+  const auto [unwritten, written] = co_await http::async_write(connection_.stream_, reply, quietly);
+  co_return !unwritten;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,118 @@
+// One client's connection to a listener of ours and the requests on it, each read within bounds (SECURITY W1).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "worker/listener/request_head.hpp"
+
+namespace feedmill {
+
+using HttpReply = boost::beast::http::response<boost::beast::http::string_body>;
+
+/// An answer that nobody keeps and no browser guesses about (SECURITY O4).
+HttpReply http_reply(boost::beast::http::status status, std::string_view type, std::string body);
+/// One that says its status and nothing else.
+HttpReply http_reply(boost::beast::http::status status);
+
+/// What a client may send, and how long it may take.
+struct RequestLimits {
+  HeadLimits head;
+  std::uint64_t body_bytes = 8U << 10U;
+  std::chrono::milliseconds pause{5'000};         ///< between bytes, and before the first
+  std::chrono::milliseconds head_time{5'000};     ///< from the end of the answer before to the end of the head
+  std::chrono::milliseconds body_time{5'000};     ///< from there to the end of the body
+  std::chrono::milliseconds answer_time{10'000};  ///< for the answer to be taken
+  std::chrono::milliseconds part_time{2'000};     ///< for it to arrive where it closes the connection
+  std::size_t requests = 1'000;                   ///< on one connection
+};
+
+/// Whom an address belongs to, as far as caps go: an IPv6 one to its /64, an IPv4 one in IPv6 to itself.
+boost::asio::ip::address client_network(const boost::asio::ip::address& address);
+
+/// Lives on its listener's thread.
+class Connection {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `limits` outlives it.
+  Connection(boost::asio::ip::tcp::socket socket, const boost::asio::ip::address& client, const RequestLimits& limits);
+
+  /// IPv4 in IPv6 as IPv4.
+  const boost::asio::ip::address& client() const { return client_; }
+  const boost::asio::ip::address& network() const { return network_; }
+
+  /// Since when the client is waited for: for a request, its body, or for an answer to be taken. Nothing: we work.
+  std::optional<Clock::time_point> waiting_since() const { return waiting_since_; }
+  /// Closes it: what is awaited of the client comes back as an error, and the conversation ends.
+  void drop();
+  bool dropped() const { return dropped_; }
+
+  /// What follows the last answer is read and forgotten for a while: closed with something of it unread, the connection
+  /// would be reset, and our answer lost with it.
+  boost::asio::awaitable<void> part();
+
+ private:
+  friend class Visit;
+
+  boost::asio::awaitable<bool> receive(Clock::time_point until);
+
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;  // as large as a head may be: nothing else is held in it
+  const boost::asio::ip::address client_, network_;
+  const RequestLimits& limits_;
+  std::optional<Clock::time_point> waiting_since_ = Clock::now();
+  bool dropped_ = false;
+};
+
+/// One request. It lives as long as it is answered.
+class Visit {
+ public:
+  using Header = boost::beast::http::request_header<>;
+
+  explicit Visit(Connection& connection);
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  /// Nothing: head() is there, or the client is gone(). Else what the request is refused with.
+  boost::asio::awaitable<std::optional<boost::beast::http::status>> read_head();
+
+  const Header& head() const { return head_; }
+  const boost::asio::ip::address& client() const { return connection_.client(); }
+
+  /// Nothing: body() is whole, or the client is gone(). Else the answer. `may_hold` is asked for each part, and first
+  /// of all, whether so many bytes may be held; while it says no the client is to come again. Trailers are not kept.
+  boost::asio::awaitable<std::optional<HttpReply>> read_body(std::function<bool(std::uint64_t)> may_hold = {});
+  std::string& body() { return parser_.get().body(); }
+
+  /// Nobody waits for an answer any more.
+  bool gone() const { return gone_; }
+  /// The next request may follow: this one has been read to its end, and its client wants to stay.
+  bool may_stay() const { return parser_.is_header_done() && parser_.is_done() && parser_.keep_alive(); }
+  /// False when the client does not take it.
+  boost::asio::awaitable<bool> send(HttpReply reply, bool stay);
+
+ private:
+  std::optional<boost::beast::http::status> parse_head(std::size_t size);
+  std::optional<boost::beast::http::status> parse_body(std::uint64_t& consumed);
+
+  Connection& connection_;
+  boost::beast::http::request_parser<boost::beast::http::string_body> parser_;
+  Header head_;
+  bool gone_ = false;
+};
+
+}  // namespace feedmill

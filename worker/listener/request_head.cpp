@@ -1,0 +1,71 @@
+#include "worker/listener/request_head.hpp"
+
+#include <algorithm>
+
+#include "parsers/text/strings.hpp"
+
+namespace feedmill {
+
+namespace http = boost::beast::http;
+
+namespace {
+
+/// RFC 9110 §5.6.2: what a method is made of.
+bool is_token_character(char c) {
+  return is_alnum(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
+
+bool is_control(char c) {
+  return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+}
+
+/// Codings other than "chunked" alone. Where chunked is the last, and only that, the body's end is known and the others
+/// are not (RFC 9112 §6.1); else its end is not known (§6.3).
+http::status objection_to_codings(std::string_view list) {
+  std::string_view coding;
+  std::size_t chunked = 0;
+  while (!list.empty()) {
+    coding = trim(take_until(list, ','));
+    if (iequals(coding, "chunked")) ++chunked;
+  }
+  return chunked == 1 && iequals(coding, "chunked") ? http::status::not_implemented : http::status::bad_request;
+}
+
+}  // namespace
+
+std::optional<http::status> HeadScan::look(std::string_view bytes) {
+  for (; at_ < std::min(bytes.size(), limits_.bytes); ++at_) {
+    const char c = bytes[at_];
+    const bool after_return = at_ > 0 && bytes[at_ - 1] == '\r';
+    if (c == '\n') {
+      if (!after_return) return http::status::bad_request;
+      const bool empty = at_ - line_ == 1;
+      line_ = at_ + 1;
+      if (empty) {
+        ++at_;
+        return lines_ == 0 ? http::status::bad_request : http::status::ok;
+      }
+      if (++lines_ > 1 + limits_.fields) return http::status::request_header_fields_too_large;
+      continue;
+    }
+    const bool folded = at_ == line_ && lines_ > 0 && (c == ' ' || c == '\t');
+    if (after_return || folded || (c != '\r' && is_control(c))) return http::status::bad_request;
+    if (at_ == 0 && !is_token_character(c)) return http::status::bad_request;
+    if (lines_ == 0 && at_ >= limits_.line) return http::status::uri_too_long;
+  }
+  if (bytes.size() >= limits_.bytes) return http::status::request_header_fields_too_large;
+  return std::nullopt;
+}
+
+std::optional<http::status> objection_to(const http::request_header<>& head) {
+  const auto hosts = head.count(http::field::host), lengths = head.count(http::field::content_length),
+             codings = head.count(http::field::transfer_encoding);
+  if (hosts > 1 || (hosts == 0 && head.version() >= 11)) return http::status::bad_request;
+  if (lengths > 1 || codings > 1 || lengths + codings > 1) return http::status::bad_request;
+  const std::string_view length = head[http::field::content_length], coding = head[http::field::transfer_encoding];
+  if (lengths == 1 && (length.empty() || !std::ranges::all_of(length, is_digit))) return http::status::bad_request;
+  if (codings == 0 || (head.version() >= 11 && iequals(coding, "chunked"))) return std::nullopt;
+  return head.version() < 11 ? http::status::bad_request : objection_to_codings(coding);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,87 @@
+// What Prometheus sees (OPERATIONS §3). Every series exists from the start, at 0, and is looked up once; label values
+// come from enums and fixed lists, never from feeds, hosts or messages (SECURITY O3).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "storage/store/store.hpp"
+#include "worker/base/report.hpp"
+#include "worker/http/resolver.hpp"
+
+namespace feedmill {
+
+/// Counting is thread-safe and takes no lock but the histograms' own; text() may run beside it.
+class Metrics {
+ public:
+  /// Labels of build_info; `store` is not known before the store answered, see set_store.
+  struct Build {
+    std::string version, libcurl, store;
+  };
+
+  explicit Metrics(Build build);
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // --- counted as it happens ----------------------------------------------------------------------------------------
+
+  /// All that a refresh did; once per refresh.
+  void record(const Report& report);
+  /// A claim call that the store answered, after `took`.
+  void claimed(const ClaimBatch& batch, std::chrono::duration<double> took);
+  /// What became of one commit; a failed one is not a store_error besides.
+  void committed(const StoreResult<Committed>& result);
+  /// Any other store call that failed.
+  void store_error(const StoreError& error);
+  void reconnected(std::uint64_t times);
+  /// Records that went through delivery, by what became of them.
+  void delivered(std::uint64_t applied, std::uint64_t repeated, std::uint64_t failed);
+  /// A look-up of a name, and how long it took.
+  void looked_up(Lookup became, std::chrono::duration<double> took);
+  /// An exception that reached a lane.
+  void bug();
+  /// What came to a callback, or was turned away: over a limit.
+  enum class Delivery { fat, thin, bad_signature, unknown, limited };
+  void push_delivery(Delivery delivery);
+  void push_verification(bool accepted);
+  /// A feed's subscription is in `state` now (PushStanding::state), "" = it has none any more.
+  void push_turned(std::string_view state);
+  /// From the header's end to the answer.
+  void callback_answered(std::chrono::duration<double> took);
+  /// The content of a push was written; `first`: it brought what no poll had.
+  void pushed(const Committed& committed, bool first);
+
+  // --- set when it is known -----------------------------------------------------------------------------------------
+
+  void set_fleet(const FleetFigures& figures);
+  /// Length of the stream and how far its groups are behind: the slowest counts.
+  void set_stream(const StreamFigures& figures);
+  void set_oldest_success(std::chrono::duration<double> age);
+  void set_lanes(std::size_t busy, std::size_t free);
+  void set_inflight_bytes(std::uint64_t bytes);
+  /// Of commits that Redis has not answered.
+  void set_unacknowledged_bytes(std::uint64_t bytes);
+  void set_memory_budget(std::uint64_t bytes);
+  void set_ready(bool ready);
+  void set_draining(bool draining);
+  void set_redis_up(bool up);
+  /// What keeps Redis from serving; absent: nothing does.
+  void set_redis_trouble(const std::optional<StoreError>& error);
+  void set_log_suppressed(std::uint64_t total);
+  /// "redis 7.0.15"
+  void set_store(const std::string& server);
+
+  /// Everything as Prometheus text 0.0.4; figures of the process are read now. Never talks to Redis.
+  std::string text() const;
+
+ private:
+  struct Series;
+  Build build_;
+  std::unique_ptr<Series> series_;
+};
+
+}  // namespace feedmill

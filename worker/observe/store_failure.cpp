@@ -1,0 +1,50 @@
+#include "worker/observe/store_failure.hpp"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "worker/base/exits.hpp"
+#include "worker/base/terminal.hpp"
+
+namespace feedmill {
+namespace {
+
+/// Who may not log in needs another remedy than who lacks a right.
+std::string_view remedy_of_refusal(std::string_view detail) {
+  for (const std::string_view start : {"NOAUTH", "WRONGPASS", "DENIED", "ERR AUTH", "ERR invalid password"}) {
+    if (detail.starts_with(start)) return "check redis.url and redis.password_file";
+  }
+  return "log in as a user who may: feedmill_viewer looks, feedmill works, feedmill_admin verifies and exports";
+}
+
+}  // namespace
+
+VerbFailure failure_of(const StoreError& error) {
+  const std::string detail = visible(error.detail);
+  switch (error.code) {
+    case StoreError::Code::unavailable:
+    case StoreError::Code::timeout:
+      return {exits::unavailable, fmt::format("Redis does not answer: {}; is it running, is redis.url right?", detail)};
+    case StoreError::Code::loading:
+      return {exits::unavailable, fmt::format("Redis is not ready yet: {}; try again in a moment", detail)};
+    case StoreError::Code::out_of_memory:
+      return {exits::unfinished, fmt::format("Redis is out of memory: {}; {}", detail, remedy_of_full_server)};
+    case StoreError::Code::misconfigured:
+      return {exits::unfinished, fmt::format("Redis cannot write: {}; look at its disk and its log", detail)};
+    case StoreError::Code::read_only:
+      return {exits::unfinished, fmt::format("Redis is a replica: {}; point redis.url at the primary", detail)};
+    case StoreError::Code::auth:
+      return {exits::configuration, fmt::format("Redis refuses us: {}; {}", detail, remedy_of_refusal(error.detail))};
+    case StoreError::Code::tls:
+    case StoreError::Code::unsupported:
+      return {exits::configuration, detail};
+    case StoreError::Code::refused:
+      return {exits::unfinished, fmt::format("the store refused: {}", detail)};
+    case StoreError::Code::bug:
+      break;
+  }
+  return {exits::bug, fmt::format("a bug, please report it: {}", detail)};
+}
+
+}  // namespace feedmill

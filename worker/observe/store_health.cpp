@@ -1,0 +1,60 @@
+#include "worker/observe/store_health.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace feedmill {
+
+bool is_passing(const StoreError& error) {
+  using Code = StoreError::Code;
+  return error.code != Code::refused && error.code != Code::bug && error.code != Code::unsupported;
+}
+
+bool needs_operator(const StoreError& error) {
+  using Code = StoreError::Code;
+  return error.code == Code::out_of_memory || error.code == Code::misconfigured || error.code == Code::read_only ||
+         error.code == Code::auth || error.code == Code::tls || error.code == Code::unsupported;
+}
+
+Milliseconds wait_before_retry(const StoreError& error, int attempt) {
+  using Code = StoreError::Code;
+  static thread_local std::minstd_rand random{std::random_device()()};
+  Milliseconds longest = std::min(Milliseconds(50) * (1 << std::clamp(attempt, 0, 7)), Milliseconds(5000));
+  if (error.code == Code::out_of_memory || error.code == Code::misconfigured) longest = Milliseconds(5'000);
+  const bool unwelcome = error.code == Code::auth || error.code == Code::tls || error.code == Code::unsupported;
+  if (unwelcome) longest = Milliseconds(30'000);
+  return Milliseconds(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random));
+}
+
+void StoreHealth::went(const StoreError& error) {
+  ++errors_;
+  last_ = error;
+  metrics_.set_redis_trouble(error);
+  if (!since_) {
+    since_ = Clock::now();
+    metrics_.set_redis_up(false);
+    called_ = needs_operator(error);
+    log_.write(LogLevel::error, "redis_down", "Redis does not serve; claims wait and are tried again",
+               {{"detail", error.detail}});
+  } else if (!called_ && needs_operator(error)) {  // it came back, and not as it was: first there was but a lost link
+    called_ = true;
+    log_.write(LogLevel::error, "redis_down", "Redis will not serve until somebody mends it",
+               {{"detail", error.detail}});
+  }
+}
+
+std::optional<Outage> StoreHealth::came() {
+  attempts_ = 0;
+  if (!since_) return {};
+  Outage outage{Clock::now() - *since_, errors_, std::move(last_)};
+  log_.write(LogLevel::info, "redis_up", "Redis serves again",
+             {{"down_s", outage.length.count()}, {"errors", outage.errors}});
+  since_.reset();
+  last_ = {};
+  errors_ = 0;
+  metrics_.set_redis_up(true);
+  metrics_.set_redis_trouble({});
+  return outage;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,65 @@
+// Whether the store serves: said once when it goes, once more when it turns out that somebody must do something about
+// it, and once when it comes back; how long to wait before it is tried again (RELIABILITY §6, E2, E3).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "storage/redis/store_error.hpp"
+#include "storage/redis/values.hpp"
+#include "worker/base/log.hpp"
+#include "worker/observe/metrics.hpp"
+
+namespace feedmill {
+
+/// Whether the same may go well another time, because it was the store's state that refused and not what was asked.
+bool is_passing(const StoreError& error);
+
+/// Whether somebody must do something about the server for it to pass.
+bool needs_operator(const StoreError& error);
+
+/// How long to wait before attempt number `attempt` + 1, with jitter: 50 ms · 2^k up to 5 s; 5 s for a server that
+/// cannot write, 30 s for one that refuses us or that we do not trust.
+Milliseconds wait_before_retry(const StoreError& error, int attempt);
+
+/// A time that the store did not serve.
+struct Outage {
+  std::chrono::duration<double> length{};
+  std::uint64_t errors = 0;
+  StoreError last;
+};
+
+/// On the loop's thread alone. `metrics` and `log` outlive it.
+class StoreHealth {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  StoreHealth(Metrics& metrics, Log& log) : metrics_(metrics), log_(log) {}
+
+  /// A call failed. Does not count the error, which has been counted by its kind.
+  void went(const StoreError& error);
+  /// A call went well: the outage that has ended by it, if there was one.
+  std::optional<Outage> came();
+
+  bool is_up() const { return !since_; }
+  /// What keeps it from serving, "" when nothing does.
+  const std::string& trouble() const { return last_.detail; }
+  const StoreError& error() const { return last_; }
+  /// Whether it has been away for longer than that.
+  bool has_been_away(Clock::duration patience) const { return since_ && Clock::now() - *since_ > patience; }
+  /// How long to wait before it is tried again; longer each time.
+  Milliseconds next_wait() { return wait_before_retry(last_, attempts_++); }
+
+ private:
+  Metrics& metrics_;
+  Log& log_;
+  std::optional<Clock::time_point> since_;
+  StoreError last_;
+  std::uint64_t errors_ = 0;
+  int attempts_ = 0;
+  bool called_ = false;  ///< somebody was told of what only they can mend
+};
+
+}  // namespace feedmill

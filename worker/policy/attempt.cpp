@@ -1,0 +1,272 @@
+#include "worker/policy/attempt.hpp"
+
+#include <algorithm>
+
+#include <xxhash.h>
+
+#include "parsers/markup/sanitise.hpp"
+#include "storage/records/entry_record.hpp"
+#include "storage/records/feed_fields.hpp"
+#include "storage/records/post_identity.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/http/challenge.hpp"
+#include "worker/http/content_coding.hpp"
+#include "worker/policy/identity_history.hpp"
+#include "worker/policy/withdrawal.hpp"
+
+namespace feedmill {
+namespace {
+
+/// Of what the bytes are and by which rules they were read: a release with others reads them once more (SECURITY S13).
+std::string fingerprint(std::string_view bytes) {
+  static constexpr char digits[] = "0123456789abcdef";
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_withSeed(bytes.data(), bytes.size(), sanitiser_version));
+  std::string hex;
+  hex.reserve(2 * sizeof canonical.digest);
+  for (const unsigned char byte : canonical.digest) {
+    hex += digits[byte >> 4U];
+    hex += digits[byte & 0xFU];
+  }
+  return hex;
+}
+
+Reason reason_of(ParseError::Code code) {
+  switch (code) {
+    case ParseError::Code::empty:
+      return Reason::parse_empty;
+    case ParseError::Code::not_a_feed:
+      return Reason::parse_not_a_feed;
+    case ParseError::Code::malformed:
+      return Reason::parse_malformed;
+    case ParseError::Code::charset:
+      return Reason::parse_charset;
+    case ParseError::Code::limit:
+      return Reason::parse_limit;
+  }
+  return Reason::parse_malformed;
+}
+
+/// SECURITY S14: readers must be able to tell what nobody has sanitised.
+void mark_untouched(Document& document) {
+  const auto mark = [](Fields& fields) {
+    for (auto& [name, value] : fields) {
+      if (name == "san_ver") value = "0";
+    }
+  };
+  for (EntryRecord& entry : document.entries) mark(entry.fields);
+  mark(document.feed);
+}
+
+/// By its name, `none` when it is none of ours.
+Reason reason_named(std::string_view name) {
+  for (std::size_t i = 1; i < reason_count; ++i) {
+    if (to_string(static_cast<Reason>(i)) == name) return static_cast<Reason>(i);
+  }
+  return Reason::none;
+}
+
+/// An absolute address as a feed's own would be spelt, "" when it is none.
+std::string canonical(std::string_view text) {
+  const auto url = canonical_feed_url(text);
+  return url ? *url : std::string();
+}
+
+/// The guid of the post that the document ends in, which is marked; "" when it has none of its own that came whole, or
+/// is told from others by what may have been cut off.
+std::string mark_cut_post(Feed& feed, IdentifiedBy by) {
+  if (feed.entries.empty()) return {};
+  Entry& last = feed.entries.back();
+  if (!last.cut_short || last.half_named || last.id.empty() || by != IdentifiedBy::guid) return {};
+  last.truncated += last.truncated.empty() ? "entry" : " entry";
+  return last.guid;
+}
+
+Unreadable not_decoded(const DecodeError& error, BodyPrint print) {
+  const bool bad_coding = error.reason == Reason::http_truncated || error.reason == Reason::limit_coding;
+  return {error.reason, error.detail, std::move(print), bad_coding};
+}
+
+/// Without the character that a cut has left unfinished at its end: it would cast doubt on the encoding of the rest.
+std::string_view without_half_character(std::string_view text) {
+  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0U) == 0x80U) continue;  // the rest of one
+    const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
+    return length > back ? text.substr(0, text.size() - back) : text;
+  }
+  return text;
+}
+
+/// The posts that have come whole of a body that ends early, as the attempt that failed (HTTP §4); the failure alone
+/// when there are none. What is damaged before its end tells nothing that could be believed.
+Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingOptions& options, Unreadable failure) {
+  const DecodeLimits limits{
+      .max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes, .as_far_as_it_goes = true};
+  const std::string coding = joined_field(response.headers, "content-encoding");
+  const std::uint64_t wire_bytes = response.body.size();
+  const auto body = decode_content(std::move(response.body), coding, limits);
+  if (!body && body.error().reason == Reason::worker_memory) return not_decoded(body.error(), std::move(failure.print));
+  if (!body) return failure;
+  auto document = read_document(without_half_character(*body), response, state, options);
+  if (!document || document->entries.empty()) return failure;
+  document->cut_short = true;
+  document->print.wire_bytes = wire_bytes;
+  document->print.body_bytes = body->size();
+  document->failure = std::move(failure);
+  return std::move(*document);
+}
+
+Reading read_body(FetchResponse& response, const FeedState& state, const ReadingOptions& options) {
+  BodyPrint print;
+  print.wire_bytes = response.body.size();
+  print.wire_hash = fingerprint(response.body);
+  if (print.wire_hash == state.wire_hash && !state.ends_early) {  // HTTP P5: nothing is decoded
+    print.body_hash = state.body_hash;
+    print.body_bytes = state.body_bytes;
+    return SameBody{std::move(print)};
+  }
+  const DecodeLimits limits{.max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes};
+  auto body = decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits);
+  if (!body) {
+    const bool may_be_cut = body.error().reason == Reason::http_truncated || body.error().reason == Reason::limit_body;
+    Unreadable failure = not_decoded(body.error(), std::move(print));
+    if (!may_be_cut) return failure;
+    return salvaged(response, state, options, std::move(failure));
+  }
+  if (looks_compressed(*body))
+    return Unreadable{Reason::parse_not_a_feed, "compressed, which the server does not say", print, true};
+  print.body_bytes = body->size();
+  print.body_hash = fingerprint(*body);
+  const bool again = print.body_hash == state.body_hash;
+  if (again && !state.ends_early) return SameBody{std::move(print)};
+  if (print.body_hash == state.refused_hash && state.refused_by == FEEDMILL_VERSION) {  // HTTP §4: not parsed again
+    return Unreadable{reason_named(state.refused_reason), "the document that could not be read before",
+                      std::move(print)};
+  }
+
+  // What ends in the same place again ends there for ever: there is no more of its last post to wait for.
+  auto document = read_document(*body, response, state, options, again ? CutPost::kept : CutPost::left_out);
+  if (again && (!document || document->cut_post.empty())) return SameBody{std::move(print)};
+  if (!document && is_challenge_page(*body)) {
+    return Unreadable{Reason::status_challenge, "the server wants to see a browser", std::move(print)};
+  }
+  if (!document) return Unreadable{reason_of(document.error().code), document.error().detail, std::move(print)};
+  document->print = std::move(print);
+  return std::move(*document);
+}
+
+bool wants_a_browser(FetchResponse& response) {
+  if (says_challenge(response.status, response.headers)) return true;
+  if (response.status != 403 && response.status != 503) return false;
+  constexpr std::size_t longest = 1U << 20U;
+  if (response.body.size() > longest) return false;
+  const DecodeLimits limits{.max_bytes = longest};
+  const auto page =
+      decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits);
+  return page && is_challenge_page(*page);
+}
+
+/// The answer that has a body, or the start of one; null when none has.
+const FetchResponse* body_in(const FetchResult& fetched) {
+  if (const auto* error = std::get_if<FetchError>(&fetched)) return error->cut_off ? &*error->cut_off : nullptr;
+  return std::get_if<FetchResponse>(&fetched);
+}
+
+/// An exchange that broke off within the body of a 200.
+Reading read_cut_off(FetchError& error, const FeedState& state, const ReadingOptions& options) {
+  Reading reading = salvaged(*error.cut_off, state, options, Unreadable{error.reason, error.detail, {}, false});
+  const auto* const nothing = std::get_if<Unreadable>(&reading);
+  if (nothing == nullptr || nothing->reason == Reason::worker_memory) return reading;
+  error.cut_off.reset();
+  return error;
+}
+
+}  // namespace
+
+const Unreadable* refusal_of(const Reading& reading) {
+  if (const auto* document = std::get_if<Document>(&reading)) return document->failure ? &*document->failure : nullptr;
+  return std::get_if<Unreadable>(&reading);
+}
+
+bool has_document(const FetchResult& fetched) {
+  const FetchResponse* const response = body_in(fetched);
+  return response != nullptr && response->status == 200;
+}
+
+std::uint64_t expected_bytes(const FetchResult& fetched, std::uint64_t last) {
+  const FetchResponse* const response = body_in(fetched);
+  if (response == nullptr) return 0;
+  const std::uint64_t received = response->body.size();
+  const std::string coding = joined_field(response->headers, "content-encoding");
+  if (coding.empty()) return received;
+  const std::uint64_t stated = stated_size(response->body, coding);
+  return std::max(received, stated == 0 ? last : stated);
+}
+
+std::uint64_t cost_of_storing(const Document& document) {
+  constexpr std::uint64_t each_time = 4, block = 32;  // what a piece of memory costs besides its bytes
+  std::uint64_t bytes = 0;
+  for (const EntryRecord& entry : document.entries) {
+    bytes += sizeof entry + entry.guid.size() + entry.digest.size() + entry.former_guid.size() + 4 * block;
+    for (const auto& field : entry.fields) bytes += sizeof field + field.first.size() + field.second.size() + block;
+  }
+  for (const Deletion& deletion : document.deleted) bytes += sizeof deletion + deletion.guid.size() + block;
+  return each_time * bytes;
+}
+
+std::uint64_t cost_of_storing(const Reading& reading) {
+  const auto* document = std::get_if<Document>(&reading);
+  return document == nullptr ? 0 : cost_of_storing(*document);
+}
+
+boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,
+                                                          const FeedState& state, const ReadingOptions& options,
+                                                          CutPost cut_post) {
+  DocumentHints hints;
+  hints.url = response.url;
+  hints.content_type = response.header("content-type");
+  hints.content_location = response.header("content-location");
+  hints.content_language = response.header("content-language");
+  hints.html = options.html;
+  hints.keep_class = options.keep_class;
+  auto feed = read_feed(body, hints);
+  if (!feed) return feed.error();
+  Document document;
+  document.cut_short = feed->cut_short;
+  if (document.cut_short && cut_post == CutPost::kept) document.cut_post = mark_cut_post(*feed, state.identified_by);
+  if (document.cut_short && document.cut_post.empty()) {
+    std::erase_if(feed->entries, [](const Entry& entry) { return entry.cut_short; });
+  }
+  const bool first = state.imported.count() == 0 && state.total_new == 0;  // nothing is stored under another identity
+  // What part of a list shows is not what the whole of it would.
+  const IdentifiedBy fits =
+      document.cut_short && !first ? state.identified_by : fitting_identity(*feed, state.identified_by);
+  document.unfit = fits != state.identified_by;
+  document.identified_by = first || state.unfit_documents + 1 >= documents_to_switch ? fits : state.identified_by;
+  document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identified_by);
+  document.deleted = deletions(*feed, document.identified_by);
+  document.feed = feed_fields(*feed);
+  document.markup = {options.html, options.keep_class};
+  if (options.html == HtmlPolicy::raw) mark_untouched(document);
+  document.hints = schedule_hints(*feed);
+  document.self = canonical(feed->self);
+  document.prev = canonical(feed->prev);
+  document.hubs = hub_links(joined_field(response.headers, "link"), response.url, feed->hubs, feed->self);
+  if (feed->itunes) document.new_location = canonical(feed->itunes->new_feed_url);
+  document.flaws = std::move(feed->flaws);
+  return document;
+}
+
+Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {
+  if (auto* error = std::get_if<FetchError>(&fetched)) {
+    if (!error->cut_off) return *error;
+    return read_cut_off(*error, state, options);
+  }
+  auto& response = std::get<FetchResponse>(fetched);
+  if (response.status == 200) return read_body(response, state, options);
+  if (response.status == 304 && response.conditional) return NotModified();
+  return HttpStatus{response.status, wants_a_browser(response)};
+}
+
+}  // namespace feedmill

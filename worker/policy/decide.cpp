@@ -1,0 +1,427 @@
+#include "worker/policy/decide.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "storage/records/diff.hpp"
+#include "storage/records/feed_fields.hpp"
+#include "storage/records/find_field.hpp"
+#include "storage/records/resanitise.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/policy/answers.hpp"
+#include "worker/policy/decision_draft.hpp"
+#include "worker/policy/feed_identity.hpp"
+#include "worker/policy/identity_history.hpp"
+#include "worker/policy/probation.hpp"
+#include "worker/policy/withdrawal.hpp"
+
+namespace feedmill {
+namespace {
+
+using std::chrono::days;
+using std::chrono::hours;
+using std::chrono::minutes;
+
+/// Of a document that ends in the middle: what it lists under new guids may be listed under the old ones behind its
+/// end. Such posts wait for a whole one.
+void keep_certain(EntryDiff& diff, const Document& document, const Known& known) {
+  std::unordered_set<std::string_view> doubtful;
+  for (std::size_t i = 0; i < known.guids.size() && i < document.entries.size(); ++i) {
+    if (!known.guids[i].stored_guid.empty()) doubtful.insert(document.entries[i].guid);
+  }
+  std::erase_if(diff.writes, [&](const EntryWrite& write) { return doubtful.contains(write.guid); });
+  diff.rekeys.clear();
+}
+
+/// What is known of the feed, and what the document says besides: of what it does not say nothing is known. A type
+/// comes with its text alone; `san_ver` speaks of all posts of a document, and this one lists only some.
+Fields completed(const Fields& stored, const Fields& read) {
+  Fields all = stored;
+  for (const auto& field : read) {
+    constexpr std::string_view type = "_type";
+    std::string_view name = field.first;
+    if (name.ends_with(type)) name.remove_suffix(type.size());
+    if (name != "san_ver" && find_field(stored, name) == nullptr) all.push_back(field);
+  }
+  return all;
+}
+
+/// What their publisher has deleted.
+void leave_out(std::vector<EntryWrite>& writes, const std::vector<std::string>& deleted) {
+  const std::unordered_set<std::string_view> gone(deleted.begin(), deleted.end());
+  std::erase_if(writes, [&](const EntryWrite& write) { return gone.contains(write.guid); });
+}
+
+/// What a whole document takes back: `deleted`, and what is neither stored nor listed, whose first push may still be on
+/// its way. Those taken back last stand last.
+std::vector<std::string> taken_back(const Document& document, const Known& known,
+                                    const std::vector<std::string>& deleted) {
+  if (document.deleted.empty() || document.cut_short) return deleted;
+  std::unordered_set<std::string_view> listed;
+  for (const EntryRecord& record : document.entries) listed.insert(record.guid);
+  const std::unordered_set<std::string_view> counts(deleted.begin(), deleted.end());
+  std::vector<const Deletion*> all;
+  for (std::size_t i = 0; i < document.deleted.size(); ++i) {
+    const Deletion& deletion = document.deleted[i];
+    const bool is_stored = i < known.deletable.size() && !known.deletable[i].empty();
+    if (counts.contains(deletion.guid) || (!is_stored && !listed.contains(deletion.guid))) all.push_back(&deletion);
+  }
+  std::ranges::stable_sort(all, {}, [](const Deletion* deletion) { return deletion->when; });
+  std::vector<std::string> guids;
+  for (const Deletion* deletion : all) guids.push_back(deletion->guid);
+  return guids;
+}
+
+class Decider {
+ public:
+  Decider(const Claim& claim, const Exchange& exchange, const Known& known, const PolicyOptions& options,
+          Milliseconds now)
+      : claim_(claim), exchange_(exchange), known_(known), now_(now), draft_(claim, exchange, options, now) {}
+
+  void operator()(const Document& document) {
+    FeedState& state = draft_.state();
+    state.last_status = 200;
+    const bool first = state.imported.count() == 0;
+    EntryDiff diff = diff_entries(document.entries, known_, now_);
+    Commit& commit = draft_.commit();
+    if (document.cut_short) {
+      keep_certain(diff, document, known_);
+      leave_out(diff.writes, withdrawn(document.deleted, known_.deletable, document.entries));  // nor created
+      std::erase_if(diff.writes, [&](const EntryWrite& write) {  // what is stored of it may be all of it
+        return write.guid == document.cut_post && !write.id.empty();
+      });
+    } else {
+      commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
+      leave_out(diff.writes, commit.deleted);
+    }
+    remember_withdrawn(state.withdrawn, taken_back(document, known_, commit.deleted), diff.writes);
+    const auto created = static_cast<std::uint32_t>(std::count_if(
+        diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
+    if (first && !document.failure) {
+      std::vector<std::int64_t> dates;
+      for (const EntryRecord& entry : document.entries) {
+        if (entry.timestamp) dates.push_back(*entry.timestamp);
+      }
+      state.new_per_week = imported_rate(dates, now_);
+      state.imported = now_;
+      const auto newest = std::max_element(dates.begin(), dates.end());
+      state.last_new = newest == dates.end() ? now_ : std::clamp(Milliseconds(*newest * 1000), Milliseconds(1), now_);
+    } else {
+      if (created > 0) state.last_new = now_;
+    }
+    if (created > 0) ++state.polls_with_new;
+    state.total_new += created;
+    state.total_body_bytes += document.print.body_bytes;
+    if (created > 0 && !first) state.validators_broken = exchange_.unconditional == Unconditional::probe;
+    state.not_modified_since = Milliseconds(0);
+
+    commit.document = true;
+    // One that always breaks off is never imported as a whole: what comes after its first posts is news.
+    commit.initial = first && !(document.failure && claim_.state.total_new > 0);
+    commit.entries = std::move(diff.writes);
+    commit.tombs_back = known_.back;
+    if (!document.cut_short) {
+      commit.rekeys = std::move(diff.rekeys);
+      commit.rekeys.insert(commit.rekeys.end(), known_.rekeys.begin(), known_.rekeys.end());
+      if (!commit.rekeys.empty()) commit.rekeyed = rekeyed_signal(commit.rekeys, document.identified_by);
+      commit.tombs_new = known_.tombs_new;
+      commit.tombs_left = known_.left;
+    }
+    const std::uint64_t listed = document.entries.size();
+    // An empty document is mostly a server's trouble: the posts of the one before it are not trimmed for it.
+    state.listed = document.cut_short || listed == 0 ? std::max(state.listed, listed) : listed;
+    commit.retention.listed = state.listed;
+    state.kept = commit.retention.count();
+    draft_.decision.unchanged = diff.unchanged;
+    count_document(state, document, known_, now_);  // there are feeds that never end otherwise
+    if (document.failure) {  // nothing else is concluded from it, and the next document is read whole
+      commit.feed = change_of(known_.feed, completed(known_.feed, document.feed)).write;
+      draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
+      return;
+    }
+    // HTTP P2. One that ends in the middle may be whole the next time, under the same validators; when it comes again
+    // byte for byte it is all there is.
+    if (!document.cut_short || !document.cut_post.empty()) take_validators();
+    take_print(document.print);
+    state.ends_early = document.cut_short && document.cut_post.empty();
+    state.refused_hash.clear();
+    state.refused_reason.clear();
+    state.refused_by.clear();
+    if (std::string hints = to_text(document.hints); !document.cut_short || !hints.empty()) {
+      state.hints = std::move(hints);
+    }
+    tell_feed(document, first);
+    draft_.context.gap = !document.cut_short && is_gap(claim_.state, document, known_);
+    if (draft_.context.gap) commit.signals.push_back(gap_signal(document, known_, now_));
+    if (!document.cut_short || !document.hubs.hubs.empty()) take_advert(document.hubs);
+    draft_.overdue = has_overdue(commit.entries);
+    consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
+    const bool noticed = std::any_of(commit.entries.begin(), commit.entries.end(),
+                                     [](const EntryWrite& write) { return !write.quiet; }) ||
+                         !commit.rekeys.empty() || !commit.deleted.empty();
+    draft_.succeed(noticed ? Outcome::updated : Outcome::unchanged, created, first);
+  }
+
+  void operator()(const SameBody& same) {
+    FeedState& state = draft_.state();
+    state.last_status = 200;
+    ++state.polls_same_body;
+    state.total_body_bytes += same.print.body_bytes;
+    state.not_modified_since = Milliseconds(0);
+    trim_if_needed();
+    take_validators();
+    take_print(same.print);
+    state.ends_early = false;
+    consider_move({true, false, unretracted()});
+    draft_.succeed(Outcome::unchanged, 0, false);
+  }
+
+  void operator()(const NotModified&) {
+    FeedState& state = draft_.state();
+    state.last_status = 304;
+    ++state.polls_not_modified;
+    const Validators& renewed = exchange_.validators;  // HTTP P2: those it carries, the rest stays
+    if (!renewed.etag.empty()) state.etag = renewed.etag;
+    if (!renewed.last_modified.empty()) state.last_modified = renewed.last_modified;
+    if (state.not_modified_since.count() == 0) state.not_modified_since = now_;
+    trim_if_needed();
+    consider_move({true, false, unretracted()});
+    draft_.succeed(Outcome::not_modified, 0, false);
+  }
+
+  void operator()(const HttpStatus& answer) {
+    draft_.state().last_status = answer.status;
+    if (answer.status == 410 && draft_.is_confirmed_gone()) {
+      draft_.end_as_gone();
+      return;
+    }
+    if (answer.challenge) {
+      draft_.fail(failure_of_challenge(), "the server wants to see a browser (" + std::to_string(answer.status) + ")");
+      return;
+    }
+    if (answer.status == 403 &&
+        draft_.host_serves_others()) {  // throttling, perhaps: for three answers it is taken for that
+      Failure forbidden = failure_of_status(403);
+      ++forbidden.blocks_after;
+      draft_.fail(forbidden, "the server answered 403, and serves others of its feeds");
+      return;
+    }
+    std::string detail = "the server answered " + std::to_string(answer.status);
+    if (answer.status == 429 && draft_.context.retry_after) {  // HTTP P10: what it says takes the place of our back-off
+      draft_.fail({Reason::status_rate_limited, minutes(60), minutes(60), "rate_limited"}, detail);
+      return;
+    }
+    if (answer.status == 304) detail += " to a request without validators";
+    draft_.fail(failure_of_status(answer.status), detail);
+  }
+
+  void operator()(const FetchError& error) {
+    draft_.state().last_status = error.status;
+    if (error.reason == Reason::worker_host_wait) {
+      draft_.put_off(error.detail);
+      return;
+    }
+    draft_.fail(failure_of_error(error.reason, error.sent), error.detail);
+  }
+
+  void operator()(const Unreadable& unreadable) {
+    FeedState& state = draft_.state();
+    state.last_status = 200;
+    if (to_string(unreadable.reason).starts_with("parse.") && !unreadable.print.body_hash.empty()) {
+      state.refused_hash = unreadable.print.body_hash;
+      state.refused_reason = to_string(unreadable.reason);
+      state.refused_by = FEEDMILL_VERSION;
+    }
+    draft_.fail(failure_of_error(unreadable.reason, true), unreadable.detail);
+  }
+
+  /// What was pushed, in place of an answer. Its time is no answer's: what was counted and noted of one stays. It may
+  /// have been sent before, and come late or again: it deletes nothing, and creates neither a post that its publisher
+  /// is remembered to have taken back nor one that is older than tombstones are kept, which may have been trimmed.
+  /// Returns how much of it is left to a fetch.
+  std::uint32_t take_push(const Document& document) {
+    draft_.state() = claim_.state;
+    EntryDiff diff = diff_entries(document.entries, known_, now_);
+    std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // the next poll's
+    const std::vector<std::string> deleted = withdrawn(document.deleted, known_.deletable, document.entries);
+    leave_out(diff.writes, deleted);
+    const std::size_t all = diff.writes.size() + diff.rekeys.size() + count_stored(document.deleted, deleted);
+    std::erase_if(diff.writes,
+                  [&](const EntryWrite& write) { return write.id.empty() ? may_be_gone(write) : !is_newer(write); });
+    const auto doubtful = static_cast<std::uint32_t>(all - diff.writes.size());
+    const auto created = static_cast<std::uint32_t>(
+        std::ranges::count_if(diff.writes, [](const EntryWrite& write) { return write.id.empty(); }));
+    Commit& commit = draft_.commit();
+    commit.document = true;
+    commit.entries = std::move(diff.writes);
+    commit.retention.listed = commit.retention.hard_cap;  // what the document itself lists is not known
+    draft_.decision.unchanged = diff.unchanged;
+    draft_.end_push(created, !commit.entries.empty());
+    return doubtful;
+  }
+
+  Decision take() { return draft_.take(); }
+
+ private:
+  /// Whether a change says itself that it is one of later (WEBSUB P4): what is replayed must not undo anything.
+  static bool is_newer(const EntryWrite& write) {
+    const auto value = [](const Fields& fields) {
+      const auto found = std::ranges::find(fields, "date_updated", &Fields::value_type::first);
+      return found == fields.end() ? std::string_view() : std::string_view(found->second);
+    };
+    // Both UTC in one spelling. What was not changed is in neither: then it is as old as what is stored.
+    return value(write.set) > value(write.old);
+  }
+
+  static bool is_dated(const EntryWrite& write) {
+    return std::ranges::any_of(
+        write.set, [](const auto& field) { return field.first == "date_published" || field.first == "date_updated"; });
+  }
+
+  /// Whether a post that is not stored may have been, and is nobody's news.
+  bool may_be_gone(const EntryWrite& write) {
+    if (was_withdrawn(claim_.state.withdrawn, write.guid)) return true;
+    return is_dated(write) && Milliseconds(write.timestamp * 1000) < now_ - draft_.commit().retention.grace;
+  }
+
+  /// How many of those that are `deleted` are there.
+  std::size_t count_stored(const std::vector<Deletion>& deletions, const std::vector<std::string>& deleted) const {
+    std::unordered_set<std::string_view> stored;
+    for (std::size_t i = 0; i < deletions.size() && i < known_.deletable.size(); ++i) {
+      if (!known_.deletable[i].empty()) stored.insert(deletions[i].guid);
+    }
+    return static_cast<std::size_t>(
+        std::ranges::count_if(deleted, [&](const std::string& guid) { return stored.contains(guid); }));
+  }
+
+  bool shares_guid() const {
+    return std::any_of(known_.guids.begin(), known_.guids.end(), [](const Known::Guid& guid) {
+      return (guid.is == Known::Is::same || guid.is == Known::Is::different) && guid.stored_guid.empty();
+    });
+  }
+
+  static bool names(const Document& document, const std::string& url) {
+    return document.self == url || document.prev == url;
+  }
+
+  /// What the stored document said of a new address still holds when it is served again.
+  std::string unretracted() const { return claim_.state.moving.by_document ? claim_.state.moving.to : std::string(); }
+
+  /// HTTP R5–R9. After take_validators(): those belong to the URL that sent them, whatever is requested next.
+  void consider_move(const Identity& identity) {
+    Commit& commit = draft_.commit();
+    FeedState& state = commit.state;
+    const std::string& from = exchange_.requested_url;
+    Judgement judgement = judge(claim_.state, from, exchange_.hops, identity, now_);
+    state.moving = std::move(judgement.moving);
+    if (judgement.move_to.empty()) return;
+    if (state.validators_url.empty()) state.validators_url = from;
+    const Move move{now_, from, judgement.move_to};
+    const bool back = move.to == claim_.feed_url;
+    state.fetch_url = back ? "" : move.to;
+    if (!back) commit.move_to = move.to;
+    remember_move(state, move);
+    commit.signals.push_back(moved_signal(move));
+  }
+
+  /// HTTP P2: a stored or equal document replaces both validators.
+  void take_validators() {
+    FeedState& state = draft_.state();
+    const Validators& sent = exchange_.validators;
+    state.etag = sent.etag;
+    state.last_modified = sent.last_modified;
+    const bool any = !sent.etag.empty() || !sent.last_modified.empty();
+    state.validators_url = any && sent.url != exchange_.requested_url ? sent.url : "";
+  }
+
+  void take_print(const BodyPrint& print) {
+    FeedState& state = draft_.state();
+    state.wire_hash = print.wire_hash;
+    state.body_hash = print.body_hash;
+    state.wire_bytes = print.wire_bytes;
+    state.body_bytes = print.body_bytes;
+  }
+
+  void tell_feed(const Document& document, bool first) {
+    const Fields read = document.cut_short ? completed(known_.feed, document.feed) : document.feed;
+    FeedChange change = change_of(known_.feed, read);
+    // What only today's rules make another is nobody's news.
+    if (!known_.feed_mended.empty()) {
+      change.changed = change_of(with_changes(known_.feed, known_.feed_mended), read).changed;
+    }
+    Commit& commit = draft_.commit();
+    if (first) {
+      commit.signals.push_back({"feed_created", "created", feed_data_json(document.feed), ""});
+    } else if (!change.changed.empty()) {
+      commit.signals.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed)});
+    }
+    commit.feed = std::move(change.write);
+  }
+
+  /// Without a document retention has work only when the last trim left some, when fewer posts are to be kept than
+  /// before, and where age or bytes count: most polls pay nothing for it.
+  void trim_if_needed() {
+    Commit& commit = draft_.commit();
+    FeedState& state = commit.state;
+    if (state.kept == 0) return;  // what the document lists is not known
+    commit.retention.listed = state.listed;
+    const std::uint64_t kept = commit.retention.count();
+    commit.trim =
+        state.untrimmed || kept < state.kept || commit.retention.age.count() != 0 || commit.retention.bytes != 0;
+    state.kept = kept;
+  }
+
+  /// WEBSUB D1, D5.
+  void take_advert(const HubLinks& links) {
+    HubAdvert& advert = draft_.state().advert;
+    if (!links.hubs.empty())
+      advert = {links.topic, links.hubs, 0};
+    else if (!advert.hubs.empty() && advert.missing < 3)
+      ++advert.missing;
+  }
+
+  /// Whether a push should have brought one of the new posts: it is old enough, but not older than what could be.
+  bool has_overdue(const std::vector<EntryWrite>& writes) const {
+    const Milliseconds from = std::max(claim_.state.push.verified, claim_.state.last_at);
+    return std::ranges::any_of(writes, [&](const EntryWrite& write) {
+      const Milliseconds at(write.timestamp * 1000);
+      return write.id.empty() && is_dated(write) && at > from && now_ - at > push_patience;
+    });
+  }
+
+  const Claim& claim_;
+  const Exchange& exchange_;
+  const Known& known_;
+  const Milliseconds now_;
+  DecisionDraft draft_;
+};
+
+}  // namespace
+
+bool wants_probe(const FeedState& state, Milliseconds now) {
+  if (state.etag.empty() && state.last_modified.empty()) return false;
+  if (state.last_probe.count() != 0 && now - state.last_probe < hours(24)) return false;
+  if (state.validators_broken) return true;
+  if (state.push_barren > 0 && state.not_modified_since.count() != 0 && is_by_push(state)) return true;
+  return state.not_modified_since.count() != 0 && now - state.not_modified_since >= days(14) && state.new_per_week > 2;
+}
+
+Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,
+                const PolicyOptions& options, Milliseconds now) {
+  Decider decider(claim, exchange, known, options, now);
+  std::visit(decider, reading);
+  return decider.take();
+}
+
+PushDecision decide_push(const Claim& claim, const Document& document, const Known& known,
+                         const PolicyOptions& options) {
+  const Exchange none;
+  Decider decider(claim, none, known, options, claim.now);
+  PushDecision pushed;
+  pushed.doubtful = decider.take_push(document);
+  pushed.decision = decider.take();
+  pushed.decision.commit.host = HostAnswer();
+  return pushed;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,71 @@
+// Pure policy: what was read → what to write, and when to come again (HTTP §3, §4; DESIGN §5).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "storage/records/claim.hpp"
+#include "storage/records/commit.hpp"
+#include "storage/records/feed_state.hpp"
+#include "storage/records/known.hpp"
+#include "storage/redis/values.hpp"
+#include "worker/base/report.hpp"
+#include "worker/policy/attempt.hpp"
+#include "worker/policy/push_health.hpp"
+#include "worker/policy/schedule.hpp"
+
+namespace feedmill {
+
+struct PolicyOptions {
+  ScheduleOptions schedule;
+  Retention retention;                                                 ///< `listed` is the document's
+  std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between polls of one feed (HTTP H7)
+  PushOptions push;
+};
+
+/// The exchange as far as policy cares.
+struct Exchange {
+  std::string requested_url;
+  Validators validators;        ///< what the answer said of itself, empty without an answer
+  std::vector<Header> headers;  ///< of the last answer
+  std::vector<Hop> hops;        ///< all answers, the last included
+  std::uint64_t wire_bytes = 0;
+  Unconditional unconditional = Unconditional::no;  ///< why the answered request carried no validators
+  bool opened_by_allow = false;
+  bool early = false;      ///< asked before its time, which must not happen (HTTP N2)
+  bool identity = false;   ///< asked again for no content coding, after one that was broken (HTTP §4)
+  bool fell_back = false;  ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
+};
+
+/// Whether the next request leaves its validators out, to see whether a server that always says 304 tells the truth
+/// (HTTP P5): after 14 days of it with S > 2, when it denied what was pushed, or when it was caught before; once in 24
+/// h.
+bool wants_probe(const FeedState& state, Milliseconds now);
+
+struct Decision {
+  Commit commit;
+  Outcome outcome = Outcome::failed;
+  Reason reason = Reason::none;
+  std::string detail;                             ///< for people, "" on success
+  std::uint32_t unchanged = 0;                    ///< entries of the document that are stored already
+  std::int64_t retry_in_s = 0;                    ///< until the next due time
+  bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had (WEBSUB §5)
+};
+
+/// `known` is what the store knows of the document's guids: needed for a Document, ignored otherwise. `now` is Redis'.
+/// What the operator set for the feed is read from the claim's state.
+Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,
+                const PolicyOptions& options, Milliseconds now);
+
+/// What a push's content is to do: posts that are new, and those that say that they are newer than what is stored;
+/// nothing else of the feed but its schedule (WEBSUB P4). The claim is Pushes::claim()'s, its time the time now.
+struct PushDecision {
+  Decision decision;
+  std::uint32_t doubtful = 0;  ///< posts that differ without saying that they are newer: the feed must be asked
+};
+PushDecision decide_push(const Claim& claim, const Document& document, const Known& known,
+                         const PolicyOptions& options);
+
+}  // namespace feedmill

@@ -1,0 +1,485 @@
+#include "worker/policy/feed_identity.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include "parsers/feed/normalise.hpp"
+#include "parsers/text/url.hpp"
+#include "storage/records/find_field.hpp"
+#include "storage/records/post_identity.hpp"
+#include "storage/records/rekey.hpp"
+#include "worker/policy/identity_history.hpp"
+
+namespace feedmill {
+namespace {
+
+bool is_unknown(const Known::Guid& guid) {
+  return guid.is == Known::Is::unknown;
+}
+
+std::size_t count_unknown(const Known& known) {
+  return static_cast<std::size_t>(std::count_if(known.guids.begin(), known.guids.end(), is_unknown));
+}
+
+/// 3, 6, 12, 24 …
+bool is_turn(std::uint32_t documents) {
+  const std::uint32_t turn = documents / documents_to_switch;
+  return documents % documents_to_switch == 0 && turn != 0 && (turn & (turn - 1)) == 0;
+}
+
+/// How much a post of a document is like a stored one.
+int likeness(const Fields& read, const Fields& stored) {
+  const std::string link = link_key(value_of(read, "link")), text = text_key(read);
+  const bool same_link = !link.empty() && link == link_key(value_of(stored, "link"));
+  const bool same_text = !text.empty() && text == text_key(stored);
+  const bool same_title = value_of(read, "title") == value_of(stored, "title");
+  return (same_link ? 4 : 0) + (same_text ? 2 : 0) + (same_title ? 1 : 0);
+}
+
+bool has_permalinks(const std::vector<EntryRecord>& entries) {
+  std::size_t named = 0, links = 0;
+  for (const EntryRecord& record : entries) {
+    if (!is_named(record)) continue;
+    ++named;
+    if (record.guid == value_of(record.fields, "link")) ++links;
+  }
+  return 2 * links > named;
+}
+
+Naming naming(bool given, bool substitutes) {
+  if (!substitutes) return Naming::given;
+  return given ? Naming::mixed : Naming::substitutes;
+}
+
+/// Whether a post that is unknown may be stored under a substitute, or under a guid that it has not got now.
+bool may_be_renamed(const FeedState& state, const EntryRecord& record) {
+  if (!record.shared_guid.empty() && record.guid != record.shared_guid) return true;
+  if (state.identified_by != IdentifiedBy::guid) return false;
+  return state.naming != (is_named(record) ? Naming::given : Naming::substitutes);
+}
+
+/// One document against what is stored.
+class Comparison {
+ public:
+  Comparison(const FeedState& state, Document& document, Known& known, const std::vector<StoredPost>& stored)
+      : document_(document), known_(known), stored_(stored) {
+    known.compared = true;
+    switching_ = document.identified_by != state.identified_by;
+    permalinks_ = has_permalinks(document.entries);
+    for (std::size_t i = 0; i < stored.size(); ++i) by_guid_.emplace(stored[i].guid, i);
+    const bool returns = known.stored <= stored.size() && may_return(state, document, known);
+    if (!switching_ && !returns) choose_holders();
+    unknown_ = count_unknown(known);
+    if (!stored.empty()) {
+      oldest_ = std::min_element(stored.begin(), stored.end(), [](const StoredPost& a, const StoredPost& b) {
+                  return a.timestamp < b.timestamp;
+                })->timestamp;
+    }
+    if (returns)
+      return_to_guids();
+    else
+      match();
+    if (document.cut_short || switching_) return;
+    if (known.replaced && state.replaced_documents + 1 >= documents_to_switch) {
+      switch_identity(better_identity(state.identified_by));
+    } else if (state.identified_by == IdentifiedBy::guid && names_places(document.entries, known.guids)) {
+      std::vector<Known::Guid> before = known.guids;
+      forget_tombstones();
+      switch_identity(IdentifiedBy::link);
+      if (!switching_) switch_identity(IdentifiedBy::digest);
+      if (!switching_) known.guids = std::move(before);
+    }
+  }
+
+  Recognised take() {
+    Recognised recognised;
+    std::vector<bool> used(stored_.size());
+    std::unordered_set<std::string_view> guids;
+    for (const EntryRecord& record : document_.entries) guids.insert(record.guid);
+    for (const Match& match : matches_) {
+      const StoredPost& post = stored_[match.stored];
+      Known::Guid& guid = known_.guids[match.read];
+      used[match.stored] = true;
+      guid.id = post.id;
+      const bool keeps = post.guid == document_.entries[match.read].guid;
+      if (!keeps) guid.stored_guid = post.guid;
+      if (match.by == Match::By::guid) continue;  // its mark and fields are there
+      if (keeps && document_.cut_short) {
+        guid.is = Known::Is::same;  // what has that guid may stand behind its end
+        continue;
+      }
+      recognised.places.push_back(match.read);
+      recognised.look_up.push_back({post.guid, document_.entries[match.read].digest, {}, {}, {}});
+    }
+    for (const std::size_t place : renamed_) {  // under a guid that was not asked for
+      if (!switching_ && std::ranges::find(recognised.places, place) == recognised.places.end()) {
+        recognised.places.push_back(place);
+        recognised.look_up.push_back({document_.entries[place].guid, document_.entries[place].digest, {}, {}, {}});
+      }
+    }
+    if (switching_) {
+      forget_unmatched();
+      rekey_unlisted(used, guids);
+    }
+    bury();
+    name(used);
+    return recognised;
+  }
+
+ private:
+  bool by_guid() const { return document_.identified_by == IdentifiedBy::guid; }
+
+  bool has_substitute(const StoredPost& post) const {
+    return is_substitute(post.guid, value_of(post.fields, "link"), permalinks_);
+  }
+
+  /// Of posts that share a guid the stored one under it has it, wherever it stands; the others have substitutes.
+  void choose_holders() {
+    std::unordered_map<std::string_view, std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < document_.entries.size(); ++i) {
+      const std::string& guid = document_.entries[i].shared_guid;
+      if (!guid.empty()) groups[guid].push_back(i);
+    }
+    for (const auto& [guid, places] : groups) {
+      const auto found = by_guid_.find(guid);
+      if (found == by_guid_.end()) continue;
+      const StoredPost& post = stored_[found->second];
+      std::optional<std::size_t> holder, best;
+      int most = 0;
+      for (const std::size_t place : places) {
+        const EntryRecord& record = document_.entries[place];
+        if (record.guid == guid) holder = place;
+        const int like = 2 * likeness(record.fields, post.fields);
+        if (like > 0 && like + (record.guid == guid ? 1 : 0) > most) {
+          most = like + (record.guid == guid ? 1 : 0);
+          best = place;
+        }
+      }
+      if (!best || best == holder) continue;
+      if (holder) give_substitute(*holder);
+      document_.entries[*best].guid = guid;
+      known_.guids[*best] = {Known::Is::different, post.id, {}, {}};
+      renamed_.push_back(*best);
+    }
+  }
+
+  void give_substitute(std::size_t place) {
+    EntryRecord& record = document_.entries[place];
+    const std::string_view link = value_of(record.fields, "link");
+    record.guid = is_named(record) && !link.empty() ? guid_beside(record.guid, std::string(link))
+                                                    : record.guid + ' ' + text_key(record.fields);
+    const auto own = by_guid_.find(record.guid);
+    known_.guids[place] = {};
+    if (own != by_guid_.end()) known_.guids[place] = {Known::Is::different, stored_[own->second].id, {}, {}};
+    renamed_.push_back(place);
+  }
+
+  void match() {
+    std::vector<bool> wanted;
+    for (const Known::Guid& guid : known_.guids) {
+      wanted.push_back(switching_ ? guid.is != Known::Is::tombstoned : is_unknown(guid));
+    }
+    matches_ = match_posts(document_.entries, wanted, stored_);
+    last_match_ = 0;
+    for (const Match& match : matches_) last_match_ = std::max(last_match_, match.read);
+    if (switching_) return;
+    std::vector<bool> matched(document_.entries.size());
+    for (const Match& match : matches_) matched[match.read] = true;
+    std::size_t news = 0;
+    for (std::size_t i = 0; i < matched.size(); ++i) {
+      if (is_unknown(known_.guids[i]) && !matched[i] && !is_older_than_stored(i)) ++news;
+    }
+    std::vector<Match> certain = take_certain();
+    const auto sure = static_cast<std::size_t>(
+        std::count_if(matches_.begin(), matches_.end(), [](const Match& match) { return match.sure; }));
+    const std::size_t unknown = unknown_ - certain.size();
+    most_ = 2 * unknown > matched.size() && matches_.size() > news && (matches_.size() > 1 || sure == 1);
+    if (!most_) {
+      take_unnamed(certain);
+      // Single posts: a link may be shared by posts of different days.
+      std::erase_if(matches_, [](const Match& match) { return !match.sure; });
+      if (!are_many(matches_.size(), document_.entries.size())) matches_.clear();
+    }
+    known_.replaced = are_many(matches_.size(), document_.entries.size());
+    for (const Match& match : certain) {
+      EntryRecord& record = document_.entries[match.read];
+      if (!is_named(record)) record.guid = stored_[match.stored].guid;
+    }
+    matches_.insert(matches_.end(), certain.begin(), certain.end());
+  }
+
+  /// Of the matches those of one post that goes by a guid and by a substitute for it: no new guid.
+  std::vector<Match> take_certain() {
+    std::vector<Match> certain;
+    if (!by_guid()) return certain;
+    std::erase_if(matches_, [&](const Match& match) {
+      if (is_named(document_.entries[match.read]) != has_substitute(stored_[match.stored])) return false;
+      certain.push_back(match);
+      return true;
+    });
+    return certain;
+  }
+
+  /// Of the matches those of posts that are known by their links alone.
+  void take_unnamed(std::vector<Match>& certain) {
+    if (!by_guid()) return;
+    std::erase_if(matches_, [&](const Match& match) {
+      if (is_named(document_.entries[match.read])) return false;
+      certain.push_back(match);
+      return true;
+    });
+  }
+
+  /// What has no guid of its own keeps a substitute.
+  void return_to_guids() {
+    std::unordered_map<std::string_view, std::size_t> given;
+    for (const EntryRecord& record : document_.entries) ++given[record.given_guid];
+    for (EntryRecord& record : document_.entries) {
+      record.former_guid = record.guid;
+      if (!record.given_guid.empty() && given[record.given_guid] == 1) record.guid = record.given_guid;
+      record.shared_guid.clear();
+    }
+    document_.identified_by = IdentifiedBy::guid;
+    permalinks_ = has_permalinks(document_.entries);
+    switching_ = true;
+    match();
+  }
+
+  /// What the matches were recognised by, or else what comes after `by` in the chain.
+  IdentifiedBy better_identity(IdentifiedBy by) const {
+    const auto links = static_cast<std::size_t>(std::count_if(
+        matches_.begin(), matches_.end(), [](const Match& match) { return match.by == Match::By::link; }));
+    const IdentifiedBy next = 2 * links >= matches_.size() ? IdentifiedBy::link : IdentifiedBy::digest;
+    return next <= by ? IdentifiedBy::digest : next;
+  }
+
+  /// Unless that tells less apart.
+  void switch_identity(IdentifiedBy next) {
+    if (next <= document_.identified_by) return;
+    std::unordered_set<std::string> guids;
+    for (const EntryRecord& record : document_.entries) guids.insert(guid_by(next, record.fields, record.guid));
+    if (are_many(document_.entries.size() - guids.size(), document_.entries.size())) return;
+    document_.identified_by = next;
+    std::vector<Match> recognised = std::move(matches_);
+    identify(document_.entries, next);
+    switching_ = true;
+    match();
+    std::vector<bool> read(document_.entries.size()), used(stored_.size());
+    for (const Match& match : matches_) read[match.read] = used[match.stored] = true;
+    for (const Match& match : recognised) {  // by what was agreed to before
+      if (!read[match.read] && !used[match.stored]) matches_.push_back(match);
+    }
+    drop_unnamed();
+  }
+
+  /// Where guids name places, tombstones do: what stands there now is another post.
+  void forget_tombstones() {
+    for (Known::Guid& guid : known_.guids) {
+      if (guid.is == Known::Is::tombstoned) guid = {};
+    }
+  }
+
+  /// What its identity does not tell from an earlier post of the document.
+  void drop_unnamed() {
+    std::vector<std::size_t> places(document_.entries.size());
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (document_.entries[i].guid.empty()) continue;
+      places[i] = kept;
+      if (kept != i) {
+        document_.entries[kept] = std::move(document_.entries[i]);
+        known_.guids[kept] = std::move(known_.guids[i]);
+      }
+      ++kept;
+    }
+    if (kept == places.size()) return;
+    std::erase_if(matches_, [&](const Match& match) { return places[match.read] == 0 && match.read != 0; });
+    for (Match& match : matches_) match.read = places[match.read];
+    document_.entries.resize(kept);
+    known_.guids.resize(kept);
+  }
+
+  /// Several posts may have had one guid before: those that are not the stored one are new.
+  void forget_unmatched() {
+    std::vector<bool> matched(known_.guids.size());
+    for (const Match& match : matches_) matched[match.read] = true;
+    for (std::size_t i = 0; i < matched.size(); ++i) {
+      if (!matched[i] && known_.guids[i].is != Known::Is::tombstoned) known_.guids[i] = {};
+    }
+  }
+
+  void rekey_unlisted(const std::vector<bool>& used, std::unordered_set<std::string_view>& guids) {
+    std::vector<Rekey>& rekeys = known_.rekeys;
+    rekeys.reserve(stored_.size());  // `guids` refers into it
+    for (std::size_t i = 0; i < stored_.size(); ++i) {
+      if (used[i]) continue;
+      const StoredPost& post = stored_[i];
+      std::string guid = guid_by(document_.identified_by, post.fields, post.guid);
+      if (guid == post.guid || guids.contains(guid)) continue;
+      rekeys.push_back({post.id, post.guid, std::move(guid), post.digest, {}});
+      guids.insert(rekeys.back().to);
+    }
+  }
+
+  /// Posts that were trimmed do not come back under new guids. Their own cannot be known any more; but a trim takes the
+  /// oldest, so that what is older than all that is stored was trimmed, or would be at once.
+  void bury() {
+    const bool renamed = switching_ || most_;
+    std::unordered_set<std::string> gone;  // pages of posts that went while they were listed
+    for (const std::string& guid : known_.left) {
+      std::string key = link_key(guid.starts_with("link:") ? "http://" + guid.substr(5) : guid);
+      if (key.find_first_of("/?#") != std::string::npos) gone.insert(std::move(key));
+    }
+    for (std::size_t i = 0; i < known_.guids.size(); ++i) {
+      Known::Guid& guid = known_.guids[i];
+      const EntryRecord& record = document_.entries[i];
+      const bool unnamed = by_guid() && !is_named(record);
+      if (guid.is == Known::Is::tombstoned && !record.former_guid.empty() && record.former_guid != record.guid) {
+        known_.tombs_new.push_back(record.guid);
+        known_.left.push_back(record.former_guid);
+      } else if ((renamed || unnamed) && is_unknown(guid) && guid.id.empty() &&
+                 ((renamed ? is_older_than_stored(i) : is_among_trimmed(i)) || gone.contains(link_key(record.guid)) ||
+                  gone.contains(link_key(value_of(record.fields, "link"))))) {
+        guid.is = Known::Is::tombstoned;
+        known_.tombs_new.push_back(record.guid);
+      }
+    }
+  }
+
+  /// Says what the feed's posts are stored under from now on.
+  void name(const std::vector<bool>& used) {
+    if (!by_guid()) return;
+    bool given = false, substitutes = false;
+    for (std::size_t i = 0; i < document_.entries.size(); ++i) {
+      const EntryRecord& record = document_.entries[i];
+      const bool substitute =
+          !is_named(record) && is_substitute(record.guid, value_of(record.fields, "link"), permalinks_);
+      if (known_.guids[i].is != Known::Is::tombstoned) (substitute ? substitutes : given) = true;
+    }
+    for (std::size_t i = 0; i < stored_.size(); ++i) {
+      if (!used[i]) (has_substitute(stored_[i]) ? substitutes : given) = true;
+    }
+    known_.naming = naming(given, substitutes);
+  }
+
+  /// Of a post without a guid of its own, in a document that goes on under its guids.
+  bool is_among_trimmed(std::size_t place) const {
+    if (!known_.trimmed || !oldest_) return false;
+    if (const std::optional<std::int64_t>& date = document_.entries[place].timestamp) return *date < *oldest_;
+    const auto is_buried = [&](std::size_t other) { return known_.guids[other].is == Known::Is::tombstoned; };
+    const bool last = place + 1 == known_.guids.size();
+    return place > 0 && is_buried(place - 1) && (last || is_buried(place + 1));
+  }
+
+  bool is_older_than_stored(std::size_t place) const {
+    if (!known_.trimmed || !oldest_) return false;
+    const std::optional<std::int64_t>& date = document_.entries[place].timestamp;
+    return date ? *date < *oldest_ : place > last_match_ && !matches_.empty();
+  }
+
+  Document& document_;
+  Known& known_;
+  const std::vector<StoredPost>& stored_;
+  std::unordered_map<std::string_view, std::size_t> by_guid_;  // the stored ones
+  std::vector<Match> matches_;
+  std::vector<std::size_t> renamed_;
+  std::optional<std::int64_t> oldest_;
+  std::size_t unknown_ = 0, last_match_ = 0;
+  bool switching_ = false, most_ = false, permalinks_ = false;
+};
+
+}  // namespace
+
+void settle_repeated(Document& document, Known& known) {
+  if (std::ranges::all_of(document.entries, &std::string::empty, &EntryRecord::shared_guid)) return;
+  const auto worth = [&](std::size_t place) {
+    const Known::Guid& guid = known.guids[place];
+    if (guid.is == Known::Is::same) return 100;
+    return guid.is == Known::Is::different ? likeness(document.entries[place].fields, guid.fields) : 0;
+  };
+  std::unordered_map<std::string, std::size_t> kept;  // by guid
+  std::vector<bool> goes(document.entries.size());
+  for (std::size_t i = 0; i < goes.size() && i < known.guids.size(); ++i) {
+    const auto [other, is_new] = kept.emplace(document.entries[i].guid, i);
+    if (is_new) continue;
+    const std::size_t worse = worth(i) > worth(other->second) ? std::exchange(other->second, i) : i;
+    goes[worse] = true;
+  }
+  std::size_t entry = 0, guid = 0;
+  std::erase_if(document.entries, [&](const EntryRecord&) { return goes[entry++]; });
+  std::erase_if(known.guids, [&](const Known::Guid&) { return goes[guid++]; });
+}
+
+bool must_compare(const FeedState& state, const Document& document, const Known& known) {
+  if (known.stored == 0 || document.entries.empty()) return false;
+  if (document.identified_by != state.identified_by || may_return(state, document, known)) return true;
+  for (std::size_t i = 0; i < known.guids.size(); ++i) {
+    if (is_unknown(known.guids[i]) && may_be_renamed(state, document.entries[i])) return true;
+  }
+  const bool by_guid = state.identified_by == IdentifiedBy::guid && !document.cut_short;
+  if (by_guid && names_places(document.entries, known.guids)) return true;
+  const std::size_t unknown = count_unknown(known), listed = document.entries.size();
+  if (2 * unknown > listed) return true;
+  return are_many(unknown, listed) && (state.replaced_documents > 0 || is_turn(state.fresh_documents + 1));
+}
+
+Recognised recognise(const FeedState& state, Document& document, Known& known, const std::vector<StoredPost>& stored) {
+  return Comparison(state, document, known, stored).take();
+}
+
+void add_recognised(Known& known, const Recognised& recognised, Known found) {
+  for (std::size_t i = 0; i < recognised.places.size() && i < found.guids.size(); ++i) {
+    Known::Guid& guid = known.guids[recognised.places[i]];
+    Known::Guid& stored = found.guids[i];
+    guid.is = stored.is;
+    if (!stored.id.empty()) guid.id = std::move(stored.id);
+    guid.fields = std::move(stored.fields);
+    guid.mended = std::move(stored.mended);
+    if (is_unknown(guid)) guid.stored_guid.clear();  // removed meanwhile
+  }
+}
+
+Naming naming_of(const std::vector<EntryRecord>& entries) {
+  const bool permalinks = has_permalinks(entries);
+  bool given = false, substitutes = false;
+  for (const EntryRecord& record : entries) {
+    const bool substitute =
+        !is_named(record) && is_substitute(record.guid, value_of(record.fields, "link"), permalinks);
+    (substitute ? substitutes : given) = true;
+  }
+  return naming(given, substitutes);
+}
+
+bool is_gap(const FeedState& before, const Document& document, const Known& known) {
+  if (before.imported.count() == 0 || before.listed_none || known.stored == 0 || document.entries.size() < 2)
+    return false;
+  return std::all_of(known.guids.begin(), known.guids.end(), is_unknown);
+}
+
+FeedSignal gap_signal(const Document& document, const Known& known, Milliseconds now) {
+  std::int64_t oldest = now.count() / 1000;
+  for (const EntryRecord& record : document.entries) oldest = std::min(oldest, record.timestamp.value_or(oldest));
+  const boost::json::object data{{"from", known.newest}, {"to", oldest}};
+  return {"feed_gap", "updated", boost::json::serialize(data), ""};
+}
+
+FeedSignal rekeyed_signal(const std::vector<Rekey>& rekeys, IdentifiedBy by) {
+  constexpr std::size_t shown = 3, longest = 200;
+  boost::json::array examples;
+  for (const Rekey& rekey : rekeys) {
+    if (examples.size() == shown) break;
+    examples.push_back(boost::json::object{
+        {"id", rekey.id}, {"from", cut_text(rekey.from, longest)}, {"to", cut_text(rekey.to, longest)}});
+  }
+  const boost::json::object data{
+      {"count", rekeys.size()}, {"identified_by", to_string(by)}, {"examples", std::move(examples)}};
+  return {"feed_rekeyed", "updated", boost::json::serialize(data), ""};
+}
+
+}  // namespace feedmill

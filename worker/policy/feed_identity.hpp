@@ -1,0 +1,58 @@
+// When a feed's guids are not to be trusted: posts under new guids are recognised, and a feed whose guids never stay is
+// identified by something else, until they do (DESIGN §5, SECURITY T19). Pure policy; refresh.cpp asks the store.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/records/commit.hpp"
+#include "storage/records/feed_state.hpp"
+#include "storage/records/known.hpp"
+#include "storage/redis/values.hpp"
+#include "worker/policy/attempt.hpp"
+
+namespace feedmill {
+
+/// Of posts that the document gives one guid and one link leaves the one that is stored, else the one that is most like
+/// it, else the first. `known`: as it was looked up; stays in step.
+void settle_repeated(Document& document, Known& known);
+
+/// Whether the document must be compared with all stored posts: most of its guids are unknown, or the feed is being
+/// switched to another identity, or goes back to its guids, or its guids name places
+/// (storage/records/post_identity.hpp), or more than 5 % have been unknown for so long that they may be new at every
+/// fetch (looked at after 3 documents, 6, 12 …), or a post that is unknown under a substitute may be stored under a
+/// guid, or the other way round.
+bool must_compare(const FeedState& state, const Document& document, const Known& known);
+
+/// Stored posts that the document lists under new guids, to be looked up once more for what they hold.
+struct Recognised {
+  std::vector<std::size_t> places;   ///< in the document
+  std::vector<EntryRecord> look_up;  ///< stored guid and digest of each
+};
+
+/// Compares. `known` then says which posts are to be re-keyed, and which were trimmed under other guids: those that are
+/// older than all that is stored, once most of the document goes on under new guids, and of posts without a guid of
+/// their own those alone. A stored post that the document gives no guid of its own keeps the one it has, and one that
+/// is stored under a substitute gets the guid that the document gives it. When stored posts had new guids in three
+/// documents in a row, or the guids name places, `document` gets the guids of the identity that has stayed the same;
+/// when its guids have proven sound, those; never one that ends in the middle.
+Recognised recognise(const FeedState& state, Document& document, Known& known, const std::vector<StoredPost>& stored);
+
+/// Adds what the store said of `recognised.look_up`.
+void add_recognised(Known& known, const Recognised& recognised, Known found);
+
+/// What the posts of a document are stored under when nothing else is stored.
+Naming naming_of(const std::vector<EntryRecord>& entries);
+
+/// The document shares no guid with what is stored: posts were probably missed. Never at a first import, after an empty
+/// document or one whose posts were recognised; nor for a document of one post, which says nothing of those before it.
+bool is_gap(const FeedState& before, const Document& document, const Known& known);
+
+/// feed_gap{from, to}: between the newest post stored before and the oldest of the document, unix seconds.
+FeedSignal gap_signal(const Document& document, const Known& known, Milliseconds now);
+
+/// feed_rekeyed{count, identified_by, examples}
+FeedSignal rekeyed_signal(const std::vector<Rekey>& rekeys, IdentifiedBy by);
+
+}  // namespace feedmill

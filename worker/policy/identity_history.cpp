@@ -1,0 +1,124 @@
+#include "worker/policy/identity_history.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include <xxhash.h>
+
+#include "storage/records/post_identity.hpp"
+#include "worker/policy/feed_identity.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t mark_digits = 6, most_marks = 32;
+
+/// Stands for a post and the guid that its document gives it.
+std::string mark_of(const EntryRecord& record) {
+  const std::string pair = record.guid + '\n' + record.given_guid;
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(XXH3_64bits(pair.data(), pair.size())));
+  return {hex, mark_digits};
+}
+
+/// The lowest marks of a document, in order.
+std::string sample_of(const Document& document) {
+  std::set<std::string> marks;
+  for (const EntryRecord& record : document.entries) {
+    marks.insert(mark_of(record));
+    if (marks.size() > most_marks) marks.erase(std::prev(marks.end()));
+  }
+  std::string sample;
+  for (const std::string& mark : marks) sample += mark;
+  return sample;
+}
+
+/// Whether posts that were there before have the guids that they had, as far as the sample reaches; nothing when it
+/// does not.
+std::optional<bool> stayed(const std::string& sample, const Document& document, const Known& known) {
+  std::set<std::string_view> marks;
+  for (std::string_view rest = sample; rest.size() >= mark_digits; rest.remove_prefix(mark_digits)) {
+    marks.insert(rest.substr(0, mark_digits));
+  }
+  bool some = false;
+  for (std::size_t i = 0; i < document.entries.size() && i < known.guids.size(); ++i) {
+    if (known.guids[i].is != Known::Is::same && known.guids[i].is != Known::Is::different) continue;
+    const std::string mark = mark_of(document.entries[i]);
+    if (marks.contains(mark))
+      some = true;
+    else if (marks.size() < most_marks || mark < *marks.rbegin())
+      return false;
+  }
+  return some ? std::optional(true) : std::nullopt;
+}
+
+/// Whether the document by itself gives its posts guids that tell them apart.
+bool gives_guids(const Document& document) {
+  const std::size_t all = document.entries.size();
+  std::unordered_set<std::string_view> guids;
+  std::size_t bad = 0, places = 0;
+  for (std::size_t i = 0; i < all; ++i) {
+    const std::string& guid = document.entries[i].given_guid;
+    if (guid.empty() || !guids.insert(guid).second) ++bad;
+    if (counts_places(guid, i, all)) ++places;
+  }
+  return all > 0 && places < all && !are_many(bad, all);
+}
+
+/// FeedState::sound_documents after this one, of a feed that is not identified by its guids.
+std::uint32_t count_sound(const FeedState& state, const Document& document, const Known& known) {
+  if (!gives_guids(document)) return 0;
+  if (state.sound_documents == 0) return 1;
+  return stayed(state.guid_sample, document, known).value_or(false) ? state.sound_documents + 1 : 1;
+}
+
+}  // namespace
+
+bool may_return(const FeedState& state, const Document& document, const Known& known) {
+  if (state.identified_by == IdentifiedBy::guid || document.identified_by != state.identified_by) return false;
+  constexpr std::uint32_t most_doublings = 8;
+  const std::uint32_t wanted = documents_to_switch << std::min(state.returns, most_doublings);
+  return !document.cut_short && state.sound_documents + 1 >= wanted && count_sound(state, document, known) >= wanted;
+}
+
+void count_document(FeedState& state, const Document& document, const Known& known, Milliseconds now) {
+  const std::size_t listed = document.entries.size();
+  state.listed_none = listed == 0;
+  if (document.identified_by == IdentifiedBy::guid && (known.compared || known.stored == 0)) {
+    state.naming = known.compared ? known.naming : naming_of(document.entries);
+  }
+  if (document.identified_by != state.identified_by) {
+    if (document.identified_by == IdentifiedBy::guid) ++state.returns;
+    state.identified_by = document.identified_by;
+    state.identified_since = now;
+    state.fresh_documents = state.replaced_documents = state.unfit_documents = state.sound_documents = 0;
+    state.guid_sample.clear();
+    if (state.identified_by != IdentifiedBy::guid) state.naming = Naming::given;
+    return;
+  }
+  if (!document.cut_short && listed > 0) {
+    state.unfit_documents = document.unfit ? state.unfit_documents + 1 : 0;
+    if (state.identified_by != IdentifiedBy::guid) {
+      state.sound_documents = count_sound(state, document, known);
+      state.guid_sample = state.sound_documents == 0 ? "" : sample_of(document);
+    }
+  }
+  const auto fresh =
+      static_cast<std::size_t>(std::count_if(known.guids.begin(), known.guids.end(), [](const auto& guid) {
+        return guid.is == Known::Is::unknown || !guid.stored_guid.empty();
+      }));
+  const bool many = state.imported.count() != 0 && are_many(fresh, listed);
+  state.fresh_documents = many ? state.fresh_documents + 1 : 0;
+  if (!many)
+    state.replaced_documents = 0;
+  else if (known.compared)
+    state.replaced_documents = known.replaced ? state.replaced_documents + 1 : 0;
+}
+
+}  // namespace feedmill

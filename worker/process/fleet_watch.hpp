@@ -1,0 +1,18 @@
+// What a worker tells the others, and what it hears of them.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+
+#include "worker/process/parts.hpp"
+
+namespace feedmill {
+
+/// Says every few seconds that this worker lives. Only a daemon that fetches counts as one: others count on it. Until
+/// cancelled.
+boost::asio::awaitable<void> beat(ProcessParts& parts);
+
+/// Figures of the fleet and of the stream for metrics and pacing, removals that were interrupted, whether the server
+/// still keeps what it is given. Until cancelled.
+boost::asio::awaitable<void> watch_fleet(ProcessParts& parts);
+
+}  // namespace feedmill

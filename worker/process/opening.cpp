@@ -1,0 +1,77 @@
+#include "worker/process/opening.hpp"
+
+#include <algorithm>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "storage/redis/test_point.hpp"
+#include "worker/base/exits.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/observe/store_failure.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr Milliseconds first_wait{50}, longest_wait{5'000};
+constexpr std::size_t contact_needed_above = 1000;  // HTTP P19
+
+/// HTTP P19: whoever fetches much says whom to write to.
+asio::awaitable<int> check_contact(ProcessParts& parts) {
+  const StoreResult<FleetFigures> figures = co_await parts.store.call([](Store& store) { return store.figures(); });
+  if (!figures) co_return exits::done;  // the worker finds out by itself
+  parts.metrics.set_fleet(*figures);
+  if (figures->feeds <= contact_needed_above || !parts.config.fetch.contact.empty()) co_return exits::done;
+  parts.log.write(LogLevel::error, "config_error",
+                  "fetch.contact is required above 1000 feeds: set it (--contact, FEEDMILL_CONTACT) to a URL where "
+                  "publishers can learn who fetches their feeds",
+                  {{"feeds", figures->feeds}});
+  co_return exits::configuration;
+}
+
+}  // namespace
+
+asio::awaitable<int> open_store(ProcessParts& parts) {
+  Milliseconds wait = first_wait;
+  for (bool told = false; !parts.worker.stopping();) {
+    const std::vector<HostSettings> hosts = HostRules(parts.config).settings();
+    test_point("B4");
+    const StoreResult<std::string> server = co_await parts.store.call([&](Store& store) {
+      auto opened = store.open();
+      if (!opened) return opened;
+      if (parts.mode == RunMode::selected) return opened;  // a verb may have been told less than the workers
+      const auto known = store.set_hosts(hosts);           // HTTP H7
+      return known ? opened : StoreResult<std::string>(known.error());
+    });
+    if (server) {
+      parts.metrics.set_store(*server);
+      test_point("B5");
+      co_return co_await check_contact(parts);
+    }
+    if (parts.worker.stopping()) break;
+    const StoreError& error = server.error();
+    const VerbFailure failure = failure_of(error);
+    const bool hopeless = error.code == StoreError::Code::unsupported || error.code == StoreError::Code::auth ||
+                          error.code == StoreError::Code::tls;
+    if (hopeless || parts.mode != RunMode::daemon) {
+      parts.log.write(LogLevel::error, hopeless ? "config_error" : "redis_down", failure.text);
+      co_return failure.exit;
+    }
+    parts.metrics.store_error(error);
+    if (parts.opening_trouble.detail != error.detail) {
+      parts.opening_trouble = error;  // "LOADING …" while it reads its files (RELIABILITY H3)
+      parts.notify.status(parts.state());
+    }
+    if (!told) parts.log.write(LogLevel::error, "redis_down", "waiting for Redis", {{"detail", error.detail}});
+    told = true;
+    parts.nap.expires_after(wait);
+    wait = std::min(wait * 2, longest_wait);
+    co_await parts.nap.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  co_return exits::done;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,95 @@
+#include "worker/process/parts.hpp"
+
+#include <algorithm>
+#include <sys/resource.h>
+#include <utility>
+
+#include <curl/curl.h>
+
+#include "worker/config/host_rules.hpp"
+#include "worker/process/process_status.hpp"
+
+namespace feedmill {
+
+using SteadyClock = std::chrono::steady_clock;
+
+namespace {
+
+/// As many descriptors as we may have; how many that is.
+std::size_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? 1'000'000 : limit.rlim_cur;
+}
+
+StatusPages::Options page_options(const Config& config, const std::string& redis_url) {
+  StatusPages::Options options;
+  options.store = store_options(config, redis_url);
+  options.rules = HostRules(config);
+  return options;
+}
+
+}  // namespace
+
+ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
+    : config(std::move(task.config)),
+      sources(std::move(task.sources)),
+      mode(task.mode),
+      log(the_log),
+      server(task.server),
+      redis_url(std::move(task.redis_url)),
+      lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(raise_descriptor_limit()))),
+      metrics({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
+      memory(shared_memory(config)),
+      threads(config.worker.cpu_threads, memory),
+      liveness(threads),
+      store(loop.get_executor(), store_options(config, redis_url), config.store.connections),
+      fetcher(loop.get_executor(), fetch_options_with(std::move(task.egress))),
+      refresher(fetcher, threads, store, memory, refresh_options(config, mode),
+                [this](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
+                  metrics.committed(result);
+                  worker.note_commit(result, took);
+                  history.committed(result.has_value(), SteadyClock::now());
+                }),
+      options(worker_options(config, std::move(task.id), lanes)),
+      worker(loop.get_executor(), refresher, store, metrics, log, options, std::move(task.scope),
+             [this, tell = std::move(task.tell)](const Report& report) {
+               history.record(report, SteadyClock::now());
+               if (tell) tell(report);
+             }),
+      pages(
+          loop.get_executor(), page_options(config, redis_url), history, [this] { return process_status(*this); },
+          [this](const char* what) { report_bug("page", what); }),
+      deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, options.id, mode), metrics,
+              log) {}
+
+std::string ProcessParts::state() const {
+  if (worker.stopping()) return "draining";
+  if (!opened) return "waiting for Redis: " + opening_trouble.detail;
+  if (!worker.store_is_usable()) return "Redis is away: " + worker.store_trouble();
+  const auto address_of = [](const boost::asio::ip::tcp::endpoint& endpoint) {
+    const std::string host = endpoint.address().to_string();
+    return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
+  };
+  std::string where = "ready";
+  if (admin) where += ", http://" + address_of(admin->endpoint());
+  if (websub && websub->callbacks()) where += ", callbacks at http://" + address_of(websub->callbacks()->endpoint());
+  if (!reload_refused.empty()) where += ", configuration not reloaded: " + reload_refused;
+  return where;
+}
+
+FetchOptions ProcessParts::fetch_options_with(EgressPolicies egress) {
+  FetchOptions made = fetch_options(config, std::move(egress), lanes, mode);
+  made.resolver.tell = [this](Lookup became, std::chrono::duration<double> took) { metrics.looked_up(became, took); };
+  return made;
+}
+
+void ProcessParts::report_bug(const char* part, const char* what) {
+  metrics.bug();
+  log.write(LogLevel::error, "bug", "an unexpected error; please report it", {{"part", part}, {"detail", what}});
+}
+
+}  // namespace feedmill

@@ -1,0 +1,200 @@
+#include "worker/process/process.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "storage/redis/test_point.hpp"
+#include "worker/base/cancellation.hpp"
+#include "worker/base/exits.hpp"
+#include "worker/process/fleet_watch.hpp"
+#include "worker/process/opening.hpp"
+#include "worker/process/process_status.hpp"
+#include "worker/process/reloading.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+
+int Process::run() {
+  if (parts_.mode == RunMode::daemon) {
+    hang_ups_.emplace({SIGHUP});
+    status_wanted_.emplace({SIGUSR1});
+  }
+  if (const auto refused = open_listeners()) return *refused;
+  test_point("B3");
+  int exit_code = exits::bug;
+  asio::co_spawn(parts_.loop, run_until_done(), [&](const std::exception_ptr& error, int code) {
+    if (error) std::rethrow_exception(error);
+    exit_code = code;
+    stopping_.ended();
+  });
+  parts_.loop.run();
+  return exit_code;
+}
+
+/// The exit code when one cannot be bound; it has been told why.
+std::optional<int> Process::open_listeners() {
+  const auto refused = [this](const std::string& why) {
+    parts_.log.write(LogLevel::error, "config_error", why);
+    return exits::configuration;
+  };
+  const Config& config = parts_.config;
+  if (parts_.mode == RunMode::daemon && config.admin.listen) {
+    Admin::Options options;
+    options.listen = *config.admin.listen;
+    options.token = config.admin.token;
+    options.hosts = config.admin.hosts;
+    auto opened = Admin::open(parts_.loop.get_executor(), options, health_of(parts_), parts_.pages.pages());
+    if (!opened) return refused(opened.error().detail);
+    parts_.admin = std::move(*opened);
+  }
+  if (auto options = websub_options(config, parts_.options.id, parts_.mode)) {
+    auto opened =
+        WebSub::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url), std::move(*options),
+                     {parts_.threads, parts_.fetcher, parts_.store, parts_.memory, parts_.metrics, parts_.log});
+    if (!opened) return refused(opened.error().detail);
+    parts_.websub = std::move(*opened);
+  }
+  return {};
+}
+
+asio::awaitable<int> Process::run_until_done() {
+  // What goes on beside the work ends by cancellation when the work has ended.
+  const auto result = co_await (work() || beside());
+  co_return result.index() == 0 ? std::get<0>(result) : exits::bug;
+}
+
+asio::awaitable<void> Process::beside() {
+  co_await (guarded("signals", stopping_.obey()) && guarded("heartbeat", beat(parts_)) &&
+            guarded("figures", watch_fleet(parts_)) && guarded("listener", serve_admin()) &&
+            guarded("private server", supervise()) && guarded("ticks", parts_.liveness.tick()) &&
+            guarded("watchdog", feed_watchdog()) && guarded("hang-up", heed_hang_ups()) &&
+            guarded("state", tell_state()) && guarded("status", heed_questions()));
+}
+
+/// One part's bug must not take the others along.
+asio::awaitable<void> Process::guarded(const char* part, asio::awaitable<void> work) {
+  try {
+    co_await std::move(work);
+  } catch (const std::exception& error) {
+    if (!is_cancellation(std::current_exception())) parts_.report_bug(part, error.what());
+  }
+}
+
+/// Does not throw: run_until_done() would wait for ever.
+asio::awaitable<int> Process::work() {
+  int code = exits::bug;
+  try {
+    code = co_await serve_feeds();
+  } catch (const std::exception& error) {
+    parts_.report_bug("worker", error.what());
+  }
+  if (parts_.server != nullptr) parts_.server->interrupt();  // it may still be loading its files
+  co_return stopping_.interrupted() && code != exits::bug ? exits::interrupted : code;
+}
+
+asio::awaitable<int> Process::serve_feeds() {
+  parts_.notify.ready(parts_.state());  // RELIABILITY N1: a store that is away is no reason to be restarted
+  const int code = co_await open_store(parts_);
+  if (code != exits::done || parts_.worker.stopping()) co_return code;
+  parts_.opened = true;
+  parts_.metrics.set_memory_budget(parts_.memory.total());
+  parts_.metrics.set_redis_up(true);
+  if (parts_.mode == RunMode::daemon) {
+    parts_.log.write(LogLevel::info, "ready", parts_.state(), {{"lanes", parts_.lanes}});
+  }
+  parts_.notify.status(parts_.state());
+  const Worker::End end = co_await (ingest() && deliver() && push());
+  switch (end) {
+    case Worker::End::clean:
+      co_return exits::done;
+    case Worker::End::claims_left:
+      co_return exits::unfinished;
+    case Worker::End::store_away:
+      co_return exits::unavailable;
+  }
+  co_return exits::bug;
+}
+
+/// The ingest half; when it is done, so is the other with what it left to deliver. Does not throw: nobody would tell
+/// the other half.
+asio::awaitable<Worker::End> Process::ingest() {
+  Worker::End end = Worker::End::store_away;
+  try {
+    if (parts_.config.worker.ingest) {
+      end = co_await parts_.worker.run();
+    } else {
+      // Only delivering: a daemon until it is stopped, any other until what there is has been delivered.
+      while (parts_.mode == RunMode::daemon && !parts_.worker.stopping()) {
+        parts_.nap.expires_after(std::chrono::hours(1));
+        co_await parts_.nap.async_wait(asio::as_tuple(asio::use_awaitable));
+      }
+      end = Worker::End::clean;
+    }
+  } catch (const std::exception& error) {
+    parts_.report_bug("ingest", error.what());
+  }
+  parts_.deliver.finish();
+  co_return end;
+}
+
+asio::awaitable<void> Process::deliver() {
+  if (parts_.config.worker.deliver) co_await guarded("deliver", parts_.deliver.run());
+}
+
+asio::awaitable<void> Process::push() {
+  if (!parts_.websub) co_return;
+  if (parts_.worker.stopping()) parts_.websub->stop();  // told before it began
+  co_await guarded("websub", parts_.websub->run());
+}
+
+asio::awaitable<void> Process::serve_admin() {
+  if (parts_.admin) co_await parts_.admin->serve();
+}
+
+asio::awaitable<void> Process::supervise() {
+  if (parts_.server == nullptr || parts_.mode != RunMode::daemon) co_return;
+  const auto tell = [this](const EmbeddedEvent& event) { parts_.log.write(event.level, "notice", event.detail); };
+  co_await parts_.server->supervise(parts_.side, tell);
+}
+
+asio::awaitable<void> Process::heed_hang_ups() {
+  if (hang_ups_) co_await obey_hang_ups(parts_, *hang_ups_);
+}
+
+asio::awaitable<void> Process::heed_questions() {
+  if (status_wanted_) co_await tell_status(parts_, *status_wanted_);
+}
+
+/// The service manager hears of a change without a word to the store, which may be what is wrong.
+asio::awaitable<void> Process::tell_state() {
+  asio::steady_timer timer(parts_.loop);
+  for (std::string told = parts_.state();;) {
+    timer.expires_after(std::chrono::seconds(1));
+    co_await timer.async_wait(asio::use_awaitable);
+    if (const std::string now = parts_.state(); now != told && !parts_.worker.stopping()) {
+      parts_.notify.status(told = now);
+    }
+  }
+}
+
+/// RELIABILITY N1.
+asio::awaitable<void> Process::feed_watchdog() {
+  const auto every = parts_.notify.watchdog_interval();
+  if (!every) co_return;
+  asio::steady_timer timer(parts_.loop);
+  for (;;) {
+    if (parts_.liveness.alive()) parts_.notify.watchdog();
+    timer.expires_after(*every);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,103 @@
+#include "worker/process/process_status.hpp"
+
+#include <unistd.h>
+
+#include "storage/store/pushes.hpp"
+#include "worker/base/host_name.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/process/parts.hpp"
+#include "worker/process/signal_wait.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr Milliseconds ping_spacing = std::chrono::minutes(5);
+
+std::vector<Check> ready_checks(const ProcessParts& parts) {
+  const std::string trouble = parts.opened ? parts.worker.store_trouble() : parts.opening_trouble.detail;
+  return {{"redis", parts.opened && parts.worker.store_is_usable(), trouble},
+          {"not_draining", !parts.worker.stopping(), ""}};
+}
+
+/// A known feed is to be fetched soon, once in five minutes (OPERATIONS §6).
+asio::awaitable<Pinged> ping(ProcessParts& parts, std::string text) {
+  const auto url = canonical_feed_url(text);
+  if (!url) co_return Pinged::no_url;
+  if (!parts.opened) co_return Pinged::store_away;
+  const auto ask = [&](Store& store) { return Pushes(store).ping(*url, ping_spacing); };
+  const StoreResult<std::optional<Milliseconds>> at = co_await parts.store.call(ask);
+  if (!at) parts.metrics.store_error(at.error());
+  co_return !at ? Pinged::store_away : *at ? Pinged::noted : Pinged::unknown;
+}
+
+}  // namespace
+
+Health health_of(ProcessParts& parts) {
+  Health health;
+  health.live = [&parts] { return parts.liveness.checks(); };
+  health.ready = [&parts] { return ready_checks(parts); };
+  health.metrics = [&parts] {
+    parts.metrics.set_ready(parts.is_ready());
+    parts.metrics.set_inflight_bytes(parts.memory.used());
+    parts.metrics.set_unacknowledged_bytes(parts.refresher.unanswered_bytes());
+    return parts.metrics.text();
+  };
+  health.ping = [&parts](std::string url) { return ping(parts, std::move(url)); };
+  health.bug = [&parts](const char* what) { parts.report_bug("listener", what); };
+  return health;
+}
+
+ProcessStatus process_status(ProcessParts& parts) {
+  ProcessStatus status;
+  status.worker = parts.options.id;
+  status.host = host_name();
+  status.version = FEEDMILL_VERSION;
+  status.pid = getpid();
+  status.configuration = parts.configuration;
+  status.clock = std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  status.ready = ready_checks(parts);
+  status.stopping = parts.worker.stopping();
+  status.reload_refused = parts.reload_refused;
+  status.restart_awaited = parts.restart_awaited;
+  if (!parts.opened)
+    status.store_trouble = parts.opening_trouble;
+  else if (!parts.worker.store_is_usable())
+    status.store_trouble = parts.worker.store_error();
+  status.ingest = parts.config.worker.ingest;
+  status.deliver = parts.config.worker.deliver;
+  status.lanes_busy = parts.worker.in_flight();
+  status.lanes = parts.lanes;
+  status.memory_used = parts.memory.used();
+  status.memory_budget = parts.memory.total();
+  status.memory_resident = resident_memory();
+  status.log_suppressed = parts.log.suppressed();
+  return status;
+}
+
+asio::awaitable<void> tell_status(ProcessParts& parts, HeldSignals& asked) {
+  SignalWait signals(parts.loop.get_executor(), asked);
+  for (;;) {
+    co_await signals.next();
+    const std::string state = parts.state();
+    std::vector<LogField> fields{{"in_flight", parts.worker.in_flight()},
+                                 {"lanes", parts.lanes},
+                                 {"inflight_bytes", parts.memory.used()},
+                                 {"memory_budget_bytes", parts.memory.total()},
+                                 {"unacknowledged_bytes", parts.refresher.unanswered_bytes()},
+                                 {"suppressed", parts.log.suppressed()}};
+    if (parts.is_ready()) {
+      const StoreResult<FleetFigures> fleet = co_await parts.store.call([](Store& store) { return store.figures(); });
+      if (fleet) {
+        fields.insert(fields.end(), {{"feeds", fleet->feeds}, {"due", fleet->due}, {"workers", fleet->workers}});
+      } else {
+        parts.metrics.store_error(fleet.error());
+      }
+    }
+    parts.log.write(LogLevel::info, "notice", state, fields);
+  }
+}
+
+}  // namespace feedmill

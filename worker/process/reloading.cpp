@@ -1,0 +1,82 @@
+#include "worker/process/reloading.hpp"
+
+#include <algorithm>
+
+#include "worker/base/redact.hpp"
+#include "worker/base/run_on.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/process/signal_wait.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+
+namespace {
+
+std::string joined(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) text.append(text.empty() ? "" : " ").append(key);
+  return text;
+}
+
+/// Said once in the log; the page and the service manager go on saying it until a reload succeeds.
+void refuse(ProcessParts& parts, const std::string& why, std::string_view key) {
+  std::vector<LogField> fields;
+  if (!key.empty()) fields.emplace_back("reason", key);
+  parts.log.write(LogLevel::error, "config_error", "not reloaded: " + why, fields);
+  if (parts.reload_refused.empty()) parts.reload_refused = why;
+}
+
+/// What may change in the middle is taken over, the rest is named. A configuration that is refused changes nothing.
+asio::awaitable<void> reload(ProcessParts& parts) {
+  parts.fetcher.reload();
+  auto read = co_await run_on(parts.threads.pool(), [&] { return reload_config(parts.sources, parts.config); });
+  parts.reload_refused.clear();
+  if (read.has_error()) {
+    for (const ConfigProblem& problem : read.error()) refuse(parts, to_string(problem), problem.key);
+    co_return;
+  }
+  auto egress = egress_policies(read->config);
+  if (!egress) {
+    refuse(parts, egress.error(), "");
+    co_return;
+  }
+  parts.restart_awaited = joined(read->restart);
+  const auto touched = [&](std::string_view group) {
+    return std::ranges::any_of(read->changed, [&](const std::string& key) { return key.starts_with(group); });
+  };
+  Config& config = parts.config;
+  config = std::move(read->config);
+  parts.log.set_level(config.log.level);
+  set_secret_parameters(config.log.redact_params);
+  parts.refresher.set_options(refresh_options(config, parts.mode));
+  parts.worker.set_limits({config.host.concurrency, config.host.spacing}, config.schedule.catch_up_rate,
+                          config.drain.timeout);
+  if (touched("fetch.") || touched("egress.") || touched("host.\"")) {
+    parts.fetcher.set_options(parts.fetch_options_with(std::move(*egress)));
+  }
+  if (touched("signals.")) {
+    co_await parts.store.for_each([&](Store& store) { store.set_signals_max_len(config.signals.max_len); });
+  }
+  if (parts.opened && touched("host")) {
+    const std::vector<HostSettings> hosts = HostRules(config).settings();
+    const StoreResult<void> known = co_await parts.store.call([&](Store& store) { return store.set_hosts(hosts); });
+    if (!known) parts.metrics.store_error(known.error());
+  }
+  parts.log.write(LogLevel::info, "reload", "read the configuration, the resolver's and this machine's addresses again",
+                  {{"changed", joined(read->changed)}, {"needs_restart", parts.restart_awaited}});
+}
+
+}  // namespace
+
+asio::awaitable<void> obey_hang_ups(ProcessParts& parts, HeldSignals& hang_ups) {
+  SignalWait signals(parts.loop.get_executor(), hang_ups);
+  for (;;) {
+    co_await signals.next();
+    parts.notify.reloading();
+    co_await reload(parts);
+    parts.notify.ready(parts.state());
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,166 @@
+#include "worker/process/run_options.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "parsers/text/limits.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/egress/web_url.hpp"
+
+namespace feedmill {
+
+std::string configuration_digest(const Config& config) {
+  std::string text;
+  for (const ShownOption& option : show(config)) text.append(option.key).append("=").append(option.value).append("\n");
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+StoreOptions store_options(const Config& config, std::string url) {
+  StoreOptions options;
+  options.url = std::move(url);
+  options.password = config.redis.password;
+  options.key_prefix = config.redis.key_prefix;
+  options.timeout = config.redis.timeout;
+  options.allow_eviction = config.store.allow_eviction;
+  options.signals_max_len = config.signals.max_len;
+  options.signals_deleted = config.signals.deleted;
+  options.durability = config.store.durability;
+  options.ca_file = config.redis.ca_file.string();
+  options.cert_file = config.redis.cert_file.string();
+  options.key_file = config.redis.key_file.string();
+  return options;
+}
+
+MemoryPlan memory_plan(const Config& config) {
+  return plan_memory(config.memory.budget, MemoryBudget::least(config.fetch.max_body), config.embedded());
+}
+
+std::uint64_t shared_memory(const Config& config) {
+  const std::uint64_t documents = memory_plan(config).documents;
+  return documents - std::min(documents, limits::reading_cost(config.fetch.max_body));
+}
+
+std::size_t lanes_within(std::size_t descriptors) {
+  constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept
+  return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
+}
+
+RefreshOptions refresh_options(const Config& config, RunMode mode) {
+  RefreshOptions options;
+  options.reading.max_body_bytes = config.fetch.max_body;
+  options.reading.html = config.html.policy;
+  options.reading.keep_class = config.html.keep_class;
+  options.policy.schedule = {config.schedule.min_floor, config.schedule.floor, config.schedule.ceiling};
+  options.policy.retention.entries = config.retention.entries;
+  options.policy.retention.hard_cap = config.retention.hard_cap;
+  options.policy.retention.strict = config.retention.strict;
+  options.policy.retention.grace = config.retention.grace;
+  options.policy.retention.age = config.retention.age;
+  options.policy.retention.bytes = config.retention.bytes;
+  options.policy.push = {!config.websub.public_url.empty(), config.websub.fallback_max};
+  options.lease = config.schedule.lease;
+  options.host = {config.host.concurrency, config.host.spacing};
+  options.hosts = HostRules(config);
+  options.keep_poison = config.debug.keep_poison;
+  if (mode != RunMode::daemon) options.memory_wait = config.fetch.wall;
+  for (const auto& [host, differing] : config.hosts) {
+    if (differing.min_interval) options.policy.host_min_interval[host] = *differing.min_interval;
+  }
+  return options;
+}
+
+WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes) {
+  WorkerOptions options;
+  options.id = std::move(id);
+  options.lanes = lanes;
+  options.lease = config.schedule.lease;
+  options.poll = config.schedule.poll;
+  options.host = {config.host.concurrency, config.host.spacing};
+  options.catch_up_rate = config.schedule.catch_up_rate;
+  options.buffer = config.redis.buffer;
+  options.drain = config.drain.timeout;
+  return options;
+}
+
+DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode) {
+  DeliverLoop::Options options;
+  options.deliverer.token = token;
+  options.deliverer.per_feed = config.signals.per_feed;
+  if (mode != RunMode::daemon) options.block = Milliseconds(20);  // it ends with the work, and soon
+  options.store_timeout = config.redis.timeout;
+  options.wait_for_others = mode == RunMode::once;
+  options.tells_of_store = !config.worker.ingest;
+  return options;
+}
+
+std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode) {
+  if (mode != RunMode::daemon || !config.worker.ingest || config.websub.public_url.empty()) return {};
+  WebSub::Options options;
+  if (config.websub.listen) {
+    CallbackListener::Options& callbacks = options.callbacks.emplace();
+    callbacks.listen = *config.websub.listen;
+    const std::string& url = config.websub.public_url;
+    callbacks.base = url.substr(std::min(url.find('/', url.find("//") + 2), url.size()));
+  }
+  const RefreshOptions refresh = refresh_options(config, mode);
+  options.intake.reading = refresh.reading;
+  options.intake.policy = refresh.policy;
+  options.intake.hosts = refresh.hosts;
+  options.intake.worker = id;
+  options.intake.lease = refresh.lease;
+  options.intake.memory_wait = refresh.memory_wait;
+  options.subscriber.public_url = config.websub.public_url;
+  options.drain = config.drain.listen;
+  return options;
+}
+
+boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config) {
+  auto standard =
+      EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports, config.egress.nat64);
+  if (!standard)
+    return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error, standard.error());
+  EgressPolicies policies{std::move(*standard), {}};
+  for (const auto& [name, rules] : config.egress_policies) {
+    auto policy = EgressPolicy::parse(rules.allow, rules.deny, rules.ports, config.egress.nat64);
+    if (!policy) {
+      return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error,
+                                                                "egress.policy." + name + ": " + policy.error());
+    }
+    policies.named.emplace(name, std::move(*policy));
+  }
+  return policies;
+}
+
+FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode) {
+  FetchOptions options;
+  options.wall = config.fetch.wall;
+  options.connect = config.fetch.connect;
+  options.max_body_bytes = config.fetch.max_body;
+  options.http2 = config.fetch.http2;
+  options.allow_downgrade = config.fetch.allow_downgrade;
+  options.contact = config.fetch.contact;
+  options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
+  if (!config.websub.public_url.empty()) options.max_connections += most_hub_requests;
+  options.max_per_network = std::max<std::size_t>(8, lanes / 10);                          // HTTP H8
+  if (mode != RunMode::daemon) options.network_wait = options.memory_wait = options.wall;  // nothing is put off
+  options.egress = std::move(egress.standard);
+  options.policies = std::move(egress.named);
+  for (const auto& [name, auth] : config.feed_auth) {
+    options.credentials[name] = {origin_of(auth.origin), auth.header_line};
+  }
+  for (const auto& [host, differing] : config.hosts) {
+    if (differing.http_version == "1.1") options.http1_hosts.insert(host);
+  }
+  options.proxy = config.fetch.proxy;
+  options.proxy_enforces_egress = config.fetch.proxy_enforces_egress;
+  options.subscribers = config.fetch.subscribers;
+  for (const std::string& server : config.dns.servers) {
+    options.resolver.servers.append(options.resolver.servers.empty() ? "" : ",").append(server);
+  }
+  return options;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,64 @@
+// What each part of a running worker is told of the configuration.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/system/result.hpp>
+
+#include "storage/store/store.hpp"
+#include "worker/base/memory_budget.hpp"
+#include "worker/config/config.hpp"
+#include "worker/http/fetch.hpp"
+#include "worker/ingest/refresh.hpp"
+#include "worker/ingest/worker.hpp"
+#include "worker/timelines/deliver_loop.hpp"
+#include "worker/websub/websub.hpp"
+
+namespace feedmill {
+
+/// The policy of all feeds that name none, and those that may be named (SECURITY E8).
+struct EgressPolicies {
+  EgressPolicy standard;
+  std::map<std::string, EgressPolicy, std::less<>> named;
+};
+
+/// The error says what is wrong with which.
+boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config);
+
+/// 16 hex digits that are equal for equal effective values; secrets count as set or not.
+std::string configuration_digest(const Config& config);
+
+/// The store's options as the configuration says them; `url` is where it is reached.
+StoreOptions store_options(const Config& config, std::string url);
+
+/// How documents and a private server share the memory that there is.
+MemoryPlan memory_plan(const Config& config);
+/// What of it all documents share: the total of a MemoryBudget. What the largest one may need is set aside.
+std::uint64_t shared_memory(const Config& config);
+
+/// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
+/// those to publishers, nothing fetched could be stored.
+std::size_t lanes_within(std::size_t descriptors);
+
+/// What a process of ours is for: the daemon puts off what cannot be had now, the others wait for it.
+enum class RunMode { daemon, once, selected };
+
+RefreshOptions refresh_options(const Config& config, RunMode mode);
+
+/// `id`: 32 hex digits, random for each process.
+WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes);
+
+/// `token`: as the id of WorkerOptions.
+DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode);
+
+/// Nothing when hubs are not to be subscribed to.
+std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode);
+
+FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode);
+
+}  // namespace feedmill

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fcntl.h>
+
+#include "worker/base/held_signals.hpp"
+
+namespace feedmill {
+
+/// Held signals as coroutines await them.
+class SignalWait {
+ public:
+  /// `signals` outlives this.
+  SignalWait(const boost::asio::any_io_executor& executor, HeldSignals& signals)
+      : signals_(signals), descriptor_(executor, ::fcntl(signals.descriptor(), F_DUPFD_CLOEXEC, 3)) {}
+
+  /// Until one has come; it is taken.
+  boost::asio::awaitable<void> next() {
+    do {
+      co_await descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read, boost::asio::use_awaitable);
+    } while (!signals_.take());
+  }
+
+ private:
+  HeldSignals& signals_;
+  boost::asio::posix::stream_descriptor descriptor_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,35 @@
+// How a process is told to stop (RELIABILITY D1, D2; OPERATIONS U5).
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "worker/base/held_signals.hpp"
+#include "worker/process/parts.hpp"
+
+namespace feedmill {
+
+class Stopping {
+ public:
+  /// Both outlive this.
+  Stopping(ProcessParts& parts, HeldSignals& signals) : parts_(parts), signals_(signals), last_resort_(parts.loop) {}
+
+  /// The first SIGTERM or SIGINT drains, the second cancels; a verb does not drain. Until cancelled.
+  boost::asio::awaitable<void> obey();
+
+  /// A verb was interrupted.
+  bool interrupted() const { return interrupted_; }
+  /// Everything has ended in time.
+  void ended() { last_resort_.cancel(); }
+
+ private:
+  void stop();
+  void leave_soon();
+
+  ProcessParts& parts_;
+  HeldSignals& signals_;
+  boost::asio::steady_timer last_resort_;
+  bool leaving_ = false, interrupted_ = false;
+};
+
+}  // namespace feedmill

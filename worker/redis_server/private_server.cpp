@@ -1,0 +1,375 @@
+#include "worker/redis_server/private_server.hpp"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "storage/redis/test_point.hpp"
+#include "worker/base/exits.hpp"
+#include "worker/redis_server/server_files.hpp"
+#include "worker/redis_server/server_program.hpp"
+#include "worker/redis_server/server_talk.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using Code = EmbeddedError::Code;
+
+constexpr std::string_view marker_key = "meta:embedded";
+constexpr milliseconds one_farewell = 10s;
+constexpr std::chrono::seconds one_refusal{1};
+
+std::string errno_text() {
+  return std::strerror(errno);
+}
+
+/// What root would start in the directory of another user, that user could not take up again.
+EmbeddedError left_to_its_user(const fs::path& data, uid_t user) {
+  return {Code::occupied, "no server runs on " + data.string() + ", which belongs to another user (" +
+                              std::to_string(user) + "): start its worker first (systemctl start feedmill)"};
+}
+
+EmbeddedError told_to_end() {
+  return {Code::interrupted, "told to stop before the private server was up"};
+}
+
+std::string new_marker() {
+  std::array<std::uint64_t, 2> words{};
+  if (::getrandom(words.data(), sizeof words, 0) != sizeof words)
+    throw std::runtime_error("getrandom: " + errno_text());
+  return hex_of(words[0]) + hex_of(words[1]);
+}
+
+}  // namespace
+
+int exit_code(Code code) {
+  switch (code) {
+    case Code::directory:
+      return exits::directory;
+    case Code::version:
+      return exits::configuration;
+    case Code::interrupted:
+      return exits::unfinished;
+    case Code::no_program:
+    case Code::occupied:
+    case Code::damaged:
+    case Code::start_failed:
+      break;
+  }
+  return exits::unavailable;
+}
+
+void throw_exception_from_error(const EmbeddedError& error, const boost::source_location&) {
+  throw std::runtime_error(error.detail);
+}
+
+// --- opening ---------------------------------------------------------------------------------------------------------
+
+boost::system::result<std::unique_ptr<EmbeddedRedis>, EmbeddedError> EmbeddedRedis::open(Options options) {
+  std::unique_ptr<EmbeddedRedis> server(new EmbeddedRedis(std::move(options)));
+  if (auto done = server->prepare_directories(); !done) return std::move(done).error();
+  if (auto done = server->attach(); !done) return std::move(done).error();
+  if (server->options_.wait_until_loaded)
+    if (auto done = server->await_loaded(); !done) return std::move(done).error();
+  server->options_.give_up = nullptr;
+  return server;
+}
+
+EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
+  std::error_code error;
+  fs::path& data = options_.data_dir;
+  const bool created = fs::create_directories(data, error);
+  if (created) fs::permissions(data, fs::perms::owner_all, error);
+  if (!error) data = fs::canonical(data, error);
+  if (!error && (!fs::is_directory(data) || ::access(data.c_str(), R_OK | W_OK | X_OK) != 0))
+    error.assign(errno, std::system_category());
+  if (error) {
+    return EmbeddedError{Code::directory, "data directory " + data.string() + ": " + error.message() +
+                                              "; choose another with --data-dir"};
+  }
+
+  fs::path& runtime = options_.runtime_dir;
+  if (runtime.empty()) runtime = default_runtime_dir();
+  const std::string own = "feedmill-" + std::to_string(::geteuid());
+  // One that root owns and others may write to, as a volume of a container, is only good for one of ours inside.
+  if (owner_of(runtime) == 0 && !is_own_private_directory(runtime)) runtime /= own;
+  const std::string name = "redis-" + hex_of(XXH3_64bits(data.native().data(), data.native().size())) + ".sock";
+  if ((runtime / name).native().size() > longest_socket_path) runtime = fs::path("/tmp") / own;  // RELIABILITY R3
+  if (fs::create_directories(runtime, error)) fs::permissions(runtime, fs::perms::owner_all, error);
+  if (!error && !is_own_private_directory(runtime)) error = std::make_error_code(std::errc::permission_denied);
+  if (error) {
+    return EmbeddedError{Code::directory, "runtime directory " + runtime.string() + ": " + error.message() +
+                                              "; it must belong to this user; $XDG_RUNTIME_DIR names another"};
+  }
+
+  // Its first server makes the locks as well.
+  const uid_t owner = owner_of(data).value_or(0);
+  if (::geteuid() == 0 && owner != 0 && !fs::exists(in_data("server.lock"), error)) {
+    return left_to_its_user(data, owner);
+  }
+  users_ = open_lock_file(in_data("users.lock"));
+  if (!users_) return EmbeddedError{Code::directory, in_data("users.lock").string() + ": " + errno_text()};
+  const bool alone = try_lock(users_, LOCK_EX);
+  if (!lock(users_, LOCK_SH)) {
+    users_.reset();
+    if (is_told_to_end()) return told_to_end();
+    return EmbeddedError{Code::occupied, "another process is stopping the server in " + data.string()};
+  }
+  // Others that use the server expect it where it was.
+  socket_ = alone ? fs::path() : ServerRecord::read(in_data("server.json")).socket;
+  if (socket_.empty()) socket_ = runtime / name;
+  return {};
+}
+
+bool EmbeddedRedis::lock(const UniqueFd& file, int kind) const {
+  for (Patience patience(options_.patience); !try_lock(file, kind); patience.wait())
+    if (patience.ended() || is_told_to_end()) return false;
+  return true;
+}
+
+EmbeddedRedis::Status EmbeddedRedis::attach() {
+  test_point("B1");
+  const UniqueFd starting = open_lock_file(in_data("start.lock"));
+  if (!starting || !lock(starting, LOCK_EX)) {
+    if (is_told_to_end()) return told_to_end();
+    return EmbeddedError{Code::occupied, "another process has been starting or stopping the server in " +
+                                             options_.data_dir.string() + " for too long; is it stopped?"};
+  }
+  std::string reason;
+  for (Patience patience(options_.patience); !patience.ended(); patience.wait()) {
+    if (is_told_to_end()) return told_to_end();
+    ServerRecord record = ServerRecord::read(in_data("server.json"));
+    UniqueFd lock = open_lock_file(in_data("server.lock"));
+    if (!lock) return EmbeddedError{Code::directory, in_data("server.lock").string() + ": " + errno_text()};
+    if (try_lock(lock, LOCK_EX)) return start(std::move(lock), std::move(record));
+    // Somebody holds it: our server from before, its AOF rewrite that outlives it a little, or a stranger.
+    auto adopted = adopt(record);
+    if (adopted.has_value()) return {};
+    reason = adopted.error().detail;
+  }
+  return EmbeddedError{Code::occupied, "the data directory " + options_.data_dir.string() +
+                                           " is in use, and not by a server of ours: " + reason};
+}
+
+/// RELIABILITY R5. Succeeds with true; an error says what does not agree, and may be gone a moment later.
+boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& record) {
+  const auto disagree = [](std::string what) { return EmbeddedError{Code::occupied, std::move(what)}; };
+  auto talk = ServerTalk::connect(record.socket);
+  if (!talk) return disagree("nothing answers at \"" + record.socket.string() + "\"");
+  const std::string pid_text = read_file(in_data("redis.pid"));
+  int pid = 0;
+  std::from_chars(pid_text.data(), pid_text.data() + pid_text.size(), pid);
+  if (pid <= 0 || talk->peer() != pid)
+    return disagree("redis.pid does not name the process at " + record.socket.string());
+  UniqueFd process = open_process(pid);
+  const auto info = talk->ask({"INFO", "server"});
+  if (!process || !info || info->type != '$') return disagree("the server at " + record.socket.string() + " is silent");
+  const std::string run_id = info_field(info->text, "run_id");
+  if (!record.run_id.empty() && record.run_id != run_id) return disagree("server.json tells of another run");
+  if (record.run_id.empty()) {  // its starter was killed before it could write that down
+    record.run_id = run_id;
+    record.write(in_data("server.json"));
+  }
+  socket_ = record.socket;
+  name_ = record.name;
+  version_ = record.version;
+  marker_ = record.marker;
+  process_ = std::move(process);
+  pid_ = pid;
+  adopted_ = true;
+  state_ = State::loading;
+  return true;
+}
+
+EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, ServerRecord record) {
+  struct stat status {};
+  if (::fstat(server_lock.get(), &status) == 0 && status.st_uid != ::geteuid()) {
+    return left_to_its_user(options_.data_dir, status.st_uid);
+  }
+  for (const auto& socket : {record.socket, socket_}) {
+    if (ServerTalk::connect(socket)) {
+      return EmbeddedError{Code::occupied, "a server that does not hold " + in_data("server.lock").string() +
+                                               " listens at " + socket.string() + "; stop it first"};
+    }
+  }
+  const ServerWriter writer{record.name, record.version, options_.data_dir.string()};
+  auto chosen = choose_program(options_.search_path, writer);
+  if (!chosen) return std::move(chosen).error();
+  const ServerProgram& program = *chosen;
+  record.name = program.name;
+  record.version = program.version;
+  record.run_id.clear();
+  record.socket = socket_;
+  if (record.marker.empty()) record.marker = new_marker();
+  std::error_code ignored;
+  for (const auto& leftover : {socket_, in_data("redis.pid"), beside_socket(".log")}) fs::remove(leftover, ignored);
+  if (!record.write(in_data("server.json")))
+    return EmbeddedError{Code::directory, in_data("server.json").string() + ": " + errno_text()};
+  const ServerConfiguration configuration{socket_, options_.data_dir, in_data("redis.pid"), beside_socket(".log"),
+                                          options_.max_memory};
+  write_file(beside_socket(".conf"), configuration.text());
+
+  const UniqueFd log(::open(beside_socket(".log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!log) return EmbeddedError{Code::directory, beside_socket(".log").string() + ": " + errno_text()};
+  // The lock stays with the server for as long as it lives: ours is closed on return, never unlocked.
+  pid_ = spawn(program.path, {program.called, beside_socket(".conf").string()}, log.get(), server_lock.get());
+  if (pid_ == 0) return EmbeddedError{Code::start_failed, program.path.string() + ": " + errno_text()};
+  process_ = open_process(pid_);
+  if (!process_) return EmbeddedError{Code::start_failed, "pidfd_open: " + errno_text()};
+  test_point("B2");
+  name_ = record.name;
+  version_ = record.version;
+  marker_ = record.marker;
+  adopted_ = false;
+  state_ = State::loading;
+  if (auto answered = await_answer(); !answered) return answered;
+  auto talk = ServerTalk::connect(socket_);
+  const auto info = talk ? talk->ask({"INFO", "server"}) : std::nullopt;
+  if (!info) return died_at_start();
+  record.run_id = info_field(info->text, "run_id");
+  if (!record.write(in_data("server.json")))
+    return EmbeddedError{Code::directory, in_data("server.json").string() + ": " + errno_text()};
+  return {};
+}
+
+EmbeddedRedis::Status EmbeddedRedis::await_answer() {
+  for (Patience patience(options_.patience); !patience.ended(); patience.wait()) {
+    if (is_told_to_end()) return told_to_end();
+    if (server_ended(0ms)) return died_at_start();
+    if (auto talk = ServerTalk::connect(socket_); talk && talk->ask({"PING"})) return {};
+  }
+  return died_at_start();
+}
+
+EmbeddedError EmbeddedRedis::died_at_start() const {
+  const std::string log = read_file(beside_socket(".log"));
+  const fs::path files = in_data("appendonlydir");
+  // RELIABILITY R9: nothing is repaired by itself.
+  for (const char* sign : {"Bad file format reading the append only file", "Unexpected end of file reading the append",
+                           "Wrong signature trying to load DB from file", "Internal error in RDB reading",
+                           "Short read or OOM loading DB"}) {
+    if (log.find(sign) == std::string::npos) continue;
+    const std::string tool = name_ + "-check-aof";
+    return EmbeddedError{Code::damaged, "the files in " + files.string() + " are damaged; copy that directory to " +
+                                            files.string() + ".backup, then run " + tool + " --fix " +
+                                            (files / "appendonly.aof.manifest").string()};
+  }
+  std::string last;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) last = std::move(line);
+  return EmbeddedError{Code::start_failed, server() + " did not start: " + (last.empty() ? "it said nothing" : last)};
+}
+
+EmbeddedRedis::Status EmbeddedRedis::await_loaded() {
+  for (Patience patience(0ms);; patience.wait()) {  // however long it takes: RELIABILITY R7
+    if (is_told_to_end()) return told_to_end();
+    auto talk = ServerTalk::connect(socket_);
+    const auto answer = talk ? talk->ask({"PING"}) : std::nullopt;
+    // One that cannot write its file refuses even this (MISCONF), and has loaded all the same.
+    if (answer && !answer->is_error("LOADING")) break;
+    if (server_ended(0ms)) return died_at_start();
+  }
+  auto checked = check_marker();
+  if (checked) state_ = State::ready;
+  return checked;
+}
+
+EmbeddedRedis::Status EmbeddedRedis::check_marker() {
+  auto talk = ServerTalk::connect(socket_);
+  const auto found = talk ? talk->ask({"GET", marker_key}) : std::nullopt;
+  if (!found) return EmbeddedError{Code::start_failed, "the server at " + socket_.string() + " fell silent"};
+  if (found->type == '$' && found->text == marker_) return {};
+  if (found->type == '_') {
+    talk->ask({"SET", marker_key, marker_});
+    return {};
+  }
+  process_.reset();  // not ours to stop
+  return EmbeddedError{Code::occupied, "the data behind " + socket_.string() + " does not belong to " +
+                                           options_.data_dir.string() + ": " + std::string(marker_key) +
+                                           " is not what server.json says; was a file copied from elsewhere?"};
+}
+
+// --- closing ---------------------------------------------------------------------------------------------------------
+
+EmbeddedRedis::~EmbeddedRedis() {
+  if (!users_ || !process_) return;
+  const UniqueFd stopping = open_lock_file(in_data("start.lock"));
+  if (!stopping) return;
+  interrupted_ = false;
+  if (options_.leave) options_.leave();  // what was said before told us to come here
+  options_.give_up = options_.leave;
+  if (!lock(stopping, LOCK_EX)) return;
+  if (try_lock(users_, LOCK_EX)) stop_server();
+}
+
+void EmbeddedRedis::stop_server() {
+  test_point("B6");
+  for (Patience patience(one_farewell); !patience.ended() && !server_ended(0ms); patience.wait()) {
+    auto talk = ServerTalk::connect(socket_, one_refusal);
+    if (!talk && is_told_to_end()) return send_signal(SIGTERM);
+    // It answers only when it will not, as while it writes its first AOF.
+    if (talk && !talk->ask({"SHUTDOWN"}) && !await_end()) return;
+  }
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    if (server_ended(0ms)) break;
+    send_signal(signal);
+    if (!await_end()) return;
+  }
+  reap();
+  if (owner_of(options_.data_dir) != ::geteuid()) return;  // what its record names is its user's
+  std::error_code ignored;
+  for (const auto& ours : {socket_, beside_socket(".conf"), beside_socket(".log")}) fs::remove(ours, ignored);
+}
+
+void EmbeddedRedis::abandon() {
+  if (state_ != State::ready) return;  // somebody is starting it
+  const UniqueFd stopping = open_lock_file(in_data("start.lock"));
+  if (stopping && try_lock(stopping, LOCK_EX) && try_lock(users_, LOCK_EX)) send_signal(SIGTERM);
+}
+
+/// Waits for the server to end, with patience. False when we were told meanwhile to go without it: it ends by itself.
+bool EmbeddedRedis::await_end() {
+  for (Patience patience(one_farewell); !patience.ended() && !server_ended(0ms); patience.wait()) {
+    if (!is_told_to_end()) continue;
+    send_signal(SIGTERM);
+    return false;
+  }
+  return true;
+}
+
+void EmbeddedRedis::send_signal(int signal) const {
+  ::syscall(SYS_pidfd_send_signal, process_.get(), signal, nullptr, 0);
+}
+
+/// Waits for the server to end, for at most `wait`.
+bool EmbeddedRedis::server_ended(milliseconds wait) const {
+  pollfd watched{process_.get(), POLLIN, 0};
+  return ::poll(&watched, 1, static_cast<int>(wait.count())) > 0;
+}
+
+/// Takes the exit status of a server that is our child; of another's, init does.
+void EmbeddedRedis::reap() {
+  ::waitpid(pid_, nullptr, WNOHANG);
+}
+
+}  // namespace feedmill

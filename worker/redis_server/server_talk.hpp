@@ -1,0 +1,53 @@
+// A few words with the private server over its unix socket, while nothing else runs yet; storage/ speaks to Redis
+// otherwise.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/un.h>
+
+#include "worker/base/unique_fd.hpp"
+
+namespace feedmill {
+
+inline constexpr std::size_t longest_socket_path = sizeof(sockaddr_un::sun_path) - 1;
+
+/// A reply: `type` is RESP's first byte, '_' for nil.
+struct ServerReply {
+  char type{};
+  std::string text;
+
+  /// An error whose first word is `code`: "LOADING".
+  bool is_error(std::string_view code) const { return type == '-' && text.starts_with(code); }
+};
+
+/// One connection for a handful of commands. Blocks.
+class ServerTalk {
+ public:
+  /// Nothing when nobody listens there. `one_answer`: longest wait for each.
+  static std::optional<ServerTalk> connect(const std::filesystem::path& path,
+                                           std::chrono::seconds one_answer = std::chrono::seconds(5));
+
+  /// The process that listens at the other end, 0 when unknown.
+  int peer() const;
+
+  /// Nothing when the connection broke or the answer took too long.
+  std::optional<ServerReply> ask(std::initializer_list<std::string_view> words);
+
+ private:
+  bool read_more();
+  std::optional<std::string> read_line();
+
+  UniqueFd socket_;
+  std::string buffer_;
+};
+
+/// The value of `name` in what INFO answered, "" when absent.
+std::string info_field(const std::string& info, std::string_view name);
+
+}  // namespace feedmill

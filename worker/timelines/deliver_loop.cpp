@@ -1,0 +1,123 @@
+#include "worker/timelines/deliver_loop.hpp"
+
+#include <algorithm>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "worker/base/run_on.hpp"
+#include "worker/observe/store_health.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using SteadyClock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr Milliseconds look_again{1'000};    // for a right that another owner has
+constexpr Milliseconds look_again_soon{50};  // the same, when there is nothing else to wait for
+
+}  // namespace
+
+DeliverLoop::DeliverLoop(asio::any_io_executor executor, const StoreOptions& store, Options options, Metrics& metrics,
+                         Log& log)
+    : options_(std::move(options)),
+      metrics_(metrics),
+      log_(log),
+      deliverer_(store, options_.deliverer),
+      timer_(std::move(executor)) {
+  deliverer_.cancelled = [this] { return stopping_.load(); };
+}
+
+DeliverLoop::~DeliverLoop() {
+  thread_.join();
+}
+
+void DeliverLoop::finish() {
+  if (finishing_) return;
+  finishing_ = true;
+  // An owner that was killed keeps its right until it runs out.
+  give_up_at_ = SteadyClock::now() + options_.deliverer.right_for + Milliseconds(5'000);
+  bear_until_ = SteadyClock::now() + (options_.wait_for_others ? Milliseconds(3'000) : Milliseconds(0));
+  timer_.cancel();
+}
+
+void DeliverLoop::stop() {
+  stopping_ = true;
+  timer_.cancel();
+}
+
+asio::awaitable<void> DeliverLoop::run() {
+  while (!stopping_ && co_await take_step()) {
+  }
+  const StoreResult<void> gone = co_await run_on(thread_, [&] { return deliverer_.let_go(); });
+  if (!gone && !store_down_) metrics_.store_error(gone.error());
+}
+
+/// False when there is no more to do.
+asio::awaitable<bool> DeliverLoop::take_step() {
+  const Milliseconds block = finishing_ ? Milliseconds(0) : std::min(options_.block, options_.store_timeout / 2);
+  const bool last = finishing_;
+  const StoreResult<Deliverer::Step> step = co_await run_on(thread_, [&] { return deliverer_.step(block); });
+  metrics_.reconnected(deliverer_.reconnects() - reconnects_);
+  reconnects_ = deliverer_.reconnects();
+  if (!step) {
+    if (stopping_) co_return false;
+    store_went(step.error());
+    if (finishing_ && SteadyClock::now() >= bear_until_) co_return false;
+    co_await pause(wait_before_retry(step.error(), attempts_++));
+    co_return true;
+  }
+  store_came();
+  tell(*step);
+  if (step->waiting) {
+    if (last) {
+      if (!options_.wait_for_others || SteadyClock::now() > give_up_at_) co_return false;
+      const StoreResult<bool> done = co_await run_on(thread_, [&] { return deliverer_.is_done(); });
+      if (done && *done) co_return false;
+    }
+    co_await pause(last ? look_again_soon : look_again);
+    co_return true;
+  }
+  co_return !(last && step->idle);
+}
+
+asio::awaitable<void> DeliverLoop::pause(Milliseconds longest) {
+  if (stopping_) co_return;
+  timer_.expires_after(longest);
+  co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+void DeliverLoop::tell(const Deliverer::Step& step) {
+  metrics_.delivered(step.applied, step.repeated, step.failed);
+  if (step.rebuilt) {
+    log_.write(LogLevel::warn, "notice", "delivery fell behind the stream: timelines were rebuilt from the feeds");
+  }
+  if (step.missed) {
+    log_.write(LogLevel::warn, "notice", "delivery fell behind the stream: notices of what is missing were not given");
+  }
+  if (step.failed > 0) {
+    log_.write(LogLevel::warn, "notice", "records of the stream are no signals, or keys of channels of another type",
+               {{"records", step.failed}});
+  }
+}
+
+void DeliverLoop::store_went(const StoreError& error) {
+  metrics_.store_error(error);
+  if (std::exchange(store_down_, true)) return;
+  // What is no outage the other half does not meet.
+  const bool away = error.code != StoreError::Code::bug && error.code != StoreError::Code::refused;
+  if (away && !options_.tells_of_store) return;
+  log_.write(LogLevel::error, away ? "redis_down" : "bug", "delivery cannot go on; it is tried again",
+             {{"detail", error.detail}});
+}
+
+void DeliverLoop::store_came() {
+  attempts_ = 0;
+  if (std::exchange(store_down_, false) && options_.tells_of_store) {
+    log_.write(LogLevel::info, "redis_up", "Redis serves again");
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,64 @@
+// The deliver half of a running process (DESIGN §1): a Deliverer on a thread of its own, driven from the loop.
+#pragma once
+
+#include <atomic>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "worker/base/log.hpp"
+#include "worker/observe/metrics.hpp"
+#include "worker/timelines/deliverer.hpp"
+
+namespace feedmill {
+
+/// All members are called on the loop's thread.
+class DeliverLoop {
+ public:
+  struct Options {
+    DelivererOptions deliverer;
+    Milliseconds block{200};           ///< longest wait for a record: stopping takes as long
+    Milliseconds store_timeout{5000};  ///< of one command; waiting for records stays well below
+    bool wait_for_others = false;      ///< when told to finish while another owner delivers: wait until it has
+    bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
+  };
+
+  /// `metrics` and `log` outlive this.
+  DeliverLoop(boost::asio::any_io_executor executor, const StoreOptions& store, Options options, Metrics& metrics,
+              Log& log);
+  ~DeliverLoop();
+  DeliverLoop(const DeliverLoop&) = delete;
+  DeliverLoop& operator=(const DeliverLoop&) = delete;
+
+  /// Until finish() or stop() was called and heeded. Does not throw but for want of memory.
+  boost::asio::awaitable<void> run();
+  /// Delivers what has been committed, then ends.
+  void finish();
+  /// Ends after the step under way; what is left is delivered by the next.
+  void stop();
+
+ private:
+  boost::asio::awaitable<bool> take_step();
+  boost::asio::awaitable<void> pause(Milliseconds longest);
+  void tell(const Deliverer::Step& step);
+  void store_went(const StoreError& error);
+  void store_came();
+
+  Options options_;
+  Metrics& metrics_;
+  Log& log_;
+  Deliverer deliverer_;
+  boost::asio::steady_timer timer_;
+  bool finishing_ = false;
+  std::atomic<bool> stopping_ = false;  // read by the thread as well
+  bool store_down_ = false;
+  std::uint64_t reconnects_ = 0;
+  int attempts_ = 0;
+  std::chrono::steady_clock::time_point give_up_at_;  // waiting for another owner
+  std::chrono::steady_clock::time_point bear_until_;  // errors, when told to finish
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace feedmill

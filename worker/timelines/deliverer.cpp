@@ -1,0 +1,245 @@
+#include "worker/timelines/deliverer.hpp"
+
+#include <map>
+#include <utility>
+
+#include "parsers/markup/text.hpp"
+#include "storage/redis/test_point.hpp"
+#include "worker/observe/notices.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t texts_per_trip = 20;                // entries may be large
+constexpr std::size_t max_text = std::size_t{64} << 10U;  // of a post's content that rules of words look at
+
+/// Records as signals; one that is none only moves the place on. Trimmed ones cannot be applied.
+std::vector<Signal> signals_of(const std::vector<SignalRecord>& records) {
+  std::vector<Signal> signals;
+  for (const SignalRecord& record : records) {
+    if (record.gone) continue;
+    signals.push_back(read_signal(record).value_or(Signal{.id = record.id}));
+  }
+  return signals;
+}
+
+std::string text_of(const StoredEntry& entry) {
+  std::string text = entry.get("title");
+  for (const char* field : {"summary", "content"}) text += "\n" + plain_text(entry.get(field), max_text);
+  return text;
+}
+
+}  // namespace
+
+Deliverer::Deliverer(const StoreOptions& store, DelivererOptions options)
+    : options_(std::move(options)), store_(store) {}
+
+StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
+  Step step;
+  const bool held = holding_;
+  const auto right = hold();
+  if (!right) return right.error();
+  step.waiting = !*right;
+  if (step.waiting) return step;
+  const auto work = [&]() -> StoreResult<void> {
+    if (!held) {
+      if (auto taken = take_up(step); !taken) return taken;
+    }
+    const auto records = next(block);
+    if (!records) return records.error();
+    step.idle = records->empty();
+    if (!step.idle) test_point("S10");
+    for (const DeliveryTarget target : {DeliveryTarget::timelines, DeliveryTarget::notices}) {
+      if (auto delivered = deliver(target, *records, step); !delivered) return delivered;
+    }
+    if (!step.idle) test_point("S11");
+    if (auto acknowledged = deliveries_.acknowledge(*records); !acknowledged) return acknowledged;
+    return keep_up();
+  };
+  if (const auto done = work(); !done) {
+    holding_ = false;  // whatever went wrong: begin with what is pending
+    return done.error();
+  }
+  return step;
+}
+
+StoreResult<bool> Deliverer::hold() {
+  if (holding_ && Clock::now() < renew_at_) return true;
+  const auto right = deliveries_.hold(options_.token, options_.right_for);
+  holding_ = right && *right;
+  renew_at_ = Clock::now() + options_.right_for / 3;
+  return right;
+}
+
+/// What is to be done before the first record: the group, and what cannot be read from the stream any more.
+StoreResult<void> Deliverer::take_up(Step& step) {
+  if (auto joined = deliveries_.join(); !joined) return joined;
+  pending_ = true;
+  upkeep_at_ = Clock::now();
+  for (const DeliveryTarget target : {DeliveryTarget::timelines, DeliveryTarget::notices}) {
+    const auto place = deliveries_.place(target);
+    if (!place) return place.error();
+    if (!place->behind) continue;
+    if (auto healed = heal(target, place->resume, step); !healed) return healed;
+  }
+  return {};
+}
+
+StoreResult<void> Deliverer::keep_up() {
+  if (Clock::now() < upkeep_at_) return {};
+  upkeep_at_ = Clock::now() + options_.upkeep_every;
+  if (const auto expired = channels_.expire_marks(); !expired) return expired.error();
+  if (const auto trimmed = store_.trim_stream(); !trimmed) return trimmed.error();
+  return {};
+}
+
+/// What was read before and not acknowledged, whoever read it; then what is new.
+StoreResult<std::vector<SignalRecord>> Deliverer::next(Milliseconds block) {
+  if (pending_) {
+    auto records = deliveries_.pending(options_.batch);
+    if (!records || !records->empty()) return records;
+    pending_ = false;
+  }
+  return deliveries_.fresh(options_.batch, block);
+}
+
+StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<SignalRecord>& records, Step& step) {
+  const auto count = [&](const Delivered& done) {
+    if (target == DeliveryTarget::timelines) {
+      step.applied += done.applied;
+      step.repeated += done.repeated;
+    }
+    step.failed += done.refused;
+  };
+  if (records.empty()) return {};
+  const auto done = apply(target, records);
+  if (!done) return done.error();
+  count(*done);
+  for (Delivered last = *done; last.hole;) {
+    // Somebody else was handed what stands between, and has not applied it. It is read from the stream itself, up to
+    // where our records are repeated ones.
+    if (cancelled()) return StoreError{StoreError::Code::unavailable, "delivery was stopped"};
+    const auto between = store_.read_signals(last.last, options_.batch, Milliseconds(0));
+    if (!between) return between.error();
+    const auto more = apply(target, *between);
+    if (!more) return more.error();
+    count(*more);
+    if (more->hole && more->applied == 0) {
+      const auto first = read_signal(between->front());  // has a predecessor: that made the hole
+      if (auto healed = heal(target, first->prev, step); !healed) return healed;
+    } else if (between->empty()) {
+      const auto place = deliveries_.place(target);
+      if (!place) return place.error();
+      if (auto healed = heal(target, place->newest, step); !healed) return healed;
+    }
+    const auto again = apply(target, records);
+    if (!again) return again.error();
+    last = *again;
+  }
+  return {};
+}
+
+StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector<SignalRecord>& records) {
+  const std::vector<Signal> signals = signals_of(records);
+  if (target == DeliveryTarget::timelines) {
+    auto done = deliveries_.apply(signals, options_.per_feed ? std::span(records) : std::span<const SignalRecord>());
+    if (done) {
+      for (const Signal& signal : signals) done->refused += signal.type.empty() ? 1 : 0;
+    }
+    return done;
+  }
+  const auto notices = notices_of(signals);
+  if (!notices) return notices.error();
+  return deliveries_.apply(*notices);
+}
+
+/// Records up to `resume` cannot be had any more.
+StoreResult<void> Deliverer::heal(DeliveryTarget target, const std::string& resume, Step& step) {
+  if (target == DeliveryTarget::notices) {
+    step.missed = true;
+    return deliveries_.skip_to(target, resume);
+  }
+  step.rebuilt = true;
+  const auto channels = channels_.list();
+  if (!channels) return channels.error();
+  bool lost = false;
+  const auto go_on = [&] {
+    const auto right = hold();
+    lost = lost || cancelled() || !right || !*right;
+    return !lost;
+  };
+  for (const ChannelRecord& channel : *channels) {
+    if (auto rebuilt = channels_.rebuild(channel.uid, go_on); !rebuilt) return rebuilt;
+  }
+  if (lost) return StoreError{StoreError::Code::unavailable, "the timelines were not rebuilt to the end"};
+  return deliveries_.skip_to(target, resume);
+}
+
+StoreResult<void> Deliverer::read_rules() {
+  const auto version = notifications_.watch_version();
+  if (!version) return version.error();
+  if (watcher_ && *version == rules_version_) return {};
+  auto rules = notifications_.all_watches();
+  if (!rules) return rules.error();
+  watcher_.emplace(std::move(*rules));
+  rules_version_ = *version;
+  return {};
+}
+
+StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vector<Signal>& signals) {
+  if (auto read = read_rules(); !read) return read.error();
+  // News only: what a feed had listed before anybody subscribed to it is none.
+  std::vector<const Signal*> posts;
+  for (const Signal& signal : signals) {
+    if (signal.type == "post_created" && !signal.initial) posts.push_back(&signal);
+  }
+  std::map<std::string, std::vector<std::string>> channels;  // by feed
+  if (watcher_->wants_channels() && !posts.empty()) {
+    for (const Signal* post : posts) channels[post->feed_url];
+    std::vector<std::string> urls;
+    for (const auto& [url, uids] : channels) urls.push_back(url);
+    const auto holding = channels_.holding(urls);
+    if (!holding) return holding.error();
+    for (std::size_t i = 0; i < urls.size(); ++i) channels[urls[i]] = (*holding)[i];
+  }
+  std::map<std::string, std::string> texts;  // by entry
+  if (watcher_->wants_text()) {
+    for (std::size_t i = 0; i < posts.size(); i += texts_per_trip) {
+      std::vector<std::string> ids;
+      for (std::size_t j = i; j < std::min(i + texts_per_trip, posts.size()); ++j) ids.push_back(posts[j]->entity_id);
+      const auto entries = store_.get_all(ids);
+      if (!entries) return entries.error();
+      for (const StoredEntry& entry : *entries) texts[entry.id] = text_of(entry);
+    }
+  }
+  std::vector<NoticesOfRecord> all;
+  for (const Signal& signal : signals) {
+    NoticesOfRecord& record = all.emplace_back(NoticesOfRecord{signal.id, signal.prev, {}});
+    if (auto notice = operator_notice(signal)) record.notices.push_back(std::move(*notice));
+    if (signal.type != "post_created" || signal.initial) continue;
+    const auto text = texts.find(signal.entity_id);
+    // A post that went meanwhile is judged by its signal.
+    const std::string said = text == texts.end() ? std::string(field_of(signal.data, "title")) : text->second;
+    for (Watcher::Match& match : watcher_->matches(signal.feed_url, channels[signal.feed_url], said)) {
+      record.notices.push_back(post_notice(signal, std::move(match.user), match.why));
+    }
+  }
+  return all;
+}
+
+StoreResult<void> Deliverer::let_go() {
+  if (!std::exchange(holding_, false)) return {};
+  return deliveries_.let_go(options_.token);
+}
+
+StoreResult<bool> Deliverer::is_done() {
+  for (const DeliveryTarget target : {DeliveryTarget::timelines, DeliveryTarget::notices}) {
+    const auto place = deliveries_.place(target);
+    if (!place) return place.error();
+    if (place->last != place->newest) return false;
+  }
+  return true;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,80 @@
+// One pass after another over the signals: timelines and notices from what was committed (RELIABILITY L13–L16).
+// Blocking.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/store/channels.hpp"
+#include "storage/store/deliveries.hpp"
+#include "storage/store/notifications.hpp"
+#include "storage/store/store.hpp"
+#include "worker/timelines/watcher.hpp"
+
+namespace feedmill {
+
+struct DelivererOptions {
+  std::string token;                  ///< whose the right to deliver is; unique
+  bool per_feed = false;              ///< publish each signal on "<type>:<feed_url>" as well
+  std::size_t batch = 200;            ///< records at once
+  Milliseconds right_for{30'000};     ///< how long the right lasts without being renewed
+  Milliseconds upkeep_every{15'000};  ///< how often old read marks go and the stream is trimmed
+};
+
+/// Not thread-safe. May be killed anywhere, may run several times at once: every record is applied once, in order.
+class Deliverer {
+ public:
+  Deliverer(const StoreOptions& store, DelivererOptions options);
+  Deliverer(const Deliverer&) = delete;  // its parts refer to its store
+  Deliverer& operator=(const Deliverer&) = delete;
+
+  struct Step {
+    bool waiting = false;        ///< another owner delivers
+    bool idle = false;           ///< there was nothing to do
+    std::uint64_t applied = 0;   ///< records applied to the timelines
+    std::uint64_t repeated = 0;  ///< that had been before
+    std::uint64_t failed = 0;    ///< records that are no signals, and writes refused by a key of the wrong type
+    bool rebuilt = false;        ///< records were missing: timelines were built anew
+    bool missed = false;         ///< records were missing: nobody got notices of them
+  };
+  /// One batch, waiting up to `block` for its first record. After an error call again: nothing is lost by it.
+  StoreResult<Step> step(Milliseconds block);
+  /// Gives the right back, so that another may go on at once.
+  StoreResult<void> let_go();
+  /// Whether all that is committed by now has been delivered, by whomever.
+  StoreResult<bool> is_done();
+  /// Asked between the steps of long work, on the thread that is in step(); true makes it end early.
+  std::function<bool()> cancelled = [] { return false; };
+
+  std::uint64_t reconnects() const { return store_.reconnects(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  StoreResult<bool> hold();
+  StoreResult<void> take_up(Step& step);
+  StoreResult<void> keep_up();
+  StoreResult<std::vector<SignalRecord>> next(Milliseconds block);
+  StoreResult<void> deliver(DeliveryTarget target, const std::vector<SignalRecord>& records, Step& step);
+  StoreResult<Delivered> apply(DeliveryTarget target, const std::vector<SignalRecord>& records);
+  StoreResult<void> heal(DeliveryTarget target, const std::string& resume, Step& step);
+  StoreResult<std::vector<NoticesOfRecord>> notices_of(const std::vector<Signal>& signals);
+  StoreResult<void> read_rules();
+
+  DelivererOptions options_;
+  Store store_;
+  Channels channels_{store_};
+  Deliveries deliveries_{store_};
+  Notifications notifications_{store_};
+
+  bool holding_ = false, pending_ = false;
+  Clock::time_point renew_at_, upkeep_at_;
+  std::optional<Watcher> watcher_;
+  std::string rules_version_;
+};
+
+}  // namespace feedmill

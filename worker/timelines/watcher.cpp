@@ -1,0 +1,145 @@
+#include "worker/timelines/watcher.hpp"
+
+#include <algorithm>
+#include <cwctype>
+#include <map>
+#include <unordered_set>
+
+#include <locale.h>
+
+namespace feedmill {
+namespace {
+
+/// What is a letter, and its lower case, by Unicode whatever the locale of the process is.
+locale_t unicode() {
+  static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  return locale;
+}
+
+/// The code point that begins at `at`, which is moved behind it; broken bytes are U+FFFD each.
+char32_t next_code_point(std::string_view text, std::size_t& at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(at++);
+  if (lead < 0x80) return lead;
+  const int more = lead >= 0xF0 && lead < 0xF8 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC2 ? 1 : 0;
+  char32_t value = lead & (0x3FU >> more);
+  for (int i = 0; i < more; ++i) {
+    if (at == text.size() || (byte(at) & 0xC0U) != 0x80) return 0xFFFD;
+    value = value << 6U | (byte(at++) & 0x3FU);
+  }
+  return more == 0 || lead >= 0xF8 ? 0xFFFD : value;
+}
+
+void append(std::string& out, char32_t c) {
+  const auto put = [&out](char32_t value) { out += static_cast<char>(value); };
+  if (c < 0x80) return put(c);
+  if (c < 0x800) {
+    put(0xC0 | c >> 6U);
+  } else if (c < 0x10000) {
+    put(0xE0 | c >> 12U);
+    put(0x80 | (c >> 6U & 0x3FU));
+  } else {
+    put(0xF0 | c >> 18U);
+    put(0x80 | (c >> 12U & 0x3FU));
+    put(0x80 | (c >> 6U & 0x3FU));
+  }
+  put(0x80 | (c & 0x3FU));
+}
+
+/// Of scripts that are written without spaces.
+bool stands_alone(char32_t c) {
+  return (c >= 0x0E00 && c < 0x0F00) || (c >= 0x1000 && c < 0x10A0) || (c >= 0x1780 && c < 0x1800) ||
+         (c >= 0x3040 && c < 0x3100) || (c >= 0x3400 && c < 0xA000) || (c >= 0xF900 && c < 0xFB00) ||
+         (c >= 0x20000 && c < 0x40000);
+}
+
+/// Whether `phrase` stands somewhere in `words`, its words side by side.
+bool holds(const std::vector<std::string>& words, const std::vector<std::string>& phrase) {
+  return std::search(words.begin(), words.end(), phrase.begin(), phrase.end()) != words.end();
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  bool inside = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = next_code_point(text, at);
+    const bool mark = c >= 0x300 && c < 0x370;  // accents on their own belong to the letter before
+    if (c == 0xFFFD || (!iswalnum_l(static_cast<wint_t>(c), unicode()) && !(mark && inside))) {
+      inside = false;
+      continue;
+    }
+    const bool alone = stands_alone(c);
+    if (!inside || alone) words.emplace_back();
+    append(words.back(), static_cast<char32_t>(towlower_l(static_cast<wint_t>(c), unicode())));
+    inside = !alone;
+  }
+  return words;
+}
+
+Watcher::Watcher(std::vector<Watch> rules) : rules_(std::move(rules)) {
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Watch& rule = rules_[i];
+    if (rule.kind == Watch::Kind::feed) {
+      by_feed_[rule.target].push_back(i);
+    } else if (rule.kind == Watch::Kind::channel) {
+      by_channel_[rule.target].push_back(i);
+    } else {
+      WordRule word_rule{i, {}};
+      std::string key;
+      std::string_view rest = rule.target;
+      while (!rest.empty()) {
+        const std::size_t space = std::min(rest.find(' '), rest.size());
+        std::vector<std::string> phrase = words_of(rest.substr(0, space));
+        rest.remove_prefix(std::min(space + 1, rest.size()));
+        for (const std::string& word : phrase) {
+          if (word.size() > key.size()) key = word;
+        }
+        if (!phrase.empty()) word_rule.phrases.push_back(std::move(phrase));
+      }
+      if (!key.empty()) by_word_[key].push_back(std::move(word_rule));
+    }
+  }
+}
+
+std::vector<Watcher::Match> Watcher::matches(const std::string& feed_url, std::span<const std::string> channels,
+                                             std::string_view text) const {
+  std::map<std::string_view, std::vector<std::string>> found;
+  const auto add = [&](std::size_t rule) {
+    const Watch& watch = rules_[rule];
+    std::string why(to_string(watch.kind));
+    if (watch.kind != Watch::Kind::feed) why += " " + watch.target;
+    found[watch.user].push_back(std::move(why));
+  };
+  if (const auto rules = by_feed_.find(feed_url); rules != by_feed_.end()) {
+    std::for_each(rules->second.begin(), rules->second.end(), add);
+  }
+  for (const std::string& channel : channels) {
+    if (const auto rules = by_channel_.find(channel); rules != by_channel_.end()) {
+      std::for_each(rules->second.begin(), rules->second.end(), add);
+    }
+  }
+  if (wants_text()) {
+    const std::vector<std::string> words = words_of(text);
+    const std::unordered_set<std::string_view> distinct(words.begin(), words.end());
+    for (const std::string_view word : distinct) {
+      const auto rules = by_word_.find(std::string(word));
+      if (rules == by_word_.end()) continue;
+      for (const WordRule& rule : rules->second) {
+        const bool all = std::all_of(rule.phrases.begin(), rule.phrases.end(), [&](const auto& phrase) {
+          return phrase.size() == 1 ? distinct.contains(phrase.front()) : holds(words, phrase);
+        });
+        if (all) add(rule.rule);
+      }
+    }
+  }
+  std::vector<Match> matches;
+  for (auto& [user, why] : found) {
+    std::sort(why.begin(), why.end());
+    matches.push_back({std::string(user), std::move(why)});
+  }
+  return matches;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,212 @@
+#include "worker/verbs/archive_verbs.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <sys/stat.h>
+#include <system_error>
+
+#include <boost/json.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "storage/upkeep/archive.hpp"
+#include "worker/base/interrupt.hpp"
+#include "worker/base/unique_fd.hpp"
+#include "worker/egress/web_url.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+/// A file that appears under its name when it is complete (OPERATIONS U5). Throws std::system_error.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& name) : name_(name), scratch_(fmt::format("{}.{}.part", name, ::getpid())) {
+    file_ = UniqueFd(::open(scratch_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file_) fail();
+  }
+  ~NewFile() {
+    if (file_) ::unlink(scratch_.c_str());  // not complete
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(std::string_view text) {
+    buffer_ += text;
+    if (buffer_.size() >= (std::size_t{1} << 20U)) drain();
+  }
+  void complete() {
+    drain();
+    if (::fsync(file_.get()) != 0 || std::rename(scratch_.c_str(), name_.c_str()) != 0) fail();
+    file_.reset();
+    const auto parent = std::filesystem::absolute(name_).parent_path();
+    const UniqueFd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory && ::fsync(directory.get()) != 0) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const { throw std::system_error(errno, std::generic_category(), "cannot write " + name_); }
+  void drain() {
+    for (std::string_view rest = buffer_; !rest.empty();) {
+      const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail();
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+    buffer_.clear();
+  }
+
+  std::string name_, scratch_, buffer_;
+  UniqueFd file_;
+};
+
+/// Lines of a file, none longer than an archive's by more than a block. Throws std::system_error.
+class Lines {
+ public:
+  explicit Lines(const std::string& name) : name_(name) {
+    if (name != "-") file_ = UniqueFd(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    if (name != "-" && !file_) fail();
+  }
+
+  bool next(std::string& line) {
+    line.clear();
+    for (;;) {
+      const std::string_view rest = std::string_view(block_.data(), filled_).substr(at_);
+      const std::size_t end = rest.find('\n');
+      line.append(rest.substr(0, end));
+      at_ = end == std::string_view::npos ? filled_ : at_ + end + 1;
+      if (end != std::string_view::npos || line.size() > Archive::max_line) return true;
+      if (!fill()) return !line.empty();
+    }
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw std::system_error(errno, std::generic_category(), "cannot read " + (name_ == "-" ? "stdin" : name_));
+  }
+  bool fill() {
+    for (;;) {
+      const ssize_t got = ::read(file_ ? file_.get() : STDIN_FILENO, block_.data(), block_.size());
+      stop_if_interrupted();
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail();
+      at_ = 0;
+      filled_ = static_cast<std::size_t>(got);
+      return got > 0;
+    }
+  }
+
+  std::string name_;
+  UniqueFd file_;
+  std::array<char, 64 * 1024> block_;
+  std::size_t at_ = 0, filled_ = 0;
+};
+
+json::object row_of(std::string_view result, const ArchiveFigures& figures) {
+  json::object row = json_row();
+  row["result"] = result;
+  row["feeds"] = figures.feeds;
+  row["entries"] = figures.entries;
+  row["channels"] = figures.channels;
+  return row;
+}
+
+int failed_file(std::string_view verb, const std::system_error& error, int exit, Terminal& terminal) {
+  return fail(terminal, verb, VerbFailure{exit, visible(error.what())});
+}
+
+}  // namespace
+
+int carry_out(const StoreExportVerb& verb, const VerbContext& context) try {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "store export", verb.feeds, "nothing was written");
+  if (!urls) return exits::bad_input;
+  if (!urls->empty()) {
+    const auto known = known_records(context, "store export", *urls, "nothing was written");
+    if (known.has_error()) return known.error();
+  }
+  Progress progress(terminal, "exporting", 0);
+  ExportOptions options;
+  options.feed_urls = *urls;
+  options.progress = [&](std::uint64_t done, std::uint64_t) {
+    stop_if_interrupted();
+    progress.reached(done);
+  };
+  if (verb.file == "-") {
+    const auto done = Archive(context.store).write(options, [&](std::string_view line) {
+      terminal.line(line.substr(0, line.size() - 1));
+    });
+    if (done.has_error()) return fail(terminal, "store export", done.error());
+    terminal.note(
+        fmt::format("store export: {} feeds, {} entries, {} channels", done->feeds, done->entries, done->channels));
+    return exits::done;
+  }
+  NewFile file(verb.file);
+  const auto done = Archive(context.store).write(options, [&](std::string_view line) { file.write(line); });
+  if (done.has_error()) return fail(terminal, "store export", done.error());
+  file.complete();
+  if (terminal.json()) {
+    terminal.line(row_of("exported", *done));
+  } else {
+    terminal.line(fmt::format("exported {} feeds, {} entries, {} channels to {}", done->feeds, done->entries,
+                              done->channels, visible(verb.file)));
+  }
+  return exits::done;
+} catch (const std::system_error& error) {
+  return failed_file("store export", error, exits::directory, context.terminal);
+}
+
+int carry_out(const StoreImportVerb& verb, const VerbContext& context) try {
+  Terminal& terminal = context.terminal;
+  if (verb.replace && !verb.yes && !verb.dry_run) {
+    if (!terminal.can_ask()) {
+      terminal.error("store import: --replace removes feeds that are there; add --yes to do so without being asked");
+      return exits::usage;
+    }
+    if (!terminal.confirm("Remove the feeds that are there and bring back those of the file?")) return exits::no;
+  }
+  Lines lines(verb.file);
+  Progress progress(terminal, "importing, line", 0);
+  ImportOptions options;
+  options.dry_run = verb.dry_run;
+  options.replace = verb.replace;
+  options.is_feed_url = [](const std::string& url) {
+    const auto canonical = canonical_feed_url(url);
+    return !canonical.has_error() && *canonical == url;
+  };
+  options.progress = [&](std::uint64_t number) {
+    stop_if_interrupted();
+    progress.reached(number);
+  };
+  const auto done = Archive(context.store).read(options, [&](std::string& line) { return lines.next(line); });
+  if (done.has_error()) {
+    const ArchiveError& wrong = done.error();
+    if (!wrong.bad_input) return fail(terminal, "store import", wrong.error);
+    return fail(terminal, "store import",
+                VerbFailure{exits::bad_input,
+                            fmt::format("line {} {}; feeds before it are complete{}", wrong.line,
+                                        visible(wrong.error.detail), verb.dry_run ? ", nothing was written" : "")});
+  }
+  const std::string_view result = verb.dry_run ? "would import" : "imported";
+  if (terminal.json()) {
+    json::object row = row_of(result, *done);
+    row["present"] = done->present;
+    row["replaced"] = done->replaced;
+    row["kept_ids"] = done->kept_numbers;
+    terminal.line(row);
+  } else {
+    terminal.line(fmt::format("{} {} feeds, {} entries, {} channels; left alone {}, replaced {}{}", result, done->feeds,
+                              done->entries, done->channels, done->present, done->replaced,
+                              done->kept_numbers ? "; entries kept their ids" : ""));
+  }
+  return exits::done;
+} catch (const std::system_error& error) {
+  return failed_file("store import", error, exits::bad_input, context.terminal);
+}
+
+}  // namespace feedmill

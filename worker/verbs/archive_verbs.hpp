@@ -1,0 +1,12 @@
+// feedmill store export, store import: the store as a file, and back.
+#pragma once
+
+#include "worker/command_line/cli.hpp"
+#include "worker/verbs/open_store.hpp"
+
+namespace feedmill {
+
+int carry_out(const StoreExportVerb& verb, const VerbContext& context);
+int carry_out(const StoreImportVerb& verb, const VerbContext& context);
+
+}  // namespace feedmill

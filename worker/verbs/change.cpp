@@ -1,0 +1,178 @@
+#include "worker/verbs/change.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/base/interrupt.hpp"
+#include "worker/config/feed_settings.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t change_batch = 500;  // feeds per store call
+
+template <class Row>
+std::string not_configured(std::string_view key, const std::string& name, std::string_view table,
+                           const Named<Row>& rows) {
+  std::string known;
+  for (const auto& [row, value] : rows) known.append(known.empty() ? "" : " ").append(row);
+  return fmt::format("{}: the configuration has no [{}.\"{}\"]; {}", key, table, visible(name),
+                     known.empty() ? "there is none at all" : "there are " + known);
+}
+
+/// A secret that goes nowhere is most often a mistake, but the feed may redirect to where it goes.
+void note_other_origin(const std::string& url, const FeedSettings& settings, const VerbContext& context) {
+  const auto auth = context.config.feed_auth.find(settings.auth);
+  if (auth == context.config.feed_auth.end() || origin_of(auth->second.origin) == origin_of(url)) return;
+  context.terminal.note(fmt::format("auth={} is sent to {} alone, and {} is somewhere else", auth->first,
+                                    auth->second.origin, visible(url)));
+}
+
+void tell_settings(Terminal& terminal, std::string_view result, const std::string& url, const FeedSettings& settings) {
+  if (terminal.json()) {
+    boost::json::object row = json_row();
+    row["url"] = url;
+    row["result"] = result;
+    row["settings"] = embedded_json(settings_json(settings));
+    return terminal.line(row);
+  }
+  std::string line = fmt::format("{} {}", result, visible(url));
+  for (const std::string& text : setting_texts(settings)) line += " " + visible(text);
+  terminal.line(line);
+}
+
+void tell_feed(Terminal& terminal, std::string_view result, const std::string& url, Milliseconds due,
+               Milliseconds now) {
+  if (terminal.json()) {
+    boost::json::object row = json_row();
+    row["url"] = url;
+    row["result"] = result;
+    row["due"] = time_json(due);
+    return terminal.line(row);
+  }
+  const bool when = due.count() != 0;
+  terminal.line(fmt::format("{} {}{}", result, visible(url), when ? ", due " + from_now(std::max(due, now), now) : ""));
+}
+
+}  // namespace
+
+std::string unusable_names(const Config& config, const FeedSettings& before, const FeedSettings& settings) {
+  if (!settings.auth.empty() && settings.auth != before.auth && !config.feed_auth.contains(settings.auth)) {
+    return not_configured("auth", settings.auth, "feed_auth", config.feed_auth);
+  }
+  if (!settings.policy.empty() && settings.policy != before.policy &&
+      !config.egress_policies.contains(settings.policy)) {
+    return not_configured("policy", settings.policy, "egress.policy", config.egress_policies);
+  }
+  const bool proxied = !settings.proxy.empty() && settings.proxy != "none" && settings.proxy != before.proxy;
+  if (proxied && !config.fetch.proxy_enforces_egress) {  // SECURITY E9
+    return "proxy: addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, set "
+           "fetch.proxy_enforces_egress=true in the configuration";
+  }
+  return {};
+}
+
+int carry_out(const SetVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "set", {verb.url}, "nothing was set");
+  if (!urls) return exits::bad_input;
+  for (;;) {  // again when somebody else has changed the settings meanwhile
+    stop_if_interrupted();
+    const auto records = known_records(context, "set", *urls, "nothing was set");
+    if (records.has_error()) return records.error();
+    const std::string& url = urls->front();
+    const std::string& stored = records->front().state.settings;
+    const FeedSettings before = read_settings(stored);
+    FeedSettings settings = before;
+    for (const std::string& change : verb.changes) change_setting(settings, change);  // cli.cpp has checked each
+    std::string remedy = check_settings(settings);
+    if (remedy.empty()) remedy = unusable_names(context.config, before, settings);
+    if (!remedy.empty()) {
+      terminal.error(fmt::format("set: {}; nothing was set", remedy));
+      return exits::usage;
+    }
+    if (verb.dry_run) {
+      tell_settings(terminal, "would set", url, settings);
+      return exits::done;
+    }
+    const auto changed = context.store.change_settings(url, stored, settings_json(settings));
+    if (changed.has_error()) return fail(terminal, "set", changed.error());
+    if (*changed != SettingsChange::done) continue;
+    tell_settings(terminal, "set", url, settings);
+    if (settings.auth != before.auth) note_other_origin(url, settings, context);
+    return exits::done;
+  }
+}
+
+int carry_out(const PauseVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "pause", verb.urls, "nothing was paused");
+  if (!urls) return exits::bad_input;
+  const auto records = known_records(context, "pause", *urls, "nothing was paused");
+  if (records.has_error()) return records.error();
+  if (verb.dry_run) {
+    for (const FeedRecord& record : *records) {
+      const bool already = record.state.state == "paused";
+      tell_feed(terminal, already ? "paused already" : "would pause", record.feed_url, {}, {});
+    }
+    return exits::done;
+  }
+  for (std::size_t begin = 0; begin < urls->size(); begin += change_batch) {
+    stop_if_interrupted();
+    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(change_batch, urls->size() - begin));
+    const auto paused = context.store.pause(part);
+    if (paused.has_error()) return fail(terminal, "pause", paused.error());
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const Paused result = (*paused)[i];
+      tell_feed(terminal,
+                result == Paused::paused    ? "paused"
+                : result == Paused::already ? "paused already"
+                                            : "gone already",
+                part[i], {}, {});
+    }
+  }
+  return exits::done;
+}
+
+int carry_out(const ResumeVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "resume", verb.urls, "nothing was resumed");
+  if (!urls) return exits::bad_input;
+  const auto records = known_records(context, "resume", *urls, "nothing was resumed");
+  if (records.has_error()) return records.error();
+  const auto now = context.store.now();
+  if (now.has_error()) return fail(terminal, "resume", now.error());
+  std::vector<ResumedFeed> feeds;
+  for (const FeedRecord& record : *records) {
+    if (record.state.state != "paused") {
+      tell_feed(terminal, "not paused", record.feed_url, record.due.value_or(Milliseconds(0)), *now);
+    } else if (verb.dry_run) {
+      tell_feed(terminal, "would resume", record.feed_url, {}, *now);
+    } else {  // many at once are spread as those of an import are (HTTP P12)
+      const std::uint64_t rate = context.config.schedule.import_rate;
+      const std::uint64_t wait = rate == 0 ? 0 : feeds.size() * 1000 / rate;
+      feeds.push_back({record.feed_url, Milliseconds(static_cast<std::int64_t>(wait))});
+    }
+  }
+  for (std::size_t begin = 0; begin < feeds.size(); begin += change_batch) {
+    stop_if_interrupted();
+    const auto part = std::span<const ResumedFeed>(feeds).subspan(begin, std::min(change_batch, feeds.size() - begin));
+    const auto resumed = context.store.resume(part, context.config.schedule.floor);
+    if (resumed.has_error()) return fail(terminal, "resume", resumed.error());
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const bool gone = (*resumed)[i].result == Resumed::Result::unknown;
+      tell_feed(terminal, gone ? "gone already" : "resumed", part[i].feed_url, (*resumed)[i].due, *now);
+    }
+  }
+  return exits::done;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,11 @@
+// `feedmill channel …`: timelines.
+#pragma once
+
+#include "worker/command_line/cli.hpp"
+#include "worker/verbs/open_store.hpp"
+
+namespace feedmill {
+
+int carry_out(const ChannelVerb& verb, const VerbContext& context);
+
+}  // namespace feedmill

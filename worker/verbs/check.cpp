@@ -1,0 +1,196 @@
+#include "worker/verbs/check.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "parsers/feed/document_json.hpp"
+#include "worker/base/interrupt.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/diagnosis/probe.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/http/http_fields.hpp"
+#include "worker/ingest/answer_text.hpp"
+#include "worker/policy/decide.hpp"
+#include "worker/process/run_options.hpp"
+#include "worker/verbs/open_store.hpp"
+#include "worker/words/due_text.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t shown_entries = 5;
+
+Milliseconds wall_clock() {
+  return std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+/// What a worker would decide that sees the feed for the first time.
+Decision first_decision(const Look& look, const Config& config, Milliseconds now) {
+  Claim claim;
+  claim.feed_url = look.request.feed_url;
+  claim.now = claim.due = now;
+  Known known;
+  if (const auto* document = std::get_if<Document>(&look.reading)) known.guids.resize(document->entries.size());
+  return decide(claim, look.reading, exchange_of(claim, look.request, look.fetched), known,
+                refresh_options(config, RunMode::selected).policy, now);
+}
+
+struct Checked {
+  const Look& look;
+  const Config& config;
+  Decision decision;
+  Milliseconds now;
+
+  BodyPrint print() const {
+    if (const auto* document = std::get_if<Document>(&look.reading)) return document->print;
+    if (const auto* unreadable = std::get_if<Unreadable>(&look.reading)) return unreadable->print;
+    return {};
+  }
+  /// As a worker would understand it.
+  HubLinks links() const {
+    if (!look.feed || look.response() == nullptr) return {look.page.hubs, look.page.self};
+    const FetchResponse& response = *look.response();
+    return hub_links(joined_field(response.headers, "link"), response.url, look.feed->hubs, look.feed->self);
+  }
+  std::vector<std::string> hubs() const { return links().hubs; }
+  std::string self() const {
+    std::string topic = links().topic;
+    return topic.empty() && look.feed ? look.feed->self : topic;
+  }
+};
+
+/// What tells of the feed but is not acted on, without its secrets (SECURITY K1).
+std::string told(std::string_view text) {
+  return visible(redact(text));
+}
+
+json::object feed_json(const Feed& feed) {
+  json::object row;
+  row["format"] = format_name(feed.format);
+  row["encoding"] = feed.encoding;
+  row["bozo"] = text_or_null(bozo_token(feed.bozo));
+  row["bozo_detail"] = text_or_null(redact(feed.bozo_detail));
+  json::object& flaws = row["flaws"].emplace_object();
+  for (const auto& [flaw, count] : feed.flaws) flaws[to_string(flaw)] = count;
+  row["title"] = feed.title.value;
+  row["link"] = redact(feed.link);
+  row["entries"] = feed.entries.size();
+  json::array& newest = row["first_entries"].emplace_array();
+  for (std::size_t i = 0; i < std::min(shown_entries, feed.entries.size()); ++i) {
+    newest.push_back({{"guid", redact(feed.entries[i].guid)}, {"title", feed.entries[i].title.value}});
+  }
+  return row;
+}
+
+json::object checked_json(const Checked& checked) {
+  const Look& look = checked.look;
+  const FeedState& state = checked.decision.commit.state;
+  json::object row = json_row();
+  row["url"] = look.request.url;
+  row["usable"] = look.feed.has_value();
+  row["trouble"] = text_or_null(told(look.trouble()));
+  const Answered answered(look.fetched);
+  answered.add_to(row);
+  row["bytes"] = {{"wire", answered.wire_bytes()},
+                  {"body_wire", checked.print().wire_bytes},
+                  {"body", checked.print().body_bytes},
+                  {"body_limit", checked.config.fetch.max_body}};
+  row["etag"] = text_or_null(visible(state.etag));
+  row["last_modified"] = text_or_null(visible(state.last_modified));
+  row["feed"] = look.feed ? json::value(feed_json(*look.feed)) : json::value();
+  row["page_feeds"] = json::array();
+  for (const FeedCandidate& candidate : look.page.feeds) {
+    row["page_feeds"].as_array().push_back({{"url", visible(candidate.url)},
+                                            {"title", visible(candidate.title)},
+                                            {"found_in", to_string(candidate.found_in)}});
+  }
+  json::array& hubs = row["hubs"].emplace_array();
+  for (const std::string& hub : checked.hubs()) hubs.emplace_back(told(hub));
+  row["self"] = text_or_null(told(checked.self()));
+  row["would"] = {{"outcome", to_string(checked.decision.outcome)},
+                  {"reason", text_or_null(to_string(checked.decision.reason))},
+                  {"state", state.state},
+                  {"create", checked.decision.commit.entries.size()},
+                  {"next_due", rfc3339(checked.decision.commit.next_due)},
+                  {"won", state.won},
+                  {"why", due_inputs_json(state.why)}};
+  return row;
+}
+
+void add_feed(const Feed& feed, NamedLines& lines) {
+  const std::string_view bozo = bozo_token(feed.bozo);
+  lines.emplace_back("format", fmt::format("{}, {}", format_name(feed.format), feed.encoding));
+  if (!bozo.empty()) lines.emplace_back("repaired", redact(fmt::format("{}: {}", bozo, feed.bozo_detail)));
+  std::string flaws;
+  for (const auto& [flaw, count] : feed.flaws) {
+    flaws += fmt::format("{}{} {}", flaws.empty() ? "" : ", ", to_string(flaw), count);
+  }
+  if (!flaws.empty()) lines.emplace_back("flaws", flaws);
+  lines.emplace_back("title", feed.title.value);
+  lines.emplace_back("entries", std::to_string(feed.entries.size()));
+  for (std::size_t i = 0; i < std::min(shown_entries, feed.entries.size()); ++i) {
+    lines.emplace_back(
+        "entry", feed.entries[i].title.value.empty() ? redact(feed.entries[i].guid) : feed.entries[i].title.value);
+  }
+}
+
+NamedLines checked_lines(const Checked& checked) {
+  const Look& look = checked.look;
+  const FeedState& state = checked.decision.commit.state;
+  NamedLines lines;
+  lines.emplace_back("url", look.request.url);
+  const Answered answered(look.fetched);
+  answered.add_to(lines);
+  lines.emplace_back("size", size_text(answered.wire_bytes(), checked.print(), checked.config.fetch.max_body));
+  if (look.feed) {
+    add_feed(*look.feed, lines);
+    lines.emplace_back("etag", state.etag.empty() ? "none" : state.etag);
+    lines.emplace_back("last-modified", state.last_modified.empty() ? "none" : state.last_modified);
+  }
+  for (const FeedCandidate& candidate : look.page.feeds) {
+    if (candidate.found_in != FoundIn::anchor) lines.emplace_back("names a feed", candidate.url);
+  }
+  for (const std::string& hub : checked.hubs()) lines.emplace_back("hub", redact(hub));
+  if (!checked.self().empty()) lines.emplace_back("self", redact(checked.self()));
+  lines.emplace_back("a worker would", look.feed
+                                           ? fmt::format("store {} entries", checked.decision.commit.entries.size())
+                                           : fmt::format("note {}", to_string(checked.decision.reason)));
+  lines.emplace_back("next", due_text(checked.decision.commit.next_due, checked.now, state.won));
+  lines.emplace_back("inputs", due_inputs_text(state.why));
+  return lines;
+}
+
+}  // namespace
+
+int carry_out(const CheckVerb& verb, const Config& config, Terminal& terminal) {
+  const auto urls = feed_urls(terminal, "check", {verb.url}, "give an absolute http or https URL");
+  if (!urls) return exits::bad_input;
+  note_interrupts();
+  Probe probe(config);
+  const Look look = probe.look(urls->front());
+  const Milliseconds now = wall_clock();
+  const Checked checked{look, config, first_decision(look, config, now), now};
+  if (terminal.json()) {
+    terminal.line(checked_json(checked));
+  } else {
+    Columns table(terminal, {{"", 14}, {"", 0}});
+    for (const auto& [name, value] : checked_lines(checked)) table.row({name, value});
+  }
+  if (look.feed) return exits::done;
+  terminal.flush();
+  const char* const remedy = look.is_page() ? "; it is a web page: see feedmill discover" : "";
+  terminal.error(
+      fmt::format("check: {} is not usable as a feed: {}{}", visible(urls->front()), visible(look.trouble()), remedy));
+  return exits::no;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,131 @@
+#include "worker/verbs/discover_verb.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/base/interrupt.hpp"
+#include "worker/diagnosis/discover.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+json::object found_json(const std::string& page, const FoundFeed& feed) {
+  json::object row = json_row();
+  row["page"] = page;
+  row["url"] = feed.url;
+  row["title"] = visible(feed.title);
+  row["format"] = feed.format;
+  row["entries"] = feed.entries;
+  row["found_in"] = to_string(feed.found_in);
+  return row;
+}
+
+void tell_found(Terminal& terminal, const std::string& page, const std::vector<FoundFeed>& feeds) {
+  if (terminal.json()) {
+    for (const FoundFeed& feed : feeds) terminal.line(found_json(page, feed));
+    return;
+  }
+  Columns table(terminal, {{"FORMAT", 8}, {"ENTRIES", 7, true}, {"FOUND IN", 11}, {"TITLE", 28}, {"URL", 0}});
+  table.heading();
+  for (const FoundFeed& feed : feeds) {
+    table.row({feed.format, std::to_string(feed.entries), std::string(to_string(feed.found_in)), feed.title, feed.url});
+  }
+}
+
+/// One address of `add`: the feed to add for it; none when an operator must choose, which was told.
+std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, const AddVerb& verb, Terminal& terminal) {
+  const Discovery discovery = discover(probe, url);
+  const std::vector<FoundFeed>& feeds = discovery.feeds;
+  if (feeds.size() == 1 || (verb.first && !feeds.empty())) {
+    const FoundFeed& found = feeds.front();
+    if (found.url != url) {
+      terminal.note(fmt::format("{} is a web page; its feed is {}", visible(url), visible(found.url)));
+    }
+    return FeedBehind{found.url, found.url == url ? "" : url, found, ""};
+  }
+  if (!feeds.empty()) {
+    terminal.flush();
+    terminal.error(
+        fmt::format("add: {} is a web page with {} feeds; nothing was added: add one of these, or say --first",
+                    visible(url), feeds.size()));
+    tell_found(terminal, url, feeds);
+    return {};
+  }
+  if (discovery.look.is_page()) {
+    terminal.error(
+        fmt::format("add: {} is a web page on which no feed was found; nothing was added (to add it all the "
+                    "same: echo URL | feedmill import -)",
+                    visible(url)));
+    return {};
+  }
+  const std::string trouble = discovery.look.trouble();
+  if (!verb.dry_run) {
+    terminal.note(fmt::format("{} could not be looked at ({}); added as it stands", visible(url), visible(trouble)));
+  }
+  return FeedBehind{url, "", {}, trouble};
+}
+
+}  // namespace
+
+int carry_out(const DiscoverVerb& verb, const Config& config, Terminal& terminal) {
+  const auto urls = feed_urls(terminal, "discover", {verb.url}, "give an absolute http or https URL");
+  if (!urls) return exits::bad_input;
+  note_interrupts();
+  const std::string& url = urls->front();
+  Probe probe(config);
+  const Discovery discovery = discover(probe, url);
+  for (const RefusedCandidate& refused : discovery.refused) {
+    if (terminal.verbose()) {
+      terminal.note(fmt::format("no feed: {}: {}", visible(refused.url), visible(refused.reason)));
+    }
+  }
+  tell_found(terminal, url, discovery.feeds);
+  if (!discovery.feeds.empty()) return exits::done;
+  terminal.flush();
+  if (discovery.look.is_page()) {
+    terminal.error(fmt::format("discover: {} offers no feed; {} places were tried (-v says which)", visible(url),
+                               discovery.refused.size()));
+  } else {
+    terminal.error(fmt::format("discover: {}: {}", visible(url), visible(discovery.look.trouble())));
+  }
+  return exits::no;
+}
+
+StoreResult<std::optional<std::vector<FeedBehind>>> feeds_behind(const std::vector<std::string>& urls,
+                                                                 const AddVerb& verb, const VerbContext& context) {
+  using Feeds = std::optional<std::vector<FeedBehind>>;
+  std::vector<std::string> doubtful;
+  for (const std::string& url : urls) {
+    if (!looks_like_feed(url)) doubtful.push_back(url);
+  }
+  const auto records = all_records(context.store, doubtful);
+  if (records.has_error()) return records.error();
+  for (std::size_t i = doubtful.size(); i-- > 0;) {
+    if ((*records)[i]) doubtful.erase(doubtful.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  std::optional<Probe> probe;
+  if (!doubtful.empty()) probe.emplace(context.config);
+  std::vector<FeedBehind> feeds;
+  bool undecided = false;
+  for (const std::string& url : urls) {
+    std::optional<FeedBehind> feed = FeedBehind{url, "", {}, ""};
+    if (std::find(doubtful.begin(), doubtful.end(), url) != doubtful.end()) {
+      if (context.terminal.err_is_terminal()) context.terminal.note("looking at " + visible(url));
+      feed = feed_behind(*probe, url, verb, context.terminal);
+    }
+    if (!feed) {
+      undecided = true;
+    } else if (std::none_of(feeds.begin(), feeds.end(), [&](const FeedBehind& one) { return one.url == feed->url; })) {
+      feeds.push_back(std::move(*feed));
+    }
+  }
+  if (undecided) return Feeds();
+  return Feeds(std::move(feeds));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,298 @@
+#include "worker/verbs/entry_change.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/base/interrupt.hpp"
+#include "worker/base/units.hpp"
+#include "worker/config/feed_settings.hpp"
+#include "worker/verbs/input_file.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t longest_input = std::size_t{64} << 20;
+constexpr std::size_t change_page = 200;  // entries per store call: each may have 2 MiB
+
+/// What `entry --json` prints besides what may be given: it follows from the rest, or the store counts it.
+constexpr std::array<std::string_view, 18> not_given{
+    "bytes",      "canonical_url", "cursor", "digest",       "extensions", "feed_url",
+    "first_seen", "guid",          "id",     "last_changed", "media",      "rev",
+    "san_ver",    "saved",         "schema", "summary_text", "timestamp",  "truncated"};
+
+std::string counted(std::uint64_t number, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", number, number == 1 ? one : many);
+}
+
+/// Asks a person, needs --yes elsewhere (OPERATIONS U4). The exit code when it is not to be done.
+std::optional<int> refused(Terminal& terminal, std::string_view verb, bool yes, std::string_view does,
+                           const std::string& question) {
+  if (yes) return {};
+  if (!terminal.can_ask()) {
+    terminal.error(fmt::format("{}: this {}; say --yes, or --dry-run to see what would go", verb, does));
+    return exits::usage;
+  }
+  if (terminal.confirm(question)) return {};
+  terminal.note("nothing was removed");
+  return exits::no;
+}
+
+// --- entry put
+// --------------------------------------------------------------------------------------------------------
+
+/// The value of a member as the store takes it; nothing when it has the wrong type.
+std::optional<std::string> field_text(const json::value& value) {
+  if (value.is_null()) return std::string();
+  if (value.is_string()) return std::string(value.as_string());
+  if (value.is_array()) return json::serialize(value);
+  return std::nullopt;
+}
+
+std::string text_member(const json::object& object, std::string_view name, const std::string& otherwise) {
+  const json::value* const found = otherwise.empty() ? object.if_contains(name) : nullptr;
+  return found != nullptr && found->is_string() ? std::string(found->as_string()) : otherwise;
+}
+
+/// One JSON object → a post; or what is wrong with it.
+boost::system::result<GivenEntry, std::string> read_entry(const json::value& value, const EntryPutVerb& verb) {
+  using Result = boost::system::result<GivenEntry, std::string>;
+  const auto wrong = [](std::string what) { return Result(boost::system::in_place_error, std::move(what)); };
+  if (!value.is_object()) return wrong("not a JSON object");
+  const json::object& object = value.as_object();
+  GivenEntry entry;
+  entry.feed_url = text_member(object, "feed_url", verb.feed);
+  entry.guid = text_member(object, "guid", verb.guid);
+  if (entry.feed_url.empty() || entry.guid.empty()) return wrong("feed_url or guid is missing");
+  const bool has_authors = object.if_contains("authors") != nullptr;
+  for (const auto& [key, member] : object) {
+    const std::string name(key);
+    if (std::find(not_given.begin(), not_given.end(), name) != not_given.end()) continue;
+    if (name == "author" && has_authors) continue;  // follows from them
+    const auto text = field_text(member);
+    if (!text) return wrong(visible(name) + " must be a string");
+    entry.fields.emplace_back(name, *text);
+  }
+  return entry;
+}
+
+boost::system::result<std::vector<GivenEntry>, std::string> read_entries(const EntryPutVerb& verb) {
+  std::vector<GivenEntry> entries;
+  if (verb.file.empty()) {
+    entries.push_back({verb.feed, verb.guid, verb.fields});
+    return entries;
+  }
+  const auto input = read_input(verb.file, longest_input);
+  if (input.has_error()) return input.error().text;
+  json::stream_parser parser;
+  const auto problem = [&](const std::string& what) {
+    return fmt::format("object {} of {}: {}", entries.size() + 1, verb.file == "-" ? "stdin" : visible(verb.file),
+                       what);
+  };
+  for (std::string_view rest = *input;;) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+    if (rest.empty()) break;
+    boost::system::error_code error;
+    rest.remove_prefix(parser.write_some(rest.data(), rest.size(), error));
+    if (!error && !parser.done()) parser.finish(error);
+    if (error) return problem("no JSON: " + error.message());
+    auto entry = read_entry(parser.release(), verb);
+    if (entry.has_error()) return problem(entry.error());
+    entries.push_back(std::move(*entry));
+    parser.reset();
+  }
+  if (entries.empty()) return std::string("no entry was given");
+  return entries;
+}
+
+void tell(Terminal& terminal, const GivenEntry& entry, const Saved& saved) {
+  const std::string_view result = saved.result == Saved::Result::created    ? "created"
+                                  : saved.result == Saved::Result::modified ? "modified"
+                                                                            : "unchanged";
+  if (!terminal.json()) return terminal.line(fmt::format("{} {}, rev {}", result, visible(saved.id), saved.rev));
+  json::object row = json_row();
+  row["id"] = saved.id;
+  row["result"] = result;
+  row["rev"] = saved.rev;
+  row["feed_url"] = entry.feed_url;
+  row["guid"] = entry.guid;
+  terminal.line(row);
+}
+
+// --- expire
+// -----------------------------------------------------------------------------------------------------------
+
+std::uint64_t bytes_of(const StoredEntry& entry) {
+  std::uint64_t bytes = 0;
+  const std::string& text = entry.get("bytes");
+  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  return bytes;
+}
+
+/// How many of a feed's entries an expiry would take: the store's rule, read out newest first.
+StoreResult<std::uint64_t> would_go(Store& store, const std::string& url, const Expiry& expiry) {
+  const auto now = store.now();
+  if (now.has_error()) return now.error();
+  const std::int64_t oldest = expiry.age ? (*now - *expiry.age).count() / 1000 : 0;
+  std::uint64_t stay = 0, seen = 0, bytes = 0;
+  bool full = false;
+  for (std::optional<EntryCursor> before;;) {
+    stop_if_interrupted();
+    const auto page = store.all_by_order(url, change_page, before);
+    if (page.has_error()) return page.error();
+    for (const StoredEntry& entry : *page) {
+      ++seen;
+      before = place_of(entry);
+      bytes += bytes_of(entry);
+      full = full || (expiry.limit && seen > *expiry.limit) || (expiry.age && before->score < oldest) ||
+             (expiry.bytes && bytes > *expiry.bytes && seen > 1);
+      if (!full) ++stay;
+    }
+    if (page->size() < change_page) return seen - stay;
+  }
+}
+
+std::string what_stays(const Expiry& expiry) {
+  std::string text;
+  const auto add = [&](const std::string& limit) { text += (text.empty() ? "" : ", ") + limit; };
+  if (expiry.limit) add(counted(*expiry.limit, "entry", "entries"));
+  if (expiry.age) add("what is younger than " + format_duration(*expiry.age));
+  if (expiry.bytes) add(format_size(*expiry.bytes));
+  return text;
+}
+
+}  // namespace
+
+int carry_out(const EntryPutVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const int unfit = verb.file.empty() ? exits::usage : exits::bad_input;
+  auto entries = read_entries(verb);
+  if (entries.has_error()) {
+    terminal.error(fmt::format("entry put: {}; nothing was stored", entries.error()));
+    return unfit;
+  }
+  std::map<std::string, GivenMarkup> markups;  // by feed
+  for (GivenEntry& entry : *entries) {
+    const auto urls = feed_urls(terminal, "entry put", {entry.feed_url}, "nothing was stored");
+    if (!urls) return exits::bad_input;
+    entry.feed_url = urls->front();
+    const auto known = markups.find(entry.feed_url);
+    if (known == markups.end()) {
+      const auto records = known_records(context, "entry put", *urls, "nothing was stored");
+      if (records.has_error()) return records.error();
+      const auto policy = read_settings(records->front().state.settings).html_policy;
+      markups[entry.feed_url] = {policy.value_or(context.config.html.policy), context.config.html.keep_class};
+    }
+    const auto record = given_record(entry, {}, true, markups[entry.feed_url]);
+    if (record.has_error()) {
+      terminal.error(
+          fmt::format("entry put: {}: {}; nothing was stored", visible(entry.guid), visible(record.error())));
+      return unfit;
+    }
+  }
+  for (const GivenEntry& entry : *entries) {
+    stop_if_interrupted();
+    const GivenMarkup& markup = markups[entry.feed_url];
+    const auto saved = verb.replace ? context.store.save(entry, markup) : context.store.update_or_create(entry, markup);
+    if (saved.has_error()) return fail(terminal, "entry put", saved.error());
+    if (saved->result == Saved::Result::unknown_feed) {
+      terminal.error(fmt::format("entry put: no such feed: {} (see feedmill list)", visible(entry.feed_url)));
+      return exits::no;
+    }
+    if (saved->result == Saved::Result::unfit) {
+      terminal.error(fmt::format("entry put: {}: {}", visible(entry.guid), visible(saved->detail)));
+      return unfit;
+    }
+    tell(terminal, entry, *saved);
+  }
+  return exits::done;
+}
+
+int carry_out(const EntryRemoveVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  std::vector<std::string> ids = verb.ids;
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  const auto tell_id = [&](std::string_view result, const std::string& id) {
+    if (!terminal.json()) return terminal.line(fmt::format("{} {}", result, visible(id)));
+    json::object row = json_row();
+    row["id"] = id;
+    row["result"] = result;
+    terminal.line(row);
+  };
+  bool missing = false;
+  for (const std::string& id : ids) {
+    const auto entry = context.store.get(id);
+    if (entry.has_error()) return fail(terminal, "entry remove", entry.error());
+    if (*entry) continue;
+    terminal.error(
+        fmt::format("entry remove: no such entry: {}; nothing was removed (see feedmill entries URL)", visible(id)));
+    missing = true;
+  }
+  if (missing) return exits::no;
+  if (verb.dry_run) {
+    for (const std::string& id : ids) tell_id("would remove", id);
+    return exits::done;
+  }
+  const std::string question =
+      fmt::format("Remove {}? They do not come back.", counted(ids.size(), "stored entry", "stored entries"));
+  if (const auto code = refused(terminal, "entry remove", verb.yes, "deletes entries for good", question)) return *code;
+  for (const std::string& id : ids) {
+    stop_if_interrupted();
+    const auto removed = context.store.remove(id);
+    if (removed.has_error()) return fail(terminal, "entry remove", removed.error());
+    tell_id(*removed ? "removed" : "gone already", id);
+  }
+  return exits::done;
+}
+
+int carry_out(const ExpireVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "expire", {verb.url}, "nothing was removed");
+  if (!urls) return exits::bad_input;
+  const auto records = known_records(context, "expire", *urls, "nothing was removed");
+  if (records.has_error()) return records.error();
+  const std::string& url = urls->front();
+  const auto tell_trimmed = [&](std::string_view result, std::uint64_t trimmed) {
+    if (!terminal.json()) {
+      return terminal.line(fmt::format("{} {} of {}", result, counted(trimmed, "entry", "entries"), visible(url)));
+    }
+    json::object row = json_row();
+    row["url"] = url;
+    row["result"] = result;
+    row["entries"] = trimmed;
+    terminal.line(row);
+  };
+  if (verb.dry_run) {
+    const auto going = would_go(context.store, url, verb.expiry);
+    if (going.has_error()) return fail(terminal, "expire", going.error());
+    tell_trimmed("would trim", *going);
+    return exits::done;
+  }
+  const std::string question =
+      fmt::format("Trim {} to {}? What goes does not come back.", visible(url), what_stays(verb.expiry));
+  if (const auto code = refused(terminal, "expire", verb.yes, "deletes entries for good", question)) return *code;
+  const auto trimmed = context.store.expire(url, verb.expiry);
+  if (trimmed.has_error()) return fail(terminal, "expire", trimmed.error());
+  if (!*trimmed) {
+    terminal.error(fmt::format("expire: no such feed: {} (see feedmill list)", visible(url)));
+    return exits::no;
+  }
+  tell_trimmed("trimmed", **trimmed);
+  return exits::done;
+}
+
+}  // namespace feedmill

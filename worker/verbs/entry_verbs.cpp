@@ -1,0 +1,112 @@
+#include "worker/verbs/entry_verbs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "worker/base/interrupt.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t page_size = 200;  // entries per store call: each may have 2 MiB
+
+/// Text of many lines, each cleaned, line breaks kept.
+std::string visible_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    out += visible(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    out += "\n  ";
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+/// Where a field stands when people read an entry: what it is about first, long texts last.
+std::size_t rank(std::string_view name) {
+  constexpr std::array<std::string_view, 5> first = {"title", "link", "author", "date_published", "date_updated"};
+  constexpr std::array<std::string_view, 2> last = {"summary", "content"};
+  const auto place = [&](const auto& names) {
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  const bool is_last = place(last) < last.size();
+  return is_last ? first.size() + 1 + place(last) : place(first);
+}
+
+void tell(Terminal& terminal, const StoredEntry& entry) {
+  if (terminal.json()) return terminal.line(entry_json(entry));
+  terminal.line(terminal.bold(visible(entry.id)));
+  Fields fields = entry.fields;
+  std::sort(fields.begin(), fields.end(),
+            [](const auto& a, const auto& b) { return std::pair(rank(a.first), a) < std::pair(rank(b.first), b); });
+  for (const auto& [name, value] : fields) terminal.line(fmt::format("{}: {}", visible(name), visible_lines(value)));
+}
+
+}  // namespace
+
+int carry_out(const EntriesVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "entries", {verb.url}, "give an absolute http or https URL");
+  if (!urls) return exits::bad_input;
+  const std::string& url = urls->front();
+  const auto known = context.store.is_registered(url);
+  if (known.has_error()) return fail(terminal, "entries", known.error());
+  if (!*known) {
+    terminal.error(fmt::format("entries: no such feed: {} (see feedmill list)", visible(url)));
+    return exits::no;
+  }
+  Columns table(terminal, {{"TIME", 20}, {"ID", 14}, {"TITLE", 0}});
+  if (!terminal.json()) table.heading();
+  std::optional<EntryCursor> before = verb.before;
+  std::size_t shown = 0;
+  while (shown < verb.limit) {
+    stop_if_interrupted();
+    const std::size_t wanted = std::min<std::size_t>(page_size, verb.limit - shown);
+    const auto page = context.store.all_by_order(url, wanted, before);
+    if (page.has_error()) return fail(terminal, "entries", page.error());
+    for (const StoredEntry& entry : *page) {
+      if (terminal.json()) {
+        terminal.line(entry_json(entry));
+      } else {
+        table.row(entry_cells(entry));
+      }
+    }
+    shown += page->size();
+    if (!page->empty()) before = place_of(page->back());
+    if (page->size() < wanted) return exits::done;
+  }
+  if (!terminal.json() && before) {
+    terminal.flush();
+    terminal.note(fmt::format("older: feedmill entries {} --before {}:{}", visible(url), before->score, before->id));
+  }
+  return exits::done;
+}
+
+int carry_out(const EntryVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  StoreResult<std::optional<StoredEntry>> found = std::optional<StoredEntry>();
+  std::string what = visible(verb.id);
+  if (!verb.id.empty()) {
+    found = context.store.get(verb.id);
+  } else {
+    const auto urls = feed_urls(terminal, "entry", {verb.feed}, "give an absolute http or https URL");
+    if (!urls) return exits::bad_input;
+    found = context.store.get_by_guid(urls->front(), verb.guid);
+    what = fmt::format("guid \"{}\" in {}", visible(verb.guid), visible(urls->front()));
+  }
+  if (found.has_error()) return fail(terminal, "entry", found.error());
+  if (!*found) {
+    terminal.error(fmt::format("entry: no such entry: {} (see feedmill entries URL)", what));
+    return exits::no;
+  }
+  tell(terminal, **found);
+  return exits::done;
+}
+
+}  // namespace feedmill

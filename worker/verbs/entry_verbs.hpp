@@ -1,0 +1,12 @@
+// `feedmill entries`, `entry`: stored posts (DESIGN §3.2).
+#pragma once
+
+#include "worker/command_line/cli.hpp"
+#include "worker/verbs/open_store.hpp"
+
+namespace feedmill {
+
+int carry_out(const EntriesVerb& verb, const VerbContext& context);
+int carry_out(const EntryVerb& verb, const VerbContext& context);
+
+}  // namespace feedmill

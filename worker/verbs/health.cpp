@@ -1,0 +1,62 @@
+#include "worker/verbs/health.hpp"
+
+#include <string>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/verbs/admin_client.hpp"
+
+namespace feedmill {
+namespace {
+
+/// What /readyz?verbose lists; none of an answer that is not ours.
+boost::json::array checks_of(const std::string& body) {
+  boost::system::error_code error;
+  const boost::json::value answer = boost::json::parse(body, error);
+  const boost::json::object* const object = error ? nullptr : answer.if_object();
+  const boost::json::value* const checks = object == nullptr ? nullptr : object->if_contains("checks");
+  return checks != nullptr && checks->is_array() ? checks->as_array() : boost::json::array();
+}
+
+void tell(const boost::json::value& check, Terminal& terminal) {
+  const auto text = [&](const char* field) {
+    const boost::json::value* const value = check.is_object() ? check.as_object().if_contains(field) : nullptr;
+    return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+  };
+  const boost::json::value* const ok = check.is_object() ? check.as_object().if_contains("ok") : nullptr;
+  const bool passed = ok != nullptr && ok->is_bool() && ok->as_bool();
+  const std::string detail = text("detail");
+  terminal.line(fmt::format("  {:<14}{}{}{}", visible(text("name")), passed ? "ok" : "failed",
+                            detail.empty() ? "" : ": ", visible(detail)));
+}
+
+}  // namespace
+
+int carry_out(const HealthVerb& verb, const Config& config, Terminal& terminal) {
+  const auto client = AdminClient::open(config);
+  if (client.has_error()) {
+    terminal.error("health: " + client.error());
+    return exits::configuration;
+  }
+  const std::string path = verb.ready ? "/readyz" : "/livez";
+  const AdminAnswer answer = client->get(path + "?verbose");
+  const bool healthy = answer.status == 200;
+  if (terminal.json()) {
+    boost::json::object row = json_row();
+    row["probe"] = path.substr(1);
+    row["healthy"] = healthy;
+    row["status"] = answer.status == 0 ? boost::json::value() : boost::json::value(answer.status);
+    row["checks"] = checks_of(answer.body);
+    terminal.line(row);
+  } else if (answer.status != 0) {
+    terminal.line(fmt::format("{} {}", path.substr(1), healthy ? "ok" : fmt::format("failed ({})", answer.status)));
+    for (const boost::json::value& check : checks_of(answer.body)) tell(check, terminal);
+  }
+  if (healthy) return exits::done;
+  terminal.flush();
+  if (answer.status == 0) terminal.error("health: " + visible(client->nobody(answer)));
+  return exits::no;
+}
+
+}  // namespace feedmill

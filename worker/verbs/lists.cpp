@@ -1,0 +1,276 @@
+#include "worker/verbs/lists.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "storage/store/channels.hpp"
+#include "worker/base/interrupt.hpp"
+#include "worker/verbs/feeds.hpp"
+#include "worker/verbs/input_file.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t list_batch = 500;               // feeds per store call
+constexpr std::size_t list_batch_bytes = 64U << 10U;  // of what a list says of them, or one that has more
+constexpr std::size_t shown_places = 20;              // lines about bad rows, unless -v
+
+struct Counts {
+  std::size_t added = 0, present = 0, repaired = 0;
+};
+
+/// The name a feed has until it has been read.
+std::string title_of(const FeedSettings& settings) {
+  for (const std::string_view wanted : {"title", "text"}) {
+    for (const auto& [name, value] : settings.opml) {
+      if (name == wanted && !value.empty()) return value;
+    }
+  }
+  return {};
+}
+
+/// Feeds of a list that stand one behind the other.
+using Batch = std::ranges::subrange<std::deque<Subscription>::const_iterator>;
+
+/// The next ones: what is made of them is only there while they are dealt with (SECURITY M2).
+Batch next_batch(const std::deque<Subscription>& feeds, std::size_t begin) {
+  std::size_t end = begin;
+  for (std::size_t bytes = 0; end < feeds.size() && end < begin + list_batch && bytes < list_batch_bytes; ++end) {
+    for (const auto& [name, value] : feeds[end].attributes) bytes += name.size() + value.size();
+    for (const auto& path : feeds[end].folders) {
+      for (const std::string& folder : path) bytes += folder.size();
+    }
+  }
+  const auto at = [&](std::size_t index) { return feeds.begin() + static_cast<std::ptrdiff_t>(index); };
+  return {at(begin), at(end)};
+}
+
+NewFeed new_feed(const Subscription& subscription, const SubscriptionList& list, Milliseconds after) {
+  const FeedSettings settings = settings_of(subscription, list);
+  NewFeed feed;
+  feed.feed_url = subscription.feed_url;
+  feed.after = after;
+  feed.settings = settings_json(settings);
+  feed.title = title_of(settings);
+  return feed;
+}
+
+/// Which of `batch` are new; adds them unless it is a dry run. First fetches are spread over the time that the import
+/// takes at schedule.import_rate; `added` feeds of this import stand before the batch.
+StoreResult<std::vector<bool>> add_batch(const Batch& batch, const SubscriptionList& list, std::size_t added,
+                                         bool dry_run, const VerbContext& context) {
+  if (dry_run) {
+    std::vector<std::string> urls;
+    for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
+    const auto records = context.store.feed_records(urls);
+    if (records.has_error()) return records.error();
+    std::vector<bool> is_new;
+    for (const auto& record : *records) is_new.push_back(!record);
+    return is_new;
+  }
+  const std::uint64_t rate = context.config.schedule.import_rate;
+  std::vector<NewFeed> feeds;
+  for (const Subscription& subscription : batch) {
+    const std::uint64_t wait = rate == 0 ? 0 : (added + feeds.size()) * 1000 / rate;
+    feeds.push_back(new_feed(subscription, list, Milliseconds(static_cast<std::int64_t>(wait))));
+  }
+  return context.store.add_feeds(feeds);
+}
+
+/// Puts the feeds into the channels that their folders stand for; also those that were there before.
+StoreResult<void> put_into_channels(const Batch& batch, std::string_view user, Store& store) {
+  std::vector<std::string> uids;  // in the order in which they come
+  std::unordered_set<std::string> known;
+  std::vector<Membership> memberships;
+  for (const Subscription& subscription : batch) {
+    for (std::string& uid : channels_of(subscription.folders, user)) {
+      if (known.insert(uid).second) uids.push_back(uid);
+      memberships.push_back({std::move(uid), subscription.feed_url});
+    }
+  }
+  if (uids.empty()) return {};
+  Channels channels(store);
+  if (const auto added = channels.add(uids); added.has_error()) return added.error();
+  if (const auto followed = channels.follow(memberships); followed.has_error()) return followed.error();
+  return {};
+}
+
+void tell_feed(Terminal& terminal, const Subscription& subscription, bool is_new, bool dry_run) {
+  if (terminal.json()) {
+    json::object row = json_row();
+    row["result"] = is_new ? (dry_run ? "would add" : "added") : "present";
+    row["url"] = subscription.feed_url;
+    row["line"] = subscription.line;
+    if (!subscription.written.empty()) row["repaired_from"] = visible(subscription.written);
+    terminal.line(row);
+    return;
+  }
+  if (dry_run && is_new) terminal.line("would add " + visible(subscription.feed_url));
+  if (!subscription.written.empty()) {
+    terminal.note(fmt::format("line {}: \"{}\" read as {}", subscription.line, visible(subscription.written),
+                              visible(subscription.feed_url)));
+  }
+}
+
+template <class Rows>
+void tell_bad_rows(Terminal& terminal, std::string_view result, const Rows& rows) {
+  std::size_t shown = 0;
+  for (const RefusedRow& row : rows) {
+    const std::string text = visible(row.text), reason = visible(row.reason);
+    if (terminal.json()) {
+      json::object object = json_row();
+      object["result"] = result;
+      object["line"] = row.line;
+      if (!text.empty()) object["text"] = text;
+      object["reason"] = reason;
+      terminal.line(object);
+    }
+    if (shown == shown_places && !terminal.verbose()) continue;
+    ++shown;
+    terminal.error(text.empty() ? fmt::format("import: line {}: {}: {}", row.line, result, reason)
+                                : fmt::format("import: line {}: {}: \"{}\": {}", row.line, result, text, reason));
+  }
+  if (shown < rows.size()) {
+    terminal.error(fmt::format("import: {} more rows {} (-v shows them all)", rows.size() - shown, result));
+  }
+}
+
+void tell_summary(Terminal& terminal, const Counts& counts, const SubscriptionList& list, bool dry_run) {
+  if (terminal.json()) {
+    json::object row = json_row();
+    row["result"] = "summary";
+    row["dry_run"] = dry_run;
+    row["added"] = counts.added;
+    row["present"] = counts.present;
+    row["repaired"] = counts.repaired;
+    row["refused"] = list.refused.size();
+    row["merged"] = list.merged;
+    row["broken"] = list.broken.size();
+    terminal.line(row);
+    return;
+  }
+  terminal.line(fmt::format("{} {}, present {}, repaired {}, refused {}, merged {}{}", dry_run ? "would add" : "added",
+                            counts.added, counts.present, counts.repaired, list.refused.size(), list.merged,
+                            list.broken.empty() ? "" : fmt::format(", broken places {}", list.broken.size())));
+}
+
+json::object export_json(const FeedRecord& record, const FeedSettings& settings) {
+  json::object row = json_row();
+  row["url"] = record.feed_url;
+  row["title"] = field_of(record.feed, "title");
+  row["link"] = field_of(record.feed, "link");
+  row["settings"] = embedded_json(settings_json(settings));
+  return row;
+}
+
+/// Removes the feeds that a list without a fault does not name (OPERATIONS O7).
+int prune(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
+  if (!list.refused.empty() || !list.broken.empty() || list.feeds.empty()) {
+    context.terminal.error(list.feeds.empty()
+                               ? "import: nothing was pruned: the list names no feed, so that all would go"
+                               : "import: nothing was pruned: rows of the list could not be read; mend them first");
+    return exits::bad_input;
+  }
+  auto registered = context.store.feeds();
+  if (registered.has_error()) return fail(context.terminal, "import", registered.error());
+  std::unordered_set<std::string_view> named;
+  for (const Subscription& feed : list.feeds) named.insert(feed.feed_url);
+  std::erase_if(*registered, [&](const std::string& url) { return named.contains(url); });
+  if (registered->empty()) return exits::done;
+  return carry_out(RemoveVerb{std::move(*registered), verb.yes, verb.dry_run}, context);
+}
+
+}  // namespace
+
+boost::system::result<SubscriptionList, VerbFailure> read_list(const ImportVerb& verb) {
+  const auto bytes = read_input(verb.file, max_opml_bytes);
+  if (bytes.has_error()) return VerbFailure{exits::bad_input, bytes.error().text};
+  return read_subscriptions(*bytes);
+}
+
+int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  Counts counts;
+  {
+    Progress progress(terminal, "importing", list.feeds.size());
+    for (std::size_t begin = 0; begin < list.feeds.size();) {
+      stop_if_interrupted();
+      progress.reached(begin);
+      const Batch batch = next_batch(list.feeds, begin);
+      const auto is_new = add_batch(batch, list, counts.added, verb.dry_run, context);
+      if (is_new.has_error()) {
+        terminal.flush();
+        return fail(terminal,
+                    fmt::format("import: {} of {} feeds are in, run it again for the rest", begin, list.feeds.size()),
+                    is_new.error());
+      }
+      if (!verb.dry_run) {
+        if (const auto put = put_into_channels(batch, verb.user, context.store); put.has_error()) {
+          terminal.flush();
+          return fail(terminal, "import: the channels are not complete, run it again", put.error());
+        }
+      }
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        const Subscription& feed = list.feeds[begin + i];
+        (*is_new)[i] ? ++counts.added : ++counts.present;
+        if (!feed.written.empty()) ++counts.repaired;
+        tell_feed(terminal, feed, (*is_new)[i], verb.dry_run);
+      }
+      begin += batch.size();
+    }
+  }
+  tell_bad_rows(terminal, "refused", list.refused);
+  tell_bad_rows(terminal, "broken", list.broken);
+  tell_summary(terminal, counts, list, verb.dry_run);
+  if (!verb.dry_run) note_without_worker(context);
+  if (verb.prune) return prune(verb, list, context);
+  return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;
+}
+
+int carry_out(const ExportVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto now = context.store.now();
+  if (now.has_error()) return fail(terminal, "export", now.error());
+  const auto urls = context.store.feeds();
+  if (urls.has_error()) return fail(terminal, "export", urls.error());
+  std::vector<ExportedFeed> feeds;
+  for (std::size_t begin = 0; begin < urls->size(); begin += list_batch) {
+    stop_if_interrupted();
+    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(list_batch, urls->size() - begin));
+    const auto records = context.store.feed_records(part);
+    if (records.has_error()) return fail(terminal, "export", records.error());
+    const auto channels = Channels(context.store).holding(part);
+    if (channels.has_error()) return fail(terminal, "export", channels.error());
+    for (std::size_t i = 0; i < records->size(); ++i) {
+      const std::optional<FeedRecord>& record = (*records)[i];
+      if (!record) continue;
+      FeedSettings settings = read_settings(record->state.settings);
+      settings.folders = folders_of((*channels)[i], settings.folders, verb.user);
+      const bool in_a_folder = std::any_of(settings.folders.begin(), settings.folders.end(),
+                                           [](const std::vector<std::string>& path) { return !path.empty(); });
+      if (!verb.user.empty() && !in_a_folder) continue;
+      if (terminal.json()) {
+        terminal.line(export_json(*record, settings));
+        continue;
+      }
+      feeds.push_back({record->feed_url, std::string(field_of(record->feed, "title")),
+                       std::string(field_of(record->feed, "link")), std::move(settings)});
+    }
+  }
+  if (!terminal.json()) terminal.raw(subscriptions_opml(feeds, now->count() / 1000));
+  return exits::done;
+}
+
+}  // namespace feedmill

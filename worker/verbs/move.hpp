@@ -1,0 +1,11 @@
+// `feedmill move`: another URL is requested for a feed, and back (HTTP R8).
+#pragma once
+
+#include "worker/command_line/cli.hpp"
+#include "worker/verbs/open_store.hpp"
+
+namespace feedmill {
+
+int carry_out(const MoveVerb& verb, const VerbContext& context);
+
+}  // namespace feedmill

@@ -1,0 +1,166 @@
+#include "worker/verbs/notice_verbs.hpp"
+
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "storage/store/notifications.hpp"
+#include "worker/timelines/watcher.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+json::object object_of(const StoredNotice& notice) {
+  json::value value = embedded_json(notice.json);
+  return value.is_object() ? std::move(value.as_object()) : json::object();
+}
+
+std::string text_of(const json::object& object, std::string_view name) {
+  const json::value* const found = object.if_contains(name);
+  return found != nullptr && found->is_string() ? visible(std::string_view(found->as_string())) : std::string();
+}
+
+bool is_read(const json::object& object) {
+  const json::value* const read = object.if_contains("read");
+  return read != nullptr && *read == true;
+}
+
+/// One line for people: when, which, what of, and why or what to do.
+std::string line_of(const StoredNotice& notice, const json::object& object) {
+  Milliseconds time{};
+  if (const json::value* const seconds = object.if_contains("timestamp"); seconds != nullptr && seconds->is_int64()) {
+    time = Milliseconds(seconds->as_int64() * 1000);
+  }
+  std::string line =
+      fmt::format("{}  {}  {}", rfc3339(time), visible(notice.id), is_read(object) ? "read  " : "unread");
+  if (const std::string text = text_of(object, "text"); !text.empty()) {
+    const std::string reason = text_of(object, "reason");
+    return fmt::format("{}  {}{}  {}  ({})", line, text, reason.empty() ? "" : ": " + reason,
+                       text_of(object, "feed_url"), text_of(object, "remedy"));
+  }
+  const std::string title = text_of(object, "title"), link = text_of(object, "link");
+  line += fmt::format("  {}  {}", text_of(object, "entity_id"), title.empty() ? text_of(object, "feed_url") : title);
+  return link.empty() ? line : line + "  " + link;
+}
+
+StoreResult<void> tell_notices(Notifications& notifications, const std::string& user, bool unread, Terminal& terminal) {
+  const auto notices = notifications.list(user);
+  if (notices.has_error()) return notices.error();
+  for (const StoredNotice& notice : *notices) {
+    const json::object object = object_of(notice);
+    if (unread && is_read(object)) continue;
+    if (terminal.json()) {
+      json::object row = json_row();
+      for (const auto& [name, value] : object) row[name] = value;
+      terminal.line(row);
+    } else {
+      terminal.line(line_of(notice, object));
+    }
+  }
+  return {};
+}
+
+void tell_count(Terminal& terminal, const std::string& user, std::string_view name, std::size_t number) {
+  if (!terminal.json()) return terminal.line(fmt::format("{} {}", name, number));
+  json::object row = json_row();
+  row["user"] = user;
+  row[name] = number;
+  terminal.line(row);
+}
+
+/// The rules a command line asks for; absent after saying what is wrong with one.
+std::optional<std::vector<Watch>> rules_of(const NotifyVerb& verb, Terminal& terminal) {
+  std::vector<Watch> rules;
+  const auto urls = feed_urls(terminal, "notify rules", verb.feeds, "nothing was changed");
+  if (!urls) return {};
+  for (const std::string& url : *urls) rules.push_back({verb.user, "", Watch::Kind::feed, url});
+  for (const std::string& uid : verb.channels) rules.push_back({verb.user, "", Watch::Kind::channel, uid});
+  for (const std::string& words : verb.words) {
+    if (words.size() > 1024 || words_of(words).empty()) {
+      terminal.error(
+          fmt::format("notify rules: \"{}\" holds no word, or is longer than 1024 bytes; nothing was changed",
+                      visible(words.substr(0, 100))));
+      return {};
+    }
+    rules.push_back({verb.user, "", Watch::Kind::words, words});
+  }
+  return rules;
+}
+
+int rules(const NotifyVerb& verb, Notifications& notifications, Terminal& terminal) {
+  const auto wanted = rules_of(verb, terminal);
+  if (!wanted) return exits::bad_input;
+  for (const Watch& watch : *wanted) {
+    const auto id = notifications.watch(watch);
+    if (id.has_error()) return fail(terminal, "notify", id.error());
+    if (!*id) {
+      terminal.error(fmt::format("notify rules: {} has {} rules, which is as many as there may be; --remove some",
+                                 visible(verb.user), max_watches));
+      return exits::no;
+    }
+  }
+  if (!verb.remove_rules.empty()) {
+    const auto gone = notifications.unwatch(verb.user, verb.remove_rules);
+    if (gone.has_error()) return fail(terminal, "notify", gone.error());
+    if (*gone < verb.remove_rules.size()) {
+      terminal.error(fmt::format("notify rules: {} of these are no rules of {}", verb.remove_rules.size() - *gone,
+                                 visible(verb.user)));
+      return exits::no;
+    }
+  }
+  const auto all = notifications.watches(verb.user);
+  if (all.has_error()) return fail(terminal, "notify", all.error());
+  Columns table(terminal, {{"ID", 8}, {"KIND", 8}, {"WATCHED", 0}});
+  if (!terminal.json()) table.heading();
+  for (const Watch& watch : *all) {
+    if (terminal.json()) {
+      json::object row = json_row();
+      row["user"] = watch.user;
+      row["id"] = watch.id;
+      row["kind"] = to_string(watch.kind);
+      row["target"] = watch.target;
+      terminal.line(row);
+    } else {
+      table.row({watch.id, std::string(to_string(watch.kind)), watch.target});
+    }
+  }
+  return exits::done;
+}
+
+}  // namespace
+
+int carry_out(const NotifyVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  Notifications notifications(context.store);
+  if (verb.does == NotifyVerb::Does::rules) return rules(verb, notifications, terminal);
+  if (verb.does == NotifyVerb::Does::list) {
+    const auto told = tell_notices(notifications, verb.user, verb.unread, terminal);
+    return told.has_error() ? fail(terminal, "notify", told.error()) : exits::done;
+  }
+  const bool read = verb.does == NotifyVerb::Does::read;
+  const auto changed = read ? notifications.mark_read(verb.user, verb.ids) : notifications.remove(verb.user, verb.ids);
+  if (changed.has_error()) return fail(terminal, "notify", changed.error());
+  tell_count(terminal, verb.user, read ? "marked_read" : "deleted", *changed);
+  return exits::done;
+}
+
+int carry_out(const NoticesVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  Notifications notifications(context.store);
+  const std::string user(operator_user);
+  if (verb.clear) {
+    const auto gone = notifications.remove(user);
+    if (gone.has_error()) return fail(terminal, "notices", gone.error());
+    tell_count(terminal, user, "deleted", *gone);
+    return exits::done;
+  }
+  const auto told = tell_notices(notifications, user, false, terminal);
+  return told.has_error() ? fail(terminal, "notices", told.error()) : exits::done;
+}
+
+}  // namespace feedmill

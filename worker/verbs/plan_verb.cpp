@@ -1,0 +1,250 @@
+#include "worker/verbs/plan_verb.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/base/interrupt.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/process/run_options.hpp"
+#include "worker/verbs/input_file.hpp"
+#include "worker/verbs/open_store.hpp"
+#include "worker/verbs/subscriptions.hpp"
+#include "worker/words/due_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr Milliseconds made_up_start{1'767'225'600'000};  // 2026-01-01: equal inputs give equal output
+constexpr std::uint64_t most_made_up = 10'000'000;
+constexpr std::size_t shown_unfit = 20;
+
+struct Fleet {
+  std::vector<PlannedFeed> feeds;
+  Milliseconds start = made_up_start;
+  std::string source;  ///< for people
+};
+using FleetResult = boost::system::result<Fleet, VerbFailure>;
+
+FleetResult stored(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+  auto session = StoreSession::open(config, StoreUse::read);
+  if (session.has_error()) return session.error();
+  Store& store = session->store();
+  const auto now = store.now();
+  if (now.has_error()) return failure_of(now.error());
+  const auto urls = store.feeds();
+  if (urls.has_error()) return failure_of(urls.error());
+  Fleet fleet;
+  fleet.start = *now;
+  fleet.source = "stored";
+  fleet.feeds.reserve(urls->size());
+  Progress progress(terminal, "reading", urls->size());
+  constexpr std::size_t step = 500;
+  for (std::size_t begin = 0; begin < urls->size(); begin += step) {
+    stop_if_interrupted();
+    progress.reached(begin);
+    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(step, urls->size() - begin));
+    const auto records = store.feed_records(part);
+    if (records.has_error()) return failure_of(records.error());
+    for (const std::optional<FeedRecord>& record : *records) {
+      std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
+      if (feed && (verb.host.empty() || feed->host == verb.host)) fleet.feeds.push_back(std::move(*feed));
+    }
+  }
+  return fleet;
+}
+
+FleetResult made_up(const PlanVerb& verb, std::uint64_t number, const ScheduleOptions& schedule) {
+  Fleet fleet;
+  fleet.source = "made up";
+  fleet.feeds.reserve(number);
+  for (std::uint64_t i = 0; i < number; ++i) {
+    fleet.feeds.push_back(made_up_feed(i, number, verb.host, schedule, fleet.start));
+  }
+  return fleet;
+}
+
+/// As an import would begin with them: first fetches spread, rates made up.
+FleetResult listed(const PlanVerb& verb, const Config& config) {
+  const auto bytes = read_input(verb.feeds, max_opml_bytes);
+  if (bytes.has_error()) {
+    return VerbFailure{exits::bad_input, bytes.error().text + " (--feeds takes a number or a file)"};
+  }
+  const SubscriptionList list = read_subscriptions(*bytes);
+  Fleet fleet;
+  fleet.source = "of " + verb.feeds;
+  const std::uint64_t rate = config.schedule.import_rate;
+  for (const Subscription& subscription : list.feeds) {
+    PlannedFeed feed;
+    feed.host = host_of(subscription.feed_url);
+    if (!verb.host.empty() && feed.host != verb.host) continue;
+    feed.url = subscription.feed_url;
+    feed.new_per_week = made_up_rate(feed.url);
+    feed.validators = true;
+    if (const auto least = settings_of(subscription, list).interval_min) {
+      feed.interval_min = std::chrono::seconds(std::min<std::uint64_t>(*least, std::uint64_t{30} * 86'400));
+    }
+    const std::uint64_t wait = rate == 0 ? 0 : fleet.feeds.size() * 1000 / rate;
+    feed.due = fleet.start + Milliseconds(static_cast<std::int64_t>(wait));
+    fleet.feeds.push_back(std::move(feed));
+  }
+  if (fleet.feeds.empty()) return VerbFailure{exits::bad_input, fmt::format("{} lists no feeds", visible(verb.feeds))};
+  return fleet;
+}
+
+FleetResult fleet_of(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+  if (verb.feeds.empty()) return stored(verb, config, terminal);
+  std::uint64_t number = 0;
+  const char* const end = verb.feeds.data() + verb.feeds.size();
+  const auto [read_to, error] = std::from_chars(verb.feeds.data(), end, number);
+  if (read_to != end || error == std::errc::invalid_argument) return listed(verb, config);
+  if (error != std::errc{} || number < 1 || number > most_made_up) {
+    return VerbFailure{exits::usage, fmt::format("--feeds: a number from 1 to {}, or a file", most_made_up)};
+  }
+  return made_up(verb, number, refresh_options(config, RunMode::selected).policy.schedule);
+}
+
+std::int64_t rounded(double number) {
+  return std::llround(number);
+}
+
+json::array hosts_json(const std::vector<HostLoad>& hosts) {
+  json::array rows;
+  for (const HostLoad& host : hosts) {
+    rows.push_back({{"host", host.host},
+                    {"feeds", host.feeds},
+                    {"requests", host.requests},
+                    {"wanted_a_day", rounded(host.wanted_a_day)},
+                    {"possible_a_day", host.possible_a_day == 0 ? json::value() : rounded(host.possible_a_day)}});
+  }
+  return rows;
+}
+
+json::object plan_json(const Plan& plan, const PlanVerb& verb) {
+  json::object row = json_row();
+  row["days"] = verb.days;
+  row["feeds"] = plan.feeds;
+  row["hosts"] = plan.hosts;
+  row["requests"] = plan.requests;
+  row["requests_by_hour"] = json::value_from(plan.by_hour);
+  row["conditional_requests"] = plan.conditional;
+  row["early_polls"] = plan.early;
+  row["deferrals"] = plan.deferrals;
+  row["latest_s"] = plan.latest.count() / 1000;
+  row["busiest_second"] = {{"at_s", plan.busiest_second.count() / 1000}, {"requests", plan.busiest_second_requests}};
+  row["busiest_hosts"] = hosts_json(plan.busiest);
+  row["hosts_that_cannot_fit"] = hosts_json(plan.do_not_fit);
+  return row;
+}
+
+std::string clock_text(Milliseconds since_start) {
+  const std::int64_t seconds = since_start.count() / 1000;
+  return fmt::format("day {} {:02}:{:02}:{:02}", seconds / 86'400 + 1, seconds / 3600 % 24, seconds / 60 % 60,
+                     seconds % 60);
+}
+
+std::string count_text(std::uint64_t number) {
+  return grouped(static_cast<std::int64_t>(number));
+}
+
+/// A line an hour for one day, else a line a day.
+void tell_hours(const Plan& plan, Terminal& terminal) {
+  const auto line = [&](const std::string& name, const std::string& value) {
+    terminal.line(fmt::format("{:<16}{}", name, value));
+  };
+  if (plan.by_hour.size() == 24) {
+    for (std::size_t hour = 0; hour < 24; ++hour) line(fmt::format("hour {}", hour), count_text(plan.by_hour[hour]));
+    return;
+  }
+  for (std::size_t day = 0; day * 24 < plan.by_hour.size(); ++day) {
+    const auto hours = std::span(plan.by_hour).subspan(day * 24, 24);
+    std::uint64_t sum = 0;
+    for (const std::uint64_t hour : hours) sum += hour;
+    line(fmt::format("day {}", day + 1), fmt::format("{} an hour on average, {} to {}", count_text(sum / 24),
+                                                     count_text(*std::min_element(hours.begin(), hours.end())),
+                                                     count_text(*std::max_element(hours.begin(), hours.end()))));
+  }
+}
+
+void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source, Terminal& terminal) {
+  const auto line = [&](const char* name, const std::string& value) {
+    terminal.line(fmt::format("{:<16}{}", name, visible(value)));
+  };
+  line("feeds", fmt::format("{} {}, on {} host{}, {} day{}", count_text(plan.feeds), source, count_text(plan.hosts),
+                            plan.hosts == 1 ? "" : "s", verb.days, verb.days == 1 ? "" : "s"));
+  line("requests", fmt::format("{}, {} an hour on average", count_text(plan.requests),
+                               count_text(plan.requests / plan.by_hour.size())));
+  line("conditional", plan.requests == 0 ? std::string("-")
+                                         : fmt::format("{:.1f} %", 100.0 * static_cast<double>(plan.conditional) /
+                                                                       static_cast<double>(plan.requests)));
+  line("early polls", count_text(plan.early));
+  line("latest poll", fmt::format("{} s after it was due; {} put off by host limits",
+                                  grouped(plan.latest.count() / 1000), count_text(plan.deferrals)));
+  line("busiest second", fmt::format("{} request{} at {}", count_text(plan.busiest_second_requests),
+                                     plan.busiest_second_requests == 1 ? "" : "s", clock_text(plan.busiest_second)));
+  tell_hours(plan, terminal);
+  for (const HostLoad& host : plan.busiest) {
+    line("busy host",
+         fmt::format("{}: {} requests to {} feeds", host.host, count_text(host.requests), count_text(host.feeds)));
+  }
+}
+
+void warn_of_hosts(const Plan& plan, Terminal& terminal) {
+  for (std::size_t i = 0; i < std::min(shown_unfit, plan.do_not_fit.size()); ++i) {
+    const HostLoad& host = plan.do_not_fit[i];
+    terminal.note(
+        fmt::format("feedmill: warning: {}: its {} feeds want {} polls a day, {} fit; poll them less often "
+                    "(add --interval-min) or, if the host allows it, lower host.spacing",
+                    visible(host.host), count_text(host.feeds), grouped(rounded(host.wanted_a_day)),
+                    grouped(rounded(host.possible_a_day))));
+  }
+  if (plan.do_not_fit.size() > shown_unfit) {
+    terminal.note(fmt::format("feedmill: warning: {} more hosts cannot fit (--json lists all)",
+                              plan.do_not_fit.size() - shown_unfit));
+  }
+}
+
+}  // namespace
+
+PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days) {
+  PlanOptions options;
+  options.schedule = refresh_options(config, RunMode::selected).policy.schedule;
+  options.hosts = HostRules(config);
+  options.catch_up_rate = config.schedule.catch_up_rate;
+  options.start = start;
+  options.days = days;
+  return options;
+}
+
+int carry_out(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+  note_interrupts();
+  auto fleet = fleet_of(verb, config, terminal);
+  if (fleet.has_error()) return fail(terminal, "plan", fleet.error());
+  if (fleet->feeds.empty()) terminal.note("no feeds to plan for: feedmill plan --feeds 100000 makes some up");
+  Plan plan;
+  {
+    Progress progress(terminal, "simulating", verb.days * std::size_t{24});
+    plan = simulate(std::move(fleet->feeds), plan_options(config, fleet->start, verb.days), [&](std::size_t hour) {
+      stop_if_interrupted();
+      progress.reached(hour);
+    });
+  }
+  if (terminal.json()) {
+    terminal.line(plan_json(plan, verb));
+  } else {
+    tell_plan(plan, verb, fleet->source, terminal);
+  }
+  terminal.flush();
+  warn_of_hosts(plan, terminal);
+  return exits::done;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,286 @@
+#include "worker/verbs/refresh_verb.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/base/interrupt.hpp"
+#include "worker/process/run.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t refresh_batch = 500;  // feeds per store call
+constexpr std::chrono::milliseconds look_interval{200};
+
+/// A feed that a worker was asked to fetch, and what its record said before.
+struct Awaited {
+  std::string url;
+  Milliseconds last_at{};
+  std::uint64_t total_new = 0;
+  bool just_added = false;  ///< was due from the start: its first result is the one that is awaited
+  bool claimed = false;     ///< somebody was at it when it was last looked at
+};
+
+/// How one refresh ended, whoever did it.
+struct Result {
+  std::string url, outcome, error, detail;
+  int status = 0;
+  std::uint64_t created = 0;
+  Milliseconds next_due{};  // 0 = unknown
+};
+
+/// What the results that were told come to.
+struct Tally {
+  bool failed = false, put_off = false;
+
+  void count(const Result& result) {
+    failed = failed || result.outcome == to_string(Outcome::failed);
+    put_off =
+        put_off || result.outcome == to_string(Outcome::deferred) || result.outcome == to_string(Outcome::aborted);
+  }
+  /// Once all has been told (OPERATIONS §1): the answer is no when a fetch failed, else to be tried again.
+  int exit() const { return failed ? exits::no : put_off ? exits::unfinished : exits::done; }
+};
+
+void tell(Terminal& terminal, const Result& result, Tally& tally) {
+  tally.count(result);
+  if (terminal.json()) {
+    boost::json::object row = json_row();
+    row["url"] = result.url;
+    row["result"] = "refreshed";
+    row["outcome"] = result.outcome;
+    row["status"] = result.status == 0 ? boost::json::value() : boost::json::value(result.status);
+    row["error"] = result.error.empty() ? boost::json::value() : boost::json::value(result.error);
+    if (!result.detail.empty()) row["detail"] = result.detail;
+    row["created"] = result.created;
+    row["next_due"] = time_json(result.next_due);
+    terminal.line(row);
+  } else {
+    std::string line = fmt::format("{} {}", result.outcome, visible(result.url));
+    if (result.status != 0) line += fmt::format(" status={}", result.status);
+    if (result.created != 0) line += fmt::format(" new={}", result.created);
+    if (!result.error.empty()) line += fmt::format(" reason={}", result.error);
+    if (!result.detail.empty()) line += fmt::format(" ({})", visible(result.detail));
+    terminal.line(line);
+  }
+  terminal.flush();
+}
+
+/// A feed that is not fetched now: too early, or only made due.
+void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Milliseconds now) {
+  const char* const word = wake.result == Wake::Result::too_early ? "too_early"
+                           : wake.result == Wake::Result::noted   ? "noted"
+                           : wake.result == Wake::Result::due     ? "due"
+                           : wake.result == Wake::Result::paused  ? "paused"
+                                                                  : "unknown";
+  if (terminal.json()) {
+    boost::json::object row = json_row();
+    row["url"] = url;
+    row["result"] = word;
+    row["due"] = time_json(wake.at);
+    terminal.line(row);
+  } else if (wake.result == Wake::Result::too_early) {
+    terminal.line(fmt::format("too early {}: may run {}, at {} (--ignore-floor: sooner, unless the server said when)",
+                              visible(url), from_now(wake.at, now), rfc3339(wake.at)));
+  } else if (wake.result == Wake::Result::paused) {
+    terminal.line(fmt::format("paused {}: feedmill resume lets it go on", visible(url)));
+  } else {
+    terminal.line(fmt::format("{} {}", word, visible(url)));
+  }
+}
+
+Result result_of(const FeedRecord& record, const Awaited& before) {
+  const FeedState& state = record.state;
+  return {record.feed_url,
+          state.last_outcome,
+          state.last_error,
+          state.last_detail,
+          state.last_status,
+          state.total_new - std::min(state.total_new, before.total_new),
+          record.due.value_or(Milliseconds(0))};
+}
+
+Result result_of(const Report& report, Milliseconds now) {
+  return {report.feed_url,
+          std::string(to_string(report.outcome)),
+          std::string(to_string(report.reason)),
+          report.detail,
+          report.statuses.empty() ? 0 : report.statuses.back(),
+          report.created,
+          now + report.next_in};
+}
+
+/// Shows the feeds' results as others bring them. Takes those that are done out of `awaited`.
+StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
+  const auto now = context.store.now();
+  if (now.has_error()) return now.error();
+  std::vector<Awaited> left;
+  for (std::size_t begin = 0; begin < awaited.size(); begin += refresh_batch) {
+    stop_if_interrupted();
+    const std::span<const Awaited> part =
+        std::span<const Awaited>(awaited).subspan(begin, std::min(refresh_batch, awaited.size() - begin));
+    std::vector<std::string> urls;
+    for (const Awaited& feed : part) urls.push_back(feed.url);
+    const auto records = context.store.feed_records(urls);
+    if (records.has_error()) return records.error();
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const std::optional<FeedRecord>& record = (*records)[i];
+      if (!record) continue;  // removed meanwhile
+      if (record->state.last_at == part[i].last_at) {
+        left.push_back(part[i]);
+        left.back().claimed = !record->claim.empty() && record->due > *now;  // else the lease is over
+      } else {
+        tell(context.terminal, result_of(*record, part[i]), tally);
+      }
+    }
+  }
+  awaited = std::move(left);
+  return {};
+}
+
+/// Waits for running workers, and for whoever else is at a feed. Gives up when nothing has come for longer than a fetch
+/// may take. Ends with exits::done: `awaited` is then empty, or no worker lives and nobody is at some feed left in it.
+int wait_for_others(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
+  Terminal& terminal = context.terminal;
+  const std::size_t total = awaited.size();
+  const auto patience = context.config.fetch.wall + context.config.schedule.lease;
+  Progress progress(terminal, "refreshing", total);
+  auto last_news = Clock::now();
+  while (!awaited.empty()) {
+    stop_if_interrupted();
+    const std::size_t before = awaited.size();
+    if (const auto looked = look(awaited, context, tally); looked.has_error()) {
+      return fail(terminal, "refresh", looked.error());
+    }
+    progress.reached(total - awaited.size());
+    if (awaited.empty()) break;
+    if (awaited.size() < before) last_news = Clock::now();
+    const auto figures = context.store.figures();
+    if (figures.has_error()) return fail(terminal, "refresh", figures.error());
+    if (figures->workers == 0 && !std::ranges::all_of(awaited, &Awaited::claimed)) break;
+    if (Clock::now() - last_news > patience) {
+      terminal.error(
+          fmt::format("refresh: {} of {} feeds are still waiting: no result has come for long; they stay due",
+                      awaited.size(), total));
+      return exits::unfinished;
+    }
+    std::this_thread::sleep_for(look_interval);
+  }
+  return exits::done;
+}
+
+/// The registered feeds among `urls`, with what they look like now; tells those that are none.
+StoreResult<std::vector<Awaited>> registered(const std::vector<std::string>& urls, const VerbContext& context) {
+  const auto records = all_records(context.store, urls);
+  if (records.has_error()) return records.error();
+  std::vector<Awaited> known;
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    if (const std::optional<FeedRecord>& record = (*records)[i]) {
+      known.push_back({urls[i], record->state.last_at, record->state.total_new, false});
+    } else {
+      context.terminal.error(
+          fmt::format("refresh: no such feed: {}; nothing was refreshed (see feedmill list)", visible(urls[i])));
+    }
+  }
+  return known;
+}
+
+/// Makes feeds due and shows their results as they come, from a worker or from here. Returns exits::done, however the
+/// fetches ended: that is in `tally`.
+int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbContext& context, Tally& tally) {
+  Terminal& terminal = context.terminal;
+  const auto now = context.store.now();
+  if (now.has_error()) return fail(terminal, "refresh", now.error());
+  std::vector<Awaited> awaited;
+  for (std::size_t begin = 0; begin < feeds.size(); begin += refresh_batch) {
+    stop_if_interrupted();
+    const std::size_t count = std::min(refresh_batch, feeds.size() - begin);
+    std::vector<std::string> batch;
+    for (std::size_t i = 0; i < count; ++i) batch.push_back(feeds[begin + i].url);
+    const auto woken = context.store.wake(batch, context.config.schedule.manual_floor, verb.ignore_floor);
+    if (woken.has_error()) return fail(terminal, "refresh", woken.error());
+    for (std::size_t i = 0; i < count; ++i) {
+      const Wake& wake = (*woken)[i];
+      const bool comes =
+          wake.result == Wake::Result::due || wake.result == Wake::Result::noted || feeds[begin + i].just_added;
+      if (verb.defer || !comes) tell_wake(terminal, batch[i], wake, *now);
+      if (comes) awaited.push_back(feeds[begin + i]);
+    }
+  }
+  terminal.flush();
+  if (verb.defer || awaited.empty()) return exits::done;
+
+  for (;;) {
+    const int waited = wait_for_others(awaited, context, tally);
+    if (waited != exits::done || awaited.empty()) return waited;
+    // No worker lives, or it has gone meanwhile: what nobody is at is done here.
+    std::set<std::string> idle, told;
+    for (const Awaited& feed : awaited) {
+      if (!feed.claimed) idle.insert(feed.url);
+    }
+    const int code = refresh_in_process(context.config, {idle.begin(), idle.end()}, [&](const Report& report) {
+      told.insert(report.feed_url);
+      tell(terminal, result_of(report, *now), tally);
+    });
+    if (code != exits::done) return code;
+    std::erase_if(awaited, [&](const Awaited& feed) { return told.contains(feed.url); });
+    if (const auto looked = look(awaited, context, tally); looked.has_error()) {
+      return fail(terminal, "refresh", looked.error());
+    }
+    std::erase_if(awaited, [&](const Awaited& feed) {
+      if (feed.claimed || !idle.contains(feed.url)) return false;
+      tally.put_off = true;  // it can be had neither here nor from somebody else
+      tell_wake(terminal, feed.url, {Wake::Result::noted, *now}, *now);
+      return true;
+    });
+    terminal.flush();
+  }
+}
+
+}  // namespace
+
+int carry_out(const RefreshVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  std::vector<std::string> urls;
+  if (verb.all) {
+    auto all = context.store.feeds();
+    if (all.has_error()) return fail(terminal, "refresh", all.error());
+    urls = std::move(*all);
+  } else {
+    auto given = feed_urls(terminal, "refresh", verb.urls, "nothing was refreshed");
+    if (!given) return exits::bad_input;
+    urls = std::move(*given);
+  }
+  auto known = registered(urls, context);
+  if (known.has_error()) return fail(terminal, "refresh", known.error());
+  if (!verb.all && known->size() < urls.size()) return exits::no;
+  Tally tally;
+  const int code = refresh(std::move(*known), verb, context, tally);
+  return code == exits::done ? tally.exit() : code;
+}
+
+int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
+                  const VerbContext& context) {
+  auto known = registered(feed_urls, context);
+  if (known.has_error()) return fail(context.terminal, "add", known.error());
+  for (Awaited& feed : *known) {
+    if (std::find(just_added.begin(), just_added.end(), feed.url) != just_added.end()) feed = {feed.url, {}, 0, true};
+  }
+  Tally tally;  // the feeds are in, whatever came of their first fetch
+  return refresh(std::move(*known), {}, context, tally);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,19 @@
+// `feedmill refresh`: feeds fetched now, by the worker that runs or in this process (HTTP P22, RELIABILITY L10).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "worker/command_line/cli.hpp"
+#include "worker/verbs/open_store.hpp"
+
+namespace feedmill {
+
+int carry_out(const RefreshVerb& verb, const VerbContext& context);
+
+/// Fetches registered feeds and shows the results. Those in `just_added` had never been fetched when they were added: a
+/// worker may have done it since, and then that is their result.
+int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
+                  const VerbContext& context);
+
+}  // namespace feedmill

@@ -1,0 +1,11 @@
+// `feedmill stats`: figures of the fleet.
+#pragma once
+
+#include "worker/command_line/cli.hpp"
+#include "worker/verbs/open_store.hpp"
+
+namespace feedmill {
+
+int carry_out(const StatsVerb& verb, const VerbContext& context);
+
+}  // namespace feedmill

@@ -1,0 +1,336 @@
+#include "worker/verbs/subscriptions.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <unordered_map>
+
+#include "parsers/text/limits.hpp"
+#include "parsers/text/strings.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/words/moments.hpp"
+
+namespace feedmill {
+namespace {
+
+/// The namespace of our own attributes in an OPML file: others ignore it (OPERATIONS O6).
+constexpr std::string_view own_namespace = "urn:feedmill:opml:1";
+constexpr std::string_view own_prefix = "feedmill";
+
+constexpr std::string_view blank_characters = " \t\r\n\f\v";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(blank_characters);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blank_characters) - begin + 1);
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value == 0) return {};
+  return value;
+}
+
+/// A name with a dot in it, or an address with a port: what people write when they leave out the scheme.
+bool is_bare_host(std::string_view text) {
+  const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
+  const std::size_t colon = authority.find(':');
+  const std::string_view host = authority.substr(0, colon);
+  const bool has_port = colon != std::string_view::npos;
+  if (has_port && !is_digits(authority.substr(colon + 1))) return false;
+  const auto may_stand = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || (c & 0x80) != 0;
+  };
+  const std::string name = lower(host);
+  if (name.empty() || !std::all_of(name.begin(), name.end(), may_stand)) return false;
+  const std::size_t dot = name.find('.');
+  return has_port || (dot != std::string::npos && dot > 0 && name.back() != '.');
+}
+
+/// An address with its scheme put right (OPERATIONS O2); the reason when that cannot be done.
+struct Repair {
+  std::string url;
+  std::string refused;
+};
+
+Repair repaired(std::string_view text) {
+  if (text.find_first_of(blank_characters) != std::string_view::npos) return {{}, "white space inside the address"};
+  const std::string lowered = lower(text);
+  if (lowered.starts_with("http://") || lowered.starts_with("https://")) return {std::string(text), {}};
+  if (lowered.starts_with("feed:")) {
+    std::string_view rest = text.substr(5);
+    const std::string rest_lower = lower(rest);
+    if (rest_lower.starts_with("http://") || rest_lower.starts_with("https://")) return {std::string(rest), {}};
+    while (rest.starts_with("/")) rest.remove_prefix(1);
+    return {"http://" + std::string(rest), {}};
+  }
+  if (text.starts_with("//")) return {"https:" + std::string(text), {}};
+  if (is_bare_host(text)) {
+    // Who names a port runs a server of their own, mostly without TLS.
+    const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
+    const bool plain = authority.find(':') != std::string_view::npos && !authority.ends_with(":443");
+    return {(plain ? "http://" : "https://") + std::string(text), {}};
+  }
+  const std::size_t colon = lowered.find(':');
+  const bool has_scheme =
+      colon != std::string::npos && colon > 0 && lowered.front() >= 'a' && lowered.front() <= 'z' &&
+      lowered.substr(0, colon).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string::npos;
+  if (has_scheme)
+    return {{}, "scheme " + lowered.substr(0, std::min<std::size_t>(colon, 32)) + ": only http and https"};
+  return {{}, "no http or https address"};
+}
+
+/// Gathers rows: repaired, canonical, each URL once.
+class Gatherer {
+ public:
+  /// `places`: the folder it stands in, none in a list without folders.
+  void take(std::size_t line, std::string_view text, std::vector<std::vector<std::string>> places,
+            OpmlAttributes attributes) {
+    Repair repair = repaired(text);
+    if (!repair.refused.empty()) return refuse(line, text, std::move(repair.refused));
+    auto canonical = canonical_feed_url(repair.url);
+    if (canonical.has_error()) return refuse(line, text, canonical.error());
+    const auto known = feeds_.find(*canonical);
+    if (known == feeds_.end()) {
+      const bool changed = repair.url != text;
+      Subscription& feed = list_.feeds.emplace_back();
+      feed = {std::move(*canonical), line, changed ? std::string(text) : std::string(), std::move(places),
+              std::move(attributes)};
+      feeds_.emplace(feed.feed_url, &feed);
+      return;
+    }
+    ++list_.merged;
+    auto& folders = known->second->folders;
+    for (std::vector<std::string>& place : places) {
+      if (folders.size() == most_folders) return;
+      if (std::find(folders.begin(), folders.end(), place) == folders.end()) folders.push_back(std::move(place));
+    }
+  }
+
+  void refuse(std::size_t line, std::string_view text, std::string reason) {
+    list_.refused.push_back({line, std::string(text.substr(0, max_url_bytes)), std::move(reason)});
+  }
+
+  void broken(std::size_t line, std::string reason) { list_.broken.push_back({line, {}, std::move(reason)}); }
+
+  void declare(std::string prefix, std::string uri) { list_.namespaces.emplace(std::move(prefix), std::move(uri)); }
+
+  SubscriptionList take_list() { return std::move(list_); }
+
+ private:
+  static constexpr std::size_t most_folders = 64;
+
+  SubscriptionList list_;
+  std::unordered_map<std::string_view, Subscription*> feeds_;  // by feed_url; both stay where they are in the list
+};
+
+/// The URI that `prefix` stands for, "" when none.
+std::string_view uri_of(std::string_view prefix, const std::vector<std::pair<std::string, std::string>>& namespaces) {
+  for (const auto& [declared, uri] : namespaces) {
+    if (declared == prefix) return uri;
+  }
+  return {};
+}
+
+void gather_opml(Gatherer& gatherer, std::string_view bytes) {
+  Opml opml = read_opml(bytes);
+  for (OpmlProblem& problem : opml.problems) {
+    if (problem.kind == OpmlProblem::Kind::broken) {
+      gatherer.broken(problem.line, std::move(problem.detail));
+    } else {
+      gatherer.refuse(problem.line, {}, std::move(problem.detail));
+    }
+  }
+  opml.problems = {};
+  for (auto& [prefix, uri] : opml.namespaces) gatherer.declare(std::move(prefix), std::move(uri));
+  for (; !opml.rows.empty(); opml.rows.pop_front()) {
+    OpmlRow& row = opml.rows.front();
+    // A feed may stand in a folder and at the top as well; then the empty path is one of its places.
+    std::vector<std::vector<std::string>> places;
+    places.push_back(std::move(row.folders));
+    gatherer.take(row.line, row.url, std::move(places), std::move(row.attributes));
+  }
+}
+
+void gather_lines(Gatherer& gatherer, std::string_view text) {
+  constexpr std::size_t row_bytes = sizeof(Subscription) + 112;  // and what tells it apart from others
+  constexpr std::uint64_t apart = 1U << 20U;                     // for what is made of a few at a time
+  std::uint64_t room = limits::reading_cost(text.size()) - text.size() - apart;
+  std::size_t rows = 0, number = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    ++number;
+    if (line.empty() || line.starts_with('#')) continue;
+    if (++rows > max_opml_rows) {
+      gatherer.broken(number, "more than " + std::to_string(max_opml_rows) + " rows: the rest was not read");
+      return;
+    }
+    const auto others = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0x80) != 0; });
+    const std::uint64_t cost = row_bytes + 2 * (line.size() + static_cast<std::size_t>(others));
+    if (room < cost) {
+      gatherer.broken(number, "there is more in it than its length allows: the rest was not read");
+      return;
+    }
+    room -= cost;
+    gatherer.take(number, line, {}, {});
+  }
+}
+
+}  // namespace
+
+FeedSettings settings_of(const Subscription& subscription, const SubscriptionList& list) {
+  constexpr std::size_t most_namespaces = 8;
+  FeedSettings settings;
+  settings.folders = subscription.folders;
+  for (const auto& [name, value] : subscription.attributes) {
+    const std::size_t colon = name.find(':');
+    const std::string_view prefix = std::string_view(name).substr(0, colon == std::string::npos ? 0 : colon);
+    const auto declared = list.namespaces.find(prefix);
+    const std::string_view uri = declared == list.namespaces.end() ? std::string_view{} : declared->second;
+    if (uri == own_namespace) {
+      // Nothing else: what a feed may reach, and what markup of it survives, is no list's to say (SECURITY E8).
+      if (name.substr(colon + 1) == "keep") settings.keep = whole_number(value);
+      if (name.substr(colon + 1) == "intervalMin") settings.interval_min = whole_number(value);
+      if (name.substr(colon + 1) == "intervalMax") settings.interval_max = whole_number(value);
+      continue;
+    }
+    const bool is_new = !uri.empty() && uri_of(prefix, settings.namespaces).empty();
+    if (is_new && settings.namespaces.size() < most_namespaces) settings.namespaces.emplace_back(prefix, uri);
+    settings.opml.emplace_back(name, value);
+  }
+  return settings;
+}
+
+std::vector<std::string> channels_of(std::span<const std::vector<std::string>> folders, std::string_view user) {
+  constexpr std::size_t longest = 1024;
+  std::vector<std::string> channels;
+  for (const std::vector<std::string>& path : folders) {
+    std::string uid;
+    for (const std::string& name : path) uid.append(uid.empty() ? "" : "/").append(name);
+    if (uid.empty()) continue;
+    if (!user.empty()) uid.insert(0, std::string(user) + "/");
+    for (char& c : uid) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    }
+    std::size_t length = std::min(uid.size(), longest);
+    while (length < uid.size() && (static_cast<unsigned char>(uid[length]) & 0xC0U) == 0x80U) --length;
+    uid.resize(length);
+    if (std::find(channels.begin(), channels.end(), uid) == channels.end()) channels.push_back(std::move(uid));
+  }
+  return channels;
+}
+
+std::vector<std::vector<std::string>> folders_of(std::span<const std::string> channels,
+                                                 std::span<const std::vector<std::string>> remembered,
+                                                 std::string_view user) {
+  std::vector<std::vector<std::string>> folders;
+  std::vector<std::string> left(channels.begin(), channels.end());
+  for (const std::vector<std::string>& path : remembered) {
+    const std::vector<std::string> uid = channels_of(std::span(&path, 1), user);
+    // At the top of a list besides its folders: no channel says so.
+    if (uid.empty()) {
+      folders.push_back(path);
+    } else if (const auto found = std::find(left.begin(), left.end(), uid.front()); found != left.end()) {
+      folders.push_back(path);
+      left.erase(found);
+    }
+  }
+  const std::string beginning = user.empty() ? std::string() : std::string(user) + "/";
+  for (const std::string& uid : left) {
+    if (!uid.starts_with(beginning)) continue;
+    std::vector<std::string>& path = folders.emplace_back();
+    std::string_view rest = std::string_view(uid).substr(beginning.size());
+    while (!rest.empty()) {
+      const std::size_t slash = std::min(rest.find('/'), rest.size());
+      if (slash > 0) path.emplace_back(rest.substr(0, slash));
+      rest.remove_prefix(std::min(slash + 1, rest.size()));
+    }
+  }
+  return folders;
+}
+
+SubscriptionList read_subscriptions(std::string_view bytes) {
+  Gatherer gatherer;
+  if (bytes.size() > max_opml_bytes) {
+    gatherer.broken(1, "larger than 64 MiB: nothing was read");
+    return gatherer.take_list();
+  }
+  constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
+  std::string_view text = bytes;
+  if (text.starts_with(utf8_mark)) text.remove_prefix(utf8_mark.size());
+  const bool utf16 = bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF") || bytes.starts_with('\0');
+  if (utf16 || trimmed(text.substr(0, text.find('<') == std::string_view::npos ? 0 : text.find('<') + 1)) == "<") {
+    gather_opml(gatherer, bytes);
+  } else {
+    gather_lines(gatherer, text);
+  }
+  SubscriptionList list = gatherer.take_list();
+  const auto earlier = [](const RefusedRow& a, const RefusedRow& b) { return a.line < b.line; };
+  std::stable_sort(list.refused.begin(), list.refused.end(), earlier);
+  return list;
+}
+
+std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t created) {
+  // One prefix per namespace in the whole document; a prefix that two lists used for two things gets a number.
+  std::map<std::string, std::string, std::less<>> prefix_of = {{std::string(own_namespace), std::string(own_prefix)}};
+  std::vector<std::pair<std::string, std::string>> namespaces;
+  const auto taken = [&](const std::string& prefix) {
+    return prefix == own_prefix || !uri_of(prefix, namespaces).empty();
+  };
+  const bool own = std::any_of(feeds.begin(), feeds.end(), [](const ExportedFeed& feed) {
+    return feed.settings.keep || feed.settings.interval_min || feed.settings.interval_max;
+  });
+  if (own) namespaces.emplace_back(own_prefix, own_namespace);
+  std::vector<OpmlOutline> outlines;
+  for (const ExportedFeed& feed : feeds) {
+    OpmlOutline& outline = outlines.emplace_back();
+    outline.folders = feed.settings.folders;
+    const OpmlAttributes& kept = feed.settings.opml;
+    const auto has = [&](std::string_view name) {
+      return std::any_of(kept.begin(), kept.end(), [&](const auto& attribute) { return attribute.first == name; });
+    };
+    if (!has("type")) outline.attributes.emplace_back("type", "rss");
+    if (!has("text")) {
+      const auto title = std::find_if(kept.begin(), kept.end(), [](const auto& kv) { return kv.first == "title"; });
+      const std::string& known = title != kept.end() ? title->second : feed.title;
+      outline.attributes.emplace_back("text", known.empty() ? feed.feed_url : known);
+    }
+    for (const auto& [name, value] : kept) {
+      const std::size_t colon = name.find(':');
+      if (colon == std::string::npos || name.starts_with("xml:")) {
+        outline.attributes.emplace_back(name, value);
+        continue;
+      }
+      const std::string written = name.substr(0, colon);
+      const std::string uri(uri_of(written, feed.settings.namespaces));
+      if (uri.empty()) continue;  // the list it came from did not declare the prefix
+      std::string& prefix = prefix_of[uri];
+      if (prefix.empty()) {
+        prefix = written;
+        for (int i = 2; taken(prefix); ++i) prefix = written + std::to_string(i);
+        namespaces.emplace_back(prefix, uri);
+      }
+      outline.attributes.emplace_back(prefix + name.substr(colon), value);
+    }
+    outline.attributes.emplace_back("xmlUrl", feed.feed_url);
+    if (kept.empty() && !feed.link.empty()) outline.attributes.emplace_back("htmlUrl", feed.link);
+    const std::string own_name = std::string(own_prefix) + ":";
+    if (feed.settings.keep) outline.attributes.emplace_back(own_name + "keep", std::to_string(*feed.settings.keep));
+    if (feed.settings.interval_min) {
+      outline.attributes.emplace_back(own_name + "intervalMin", std::to_string(*feed.settings.interval_min));
+    }
+    if (feed.settings.interval_max) {
+      outline.attributes.emplace_back(own_name + "intervalMax", std::to_string(*feed.settings.interval_max));
+    }
+  }
+  return write_opml("feedmill", rfc822(Milliseconds(created * 1000)), namespaces, outlines);
+}
+
+}  // namespace feedmill

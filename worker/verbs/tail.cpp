@@ -1,0 +1,148 @@
+#include "worker/verbs/tail.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/base/interrupt.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t records_per_read = 500;
+constexpr Milliseconds read_block{500};  // so that Ctrl-C is noticed soon
+constexpr Milliseconds first_wait{500};
+constexpr Milliseconds longest_wait{10'000};
+
+std::string_view text_member(const json::object& object, std::string_view name) {
+  const json::value* const found = object.if_contains(name);
+  return found != nullptr && found->is_string() ? std::string_view(found->as_string()) : std::string_view();
+}
+
+json::object object_of(const SignalRecord& record) {
+  boost::system::error_code error;
+  json::value value = json::parse(record.json, error);
+  return error || !value.is_object() ? json::object() : std::move(value.as_object());
+}
+
+/// Whether `verb` asks for this type. What is internal to the store is for programs, or who asks for it.
+bool wanted(const TailVerb& verb, const SignalRecord& record, const Terminal& terminal) {
+  if (verb.types.empty()) return record.type != "post_trimmed" || terminal.json() || terminal.verbose();
+  return std::find(verb.types.begin(), verb.types.end(), record.type) != verb.types.end();
+}
+
+/// Sleeps, but wakes for Ctrl-C.
+void wait(Milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+    stop_if_interrupted();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+/// The stream as one reader follows it: remembers how far it came, and outlives Redis going and coming back.
+class Follower {
+ public:
+  Follower(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal)
+      : verb_(verb), config_(config), session_(std::move(session)), terminal_(terminal), last_(verb.from) {}
+
+  int follow() {
+    if (last_ == "$") {
+      // Named now: after a reconnect "$" would skip what came meanwhile.
+      const auto newest = session_.store().last_signal();
+      if (newest.has_error()) return fail(terminal_, "tail", newest.error());
+      last_ = *newest;
+    }
+    for (;;) {
+      stop_if_interrupted();
+      const auto records =
+          session_.store().read_signals(last_, records_per_read, std::min(read_block, config_.redis.timeout / 2));
+      if (records.has_error()) {
+        const VerbFailure failure = failure_of(records.error());
+        if (failure.exit != exits::unavailable) return fail(terminal_, "tail", failure);
+        reconnect(failure);
+        continue;
+      }
+      if (std::exchange(away_, false)) terminal_.note("feedmill: tail: Redis is back");
+      pause_ = first_wait;
+      for (const SignalRecord& record : *records) show(record);
+      terminal_.flush();
+    }
+  }
+
+ private:
+  void show(const SignalRecord& record) {
+    last_ = record.id;
+    if (wanted(verb_, record, terminal_)) {
+      terminal_.line(terminal_.json() ? signal_json(record) : signal_line(record));
+    }
+  }
+
+  void reconnect(const VerbFailure& failure) {
+    if (!std::exchange(away_, true)) terminal_.note("feedmill: tail: " + failure.text + "; waiting for it");
+    wait(pause_);
+    pause_ = std::min(pause_ * 2, longest_wait);
+    session_.store().disconnect();
+    if (!config_.embedded()) return;
+    // The private server may have ended with the worker that watched over it, or moved: adopt or start it.
+    if (auto opened = StoreSession::open(config_, StoreUse::read); opened.has_value()) session_ = std::move(*opened);
+  }
+
+  const TailVerb& verb_;
+  const Config& config_;
+  StoreSession session_;
+  Terminal& terminal_;
+  std::string last_;
+  bool away_ = false;
+  Milliseconds pause_ = first_wait;
+};
+
+}  // namespace
+
+std::string signal_line(const SignalRecord& record) {
+  const json::object signal = object_of(record);
+  Milliseconds time{};
+  if (const json::value* const seconds = signal.if_contains("timestamp"); seconds != nullptr && seconds->is_int64()) {
+    time = Milliseconds(seconds->as_int64() * 1000);
+  }
+  std::string line = fmt::format("{}  {:<14}  ", rfc3339(time), visible(record.type));
+  const std::string_view entity = text_member(signal, "entity_id");
+  if (record.type.starts_with("post_") && !entity.empty()) line += visible(entity) + "  ";
+  std::string_view title, link;
+  if (const json::value* const data = signal.if_contains("data"); data != nullptr && data->is_object()) {
+    title = text_member(data->as_object(), "title");
+    link = text_member(data->as_object(), "link");
+  }
+  if (!title.empty()) line += visible(title) + "  ";
+  line += visible(record.type.starts_with("post_") && !link.empty() ? link : text_member(signal, "feed_url"));
+  if (const json::value* const changed = signal.if_contains("changed"); changed != nullptr && changed->is_object()) {
+    std::string names;
+    for (const auto& [name, values] : changed->as_object()) names += (names.empty() ? "" : " ") + visible(name);
+    if (!names.empty()) line += fmt::format("  [{}]", names);
+  }
+  return line;
+}
+
+std::string signal_json(const SignalRecord& record) {
+  const std::size_t open = record.json.find('{');
+  if (open == std::string::npos) return json::serialize(json_row());
+  const std::string_view rest = std::string_view(record.json).substr(open + 1);
+  const std::string_view separator = rest.starts_with('}') ? "" : ",";
+  return fmt::format("{{\"schema\":1{}{}", separator, rest);
+}
+
+int carry_out(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal) {
+  return Follower(verb, config, std::move(session), terminal).follow();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,18 @@
+// `feedmill tail`: signals as they come, without a hole (DESIGN §4).
+#pragma once
+
+#include "worker/command_line/cli.hpp"
+#include "worker/verbs/open_store.hpp"
+
+namespace feedmill {
+
+/// Shows signals until interrupted. Reconnects by itself: `session` is opened anew when the private server went away.
+int carry_out(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal);
+
+/// A signal for people, one line: its time, type, feed or post.
+std::string signal_line(const SignalRecord& record);
+
+/// A signal for programs: the record's object with `schema` in front.
+std::string signal_json(const SignalRecord& record);
+
+}  // namespace feedmill

@@ -1,0 +1,196 @@
+#include "worker/verbs/top.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <boost/system/result.hpp>
+#include <fmt/format.h>
+
+#include "worker/base/interrupt.hpp"
+#include "worker/base/units.hpp"
+#include "worker/verbs/admin_client.hpp"
+#include "worker/verbs/screen.hpp"
+#include "worker/verbs/top_view.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds usual_interval{2000};
+constexpr std::chrono::milliseconds between_looks{100};  // at size, keys and signals
+constexpr double rate_seconds = 10;                      // what rates of the moment reach back
+
+constexpr char ctrl_c = 0x03, ctrl_l = 0x0C, ctrl_z = 0x1A, ctrl_backslash = 0x1C;
+
+/// What the worker says of itself, or why it could not be had.
+using Asked = boost::system::result<json::object, std::string>;
+
+Asked ask(const AdminClient& client, const std::function<bool()>& go_on) {
+  const AdminAnswer answer = client.get("/status.json", go_on);
+  if (answer.status == 0) return visible(client.nobody(answer));
+  if (answer.status == 401)
+    return fmt::format("{} asks for a token (401): set admin.token_file to the file that the worker has",
+                       client.address());
+  boost::system::error_code error;
+  json::value status = json::parse(answer.body, error);
+  if (answer.status != 200 || error || !status.is_object() || !status.as_object().contains("schema"))
+    return fmt::format("{} (admin.listen) gives no status ({}): is it a worker of this version?", client.address(),
+                       answer.status);
+  return std::move(status.as_object());
+}
+
+bool not_interrupted() {
+  stop_if_interrupted();
+  return true;
+}
+
+/// Sleeps, but wakes for Ctrl-C.
+void wait_until(Clock::time_point end, Terminal& terminal) {
+  for (auto now = Clock::now(); now < end; now = Clock::now()) {
+    stop_if_interrupted();
+    terminal.flush();  // notices that nobody reads any more
+    std::this_thread::sleep_for(std::min<Clock::duration>(between_looks, end - now));
+  }
+}
+
+/// A line of JSON each time; outlives the worker's going and coming back.
+int repeat(const AdminClient& client, json::object first, std::chrono::milliseconds interval, Terminal& terminal) {
+  auto asked_at = Clock::now();
+  bool away = false;
+  terminal.line(first);
+  for (;;) {
+    terminal.flush();
+    wait_until(asked_at + interval, terminal);
+    asked_at = Clock::now();
+    const Asked status = ask(client, not_interrupted);
+    if (status.has_value()) {
+      terminal.line(*status);
+    } else if (!away) {
+      terminal.note(fmt::format("feedmill: top: {}; asked again every {}", status.error(), format_duration(interval)));
+    }
+    away = status.has_error();
+  }
+}
+
+std::string painted(const TopLine& line, const Terminal& terminal) {
+  switch (line.tone) {
+    case TopLine::Tone::heading:
+      return terminal.bold(line.text);
+    case TopLine::Tone::trouble:
+      return terminal.red(line.text);
+    case TopLine::Tone::aside:
+      return terminal.faint(line.text);
+    case TopLine::Tone::plain:
+      break;
+  }
+  return line.text;
+}
+
+/// The live view.
+class LiveScreen {
+ public:
+  LiveScreen(const AdminClient& client, json::object first, std::chrono::milliseconds interval, Terminal& terminal)
+      : client_(client), interval_(interval), terminal_(terminal) {
+    moments_.push_back(std::move(first));
+  }
+
+  int watch() {
+    Screen screen(terminal_);
+    auto asked_at = Clock::now();
+    for (;;) {
+      draw(screen);
+      for (auto now = Clock::now(); now < asked_at + interval_; now = Clock::now()) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(asked_at + interval_ - now);
+        if (!obey(screen, screen.key(std::min(between_looks, left)))) return exits::done;
+        if (screen.size() != drawn_) draw(screen);
+      }
+      asked_at = Clock::now();
+      bool quit = false;
+      Asked status = ask(client_, [&] { return !(quit = quit || !obey(screen, screen.key({}))); });
+      if (quit) return exits::done;
+      if (status.has_value()) {
+        trouble_.clear();
+        take(std::move(*status));
+      } else {
+        trouble_ = status.error();
+      }
+    }
+  }
+
+ private:
+  /// False: it was `q`.
+  bool obey(Screen& screen, char key) {
+    stop_if_interrupted();
+    if (key == ctrl_c || key == ctrl_backslash) throw Interrupted{};
+    if (key == ctrl_z) screen.suspend();
+    if (key == ctrl_z || key == ctrl_l) draw(screen);
+    return key != 'q' && key != 'Q';
+  }
+
+  /// Keeps what rates are reckoned from: the oldest moment that is not too old.
+  void take(json::object status) {
+    moments_.push_back(std::move(status));
+    while (moments_.size() > 1 && !seconds_between(moments_.front(), moments_.back())) moments_.pop_front();
+    while (moments_.size() > 2 && seconds_between(moments_[1], moments_.back()) >= rate_seconds) moments_.pop_front();
+    // An answer that the worker had kept says nothing new.
+    if (moments_.size() >= 2 && seconds_between(moments_[moments_.size() - 2], moments_.back()) == 0.0)
+      moments_.erase(moments_.end() - 2);
+  }
+
+  void draw(Screen& screen) {
+    drawn_ = screen.size();
+    TopFrame frame;
+    frame.width = drawn_.columns;
+    frame.height = drawn_.rows;
+    frame.trouble = trouble_;
+    frame.footer = fmt::format("q quits; asked every {}", format_duration(interval_));
+    std::vector<std::string> lines;
+    for (const TopLine& line : top_view(moments_.back(), moments_.size() > 1 ? &moments_.front() : nullptr, frame))
+      lines.push_back(painted(line, terminal_));
+    screen.draw(lines);
+  }
+
+  const AdminClient& client_;
+  std::chrono::milliseconds interval_;
+  Terminal& terminal_;
+  std::deque<json::object> moments_;
+  std::string trouble_;
+  Screen::Size drawn_;
+};
+
+}  // namespace
+
+int carry_out(const TopVerb& verb, const Config& config, Terminal& terminal) {
+  const auto client = AdminClient::open(config);
+  if (client.has_error()) {
+    terminal.error("top: " + client.error());
+    return exits::configuration;
+  }
+  Asked status = ask(*client, not_interrupted);
+  if (status.has_error()) {
+    terminal.error("top: " + status.error());
+    return exits::no;
+  }
+  const auto interval = verb.interval.value_or(usual_interval);
+  if (terminal.json()) {
+    if (verb.interval) return repeat(*client, std::move(*status), interval, terminal);
+    terminal.line(*status);
+    return exits::done;
+  }
+  if (!verb.once && terminal.can_draw()) return LiveScreen(*client, std::move(*status), interval, terminal).watch();
+  TopFrame frame;
+  frame.width = terminal.width();
+  for (const TopLine& line : top_view(*status, nullptr, frame)) terminal.line(painted(line, terminal));
+  return exits::done;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,183 @@
+#include "worker/verbs/trace.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "storage/store/traces.hpp"
+#include "worker/admin/explanation.hpp"
+#include "worker/base/interrupt.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/ingest/trace_text.hpp"
+#include "worker/process/run.hpp"
+#include "worker/words/due_text.hpp"
+#include "worker/words/moments.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr Milliseconds trace_block{500};  // so that Ctrl-C is noticed soon
+constexpr Milliseconds mark{30'000};      // what a follower that is killed leaves
+constexpr std::size_t lines_per_read = 500;
+
+/// Each step is a name with one or more lines; programs get an object a line.
+class Printer {
+ public:
+  explicit Printer(Terminal& terminal) : terminal_(terminal) {}
+
+  void tell(std::int64_t ms, std::string_view step, const std::string& text) {
+    if (terminal_.json()) {
+      json::object row = json_row();
+      row["ms"] = ms;
+      row["step"] = step;
+      row["text"] = text;
+      terminal_.line(row);
+    } else {
+      terminal_.line(fmt::format("{:>7} ms  {:<9}{}", ms, step == last_step_ ? "" : step, text));
+      last_step_ = step;
+    }
+    terminal_.flush();
+  }
+
+ private:
+  Terminal& terminal_;
+  std::string last_step_;
+};
+
+/// What the gate of the feed's host says now.
+StoreResult<void> tell_host(const FeedRecord& record, Milliseconds now, const VerbContext& context, TraceText& trace) {
+  const auto host = read_host(context.store, HostRules(context.config), record);
+  if (host.has_error()) return host.error();
+  trace.tell("host", host_text(*host, now));
+  return {};
+}
+
+/// The mark that has workers write a feed's refreshes down; taken away at the end, whatever the end is.
+class Mark {
+ public:
+  Mark(Traces& traces, const std::string& url, std::chrono::steady_clock::time_point end)
+      : traces_(traces), url_(url), end_(end) {}
+  ~Mark() {
+    try {
+      if (until_) static_cast<void>(traces_.leave(url_, *until_));  // else it ends by itself
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+
+  /// For a while from now on; false when the feed has gone.
+  StoreResult<bool> renew() {
+    const auto left = std::chrono::ceil<Milliseconds>(end_ - std::chrono::steady_clock::now());
+    const auto until = traces_.follow(url_, std::clamp(left, Milliseconds(1), mark));
+    if (until.has_error()) return until.error();
+    if (*until) until_ = std::max(until_.value_or(**until), **until);  // the store keeps the later one
+    return until->has_value();
+  }
+
+ private:
+  Traces& traces_;
+  const std::string& url_;
+  std::chrono::steady_clock::time_point end_;
+  std::optional<Milliseconds> until_;
+};
+
+/// Refreshes of the feed by whichever worker, until the time is over.
+int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const std::string& url = record.feed_url;
+  Traces traces(context.store);
+  const auto newest = traces.last(url);
+  if (newest.has_error()) return fail(terminal, "trace", newest.error());
+  const auto end = std::chrono::steady_clock::now() + verb.span;
+  Mark followed(traces, url, end);
+  terminal.note(fmt::format("feedmill: trace: follows {} until {}; {} (feedmill refresh URL --defer: now)",
+                            visible(url), rfc3339(now + verb.span),
+                            record.due ? "it is due " + from_now(*record.due, now) : "it is in no schedule"));
+  Printer printer(terminal);
+  std::string last = *newest;
+  bool told = false;
+  while (std::chrono::steady_clock::now() < end) {
+    stop_if_interrupted();
+    terminal.flush();  // says when whoever reads has gone
+    const auto renewed = followed.renew();
+    if (renewed.has_error()) return fail(terminal, "trace", renewed.error());
+    if (!*renewed) {
+      terminal.error(fmt::format("trace: {} has been removed", visible(url)));
+      return exits::no;
+    }
+    const auto records =
+        traces.read(url, last, lines_per_read, std::min(trace_block, context.config.redis.timeout / 2));
+    if (records.has_error()) return fail(terminal, "trace", records.error());
+    for (const TraceRecord& written : *records) {
+      last = written.id;
+      printer.tell(written.line.ms, visible(written.line.step), visible(written.line.text));
+      told = true;
+    }
+  }
+  if (told) return exits::done;
+  terminal.error(fmt::format("trace: nobody has refreshed {} in this time", visible(url)));
+  return exits::no;
+}
+
+}  // namespace
+
+int carry_out(const TraceVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "trace", {verb.url}, "give an absolute http or https URL");
+  if (!urls) return exits::bad_input;
+  const auto now = context.store.now();
+  if (now.has_error()) return fail(terminal, "trace", now.error());
+  const auto records = context.store.feed_records(*urls);
+  if (records.has_error()) return fail(terminal, "trace", records.error());
+  const std::string& url = urls->front();
+  const std::optional<FeedRecord>& record = records->front();
+  if (!record) {
+    terminal.error(fmt::format("trace: no such feed: {} (add it, or see feedmill check)", visible(url)));
+    return exits::no;
+  }
+  if (verb.live) return follow(verb, *record, *now, context);
+  const auto woken = context.store.wake(*urls, context.config.schedule.manual_floor, verb.ignore_floor);
+  if (woken.has_error()) return fail(terminal, "trace", woken.error());
+  const Wake& wake = woken->front();
+  if (wake.result == Wake::Result::too_early) {
+    terminal.error(
+        fmt::format("trace: {} may be fetched {}, at {} (--ignore-floor: sooner, unless the server said "
+                    "when)",
+                    visible(url), from_now(wake.at, *now), rfc3339(wake.at)));
+    return exits::no;
+  }
+  if (wake.result == Wake::Result::paused) {
+    terminal.error(fmt::format("trace: {} is paused (feedmill resume lets it go on)", visible(url)));
+    return exits::no;
+  }
+  Printer printer(terminal);
+  bool closed = false;
+  TraceText trace(context.config.fetch.max_body, [&](std::int64_t ms, std::string_view step, const std::string& text) {
+    if (closed) return;
+    try {
+      printer.tell(ms, step, text);
+    } catch (const OutputClosed&) {
+      closed = true;  // whoever reads has seen enough; the refresh goes on
+    }
+  });
+  if (const auto told = tell_host(*record, *now, context, trace); told.has_error()) {
+    return fail(terminal, "trace", told.error());
+  }
+  const int code = refresh_in_process(
+      context.config, {url}, [](const Report&) {}, &trace);
+  if (code != exits::done || trace.began()) return code;
+  terminal.error(
+      fmt::format("trace: a worker is fetching {} at this moment; it is due again right after", visible(url)));
+  return exits::no;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,227 @@
+#include "worker/verbs/verify_verb.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <system_error>
+
+#include <boost/json.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "storage/redis/byte_text.hpp"
+#include "storage/upkeep/verify.hpp"
+#include "worker/base/interrupt.hpp"
+#include "worker/base/unique_fd.hpp"
+#include "worker/config/feed_settings.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+std::string_view to_string(Violation::Outcome outcome) {
+  switch (outcome) {
+    case Violation::Outcome::repaired:
+      return "repaired";
+    case Violation::Outcome::unrepairable:
+      return "not repaired: that would be guessing";
+    case Violation::Outcome::changed:
+      return "changed meanwhile";
+    case Violation::Outcome::found:
+      break;
+  }
+  return "found";
+}
+
+json::value optional_bytes(const std::optional<std::string>& bytes) {
+  return bytes ? byte_text(*bytes) : json::value();
+}
+
+/// The file that says what each repair replaces, on disk before the repair is made. It appears with the first line.
+class Journal {
+ public:
+  explicit Journal(std::string path) : path_(std::move(path)) {}
+
+  /// Throws std::system_error.
+  void write(const Violation& violation, const std::vector<KeyValue>& whole) {
+    open();
+    std::string lines;
+    const auto add = [&](const json::object& object) { lines += json::serialize(object) + "\n"; };
+    for (const KeyValue& value : whole) {
+      json::object line = line_of(violation);
+      line["done"] = "keep";
+      line["key"] = byte_text(value.key);
+      line["type"] = value.type;
+      json::array& words = line["old"].emplace_array();
+      for (const std::string& word : value.words) words.push_back(byte_text(word));
+      add(line);
+    }
+    for (const Change& change : violation.changes) {
+      json::object line = line_of(violation);
+      line["done"] = change.what;
+      line["key"] = byte_text(change.key);
+      line["field"] = byte_text(change.field);
+      line["old"] = optional_bytes(change.old_value);
+      line["new"] = optional_bytes(change.new_value);
+      add(line);
+    }
+    for (std::string_view rest = lines; !rest.empty();) {
+      const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail();
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+    if (::fsync(file_.get()) != 0) fail();
+  }
+
+  const std::string& path() const { return path_; }
+  bool is_open() const { return file_.get() >= 0; }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw std::system_error(errno, std::generic_category(), "cannot write the journal " + path_);
+  }
+  void open() {
+    if (is_open()) return;
+    file_ = UniqueFd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!is_open()) fail();
+    const auto parent = std::filesystem::absolute(path_).parent_path();
+    const UniqueFd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory.get() >= 0 && ::fsync(directory.get()) != 0) fail();
+  }
+  static json::object line_of(const Violation& violation) {
+    json::object line = json_row();
+    line["at"] = rfc3339(std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch()));
+    line["invariant"] = violation.invariant;
+    line["kind"] = violation.kind;
+    return line;
+  }
+
+  std::string path_;
+  UniqueFd file_;
+};
+
+std::string usual_journal() {
+  std::string name =
+      rfc3339(std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch()));
+  std::erase(name, ':');
+  return fmt::format("feedmill-repair-{}-{}.jsonl", name, ::getpid());
+}
+
+void tell(const Violation& violation, Terminal& terminal) {
+  if (terminal.json()) {
+    json::object row = json_row();
+    row["result"] = "violation";
+    row["invariant"] = violation.invariant;
+    row["kind"] = violation.kind;
+    row["url"] = byte_text(violation.feed_url);
+    json::array& keys = row["keys"].emplace_array();
+    for (const std::string& key : violation.keys) keys.push_back(byte_text(key));
+    row["detail"] = visible(violation.detail);
+    row["repairable"] = !violation.changes.empty();
+    row["outcome"] = to_string(violation.outcome).substr(0, to_string(violation.outcome).find(':'));
+    terminal.line(row);
+    return;
+  }
+  std::string keys;
+  for (const std::string& key : violation.keys) keys += (keys.empty() ? "" : ", ") + visible(key);
+  std::string line = fmt::format("{} {}: {}: {}", violation.invariant, violation.kind, keys, visible(violation.detail));
+  if (violation.outcome != Violation::Outcome::found) line += fmt::format(" ({})", to_string(violation.outcome));
+  terminal.line(line);
+}
+
+void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::string& journal, Terminal& terminal) {
+  if (terminal.json()) {
+    json::object row = json_row();
+    row["result"] = "summary";
+    row["feeds"] = summary.feeds;
+    row["entries"] = summary.entries;
+    row["signals"] = summary.signals;
+    row["channels"] = summary.channels;
+    row["violations"] = summary.violations;
+    row["repaired"] = summary.repaired;
+    row["left"] = left;
+    json::array& notes = row["notes"].emplace_array();
+    for (const std::string& note : summary.notes) notes.emplace_back(note);
+    if (!journal.empty()) row["journal"] = byte_text(journal);
+    terminal.line(row);
+    return;
+  }
+  for (const std::string& note : summary.notes) terminal.note("verify: " + note);
+  if (!journal.empty()) terminal.note("verify: what was replaced stands in " + visible(journal));
+  terminal.line(fmt::format("{}: {} feeds, {} entries, {} signals, {} channels; violations {}, repaired {}, left {}",
+                            left == 0 ? "healthy" : "violated", summary.feeds, summary.entries, summary.signals,
+                            summary.channels, summary.violations, summary.repaired, left));
+}
+
+}  // namespace
+
+int carry_out(const VerifyVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const auto urls = feed_urls(terminal, "verify", verb.feeds, "nothing was looked at");
+  if (!urls) return exits::bad_input;
+
+  Journal journal(verb.journal.empty() ? usual_journal() : verb.journal);
+  std::string problem;  // with the journal
+  Progress progress(terminal, "verifying", 0);
+  VerifyOptions options;
+  options.feed_urls = *urls;
+  options.progress = [&](std::uint64_t done, std::uint64_t) {
+    stop_if_interrupted();
+    progress.reached(done);
+  };
+  options.found = [&](const Violation& violation) { tell(violation, terminal); };
+  if (verb.resanitise) {
+    options.markup = [&](const std::string& url) -> StoreResult<GivenMarkup> {
+      const auto records = context.store.feed_records(std::vector{url});
+      if (records.has_error()) return records.error();
+      const std::optional<FeedRecord>& record = records->front();  // gone meanwhile: its posts go, too
+      const auto own = record ? read_settings(record->state.settings).html_policy : std::nullopt;
+      return GivenMarkup{own.value_or(context.config.html.policy), context.config.html.keep_class};
+    };
+  }
+  if (verb.repair) {
+    options.journal = [&](const Violation& violation, const std::vector<KeyValue>& whole) {
+      if (!problem.empty()) return false;
+      try {
+        journal.write(violation, whole);
+      } catch (const std::system_error& error) {
+        problem = error.what();
+      }
+      return problem.empty();
+    };
+  }
+  auto summary = Verifier(context.store, options).run();
+  if (summary.has_error()) {
+    terminal.flush();
+    return fail(terminal, "verify", summary.error());
+  }
+  std::uint64_t left = summary->violations;
+  if (summary->repaired > 0) {  // what the repairs have left, or brought
+    options.journal = nullptr;
+    options.found = [&](const Violation& violation) {
+      if (!violation.changes.empty()) tell(violation, terminal);
+    };
+    const auto again = Verifier(context.store, options).run();
+    if (again.has_error()) {
+      terminal.flush();
+      return fail(terminal, "verify", again.error());
+    }
+    left = again->violations;
+  }
+  tell_summary(*summary, left, journal.is_open() ? journal.path() : "", terminal);
+  if (!problem.empty()) {
+    terminal.flush();
+    return fail(terminal, "verify", VerbFailure{exits::directory, visible(problem) + "; nothing more was repaired"});
+  }
+  return left == 0 ? exits::done : exits::no;
+}
+
+}  // namespace feedmill

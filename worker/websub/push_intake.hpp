@@ -1,0 +1,86 @@
+// Reads what was pushed and writes it like a fetch, without asking the origin (WEBSUB P4).
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "worker/base/log.hpp"
+#include "worker/base/memory_budget.hpp"
+#include "worker/ingest/reading_threads.hpp"
+#include "worker/ingest/refresh.hpp"
+#include "worker/ingest/store_pool.hpp"
+#include "worker/observe/metrics.hpp"
+#include "worker/observe/push_turns.hpp"
+#include "worker/websub/push_store.hpp"
+
+namespace feedmill {
+
+/// A delivery that was signed well and has been noted: the feed will be fetched should nothing come of it.
+struct Pushed {
+  std::string hash;  ///< of the subscription's token
+  std::string feed_url;
+  std::string content_type, content_encoding;
+  std::string body;                             ///< as received
+  std::unique_ptr<MemoryBudget::Share> memory;  ///< that it is held in
+};
+
+/// Lives on one loop. What it is given must outlive run().
+class PushIntake {
+ public:
+  struct Options {
+    ReadingOptions reading;
+    PolicyOptions policy;
+    HostRules hosts{};   ///< which hosts are one when their documents are read
+    std::string worker;  ///< 32 hex digits: what its claims begin with
+    Milliseconds lease{90'000};
+    Milliseconds memory_wait{10'000};
+    std::size_t lanes = 8;     ///< read at once
+    std::size_t per_feed = 8;  ///< held for one feed
+    std::size_t most = 1000;   ///< held
+  };
+
+  PushIntake(boost::asio::any_io_executor executor, ReadingThreads& threads, StorePool& store, PushStore& pushes,
+             Metrics& metrics, Log& log, Options options);
+
+  /// False when there is no room: then it is a hint and no more.
+  bool has_room(const std::string& feed_url) const;
+  void take(Pushed pushed);
+
+  /// Reads until finish(); then what has been taken.
+  boost::asio::awaitable<void> run();
+  void finish();
+  std::size_t held() const { return queue_.size() + busy_.size(); }
+
+ private:
+  boost::asio::awaitable<void> lane();
+  std::deque<Pushed>::iterator next();
+  boost::asio::awaitable<void> handle(Pushed& pushed);
+  boost::asio::awaitable<bool> write(const Claim& claim, Pushed& pushed);
+  boost::asio::awaitable<bool> is_told_apart(const Claim& claim, Document& document, Known& known);
+  boost::asio::awaitable<bool> commit(const Claim& claim, const PushDecision& pushed);
+  boost::asio::awaitable<void> give_back(const Claim& claim);
+  boost::asio::awaitable<void> fetch_instead(const std::string& hash);
+
+  ReadingThreads& threads_;
+  StorePool& store_;
+  PushStore& pushes_;
+  Metrics& metrics_;
+  Log& log_;
+  Options options_;
+  std::deque<Pushed> queue_;
+  std::map<std::string, std::size_t> held_;  // by feed, those being read included
+  std::set<std::string> busy_;               // feeds: one push after the other
+  boost::asio::steady_timer changed_;        // cancelled when there is something to do
+  bool finishing_ = false;
+  std::uint64_t claims_ = 0;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,93 @@
+#include "worker/websub/push_policy.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <xxhash.h>
+
+#include "worker/config/feed_settings.hpp"
+#include "worker/policy/push_health.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr Milliseconds shortest_lease = std::chrono::minutes(5), longest_lease = std::chrono::hours(24 * 30);
+constexpr Milliseconds usual_lease = std::chrono::hours(24);
+
+using Do = PushStep::Do;
+
+PushStep wait_until(Milliseconds then, Milliseconds now) {
+  return {Do::wait, std::max(then - now, Milliseconds(1000)), "", "", ""};
+}
+
+bool is_running(const PushTask& task, Milliseconds now) {
+  return task.subscription && task.subscription->state == "active" && now < task.subscription->lease_end;
+}
+
+/// That of the subscription as long as it is advertised and was not refused; else the next of the list (WEBSUB S11).
+std::string hub_to_ask(const PushTask& task) {
+  const HubAdvert& advert = task.state.advert;
+  const bool known = task.subscription && std::ranges::find(advert.hubs, task.subscription->hub) != advert.hubs.end();
+  if (known && task.state.push.tries == 0) return task.subscription->hub;
+  return advert.hubs[task.state.push.tries % advert.hubs.size()];
+}
+
+}  // namespace
+
+PushStep plan_push(const PushTask& task, Milliseconds now) {
+  if (task.feed_url.empty()) {
+    const PushRecord& record = *task.subscription;
+    if (record.ends >= 3 || record.lease_end <= now) return {Do::forget, {}, "", "", ""};  // it runs out by itself
+    return {Do::unsubscribe, push_pending_for, record.hub_url, record.topic, ""};
+  }
+  const FeedState& state = task.state;
+  const HubAdvert& advert = state.advert;
+  const bool wanted = !advert.hubs.empty() && advert.missing < 3 && read_settings(state.settings).websub != "off";
+  const bool running = is_running(task, now);
+  if (!wanted) return {state.push.state.empty() ? Do::forget : Do::leave, {}, "", "", ""};
+
+  const PushStep subscribe{Do::subscribe, push_pending_for, hub_to_ask(task), advert.topic, ""};
+  const bool was_running =
+      state.push.state == "unproven" || state.push.state == "healthy" || state.push.state == "doubtful";
+  const PushStep lapsed{Do::lost, push_retry_after(state.push.tries), "", "", "its lease is over and was not renewed"};
+  if (task.asked_for && task.asked_for->state == "pending") {
+    const Milliseconds over = task.asked_for->pending_since + push_pending_for;
+    const bool still_meant = task.asked_for->topic == advert.topic &&
+                             std::ranges::find(advert.hubs, task.asked_for->hub) != advert.hubs.end();
+    if (!still_meant) return subscribe;
+    if (was_running && !running) return lapsed;  // WEBSUB L2: a late answer may bring it back
+    if (now < over) return wait_until(running ? std::min(over, task.subscription->lease_end) : over, now);
+    const std::string note = "its hub took the subscription and did not verify it within an hour";
+    if (running) return {Do::retry, hub_retry_after(state.push.tries, {}), "", "", note};
+    return {Do::lost, push_retry_after(state.push.tries), "", "", note};
+  }
+  if (running) {
+    const PushRecord& record = *task.subscription;
+    const bool changed =
+        record.topic != advert.topic || std::ranges::find(advert.hubs, record.hub) == advert.hubs.end();
+    if (changed || now >= record.renew_at || state.push.state == "failed") return subscribe;
+    return wait_until(std::min(record.renew_at, record.lease_end), now);
+  }
+  return was_running ? lapsed : subscribe;
+}
+
+PushLease push_lease(std::string_view lease_seconds, std::string_view topic) {
+  Milliseconds lease = usual_lease;
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(lease_seconds.data(), lease_seconds.data() + lease_seconds.size(), seconds);
+  if (error == std::errc() && end == lease_seconds.data() + lease_seconds.size() && seconds > 0 &&
+      seconds < (1LL << 31)) {
+    lease = std::clamp<Milliseconds>(std::chrono::seconds(seconds), shortest_lease, longest_lease);
+  }
+  const auto spread = static_cast<std::uint64_t>(lease.count() / 10);
+  const Milliseconds phase(XXH3_64bits(topic.data(), topic.size()) % spread);
+  return {lease, lease / 2 + phase};
+}
+
+Milliseconds hub_retry_after(std::uint32_t failures, Milliseconds retry_after) {
+  const Milliseconds back =
+      std::min<Milliseconds>(std::chrono::hours(1) * (1 << std::min(failures, 5U)), std::chrono::hours(24));
+  return std::max(back, std::min<Milliseconds>(retry_after, std::chrono::hours(24 * 7)));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,51 @@
+// Subscriptions as coroutines see them: blocking calls on a thread of their own, what waits of deliveries pipelined.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "storage/store/pushes.hpp"
+#include "worker/base/run_on.hpp"
+
+namespace feedmill {
+
+/// A connection to the store besides those of refreshes, so that neither waits for the other. All members are called on
+/// the loop's thread alone. Must outlive every call under way; calls are not cancellable, they end within the store's
+/// timeout.
+class PushStore {
+ public:
+  PushStore(boost::asio::any_io_executor executor, const StoreOptions& options);
+  ~PushStore();
+  PushStore(const PushStore&) = delete;
+  PushStore& operator=(const PushStore&) = delete;
+
+  boost::asio::awaitable<StoreResult<std::optional<PushRecord>>> find(std::string hash);
+  boost::asio::awaitable<StoreResult<PushNoted>> note(PushNote note);
+
+  /// Runs `work(store)`.
+  template <class Work>
+  auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
+    return run_on(thread_, [this, work = std::move(work)]() mutable { return work(store_); });
+  }
+
+ private:
+  struct Waiting;
+  boost::asio::awaitable<void> wait_for(Waiting& waiting);
+  boost::asio::awaitable<void> serve();
+  void exchange(const std::vector<Waiting*>& batch);
+
+  boost::asio::any_io_executor executor_;
+  Store store_;
+  std::vector<Waiting*> waiting_;  // on the frames of suspended coroutines
+  bool busy_ = false;
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace feedmill

@@ -1,0 +1,107 @@
+#include "worker/websub/signature.hpp"
+
+#include <array>
+#include <stdexcept>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+namespace feedmill {
+namespace {
+
+std::string hex_of(std::span<const unsigned char> bytes) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(2 * bytes.size());
+  for (const unsigned char byte : bytes) {
+    hex += digits[byte >> 4U];
+    hex += digits[byte & 0xFU];
+  }
+  return hex;
+}
+
+int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// False when it is not exactly so many bytes in hex.
+bool read_hex(std::string_view hex, std::span<unsigned char> into) {
+  if (hex.size() != 2 * into.size()) return false;
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    const int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+    if (high < 0 || low < 0) return false;
+    into[i] = static_cast<unsigned char>(high * 16 + low);
+  }
+  return true;
+}
+
+template <std::size_t N>
+std::array<unsigned char, N> random_bytes() {
+  std::array<unsigned char, N> bytes{};
+  if (RAND_bytes(bytes.data(), static_cast<int>(N)) != 1) throw std::runtime_error("no random numbers to be had");
+  return bytes;
+}
+
+struct Method {
+  std::string_view name;
+  const EVP_MD* (*digest)();
+  Signed strength;
+};
+constexpr std::array methods{Method{"sha1", EVP_sha1, Signed::weak}, Method{"sha256", EVP_sha256, Signed::good},
+                             Method{"sha384", EVP_sha384, Signed::good}, Method{"sha512", EVP_sha512, Signed::good}};
+
+}  // namespace
+
+Signed check_signature(std::span<const std::string_view> headers, std::string_view secret, std::string_view body) {
+  if (headers.size() != 1 || secret.empty()) return Signed::bad;
+  const std::string_view header = headers.front();
+  const auto equals = header.find('=');
+  if (equals == std::string_view::npos) return Signed::bad;
+  for (const Method& method : methods) {
+    if (header.substr(0, equals) != method.name) continue;
+    std::array<unsigned char, EVP_MAX_MD_SIZE> claimed{}, digest{};
+    unsigned size = 0;
+    const unsigned char* const made =
+        HMAC(method.digest(), secret.data(), static_cast<int>(secret.size()),
+             reinterpret_cast<const unsigned char*>(body.data()), body.size(), digest.data(), &size);
+    if (made == nullptr || !read_hex(header.substr(equals + 1), std::span(claimed).first(size))) return Signed::bad;
+    return CRYPTO_memcmp(claimed.data(), digest.data(), size) == 0 ? method.strength : Signed::bad;
+  }
+  return Signed::bad;
+}
+
+std::string random_token() {
+  static constexpr char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+  std::string token;
+  unsigned held = 0, bits = 0;
+  for (const unsigned char byte : random_bytes<16>()) {
+    held = (held << 8U) | byte;
+    for (bits += 8; bits >= 5; bits -= 5) token += digits[(held >> (bits - 5)) & 31U];
+  }
+  token += digits[(held << (5 - bits)) & 31U];  // 128 = 25 · 5 + 3
+  return token;
+}
+
+std::string random_secret() {
+  return hex_of(random_bytes<32>());
+}
+
+std::string hash_of_token(std::string_view token) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (EVP_Digest(token.data(), token.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
+    throw std::runtime_error("no SHA-256 to be had");
+  }
+  return hex_of(std::span(digest).first(size));
+}
+
+bool equal_secrets(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace feedmill

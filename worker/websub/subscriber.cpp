@@ -1,0 +1,412 @@
+#include "worker/websub/subscriber.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "worker/base/cancellation.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/http/resolver.hpp"
+#include "worker/policy/push_health.hpp"
+#include "worker/websub/callback.hpp"
+#include "worker/websub/signature.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+using How = PushSettlement::How;
+
+namespace {
+
+constexpr std::size_t most_redirects = 5;
+constexpr std::chrono::hours http_remembered{24};
+constexpr std::size_t most_hubs_remembered = 10'000;
+
+bool is_https(std::string_view url) {
+  return url.starts_with("https:");
+}
+
+/// The https form of an http address (WEBSUB S3).
+std::string with_https(const std::string& url) {
+  return url.starts_with("http:") ? "https:" + url.substr(5) : url;
+}
+
+/// Whether nobody spoke HTTP to us: then what is asked may be asked elsewhere.
+bool nobody_there(Reason reason) {
+  switch (reason) {
+    case Reason::connect_refused:
+    case Reason::connect_timeout:
+    case Reason::connect_failed:
+    case Reason::tls_verify:
+    case Reason::tls_handshake:
+    case Reason::egress_port:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::chrono::sys_seconds wall_clock() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+/// One of those that a domain may have; there is none beyond them.
+class Subscriber::Place {
+ public:
+  Place(Subscriber& of, std::string domain) : of_(of), domain_(std::move(domain)) { ++of_.domains_[domain_].under_way; }
+  ~Place() {
+    const auto found = of_.domains_.find(domain_);
+    if (--found->second.under_way == 0) of_.domains_.erase(found);
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  Subscriber& of_;
+  std::string domain_;
+};
+
+Subscriber::Subscriber(asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, Metrics& metrics, Log& log,
+                       Options options)
+    : fetcher_(fetcher),
+      store_(store),
+      metrics_(metrics),
+      log_(log),
+      options_(std::move(options)),
+      pause_(executor),
+      filled_(executor, Clock::time_point::max()),
+      end_(std::move(executor), Clock::time_point::max()) {}
+
+void Subscriber::stop(Milliseconds grace) {
+  stopping_ = true;
+  pause_.cancel();
+  filled_.cancel();
+  end_.expires_after(grace);
+}
+
+asio::awaitable<void> Subscriber::run() {
+  co_await (look_after_all() || wait_for_end());
+}
+
+asio::awaitable<void> Subscriber::look_after_all() {
+  const auto executor = co_await asio::this_coro::executor;
+  using Operation = decltype(asio::co_spawn(executor, lane(), asio::deferred));
+  std::vector<Operation> all;
+  all.push_back(asio::co_spawn(executor, find_tasks(), asio::deferred));
+  for (std::size_t i = 0; i < options_.at_once; ++i) all.push_back(asio::co_spawn(executor, lane(), asio::deferred));
+  auto group = asio::experimental::make_parallel_group(std::move(all));
+  co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+}
+
+asio::awaitable<void> Subscriber::wait_for_end() {
+  for (;;) {
+    co_await end_.async_wait(asio::as_tuple(asio::use_awaitable));
+    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+    if (cancelled != asio::cancellation_type::none) co_return;
+    if (stopping_ && Clock::now() >= end_.expiry()) co_return;
+  }
+}
+
+/// Until there is room again or stop(), `longest` at most.
+asio::awaitable<void> Subscriber::rest(Clock::duration longest) {
+  pause_.expires_after(longest);
+  co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+/// As many at a time as lanes are free: what waits for its turn at a hub waits in the store.
+asio::awaitable<void> Subscriber::find_tasks() {
+  while (!stopping_) {
+    if (in_hand_ == options_.at_once) {
+      co_await rest(options_.poll);
+    } else {
+      const std::size_t room = options_.at_once - in_hand_;
+      const auto ask = [&](Store& store) { return Pushes(store).take(room, options_.lease); };
+      StoreResult<PushTasks> taken = co_await store_.call(ask);
+      if (!taken) metrics_.store_error(taken.error());
+      if (stopping_) co_return;  // what was taken is another's, or ours again, when the lease is over
+      if (taken && !taken->tasks.empty()) {
+        in_hand_ += taken->tasks.size();
+        for (PushTask& task : taken->tasks) queue_.push_back({std::move(task), taken->now});
+        filled_.cancel();
+      } else if (!taken) {
+        co_await rest(5 * options_.poll);
+      } else {
+        const bool known = taken->next.count() > 0;
+        co_await rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.poll) : options_.poll);
+      }
+    }
+    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+    if (cancelled != asio::cancellation_type::none) co_return;
+  }
+}
+
+asio::awaitable<void> Subscriber::lane() {
+  while (!stopping_) {
+    if (queue_.empty()) {
+      co_await filled_.async_wait(asio::as_tuple(asio::use_awaitable));
+      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+      if (cancelled != asio::cancellation_type::none) co_return;
+      continue;
+    }
+    Given given = std::move(queue_.front());
+    queue_.pop_front();
+    co_await look_after(std::move(given.task), given.now);
+    if (in_hand_-- == options_.at_once) pause_.cancel();
+  }
+}
+
+asio::awaitable<void> Subscriber::look_after(PushTask task, Milliseconds now) {
+  try {
+    const PushStep step = plan_push(task, now);
+    co_await carry_out(task, step, now);
+  } catch (const std::exception& error) {
+    if (is_cancellation(std::current_exception())) throw;
+    metrics_.bug();  // it comes again when the lease is over
+    log_.write(LogLevel::error, "bug", "an unexpected error; please report it",
+               {{"part", "subscriber"}, {"url", task.feed_url}, {"detail", error.what()}});
+  }
+}
+
+asio::awaitable<void> Subscriber::carry_out(const PushTask& task, const PushStep& step, Milliseconds now) {
+  PushSettlement settlement;
+  settlement.member = task.member();
+  settlement.delay = step.delay;
+  settlement.note = step.note;
+  switch (step.what) {
+    case PushStep::Do::wait:
+      settlement.how = How::wait;
+      break;
+    case PushStep::Do::forget:
+      settlement.how = How::forget;
+      break;
+    case PushStep::Do::leave:
+      settlement.how = How::left;
+      break;
+    case PushStep::Do::lost:
+      settlement.how = How::lost;
+      break;
+    case PushStep::Do::retry:
+      settlement.how = How::again;
+      break;
+    case PushStep::Do::subscribe:
+    case PushStep::Do::unsubscribe: {
+      const std::string host = host_of(step.hub), domain = registrable_domain(host);
+      const StoreResult<Milliseconds> wait = co_await wait_for_hub(task, host);
+      if (!wait) metrics_.store_error(wait.error());
+      if (!wait || wait->count() > 0) co_return;
+      settlement.delay = wait_for_domain(domain);
+      if (settlement.delay.count() > 0) {
+        settlement.how = How::wait;
+        settlement.turn = host;
+        break;
+      }
+      const Place place(*this, domain);
+      if (step.what == PushStep::Do::subscribe)
+        co_await subscribe(task, step, now);
+      else
+        co_await end(task, step);
+      co_return;
+    }
+  }
+  co_await settle(task, std::move(settlement), now);
+}
+
+/// Zero when there is a place; else for how long to wait for one, each that waits behind the one before it.
+Milliseconds Subscriber::wait_for_domain(const std::string& name) {
+  const auto found = domains_.find(name);
+  if (found == domains_.end() || found->second.under_way < options_.per_domain) return Milliseconds(0);
+  Domain& domain = found->second;
+  const Clock::time_point now = Clock::now();
+  domain.tail = std::max(domain.tail, now) + std::max(options_.spacing, Milliseconds(10));
+  return std::chrono::ceil<Milliseconds>(domain.tail - now);
+}
+
+/// WEBSUB S5, H3: zero when the hub may be asked now; else when it will be this one's turn.
+asio::awaitable<StoreResult<Milliseconds>> Subscriber::wait_for_hub(const PushTask& task, std::string host) {
+  HubTurn turn;
+  turn.host = std::move(host);
+  turn.member = task.member();
+  turn.came = task.came;
+  turn.at_once = task.hub_in_trouble ? std::max<std::size_t>(options_.per_hub / 2, 1) : options_.per_hub;
+  turn.spacing = task.hub_in_trouble ? 2 * options_.spacing : options_.spacing;
+  turn.lease = options_.wall + Milliseconds(10'000);
+  const auto take = [&](Store& store) { return Pushes(store).take_turn(turn); };
+  co_return co_await store_.call(take);
+}
+
+PushRecord Subscriber::new_record(const PushTask& task, const PushStep& step, std::string hub_url) const {
+  PushRecord record;
+  record.feed_url = task.feed_url;
+  record.token = random_token();
+  record.hash = hash_of_token(record.token);
+  record.topic = step.topic;
+  record.hub = step.hub;
+  record.hub_url = std::move(hub_url);
+  if (is_https(record.hub_url)) record.secret = random_secret();  // SECURITY W5
+  return record;
+}
+
+asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep& step, Milliseconds now) {
+  // Where the hub was found before, it is looked for first.
+  const bool known = task.subscription && task.subscription->hub == step.hub && !task.subscription->hub_url.empty();
+  const auto plain = only_http_.find(step.hub);
+  const bool only_http = plain != only_http_.end() && Clock::now() < plain->second;
+  std::string hub_url = only_http ? step.hub : with_https(known ? task.subscription->hub_url : step.hub);
+  const Clock::time_point deadline = Clock::now() + options_.wall;
+  for (;;) {
+    const PushRecord record = new_record(task, step, hub_url);
+    const auto remember = [&](Store& store) { return Pushes(store).begin(record); };
+    const StoreResult<std::optional<PushTurn>> begun = co_await store_.call(remember);
+    if (!begun) {
+      metrics_.store_error(begun.error());
+      co_return;
+    }
+    if (!*begun) co_return;
+    PushNews news{task.feed_url, (*begun)->from, (*begun)->to, "asks " + host_of(record.hub), record.hub, false};
+    co_await tell(std::move(news), now);
+    const Reply reply = co_await ask(task, record, "subscribe", deadline);
+    if (reply.no_server && is_https(record.hub_url) && !is_https(step.hub)) {
+      if (only_http_.size() >= most_hubs_remembered) only_http_.clear();
+      only_http_[step.hub] = Clock::now() + http_remembered;
+      hub_url = step.hub;
+      continue;
+    }
+    PushSettlement settlement;
+    settlement.member = task.member();
+    settlement.hash = record.hash;
+    settlement.note = reply.why;
+    settlement.hub_url = reply.hub_url;
+    settlement.turn = host_of(step.hub);
+    if (reply.is == Reply::Is::taken) {
+      settlement.how = How::sent;
+    } else if (reply.is == Reply::Is::refused) {
+      settlement.how = How::refused;
+      settlement.delay = push_retry_after(task.state.push.tries);
+    } else if (reply.is == Reply::Is::not_asked) {
+      settlement.how = How::put_off;
+      settlement.delay = options_.wall;
+    } else {
+      settlement.how = How::again;
+      settlement.delay = hub_retry_after(task.state.push.tries, reply.retry_after);
+    }
+    co_await settle(task, std::move(settlement), now);
+    co_return;
+  }
+}
+
+asio::awaitable<void> Subscriber::end(const PushTask& task, const PushStep& step) {
+  const PushRecord& record = *task.subscription;
+  const auto remember = [&](Store& store) { return Pushes(store).begin_end(record.hash); };
+  const StoreResult<bool> begun = co_await store_.call(remember);
+  if (!begun) metrics_.store_error(begun.error());
+  if (!begun || !*begun) co_return;
+  const Reply reply = co_await ask(task, record, "unsubscribe", Clock::now() + options_.wall);
+  PushSettlement settlement;
+  settlement.member = task.member();
+  settlement.hash = record.hash;
+  settlement.turn = host_of(step.hub);
+  switch (reply.is) {
+    case Reply::Is::taken:
+      settlement.how = How::wait;
+      settlement.delay = push_pending_for;
+      break;
+    case Reply::Is::refused:
+      settlement.how = How::forget;
+      break;
+    case Reply::Is::unheard:
+      settlement.how = How::again;
+      settlement.delay = hub_retry_after(record.ends, reply.retry_after);
+      break;
+    case Reply::Is::not_asked:
+      settlement.how = How::put_off;
+      settlement.delay = options_.wall;
+      break;
+  }
+  co_await settle(task, std::move(settlement), Milliseconds(0));
+}
+
+/// WEBSUB S4: a POST, again where 307 and 308 lead to. Only where 308 alone leads the hub is from now on.
+asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const PushRecord& record, std::string mode,
+                                                   Clock::time_point deadline) {
+  const std::string form = subscription_form(record, mode, options_.public_url + "/w/" + record.token);
+  const FeedSettings settings = read_settings(task.feed_url.empty() ? record.settings : task.state.settings);
+  Reply reply;
+  reply.hub_url = record.hub_url;
+  std::string url = record.hub_url;
+  bool for_good = true;
+  for (std::size_t followed = 0;; ++followed) {
+    const HttpResult result = co_await fetcher_.post_form(record.feed_url, settings, url, form, deadline);
+    if (const auto* failure = std::get_if<HttpFailure>(&result)) {
+      if (failure->reason == Reason::limit_body && failure->status / 100 == 2) {
+        reply.is = Reply::Is::taken;
+        co_return reply;
+      }
+      // A page of any length may say no.
+      const bool no = failure->reason == Reason::limit_body && failure->status / 100 == 4 && failure->status != 429;
+      const bool refused = no || failure->reason == Reason::egress_blocked || failure->reason == Reason::url_invalid;
+      const bool crowded = followed == 0 && failure->reason == Reason::worker_host_wait;  // many ask that network
+      reply.is = refused ? Reply::Is::refused : crowded ? Reply::Is::not_asked : Reply::Is::unheard;
+      const std::string status = failure->status == 0 ? "" : "answered " + std::to_string(failure->status) + ": ";
+      reply.why = reason_of_hub(status + std::string(to_string(failure->reason)) + ": " + failure->detail, record);
+      reply.no_server = nobody_there(failure->reason) && !failure->trace.sent;
+      co_return reply;
+    }
+    const HttpResponse& answer = std::get<HttpResponse>(result);
+    if (answer.status >= 200 && answer.status < 300) {
+      reply.is = Reply::Is::taken;
+      co_return reply;
+    }
+    if (answer.status == 307 || answer.status == 308) {
+      auto target = resolve_location(url, field(answer.headers, "location"));
+      const bool downgrade = target && is_https(url) && !is_https(*target);
+      if (target && !downgrade && followed < most_redirects) {
+        url = std::move(*target);
+        for_good = for_good && answer.status == 308;
+        if (for_good) reply.hub_url = url;
+        continue;
+      }
+      reply.is = Reply::Is::refused;
+      reply.why = downgrade ? "leads from https to http" : "leads nowhere";
+      co_return reply;
+    }
+    reply.why = reason_of_hub("answered " + std::to_string(answer.status) + ": " + answer.body, record);
+    reply.is = answer.status >= 500 || answer.status == 429 ? Reply::Is::unheard : Reply::Is::refused;
+    if (const auto wait = retry_after(answer.headers, wall_clock())) reply.retry_after = wait->wait;
+    co_return reply;
+  }
+}
+
+asio::awaitable<void> Subscriber::settle(const PushTask& task, PushSettlement settlement, Milliseconds now) {
+  const auto write = [&](Store& store) { return Pushes(store).settle(settlement); };
+  const StoreResult<PushTurn> done = co_await store_.call(write);
+  if (!done) {
+    metrics_.store_error(done.error());
+    co_return;
+  }
+  if (task.feed_url.empty()) co_return;
+  PushNews news{task.feed_url, done->from, done->to, settlement.note, task.state.push.hub, done->hub_in_trouble};
+  co_await tell(std::move(news), now);
+}
+
+asio::awaitable<void> Subscriber::tell(PushNews news, Milliseconds now) {
+  note_turn(log_, metrics_, news);
+  const std::vector<Notice> notices = turn_notices(news, now);
+  if (notices.empty()) co_return;
+  const auto add = [&](Store& store) { return Notifications(store).add(notices); };
+  const StoreResult<void> told = co_await store_.call(add);
+  if (!told) metrics_.store_error(told.error());
+}
+
+}  // namespace feedmill

@@ -1,0 +1,69 @@
+#include "worker/websub/websub.hpp"
+
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+
+WebSub::WebSub(const asio::any_io_executor& executor, const StoreOptions& store, Options options, const Parts& parts)
+    : drain_(options.drain),
+      store_(executor, store),
+      intake_(executor, parts.threads, parts.store, store_, parts.metrics, parts.log, std::move(options.intake)),
+      subscriber_(executor, parts.fetcher, store_, parts.metrics, parts.log, std::move(options.subscriber)),
+      end_(executor, asio::steady_timer::time_point::max()) {}
+
+boost::system::result<std::unique_ptr<WebSub>, ListenError> WebSub::open(const asio::any_io_executor& executor,
+                                                                         const StoreOptions& store, Options options,
+                                                                         const Parts& parts) {
+  const auto callbacks = options.callbacks;
+  std::unique_ptr<WebSub> websub(new WebSub(executor, store, std::move(options), parts));
+  if (callbacks) {
+    auto opened = CallbackListener::open(executor, *callbacks,
+                                         {websub->store_, websub->intake_, parts.memory, parts.metrics, parts.log});
+    if (!opened) return opened.error();
+    websub->callbacks_ = std::move(*opened);
+  }
+  return websub;
+}
+
+asio::awaitable<void> WebSub::run() {
+  co_await (subscriber_.run() && intake_.run() && answer());
+}
+
+/// Callbacks, until the drain is over; what they brought is written before the end.
+asio::awaitable<void> WebSub::answer() {
+  if (callbacks_)
+    co_await (callbacks_->serve() || wait_for_end());
+  else
+    co_await wait_for_end();
+  intake_.finish();
+}
+
+asio::awaitable<void> WebSub::wait_for_end() {
+  for (;;) {
+    co_await end_.async_wait(asio::as_tuple(asio::use_awaitable));
+    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+    if (cancelled != asio::cancellation_type::none) co_return;
+    if (stopped_ && asio::steady_timer::clock_type::now() >= end_.expiry()) co_return;
+  }
+}
+
+void WebSub::stop() {
+  if (std::exchange(stopped_, true)) return;
+  subscriber_.stop(drain_);
+  end_.expires_after(callbacks_ ? drain_ : Milliseconds(0));
+}
+
+void WebSub::hurry() {
+  stop();
+  subscriber_.stop(Milliseconds(0));
+  end_.expires_after(Milliseconds(0));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,61 @@
+#include "worker/words/due_text.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "storage/redis/utf8.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/why_text.hpp"
+
+namespace feedmill {
+namespace {
+
+/// "S=54.50" → "S = 54.5"; everything else stays.
+std::string readable(std::string_view from) {
+  if (!from.starts_with("S=")) return std::string(from);
+  std::string rate(from.substr(2));
+  if (rate.find('.') != std::string::npos) {
+    while (rate.ends_with('0')) rate.pop_back();
+    if (rate.ends_with('.')) rate.pop_back();
+  }
+  return "S = " + rate;
+}
+
+std::string input_text(const DueInput& input) {
+  std::string text = fmt::format("{} {}{} s", input.code, input.code == "phase" ? "+" : "", grouped(input.seconds));
+  if (!input.from.empty()) text += fmt::format(" ({})", readable(input.from));
+  return text;
+}
+
+}  // namespace
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t sign = number < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > 3 + sign;) digits.insert(at -= 3, 1, ' ');
+  return digits;
+}
+
+std::string due_inputs_text(std::string_view why) {
+  std::string text;
+  for (const DueInput& input : read_why(why)) text += (text.empty() ? "" : "  ") + input_text(input);
+  return text;
+}
+
+boost::json::value due_inputs_json(std::string_view why) {
+  if (why.empty()) return {};
+  boost::json::array rows;
+  for (const DueInput& input : read_why(why)) {
+    boost::json::object& row = rows.emplace_back(boost::json::object()).get_object();
+    row["code"] = input.code;
+    row["s"] = input.seconds;
+    if (!input.from.empty()) row["from"] = cleaned_text(input.from);
+  }
+  return rows;
+}
+
+std::string due_text(Milliseconds due, Milliseconds now, std::string_view won) {
+  return fmt::format("{}, {}{}{}", rfc3339(due), from_now(due, now), won.empty() ? "" : ", because of ", won);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,99 @@
+#include "worker/words/push_text.hpp"
+
+#include <array>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "worker/base/units.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+
+namespace json = boost::json;
+
+StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedState& state) {
+  if (state.push.subscription.empty()) return std::optional<PushRecord>();
+  auto found = Pushes(store).find(std::span(&state.push.subscription, 1)).front();
+  // Its secrets are not for every user (SECURITY A1); the rest stands in the state.
+  if (!found && found.error().code == StoreError::Code::auth) return std::optional<PushRecord>();
+  return found;
+}
+
+std::vector<PushFact> push_facts(const FeedState& state, const std::optional<PushRecord>& subscription,
+                                 Milliseconds now) {
+  const PushStanding& push = state.push;
+  std::vector<PushFact> facts;
+  if (push.state.empty()) {
+    if (state.advert.hubs.empty()) return facts;
+    facts.push_back(
+        {"Hub", "", fmt::format("{} for {}, not subscribed to", state.advert.hubs.front(), state.advert.topic)});
+    return facts;
+  }
+  facts.push_back({"State", "", fmt::format("{} since {}", push.state, rfc3339(push.since))});
+  facts.push_back(
+      {"Hub", ", at ", fmt::format("{} for {}", push.hub.empty() ? "no hub" : push.hub, state.advert.topic)});
+  if (!push.note.empty()) facts.push_back({"What went wrong", "; ", push.note});
+  if (subscription && subscription->state == "active") {
+    std::string lease =
+        fmt::format("until {}, {}, {}", rfc3339(subscription->lease_end), from_now(subscription->lease_end, now),
+                    subscription->secret.empty() ? "unsigned: pushes are hints" : "signed");
+    if (subscription->bad > 0) lease += fmt::format(", {} with a bad signature ignored", subscription->bad);
+    facts.push_back({"Lease", "; lease ", std::move(lease)});
+  }
+  if (push.last_push.count() != 0) facts.push_back({"Last push", "; last push ", from_now(push.last_push, now)});
+  const PushHealth& health = state.push_health;
+  if (health.pushed_first + health.poll_first > 0) {
+    facts.push_back({"Who was first", "; ",
+                     fmt::format("push first {} times, poll first {} times", health.pushed_first, health.poll_first)});
+  }
+  if (health.fallback.count() != 0) {
+    facts.push_back({"Polling", "; ", "polled every " + format_duration(health.fallback) + " besides"});
+  }
+  return facts;
+}
+
+std::string push_text(const FeedState& state, const std::optional<PushRecord>& subscription, Milliseconds now) {
+  std::string text;
+  for (const PushFact& fact : push_facts(state, subscription, now)) text.append(fact.lead).append(fact.value);
+  return text.empty() ? "none advertised" : text;
+}
+
+std::span<const PushStateText> push_state_texts() {
+  static constexpr std::array texts{
+      PushStateText{"pending", "its hub has been asked and has yet to verify"},
+      PushStateText{"unproven", "accepted; until pushes were first with three posts it is polled as usual"},
+      PushStateText{"healthy", "pushes are first; it is polled less often"},
+      PushStateText{"doubtful", "polls found what no push brought; it is polled as usual"},
+      PushStateText{"failed", "refused, or its lease was lost; tried again after a day or more"},
+      PushStateText{"denied", "its hub will not push it; tried again after a week or more"},
+  };
+  return texts;
+}
+
+json::value push_json(const FeedState& state, const std::optional<PushRecord>& subscription) {
+  if (state.advert.hubs.empty() && state.push.state.empty()) return {};
+  json::object row;
+  row["state"] = state.push.state.empty() ? json::value() : json::value(state.push.state);
+  row["since"] = time_json(state.push.since);
+  row["hubs"] = json::value_from(state.advert.hubs);
+  row["topic"] = state.advert.topic;
+  row["hub"] = state.push.hub;
+  row["note"] = state.push.note;
+  row["verified"] = time_json(state.push.verified);
+  row["last_push"] = time_json(state.push.last_push);
+  row["lease_end"] = time_json(subscription ? subscription->lease_end : Milliseconds(0));
+  row["renew_at"] = time_json(subscription ? subscription->renew_at : Milliseconds(0));
+  row["signed"] = subscription && !subscription->secret.empty();
+  row["bad_signatures"] = subscription ? subscription->bad : 0;
+  row["tries"] = state.push.tries;
+  row["denials"] = state.push.denials;
+  row["pushed_first"] = state.push_health.pushed_first;
+  row["poll_first"] = state.push_health.poll_first;
+  row["near"] = state.push_health.near;
+  row["fallback_s"] = state.push_health.fallback.count() / 1000;
+  return row;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,52 @@
+// What the store knows, as people and programs read it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "storage/records/feed_record.hpp"
+#include "storage/records/feed_state.hpp"
+#include "storage/records/stored_entry.hpp"
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// RFC 3339, or null for the time zero.
+boost::json::value time_json(Milliseconds time);
+
+/// `text` as the JSON it is; as a string when it is none, null when it is "".
+boost::json::value embedded_json(std::string_view text);
+
+/// `text` as a JSON string; null when it is "".
+boost::json::value text_or_null(std::string_view text);
+
+/// Value of a field of a record, "" when absent.
+std::string_view field_of(const Fields& fields, std::string_view name);
+
+/// A line of `list --json`.
+boost::json::object list_json(const FeedRecord& record);
+
+/// All of a record: `show --json`.
+boost::json::object show_json(const FeedRecord& record);
+
+/// The same for people: names and values in the order to show.
+std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& record, Milliseconds now);
+
+/// A stored post: `schema`, `id`, `cursor` (what --before takes) and its fields; JSON text as JSON, times as RFC 3339.
+boost::json::object entry_json(const StoredEntry& entry);
+
+/// "SCORE:ID": the entry's place in its feed's order, for `entries --before`.
+std::string cursor_of(const StoredEntry& entry);
+EntryCursor place_of(const StoredEntry& entry);
+/// TIME, ID and TITLE of an entry in a list.
+std::vector<std::string> entry_cells(const StoredEntry& entry);
+
+/// The short reason or HTTP status of a feed's last refresh, for a column: "200", "http.timeout", "-".
+std::string last_result(const FeedState& state);
+
+}  // namespace feedmill
