@@ -213,7 +213,7 @@ Person read_person(const Reading& in) {
 }
 
 bool read_author(const Reading& in) {
-  return add_author(in.target, read_person(in), in.rank);
+  return add_author(in, read_person(in));
 }
 
 bool read_contributor(const Reading& in) {

@@ -47,7 +47,7 @@ bool read_itunes_title(const Reading& in) {
 
 bool read_itunes_author(const Reading& in) {
   read_string<&Itunes::author>(in);
-  add_author(in.target, parse_person(in.text()), in.rank);
+  add_author(in, parse_person(in.text()));
   return true;
 }
 

@@ -33,7 +33,7 @@ bool read_subject(const Reading& in) {
 }
 
 bool read_dc_author(const Reading& in) {
-  return add_author(in.target, parse_person(in.xml.deep_text(in.node)), in.rank);
+  return add_author(in, parse_person(in.xml.deep_text(in.node)));
 }
 
 bool read_dc_contributor(const Reading& in) {

@@ -343,16 +343,18 @@ std::optional<std::uint64_t> parse_length(std::string_view text) {
   return static_cast<std::uint64_t>(*value);
 }
 
-bool add_author(Target& target, Person person, int rank) {
+bool add_author(const Reading& in, Person person) {
   if (person == Person{}) return true;
+  Target& target = in.target;
   std::uint8_t& held = target.ranks[static_cast<std::size_t>(Slot::authors)];
-  const auto offered = static_cast<std::uint8_t>(rank + 1);
+  const auto offered = static_cast<std::uint8_t>(in.rank + 1);
   if (held != 0 && held < offered) return false;
   auto& authors = target.common.authors.edit();
   if (held > offered) authors.clear();
   held = offered;
-  if (authors.size() < 64 && std::find(authors.begin(), authors.end(), person) == authors.end()) {
-    authors.push_back(std::move(person));
+  in.xml.allowance().step(authors.size());
+  if (authors.size() < limits::people && std::find(authors.begin(), authors.end(), person) == authors.end()) {
+    append(in, authors, std::move(person));
   }
   return true;
 }

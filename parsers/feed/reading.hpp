@@ -180,7 +180,7 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<std::uint64_t> parse_length(std::string_view text);
 
 /// Authors from elements of a better rank replace those of a worse one; those of equal rank add up.
-bool add_author(Target& target, Person person, int rank);
+bool add_author(const Reading& in, Person person);
 
 /// Base64 (RFC 4648, white space ignored) as UTF-8 text; `raw` itself when it is neither.
 std::string decode_base64(std::string_view raw);

@@ -1,6 +1,7 @@
 #include "parsers/text/charset.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "parsers/text/charset_hz.hpp"
 #include "parsers/text/charset_tables.hpp"
 #include "parsers/text/entities.hpp"
+#include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
@@ -105,29 +107,52 @@ class Iconv {
   // POSIX says so.  NOLINTNEXTLINE(performance-no-int-to-ptr)
   bool valid() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
 
-  // Everything that decodes; `bad` counts bytes that did not, each of which became U+FFFD.
+  // Everything that decodes; `bad` counts bytes that did not, each of which became U+FFFD. It ends where the text would
+  // be longer than limits.hpp counts with; what is left is bad.
+  //
+  // A piece at a time, short enough for its text to fit: glibc loses track of some charsets when it runs out of room
+  // between two characters of one code, and then tells the second for ever (Shift_JISX0213: 82 F5).
   std::string convert(std::string_view bytes, std::size_t& bad) {
+    const std::size_t most = limits::decoded_multiple * bytes.size() + buffer_.size();
     std::string out;
     out.reserve(bytes.size() + bytes.size() / 2);
-    std::array<char, 16384> buffer{};
     char* in = const_cast<char*>(bytes.data());  // iconv's signature; it does not write there
     std::size_t left = bytes.size();
     while (left > 0) {
-      char* to = buffer.data();
-      std::size_t room = buffer.size();
-      const std::size_t result = iconv(handle_, &in, &left, &to, &room);
-      out.append(buffer.data(), buffer.size() - room);
-      if (result != static_cast<std::size_t>(-1) || errno == E2BIG) continue;
+      if (out.size() > most) {
+        bad += left;
+        return out;
+      }
+      const std::size_t piece = std::min(left, most_piece);
+      std::size_t unread = piece;
+      const int problem = convert_piece(&in, &unread, out);
+      left -= piece - unread;
+      if (unread == 0 || (problem == EINVAL && unread < piece && unread < left))
+        continue;  // the next piece has the rest
       append_utf8(out, 0xFFFD);
       ++bad;
       ++in;
       --left;
     }
+    convert_piece(nullptr, nullptr, out);  // what is held back until the next character is known
     return out;
   }
 
  private:
+  static constexpr std::size_t most_piece = 1024;
+
+  // errno of iconv, 0 when it was content.
+  int convert_piece(char** in, std::size_t* left, std::string& out) {
+    char* to = buffer_.data();
+    std::size_t room = buffer_.size();
+    const std::size_t result = iconv(handle_, in, left, &to, &room);
+    const int problem = result == static_cast<std::size_t>(-1) ? errno : 0;
+    out.append(buffer_.data(), buffer_.size() - room);
+    return problem;
+  }
+
   iconv_t handle_;
+  std::array<char, 16 * most_piece> buffer_{};
 };
 
 // UTF-8 with every maximal part that is not, replaced by one U+FFFD (Unicode §3.9).

@@ -26,9 +26,13 @@ inline constexpr std::size_t entry = std::size_t{2} << 20;   ///< all fields tog
 inline constexpr std::uint64_t reading_base = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t reading_multiple = 16;
 
-/// In bytes of live memory, for read_feed and for read_opml. What the bytes decode to may be three times as long (a
-/// charset with a byte for each character), and XML's tree takes 64 bytes for an element or a run of text, 40 for an
-/// attribute, JSON's 14 for each byte of the text: a document that is too dense for this is read up to what fits.
+/// What bytes decode to: so many times as many at most, which is a byte for each character of three. A few charsets
+/// make more of a byte; a document of such bytes alone is not in that charset.
+inline constexpr std::size_t decoded_multiple = 3;
+
+/// In bytes of live memory, for read_feed and for read_opml. Bytes decode to up to decoded_multiple times as many, and
+/// XML's tree takes 64 bytes for an element or a run of text, 40 for an attribute, JSON's 14 for each byte of the text:
+/// a document that is too dense for this is read up to what fits.
 constexpr std::uint64_t reading_cost(std::uint64_t decoded_bytes) {
   return reading_base + reading_multiple * decoded_bytes;
 }
