@@ -11,6 +11,8 @@
 #include <optional>
 #include <random>
 
+#include "storage/entries/entries.hpp"
+#include "storage/feeds/feeds.hpp"
 #include "storage/records/post_identity.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/worker/polling_fixture.hpp"
@@ -89,7 +91,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
   const auto chance = [&](std::size_t percent) { return below(100) < percent; };
   redis({"FLUSHALL"});
   ASSERT_TRUE(store.open());
-  ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+  ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url}}));
   looks_whole = false;
   alter = nullptr;
   retention = Retention();
@@ -189,7 +191,6 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
             break;
           std::swap(item.guid, items[other].guid);
           is_bad[i] = is_bad[other] = true;
-          for (const std::size_t place : {i, other}) good_next.push_back(items[place].post);
           break;
       }
     }
@@ -250,7 +251,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
     }
     if (n != documents && !chance(20)) continue;
     std::map<std::string, std::string> titles;
-    const auto entries = store.all_by_order(url, 100'000);
+    const auto entries = Entries(store).all_by_order(url, 100'000);
     ASSERT_TRUE(entries);
     for (const StoredEntry& entry : *entries) titles[entry.id] = entry.get("title");
     for (std::size_t i = 0; i < items.size(); ++i) {

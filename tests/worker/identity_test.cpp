@@ -238,7 +238,9 @@ struct Places {
     }
     known.stored = posts.size();
   }
-  bool are_seen() const { return must_compare(healthy(), document, known); }
+  bool are_seen() const {
+    return must_compare(healthy(), document, known) && names_places(document.entries, known.guids);
+  }
 
   Document document;
   Known known;

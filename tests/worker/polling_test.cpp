@@ -4,6 +4,8 @@
 #include <functional>
 #include <set>
 
+#include "storage/entries/entries.hpp"
+#include "storage/feeds/feeds.hpp"
 #include "storage/upkeep/archive.hpp"
 #include "tests/worker/polling_fixture.hpp"
 
@@ -20,7 +22,7 @@ TEST_F(Polling, TheSameDocumentAThousandTimesSendsNothing) {
   const auto dump = [&] {
     std::vector<std::string> all;
     for (const char* key : {":sort", ":guidmap", ":digests", ":tombs"}) all.push_back(redis({"DUMP", url + key}));
-    for (const StoredEntry& entry : *store.all_by_order(url)) {
+    for (const StoredEntry& entry : *Entries(store).all_by_order(url)) {
       for (const auto& [name, value] : entry.fields) all.push_back(entry.id + name + value);
     }
     return all;
@@ -179,14 +181,63 @@ TEST_F(Polling, KeepsItsGuidsWhenOneComesTwiceWithAnotherLink) {
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "g4"}), "Entry:4");
   EXPECT_EQ(title_of("Entry:4"), "Post 4");
   std::vector<Item> mended = site(10);
-  mended.insert(mended.begin(), {"g11", "https://example.org/other", "Another post", 20, "What another post says"});
+  mended.insert(mended.begin(), {"another", "https://example.org/other", "Another post", 20, "What another post says"});
   const Committed done = poll(rss(mended));
   EXPECT_EQ(done.created, 0U);
   EXPECT_EQ(done.rekeyed, 1U) << "the other one gets its guid at last";
-  EXPECT_EQ(redis({"HGET", url + ":guidmap", "g11"}), "Entry:11");
+  EXPECT_EQ(redis({"HGET", url + ":guidmap", "another"}), "Entry:11");
   EXPECT_EQ(poll(rss(mended, "again")).signals, 0U);
   poll(rss(site(12)));
   EXPECT_EQ(reads, 1) << "and then it is a feed like others";
+}
+
+TEST_F(Polling, KeepsAPostApartFromTheOneWhoseGuidItHas) {
+  poll(rss(site(10)));
+  const std::vector<Item> base = site(10);
+  const auto oldest = std::ranges::find(base, "g1", &Item::guid);
+  ASSERT_NE(oldest, base.end());
+  Item other{"g1", "https://example.org/other", "Another post", 20, "What another post says"};
+  std::vector<Item> items = base;
+  items.insert(items.begin(), other);
+  EXPECT_EQ(poll(rss(items)).created, 1U);
+  std::erase_if(items, [](const Item& item) { return item.link.ends_with("/1"); });  // the one whose guid it is
+  ASSERT_EQ(items.size(), 10U);
+  EXPECT_EQ(poll(rss(items)).signals, 0U);
+  items.front().guid = "another";
+  EXPECT_EQ(poll(rss(items)).created, 0U);
+  EXPECT_EQ(redis({"HGET", url + ":guidmap", "g1"}), "Entry:1");
+  EXPECT_EQ(title_of("Entry:1"), "Post 1");
+  EXPECT_EQ(redis({"HGET", url + ":guidmap", "another"}), "Entry:11");
+}
+
+TEST_F(Polling, KnowsPostsWhoseGuidsWereExchanged) {
+  poll(rss(site(10)));
+  std::vector<Item> items = site(10);
+  std::swap(items[2].guid, items[7].guid);
+  EXPECT_EQ(poll(rss(items)).signals, 0U);
+  items = site(10);
+  items[2].guid.clear();
+  EXPECT_EQ(poll(rss(items)).signals, 0U);
+  EXPECT_EQ(poll(rss(site(10))).signals, 0U);
+}
+
+TEST_F(Polling, KnowsAPostWhoseGuidANewOneHad) {
+  poll(rss(site(10)));
+  std::vector<Item> items = site(10);
+  const Item post{"gP", "https://example.org/p", "A post", 20, "What a post says"};
+  const Item later{"gQ", "https://example.org/q", "A later post", 21, "What a later post says"};
+  items.insert(items.begin(), post);
+  items[0].guid.clear();
+  EXPECT_EQ(poll(rss(items)).created, 1U);
+  items.insert(items.begin(), later);
+  items[0].guid = "gP";
+  EXPECT_EQ(poll(rss(items)).created, 1U);
+  items[0] = later;
+  items[1] = post;
+  EXPECT_EQ(poll(rss(items)).created, 0U);
+  EXPECT_EQ(poll(rss(items, "again")).created, 0U);
+  EXPECT_EQ(title_of(redis({"HGET", url + ":guidmap", "gP"})), "A post");
+  EXPECT_EQ(title_of(redis({"HGET", url + ":guidmap", "gQ"})), "A later post");
 }
 
 TEST_F(Polling, KeepsItsGuidsWhenOneIsMissing) {
@@ -519,7 +570,7 @@ TEST_F(Polling, GivesAPartAndTheWholeOneIdentity) {
   for (std::size_t i = 4; i < 10; ++i) others[i].guid = "https://example.org/";
   redis({"FLUSHALL"});
   ASSERT_TRUE(store.open());
-  ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+  ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url}}));
   const std::string second = rss(others);
   EXPECT_EQ(poll_cut(second, second.find("Post 6")).created, 4U);
   EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
@@ -600,7 +651,7 @@ TEST_F(Polling, TakesGuidsThatNamePlacesForNone) {
   EXPECT_EQ(state().identified_by, IdentifiedBy::link);
   EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "12") << "those that have left are kept";
   std::set<std::string> titles;
-  for (const StoredEntry& entry : *store.all_by_order(url)) titles.insert(entry.get("title"));
+  for (const StoredEntry& entry : *Entries(store).all_by_order(url)) titles.insert(entry.get("title"));
   EXPECT_EQ(titles.size(), 12U);
   EXPECT_EQ(poll(rss(numbered(18))).created, 1U);
   EXPECT_EQ(poll(rss(numbered(18), "again")).signals, 0U);
@@ -631,14 +682,14 @@ TEST_F(Polling, TakesTombstonesOfPlacesForNone) {
   };
   poll(rss(numbered(15)));
   for (const char* place : {"1", "4", "5"}) {
-    const auto entry = store.get_by_guid(url, place);
+    const auto entry = Entries(store).get_by_guid(url, place);
     ASSERT_TRUE(entry && *entry);
-    ASSERT_TRUE(*store.remove((*entry)->id));
+    ASSERT_TRUE(*Entries(store).remove((*entry)->id));
   }
   poll(rss(numbered(17)));
   EXPECT_EQ(state().identified_by, IdentifiedBy::link) << "most of what is not buried stands elsewhere";
   std::set<std::string> titles;
-  for (const StoredEntry& entry : *store.all_by_order(url)) {
+  for (const StoredEntry& entry : *Entries(store).all_by_order(url)) {
     EXPECT_TRUE(titles.insert(entry.get("title")).second) << entry.get("title") << " twice";
   }
   for (const char* title : {"Post 17", "Post 16"}) {
@@ -659,9 +710,9 @@ TEST_F(Polling, BringsNoRemovedPostBackUnderANewGuid) {
     return items;
   };
   poll(rss(permalinks("http://www.example.org/", 10)));
-  const auto third = store.get_by_guid(url, "http://www.example.org/post/3");
+  const auto third = Entries(store).get_by_guid(url, "http://www.example.org/post/3");
   ASSERT_TRUE(third && *third);
-  ASSERT_TRUE(*store.remove((*third)->id));
+  ASSERT_TRUE(*Entries(store).remove((*third)->id));
   const Committed done = poll(rss(permalinks("https://example.org/", 11)));
   EXPECT_EQ(done.rekeyed, 9U);
   EXPECT_EQ(done.created, 1U) << "post 11";
@@ -674,9 +725,9 @@ TEST_F(Polling, BringsNoRemovedPostBackWhenItsFeedIsSwitchedToLinks) {
   std::vector<Item> items = site(10);
   for (Item& item : items) item.guid = item.link;
   poll(rss(items));
-  const auto third = store.get_by_guid(url, "https://example.org/post/3");
+  const auto third = Entries(store).get_by_guid(url, "https://example.org/post/3");
   ASSERT_TRUE(third && *third);
-  ASSERT_TRUE(*store.remove((*third)->id));
+  ASSERT_TRUE(*Entries(store).remove((*third)->id));
   for (Item& item : items) item.guid = "https://example.org/";
   for (int i = 1; i <= 4; ++i) EXPECT_EQ(poll(rss(items, std::to_string(i))).created, 0U) << i;
   EXPECT_EQ(state().identified_by, IdentifiedBy::link);
@@ -692,7 +743,7 @@ TEST_F(Polling, KeepsPostsOfTheFutureWhereTheyCameIn) {
     xml.replace(at, 4, "2095");
   poll(xml);
   const std::int64_t now_s = decision.commit.state.last_at.count() / 1000;
-  for (const StoredEntry& entry : *store.all_by_order(url)) {
+  for (const StoredEntry& entry : *Entries(store).all_by_order(url)) {
     EXPECT_LE(std::stoll(entry.get("timestamp")), now_s);
   }
   xml.replace(xml.find("Post 2"), 6, "Post B");
@@ -748,7 +799,7 @@ TEST_F(Polling, ImportsTheNewestOfALongListOnce) {
   const Committed next = poll(document("<item><guid isPermaLink='false'>new</guid><title>new</title></item>"));
   EXPECT_EQ(next.created, 1U);
   EXPECT_EQ(next.trimmed, 1U);
-  EXPECT_EQ(store.all_by_order(url)->front().get("title"), "new");
+  EXPECT_EQ(Entries(store).all_by_order(url)->front().get("title"), "new");
   EXPECT_EQ(poll(document("") + "<!-- and again -->").created, 0U);
 }
 
@@ -758,7 +809,7 @@ TEST_F(Polling, SurvivesAFloodOfUndatedPosts) {
   EXPECT_EQ(poll(rss(items)).created, 60U);
   std::reverse(items.begin(), items.end());  // sorted the other way round from now on
   EXPECT_EQ(poll(rss(items)).signals, 0U);
-  EXPECT_EQ(store.all_by_order(url)->front().get("title"), "Post 60");
+  EXPECT_EQ(Entries(store).all_by_order(url)->front().get("title"), "Post 60");
 }
 
 TEST_F(Polling, RekeysAfterAChangeOfSchemeInGuidsAndLinksAtTheCap) {

@@ -52,6 +52,16 @@ bool has_permalinks(const std::vector<EntryRecord>& entries) {
   return 2 * links > named;
 }
 
+/// Whether a post is another one than that which is stored under its guid: no edit changes all of it.
+bool is_another(const EntryRecord& record, const Known::Guid& guid) {
+  if (guid.is != Known::Is::different || !is_named(record)) return false;
+  const Fields &now = record.fields, &before = guid.fields;
+  const std::string link = link_key(value_of(now, "link")), old_link = link_key(value_of(before, "link"));
+  const std::string_view date = value_of(now, "date_published"), old_date = value_of(before, "date_published");
+  const bool same_link = !link.empty() && link == old_link, same_date = !date.empty() && date == old_date;
+  return !same_link && !same_date && value_of(now, "title") != value_of(before, "title");
+}
+
 Naming naming(bool given, bool substitutes) {
   if (!substitutes) return Naming::given;
   return given ? Naming::mixed : Naming::substitutes;
@@ -74,7 +84,10 @@ class Comparison {
     permalinks_ = has_permalinks(document.entries);
     for (std::size_t i = 0; i < stored.size(); ++i) by_guid_.emplace(stored[i].guid, i);
     const bool returns = known.stored <= stored.size() && may_return(state, document, known);
-    if (!switching_ && !returns) choose_holders();
+    if (!switching_ && !returns) {
+      choose_holders();
+      follow_others();
+    }
     unknown_ = count_unknown(known);
     if (!stored.empty()) {
       oldest_ = std::min_element(stored.begin(), stored.end(), [](const StoredPost& a, const StoredPost& b) {
@@ -180,6 +193,36 @@ class Comparison {
     renamed_.push_back(place);
   }
 
+  /// A post under the guid of another one stays with its own entry, when its link or its text leads to that beyond
+  /// doubt.
+  void follow_others() {
+    if (!by_guid() || document_.cut_short || names_places(document_.entries, known_.guids)) return;
+    std::vector<bool> wanted(document_.entries.size());
+    std::vector<EntryRecord> unnamed;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      wanted[i] = is_another(document_.entries[i], known_.guids[i]);
+      EntryRecord& record = unnamed.emplace_back();
+      if (!wanted[i]) record.guid = document_.entries[i].guid;
+      record.fields = document_.entries[i].fields;
+    }
+    if (std::ranges::find(wanted, true) == wanted.end()) return;
+    std::vector<Match> followed = match_posts(unnamed, wanted, stored_);
+    // Its link alone is enough where the guid of its entry has gone to another of them: they were exchanged.
+    for (bool all_sure = false; !all_sure;) {
+      std::unordered_set<std::string_view> exchanged;
+      for (const Match& match : followed) exchanged.insert(document_.entries[match.read].guid);
+      all_sure = std::erase_if(followed, [&](const Match& match) {
+                   return !match.sure && !exchanged.contains(stored_[match.stored].guid);
+                 }) == 0;
+    }
+    for (const Match& match : followed) left_.insert(document_.entries[match.read].guid);
+    for (const Match& match : followed) {
+      document_.entries[match.read].guid = stored_[match.stored].guid;
+      known_.guids[match.read] = {Known::Is::different, stored_[match.stored].id, {}, {}};
+      renamed_.push_back(match.read);
+    }
+  }
+
   void match() {
     std::vector<bool> wanted;
     for (const Known::Guid& guid : known_.guids) {
@@ -214,12 +257,14 @@ class Comparison {
     matches_.insert(matches_.end(), certain.begin(), certain.end());
   }
 
-  /// Of the matches those of one post that goes by a guid and by a substitute for it: no new guid.
+  /// Of the matches those of one post that goes by a guid and by a substitute for it, or had another post's guid.
   std::vector<Match> take_certain() {
     std::vector<Match> certain;
     if (!by_guid()) return certain;
     std::erase_if(matches_, [&](const Match& match) {
-      if (is_named(document_.entries[match.read]) != has_substitute(stored_[match.stored])) return false;
+      const StoredPost& post = stored_[match.stored];
+      const bool left = match.sure && left_.contains(post.guid);  // what has that guid in the document is another post
+      if (!left && is_named(document_.entries[match.read]) != has_substitute(post)) return false;
       certain.push_back(match);
       return true;
     });
@@ -389,6 +434,7 @@ class Comparison {
   std::unordered_map<std::string_view, std::size_t> by_guid_;  // the stored ones
   std::vector<Match> matches_;
   std::vector<std::size_t> renamed_;
+  std::unordered_set<std::string> left_;  // guids of stored posts that the document gives to others
   std::optional<std::int64_t> oldest_;
   std::size_t unknown_ = 0, last_match_ = 0;
   bool switching_ = false, most_ = false, permalinks_ = false;
@@ -423,6 +469,9 @@ bool must_compare(const FeedState& state, const Document& document, const Known&
     if (is_unknown(known.guids[i]) && may_be_renamed(state, document.entries[i])) return true;
   }
   const bool by_guid = state.identified_by == IdentifiedBy::guid && !document.cut_short;
+  for (std::size_t i = 0; by_guid && i < known.guids.size(); ++i) {
+    if (is_another(document.entries[i], known.guids[i])) return true;
+  }
   if (by_guid && names_places(document.entries, known.guids)) return true;
   const std::size_t unknown = count_unknown(known), listed = document.entries.size();
   if (2 * unknown > listed) return true;

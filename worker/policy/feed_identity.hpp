@@ -22,7 +22,7 @@ void settle_repeated(Document& document, Known& known);
 /// switched to another identity, or goes back to its guids, or its guids name places
 /// (storage/records/post_identity.hpp), or more than 5 % have been unknown for so long that they may be new at every
 /// fetch (looked at after 3 documents, 6, 12 …), or a post that is unknown under a substitute may be stored under a
-/// guid, or the other way round.
+/// guid, or the other way round, or a post is not the one that is stored under its guid.
 bool must_compare(const FeedState& state, const Document& document, const Known& known);
 
 /// Stored posts that the document lists under new guids, to be looked up once more for what they hold.
@@ -34,7 +34,8 @@ struct Recognised {
 /// Compares. `known` then says which posts are to be re-keyed, and which were trimmed under other guids: those that are
 /// older than all that is stored, once most of the document goes on under new guids, and of posts without a guid of
 /// their own those alone. A stored post that the document gives no guid of its own keeps the one it has, and one that
-/// is stored under a substitute gets the guid that the document gives it. When stored posts had new guids in three
+/// is stored under a substitute gets the guid that the document gives it. One that comes under the guid of another
+/// stays what it is, where its link or its text leads to its own entry. When stored posts had new guids in three
 /// documents in a row, or the guids name places, `document` gets the guids of the identity that has stayed the same;
 /// when its guids have proven sound, those; never one that ends in the middle.
 Recognised recognise(const FeedState& state, Document& document, Known& known, const std::vector<StoredPost>& stored);
