@@ -25,7 +25,7 @@ set(allowed
   "storage/redis/redis.hpp:connect()"                 # the operator's Redis
   "storage/redis/redis.cpp:connect()"
   "storage/store/store.cpp:redis.connect()"
-  "storage/store/store_facts.cpp:redis.connect()"
+  "storage/feeds/fleet.cpp:redis.connect()"
   "storage/redis/redis.cpp:redisConnect"
   "worker/verbs/open_store.cpp:connect(const Config& config, StoreUse use)"  # the store of a verb
   "worker/verbs/open_store.cpp:auto session = connect(config, use)"

@@ -1,4 +1,4 @@
-#include "storage/store/traces.hpp"
+#include "storage/events/traces.hpp"
 
 #include <charconv>
 

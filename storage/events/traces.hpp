@@ -25,7 +25,7 @@ struct TraceRecord {
 class Traces {
  public:
   /// `store` outlives this.
-  explicit Traces(Store& store) : impl_(*store.impl_) {}
+  explicit Traces(Store& store) : impl_(store.impl()) {}
 
   /// Has each refresh of the feed that begins within `span` written down, or for longer when another has asked for
   /// that. Returns the end of this span by Redis' clock; nothing when there is no such feed. Who follows it says so

@@ -13,6 +13,12 @@
 #include "storage/redis/redis_tls.hpp"
 #include "storage/redis/reply_shape.hpp"
 
+namespace boost::system {
+void throw_exception_from_error(const feedmill::StoreError& error, const boost::source_location&) {
+  throw std::runtime_error("store: " + error.detail);
+}
+}  // namespace boost::system
+
 namespace feedmill {
 namespace {
 

@@ -30,3 +30,8 @@ template <class T>
 using StoreResult = boost::system::result<T, StoreError>;
 
 }  // namespace feedmill
+
+namespace boost::system {
+/// What value() of a result without one throws: std::runtime_error.
+[[noreturn]] void throw_exception_from_error(const feedmill::StoreError& error, const boost::source_location& where);
+}  // namespace boost::system

@@ -10,12 +10,6 @@
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
 
-namespace boost::system {
-void throw_exception_from_error(const feedmill::StoreError& error, const boost::source_location&) {
-  throw std::runtime_error("store: " + error.detail);
-}
-}  // namespace boost::system
-
 namespace feedmill {
 namespace {
 
@@ -25,6 +19,12 @@ constexpr int schema_version = 1;
 
 Store::Impl::Impl(StoreOptions given, RedisAddress address)
     : options(std::move(given)), keys(options.key_prefix), redis(std::move(address), options.timeout) {}
+
+std::uint64_t whole_number(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
 
 std::string_view info_value(std::string_view info, std::string_view name) {
   for (std::size_t at = 0; at < info.size();) {
@@ -41,6 +41,13 @@ std::string_view info_value(std::string_view info, std::string_view name) {
 std::string server_name(std::string_view info) {
   const std::string_view valkey = info_value(info, "valkey_version");
   return valkey.empty() ? "redis " + std::string(info_value(info, "redis_version")) : "valkey " + std::string(valkey);
+}
+
+StoreResult<Milliseconds> Store::Impl::now() {
+  if (auto connected = ready(); !connected) return connected.error();
+  const auto text = now_text();
+  if (!text) return text.error();
+  return Milliseconds(std::stoll(*text));
 }
 
 StoreResult<void> Store::Impl::ready() {
@@ -309,10 +316,18 @@ std::uint64_t Store::reconnects() const {
 }
 
 StoreResult<Milliseconds> Store::now() {
-  if (auto connected = impl_->ready(); !connected) return connected.error();
-  const auto text = impl_->now_text();
-  if (!text) return text.error();
-  return Milliseconds(std::stoll(*text));
+  return impl_->now();
+}
+
+void Store::set_signals_max_len(std::uint64_t records) {
+  impl_->options.signals_max_len = records;
+}
+
+std::string_view forbidden_ending(std::string_view feed_url) {
+  for (const std::string_view ending : feed_key_endings) {
+    if (feed_url.ends_with(ending)) return ending;
+  }
+  return {};
 }
 
 }  // namespace feedmill

@@ -10,6 +10,8 @@
 
 #include "storage/lua/scripts.hpp"
 #include "storage/records/notice.hpp"
+#include "storage/records/stored_entry.hpp"
+#include "storage/records/stream_records.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/store/keys.hpp"
 #include "storage/store/store.hpp"
@@ -60,6 +62,12 @@ class Args {
   std::forward_list<std::string> owned_;  // stay put while it grows and when it is moved
 };
 
+/// A time or duration that a script answers with.
+inline Milliseconds milliseconds(ReplyView reply) {
+  return Milliseconds(reply.integer());
+}
+/// The number at the beginning of `text`, 0 when there is none.
+std::uint64_t whole_number(std::string_view text);
 /// The value of `name:` in an answer to INFO, "" when it is not there.
 std::string_view info_value(std::string_view info, std::string_view name);
 /// "redis 7.0.15" of an answer to INFO server.
@@ -84,7 +92,9 @@ class Store::Impl {
   /// be waited for.
   StoreResult<void> settle(bool marked);
 
-  /// Redis' clock, unix milliseconds in decimal. Needs a connection.
+  /// Redis' clock.
+  StoreResult<Milliseconds> now();
+  /// The same in decimal. Needs a connection.
   StoreResult<std::string> now_text();
 
   StoreResult<Reply> run(Script script, const Args& args);
@@ -95,8 +105,6 @@ class Store::Impl {
                                                const std::optional<EntryCursor>& before);
   /// The entries of these ids in their order, those that have gone left out.
   StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
-  /// Carries out a move that is known to be one; `record` is the feed as it is.
-  StoreResult<MoveResult> move(FeedRecord record, const Move& move, const std::string& no_move_to);
   /// Plain commands in one round trip; the first error ends it.
   StoreResult<std::vector<Reply>> pipeline(std::span<const Words> commands);
 

@@ -1,9 +1,9 @@
-#include "storage/store/channels.hpp"
+#include "storage/timelines/channels.hpp"
 
 #include <algorithm>
 
-#include "storage/store/notifications.hpp"
 #include "storage/store/store_impl.hpp"
+#include "storage/timelines/notifications.hpp"
 
 namespace feedmill {
 namespace {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/records/stored_entry.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {
@@ -33,7 +34,7 @@ struct Membership {
 class Channels {
  public:
   /// `store` outlives this.
-  explicit Channels(Store& store) : impl_(*store.impl_) {}
+  explicit Channels(Store& store) : impl_(store.impl()) {}
 
   /// Creates channels at the end of the order; true where it was new. Names must be fit.
   StoreResult<std::vector<bool>> add(std::span<const std::string> uids);

@@ -1,4 +1,4 @@
-#include "storage/store/deliveries.hpp"
+#include "storage/timelines/deliveries.hpp"
 
 #include <map>
 

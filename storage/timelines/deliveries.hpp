@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "storage/records/signal_record.hpp"
-#include "storage/store/notifications.hpp"
 #include "storage/store/store.hpp"
+#include "storage/timelines/notifications.hpp"
 
 namespace feedmill {
 
@@ -44,7 +44,7 @@ struct DeliveryPlace {
 class Deliveries {
  public:
   /// `store` outlives this.
-  explicit Deliveries(Store& store) : impl_(*store.impl_) {}
+  explicit Deliveries(Store& store) : impl_(store.impl()) {}
 
   /// Takes or renews the right to deliver; false while another owner has it. The right only saves work: whatever two
   /// owners do at once, every record is applied once and in order.

@@ -1,4 +1,4 @@
-#include "storage/store/notifications.hpp"
+#include "storage/timelines/notifications.hpp"
 
 #include <algorithm>
 #include <array>

@@ -42,7 +42,7 @@ std::string_view to_string(Watch::Kind kind);
 class Notifications {
  public:
   /// `store` outlives this.
-  explicit Notifications(Store& store) : impl_(*store.impl_) {}
+  explicit Notifications(Store& store) : impl_(store.impl()) {}
 
   /// Newest first.
   StoreResult<std::vector<StoredNotice>> list(const std::string& user);

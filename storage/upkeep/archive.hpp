@@ -49,7 +49,7 @@ class Archive {
   static constexpr std::size_t max_line = 64U << 20U;  ///< bytes; longer lines are refused
 
   /// `store` outlives this.
-  explicit Archive(Store& store) : store_(store), impl_(*store.impl_) {}
+  explicit Archive(Store& store) : store_(store), impl_(store.impl()) {}
 
   /// Hands out whole lines. Feeds are consistent each by itself; memory: the feeds' URLs and a few entries.
   StoreResult<ArchiveFigures> write(const ExportOptions& options, const std::function<void(std::string_view)>& line);

@@ -4,10 +4,11 @@
 
 #include <boost/json.hpp>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/redis/byte_text.hpp"
-#include "storage/store/channels.hpp"
 #include "storage/store/key_value.hpp"
 #include "storage/store/store_impl.hpp"
+#include "storage/timelines/channels.hpp"
 #include "storage/upkeep/archive.hpp"
 
 namespace feedmill {
@@ -76,7 +77,7 @@ class Archive::Writer {
     const bool is_whole = urls.empty();
     if (is_whole) {
       if (const auto allowed = impl_.check_scan_rights(); !allowed) return allowed.error();
-      auto all = store_.feeds();
+      auto all = Feeds(store_).urls();
       if (!all) return all.error();
       urls = std::move(*all);
     }

@@ -7,13 +7,14 @@
 
 #include <boost/json.hpp>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/signals.hpp"
 #include "storage/redis/byte_text.hpp"
 #include "storage/redis/utf8.hpp"
-#include "storage/store/channels.hpp"
 #include "storage/store/key_value.hpp"
 #include "storage/store/store_impl.hpp"
+#include "storage/timelines/channels.hpp"
 #include "storage/upkeep/archive.hpp"
 
 namespace boost::system {
@@ -195,7 +196,7 @@ class Archive::Reader {
   void begin() {
     writing_ = false;
     if (options_.dry_run) {
-      const auto records = store_.feed_records(std::span(&url_, 1));
+      const auto records = Feeds(store_).records(std::span(&url_, 1));
       if (!records) {
         failure_ = records.error();
       } else if (records->front() && !options_.replace) {
@@ -223,7 +224,7 @@ class Archive::Reader {
       }
       if (is_known) ++figures_.replaced;
       // Something is left of a broken import or removal, or it is to be replaced.
-      if (const auto removed = store_.remove_feed(url_); !removed) {
+      if (const auto removed = Feeds(store_).remove(url_); !removed) {
         failure_ = removed.error();
         return;
       }
@@ -344,7 +345,7 @@ class Archive::Reader {
   void discard() {
     pending_ = 0;
     writing_ = false;
-    if (const auto removed = store_.remove_feed(url_); !removed && !failure_) failure_ = removed.error();
+    if (const auto removed = Feeds(store_).remove(url_); !removed && !failure_) failure_ = removed.error();
   }
 
   void channel(const json::object& object) {

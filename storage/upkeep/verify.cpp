@@ -386,7 +386,7 @@ StoreResult<VerifySummary> Verifier::Work::run() {
 }
 
 Verifier::Verifier(Store& store, VerifyOptions options)
-    : work_(std::make_unique<Work>(store, *store.impl_, std::move(options))) {}
+    : work_(std::make_unique<Work>(store, store.impl(), std::move(options))) {}
 
 Verifier::~Verifier() = default;
 

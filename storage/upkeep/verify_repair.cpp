@@ -1,7 +1,8 @@
 // Mending: each change is written down first, and made only while what it replaces is still there.
 #include <algorithm>
 
-#include "storage/store/channels.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/timelines/channels.hpp"
 #include "storage/upkeep/verify_work.hpp"
 
 namespace feedmill {
@@ -68,7 +69,7 @@ StoreResult<bool> Verifier::Work::repair(Violation& violation) {
   }
   for (const Change& change : violation.changes) {
     if (change.what == "remove_feed") {
-      if (const auto removed = store_.remove_feed(violation.feed_url); !removed) return removed.error();
+      if (const auto removed = Feeds(store_).remove(violation.feed_url); !removed) return removed.error();
     } else if (change.what == "remove_channel") {
       if (const auto removed = Channels(store_).remove(change.field); !removed) return removed.error();
     }

@@ -1,4 +1,4 @@
-#include "storage/store/pushes.hpp"
+#include "storage/websub/pushes.hpp"
 
 #include <charconv>
 

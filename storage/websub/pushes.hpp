@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/records/claim.hpp"
+#include "storage/records/feed_state.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {
@@ -110,7 +112,7 @@ using PushAnswer = std::optional<PushTurn>;
 class Pushes {
  public:
   /// `store` outlives this.
-  explicit Pushes(Store& store) : impl_(*store.impl_) {}
+  explicit Pushes(Store& store) : impl_(store.impl()) {}
 
   /// Those that exist, in one round trip.
   std::vector<StoreResult<std::optional<PushRecord>>> find(std::span<const std::string> hashes);

@@ -23,6 +23,8 @@
 #include <boost/asio/write.hpp>
 #include <fcntl.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "tests/support/dates.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
@@ -140,13 +142,13 @@ struct Bench {
 
   /// A feed that has been read, and its subscription.
   void subscribe(const std::string& url) {
-    store.add_feeds(std::vector{NewFeed{.feed_url = url}});
-    Store::ClaimRequest request;
+    Feeds(store).add(std::vector{NewFeed{.feed_url = url}});
+    ClaimRequest request;
     request.worker = std::string(32, 'a');
     request.request = ++claims;
     request.host = {1000, Milliseconds(0)};
     request.only = {url};
-    const Claim claim = store.claim(request)->claims.at(0);
+    const Claim claim = Ingest(store).claim(request)->claims.at(0);
     Commit commit;
     commit.feed_url = url;
     commit.claim = claim.id;
@@ -157,7 +159,7 @@ struct Bench {
     commit.state.advert = {url, {"https://hub.example/"}, 0};  // else the worker ends the subscription
     commit.document = true;
     const Commit* const one = &commit;
-    if (!store.commit(std::span(&one, 1)).front()) std::abort();
+    if (!Ingest(store).commit(std::span(&one, 1)).front()) std::abort();
     PushRecord record;
     record.token = random_token();
     record.hash = hash_of_token(record.token);

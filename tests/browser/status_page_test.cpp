@@ -6,7 +6,9 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "storage/store/notifications.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "tests/browser/chromium.hpp"
 #include "tests/browser/devtools.hpp"
 #include "tests/end_to_end/program.hpp"
@@ -152,11 +154,12 @@ TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
                                  std::string("https://xn--bcher-kva.example/")})
     feeds.push_back({.feed_url = url, .after = {}, .settings = "", .title = poison});
   ASSERT_TRUE(world.store.open());
-  ASSERT_TRUE(world.store.add_feeds(feeds));
+  ASSERT_TRUE(Feeds(world.store).add(feeds));
   ASSERT_EQ(world.run({"add", world.http.url(odd)}).exit, 0);
-  ASSERT_TRUE(world.store.heartbeat(std::string(32, 'b'),
-                                    {{"host", poison}, {"pid", poison}, {"version", poison}, {"in_flight", poison}},
-                                    std::chrono::hours(1)));
+  ASSERT_TRUE(Fleet(world.store)
+                  .heartbeat(std::string(32, 'b'),
+                             {{"host", poison}, {"pid", poison}, {"version", poison}, {"in_flight", poison}},
+                             std::chrono::hours(1)));
   std::vector<Notice> notices;
   for (int i = 0; i < 9; ++i) {
     const json::object notice{{"id", std::to_string(i)},

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/lua/scripts.hpp"
 #include "tests/end_to_end/truth_world.hpp"
 #include "tests/support/fault_proxy.hpp"
@@ -195,9 +196,9 @@ class CrashPoints : public testing::TestWithParam<Cell> {
   void expect_claimable_within(int ms) {
     const auto now = it.world.store.now();
     ASSERT_TRUE(now);
-    const auto urls = it.world.store.feeds();
+    const auto urls = Feeds(it.world.store).urls();
     ASSERT_TRUE(urls);
-    const auto records = it.world.store.feed_records(*urls);
+    const auto records = Feeds(it.world.store).records(*urls);
     ASSERT_TRUE(records);
     for (const auto& record : *records) {
       ASSERT_TRUE(record && record->due);
@@ -275,7 +276,7 @@ TEST(Removal, ThatWasKilledIsFinishedByTheNext) {
   for (int i = 0; i < 250; ++i) posts.emplace_back("p" + std::to_string(i), "Post");
   world.http.serve("/feed.xml", {.body = rss(posts)});
   const std::string url = world.http.url("/feed.xml");
-  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+  ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = url}}));
   ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
   EXPECT_EQ(world.run({"remove", "--yes", url}, {{"FEEDMILL_CRASH_AT", "S15:1"}}).exit, -SIGKILL);
   EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "150");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/program.hpp"
 
 namespace feedmill::test::crash_test {
@@ -16,7 +17,7 @@ class Crashes : public testing::Test {
     for (std::size_t i = 0; i < feeds; ++i) {
       const std::string path = "/feed/" + std::to_string(i);
       world.http.serve(path, {.body = rss({{"b", "Second"}, {"a", "First"}}), .hold_until = hold_until});
-      ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url(path)}}));
+      ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url(path)}}));
     }
   }
 
@@ -81,7 +82,7 @@ TEST_F(Crashes, AWorkerOutlastsItsRedis) {
   for (std::size_t i = 0; i < feeds; ++i) {
     const std::string path = "/feed/" + std::to_string(i);
     world.http.serve(path, {.body = rss({{"a", "First"}}), .hold_until = feeds});
-    ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url(path)}}));
+    ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = world.http.url(path)}}));
   }
   Program worker({"run"}, world.with({{"FEEDMILL_REDIS_URL", durable.url()}, {"FEEDMILL_LANES", "20"}}));
   world.http.wait_for_requests(1);

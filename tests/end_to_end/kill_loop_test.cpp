@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/truth_world.hpp"
 
 namespace feedmill::test::kill_loop_test {
@@ -38,7 +39,7 @@ class KillLoop : public testing::TestWithParam<const char*> {
       it.truth.act(feed, static_cast<unsigned>(random()));
       touched.push_back(it.truth.url(feed));
     }
-    ASSERT_TRUE(it.world.store.wake(touched, Milliseconds(0), true));
+    ASSERT_TRUE(Feeds(it.world.store).wake(touched, Milliseconds(0), true));
     ASSERT_TRUE(eventually([&] { return it.truth.asked_in_all() >= enough; })) << workers[0]->err();
   }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -20,7 +21,7 @@ using std::chrono::milliseconds;
 
 class Policy : public testing::Test {
  protected:
-  void add(const std::string& url) { ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = url}})); }
+  void add(const std::string& url) { ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = url}})); }
   void pass(const Environment& more = {}) {
     const Finished due = world.run({"refresh", "--all", "--defer", "--ignore-floor"}, more);
     ASSERT_EQ(due.exit, 0) << due.err;
@@ -76,7 +77,7 @@ TEST_F(Policy, AHostThatRefusesIsLeftAlone) {
     })) << two.err();
     two.signal(SIGKILL);
   }
-  for (const std::string& url : *world.store.feeds()) {  // their leases are over
+  for (const std::string& url : *Feeds(world.store).urls()) {  // their leases are over
     if (state(url, "claim") != "(nil)") world.redis_text({"ZADD", "schedule", "XX", "1", url});
   }
   Program three({"run"}, world.environment);
@@ -131,7 +132,7 @@ TEST_F(Policy, WhatKillsTheWorkerIsFoundAmongAThousand) {
   });
   std::vector<NewFeed> all;
   for (int i = 0; i < feeds; ++i) all.push_back(NewFeed{.feed_url = world.http.url("/" + std::to_string(i))});
-  ASSERT_TRUE(world.store.add_feeds(all));
+  ASSERT_TRUE(Feeds(world.store).add(all));
   int deaths = 0;
   std::string log;
   for (bool found = false; !found && deaths < 10;) {
@@ -153,7 +154,7 @@ TEST_F(Policy, WhatKillsTheWorkerIsFoundAmongAThousand) {
   EXPECT_NE(log.find("event=quarantine"), std::string::npos) << log;
   const std::string notices = world.redis_text({"HVALS", "hash:notification:user_id:_operator"});
   EXPECT_NE(notices.find(R"("type":"feed_quarantined")"), std::string::npos) << notices;
-  const auto due = (*world.store.feed_records(std::vector{world.http.url("/500")}))[0]->due;
+  const auto due = (*Feeds(world.store).records(std::vector{world.http.url("/500")}))[0]->due;
   EXPECT_GT(*due, *world.store.now() + hours(23));
 }
 
@@ -182,7 +183,7 @@ TEST_F(Policy, WhatTakesTooManyStepsIsQuarantinedAndOthersAreRead) {
   EXPECT_EQ(world.http.count("/endless"), 4U);
   EXPECT_EQ(world.redis_text({"ZRANGE", "quarantine", "0", "-1"}), endless);
   EXPECT_EQ(world.redis_text({"HGET", "stats:feeds:states", "quarantined"}), "1");
-  const auto due = (*world.store.feed_records(std::vector{endless}))[0]->due;
+  const auto due = (*Feeds(world.store).records(std::vector{endless}))[0]->due;
   EXPECT_GT(*due, *world.store.now() + hours(23));
   const std::string notices = world.redis_text({"HVALS", "hash:notification:user_id:_operator"});
   EXPECT_NE(notices.find(R"("type":"feed_quarantined")"), std::string::npos) << notices;
@@ -207,7 +208,7 @@ TEST_F(Policy, ADocumentThatMeetsABugIsKeptForWhoMendsIt) {
   world.http.serve("/bug.xml", {.body = body});
   world.http.serve("/good.xml", {.body = rss({{"a", "First"}})});
   for (const char* const path : {"/bug.xml", "/good.xml"}) {
-    ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url(path)}}));
+    ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url(path)}}));
   }
   const Finished done = world.run({"run", "--once"});
   EXPECT_EQ(done.exit, 0) << done.err;

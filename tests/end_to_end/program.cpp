@@ -17,6 +17,8 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include "storage/events/event_stream.hpp"
+
 extern char** environ;
 
 namespace feedmill::test {
@@ -178,7 +180,7 @@ Finished World::run(const std::vector<std::string>& arguments, const Environment
 }
 
 std::vector<SignalRecord> World::signals() {
-  auto records = store.read_signals("0", 1'000'000, Milliseconds(0));
+  auto records = EventStream(store).read("0", 1'000'000, Milliseconds(0));
   if (!records) throw std::runtime_error(records.error().detail);
   return *records;
 }

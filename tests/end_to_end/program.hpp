@@ -10,6 +10,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"

@@ -13,6 +13,8 @@
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
+
 namespace feedmill::test {
 namespace {
 
@@ -149,7 +151,7 @@ void PushWorld::serve_posts(const std::string& path, const std::vector<PushedPos
 std::string PushWorld::add_served(const std::string& path) {
   const std::string url = http.url(path);
   const std::string settings = "{\"ca_file\":\"" + authority.file() + "\"}";
-  EXPECT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url, .settings = settings}}));
+  EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url, .settings = settings}}));
   return url;
 }
 

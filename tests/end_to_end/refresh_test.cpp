@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/program.hpp"
 
 namespace feedmill::test::refresh_test {
@@ -245,7 +246,7 @@ TEST_F(Refreshing, PutsOffAFeedWhoseKeysAreSpoilt) {
   pass();
   EXPECT_EQ(world.redis_text({"EXISTS", "ids:Entry"}), "0") << "nothing was written";
   EXPECT_EQ(world.redis_text({"XLEN", "stream:signals"}), "0") << "nothing was written";
-  const auto record = world.store.feed_records(std::vector{world.http.url("/feed.xml")});
+  const auto record = Feeds(world.store).records(std::vector{world.http.url("/feed.xml")});
   EXPECT_GT(*(*record)[0]->due, *world.store.now() + std::chrono::hours(23)) << "and it is not asked for every minute";
   EXPECT_EQ((*record)[0]->claim, "");
 }
@@ -283,7 +284,7 @@ TEST_F(Refreshing, WaitsAsLongAsARedirectAsksTo) {
   const Finished again = world.run({"refresh", url, "--ignore-floor"});
   EXPECT_NE(again.out.find("too early"), std::string::npos) << again.out;
   EXPECT_EQ(world.http.requests().size(), 1U);
-  const auto record = world.store.feed_records(std::vector{url});
+  const auto record = Feeds(world.store).records(std::vector{url});
   const auto now = world.store.now();
   EXPECT_GT((*record)[0]->state.not_before, *now + std::chrono::minutes(115));
   EXPECT_GE(*(*record)[0]->due, (*record)[0]->state.not_before);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/service_manager.hpp"
 
@@ -72,7 +73,7 @@ TEST_F(Reloading, TakesOverWhatMayChangeAndNamesWhatWaits) {
   EXPECT_TRUE(eventually_says(worker, "needs_restart=worker.lanes")) << worker.err();
   EXPECT_TRUE(eventually_says(worker, "changed=\"retention.entries retention.hard_cap signals.max_len log.level host."))
       << worker.err();
-  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/many")}}));
+  ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/many")}}));
   EXPECT_TRUE(eventually_says(worker, "event=refresh"));  // a line of the level debug
   EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", world.http.url("/many") + ":sort"}) == "12"; }));
   EXPECT_NE(world.redis_text({"HGET", "conf:hosts", "slow.example"}), "");
@@ -88,7 +89,7 @@ TEST_F(Reloading, OpensAndClosesAddressesForWhatIsFetchedFromThenOn) {
   world.environment.erase("FEEDMILL_EGRESS_ALLOW");
   Program worker(arguments(), world.environment);
   ASSERT_TRUE(eventually_says(worker, "event=ready"));
-  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed")}}));
+  ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/feed")}}));
   const std::string state = "state:feed:" + world.http.url("/feed");
   ASSERT_TRUE(eventually([&] {
     return world.redis_text({"HGET", state, "last"}) == "0 failed egress.blocked";
@@ -101,7 +102,7 @@ TEST_F(Reloading, OpensAndClosesAddressesForWhatIsFetchedFromThenOn) {
   }
   write("[egress]\nallow = [" + list + "]\n");
   hang_up(worker);
-  ASSERT_TRUE(world.store.wake(std::vector{world.http.url("/feed")}, {}, true));
+  ASSERT_TRUE(Feeds(world.store).wake(std::vector{world.http.url("/feed")}, {}, true));
   EXPECT_TRUE(eventually([&] { return world.count("post_created") == 1; })) << worker.err();
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);
@@ -113,14 +114,14 @@ TEST_F(Reloading, FetchesUnderWayAreLeftInPeace) {
   world.http.serve("/second", {.body = rss({{"b", "B"}})});
   Program worker(arguments(), world.environment);
   ASSERT_TRUE(eventually_says(worker, "event=ready"));
-  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/first")}}));
+  ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/first")}}));
   ASSERT_TRUE(eventually([&] { return world.http.requests().size() == 1; }));
   for (const char* const wall : {"40s", "41s", "42s"}) {
     write("[fetch]\nwall = \"" + std::string(wall) + "\"\n");
     hang_up(worker);
   }
   EXPECT_EQ(world.count("post_created"), 0u);
-  ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/second")}}));
+  ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/second")}}));
   EXPECT_TRUE(eventually([&] { return world.count("post_created") == 2; })) << worker.err();
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/program.hpp"
 
 namespace feedmill::test::stop_test {
@@ -30,7 +31,7 @@ TEST_F(Stopping, AnIdleWorkerGoesAtOnce) {
 
 TEST_F(Stopping, WhatIsInFlightIsFinished) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
-  world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
+  Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
   Program worker({"run"}, world.environment);
   world.http.wait_for_requests(1);
   worker.signal(SIGTERM);
@@ -46,14 +47,14 @@ TEST_F(Stopping, WhatIsInFlightIsFinished) {
 TEST_F(Stopping, ASecondSignalGivesTheClaimsBack) {
   world.http.serve("/feed.xml", {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
   const std::string url = world.http.url("/feed.xml");
-  world.store.add_feeds(std::vector{NewFeed{.feed_url = url}});
+  Feeds(world.store).add(std::vector{NewFeed{.feed_url = url}});
   Program worker({"run"}, world.environment);
   world.http.wait_for_requests(1);
   worker.signal(SIGTERM);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=drain") != std::string::npos; }));
   worker.signal(SIGINT);
   EXPECT_EQ(worker.wait().exit, 0);
-  const auto record = world.store.feed_records(std::vector{url});
+  const auto record = Feeds(world.store).records(std::vector{url});
   EXPECT_EQ((*record)[0]->claim, "");
   EXPECT_LE(*(*record)[0]->due, *world.store.now()) << "due as before";
 }
@@ -74,37 +75,37 @@ TEST_F(Stopping, ASecondSignalDoesNotWaitForAHungRedis) {
 TEST_F(Stopping, AnInterruptedRefreshGivesItsFeedBack) {
   world.http.serve("/feed.xml", {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
   const std::string url = world.http.url("/feed.xml");
-  world.store.add_feeds(std::vector{NewFeed{.feed_url = url}});
+  Feeds(world.store).add(std::vector{NewFeed{.feed_url = url}});
   Program verb({"refresh", url}, world.environment);
   world.http.wait_for_requests(1);
   verb.signal(SIGINT);
   EXPECT_EQ(verb.wait().exit, 130);
-  EXPECT_EQ((*world.store.feed_records(std::vector{url}))[0]->claim, "");
+  EXPECT_EQ((*Feeds(world.store).records(std::vector{url}))[0]->claim, "");
 }
 
 TEST_F(Stopping, ADrainHasAnEnd) {
   world.environment["FEEDMILL_DRAIN_TIMEOUT"] = "100ms";
   world.http.serve("/feed.xml", {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
   const std::string url = world.http.url("/feed.xml");
-  world.store.add_feeds(std::vector{NewFeed{.feed_url = url}});
+  Feeds(world.store).add(std::vector{NewFeed{.feed_url = url}});
   Program worker({"run"}, world.environment);
   world.http.wait_for_requests(1);
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);
-  EXPECT_EQ((*world.store.feed_records(std::vector{url}))[0]->claim, "");
+  EXPECT_EQ((*Feeds(world.store).records(std::vector{url}))[0]->claim, "");
 }
 
 TEST_F(Stopping, ARunningWorkerNoticesANewFeed) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
-  world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
+  Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
   EXPECT_TRUE(eventually([&] { return world.count("post_created") == 1; }));
 }
 
 TEST_F(Stopping, TheListenerTellsWhatIsGoingOn) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
-  world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
+  Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   const std::string address = listening_at(worker);
   ASSERT_NE(address, "") << worker.err();
@@ -142,7 +143,7 @@ TEST_F(Stopping, ReadinessFollowsRedisAndLivenessDoesNot) {
 
 // RELIABILITY D6
 TEST_F(Stopping, AStatusLineIsWrittenWhenAskedFor) {
-  world.store.add_feeds(std::vector{NewFeed{.feed_url = world.http.url("/none.xml")}});
+  Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/none.xml")}});
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
   worker.signal(SIGUSR1);

@@ -9,8 +9,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/own_server_world.hpp"
 #include "tests/end_to_end/program.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace feedmill::test::streams_test {
 namespace {
@@ -55,7 +57,7 @@ class Streams : public testing::Test {
     world.http.serve("/go", {.end = Response::End::close});
     get("127.0.0.1:" + std::to_string(world.http.port()), "/go");
   }
-  FeedRecord record(const std::string& url) { return *(*world.store.feed_records(std::vector{url}))[0]; }
+  FeedRecord record(const std::string& url) { return *(*Feeds(world.store).records(std::vector{url}))[0]; }
 
   World world;
 };
@@ -129,7 +131,7 @@ TEST_F(Streams, APassEndsWithItsTerminal) {
 /// Waiting for signals must not take longer than a command may.
 TEST_F(Streams, TailWaitsNoLongerThanACommandMay) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
-  Program tail({"tail", "--from", "0"}, world.with({{"FEEDMILL_REDIS_TIMEOUT", "150ms"}}));
+  Program tail({"tail", "--from", "0"}, world.with({{"FEEDMILL_REDIS_TIMEOUT", is_sanitized ? "600ms" : "150ms"}}));
   ASSERT_TRUE(eventually([&] {
     const std::string stats = world.redis_text({"INFO", "commandstats"});
     const std::size_t at = stats.find("cmdstat_xread:calls=");

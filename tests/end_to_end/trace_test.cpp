@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "storage/ingest/ingest.hpp"
 #include "tests/end_to_end/program.hpp"
 
 namespace feedmill::test::trace_test {
@@ -108,12 +109,12 @@ TEST_F(Trace, RefusesWhatMayNotBeFetchedNow) {
 TEST_F(Trace, SaysWhenAnotherProcessIsAtIt) {
   serve();
   ASSERT_EQ(world.run({"add", url}).exit, 0);
-  Store::ClaimRequest request;
+  ClaimRequest request;
   request.worker = std::string(32, 'a');
   request.request = 1;
   request.host = {64, Milliseconds(0)};
   request.only = {url};
-  ASSERT_EQ(world.store.claim(request)->claims.size(), 1U);
+  ASSERT_EQ(Ingest(world.store).claim(request)->claims.size(), 1U);
   const Finished refused = world.run({"trace", url, "--ignore-floor"});
   EXPECT_EQ(refused.exit, 1);
   EXPECT_NE(refused.err.find("a worker is fetching"), std::string::npos) << refused.err;

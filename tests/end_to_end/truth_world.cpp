@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/store/channels.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/timelines/channels.hpp"
 #include "storage/upkeep/verify.hpp"
 
 namespace feedmill::test {
@@ -40,7 +41,7 @@ void TruthWorld::add_feeds(std::size_t feeds, std::size_t posts) {
     fresh.push_back({.feed_url = truth.add_feed(posts)});
     memberships.push_back({"all", fresh.back().feed_url});
   }
-  ASSERT_TRUE(world.store.add_feeds(fresh));
+  ASSERT_TRUE(Feeds(world.store).add(fresh));
   Channels channels(world.store);
   ASSERT_TRUE(channels.add(std::vector<std::string>{"all"}));
   ASSERT_TRUE(channels.follow(memberships));
@@ -63,13 +64,13 @@ void TruthWorld::bring_news() {
 }
 
 void TruthWorld::make_all_due() {
-  const auto woken = world.store.wake(urls(), Milliseconds(0), true);
+  const auto woken = Feeds(world.store).wake(urls(), Milliseconds(0), true);
   ASSERT_TRUE(woken) << woken.error().detail;
   for (const Wake& wake : *woken) ASSERT_EQ(wake.result, Wake::Result::due);
 }
 
 void TruthWorld::make_some_due() {
-  ASSERT_TRUE(world.store.wake(urls(), Milliseconds(0), true));
+  ASSERT_TRUE(Feeds(world.store).wake(urls(), Milliseconds(0), true));
 }
 
 void TruthWorld::restart_redis() {

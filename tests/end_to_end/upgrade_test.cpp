@@ -10,6 +10,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/program.hpp"
 
 namespace feedmill::test::upgrade_test {
@@ -49,12 +51,12 @@ class Upgrade : public testing::Test {
 
   static Hash hash(const Fields& fields) { return {fields.begin(), fields.end()}; }
   Hash post(const std::string& feed, const std::string& guid) {
-    const auto found = *world.store.get_by_guid(feed, guid);
+    const auto found = *Entries(world.store).get_by_guid(feed, guid);
     return found ? hash(found->fields) : Hash();
   }
   Hash record(const std::string& feed) {
     const std::vector<std::string> urls{feed};
-    return hash((*world.store.feed_records(urls)).front().value().feed);
+    return hash((*Feeds(world.store).records(urls)).front().value().feed);
   }
   std::size_t posts(const std::string& feed) { return std::stoul(world.redis_text({"ZCARD", feed + ":sort"})); }
 
@@ -74,7 +76,7 @@ class Upgrade : public testing::Test {
     const std::set<std::string> types_there_are{"", "text/plain", "text/html", "application/xhtml+xml"};
     for (const std::string& feed : {types, addresses}) {
       std::vector<Hash> records{record(feed)};
-      const auto entries = *world.store.all_by_order(feed, 100);
+      const auto entries = *Entries(world.store).all_by_order(feed, 100);
       for (const StoredEntry& entry : entries) records.push_back(hash(entry.fields));
       for (Hash& fields : records) {
         for (const char* name : {"title", "summary", "content", "description"}) {

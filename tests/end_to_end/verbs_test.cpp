@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "tests/end_to_end/program.hpp"
 
 namespace feedmill::test::verbs_test {
@@ -276,7 +278,7 @@ TEST_F(Verbs, RefreshSaysByItsExitWhetherEveryFetchWentWell) {
   const std::string gone = world.http.url("/gone.xml");
   EXPECT_EQ(world.run({"add", gone, "--now"}).exit, 0) << "it was added";
   Program worker({"run"}, world.environment);
-  ASSERT_TRUE(eventually([&] { return world.store.figures()->workers == 1; }));
+  ASSERT_TRUE(eventually([&] { return Fleet(world.store).figures()->workers == 1; }));
   EXPECT_EQ(refresh({good}).exit, 0);
   EXPECT_EQ(refresh({bad, good}).exit, 1) << "a worker's result counts the same";
 }
@@ -289,7 +291,7 @@ TEST_F(Verbs, RefreshAsksTheRunningWorker) {
   ASSERT_EQ(world.run({"add", url}).exit, 0);
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return world.count("post_created") == 1; }));
-  ASSERT_TRUE(eventually([&] { return world.store.figures()->workers == 1; }));
+  ASSERT_TRUE(eventually([&] { return Fleet(world.store).figures()->workers == 1; }));
   world.http.serve("/feed.xml", {.body = rss({{"b", "Second"}, {"a", "First"}})});
   const Finished done = world.run({"refresh", url, "--ignore-floor"});
   EXPECT_EQ(done.exit, 0) << done.err;
@@ -375,7 +377,7 @@ TEST_F(Verbs, RunOnceTriesWhatIsDueOnceHostLimitsOrNot) {
     const std::string path = "/feed/" + std::to_string(i);
     world.http.serve(path, {.body = rss({{"a", "First"}})});
     urls.push_back(world.http.url(path));
-    ASSERT_TRUE(world.store.add_feeds(std::vector{NewFeed{.feed_url = urls.back()}}));
+    ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = urls.back()}}));
   }
   const Finished done = world.run({"run", "--once"});
   EXPECT_EQ(done.exit, 0) << done.err;

@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/feeds/hosts.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/store/store.hpp"
 #include "tests/fuzz/invariants.hpp"
 
@@ -67,8 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Store store(StoreOptions{.url = liar.url()});
   const std::vector<std::string> urls{"https://example.org/feed.xml"};
   const std::vector<EntryRecord> posts{{"a", "digest", 1, {{"title", "t"}}}, {"b", "digest", {}, {}}};
-  const Store::LookUp wanted{urls[0], posts};
-  Store::ClaimRequest request;
+  const LookUp wanted{urls[0], posts};
+  ClaimRequest request;
   request.worker = "worker";
   request.request = 1;
   Commit commit;
@@ -77,37 +83,37 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Commit* const one = &commit;
   switch (data[0] % 12) {
     case 0:
-      store.claim(request);
+      Ingest(store).claim(request);
       break;
     case 1:
-      store.look_up(std::span(&wanted, 1));
+      Ingest(store).look_up(std::span(&wanted, 1));
       break;
     case 2:
-      store.commit(std::span(&one, 1));
+      Ingest(store).commit(std::span(&one, 1));
       break;
     case 3:
-      store.feed_records(urls);
+      Feeds(store).records(urls);
       break;
     case 4:
-      store.figures();
+      Fleet(store).figures();
       break;
     case 5:
-      store.trim_stream();
+      EventStream(store).trim();
       break;
     case 6:
-      store.read_signals("0", 10, Milliseconds(0));
+      EventStream(store).read("0", 10, Milliseconds(0));
       break;
     case 7:
-      store.wake(urls, Milliseconds(0), false);
+      Feeds(store).wake(urls, Milliseconds(0), false);
       break;
     case 8:
-      store.all_by_order(urls[0], 10, EntryCursor{5, "Entry:1"});
+      Entries(store).all_by_order(urls[0], 10, EntryCursor{5, "Entry:1"});
       break;
     case 9:
-      store.host("example.org");
+      Hosts(store).state("example.org");
       break;
     case 10:
-      store.unspread();
+      Ingest(store).unspread();
       break;
     default:
       store.open();

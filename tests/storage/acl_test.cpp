@@ -5,8 +5,11 @@
 #include <set>
 #include <sstream>
 
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "storage/redis/redis.hpp"
-#include "storage/store/channels.hpp"
+#include "storage/timelines/channels.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::acl_test {
@@ -134,9 +137,9 @@ TEST_F(Users, TheWorkerNeedsNothingElse) {
   refresh({post("a", 1, "changed")});
   ASSERT_TRUE(Channels(store).add(std::vector<std::string>{"news"}));
   ASSERT_TRUE(Channels(store).follow(std::vector<Membership>{{"news", feed_url}}));
-  ASSERT_TRUE(store.figures());
-  ASSERT_TRUE(store.trim_stream());
-  ASSERT_TRUE(store.remove_feed(feed_url));
+  ASSERT_TRUE(Fleet(store).figures());
+  ASSERT_TRUE(EventStream(store).trim());
+  ASSERT_TRUE(Feeds(store).remove(feed_url));
   EXPECT_EQ(redis({"ACL", "LOG"}), "") << "nothing was refused";
 }
 
@@ -291,13 +294,13 @@ TEST_F(Users, WhoOnlyReadsIsAskedForNoOtherRight) {
   refresh({post("a", 1)});
   Store reading(StoreOptions{.url = server.url_of("feedmill_viewer"), .reads_only = true});
   ASSERT_TRUE(reading.open());
-  EXPECT_EQ(reading.feeds()->size(), 1U);
-  EXPECT_TRUE(*reading.is_registered(feed_url));
-  EXPECT_FALSE(*reading.is_registered("https://example.org/none"));
-  EXPECT_TRUE(reading.feed_records(std::vector{feed_url})->front());
-  EXPECT_TRUE(reading.figures());
-  EXPECT_EQ(reading.stream_figures()->records, store.stream_figures()->records);
-  EXPECT_EQ(reading.pause(std::vector{feed_url}).error().code, StoreError::Code::bug) << "it runs a script";
+  EXPECT_EQ(Feeds(reading).urls()->size(), 1U);
+  EXPECT_TRUE(*Feeds(reading).is_registered(feed_url));
+  EXPECT_FALSE(*Feeds(reading).is_registered("https://example.org/none"));
+  EXPECT_TRUE(Feeds(reading).records(std::vector{feed_url})->front());
+  EXPECT_TRUE(Fleet(reading).figures());
+  EXPECT_EQ(EventStream(reading).figures()->records, EventStream(store).figures()->records);
+  EXPECT_EQ(Feeds(reading).pause(std::vector{feed_url}).error().code, StoreError::Code::bug) << "it runs a script";
   EXPECT_EQ(redis({"ACL", "LOG"}), "");
 }
 

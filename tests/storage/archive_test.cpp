@@ -4,6 +4,11 @@
 #include <algorithm>
 #include <map>
 
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/hosts.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/store/key_value.hpp"
 #include "storage/upkeep/verify.hpp"
@@ -21,7 +26,7 @@ class ArchiveTest : public FilledStoreTest {
                            .channels = {"news", "anna/work"},
                            .memberships = {{"news", feed_url}, {"news", other}, {"anna/work", other}}});
     const HostSettings slow{"slow.example", 1, Milliseconds(5000), {}, ""};
-    ASSERT_TRUE(store.set_hosts(std::span(&slow, 1)));
+    ASSERT_TRUE(Hosts(store).set(std::span(&slow, 1)));
     redis({"HSET", "Entry:3", "comments", "caf\xe9"});  // bytes that no JSON string holds
   }
   static Texts written(Store& from, const Texts& urls = {}) {
@@ -99,7 +104,7 @@ class ArchiveTest : public FilledStoreTest {
     return text;
   }
   static std::string wrong_with_feeds(Store& where) {
-    const std::vector<std::string> urls = *where.feeds();
+    const std::vector<std::string> urls = *Feeds(where).urls();
     std::string text;
     if (urls.empty()) return text;
     for (const Violation& one : *verify(where, urls)) text += one.kind + " " + one.detail + "\n";
@@ -140,18 +145,18 @@ TEST_F(ArchiveTest, TwiceIsOnce) {
 TEST_F(ArchiveTest, NumbersAnewWhereThereAreEntries) {
   fill();
   redis({"HDEL", "Entry:3", "comments"});
-  ASSERT_TRUE(second.add_feeds(std::vector{NewFeed{.feed_url = other}}));
+  ASSERT_TRUE(Feeds(second).add(std::vector{NewFeed{.feed_url = other}}));
   redis_command(second_server, {"SET", "ids:Entry", "1000"});
   const auto done = read(second, written(store));
   ASSERT_TRUE(done) << done.error().error.detail;
   EXPECT_FALSE(done->kept_numbers);
   EXPECT_EQ(done->feeds, 2U);
   EXPECT_EQ(done->present, 1U) << "what is there stays";
-  const auto posts = second.all_by_order(feed_url);
+  const auto posts = Entries(second).all_by_order(feed_url);
   ASSERT_TRUE(posts && posts->size() == 3U);
   EXPECT_EQ((*posts)[0].get("guid"), "f");
   EXPECT_EQ((*posts)[0].id, "Entry:1003");
-  EXPECT_EQ(second.read_signals("0", 100, Milliseconds(0))->size(), 3U) << "each is told of";
+  EXPECT_EQ(EventStream(second).read("0", 100, Milliseconds(0))->size(), 3U) << "each is told of";
   deliver(second);
   EXPECT_EQ(wrong(second), "");
   EXPECT_EQ(redis_command(second_server, {"ZCARD", "zchannel:news:posts"}), "3") << "channels gather them";
@@ -169,8 +174,8 @@ TEST_F(ArchiveTest, ReplacesWhenAskedTo) {
   ASSERT_TRUE(done) << done.error().error.detail;
   EXPECT_EQ(done->replaced, 1U);
   EXPECT_EQ(done->feeds, 1U);
-  EXPECT_EQ(store.all_by_order(other)->size(), 2U);
-  EXPECT_EQ(store.feeds()->size(), 3U);
+  EXPECT_EQ(Entries(store).all_by_order(other)->size(), 2U);
+  EXPECT_EQ(Feeds(store).urls()->size(), 3U);
   deliver(store);
   EXPECT_EQ(wrong(store), "");
 }
@@ -291,15 +296,15 @@ TEST_F(ArchiveTest, TakesBackAFeedThatChangedWhileItWasWritten) {
     Store busy(StoreOptions{.url = server.url_of(admin)});
     posts.push_back(post("new", 5000));
     redis({"ZADD", "schedule", "XX", "1", feed_url});
-    Store::ClaimRequest request;
+    ClaimRequest request;
     request.worker = worker_b;
     request.request = 1;
     request.host = {64, Milliseconds(0)};
-    const auto batch = busy.claim(request);
+    const auto batch = Ingest(busy).claim(request);
     ASSERT_TRUE(batch && batch->claims.size() == 1);
     const Commit commit = [&] {
-      const Store::LookUp look_up{feed_url, posts};
-      const auto known = busy.look_up(std::span(&look_up, 1)).front();
+      const LookUp look_up{feed_url, posts};
+      const auto known = Ingest(busy).look_up(std::span(&look_up, 1)).front();
       Commit one;
       one.feed_url = feed_url;
       one.claim = batch->claims[0].id;
@@ -311,7 +316,7 @@ TEST_F(ArchiveTest, TakesBackAFeedThatChangedWhileItWasWritten) {
       return one;
     }();
     const Commit* const one = &commit;
-    ASSERT_TRUE(busy.commit(std::span(&one, 1)).front());
+    ASSERT_TRUE(Ingest(busy).commit(std::span(&one, 1)).front());
   });
   ASSERT_TRUE(done) << done.error().detail;
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
@@ -321,7 +326,7 @@ TEST_F(ArchiveTest, TakesBackAFeedThatChangedWhileItWasWritten) {
   const auto back = read(second, lines);
   ASSERT_TRUE(back) << back.error().error.detail;
   EXPECT_EQ(back->entries, 121U);
-  EXPECT_EQ(second.all_by_order(feed_url, 1000)->size(), 121U);
+  EXPECT_EQ(Entries(second).all_by_order(feed_url, 1000)->size(), 121U);
   EXPECT_EQ(wrong(second), "");
 }
 

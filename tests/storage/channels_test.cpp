@@ -1,10 +1,12 @@
-#include "storage/store/channels.hpp"
+#include "storage/timelines/channels.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "storage/store/deliveries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/timelines/deliveries.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::channels_test {
@@ -27,7 +29,7 @@ class ChannelsTest : public StoreTest {
   std::string timeline(const std::string& uid) { return redis({"ZRANGE", "zchannel:" + uid + ":posts", "0", "-1"}); }
   /// Everything the stream holds, applied.
   void deliver() {
-    const auto records = store.read_signals("0", 100'000, Milliseconds(0));
+    const auto records = EventStream(store).read("0", 100'000, Milliseconds(0));
     ASSERT_TRUE(records);
     std::vector<Signal> read;
     for (const SignalRecord& record : *records) read.push_back(*read_signal(record));
@@ -184,7 +186,7 @@ TEST_F(ChannelsTest, ARemovedFeedLeavesItsChannels) {
   ASSERT_TRUE(channels.add(Texts{"news"}));
   follow("news");
   follow("news", "https://other.org/");
-  ASSERT_TRUE(store.remove_feed(feed_url));
+  ASSERT_TRUE(Feeds(store).remove(feed_url));
   EXPECT_EQ(timeline("news"), "");
   EXPECT_EQ(**channels.feeds("news"), Texts{"https://other.org/"});
   deliver();

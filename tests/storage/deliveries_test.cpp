@@ -1,9 +1,11 @@
-#include "storage/store/deliveries.hpp"
+#include "storage/timelines/deliveries.hpp"
 
 #include <gtest/gtest.h>
 
+#include "storage/events/event_stream.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/redis/redis.hpp"
-#include "storage/store/channels.hpp"
+#include "storage/timelines/channels.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::deliveries_test {
@@ -175,14 +177,14 @@ TEST_F(DeliveriesTest, TheStreamIsTrimmedBehindTheSlowestGroupAndAtTheHardLimitA
     for (int i = from; i < from + count; ++i) posts.push_back(post("g" + std::to_string(i), 1000 + i));
     Commit commit = plan(claim_one(), posts, Retention{.entries = 10'000, .hard_cap = 10'000});
     const Commit* const one = &commit;
-    ASSERT_TRUE(small.commit(std::span(&one, 1)).front());
+    ASSERT_TRUE(Ingest(small).commit(std::span(&one, 1)).front());
   };
   redis({"XGROUP", "CREATE", "stream:signals", "slow", "0"});
   for (int i = 0; i < 3; ++i) write(i * 100, 100);
   ASSERT_TRUE(deliveries.acknowledge(fresh()));
-  ASSERT_TRUE(small.trim_stream());
+  ASSERT_TRUE(EventStream(small).trim());
   EXPECT_EQ(length(), 300U) << "over the cap, but the slow group has read nothing";
-  const auto figures = small.stream_figures();
+  const auto figures = EventStream(small).figures();
   ASSERT_TRUE(figures);
   EXPECT_EQ(figures->hard_limit, 400U);
   ASSERT_EQ(figures->groups.size(), 2U);
@@ -192,12 +194,12 @@ TEST_F(DeliveriesTest, TheStreamIsTrimmedBehindTheSlowestGroupAndAtTheHardLimitA
   EXPECT_EQ(figures->groups[1].lag, 300U);
   EXPECT_TRUE(figures->groups[1].oldest);
   redis({"XREADGROUP", "GROUP", "slow", "c", "COUNT", "150", "STREAMS", "stream:signals", ">"});
-  EXPECT_EQ(small.stream_figures()->groups[1].lag, 300U) << "read is not acknowledged";
-  ASSERT_TRUE(small.trim_stream());
+  EXPECT_EQ(EventStream(small).figures()->groups[1].lag, 300U) << "read is not acknowledged";
+  ASSERT_TRUE(EventStream(small).trim());
   EXPECT_EQ(length(), 300U);
   redis({"XGROUP", "SETID", "stream:signals", "slow", "$"});
   redis({"XGROUP", "DELCONSUMER", "stream:signals", "slow", "c"});
-  ASSERT_TRUE(small.trim_stream());
+  ASSERT_TRUE(EventStream(small).trim());
   EXPECT_LT(length(), 300U);
   EXPECT_GE(length(), 200U) << "the cap is what stays";
   redis({"XGROUP", "SETID", "stream:signals", "slow", "0"});
@@ -243,7 +245,7 @@ TEST_F(DeliveriesTest, NeedsNoCommandBeyondThePublishedOnes) {
   EXPECT_TRUE(group.acknowledge(*records));
   EXPECT_TRUE(group.place(DeliveryTarget::notices));
   EXPECT_TRUE(group.skip_to(DeliveryTarget::notices, records->back().id));
-  EXPECT_TRUE(limited.trim_stream());
+  EXPECT_TRUE(EventStream(limited).trim());
   EXPECT_TRUE(own.add(Texts{"bob/x"}));
   EXPECT_TRUE(own.follow(std::vector<Membership>{{"bob/x", feed_url}}));
   EXPECT_EQ(own.mark_read("bob/x", Texts{"Entry:1"})->value(), 1U);

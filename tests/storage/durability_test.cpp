@@ -1,6 +1,7 @@
 // store.durability: ack, fsync, replica (RELIABILITY L18).
 #include <thread>
 
+#include "storage/ingest/ingest.hpp"
 #include "tests/storage/store_fixture.hpp"
 #include "tests/support/fault_proxy.hpp"
 
@@ -26,7 +27,7 @@ class Durable : public test::StoreTest {
   }
   StoreResult<Committed> try_to_send(const Commit& commit) {
     const Commit* const one = &commit;
-    return store.commit(std::span(&one, 1)).front();
+    return Ingest(store).commit(std::span(&one, 1)).front();
   }
   void be(const std::string& version) {
     const std::string info = "redis_version:" + version + "\r\n";

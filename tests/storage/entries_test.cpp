@@ -1,12 +1,16 @@
 // What an operator or a program does to posts: save, update_or_create, remove, expire, reading in order (DESIGN §3.2).
+#include "storage/entries/entries.hpp"
+
 #include <algorithm>
 #include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/lua/scripts.hpp"
-#include "storage/store/channels.hpp"
+#include "storage/timelines/channels.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::entries_test {
@@ -17,9 +21,11 @@ using Result = Saved::Result;
 
 class EntriesTest : public test::StoreTest {
  protected:
-  Saved save(const std::string& guid, const Fields& fields) { return checked(store.save({feed_url, guid, fields})); }
+  Saved save(const std::string& guid, const Fields& fields) {
+    return checked(Entries(store).save({feed_url, guid, fields}));
+  }
   Saved update(const std::string& guid, const Fields& fields) {
-    return checked(store.update_or_create({feed_url, guid, fields}));
+    return checked(Entries(store).update_or_create({feed_url, guid, fields}));
   }
   static Saved checked(const StoreResult<Saved>& saved) {
     EXPECT_TRUE(saved) << saved.error().detail;
@@ -33,10 +39,10 @@ class EntriesTest : public test::StoreTest {
     std::sort(all.begin(), all.end());
     return all;
   }
-  std::uint64_t counted_bytes() { return store.feed_records(std::vector{feed_url})->front()->bytes; }
+  std::uint64_t counted_bytes() { return Feeds(store).records(std::vector{feed_url})->front()->bytes; }
   std::uint64_t stored_bytes() {
     std::uint64_t bytes = 0;
-    for (const StoredEntry& entry : *store.all_by_order(feed_url, 1000)) bytes += entry_bytes(entry.fields);
+    for (const StoredEntry& entry : *Entries(store).all_by_order(feed_url, 1000)) bytes += entry_bytes(entry.fields);
     return bytes;
   }
 };
@@ -53,7 +59,7 @@ TEST_F(EntriesTest, SavesANewPostWithItsIndexesAndItsSignal) {
   EXPECT_EQ(saved.rev, 1);
   EXPECT_EQ(redis({"ZRANGE", feed_url + ":sort", "0", "-1", "WITHSCORES"}), "Entry:1 1772366400");
   EXPECT_EQ(redis({"HGET", feed_url + ":guidmap", "note"}), "Entry:1");
-  const auto entry = store.get_by_guid(feed_url, "note");
+  const auto entry = Entries(store).get_by_guid(feed_url, "note");
   ASSERT_TRUE(*entry);
   EXPECT_EQ((*entry)->get("date_published"), "2026-03-01T12:00:00Z");
   EXPECT_EQ((*entry)->get("canonical_url"), "https://example.org/note");
@@ -136,12 +142,12 @@ TEST_F(EntriesTest, CleansAndCutsWhatIsGivenAsWhatIsFetched) {
 TEST_F(EntriesTest, MarkupIsTreatedAsTheFeedSays) {
   add();
   const GivenEntry entry{feed_url, "m", {{"content", "<p class=\"c\" onclick=\"x\">t</p>"}}};
-  ASSERT_TRUE(store.save(entry, {HtmlPolicy::raw, false}));
+  ASSERT_TRUE(Entries(store).save(entry, {HtmlPolicy::raw, false}));
   EXPECT_EQ(field("Entry:1", "content"), "<p class=\"c\" onclick=\"x\">t</p>");
   EXPECT_EQ(field("Entry:1", "san_ver"), "0");
-  ASSERT_TRUE(store.update_or_create({feed_url, "m", {{"title", "t"}}}));
+  ASSERT_TRUE(Entries(store).update_or_create({feed_url, "m", {{"title", "t"}}}));
   EXPECT_EQ(field("Entry:1", "san_ver"), "0") << "the content is as untouched as before";
-  ASSERT_TRUE(store.save(entry, {HtmlPolicy::strict, true}));
+  ASSERT_TRUE(Entries(store).save(entry, {HtmlPolicy::strict, true}));
   EXPECT_EQ(field("Entry:1", "content"), "<p class=\"c\">t</p>");
   EXPECT_EQ(field("Entry:1", "san_ver"), "2");
 }
@@ -193,11 +199,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(EntriesTest, SaysThatAFeedIsUnknownAndWritesNothing) {
   EXPECT_EQ(save("a", {{"title", "t"}}).result, Result::unknown_feed);
-  EXPECT_FALSE(*store.expire(feed_url));
-  EXPECT_FALSE(*store.remove("Entry:1"));
-  EXPECT_FALSE(*store.remove("feeds")) << "only entries are looked at";
+  EXPECT_FALSE(*Entries(store).expire(feed_url));
+  EXPECT_FALSE(*Entries(store).remove("Entry:1"));
+  EXPECT_FALSE(*Entries(store).remove("feeds")) << "only entries are looked at";
   EXPECT_EQ(keys(), std::vector<std::string>{"meta:store"});
-  EXPECT_EQ(checked(store.save({feed_url, " ", {}})).result, Result::unfit);
+  EXPECT_EQ(checked(Entries(store).save({feed_url, " ", {}})).result, Result::unfit);
 }
 
 TEST_F(EntriesTest, AKeyOfTheWrongTypeStopsASaveBeforeItsFirstWrite) {
@@ -205,7 +211,7 @@ TEST_F(EntriesTest, AKeyOfTheWrongTypeStopsASaveBeforeItsFirstWrite) {
   for (const std::string& key : {feed_url + ":sort", feed_url + ":guidmap", feed_url + ":digests", feed_url + ":tombs",
                                  std::string("stream:signals")}) {
     redis({"SET", key, "x"});
-    const auto saved = store.save({feed_url, "a", {{"title", "t"}}});
+    const auto saved = Entries(store).save({feed_url, "a", {{"title", "t"}}});
     EXPECT_FALSE(saved) << key;
     redis({"DEL", key});
     EXPECT_EQ(redis({"EXISTS", "ids:Entry", "Entry:1"}), "0") << key;
@@ -261,7 +267,7 @@ TEST_F(EntriesTest, APostRemovedDuringARefreshIsNotPutTogetherAgain) {
   add();
   refresh({post("b", 200, "b1"), post("a", 100, "a1")});
   Commit commit = plan(claim_one(), {post("c", 300), post("b", 200, "b2"), post("a", 100, "a2")});
-  ASSERT_TRUE(*store.remove("Entry:1"));
+  ASSERT_TRUE(*Entries(store).remove("Entry:1"));
   save("c", {{"title", "Ours"}});
   const Committed done = send(commit);
   EXPECT_EQ(done.modified, 1U);
@@ -271,7 +277,7 @@ TEST_F(EntriesTest, APostRemovedDuringARefreshIsNotPutTogetherAgain) {
   // And what was unknown when it was looked up, and is removed since.
   commit = plan(claim_one(), {post("d", 400)});
   save("d", {{"title", "Ours"}});
-  ASSERT_TRUE(*store.remove((*store.get_by_guid(feed_url, "d"))->id));
+  ASSERT_TRUE(*Entries(store).remove((*Entries(store).get_by_guid(feed_url, "d"))->id));
   EXPECT_EQ(send(commit).created, 0U);
   EXPECT_EQ(counted_bytes(), stored_bytes());
 }
@@ -279,8 +285,8 @@ TEST_F(EntriesTest, APostRemovedDuringARefreshIsNotPutTogetherAgain) {
 TEST_F(EntriesTest, ARemovedPostStaysAwayWhileItsFeedListsIt) {
   add();
   refresh({post("b", 200), post("a", 100)});
-  EXPECT_TRUE(*store.remove("Entry:1"));
-  EXPECT_FALSE(*store.remove("Entry:1"));
+  EXPECT_TRUE(*Entries(store).remove("Entry:1"));
+  EXPECT_FALSE(*Entries(store).remove("Entry:1"));
   EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "0");
   EXPECT_EQ(redis({"ZRANGE", feed_url + ":sort", "0", "-1"}), "Entry:2");
   EXPECT_EQ(redis({"HKEYS", feed_url + ":guidmap"}) + redis({"HKEYS", feed_url + ":digests"}), "bb");
@@ -299,7 +305,7 @@ TEST_F(EntriesTest, ARemovedPostStaysAwayWhileItsFeedListsIt) {
 
 TEST_F(EntriesTest, RemovingAPostOfNoFeedLeavesNothingBehind) {
   redis({"HSET", "Entry:5", "feed_url", feed_url, "guid", "x", "bytes", "10"});
-  EXPECT_TRUE(*store.remove("Entry:5"));
+  EXPECT_TRUE(*Entries(store).remove("Entry:5"));
   EXPECT_EQ(keys(), (std::vector<std::string>{"meta:store", "stream:signals"}));
 }
 
@@ -309,16 +315,16 @@ TEST_F(EntriesTest, ExpiresByNumberAgeAndBytes) {
   std::vector<EntryRecord> posts;
   for (int i = 0; i < 250; ++i) posts.push_back(post("g" + std::to_string(100 + i), now - i * 3600 - 1800));
   refresh(posts, {.entries = 1000});
-  EXPECT_EQ(**store.expire(feed_url, Expiry{.limit = {}, .age = std::chrono::hours(200), .bytes = {}}), 50U);
+  EXPECT_EQ(**Entries(store).expire(feed_url, Expiry{.limit = {}, .age = std::chrono::hours(200), .bytes = {}}), 50U);
   const std::uint64_t one = entry_bytes(posts[0].fields);
-  EXPECT_EQ(**store.expire(feed_url, Expiry{.limit = {}, .age = {}, .bytes = 180 * one}), 20U);
+  EXPECT_EQ(**Entries(store).expire(feed_url, Expiry{.limit = {}, .age = {}, .bytes = 180 * one}), 20U);
   EXPECT_EQ(counted_bytes(), 180 * one);
-  EXPECT_EQ(**store.expire(feed_url), 130U) << "50 stay when nothing is said";
-  EXPECT_EQ(**store.expire(feed_url), 0U);
-  EXPECT_EQ(store.all_by_order(feed_url, 100)->front().get("guid"), "g100");
+  EXPECT_EQ(**Entries(store).expire(feed_url), 130U) << "50 stay when nothing is said";
+  EXPECT_EQ(**Entries(store).expire(feed_url), 0U);
+  EXPECT_EQ(Entries(store).all_by_order(feed_url, 100)->front().get("guid"), "g100");
   EXPECT_EQ(signals("post_trimmed").size(), 200U);
   EXPECT_EQ(refresh(posts, {.entries = 1000}).created, 0U) << "what went does not come back";
-  EXPECT_EQ(**store.expire(feed_url, Expiry{.limit = 0, .age = {}, .bytes = {}}), 50U);
+  EXPECT_EQ(**Entries(store).expire(feed_url, Expiry{.limit = 0, .age = {}, .bytes = {}}), 50U);
   EXPECT_EQ(counted_bytes(), 0U);
 }
 
@@ -331,13 +337,13 @@ TEST_F(EntriesTest, WhatOnlyFreesWorksWhenRedisIsOutOfMemory) {
   make_all_due();
   const ClaimBatch batch = claim();
   redis({"CONFIG", "SET", "maxmemory", "1"});
-  const auto saved = store.save({feed_url, "x", {{"title", "t"}}});
+  const auto saved = Entries(store).save({feed_url, "x", {{"title", "t"}}});
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().code, StoreError::Code::out_of_memory);
-  EXPECT_TRUE(*store.remove("Entry:1"));
-  EXPECT_EQ(**store.expire(feed_url, 20), 9U);
-  EXPECT_EQ(*store.release(batch.claims), 1U);
-  EXPECT_TRUE(*store.remove_feed(feed_url));
+  EXPECT_TRUE(*Entries(store).remove("Entry:1"));
+  EXPECT_EQ(**Entries(store).expire(feed_url, 20), 9U);
+  EXPECT_EQ(*Ingest(store).release(batch.claims), 1U);
+  EXPECT_TRUE(*Feeds(store).remove(feed_url));
   redis({"CONFIG", "SET", "maxmemory", "0"});
   for (const std::string& key : keys()) {
     EXPECT_EQ(key.find(feed_url), std::string::npos) << key;
@@ -351,12 +357,12 @@ TEST_F(EntriesTest, PagesExactlyThroughManyEqualSeconds) {
   for (int i = 0; i < 350; ++i) posts.push_back(post("g" + std::to_string(i), 1000 + i / 120));  // three long seconds
   refresh(posts, {.entries = 1000});
   std::vector<std::string> wanted;
-  for (const StoredEntry& entry : *store.all_by_order(feed_url, 1000)) wanted.push_back(entry.id);
+  for (const StoredEntry& entry : *Entries(store).all_by_order(feed_url, 1000)) wanted.push_back(entry.id);
   ASSERT_EQ(wanted.size(), 350U);
   const auto walk = [&](std::size_t limit, auto between) {
     std::vector<std::string> seen;
     for (std::optional<EntryCursor> cursor;;) {
-      const auto page = store.all_by_order(feed_url, limit, cursor);
+      const auto page = Entries(store).all_by_order(feed_url, limit, cursor);
       EXPECT_TRUE(page->size() == limit || seen.size() + page->size() >= 349) << limit;
       for (const StoredEntry& entry : *page) seen.push_back(entry.id);
       if (page->size() < limit) return seen;
@@ -366,12 +372,12 @@ TEST_F(EntriesTest, PagesExactlyThroughManyEqualSeconds) {
   };
   const auto nothing = [](const std::vector<std::string>&) {};
   for (const std::size_t limit : {1U, 7U, 119U, 120U, 121U, 349U, 350U, 351U}) EXPECT_EQ(walk(limit, nothing), wanted);
-  EXPECT_TRUE(store.all_by_order(feed_url, 0)->empty());
+  EXPECT_TRUE(Entries(store).all_by_order(feed_url, 0)->empty());
   // What comes or goes on the way moves no page.
   const auto seen = walk(7, [&](const std::vector<std::string>& so_far) {
     if (so_far.size() == 7) save("new", {{"title", "newest"}});
     if (so_far.size() == 140) {
-      EXPECT_TRUE(*store.remove(so_far.back())) << "the cursor's own post";
+      EXPECT_TRUE(*Entries(store).remove(so_far.back())) << "the cursor's own post";
     }
   });
   EXPECT_EQ(seen, wanted);
@@ -404,7 +410,7 @@ TEST_F(EntriesTest, ARemovedFeedLeavesNoKeyWhereverItsRemovalWasCutOff) {
     save("saved", {{"title", "t"}});
     const Membership goes{"anna/news", feed_url};
     ASSERT_TRUE(channels.follow(std::span(&goes, 1)));
-    ASSERT_TRUE(channels.mark_read("anna/news", std::vector{(*store.get_by_guid(feed_url, "saved"))->id}));
+    ASSERT_TRUE(channels.mark_read("anna/news", std::vector{(*Entries(store).get_by_guid(feed_url, "saved"))->id}));
     claim();
     // Whoever removes it dies after `cut` steps: begun, then out of its channels, then by hundreds of posts.
     const std::string sha = redis({"SCRIPT", "LOAD", scripts::remove});
@@ -422,13 +428,13 @@ TEST_F(EntriesTest, ARemovedFeedLeavesNoKeyWhereverItsRemovalWasCutOff) {
     // Whoever comes next finishes it: a worker, the operator, or who adds the feed again.
     const bool half_way = cut > 0 && cut < 5;  // four steps take the posts, the last of them everything
     if (half_way && cut % 2 == 1) {
-      EXPECT_EQ(*store.finish_removals(), 1U) << cut;
+      EXPECT_EQ(*Feeds(store).finish_removals(), 1U) << cut;
     }
     if (half_way && cut == 2) {
-      EXPECT_EQ(*store.add_feeds(std::vector{NewFeed{feed_url, {}, "", ""}}), std::vector<bool>{true});
+      EXPECT_EQ(*Feeds(store).add(std::vector{NewFeed{feed_url, {}, "", ""}}), std::vector<bool>{true});
     }
-    EXPECT_EQ(*store.remove_feed(feed_url), !(half_way && cut % 2 == 1) && cut < 5) << cut;
-    EXPECT_EQ(*store.finish_removals(), 0U);
+    EXPECT_EQ(*Feeds(store).remove(feed_url), !(half_way && cut % 2 == 1) && cut < 5) << cut;
+    EXPECT_EQ(*Feeds(store).finish_removals(), 0U);
     EXPECT_EQ(without_hosts(), before) << cut;
     EXPECT_EQ(redis({"ZRANGE", "zchannel:anna/news:posts", "0", "-1"}), "Entry:1") << cut;
   }

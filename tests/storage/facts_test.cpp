@@ -1,6 +1,10 @@
 // What operators ask of the store: a host's state, the server itself.
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/feeds/hosts.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
 
@@ -14,7 +18,7 @@ class Facts : public testing::Test {
 };
 
 TEST_F(Facts, OfAHostThatWasNotAskedAreNothing) {
-  const auto host = store_.host("a.example");
+  const auto host = Hosts(store_).state("a.example");
   ASSERT_TRUE(host.has_value());
   EXPECT_EQ(*host, HostState());
   EXPECT_EQ(test::redis_command(server_, {"DBSIZE"}), "0");
@@ -22,28 +26,28 @@ TEST_F(Facts, OfAHostThatWasNotAskedAreNothing) {
 
 TEST_F(Facts, OfAHostAreWhatAClaimLeft) {
   ASSERT_TRUE(store_.open());
-  ASSERT_TRUE(store_.add_feeds(
+  ASSERT_TRUE(Feeds(store_).add(
       std::vector<NewFeed>{{.feed_url = "https://a.example:8443/1"}, {.feed_url = "https://a.example/2"}}));
-  Store::ClaimRequest request;
+  ClaimRequest request;
   request.worker = "0123456789abcdef0123456789abcdef";
   request.request = 1;
   request.max = 2;
-  const auto batch = store_.claim(request);
+  const auto batch = Ingest(store_).claim(request);
   ASSERT_TRUE(batch.has_value());
   ASSERT_EQ(batch->claims.size(), 1U);
-  const auto host = store_.host("a.example");
+  const auto host = Hosts(store_).state("a.example");
   ASSERT_TRUE(host.has_value());
   EXPECT_EQ(host->last_start, batch->now);
   EXPECT_EQ(host->tail, batch->now + Milliseconds(1000)) << "the other one has a reservation";
   EXPECT_EQ(host->in_flight, 1U);
   EXPECT_EQ(host->not_before, Milliseconds(0));
-  ASSERT_TRUE(store_.release(batch->claims));
-  EXPECT_EQ(store_.host("a.example")->in_flight, 0U);
+  ASSERT_TRUE(Ingest(store_).release(batch->claims));
+  EXPECT_EQ(Hosts(store_).state("a.example")->in_flight, 0U);
 }
 
 TEST_F(Facts, LeaveOutSlotsWhoseLeaseHasEndedAndKeepUnknownFields) {
   test::redis_command(server_, {"HSET", "state:host:a.example", "s:dead", "1", "not_before", "17", "k", "3"});
-  const auto host = store_.host("a.example");
+  const auto host = Hosts(store_).state("a.example");
   ASSERT_TRUE(host.has_value());
   EXPECT_EQ(host->in_flight, 0U);
   EXPECT_EQ(host->not_before, Milliseconds(17));
@@ -51,7 +55,7 @@ TEST_F(Facts, LeaveOutSlotsWhoseLeaseHasEndedAndKeepUnknownFields) {
 }
 
 TEST_F(Facts, OfTheServerNeedNoStoreAndLeaveNothing) {
-  const auto facts = store_.server_facts();
+  const auto facts = Fleet(store_).server();
   ASSERT_TRUE(facts.has_value()) << facts.error().detail;
   EXPECT_NE(facts->server.find(' '), std::string::npos);
   EXPECT_EQ(facts->role, "master");
@@ -65,7 +69,7 @@ TEST_F(Facts, OfTheServerNeedNoStoreAndLeaveNothing) {
 
 TEST_F(Facts, NameWhyAServerCannotWrite) {
   test::redis_command(server_, {"ACL", "SETUSER", "feedmill", "-set"});
-  const auto facts = store_.server_facts();
+  const auto facts = Fleet(store_).server();
   ASSERT_TRUE(facts.has_value()) << facts.error().detail;
   EXPECT_NE(facts->write_error.find("NOPERM"), std::string::npos) << facts->write_error;
 }

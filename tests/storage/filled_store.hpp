@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "storage/store/channels.hpp"
-#include "storage/store/deliveries.hpp"
-#include "storage/store/notifications.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/timelines/channels.hpp"
+#include "storage/timelines/deliveries.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test {
@@ -45,7 +47,7 @@ class FilledStoreTest : public StoreTest {
       send(plan(claimed, claimed.feed_url == other ? std::vector{post("x", 2000), post("y", 2001)}
                                                    : std::vector<EntryRecord>()));
     }
-    ASSERT_TRUE(store.pause(std::vector{resting}));
+    ASSERT_TRUE(Feeds(store).pause(std::vector{resting}));
     Channels channels(store);
     ASSERT_TRUE(channels.add(filling.channels));
     ASSERT_TRUE(channels.follow(filling.memberships));
@@ -60,7 +62,7 @@ class FilledStoreTest : public StoreTest {
 
   /// All signals that there are.
   static void deliver(Store& where) {
-    const auto records = where.read_signals("0", 100'000, Milliseconds(0));
+    const auto records = EventStream(where).read("0", 100'000, Milliseconds(0));
     ASSERT_TRUE(records);
     std::vector<Signal> read;
     for (const SignalRecord& record : *records) read.push_back(*read_signal(record));

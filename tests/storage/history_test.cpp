@@ -8,6 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -219,12 +223,12 @@ class Histories : public test::StoreTest {
   /// The feed's turn has come, and the lease of whoever had it is over.
   Claim take(const std::string& url) {
     redis({"ZADD", "schedule", "XX", "1", url});
-    Store::ClaimRequest request;
+    ClaimRequest request;
     request.worker = test::worker_a;
     request.request = ++requests;
     request.host = {64, Milliseconds(0)};
     request.only = {url};
-    auto batch = store.claim(request);
+    auto batch = Ingest(store).claim(request);
     EXPECT_TRUE(batch && batch->claims.size() == 1);
     return batch->claims.empty() ? Claim() : batch->claims[0];
   }
@@ -234,7 +238,7 @@ class Histories : public test::StoreTest {
     commit.entries[100 * part].set.emplace_back("content", std::string((1U << 20U) + 1, 'x'));
     redis({"CONFIG", "SET", "proto-max-bulk-len", "1048576"});
     const Commit* const one = &commit;
-    EXPECT_FALSE(store.commit(std::span(&one, 1)).front());
+    EXPECT_FALSE(Ingest(store).commit(std::span(&one, 1)).front());
     redis({"CONFIG", "SET", "proto-max-bulk-len", "536870912"});
   }
 
@@ -278,7 +282,7 @@ class Histories : public test::StoreTest {
     for (const auto& [guid, tomb] : model.tombs) {
       ASSERT_EQ(tombs[guid] == "inf", tomb.first == Model::Tomb::listed) << guid;
     }
-    ASSERT_EQ(store.feed_records(std::vector{url})->front()->bytes, model.bytes());
+    ASSERT_EQ(Feeds(store).records(std::vector{url})->front()->bytes, model.bytes());
   }
 
   /// Each post was created as often as it should have been, each revision told once, and none before its time.
@@ -286,7 +290,7 @@ class Histories : public test::StoreTest {
     std::map<std::string, int> created;
     std::map<std::string, std::int64_t> revs;  // by entry
     for (std::string after = since;;) {
-      const auto records = store.read_signals(after, 1000, Milliseconds(0));
+      const auto records = EventStream(store).read(after, 1000, Milliseconds(0));
       ASSERT_TRUE(records);
       if (records->empty()) break;
       for (const SignalRecord& record : *records) {
@@ -322,7 +326,7 @@ void Histories::live(std::uint64_t seed) {
   add(url);
   Model model;
   model.counter = std::strtoull(redis({"GET", "ids:Entry"}).c_str(), nullptr, 10);
-  const std::string since = *store.last_signal();
+  const std::string since = *EventStream(store).last_id();
   const bool large = chance(10);  // more posts than one part of a commit holds
   const bool heavy = !large && chance(30);
   const std::uint64_t guids = large ? 400 : 40;
@@ -389,13 +393,13 @@ void Histories::live(std::uint64_t seed) {
         EXPECT_EQ(send(commit).result, Committed::Result::dup);
       }
       if (model.posts.size() <= commit.retention.count() && chance(20)) {  // once more: RELIABILITY I10
-        const std::string before = *store.last_signal();
+        const std::string before = *EventStream(store).last_id();
         commit = plan(take(url), records, retention);
         EXPECT_TRUE(commit.entries.empty());
         send(commit);
         model.read(records, commit.retention, commit.state.last_at.count() / 1000);
         if (retention.age.count() == 0) {
-          EXPECT_EQ(*store.last_signal(), before);
+          EXPECT_EQ(*EventStream(store).last_id(), before);
         }
       }
     } else if (what < 70) {
@@ -412,18 +416,18 @@ void Histories::live(std::uint64_t seed) {
       auto chosen = model.posts.begin();
       std::advance(chosen, static_cast<std::ptrdiff_t>(below(model.posts.size())));
       const std::string guid = chosen->first;
-      EXPECT_TRUE(*store.remove(chosen->second.id()));
+      EXPECT_TRUE(*Entries(store).remove(chosen->second.id()));
       model.remove(guid);
     } else if (what < 88) {
       const std::string guid = "g" + std::to_string(below(guids + 5)), title = "saved " + std::to_string(below(3));
-      const auto saved = store.update_or_create({url, guid, {{"title", title}}});
+      const auto saved = Entries(store).update_or_create({url, guid, {{"title", title}}});
       ASSERT_TRUE(saved);
-      const auto entry = store.get(saved->id);
+      const auto entry = Entries(store).get(saved->id);
       const std::int64_t now = std::strtoll((*entry)->get("last_changed").c_str(), nullptr, 10);
       model.save(guid, title, now, entry_bytes((*entry)->fields));
     } else if (what < 92) {
       const std::uint64_t limit = below(30);
-      EXPECT_TRUE(**store.expire(url, limit) + limit >= model.posts.size());
+      EXPECT_TRUE(**Entries(store).expire(url, limit) + limit >= model.posts.size());
       model.expire(limit);
     } else if (what < 96) {
       for (const auto& [guid, score] : pairs({"ZRANGE", url + ":tombs", "0", "-1", "WITHSCORES"})) {
@@ -439,7 +443,7 @@ void Histories::live(std::uint64_t seed) {
   }
   SCOPED_TRACE("FEEDMILL_HISTORY_SEED=" + std::to_string(seed) + " FEEDMILL_HISTORIES=1, signals");
   expect_signals(model, url, since);
-  EXPECT_TRUE(*store.remove_feed(url));
+  EXPECT_TRUE(*Feeds(store).remove(url));
 }
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {

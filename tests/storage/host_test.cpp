@@ -2,7 +2,9 @@
 #include <set>
 #include <sstream>
 
-#include "storage/store/pushes.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
+#include "storage/websub/pushes.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::host_test {
@@ -14,7 +16,7 @@ using test::worker_a;
 using test::worker_b;
 using Is = HostAnswer::Is;
 
-class Hosts : public test::StoreTest {
+class HostGates : public test::StoreTest {
  protected:
   static std::string feed(int number, const std::string& host = "a.org") {
     return "https://" + host + "/" + std::to_string(number);
@@ -22,7 +24,7 @@ class Hosts : public test::StoreTest {
   void add_many(int count, const std::string& host = "a.org") {
     std::vector<NewFeed> feeds;
     for (int i = 0; i < count; ++i) feeds.push_back({feed(i, host), {}, "", ""});
-    ASSERT_TRUE(store.add_feeds(feeds));
+    ASSERT_TRUE(Feeds(store).add(feeds));
   }
   /// The default of a deployment but for the spacing.
   ClaimBatch polite(const std::string& worker = worker_a, std::size_t max = 100, Milliseconds spacing = {}) {
@@ -61,7 +63,7 @@ class Hosts : public test::StoreTest {
 };
 
 // HTTP H1: who is woken again and again would never come to the head of a line that nobody else stands in.
-TEST_F(Hosts, AWishOrAPingMovesNobodyToTheEndOfTheLine) {
+TEST_F(HostGates, AWishOrAPingMovesNobodyToTheEndOfTheLine) {
   add_many(20);
   const Milliseconds spacing(60'000);
   const Claim first = the_one(polite(worker_a, 100, spacing));
@@ -70,7 +72,7 @@ TEST_F(Hosts, AWishOrAPingMovesNobodyToTheEndOfTheLine) {
   for (int i = 0; i < 20; ++i) {
     if (feed(i) != first.feed_url) waiting.push_back(feed(i));
   }
-  const auto answers = store.wake(waiting, Milliseconds(0), false);
+  const auto answers = Feeds(store).wake(waiting, Milliseconds(0), false);
   ASSERT_TRUE(answers);
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     EXPECT_EQ((*answers)[i].result, Wake::Result::due);
@@ -83,7 +85,7 @@ TEST_F(Hosts, AWishOrAPingMovesNobodyToTheEndOfTheLine) {
 }
 
 // HTTP H3
-TEST_F(Hosts, OneRefusedFeedOfTwoLeavesTheOtherAlone) {
+TEST_F(HostGates, OneRefusedFeedOfTwoLeavesTheOtherAlone) {
   add_many(2);
   const Claim first = the_one(polite(worker_a, 1));
   EXPECT_EQ(answer(first, Is::refused, first.now + hours(2)).host, Committed::Host::unchanged);
@@ -97,7 +99,7 @@ TEST_F(Hosts, OneRefusedFeedOfTwoLeavesTheOtherAlone) {
 }
 
 // HTTP H4
-TEST_F(Hosts, TwoRefusedFeedsCloseTheHostForAllOfThem) {
+TEST_F(HostGates, TwoRefusedFeedsCloseTheHostForAllOfThem) {
   add_many(100);
   add_many(1, "b.org");
   add_many(1, "www.a.org");
@@ -121,11 +123,11 @@ TEST_F(Hosts, TwoRefusedFeedsCloseTheHostForAllOfThem) {
   EXPECT_EQ(redis({"ZCOUNT", "schedule", "-inf", std::to_string(not_before().count() - 1)}), "2") << "those two";
 }
 
-TEST_F(Hosts, ClosedItTellsEachFeedWhy) {
+TEST_F(HostGates, ClosedItTellsEachFeedWhy) {
   add_many(3);
   close();
   polite();
-  const auto record = store.feed_records(std::vector{feed(2)});
+  const auto record = Feeds(store).records(std::vector{feed(2)});
   EXPECT_EQ((*record)[0]->state.won, "host_backoff");
   std::istringstream why((*record)[0]->state.why);
   std::string code, from;
@@ -136,13 +138,13 @@ TEST_F(Hosts, ClosedItTellsEachFeedWhy) {
   EXPECT_GE(seconds, 14 * 60);
 }
 
-TEST_F(Hosts, ItsLongNameCutsTheCodeOfNoReason) {
+TEST_F(HostGates, ItsLongNameCutsTheCodeOfNoReason) {
   const std::string name = std::string(60, 'a') + "." + std::string(60, 'b') + ".org";
   add_many(2, name);
   polite();
   std::size_t waiting = 0;
   for (int i = 0; i < 2; ++i) {
-    const auto record = store.feed_records(std::vector{"https://" + name + "/" + std::to_string(i)});
+    const auto record = Feeds(store).records(std::vector{"https://" + name + "/" + std::to_string(i)});
     const FeedState& state = (*record)[0]->state;
     if (state.won != "host_spacing") continue;
     ++waiting;
@@ -152,7 +154,7 @@ TEST_F(Hosts, ItsLongNameCutsTheCodeOfNoReason) {
   EXPECT_EQ(waiting, 1U);
 }
 
-TEST_F(Hosts, TheLatestRetryAfterCounts) {
+TEST_F(HostGates, TheLatestRetryAfterCounts) {
   add_many(3);
   const Claim first = the_one(polite(worker_a, 1));
   answer(first, Is::refused, first.now + hours(2));
@@ -161,7 +163,7 @@ TEST_F(Hosts, TheLatestRetryAfterCounts) {
   EXPECT_EQ(not_before(), first.now + hours(2));
 }
 
-TEST_F(Hosts, RefusalsFarApartDoNotAddUp) {
+TEST_F(HostGates, RefusalsFarApartDoNotAddUp) {
   add_many(2);
   answer(the_one(polite(worker_a, 1)), Is::refused);
   const auto long_ago = *store.now() - minutes(11);
@@ -169,7 +171,7 @@ TEST_F(Hosts, RefusalsFarApartDoNotAddUp) {
   EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::refused).host, Committed::Host::unchanged);
 }
 
-TEST_F(Hosts, ARequestFromBeforeNeitherOpensNorCounts) {
+TEST_F(HostGates, ARequestFromBeforeNeitherOpensNorCounts) {
   add_many(4);
   const ClaimBatch batch = claim(worker_a, 4);
   ASSERT_EQ(batch.claims.size(), 4U);
@@ -184,7 +186,7 @@ TEST_F(Hosts, ARequestFromBeforeNeitherOpensNorCounts) {
 }
 
 // HTTP H5
-TEST_F(Hosts, OneFeedProbesAndARefusalDoublesTheWait) {
+TEST_F(HostGates, OneFeedProbesAndARefusalDoublesTheWait) {
   add_many(20);
   close();
   for (const int quarters : {2, 4, 8, 16, 32, 64, 96, 96}) {
@@ -197,7 +199,7 @@ TEST_F(Hosts, OneFeedProbesAndARefusalDoublesTheWait) {
   }
 }
 
-TEST_F(Hosts, AProbeThatSaysNothingIsFollowedByAnother) {
+TEST_F(HostGates, AProbeThatSaysNothingIsFollowedByAnother) {
   add_many(4);
   close();
   let_time_pass();
@@ -206,7 +208,7 @@ TEST_F(Hosts, AProbeThatSaysNothingIsFollowedByAnother) {
   EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::served).host, Committed::Host::opened);
 }
 
-TEST_F(Hosts, ADeadWorkersProbeIsFollowedByAnother) {
+TEST_F(HostGates, ADeadWorkersProbeIsFollowedByAnother) {
   add_many(4);
   close();
   let_time_pass();
@@ -219,7 +221,7 @@ TEST_F(Hosts, ADeadWorkersProbeIsFollowedByAnother) {
   EXPECT_EQ(answer(the_one(batch), Is::served).host, Committed::Host::opened);
 }
 
-TEST_F(Hosts, OpenAgainItIsAskedAtTwiceTheSpacingForTenSuccesses) {
+TEST_F(HostGates, OpenAgainItIsAskedAtTwiceTheSpacingForTenSuccesses) {
   add_many(40);
   close();
   let_time_pass();
@@ -243,7 +245,7 @@ TEST_F(Hosts, OpenAgainItIsAskedAtTwiceTheSpacingForTenSuccesses) {
   EXPECT_EQ(polite(worker_a, 1, hour).claims.size(), 1U);
 }
 
-TEST_F(Hosts, RefusedAgainSoonAfterItWaitsLongerAndIsSlowerStill) {
+TEST_F(HostGates, RefusedAgainSoonAfterItWaitsLongerAndIsSlowerStill) {
   add_many(10);
   close();
   let_time_pass();
@@ -257,7 +259,7 @@ TEST_F(Hosts, RefusedAgainSoonAfterItWaitsLongerAndIsSlowerStill) {
   EXPECT_EQ(host("slow"), "4");
 }
 
-TEST_F(Hosts, SpreadsWhoWaitsBehindTheBackOff) {
+TEST_F(HostGates, SpreadsWhoWaitsBehindTheBackOff) {
   add_many(400);
   close();
   make_all_due();
@@ -268,7 +270,7 @@ TEST_F(Hosts, SpreadsWhoWaitsBehindTheBackOff) {
 }
 
 // HTTP §4, row 403
-TEST_F(Hosts, RemembersForAWeekThatItServed) {
+TEST_F(HostGates, RemembersForAWeekThatItServed) {
   add_many(2);
   const Claim first = the_one(polite(worker_a, 1));
   EXPECT_EQ(first.host_served_at.count(), 0);
@@ -284,14 +286,14 @@ TEST_F(Hosts, RemembersForAWeekThatItServed) {
   EXPECT_LT(ttl, Milliseconds(hours(24 * 7) + minutes(5)).count());
 }
 
-TEST_F(Hosts, LeavesNothingBehindOfAHostThatOnlyFailed) {
+TEST_F(HostGates, LeavesNothingBehindOfAHostThatOnlyFailed) {
   add_many(1);
   answer(the_one(polite(worker_a, 1)), Is::silent);
   EXPECT_LT(std::stoll(redis({"PTTL", "state:host:a.org"})), Milliseconds(minutes(3)).count());
 }
 
 // HTTP H6
-TEST_F(Hosts, ARedirectTakesASlotWhereItLeads) {
+TEST_F(HostGates, ARedirectTakesASlotWhereItLeads) {
   add_many(1);
   add_many(2, "b.org");
   const ClaimBatch batch = polite();
@@ -299,42 +301,42 @@ TEST_F(Hosts, ARedirectTakesASlotWhereItLeads) {
   const Claim &led = batch.claims[0].feed_url == feed(0) ? batch.claims[0] : batch.claims[1],
               &there = batch.claims[0].feed_url == feed(0) ? batch.claims[1] : batch.claims[0];
   const HostLimits limits{1, Milliseconds(0)};
-  EXPECT_GT((*store.take_slot(led, "b.org", limits))->count(), 0) << "b.org is busy";
+  EXPECT_GT((*Ingest(store).take_slot(led, "b.org", limits))->count(), 0) << "b.org is busy";
   answer(there, Is::served);
-  EXPECT_EQ((*store.take_slot(led, "b.org", limits))->count(), 0);
-  EXPECT_EQ((*store.take_slot(led, "b.org", limits))->count(), 0) << "it has it already";
+  EXPECT_EQ((*Ingest(store).take_slot(led, "b.org", limits))->count(), 0);
+  EXPECT_EQ((*Ingest(store).take_slot(led, "b.org", limits))->count(), 0) << "it has it already";
   make_all_due();
   EXPECT_TRUE(polite(worker_b).claims.empty()) << "the slot is taken";
   answer(led, Is::served, {}, "b.org");
   make_all_due();
   EXPECT_EQ(polite(worker_b).claims.size(), 2U) << "it ends with the commit";
-  EXPECT_FALSE(store.take_slot(led, "b.org", limits)->has_value()) << "the claim is over";
+  EXPECT_FALSE(Ingest(store).take_slot(led, "b.org", limits)->has_value()) << "the claim is over";
 }
 
-TEST_F(Hosts, ASlotElsewhereEndsWithTheReleaseToo) {
+TEST_F(HostGates, ASlotElsewhereEndsWithTheReleaseToo) {
   add_many(1);
   add_many(1, "b.org");
   const ClaimBatch batch = claim(worker_a, 1);
   const std::string other = batch.claims[0].feed_url == feed(0) ? "b.org" : "a.org";
-  ASSERT_EQ((*store.take_slot(batch.claims[0], other, {1, Milliseconds(0)}))->count(), 0);
+  ASSERT_EQ((*Ingest(store).take_slot(batch.claims[0], other, {1, Milliseconds(0)}))->count(), 0);
   EXPECT_EQ(redis({"HEXISTS", "state:host:" + other, "s:" + batch.claims[0].id}), "1");
-  ASSERT_TRUE(store.release(batch.claims));
+  ASSERT_TRUE(Ingest(store).release(batch.claims));
   EXPECT_EQ(redis({"HEXISTS", "state:host:" + other, "s:" + batch.claims[0].id}), "0");
 }
 
-TEST_F(Hosts, ARedirectMayNotGoToAHostThatIsClosed) {
+TEST_F(HostGates, ARedirectMayNotGoToAHostThatIsClosed) {
   add_many(4);
   add_many(1, "b.org");
   close();
   const Claim led = the_one(polite(worker_a, 1));
   ASSERT_EQ(led.feed_url, feed(0, "b.org"));
-  EXPECT_GT(**store.take_slot(led, "a.org", {64, Milliseconds(0)}), minutes(14));
+  EXPECT_GT(**Ingest(store).take_slot(led, "a.org", {64, Milliseconds(0)}), minutes(14));
   answer(led, Is::refused, {}, "a.org");
   EXPECT_EQ(host("closed", "b.org"), "(nil)") << "who answered is who is meant";
 }
 
 // HTTP N4
-TEST_F(Hosts, PullsBackDueTimesThatLieBehindAStepOfTheClock) {
+TEST_F(HostGates, PullsBackDueTimesThatLieBehindAStepOfTheClock) {
   add_many(1);
   const auto year = std::to_string((*store.now() + hours(24 * 365)).count());
   redis({"ZADD", "schedule", "XX", year, feed(0)});

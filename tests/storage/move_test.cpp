@@ -1,4 +1,5 @@
 // Moving a feed: what is requested changes, its keys stay (HTTP R5–R8).
+#include "storage/feeds/feeds.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
@@ -12,7 +13,7 @@ class Moves : public test::StoreTest {
   const std::string target = "https://elsewhere.org/feed.xml";
 
   std::string state(const std::string& field) { return redis({"HGET", "state:feed:" + feed_url, field}); }
-  FeedState state() { return (*store.feed_records(std::vector{feed_url}))[0]->state; }
+  FeedState state() { return (*Feeds(store).records(std::vector{feed_url}))[0]->state; }
 
   /// What decide() makes of a redirect that is believed.
   Commit moving(const Claim& claimed) {
@@ -68,12 +69,12 @@ TEST_F(Moves, AnOperatorMovesAFeedAndBack) {
   commit.state.etag = "\"x\"";
   send(commit);
   const std::string keys = redis({"DBSIZE"});
-  EXPECT_EQ(*store.move_feed(feed_url, target), MoveResult::moved);
-  EXPECT_EQ(*store.move_feed(feed_url, target), MoveResult::same);
+  EXPECT_EQ(*Feeds(store).move(feed_url, target), MoveResult::moved);
+  EXPECT_EQ(*Feeds(store).move(feed_url, target), MoveResult::same);
   EXPECT_EQ(state("fetch_url"), target);
   EXPECT_EQ(state("validators_url"), feed_url) << "HTTP P3";
   EXPECT_EQ(redis({"DBSIZE"}), keys);
-  EXPECT_EQ(*store.undo_move(feed_url), MoveResult::moved);
+  EXPECT_EQ(*Feeds(store).undo_move(feed_url), MoveResult::moved);
   EXPECT_EQ(state("fetch_url"), "(nil)");
   EXPECT_EQ(state("validators_url"), feed_url);
   EXPECT_EQ(state("no_move_to"), target) << "its redirect does not undo the undoing";
@@ -87,11 +88,11 @@ TEST_F(Moves, AnOperatorMovesAFeedAndBack) {
 TEST_F(Moves, AreRefusedWhereTheyMakeNoSense) {
   add();
   add(target);
-  EXPECT_EQ(*store.move_feed(feed_url, target), MoveResult::taken);
-  EXPECT_EQ(*store.move_feed(feed_url, feed_url), MoveResult::same);
-  EXPECT_EQ(*store.move_feed("https://no.where/", "https://other.org/"), MoveResult::unknown);
-  EXPECT_EQ(*store.undo_move("https://no.where/"), MoveResult::unknown);
-  EXPECT_EQ(*store.undo_move(feed_url), MoveResult::nothing);
+  EXPECT_EQ(*Feeds(store).move(feed_url, target), MoveResult::taken);
+  EXPECT_EQ(*Feeds(store).move(feed_url, feed_url), MoveResult::same);
+  EXPECT_EQ(*Feeds(store).move("https://no.where/", "https://other.org/"), MoveResult::unknown);
+  EXPECT_EQ(*Feeds(store).undo_move("https://no.where/"), MoveResult::unknown);
+  EXPECT_EQ(*Feeds(store).undo_move(feed_url), MoveResult::nothing);
   EXPECT_TRUE(signals().empty());
 }
 
@@ -103,15 +104,15 @@ TEST_F(Moves, CanBeUndoneForNinetyDays) {
            std::to_string(at.count()) + " " + feed_url + " " + target + "\n"});
   };
   moved(91);
-  EXPECT_EQ(*store.undo_move(feed_url), MoveResult::nothing);
+  EXPECT_EQ(*Feeds(store).undo_move(feed_url), MoveResult::nothing);
   moved(89);
-  EXPECT_EQ(*store.undo_move(feed_url), MoveResult::moved);
+  EXPECT_EQ(*Feeds(store).undo_move(feed_url), MoveResult::moved);
 }
 
 TEST_F(Moves, ARefreshUnderWayComesToNothing) {
   add();
   const Claim claimed = claim_one();
-  EXPECT_EQ(*store.move_feed(feed_url, target), MoveResult::moved);
+  EXPECT_EQ(*Feeds(store).move(feed_url, target), MoveResult::moved);
   EXPECT_EQ(redis({"HKEYS", "state:host:example.org"}), "last_start") << "its slot is free";
   EXPECT_EQ(send(plan(claimed, {post("a", 100)})).result, Committed::Result::stale);
   EXPECT_EQ(claim().claims.size(), 1U) << "and the feed is due at once";
@@ -121,7 +122,7 @@ TEST_F(Moves, ARefreshUnderWayComesToNothing) {
 TEST_F(Moves, TheHistoryStaysBounded) {
   add();
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(*store.move_feed(feed_url, target + "?" + std::to_string(i)), MoveResult::moved);
+    EXPECT_EQ(*Feeds(store).move(feed_url, target + "?" + std::to_string(i)), MoveResult::moved);
   }
   EXPECT_EQ(state().moves.size(), 8U);
   EXPECT_EQ(state().moves.back().to, target + "?19");

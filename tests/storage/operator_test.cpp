@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/hosts.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
 
@@ -20,20 +23,20 @@ class OperatorTest : public testing::Test {
 
   void add(const std::vector<std::string>& urls, const std::string& settings = "") {
     for (const std::string& url : urls) {
-      ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url, .settings = settings}}));
+      ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url, .settings = settings}}));
     }
   }
   Milliseconds now() { return *store.now(); }
 
   /// With no limits of hosts but those that were set.
   ClaimBatch claim(const std::vector<std::string>& only = {}) {
-    Store::ClaimRequest request;
+    ClaimRequest request;
     request.worker = worker;
     request.request = ++requests;
     request.max = 100;
     request.host = {64, Milliseconds(0)};
     request.only = only;
-    auto batch = store.claim(request);
+    auto batch = Ingest(store).claim(request);
     EXPECT_TRUE(batch) << batch.error().detail;
     return batch ? *batch : ClaimBatch();
   }
@@ -53,19 +56,19 @@ class OperatorTest : public testing::Test {
     commit.state.last_at = claimed.now;
     commit.state.won = "adaptive";
     const Commit* const one = &commit;
-    const auto done = store.commit(std::span(&one, 1)).front();
+    const auto done = Ingest(store).commit(std::span(&one, 1)).front();
     EXPECT_TRUE(done) << done.error().detail;
     return done ? *done : Committed();
   }
 
   FeedRecord record(const std::string& url = feed_url) {
-    const auto records = store.feed_records(std::vector{url});
+    const auto records = Feeds(store).records(std::vector{url});
     EXPECT_TRUE(records && records->front());
     return records->front().value_or(FeedRecord());
   }
-  Paused pause(const std::string& url = feed_url) { return store.pause(std::vector{url})->front(); }
+  Paused pause(const std::string& url = feed_url) { return Feeds(store).pause(std::vector{url})->front(); }
   Resumed resume(Milliseconds after = {}, const std::string& url = feed_url) {
-    return store.resume(std::vector{ResumedFeed{url, after}}, hour)->front();
+    return Feeds(store).resume(std::vector{ResumedFeed{url, after}}, hour)->front();
   }
   void make_due(const std::string& url = feed_url) { redis({"ZADD", "schedule", "XX", "1", url}); }
   std::string counted(const std::string& state) { return redis({"HGET", "stats:feeds:states", state}); }
@@ -87,10 +90,10 @@ TEST_F(OperatorTest, APausedFeedIsNotHandedOut) {
   EXPECT_EQ(counted("new"), "0");
   EXPECT_TRUE(claim().claims.empty());
   EXPECT_TRUE(claim({feed_url}).claims.empty());
-  const auto woken = store.wake(std::vector{feed_url}, hour, true);
+  const auto woken = Feeds(store).wake(std::vector{feed_url}, hour, true);
   EXPECT_EQ(woken->front().result, Wake::Result::paused);
   EXPECT_EQ(redis({"ZCARD", "schedule"}), "0");
-  EXPECT_FALSE(store.add_feeds(std::vector{NewFeed{.feed_url = feed_url}})->front());
+  EXPECT_FALSE(Feeds(store).add(std::vector{NewFeed{.feed_url = feed_url}})->front());
   EXPECT_EQ(redis({"ZCARD", "schedule"}), "0");
 }
 
@@ -162,7 +165,7 @@ TEST_F(OperatorTest, AClaimGivenBackWhilePausedStaysOut) {
   add({feed_url});
   const Claim claimed = claim().claims.at(0);
   pause();
-  EXPECT_EQ(*store.release(std::vector{claimed}), 1U);
+  EXPECT_EQ(*Ingest(store).release(std::vector{claimed}), 1U);
   EXPECT_FALSE(record().due);
   EXPECT_EQ(record().state.state, "paused");
 }
@@ -170,27 +173,27 @@ TEST_F(OperatorTest, AClaimGivenBackWhilePausedStaysOut) {
 TEST_F(OperatorTest, APausedFeedCanBeRemoved) {
   add({feed_url});
   pause();
-  EXPECT_TRUE(*store.remove_feed(feed_url));
+  EXPECT_TRUE(*Feeds(store).remove(feed_url));
   EXPECT_EQ(counted("paused"), "0");
   EXPECT_EQ(redis({"EXISTS", "state:feed:" + feed_url}), "0");
 }
 
 TEST_F(OperatorTest, SettingsAreReplacedUnlessTheyHaveChanged) {
   add({feed_url}, R"({"keep":5})");
-  EXPECT_EQ(*store.change_settings(feed_url, R"({"keep":5})", R"({"keep":6})"), SettingsChange::done);
-  EXPECT_EQ(*store.change_settings(feed_url, R"({"keep":5})", R"({"keep":7})"), SettingsChange::outdated);
+  EXPECT_EQ(*Feeds(store).change_settings(feed_url, R"({"keep":5})", R"({"keep":6})"), SettingsChange::done);
+  EXPECT_EQ(*Feeds(store).change_settings(feed_url, R"({"keep":5})", R"({"keep":7})"), SettingsChange::outdated);
   EXPECT_EQ(record().state.settings, R"({"keep":6})");
-  EXPECT_EQ(*store.change_settings(feed_url, R"({"keep":6})", ""), SettingsChange::done);
+  EXPECT_EQ(*Feeds(store).change_settings(feed_url, R"({"keep":6})", ""), SettingsChange::done);
   EXPECT_EQ(redis({"HEXISTS", "state:feed:" + feed_url, "settings"}), "0");
-  EXPECT_EQ(*store.change_settings(feed_url, "", R"({"keep":8})"), SettingsChange::done);
-  EXPECT_EQ(*store.change_settings("https://no.where/", "", "{}"), SettingsChange::unknown);
+  EXPECT_EQ(*Feeds(store).change_settings(feed_url, "", R"({"keep":8})"), SettingsChange::done);
+  EXPECT_EQ(*Feeds(store).change_settings("https://no.where/", "", "{}"), SettingsChange::unknown);
   EXPECT_EQ(redis({"EXISTS", "state:feed:https://no.where/"}), "0");
 }
 
 TEST_F(OperatorTest, SettingsChangedWhileAFeedIsRefreshedOutliveTheCommit) {
   add({feed_url}, R"({"keep":5})");
   const Claim claimed = claim().claims.at(0);
-  EXPECT_EQ(*store.change_settings(feed_url, R"({"keep":5})", R"({"keep":6})"), SettingsChange::done);
+  EXPECT_EQ(*Feeds(store).change_settings(feed_url, R"({"keep":5})", R"({"keep":6})"), SettingsChange::done);
   EXPECT_EQ(commit(claimed).result, Committed::Result::ok);
   EXPECT_EQ(record().state.settings, R"({"keep":6})");
 }
@@ -200,11 +203,11 @@ TEST_F(OperatorTest, SettingsChangedWhileAFeedIsRefreshedOutliveTheCommit) {
 
 TEST_F(OperatorTest, HostsMayDifferFromTheRest) {
   add({"https://slow.example/1", "https://slow.example/2", "https://usual.example/1", "https://usual.example/2"});
-  ASSERT_TRUE(store.set_hosts(std::vector{HostSettings{"slow.example", 1, {}, {}, ""}}));
+  ASSERT_TRUE(Hosts(store).set(std::vector{HostSettings{"slow.example", 1, {}, {}, ""}}));
   EXPECT_EQ(claimed().size(), 3U) << "one at a time there, 64 elsewhere";
   redis({"DEL", "state:host:slow.example"});
   for (const char* url : {"https://slow.example/1", "https://slow.example/2"}) make_due(url);
-  ASSERT_TRUE(store.set_hosts(std::vector{HostSettings{"slow.example", {}, hour, {}, ""}}));
+  ASSERT_TRUE(Hosts(store).set(std::vector{HostSettings{"slow.example", {}, hour, {}, ""}}));
   const ClaimBatch spaced = claim();
   EXPECT_EQ(spaced.claims.size(), 1U);
   ASSERT_EQ(spaced.deferred.size(), 1U);
@@ -212,19 +215,19 @@ TEST_F(OperatorTest, HostsMayDifferFromTheRest) {
 }
 
 TEST_F(OperatorTest, SettingsOfHostsAreReplacedAsAWhole) {
-  ASSERT_TRUE(store.set_hosts(std::vector{HostSettings{"a.example", 2, Milliseconds(500), day, "family"},
-                                          HostSettings{"b.example", {}, {}, {}, "family"}}));
+  ASSERT_TRUE(Hosts(store).set(std::vector{HostSettings{"a.example", 2, Milliseconds(500), day, "family"},
+                                           HostSettings{"b.example", {}, {}, {}, "family"}}));
   EXPECT_EQ(redis({"HGET", "conf:hosts", "a.example"}), "2 500 86400000 family");
   EXPECT_EQ(redis({"HGET", "conf:hosts", "b.example"}), "- - - family");
-  ASSERT_TRUE(store.set_hosts(std::vector{HostSettings{"b.example", {}, Milliseconds(0), {}, ""}}));
+  ASSERT_TRUE(Hosts(store).set(std::vector{HostSettings{"b.example", {}, Milliseconds(0), {}, ""}}));
   EXPECT_EQ(redis({"HGETALL", "conf:hosts"}), "b.example - 0 - ");
-  ASSERT_TRUE(store.set_hosts({}));
+  ASSERT_TRUE(Hosts(store).set({}));
   EXPECT_EQ(redis({"EXISTS", "conf:hosts"}), "0");
 }
 
 TEST_F(OperatorTest, AHostMayWantItsFeedsToRest) {
   add({feed_url});
-  ASSERT_TRUE(store.set_hosts(std::vector{HostSettings{"example.org", {}, {}, day, ""}}));
+  ASSERT_TRUE(Hosts(store).set(std::vector{HostSettings{"example.org", {}, {}, day, ""}}));
   const Claim first = claim().claims.at(0);  // never refreshed before
   commit(first);
   const Milliseconds last = record().state.last_at;
@@ -234,16 +237,16 @@ TEST_F(OperatorTest, AHostMayWantItsFeedsToRest) {
   EXPECT_TRUE(early.deferred.empty()) << "run --once does not wait for it";
   EXPECT_EQ(record().due, last + day);
   EXPECT_EQ(record().state.won, "override");
-  const auto woken = store.wake(std::vector{feed_url}, hour, false);
+  const auto woken = Feeds(store).wake(std::vector{feed_url}, hour, false);
   EXPECT_EQ(woken->front().result, Wake::Result::too_early);
   EXPECT_EQ(woken->front().at, last + day);
-  EXPECT_EQ(store.wake(std::vector{feed_url}, hour, true)->front().result, Wake::Result::due);
+  EXPECT_EQ(Feeds(store).wake(std::vector{feed_url}, hour, true)->front().result, Wake::Result::due);
   EXPECT_EQ(claim().claims.size(), 1U) << "an operator who insists has his way";
 }
 
 TEST_F(OperatorTest, HostsOfAGroupShareOneGate) {
   add({"https://a.example/1", "https://b.example/1", "https://c.example/1"});
-  ASSERT_TRUE(store.set_hosts(
+  ASSERT_TRUE(Hosts(store).set(
       std::vector{HostSettings{"a.example", 1, {}, {}, "family"}, HostSettings{"b.example", 1, {}, {}, "family"}}));
   const ClaimBatch batch = claim();
   EXPECT_EQ(batch.claims.size(), 2U) << "one of the family, and the stranger";
@@ -255,12 +258,12 @@ TEST_F(OperatorTest, HostsOfAGroupShareOneGate) {
   for (const char* url : {"https://a.example/1", "https://b.example/1"}) make_due(url);
   const ClaimBatch again = claim();
   ASSERT_EQ(again.claims.size(), 1U);
-  EXPECT_EQ(*store.release(again.claims), 1U);
+  EXPECT_EQ(*Ingest(store).release(again.claims), 1U);
   EXPECT_EQ(redis({"HLEN", "state:host:group:family"}), "2");
   make_due(again.claims[0].feed_url);
   const ClaimBatch third = claim();
   ASSERT_EQ(third.claims.size(), 1U);
-  EXPECT_TRUE(*store.remove_feed(third.claims[0].feed_url));
+  EXPECT_TRUE(*Feeds(store).remove(third.claims[0].feed_url));
   EXPECT_EQ(redis({"HLEN", "state:host:group:family"}), "2");
 }
 

@@ -1,7 +1,10 @@
-#include "storage/store/pushes.hpp"
+#include "storage/websub/pushes.hpp"
 
 #include <algorithm>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::pushes_test {
@@ -57,13 +60,13 @@ class PushesTest : public StoreTest {
     return *found;
   }
   FeedRecord feed() {
-    const auto records = store.feed_records(std::span(&feed_url, 1));
+    const auto records = Feeds(store).records(std::span(&feed_url, 1));
     EXPECT_TRUE(records);
     return *records->front();
   }
   std::string state(const std::string& field) { return redis({"HGET", "state:feed:" + feed_url, field}); }
   std::uint64_t count(const std::string& of_state) {
-    const auto figures = store.figures();
+    const auto figures = Fleet(store).figures();
     EXPECT_TRUE(figures);
     for (const auto& [name, times] : figures->push_states) {
       if (name == of_state) return times;
@@ -230,7 +233,7 @@ TEST_F(PushesTest, AHintIsNotForgottenWithAClaimThatIsGivenBack) {
   ASSERT_EQ(batch.claims.size(), 1U);
   note("h1");
   redis({"HSET", "state:feed:" + feed_url, "claim_due", std::to_string(now() + 24 * 3'600'000)});
-  ASSERT_EQ(*store.release(batch.claims), 1U);
+  ASSERT_EQ(*Ingest(store).release(batch.claims), 1U);
   EXPECT_LE(due(), now());
   EXPECT_EQ(state("push_wake"), "(nil)");
 }
@@ -243,7 +246,7 @@ TEST_F(PushesTest, AHintDoesNotCutShortWhatAClaimIsPutOffFor) {
   ASSERT_EQ(batch.claims.size(), 1U);
   note("h1");
   const Milliseconds until(now() + 3'600'000);
-  ASSERT_EQ(*store.release(batch.claims, until), 1U);
+  ASSERT_EQ(*Ingest(store).release(batch.claims, until), 1U);
   EXPECT_EQ(due(), until.count());
 }
 
@@ -256,7 +259,7 @@ TEST_F(PushesTest, AHintWaitsForTheRetryAfterThatCameMeanwhile) {
   note("h1");
   const std::int64_t told = now() + 3'600'000;
   redis({"HSET", "state:feed:" + feed_url, "not_before", std::to_string(told), "claim_due", std::to_string(told + 9)});
-  ASSERT_EQ(*store.release(batch.claims), 1U);
+  ASSERT_EQ(*Ingest(store).release(batch.claims), 1U);
   EXPECT_EQ(due(), told);
 }
 
@@ -267,7 +270,7 @@ TEST_F(PushesTest, AHintIsAnsweredByAFetchAndNotByTheClaimForIt) {
   ASSERT_EQ(wait_of_hint(), 0);
   const ClaimBatch batch = claim();
   ASSERT_EQ(batch.claims.size(), 1U);
-  ASSERT_EQ(*store.release(batch.claims), 1U);  // the host was closed, or the worker ends
+  ASSERT_EQ(*Ingest(store).release(batch.claims), 1U);  // the host was closed, or the worker ends
   write_push("b");
   EXPECT_LE(due(), now()) << "nobody has fetched for it yet";
   refresh({post("a", 100)});
@@ -284,7 +287,7 @@ TEST_F(PushesTest, AHintIsKeptOverAClaimWhoseWorkerDied) {
   redis({"ZADD", "schedule", "XX", "1", feed_url});  // the lease has ended
   const ClaimBatch next = claim(worker_b);
   ASSERT_EQ(next.claims.size(), 1U);
-  ASSERT_EQ(*store.release(next.claims), 1U);
+  ASSERT_EQ(*Ingest(store).release(next.claims), 1U);
   EXPECT_NE(state("push_hint"), "(nil)");
   EXPECT_EQ(state("push_claimed"), "(nil)");
 }
@@ -530,7 +533,7 @@ TEST_F(PushesTest, RemovingTheFeedLeavesItsHubAndNothingBehind) {
   settle_feed();
   subscribe("h1");
   begin("h2");
-  ASSERT_TRUE(*store.remove_feed(feed_url));
+  ASSERT_TRUE(*Feeds(store).remove(feed_url));
   EXPECT_EQ(note("h1").result, PushNoted::Result::retired);
   EXPECT_FALSE(find("h2"));
   EXPECT_FALSE(answer("h1"));
@@ -548,11 +551,11 @@ TEST_F(PushesTest, RemovingTheFeedLeavesItsHubAndNothingBehind) {
 
 TEST_F(PushesTest, WhatIsLeftRemembersHowItsHubIsReached) {
   const std::string settings = R"({"ca_file":"/etc/ours.pem"})";
-  ASSERT_EQ(*store.change_settings(feed_url, "", settings), SettingsChange::done);
+  ASSERT_EQ(*Feeds(store).change_settings(feed_url, "", settings), SettingsChange::done);
   settle_feed();
   subscribe("h1");
   EXPECT_EQ(find("h1")->settings, "");
-  ASSERT_TRUE(*store.remove_feed(feed_url));
+  ASSERT_TRUE(*Feeds(store).remove(feed_url));
   const auto taken = pushes.take(10, 5min);
   ASSERT_TRUE(taken);
   ASSERT_EQ(taken->tasks.size(), 1U);
@@ -652,7 +655,7 @@ TEST_F(PushesTest, WhatWasNotAskedCountsForNothing) {
   EXPECT_EQ(state("push_pending"), "(nil)");
   EXPECT_NEAR(std::stod(redis({"ZSCORE", "websub:due", feed_url})), static_cast<double>(now()) + 3.6e6, 5e3);
   subscribe("h2");
-  ASSERT_TRUE(*store.remove_feed(feed_url));
+  ASSERT_TRUE(*Feeds(store).remove(feed_url));
   ASSERT_TRUE(*pushes.begin_end("h2"));
   EXPECT_EQ(find("h2")->ends, 1U);
   settle(How::put_off, "h2", "#h2");

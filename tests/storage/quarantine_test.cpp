@@ -1,6 +1,8 @@
 // Feeds that workers die of (SECURITY Q1–Q3).
 #include <algorithm>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::quarantine_test {
@@ -58,7 +60,7 @@ TEST_F(Quarantine, AStrikeIsClearedByCommitAndByRelease) {
   EXPECT_EQ(state("strikes"), "1");
   send(plan(claimed, {}));
   EXPECT_EQ(state("strikes"), "(nil)");
-  EXPECT_EQ(*store.release(std::vector{claim_one()}), 1U);
+  EXPECT_EQ(*Ingest(store).release(std::vector{claim_one()}), 1U);
   EXPECT_EQ(state("strikes"), "(nil)");
   EXPECT_FALSE(claim_one().alone);
 }
@@ -110,7 +112,7 @@ TEST_F(Quarantine, ThreeDeathsAloneAreEnough) {
   EXPECT_EQ(state("won"), "quarantine");
   EXPECT_EQ(redis({"HMGET", "stats:feeds:states", "new", "quarantined"}), "0 1");
   EXPECT_TRUE(signals().empty()) << "no signal";
-  EXPECT_EQ(store.wake(std::vector{feed_url}, Milliseconds(0), false)->at(0).result, Wake::Result::too_early)
+  EXPECT_EQ(Feeds(store).wake(std::vector{feed_url}, Milliseconds(0), false)->at(0).result, Wake::Result::too_early)
       << "it has killed workers";
 }
 
@@ -181,7 +183,7 @@ TEST_F(Quarantine, AnAttemptThatSurvivesStartsTheCountAnew) {
 TEST_F(Quarantine, FindsTheOneAmongManyAndHarmsNobodyBeside) {
   std::vector<NewFeed> feeds;
   for (int i = 0; i < 60; ++i) feeds.push_back({"https://a.org/" + std::to_string(i), {}, "", ""});
-  ASSERT_TRUE(store.add_feeds(feeds));
+  ASSERT_TRUE(Feeds(store).add(feeds));
   EXPECT_EQ(quarantined_by("https://a.org/50"), "https://a.org/50");
   EXPECT_EQ(redis({"ZRANGE", "quarantine", "0", "-1"}), "https://a.org/50");
   EXPECT_EQ(redis({"HGET", "stats:feeds:states", "quarantined"}), "1");
@@ -191,7 +193,7 @@ TEST_F(Quarantine, GoesWithTheFeed) {
   add();
   for (int i = 0; i < 4; ++i) die();
   claim();
-  EXPECT_TRUE(*store.remove_feed(feed_url));
+  EXPECT_TRUE(*Feeds(store).remove(feed_url));
   EXPECT_EQ(redis({"EXISTS", "quarantine"}), "0");
   EXPECT_EQ(redis({"HGET", "stats:feeds:states", "quarantined"}), "0");
 }

@@ -11,6 +11,7 @@
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/feeds/fleet.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/fault_proxy.hpp"
@@ -329,8 +330,9 @@ TEST_F(RedisTls, IsWhatAStoreIsTold) {
   Store store(options);
   const auto opened = store.open();
   ASSERT_TRUE(opened) << opened.error().detail;
-  EXPECT_EQ(store.server_facts()->link, "TLSv1.3");
-  EXPECT_EQ(Store(StoreOptions{.url = server.url()}).server_facts()->link, "unix socket");
+  EXPECT_EQ(Fleet(store).server()->link, "TLSv1.3");
+  Store near(StoreOptions{.url = server.url()});
+  EXPECT_EQ(Fleet(near).server()->link, "unix socket");
 }
 
 TEST_F(RedisTls, ReadsItsFilesAnewWithEachConnection) {

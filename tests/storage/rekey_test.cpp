@@ -2,6 +2,8 @@
 // I15).
 #include "storage/records/rekey.hpp"
 
+#include "storage/entries/entries.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::rekey_test {
@@ -115,7 +117,7 @@ class Rekeying : public StoreTest {
 
   /// Map, entries, order and digests fit together (RELIABILITY I2, I3, I4).
   void expect_whole() {
-    const auto entries = store.all_by_order(feed_url, 100'000);
+    const auto entries = Entries(store).all_by_order(feed_url, 100'000);
     ASSERT_TRUE(entries);
     for (const StoredEntry& entry : *entries) {
       EXPECT_EQ(mapped(entry.get("guid")), entry.id);
@@ -191,7 +193,7 @@ TEST_F(Rekeying, WritesAChangedPostUnderItsNewGuid) {
   const std::vector<EntryRecord> posts{post("A", 100, "new")};
   Commit commit = plan(claimed, posts);
   Known known;
-  known.guids = {{Known::Is::different, "Entry:1", store.get("Entry:1")->value().fields, "a"}};
+  known.guids = {{Known::Is::different, "Entry:1", Entries(store).get("Entry:1")->value().fields, "a"}};
   EntryDiff diff = diff_entries(posts, known, claimed.now);
   commit.entries = diff.writes;
   commit.rekeys = diff.rekeys;
@@ -218,7 +220,7 @@ TEST_F(Rekeying, IsToldAllPostsAsFarAsTheyCanBeRecognised) {
   EntryRecord dated = post("b", 200);
   dated.fields = {{"date_published", "2026-03-01T12:00:00Z"}, {"link", "l"}, {"summary_text", "s"}, {"title", "t"}};
   refresh({dated, post("a", 100)});
-  const auto posts = store.stored_posts(feed_url);
+  const auto posts = Ingest(store).stored_posts(feed_url);
   ASSERT_TRUE(posts);
   ASSERT_EQ(posts->size(), 2U);
   EXPECT_EQ((*posts)[0].id, "Entry:2");
@@ -227,7 +229,7 @@ TEST_F(Rekeying, IsToldAllPostsAsFarAsTheyCanBeRecognised) {
   EXPECT_EQ((*posts)[0].timestamp, 200);
   EXPECT_EQ((*posts)[0].fields, dated.fields);
   EXPECT_EQ((*posts)[1].fields, (Fields{{"link", "https://example.org/a"}, {"title", "t"}}));
-  EXPECT_TRUE(store.stored_posts("https://nowhere.example/")->empty());
+  EXPECT_TRUE(Ingest(store).stored_posts("https://nowhere.example/")->empty());
 }
 
 TEST_F(Rekeying, LooksUpFormerGuids) {
@@ -235,8 +237,8 @@ TEST_F(Rekeying, LooksUpFormerGuids) {
   refresh({post("a", 100)});
   std::vector<EntryRecord> posts{post("link:example.org/a", 100)};
   posts[0].former_guid = "a";
-  const Store::LookUp wanted{feed_url, posts};
-  const auto known = store.look_up(std::span(&wanted, 1)).front();
+  const LookUp wanted{feed_url, posts};
+  const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
   ASSERT_TRUE(known);
   EXPECT_EQ(known->guids[0].is, Known::Is::same);
   EXPECT_EQ(known->stored, 1U);
@@ -251,8 +253,8 @@ TEST_F(Rekeying, DeletesWhatItsPublisherDeletes) {
   dated.fields.insert(dated.fields.begin(), {"date_updated", "2026-03-01T12:00:00Z"});
   refresh({dated, post("a", 100)});
   const std::vector<Deletion> deletions{{"b", 1}, {"never", 1}, {"a", 1}};
-  const Store::LookUp wanted{feed_url, {}, deletions};
-  const auto known = store.look_up(std::span(&wanted, 1)).front();
+  const LookUp wanted{feed_url, {}, deletions};
+  const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
   ASSERT_TRUE(known);
   EXPECT_EQ(known->deletable, (std::vector<std::string>{"2026-03-01T12:00:00Z", "", "0"}));
 

@@ -3,6 +3,11 @@
 #include <functional>
 #include <thread>
 
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/lua/scripts.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -86,7 +91,7 @@ class ServerFaults : public test::StoreTest, public testing::WithParamInterface<
  protected:
   StoreResult<Committed> try_to_send(const Commit& commit) {
     const Commit* const one = &commit;
-    return store.commit(std::span(&one, 1)).front();
+    return Ingest(store).commit(std::span(&one, 1)).front();
   }
 };
 
@@ -157,17 +162,17 @@ TEST(AFailover, IsFollowedByName) {
   FaultProxy name(first.admin_url(), FaultProxy::Speaks::redis);
   Store store(StoreOptions{.url = name.redis_url_of("feedmill")});
   ASSERT_TRUE(store.open());
-  ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{feed_url, {}, "", ""}}));
+  ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{feed_url, {}, "", ""}}));
   redis_command(second, {"REPLICAOF", "127.0.0.1", std::to_string(replication.port())});
   while (redis_command(second, {"SCARD", "feeds"}) != "1") std::this_thread::yield();
 
   redis_command(second, {"REPLICAOF", "NO", "ONE"});
   redis_command(first, {"REPLICAOF", "127.0.0.1", "1"});
   name.lead_to(second.admin_url());
-  const auto refused = store.add_feeds(std::vector{NewFeed{"https://two.org/", {}, "", ""}});
+  const auto refused = Feeds(store).add(std::vector{NewFeed{"https://two.org/", {}, "", ""}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::read_only) << refused.error().detail;
-  ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{"https://two.org/", {}, "", ""}}));
+  ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{"https://two.org/", {}, "", ""}}));
   EXPECT_EQ(redis_command(second, {"SCARD", "feeds"}), "2");
   EXPECT_EQ(redis_command(first, {"SCARD", "feeds"}), "1");
 }
@@ -178,8 +183,8 @@ class LostReplies : public test::StoreTest {
     store = Store(StoreOptions{.url = proxy.redis_url_of("feedmill"), .timeout = Milliseconds(2000)});
     EXPECT_TRUE(store.open());
   }
-  Store::ClaimRequest request(std::uint64_t number) {
-    Store::ClaimRequest request;
+  ClaimRequest request(std::uint64_t number) {
+    ClaimRequest request;
     request.worker = worker_a;
     request.request = number;
     request.max = 1;
@@ -196,7 +201,7 @@ TEST_F(LostReplies, OfACommitThatWentThroughIsADup) {
   const Commit commit = plan(claim_one(), {post("a", 1)});
   proxy.at(test::runs_script(scripts::commit), 1, Fault::cut_reply);
   const Commit* const one = &commit;
-  EXPECT_FALSE(store.commit(std::span(&one, 1)).front());
+  EXPECT_FALSE(Ingest(store).commit(std::span(&one, 1)).front());
   EXPECT_EQ(send(commit).result, Committed::Result::dup);
   EXPECT_EQ(redis({"GET", "ids:Entry"}), "1");
   EXPECT_EQ(signals("post_created").size(), 1U);
@@ -213,7 +218,7 @@ TEST_F(LostReplies, OfAnyPartOfACommitLoseAndDoubleNothing) {
     const Commit commit = plan(batch.claims[0], posts, {.entries = 500});
     proxy.at(test::runs_script(scripts::commit), part, Fault::cut_reply);
     const Commit* const one = &commit;
-    EXPECT_FALSE(store.commit(std::span(&one, 1)).front());
+    EXPECT_FALSE(Ingest(store).commit(std::span(&one, 1)).front());
     send(commit);
     EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "250");
     EXPECT_EQ(redis({"HLEN", url + ":guidmap"}), "250");
@@ -229,8 +234,8 @@ TEST_F(LostReplies, OfAClaimBringTheSameBatchAgainAndNoStrike) {
   wanted.due_by = *store.now() + Milliseconds(1000);
   wanted.max = 10;
   proxy.at(test::runs_script(scripts::claim), 1, Fault::cut_reply);
-  EXPECT_FALSE(store.claim(wanted));
-  const auto again = store.claim(wanted);
+  EXPECT_FALSE(Ingest(store).claim(wanted));
+  const auto again = Ingest(store).claim(wanted);
   ASSERT_TRUE(again);
   ASSERT_EQ(again->claims.size(), 1U);
   EXPECT_EQ(again->claims[0].state.strikes, 1U) << "the attempt under way alone";
@@ -242,16 +247,16 @@ TEST_F(LostReplies, OfAnAttemptOfThisVeryWorkerAreNoDeathOfIt) {
   add("http://a.org/1");
   auto wanted = request(1);
   wanted.lease = Milliseconds(1);
-  EXPECT_EQ(store.claim(wanted)->claims.size(), 1U);
+  EXPECT_EQ(Ingest(store).claim(wanted)->claims.size(), 1U);
   wanted.request = 2;
   StoreResult<ClaimBatch> again = ClaimBatch();
-  while (again->claims.empty()) again = store.claim(wanted);  // until the lease has ended
+  while (again->claims.empty()) again = Ingest(store).claim(wanted);  // until the lease has ended
   EXPECT_FALSE(again->claims[0].alone) << "it lives";
   EXPECT_EQ(again->claims[0].state.strikes, 1U);
   wanted.worker = worker_b;
   wanted.request = 1;
   again = ClaimBatch();
-  while (again->claims.empty()) again = store.claim(wanted);
+  while (again->claims.empty()) again = Ingest(store).claim(wanted);
   EXPECT_TRUE(again->claims[0].alone) << "of another one nobody knows";
 }
 
@@ -260,7 +265,7 @@ TEST_F(LostReplies, MisshapenOnesAreBugsAndNoCrash) {
   const Commit commit = plan(claim_one(), {post("a", 1)});
   const Commit* const one = &commit;
   const std::vector<EntryRecord> posts{post("a", 1)};
-  const Store::LookUp wanted{feed_url, posts};
+  const LookUp wanted{feed_url, posts};
   const std::string evil[] = {":7\r\n",
                               "$-1\r\n",
                               "+x\r\n",
@@ -276,20 +281,20 @@ TEST_F(LostReplies, MisshapenOnesAreBugsAndNoCrash) {
     proxy.clear();
     proxy.at([](const auto& words) { return words[0] != "SCRIPT" && words[0] != "AUTH"; }, 0, Fault::replace_reply,
              reply);
-    look_at(store.claim(request(9)));
-    look_at(store.commit(std::span(&one, 1)).front());
-    look_at(store.look_up(std::span(&wanted, 1)).front());
-    look_at(store.unspread());
-    look_at(store.wake(std::vector{feed_url}, Milliseconds(0), false));
+    look_at(Ingest(store).claim(request(9)));
+    look_at(Ingest(store).commit(std::span(&one, 1)).front());
+    look_at(Ingest(store).look_up(std::span(&wanted, 1)).front());
+    look_at(Ingest(store).unspread());
+    look_at(Feeds(store).wake(std::vector{feed_url}, Milliseconds(0), false));
     look_at(store.now());
-    look_at(store.feeds());
-    look_at(store.feed_records(std::vector{feed_url}));
-    look_at(store.figures());
-    look_at(store.trim_stream());
-    look_at(store.get("Entry:1"));
-    look_at(store.all_by_order(feed_url));
-    look_at(store.read_signals("0", 10, Milliseconds(0)));
-    look_at(store.server_facts());
+    look_at(Feeds(store).urls());
+    look_at(Feeds(store).records(std::vector{feed_url}));
+    look_at(Fleet(store).figures());
+    look_at(EventStream(store).trim());
+    look_at(Entries(store).get("Entry:1"));
+    look_at(Entries(store).all_by_order(feed_url));
+    look_at(EventStream(store).read("0", 10, Milliseconds(0)));
+    look_at(Fleet(store).server());
     look_at(store.open());
   }
   EXPECT_GT(bugs, 60U) << "each of most of them";
@@ -321,7 +326,7 @@ class Wishes : public test::StoreTest {
 TEST_F(Wishes, DuringARefreshAreGrantedAfterItWithTheFloor) {
   add();
   const Claim claimed = claim_one();
-  EXPECT_EQ(store.wake(std::vector{feed_url}, Milliseconds(60'000), false)->at(0).result, Wake::Result::noted);
+  EXPECT_EQ(Feeds(store).wake(std::vector{feed_url}, Milliseconds(60'000), false)->at(0).result, Wake::Result::noted);
   const std::int64_t before = store.now()->count();
   Commit commit = plan(claimed, {});
   commit.next_due = claimed.now + std::chrono::hours(5);
@@ -334,8 +339,8 @@ TEST_F(Wishes, DuringARefreshAreGrantedAfterItWithTheFloor) {
 TEST_F(Wishes, TheStrongestOneCounts) {
   add();
   const Claim claimed = claim_one();
-  store.wake(std::vector{feed_url}, Milliseconds(60'000), true);
-  store.wake(std::vector{feed_url}, Milliseconds(60'000), false);
+  Feeds(store).wake(std::vector{feed_url}, Milliseconds(60'000), true);
+  Feeds(store).wake(std::vector{feed_url}, Milliseconds(60'000), false);
   Commit commit = plan(claimed, {});
   commit.next_due = claimed.now + std::chrono::hours(5);
   send(commit);
@@ -345,7 +350,7 @@ TEST_F(Wishes, TheStrongestOneCounts) {
 TEST_F(Wishes, DoNotOverruleARetryAfter) {
   add();
   const Claim claimed = claim_one();
-  store.wake(std::vector{feed_url}, Milliseconds(0), true);
+  Feeds(store).wake(std::vector{feed_url}, Milliseconds(0), true);
   Commit commit = plan(claimed, {});
   commit.state.not_before = commit.next_due = claimed.now + std::chrono::hours(5);
   send(commit);
@@ -355,8 +360,8 @@ TEST_F(Wishes, DoNotOverruleARetryAfter) {
 TEST_F(Wishes, OutliveAReleaseAndNoMore) {
   add();
   const Claim claimed = claim_one();
-  store.wake(std::vector{feed_url}, Milliseconds(0), false);
-  ASSERT_EQ(*store.release(std::vector{claimed}, claimed.now + std::chrono::hours(5)), 1U);
+  Feeds(store).wake(std::vector{feed_url}, Milliseconds(0), false);
+  ASSERT_EQ(*Ingest(store).release(std::vector{claimed}, claimed.now + std::chrono::hours(5)), 1U);
   EXPECT_LE(due(), store.now()->count());
   EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "wake"}), "(nil)");
 }

@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <set>
 
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/feeds/hosts.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::status_test {
@@ -20,14 +24,14 @@ class StatusStoreTest : public StoreTest {
     std::vector<NewFeed> feeds;
     for (std::size_t i = 0; i < count; ++i)
       feeds.push_back({.feed_url = url(i), .after = Milliseconds(1'000'000 + i / 50)});
-    ASSERT_TRUE(store.add_feeds(feeds));
+    ASSERT_TRUE(Feeds(store).add(feeds));
   }
 
   /// All pages of a list, each with its figures checked.
-  Urls walk(Store::FeedQuery query, std::size_t* pages = nullptr) {
+  Urls walk(FeedQuery query, std::size_t* pages = nullptr) {
     Urls all;
     for (std::size_t i = 0; i < 10'000; ++i) {
-      const auto page = store.feed_page(query);
+      const auto page = Feeds(store).page(query);
       EXPECT_TRUE(page) << page.error().detail;
       if (!page) break;
       EXPECT_LE(page->feeds.size(), query.limit);
@@ -71,10 +75,10 @@ TEST_F(StatusStoreTest, GoesOnWhereAPageEndedThoughFeedsBeforeItMovedAway) {
   std::vector<std::string> order{"ZADD", "schedule", "XX"};
   for (std::size_t i = 0; i < 100; ++i) order.insert(order.end(), {std::to_string(i + 10), url(i)});
   redis(order);
-  const auto first = store.feed_page({.state = "", .part = "", .host = "", .after = {}, .limit = 10});
+  const auto first = Feeds(store).page({.state = "", .part = "", .host = "", .after = {}, .limit = 10});
   ASSERT_TRUE(first && first->next);
   for (std::size_t i = 0; i < 9; ++i) redis({"ZADD", "schedule", "XX", "900", url(i)});  // claimed meanwhile
-  const auto second = store.feed_page({.state = "", .part = "", .host = "", .after = first->next, .limit = 10});
+  const auto second = Feeds(store).page({.state = "", .part = "", .host = "", .after = first->next, .limit = 10});
   ASSERT_TRUE(second);
   ASSERT_EQ(second->feeds.size(), 10U);
   EXPECT_EQ(second->feeds.front().feed_url, url(10));
@@ -87,7 +91,8 @@ TEST_F(StatusStoreTest, FindsByHostAndByPartOfTheUrlAndLooksAtNoMoreThanItMay) {
   EXPECT_EQ(walk({.state = "", .part = "e/69", .host = "host0.example", .after = {}}), (Urls{url(693)}));
   EXPECT_EQ(walk({.state = "", .part = "%d+", .host = "", .after = {}}), Urls());  // text, no pattern
   EXPECT_EQ(walk({.state = "", .part = "", .host = "host", .after = {}}), Urls());
-  const auto page = store.feed_page({.state = "", .part = "nowhere", .host = "", .after = {}, .limit = 5, .look = 300});
+  const auto page =
+      Feeds(store).page({.state = "", .part = "nowhere", .host = "", .after = {}, .limit = 5, .look = 300});
   ASSERT_TRUE(page);
   EXPECT_EQ(page->looked_at, 300U);
   EXPECT_EQ(page->total, 700U);
@@ -108,14 +113,14 @@ TEST_F(StatusStoreTest, ListsFeedsByStateFromTheFirstToTheLastDay) {
   EXPECT_EQ(in_state("degraded"), Urls());
   EXPECT_EQ(in_state("failing"), Urls{feed_url});
   const Urls one{feed_url};
-  ASSERT_TRUE(store.pause(one));
+  ASSERT_TRUE(Feeds(store).pause(one));
   EXPECT_EQ(in_state("paused"), one);  // though it is in no schedule
   EXPECT_EQ(in_state("failing"), Urls());
   const ResumedFeed resumed{feed_url, 0ms};
-  ASSERT_TRUE(store.resume(std::span(&resumed, 1), 0ms));
+  ASSERT_TRUE(Feeds(store).resume(std::span(&resumed, 1), 0ms));
   EXPECT_EQ(in_state("paused"), Urls());
   EXPECT_EQ(in_state("failing"), one);
-  ASSERT_TRUE(store.remove_feed(feed_url));
+  ASSERT_TRUE(Feeds(store).remove(feed_url));
   EXPECT_EQ(in_state("failing"), Urls());
 }
 
@@ -134,14 +139,15 @@ TEST_F(StatusStoreTest, CommitsThoughAListIsNoList) {
   redis({"SET", "stats:feeds:in:failing", "x"});
   end_in("failing");
   EXPECT_EQ(redis({"HGET", "stats:feeds:states", "failing"}), "1");
-  EXPECT_FALSE(store.feed_page({.state = "failing", .part = "", .host = "", .after = {}}));
+  EXPECT_FALSE(Feeds(store).page({.state = "failing", .part = "", .host = "", .after = {}}));
 }
 
 TEST_F(StatusStoreTest, KnowsWorkersByTheirHeartbeats) {
-  ASSERT_TRUE(store.workers());
-  EXPECT_TRUE(store.workers()->empty());
-  ASSERT_TRUE(store.heartbeat(worker_a, {{"host", "<b>"}, {"pid", "7"}, {"version", "1"}, {"in_flight", "3"}}, 20s));
-  const auto workers = store.workers();
+  ASSERT_TRUE(Fleet(store).workers());
+  EXPECT_TRUE(Fleet(store).workers()->empty());
+  ASSERT_TRUE(
+      Fleet(store).heartbeat(worker_a, {{"host", "<b>"}, {"pid", "7"}, {"version", "1"}, {"in_flight", "3"}}, 20s));
+  const auto workers = Fleet(store).workers();
   ASSERT_TRUE(workers);
   ASSERT_EQ(workers->size(), 1U);
   EXPECT_EQ(workers->front().id, worker_a);
@@ -158,12 +164,12 @@ TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {
     commit.host = {.is = HostAnswer::Is::refused, .host = "", .cause = "rate_limited"};
     send(commit);
   }
-  EXPECT_EQ(*store.closed_hosts(5), Urls{"example.org"});
-  EXPECT_EQ(*store.closed_hosts(0), Urls());
-  const auto states = store.hosts(Urls{"example.org", "other.example"});
+  EXPECT_EQ(*Hosts(store).backing_off(5), Urls{"example.org"});
+  EXPECT_EQ(*Hosts(store).backing_off(0), Urls());
+  const auto states = Hosts(store).states(Urls{"example.org", "other.example"});
   ASSERT_TRUE(states);
   ASSERT_EQ(states->size(), 2U);
-  EXPECT_EQ((*states)[0], *store.host("example.org"));
+  EXPECT_EQ((*states)[0], *Hosts(store).state("example.org"));
   EXPECT_GT((*states)[0].not_before.count(), 0);
   EXPECT_EQ((*states)[1], HostState());
   redis({"HSET", "state:host:example.org", "not_before", "1"});
@@ -173,7 +179,7 @@ TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {
   Commit commit = plan(probe.claims[0], {});
   commit.host = {.is = HostAnswer::Is::served, .host = "", .cause = ""};
   EXPECT_EQ(send(commit).host, Committed::Host::opened);
-  EXPECT_EQ(*store.closed_hosts(5), Urls());
+  EXPECT_EQ(*Hosts(store).backing_off(5), Urls());
 }
 
 TEST_F(StatusStoreTest, FindsTheNewestSignalsOfAFeed) {
@@ -183,7 +189,7 @@ TEST_F(StatusStoreTest, FindsTheNewestSignalsOfAFeed) {
   for (const Claim& claimed : claim().claims) {
     send(plan(claimed, {post("a", 1'700'000'000), post("b", 1'700'000'100)}));
   }
-  const auto found = store.feed_signals(feed_url, 1000, 10);
+  const auto found = EventStream(store).of_feed(feed_url, 1000, 10);
   ASSERT_TRUE(found) << found.error().detail;
   ASSERT_EQ(found->size(), 2U);
   EXPECT_GT((*found)[0].id, (*found)[1].id);
@@ -191,8 +197,8 @@ TEST_F(StatusStoreTest, FindsTheNewestSignalsOfAFeed) {
     EXPECT_EQ(record.type, "post_created");
     EXPECT_EQ(boost::json::parse(record.json).at("feed_url").as_string(), feed_url);
   }
-  EXPECT_EQ(store.feed_signals(feed_url, 1000, 1)->size(), 1U);
-  EXPECT_EQ(store.feed_signals("https://example.org/none", 1000, 10)->size(), 0U);
+  EXPECT_EQ(EventStream(store).of_feed(feed_url, 1000, 1)->size(), 1U);
+  EXPECT_EQ(EventStream(store).of_feed("https://example.org/none", 1000, 10)->size(), 0U);
 }
 
 /// Commands the server has carried out, those of scripts included.
@@ -208,9 +214,9 @@ std::uint64_t commands_of(const RedisServer& server) {
 TEST_F(StatusStoreTest, AsksLittleOfAStoreOfAHundredThousandFeeds) {
   constexpr std::size_t count = 100'000;
   add_many(count);
-  const auto cost = [&](const Store::FeedQuery& query) {
+  const auto cost = [&](const FeedQuery& query) {
     const std::uint64_t before = commands_of(server);
-    const auto page = store.feed_page(query);
+    const auto page = Feeds(store).page(query);
     EXPECT_TRUE(page) << page.error().detail;
     return commands_of(server) - before;
   };

@@ -7,6 +7,9 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
@@ -27,18 +30,18 @@ class StoreTest : public testing::Test {
   std::string redis(const std::vector<std::string>& words) { return redis_command(server, words); }
 
   void add(const std::string& url = feed_url) {
-    ASSERT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url, .after = {}, .settings = "", .title = ""}}));
+    ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url, .after = {}, .settings = "", .title = ""}}));
   }
 
   ClaimBatch claim(const std::string& worker = worker_a, std::size_t max = 10,
                    Milliseconds lease = Milliseconds(90'000), HostLimits host = {64, Milliseconds(0)}) {
-    Store::ClaimRequest request;
+    ClaimRequest request;
     request.worker = worker;
     request.request = ++requests;
     request.max = max;
     request.lease = lease;
     request.host = host;
-    auto batch = store.claim(request);
+    auto batch = Ingest(store).claim(request);
     EXPECT_TRUE(batch) << batch.error().detail;
     return batch ? *batch : ClaimBatch();
   }
@@ -52,7 +55,7 @@ class StoreTest : public testing::Test {
 
   /// All feeds are due since the beginning of time.
   void make_all_due() {
-    const auto feeds = store.feeds();
+    const auto feeds = Feeds(store).urls();
     ASSERT_TRUE(feeds);
     std::vector<std::string> words{"ZADD", "schedule", "XX"};
     for (const std::string& url : *feeds) words.insert(words.end(), {"1", url});
@@ -66,8 +69,8 @@ class StoreTest : public testing::Test {
 
   /// What the worker does with a document: look up, diff, commit.
   Commit plan(const Claim& claimed, const std::vector<EntryRecord>& posts, Retention retention = {}) {
-    const Store::LookUp look_up{claimed.feed_url, posts};
-    const auto known = store.look_up(std::span(&look_up, 1)).front();
+    const LookUp look_up{claimed.feed_url, posts};
+    const auto known = Ingest(store).look_up(std::span(&look_up, 1)).front();
     EXPECT_TRUE(known) << known.error().detail;
     Commit commit;
     commit.feed_url = claimed.feed_url;
@@ -89,7 +92,7 @@ class StoreTest : public testing::Test {
 
   Committed send(const Commit& commit) {
     const Commit* const one = &commit;
-    const auto done = store.commit(std::span(&one, 1)).front();
+    const auto done = Ingest(store).commit(std::span(&one, 1)).front();
     EXPECT_TRUE(done) << done.error().detail;
     return done ? *done : Committed();
   }
@@ -100,7 +103,7 @@ class StoreTest : public testing::Test {
 
   std::vector<boost::json::object> signals(const std::string& type = "") {
     std::vector<boost::json::object> all;
-    const auto records = store.read_signals("0", 100'000, Milliseconds(0));
+    const auto records = EventStream(store).read("0", 100'000, Milliseconds(0));
     EXPECT_TRUE(records);
     for (const SignalRecord& record : *records) {
       if (type.empty() || record.type == type) all.push_back(boost::json::parse(record.json).as_object());

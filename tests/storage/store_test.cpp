@@ -3,6 +3,11 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
@@ -18,9 +23,9 @@ using Result = Committed::Result;
 
 TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
   const std::vector<NewFeed> feeds{{feed_url, {}, R"({"keep":5})", "Title"}, {feed_url, {}, "", ""}};
-  EXPECT_EQ(*store.add_feeds(feeds), (std::vector<bool>{true, false}));
-  EXPECT_EQ(*store.feeds(), std::vector<std::string>{feed_url});
-  const auto record = store.feed_records(std::vector{feed_url, std::string("https://no.where/")});
+  EXPECT_EQ(*Feeds(store).add(feeds), (std::vector<bool>{true, false}));
+  EXPECT_EQ(*Feeds(store).urls(), std::vector<std::string>{feed_url});
+  const auto record = Feeds(store).records(std::vector{feed_url, std::string("https://no.where/")});
   ASSERT_TRUE((*record)[0]);
   EXPECT_FALSE((*record)[1]);
   EXPECT_EQ((*record)[0]->state.settings, R"({"keep":5})");
@@ -58,11 +63,11 @@ TEST_F(StoreTest, LetsOneRequestAtATimeGoToAHost) {
   add("http://a.org/1");
   add("http://a.org/2");
   add("http://b.org:8080/1");
-  Store::ClaimRequest request;
+  ClaimRequest request;
   request.worker = worker_a;
   request.request = 1;
   request.max = 10;
-  const auto batch = store.claim(request);
+  const auto batch = Ingest(store).claim(request);
   ASSERT_EQ(batch->claims.size(), 2U);
   EXPECT_EQ(batch->claims[0].feed_url, "http://a.org/1");
   EXPECT_EQ(batch->claims[1].feed_url, "http://b.org:8080/1");
@@ -79,13 +84,13 @@ TEST_F(StoreTest, ClaimsOnlyWhatWasDueAtATimeWithItsDeferralsApart) {
   add("http://a.org/1");
   add("http://a.org/2");
   redis({"ZADD", "schedule", "XX", "5", "http://a.org/1", "6", "http://a.org/2"});
-  Store::ClaimRequest request;
+  ClaimRequest request;
   request.worker = worker_a;
   request.max = 10;
   request.request = 1;
   request.due_by = Milliseconds(10);
   request.host = {1, Milliseconds(0)};
-  auto batch = store.claim(request);
+  auto batch = Ingest(store).claim(request);
   ASSERT_EQ(batch->claims.size(), 1U);
   ASSERT_EQ(batch->deferred.size(), 1U);
   // The first one comes back and is due again at once: it was tried already. The deferred one is still waited for.
@@ -95,7 +100,7 @@ TEST_F(StoreTest, ClaimsOnlyWhatWasDueAtATimeWithItsDeferralsApart) {
   redis({"ZADD", "schedule", "XX", "12", "http://a.org/2"});
   request.request = 2;
   request.only = {"http://a.org/2"};
-  batch = store.claim(request);
+  batch = Ingest(store).claim(request);
   ASSERT_EQ(batch->claims.size(), 1U);
   EXPECT_EQ(batch->claims[0].feed_url, "http://a.org/2");
   EXPECT_EQ(batch->claims[0].due, Milliseconds(6));
@@ -137,12 +142,12 @@ TEST_F(StoreTest, StoresEntriesWithTheirIndexes) {
   EXPECT_EQ(redis({"ZSCORE", "schedule", feed_url}), std::to_string(commit.next_due.count()));
   EXPECT_EQ(redis({"EXISTS", "none"}), "0");
 
-  const auto found = store.get_by_guid(feed_url, "new");
+  const auto found = Entries(store).get_by_guid(feed_url, "new");
   ASSERT_TRUE(*found);
   EXPECT_EQ((*found)->id, "Entry:2");
   EXPECT_EQ((*found)->get("title"), "New");
-  EXPECT_FALSE(*store.get("Entry:99"));
-  EXPECT_FALSE(*store.get("schedule")) << "only entries can be asked for";
+  EXPECT_FALSE(*Entries(store).get("Entry:99"));
+  EXPECT_FALSE(*Entries(store).get("schedule")) << "only entries can be asked for";
 }
 
 TEST_F(StoreTest, SendsOneSignalEachWithAnUnbrokenChain) {
@@ -170,7 +175,7 @@ TEST_F(StoreTest, SendsOneSignalEachWithAnUnbrokenChain) {
   EXPECT_EQ(all[3].at("rev").as_int64(), 2);
   EXPECT_EQ(json::serialize(all[3].at("changed")), R"({"title":["B \"quoted\"","B edited"]})");
   EXPECT_EQ(all[3].at("data").at("link").as_string(), "https://example.org/b");
-  EXPECT_EQ(*store.last_signal(), last);
+  EXPECT_EQ(*EventStream(store).last_id(), last);
 }
 
 TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
@@ -179,10 +184,10 @@ TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
   redis({"HDEL", "meta:store", "last_signal"});
   redis({"XADD", "stream:signals", "9999999999999-7", "type", "x", "json", "{}"});
   EXPECT_EQ(refresh({post("b", 200), post("a", 100)}).created, 1U);
-  EXPECT_EQ(*store.last_signal(), "9999999999999-8");
+  EXPECT_EQ(*EventStream(store).last_id(), "9999999999999-8");
   redis({"HSET", "meta:store", "last_signal", "rubbish"});
   EXPECT_EQ(refresh({post("c", 300), post("b", 200), post("a", 100)}).created, 1U);
-  EXPECT_EQ(*store.last_signal(), "9999999999999-9");
+  EXPECT_EQ(*EventStream(store).last_id(), "9999999999999-9");
 }
 
 TEST_F(StoreTest, PublishesWhatStandsInTheStream) {
@@ -193,7 +198,7 @@ TEST_F(StoreTest, PublishesWhatStandsInTheStream) {
   const auto message = listener.next();
   ASSERT_TRUE(message);
   EXPECT_EQ((*message)[1].text(), "post_created");
-  EXPECT_EQ((*message)[2].text(), store.read_signals("0", 1, Milliseconds(0))->front().json);
+  EXPECT_EQ((*message)[2].text(), EventStream(store).read("0", 1, Milliseconds(0))->front().json);
 }
 
 TEST_F(StoreTest, WritesAndSignalsNothingForTheSameDocument) {
@@ -222,7 +227,7 @@ TEST_F(StoreTest, WritesNothingWhenAKeyHasTheWrongType) {
   const Commit commit = plan(claim_one(), {post("a", 100)});
   redis({"SET", feed_url + ":guidmap", "spoilt"});
   const Commit* const one = &commit;
-  const auto done = store.commit(std::span(&one, 1)).front();
+  const auto done = Ingest(store).commit(std::span(&one, 1)).front();
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, StoreError::Code::refused);
   EXPECT_NE(done.error().detail.find(":guidmap"), std::string::npos);
@@ -294,8 +299,8 @@ TEST_F(StoreTest, GivesClaimsBackAndForeignOnesNot) {
   const ClaimBatch batch = claim();
   Claim foreign = batch.claims[0];
   foreign.id = worker_b + ":1-1";
-  EXPECT_EQ(*store.release(std::vector{foreign}), 0U);
-  EXPECT_EQ(*store.release(batch.claims), 1U);
+  EXPECT_EQ(*Ingest(store).release(std::vector{foreign}), 0U);
+  EXPECT_EQ(*Ingest(store).release(batch.claims), 1U);
   const ClaimBatch again = claim(worker_b);
   ASSERT_EQ(again.claims.size(), 1U);
   EXPECT_EQ(again.claims[0].due, batch.claims[0].due);
@@ -305,7 +310,7 @@ TEST_F(StoreTest, GivesClaimsBackForALaterTime) {
   add();
   const ClaimBatch batch = claim();
   const Milliseconds later = batch.now + std::chrono::hours(24);
-  EXPECT_EQ(*store.release(batch.claims, later), 1U);
+  EXPECT_EQ(*Ingest(store).release(batch.claims, later), 1U);
   EXPECT_EQ(redis({"ZSCORE", "schedule", feed_url}), std::to_string(later.count()));
   EXPECT_EQ(redis({"HEXISTS", "state:feed:" + feed_url, "claim"}), "0");
 }
@@ -334,7 +339,7 @@ TEST_F(StoreTest, WritesNothingOfAFailureEitherWhenAKeyIsBroken) {
     redis({"RENAME", key, kept});
     redis({"SET", key, "x"});
     const Commit* const one = &failure;
-    const auto done = store.commit(std::span(&one, 1)).front();
+    const auto done = Ingest(store).commit(std::span(&one, 1)).front();
     ASSERT_FALSE(done) << key;
     EXPECT_EQ(done.error().code, StoreError::Code::refused) << key;
     EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "state"}), "new") << key;
@@ -348,7 +353,7 @@ TEST_F(StoreTest, RemovingAFeedUnderWorkFreesItsHost) {
   add();
   ASSERT_EQ(claim().claims.size(), 1U);
   EXPECT_EQ(redis({"HLEN", "state:host:example.org"}), "2");
-  EXPECT_TRUE(*store.remove_feed(feed_url));
+  EXPECT_TRUE(*Feeds(store).remove(feed_url));
   EXPECT_EQ(redis({"HKEYS", "state:host:example.org"}), "last_start");
 }
 
@@ -359,27 +364,27 @@ TEST_F(StoreTest, MakesSpreadFirstFetchesDueAndNothingElse) {
   }
   add();
   refresh({});  // due in an hour as well, but not for the first time
-  ASSERT_TRUE(store.add_feeds(feeds));
-  const auto start = store.unspread();
+  ASSERT_TRUE(Feeds(store).add(feeds));
+  const auto start = Ingest(store).unspread();
   ASSERT_TRUE(start);
   EXPECT_EQ(redis({"ZCOUNT", "schedule", "-inf", std::to_string(start->count())}), "2500");
   EXPECT_EQ(redis({"ZCARD", "schedule"}), "2501");
-  EXPECT_GE(*store.unspread(), *start);
+  EXPECT_GE(*Ingest(store).unspread(), *start);
 }
 
 TEST_F(StoreTest, WakesAFeedButNotBeforeItsFloor) {
   add();
   const std::vector<std::string> urls{feed_url, "https://no.where/"};
   refresh({});
-  auto answers = store.wake(urls, std::chrono::hours(1), false);
+  auto answers = Feeds(store).wake(urls, std::chrono::hours(1), false);
   EXPECT_EQ((*answers)[0].result, Wake::Result::too_early);
   EXPECT_EQ((*answers)[1].result, Wake::Result::unknown);
   EXPECT_TRUE(claim().claims.empty());
-  answers = store.wake(urls, std::chrono::hours(1), true);
+  answers = Feeds(store).wake(urls, std::chrono::hours(1), true);
   EXPECT_EQ((*answers)[0].result, Wake::Result::due);
   const ClaimBatch batch = claim();
   ASSERT_EQ(batch.claims.size(), 1U);
-  answers = store.wake(urls, Milliseconds(0), true);
+  answers = Feeds(store).wake(urls, Milliseconds(0), true);
   EXPECT_EQ((*answers)[0].result, Wake::Result::noted);
   send(plan(batch.claims[0], {}));
   EXPECT_EQ(claim().claims.size(), 1U) << "a wish during a refresh is granted right after it";
@@ -391,16 +396,16 @@ TEST_F(StoreTest, WakesAFeedAtOnceWhoseAddressOurOwnPolicyRefused) {
   refresh({});
   const std::string key = "state:feed:" + feed_url;
   redis({"HSET", key, "last", "0 failed connect.refused"});
-  EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::too_early);
+  EXPECT_EQ((*Feeds(store).wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::too_early);
   for (const char* reason : {"egress.blocked", "egress.port"}) {
     redis({"HSET", key, "last", std::string("302 failed ") + reason});
-    EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::too_early)
+    EXPECT_EQ((*Feeds(store).wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::too_early)
         << "who answered with a redirect to there was asked";
   }
   redis({"HSET", key, "last", "0 failed egress.port"});
-  EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::due);
+  EXPECT_EQ((*Feeds(store).wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::due);
   redis({"HSET", key, "last", "0 failed egress.blocked"});
-  EXPECT_EQ((*store.wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::due);
+  EXPECT_EQ((*Feeds(store).wake(urls, std::chrono::hours(1), false))[0].result, Wake::Result::due);
   EXPECT_EQ(claim().claims.size(), 1U);
 }
 
@@ -409,8 +414,8 @@ TEST_F(StoreTest, RemovesAFeedWithItsWholeFamily) {
   std::vector<EntryRecord> posts;
   for (int i = 250; i > 0; --i) posts.push_back(post("g" + std::to_string(i), 1000 + i));
   refresh(posts);
-  EXPECT_TRUE(*store.remove_feed(feed_url));
-  EXPECT_FALSE(*store.remove_feed(feed_url));
+  EXPECT_TRUE(*Feeds(store).remove(feed_url));
+  EXPECT_FALSE(*Feeds(store).remove(feed_url));
   EXPECT_EQ(redis({"KEYS", "*"}).find(feed_url), std::string::npos) << redis({"KEYS", "*"});
   EXPECT_EQ(redis({"KEYS", "Entry:*"}), "");
   EXPECT_EQ(redis({"ZCARD", "schedule"}), "0");
@@ -423,7 +428,7 @@ TEST_F(StoreTest, FinishesAnInterruptedRemovalBeforeAddingTheFeedAgain) {
   refresh({post("a", 1)});
   redis({"SREM", "feeds", feed_url});
   redis({"HSET", "state:feed:" + feed_url, "removing", "1"});
-  EXPECT_EQ(*store.add_feeds(std::vector{NewFeed{feed_url, {}, "", ""}}), std::vector<bool>{true});
+  EXPECT_EQ(*Feeds(store).add(std::vector{NewFeed{feed_url, {}, "", ""}}), std::vector<bool>{true});
   EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "0");
 }
 
@@ -436,13 +441,13 @@ TEST_F(StoreTest, PagesByScoreAndMember) {
   std::vector<std::string> seen;
   std::optional<EntryCursor> cursor;
   for (;;) {
-    const auto page = store.all_by_order(feed_url, 4, cursor);
+    const auto page = Entries(store).all_by_order(feed_url, 4, cursor);
     if (page->empty()) break;
     for (const StoredEntry& entry : *page) seen.push_back(entry.id);
     cursor = EntryCursor{std::stoll(page->back().get("timestamp")), page->back().id};
   }
   ASSERT_EQ(seen.size(), 10U);
-  const auto whole = store.all_by_order(feed_url, 20);
+  const auto whole = Entries(store).all_by_order(feed_url, 20);
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], (*whole)[i].id);
 }
 
@@ -460,7 +465,7 @@ TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
   const auto message = listener.next();
   EXPECT_EQ((*message)[1].text(), "p:post_created");
   EXPECT_EQ(signals()[0].at("entity_id").as_string(), "p:Entry:1");
-  ASSERT_TRUE(store.heartbeat(worker_a, {{"pid", "1"}}, Milliseconds(60'000)));
+  ASSERT_TRUE(Fleet(store).heartbeat(worker_a, {{"pid", "1"}}, Milliseconds(60'000)));
   const std::string keys = " " + redis({"KEYS", "*"});
   for (std::size_t at = keys.find(' '); at != std::string::npos; at = keys.find(' ', at + 1)) {
     EXPECT_EQ(keys.substr(at + 1, 2), "p:") << keys;
@@ -493,14 +498,14 @@ TEST_F(StoreTest, CreatesAPostOfWhichOnlyADigestIsLeft) {
 TEST_F(StoreTest, CountsTheFleet) {
   add();
   add("https://example.org/2");
-  ASSERT_TRUE(store.heartbeat(worker_a, {{"in_flight", "3"}}, Milliseconds(60'000)));
-  auto figures = store.figures();
+  ASSERT_TRUE(Fleet(store).heartbeat(worker_a, {{"in_flight", "3"}}, Milliseconds(60'000)));
+  auto figures = Fleet(store).figures();
   EXPECT_EQ(figures->feeds, 2U);
   EXPECT_EQ(figures->due, 2U);
   EXPECT_EQ(figures->workers, 1U);
   EXPECT_EQ(figures->claimed, 3U);
-  ASSERT_TRUE(store.retire(worker_a));
-  EXPECT_EQ(store.figures()->workers, 0U);
+  ASSERT_TRUE(Fleet(store).retire(worker_a));
+  EXPECT_EQ(Fleet(store).figures()->workers, 0U);
 }
 
 TEST_F(StoreTest, LoadsItsScriptsAgainWhenTheServerForgotThem) {
@@ -513,13 +518,13 @@ TEST_F(StoreTest, ComesBackAfterTheServerWasKilled) {
   test::RedisServer durable({"--appendonly", "yes", "--appendfsync", "always"});
   Store other(StoreOptions{.url = durable.url()});
   ASSERT_TRUE(other.open());
-  ASSERT_TRUE(other.add_feeds(std::vector{NewFeed{feed_url, {}, "", ""}}));
+  ASSERT_TRUE(Feeds(other).add(std::vector{NewFeed{feed_url, {}, "", ""}}));
   durable.kill();
-  const auto lost = other.feeds();
+  const auto lost = Feeds(other).urls();
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, StoreError::Code::unavailable);
   durable.start();
-  EXPECT_EQ(*other.feeds(), std::vector<std::string>{feed_url});
+  EXPECT_EQ(*Feeds(other).urls(), std::vector<std::string>{feed_url});
   EXPECT_EQ(other.reconnects(), 1U);
 }
 
@@ -539,7 +544,7 @@ TEST(StoreOpening, SaysThatItsUrlCannotBeRead) {
   const auto refused = store.open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, StoreError::Code::unsupported);
-  EXPECT_FALSE(store.feeds());
+  EXPECT_FALSE(Feeds(store).urls());
 }
 
 TEST(StoreOpening, RefusesAStoreOfANewerSchema) {

@@ -1,6 +1,7 @@
 // Refreshes that somebody follows.
-#include "storage/store/traces.hpp"
+#include "storage/events/traces.hpp"
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::traces_test {
@@ -80,7 +81,7 @@ TEST_F(TracesTest, LinesComeBackInOrderAndGoByThemselves) {
 TEST_F(TracesTest, GoWithTheirFeed) {
   add();
   ASSERT_TRUE(traces.append(feed_url, std::vector<TraceLine>{{0, "claim", "first"}}));
-  ASSERT_TRUE(store.remove_feed(feed_url));
+  ASSERT_TRUE(Feeds(store).remove(feed_url));
   EXPECT_EQ(redis({"EXISTS", "state:trace:" + feed_url}), "0");
 }
 

@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
 
@@ -40,7 +44,7 @@ class TrimTest : public test::StoreTest {
   /// Map, index, digests and entries say the same, and the counted bytes are those that are there.
   void expect_consistent() {
     std::uint64_t bytes = 0;
-    const auto all = store.all_by_order(feed_url, 1'000'000);
+    const auto all = Entries(store).all_by_order(feed_url, 1'000'000);
     ASSERT_TRUE(all);
     std::set<std::string> guids;
     for (const StoredEntry& entry : *all) {
@@ -53,7 +57,7 @@ class TrimTest : public test::StoreTest {
     EXPECT_EQ(guids.size(), all->size());
     EXPECT_EQ(redis({"HLEN", feed_url + ":guidmap"}), std::to_string(all->size()));
     EXPECT_EQ(redis({"HLEN", feed_url + ":digests"}), std::to_string(all->size()));
-    EXPECT_EQ(store.feed_records(std::vector{feed_url})->front()->bytes, bytes);
+    EXPECT_EQ(Feeds(store).records(std::vector{feed_url})->front()->bytes, bytes);
   }
 };
 
@@ -73,7 +77,7 @@ TEST_F(TrimTest, WithinOneSecondTheLastStoredAreTheNewest) {
     }
     EXPECT_EQ(stored(), 12);
   }
-  EXPECT_EQ((*store.expire(feed_url, 4)).value_or(0), 8U);
+  EXPECT_EQ((*Entries(store).expire(feed_url, 4)).value_or(0), 8U);
   EXPECT_NE(redis({"HGET", feed_url + ":guidmap", "g51"}), "(nil)") << "the newest stay";
   expect_consistent();
 }
@@ -82,13 +86,13 @@ TEST_F(TrimTest, ABrokenCounterWritesNothing) {
   add();
   refresh({post("a", 1), post("b", 2)});
   redis({"SET", "ids:Entry", "abc"});
-  const std::string before = *store.last_signal();
+  const std::string before = *EventStream(store).last_id();
   const Commit edit = plan(claim_one(), {post("a", 1, "changed"), post("c", 3)});
   const Commit* const one = &edit;
-  const auto refused = store.commit(std::span(&one, 1)).front();
+  const auto refused = Ingest(store).commit(std::span(&one, 1)).front();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, StoreError::Code::refused) << refused.error().detail;
-  EXPECT_EQ(*store.last_signal(), before);
+  EXPECT_EQ(*EventStream(store).last_id(), before);
   EXPECT_EQ(redis({"HGET", "Entry:1", "rev"}), "1") << "all or nothing";
 }
 
@@ -96,8 +100,8 @@ TEST_F(TrimTest, ABrokenTombstoneKeyKeepsPosts) {
   add();
   refresh({post("a", 1), post("b", 2), post("c", 3)});
   redis({"SET", feed_url + ":tombs", "x"});
-  EXPECT_FALSE(store.remove("Entry:1"));
-  EXPECT_FALSE(store.expire(feed_url, 1));
+  EXPECT_FALSE(Entries(store).remove("Entry:1"));
+  EXPECT_FALSE(Entries(store).expire(feed_url, 1));
   EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "1");
   EXPECT_EQ(stored(), 3);
 }
@@ -106,7 +110,7 @@ TEST_F(TrimTest, AMarkOfARemovalTakesNoFeedThatIsRegistered) {
   add();
   refresh({post("a", 1)});
   redis({"SADD", "state:removals", feed_url});
-  EXPECT_EQ(*store.finish_removals(), 0U);
+  EXPECT_EQ(*Feeds(store).finish_removals(), 0U);
   EXPECT_EQ(stored(), 1);
   EXPECT_EQ(redis({"SISMEMBER", "feeds", feed_url}), "1");
   EXPECT_EQ(redis({"SCARD", "state:removals"}), "0");
@@ -238,7 +242,7 @@ TEST_F(TrimTest, MoreThan100GoOverSeveralPolls) {
   // Of these the server says 304: what is left over goes all the same.
   trimmed.push_back(refresh(posts(0, 350), strict).trimmed);
   EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "untrimmed"}), "1");
-  EXPECT_TRUE(store.feed_records(std::vector{feed_url})->front()->state.untrimmed);
+  EXPECT_TRUE(Feeds(store).records(std::vector{feed_url})->front()->state.untrimmed);
   for (int poll = 0; poll < 4; ++poll) trimmed.push_back(unchanged_poll(strict, 350).trimmed);
   EXPECT_EQ(trimmed, (std::vector<std::uint32_t>{100, 100, 100, 30, 0}));
   EXPECT_EQ(redis({"HEXISTS", "state:feed:" + feed_url, "untrimmed"}), "0");

@@ -4,6 +4,8 @@
 #include <map>
 #include <sstream>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::unchanged_test {
@@ -140,7 +142,7 @@ TEST_F(Unchanged, GoesTheLongWayWhenAnythingIsOutOfTheOrdinary) {
     const Commit commit = not_modified(claimed);
     EXPECT_TRUE(takes_the_long_way([&] {
       const Commit* const one = &commit;
-      const auto done = store.commit(std::span(&one, 1)).front();
+      const auto done = Ingest(store).commit(std::span(&one, 1)).front();
       EXPECT_EQ(done.has_value(), !broken) << row.name;
     })) << row.name;
     if (broken) {
@@ -162,7 +164,7 @@ TEST_F(Unchanged, ObeysAWishAndAHostThatRecovers) {
   settle();
   Claim claimed = claim_one();
   const std::vector<std::string> urls{feed_url};
-  EXPECT_EQ((*store.wake(urls, Milliseconds(0), true))[0].result, Wake::Result::noted);
+  EXPECT_EQ((*Feeds(store).wake(urls, Milliseconds(0), true))[0].result, Wake::Result::noted);
   send(not_modified(claimed));
   EXPECT_LE(std::stoll(due()), store.now()->count());
 
@@ -224,7 +226,7 @@ TEST_F(Unchanged, TakesUpAStateOfWholeValues) {
   EXPECT_EQ(due(), std::to_string((claimed.now + hours(1)).count()));
   FeedState expected = not_modified(claimed).state;
   expected.strikes = 0;
-  EXPECT_EQ((*store.feed_records(std::vector{feed_url}))[0]->state, expected);
+  EXPECT_EQ((*Feeds(store).records(std::vector{feed_url}))[0]->state, expected);
   EXPECT_EQ(state("times"), "1 " + std::to_string(claimed.now.count()) + " 3 4");
   EXPECT_EQ(state("etag").size(), 82U);
 }
@@ -233,7 +235,7 @@ TEST_F(Unchanged, StaysPausedAndOutOfTheSchedule) {
   settle();
   const Claim claimed = claim_one();
   const std::vector<std::string> urls{feed_url};
-  ASSERT_TRUE(store.pause(urls));
+  ASSERT_TRUE(Feeds(store).pause(urls));
   send(not_modified(claimed));
   EXPECT_EQ(state("state"), "paused");
   EXPECT_EQ(state("won"), "paused");

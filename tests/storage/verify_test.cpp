@@ -5,6 +5,9 @@
 #include <atomic>
 #include <thread>
 
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "tests/storage/filled_store.hpp"
 
 namespace feedmill::test::verify_test {
@@ -406,7 +409,7 @@ TEST_F(VerifyTest, SeesOnlyItsOwnPrefix) {
   fill();
   Store second(StoreOptions{.url = server.admin_url(), .key_prefix = "b:"});
   ASSERT_TRUE(second.open());
-  ASSERT_TRUE(second.add_feeds(std::vector{NewFeed{.feed_url = other}}));
+  ASSERT_TRUE(Feeds(second).add(std::vector{NewFeed{.feed_url = other}}));
   EXPECT_EQ(list_of(found()), "");
   EXPECT_EQ(list_of(*verify(second)), "");
   redis({"ZREM", "b:schedule", other});
@@ -459,21 +462,21 @@ TEST_F(VerifyTest, FindsAStoreHealthyWhileWorkersCommit) {
     Deliveries deliveries(busy);
     std::string applied = "0";
     for (int round = 0; !stop; ++round) {
-      Store::ClaimRequest request;
+      ClaimRequest request;
       request.worker = worker_b;
       request.request = static_cast<std::uint64_t>(round) + 1;
       request.max = 20;
       request.host = {64, Milliseconds(0)};
       for (int i = 0; i < 20; ++i) request.only.push_back("https://busy.org/" + std::to_string(i));
-      const auto batch = busy.claim(request);
+      const auto batch = Ingest(busy).claim(request);
       ASSERT_TRUE(batch) << batch.error().detail;
       for (const Claim& claimed : batch->claims) {
         std::vector<EntryRecord> posts;
         for (int i = round; i < round + 12; ++i) {
           posts.push_back(post("g" + std::to_string(i), 1000 + i, "title " + std::to_string(i % 5 == 0 ? round : 0)));
         }
-        const Store::LookUp look_up{claimed.feed_url, posts};
-        const auto known = busy.look_up(std::span(&look_up, 1)).front();
+        const LookUp look_up{claimed.feed_url, posts};
+        const auto known = Ingest(busy).look_up(std::span(&look_up, 1)).front();
         ASSERT_TRUE(known);
         Commit commit;
         commit.feed_url = claimed.feed_url;
@@ -488,10 +491,10 @@ TEST_F(VerifyTest, FindsAStoreHealthyWhileWorkersCommit) {
         commit.retention.entries = 8;
         commit.retention.strict = true;
         const Commit* const one = &commit;
-        ASSERT_TRUE(busy.commit(std::span(&one, 1)).front());
+        ASSERT_TRUE(Ingest(busy).commit(std::span(&one, 1)).front());
         ++commits;
       }
-      const auto records = busy.read_signals(applied, 10'000, Milliseconds(0));
+      const auto records = EventStream(busy).read(applied, 10'000, Milliseconds(0));
       ASSERT_TRUE(records);
       std::vector<Signal> read;
       for (const SignalRecord& record : *records) read.push_back(*read_signal(record));

@@ -10,6 +10,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/records/diff.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/observe/notices.hpp"
@@ -24,7 +27,7 @@ class DelivererTest : public testing::Test {
   DelivererTest() : store(options()) {
     EXPECT_TRUE(store.open());
     for (const std::string& url : urls) {
-      EXPECT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+      EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url}}));
     }
     EXPECT_TRUE(channels.add(Texts{"all", "anna/one", "bob/two"}));
     const std::vector<Membership> memberships{
@@ -41,21 +44,21 @@ class DelivererTest : public testing::Test {
   /// What a refresh of a feed does that lists these posts: guid and title.
   void refresh(const std::string& url, const std::vector<std::pair<std::string, std::string>>& posts,
                Retention retention = {}) {
-    Store::ClaimRequest request;
+    ClaimRequest request;
     request.worker = std::string(32, 'a');
     request.request = ++requests;
     request.only = {url};
     request.max = 1;
     request.host = {64, Milliseconds(0)};
-    const auto batch = store.claim(request);
+    const auto batch = Ingest(store).claim(request);
     ASSERT_TRUE(batch && batch->claims.size() == 1) << url;
     const Claim& claim = batch->claims[0];
     std::vector<EntryRecord> records;
     for (const auto& [guid, title] : posts) {
       records.push_back({guid, title, 1'000 + static_cast<std::int64_t>(records.size()), {{"title", title}}});
     }
-    const Store::LookUp look_up{url, records};
-    const auto known = store.look_up(std::span(&look_up, 1)).front();
+    const LookUp look_up{url, records};
+    const auto known = Ingest(store).look_up(std::span(&look_up, 1)).front();
     ASSERT_TRUE(known);
     Commit commit;
     commit.feed_url = url;
@@ -71,7 +74,7 @@ class DelivererTest : public testing::Test {
     commit.retention = retention;
     commit.retention.listed = posts.size();
     const Commit* const one = &commit;
-    ASSERT_TRUE(store.commit(std::span(&one, 1)).front());
+    ASSERT_TRUE(Ingest(store).commit(std::span(&one, 1)).front());
   }
 
   /// A history with new, edited and trimmed posts of both feeds.
@@ -158,7 +161,7 @@ TEST_F(DelivererTest, TimelinesAndNoticesComeOutOfTheStream) {
   EXPECT_EQ(notifications.list("bob")->size(), 1U);
   EXPECT_EQ(notifications.list("carl")->size(), 2U);
   EXPECT_EQ(redis({"XPENDING", "stream:signals", "delivery"}), "0 (nil) (nil) (nil)");
-  EXPECT_EQ(store.stream_figures()->groups.front().lag, 0U);
+  EXPECT_EQ(EventStream(store).figures()->groups.front().lag, 0U);
   const std::string before = timelines() + notices();
   redis({"XGROUP", "SETID", "stream:signals", "delivery", "0"});
   drain();
@@ -288,7 +291,7 @@ TEST_F(DelivererTest, ARecordTakenOutOfTheMiddleIsMadeUpFor) {
   refresh(urls[0], {{"a", "odd 1"}});
   drain();
   refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}});
-  const auto last = store.last_signal();
+  const auto last = EventStream(store).last_id();
   redis({"XDEL", "stream:signals", *last});
   refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}, {"c", "odd 3"}});
   drain();

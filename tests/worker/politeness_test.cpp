@@ -11,6 +11,8 @@
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "tests/support/await.hpp"
 #include "tests/support/dns_server.hpp"
 #include "tests/support/redis_server.hpp"
@@ -169,7 +171,7 @@ class Politeness : public testing::Test {
   void poll_for(Milliseconds length) {
     std::vector<NewFeed> feeds;
     for (const std::string& url : urls) feeds.push_back({.feed_url = url});
-    ASSERT_TRUE(store.add_feeds(feeds));
+    ASSERT_TRUE(Feeds(store).add(feeds));
     using Due = std::pair<Milliseconds, std::string>;
     std::priority_queue<Due, std::vector<Due>, std::greater<>> queue;
     for (const std::string& url : urls) queue.emplace(start, url);
@@ -179,7 +181,7 @@ class Politeness : public testing::Test {
       const auto [now, url] = queue.top();
       queue.pop();
       poll(*parts, url, now);
-      const auto record = store.feed_records(std::span(&url, 1));
+      const auto record = Feeds(store).records(std::span(&url, 1));
       ASSERT_TRUE(record && record->front() && record->front()->due) << url;
       queue.emplace(*record->front()->due, url);
     }
@@ -187,12 +189,12 @@ class Politeness : public testing::Test {
 
   void poll(Parts& parts, const std::string& url, Milliseconds now) {
     referee.set_time(now);
-    Store::ClaimRequest request;
+    ClaimRequest request;
     request.worker = std::string(32, 'a');
     request.request = polls;
     request.host = {64, Milliseconds(0)};
     request.only = {url};
-    auto batch = store.claim(request);
+    auto batch = Ingest(store).claim(request);
     ASSERT_TRUE(batch && batch->claims.size() == 1) << url;
     Claim claim = std::move(batch->claims.front());
     claim.now = claim.due = now;
@@ -201,7 +203,7 @@ class Politeness : public testing::Test {
     ASSERT_NE(report.reason, Reason::store_unavailable) << report.detail;
   }
 
-  FeedState state(const std::string& url) { return store.feed_records(std::span(&url, 1))->front()->state; }
+  FeedState state(const std::string& url) { return Feeds(store).records(std::span(&url, 1))->front()->state; }
 
   test::RedisServer redis;
   test::DnsServer dns;

@@ -10,6 +10,10 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/policy/decide.hpp"
@@ -54,7 +58,7 @@ class Polling : public testing::Test {
  protected:
   Polling() : store(StoreOptions{.url = server.url()}) {
     EXPECT_TRUE(store.open());
-    EXPECT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+    EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url}}));
   }
 
   std::string redis(const std::vector<std::string>& words) { return redis_command(server, words); }
@@ -83,13 +87,13 @@ class Polling : public testing::Test {
 
   /// As Refresher does it, whose network is left out.
   Committed poll_answered(FetchResult fetched) {
-    Store::ClaimRequest request;
+    ClaimRequest request;
     request.worker = std::string(32, 'a');
     request.request = ++requests;
     request.host = {64, Milliseconds(0)};
     request.only = {url};
     redis({"ZADD", "schedule", "XX", "1", url});
-    const auto batch = store.claim(request);
+    const auto batch = Ingest(store).claim(request);
     EXPECT_TRUE(batch && batch->claims.size() == 1);
     const Claim& claim = batch->claims.front();
     Exchange exchange;
@@ -103,7 +107,7 @@ class Polling : public testing::Test {
       known = look_up({url, document->entries, document->deleted});
       settle_repeated(*document, known);
       if (must_compare(claim.state, *document, known)) {
-        const auto stored = store.stored_posts(url);
+        const auto stored = Ingest(store).stored_posts(url);
         EXPECT_TRUE(stored);
         const Recognised recognised = recognise(claim.state, *document, known, *stored);
         ++reads;
@@ -114,22 +118,22 @@ class Polling : public testing::Test {
     options.retention = retention;
     decision = decide(claim, reading, exchange, known, options, claim.now);
     const Commit* const commit = &decision.commit;
-    const auto done = store.commit(std::span(&commit, 1)).front();
+    const auto done = Ingest(store).commit(std::span(&commit, 1)).front();
     EXPECT_TRUE(done) << done.error().detail;
     if (looks_whole && (requests < 50 || requests % 100 == 0)) expect_whole();  // it asks much
     return done ? *done : Committed();
   }
 
-  Known look_up(const Store::LookUp& wanted) {
+  Known look_up(const LookUp& wanted) {
     ++reads;
-    const auto known = store.look_up(std::span(&wanted, 1)).front();
+    const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
     EXPECT_TRUE(known);
     return *known;
   }
 
   /// RELIABILITY I2, I3, I4, I15: no guid is both mapped and tombstoned.
   void expect_whole() {
-    const auto entries = store.all_by_order(url, 100'000);
+    const auto entries = Entries(store).all_by_order(url, 100'000);
     ASSERT_TRUE(entries);
     std::set<std::string> guids;
     for (const StoredEntry& entry : *entries) {
@@ -145,7 +149,7 @@ class Polling : public testing::Test {
 
   std::vector<boost::json::object> signals(const std::string& type = "") {
     std::vector<boost::json::object> all;
-    const auto records = store.read_signals("0", 100'000, Milliseconds(0));
+    const auto records = EventStream(store).read("0", 100'000, Milliseconds(0));
     EXPECT_TRUE(records);
     for (const SignalRecord& record : *records) {
       if (type.empty() || record.type == type) all.push_back(boost::json::parse(record.json).as_object());
@@ -153,7 +157,7 @@ class Polling : public testing::Test {
     return all;
   }
   std::size_t count(const std::string& type) { return signals(type).size(); }
-  FeedState state() { return (*store.feed_records(std::vector{url}))[0]->state; }
+  FeedState state() { return (*Feeds(store).records(std::vector{url}))[0]->state; }
   std::string title_of(const std::string& id) { return redis({"HGET", id, "title"}); }
 
   RedisServer server;

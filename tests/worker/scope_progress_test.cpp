@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/ingest/ingest.hpp"
+
 namespace feedmill::scope_progress_test {
 namespace {
 
@@ -28,8 +30,8 @@ ClaimBatch batch_of(const Urls& claimed, std::vector<ClaimBatch::Deferred> put_o
   batch.exhausted = exhausted;
   return batch;
 }
-Store::ClaimRequest request_of(ScopeProgress& scope, bool repeated = false, Milliseconds at = now) {
-  Store::ClaimRequest request;
+ClaimRequest request_of(ScopeProgress& scope, bool repeated = false, Milliseconds at = now) {
+  ClaimRequest request;
   scope.narrow(request, repeated, at);
   return request;
 }

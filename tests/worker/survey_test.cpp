@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/records/state_fields.hpp"
 #include "tests/support/redis_server.hpp"
 
@@ -31,7 +32,7 @@ TEST_F(SurveyTest, FindsNothingInAnEmptyStore) {
 TEST_F(SurveyTest, FindsTheHealthyFeedThatHadNoSuccessForLongest) {
   std::vector<NewFeed> feeds;
   for (int i = 0; i < 3000; ++i) feeds.push_back(NewFeed{.feed_url = "https://example.org/" + std::to_string(i)});
-  ASSERT_TRUE(store.add_feeds(feeds));
+  ASSERT_TRUE(Feeds(store).add(feeds));
   const auto now = *store.now();
   const auto succeeded = [&](const std::string& feed, const std::string& state, Milliseconds ago) {
     FeedState is;

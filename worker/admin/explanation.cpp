@@ -5,6 +5,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/hosts.hpp"
 #include "worker/admin/status_json.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/egress/web_url.hpp"
@@ -145,7 +147,7 @@ StoreResult<HostView> read_host(Store& store, const HostRules& rules, const Feed
   host.name = host_of(record.state.fetch_url.empty() ? record.feed_url : record.state.fetch_url);
   const HostRule rule = rules.of(host.name);
   host.limits = rule.limits;
-  auto state = store.host(rule.gate);
+  auto state = Hosts(store).state(rule.gate);
   if (!state) return state.error();
   host.state = std::move(*state);
   return host;
@@ -155,7 +157,7 @@ StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRul
                                                      const std::string& feed_url) {
   const auto now = store.now();
   if (!now) return now.error();
-  auto records = store.feed_records(std::span(&feed_url, 1));
+  auto records = Feeds(store).records(std::span(&feed_url, 1));
   if (!records) return records.error();
   if (!records->front()) return std::optional<Explained>();
   Explained explained;

@@ -8,8 +8,9 @@
 
 #include <boost/json/object.hpp>
 
-#include "storage/store/pushes.hpp"
+#include "storage/records/feed_record.hpp"
 #include "storage/store/store.hpp"
+#include "storage/websub/pushes.hpp"
 #include "worker/config/host_rules.hpp"
 
 namespace feedmill {

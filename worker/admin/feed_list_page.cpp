@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/status.hpp"
@@ -137,11 +139,11 @@ FeedListQuery read_feed_list_query(std::string_view query) {
 
 StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query) {
   FeedList list;
-  auto fleet = store.figures();
+  auto fleet = Fleet(store).figures();
   if (!fleet) return fleet.error();
   list.fleet = std::move(*fleet);
   if (const auto url = canonical_feed_url(query.part); url) {
-    auto records = store.feed_records(std::span(&*url, 1));
+    auto records = Feeds(store).records(std::span(&*url, 1));
     if (!records) return records.error();
     if (records->front()) {
       list.exact = true;
@@ -149,7 +151,7 @@ StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query) {
       return list;
     }
   }
-  Store::FeedQuery wanted;
+  FeedQuery wanted;
   wanted.state = query.state;
   wanted.part = query.part;
   wanted.host = query.host;
@@ -157,7 +159,7 @@ StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query) {
   wanted.limit = feeds_on_page;
   // A state is a look-up more for each feed.
   if (searches(query) && query.state != "healthy") wanted.look = 20'000;
-  auto page = store.feed_page(wanted);
+  auto page = Feeds(store).page(wanted);
   if (!page) return page.error();
   list.page = std::move(*page);
   return list;

@@ -5,6 +5,8 @@
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/base/figure_text.hpp"
@@ -210,10 +212,10 @@ StoreResult<std::optional<FeedStory>> read_feed_story(Store& store, const HostRu
   if (!*explained) return std::optional<FeedStory>();
   FeedStory story;
   story.explained = std::move(**explained);
-  auto entries = store.all_by_order(feed_url, entries_shown);
+  auto entries = Entries(store).all_by_order(feed_url, entries_shown);
   if (!entries) return entries.error();
   story.entries = std::move(*entries);
-  auto signals = store.feed_signals(feed_url, signals_looked_at, signals_shown);
+  auto signals = EventStream(store).of_feed(feed_url, signals_looked_at, signals_shown);
   if (!signals) return signals.error();
   story.signals = std::move(*signals);
   return std::optional(std::move(story));

@@ -5,6 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/records/fleet_figures.hpp"
+#include "storage/records/stored_entry.hpp"
+#include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "worker/admin/explanation.hpp"
 #include "worker/admin/html.hpp"

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/feeds/hosts.hpp"
 #include "worker/base/figure_text.hpp"
 #include "worker/listener/query.hpp"
 
@@ -173,22 +176,22 @@ void take_history(ProcessStatus& status, const StatusHistory& history, StatusHis
 
 StoreResult<StoreStatus> read_store_status(Store& store) {
   StoreStatus status;
-  auto fleet = store.figures();
+  auto fleet = Fleet(store).figures();
   if (!fleet) return fleet.error();
   status.fleet = std::move(*fleet);
-  auto stream = store.stream_figures();
+  auto stream = EventStream(store).figures();
   if (!stream) return stream.error();
   status.stream = std::move(*stream);
-  auto workers = store.workers();
+  auto workers = Fleet(store).workers();
   if (!workers) return workers.error();
   status.workers = std::move(*workers);
   auto notices = Notifications(store).list(std::string(operator_user));
   if (!notices) return notices.error();
   status.notices = std::move(*notices);
   if (status.notices.size() > most_notices) status.notices.resize(most_notices);
-  const auto closed = store.closed_hosts(most_hosts);
+  const auto closed = Hosts(store).backing_off(most_hosts);
   if (!closed) return closed.error();
-  auto states = store.hosts(*closed);
+  auto states = Hosts(store).states(*closed);
   if (!states) return states.error();
   for (std::size_t i = 0; i < closed->size(); ++i) {
     const Fields& fields = (*states)[i].other;

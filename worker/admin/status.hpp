@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "storage/store/notifications.hpp"
+#include "storage/records/fleet_figures.hpp"
+#include "storage/records/host_records.hpp"
+#include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "worker/admin/admin.hpp"
 #include "worker/admin/status_history.hpp"
 

@@ -1,7 +1,7 @@
 // The verbs of timelines and notices in the tree of the command line.
 #include <initializer_list>
 
-#include "storage/store/channels.hpp"
+#include "storage/timelines/channels.hpp"
 #include "worker/command_line/cli_values.hpp"
 #include "worker/command_line/cli_verb.hpp"
 

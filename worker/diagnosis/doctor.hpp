@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/records/fleet_figures.hpp"
 #include "storage/store/store.hpp"
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/egress_view.hpp"

@@ -1,4 +1,4 @@
-// A refresh that somebody follows from elsewhere (storage/store/traces.hpp): its steps are gathered, and written down
+// A refresh that somebody follows from elsewhere (storage/events/traces.hpp): its steps are gathered, and written down
 // at its end.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/store/traces.hpp"
+#include "storage/events/traces.hpp"
 #include "worker/base/report.hpp"
 #include "worker/ingest/trace_text.hpp"
 

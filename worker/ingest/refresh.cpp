@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "storage/ingest/ingest.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/ingest/poison.hpp"
@@ -222,7 +223,7 @@ asio::awaitable<bool> Refresher::enter_host(const Claim& claim, std::string host
   const auto until = std::chrono::steady_clock::now() + longest_host_wait;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
-    const auto ask = [&, limits = options_.host](Store& store) { return store.take_slot(claim, host, limits); };
+    const auto ask = [&, limits = options_.host](Store& store) { return Ingest(store).take_slot(claim, host, limits); };
     const StoreResult<std::optional<Milliseconds>> wait = co_await store_.call(ask);
     if (!wait || !*wait) co_return false;  // the store is away, or the claim is over
     if ((*wait)->count() == 0) co_return true;
@@ -272,7 +273,7 @@ asio::awaitable<Report> Refresher::defer(const Claim& claim, const FetchError& e
   report.detail = error.detail;
   report.state_from = report.state_to = claim.state.state;
   report.next_in = wait;
-  const auto give_back = [&](Store& store) { return store.release(std::span(&claim, 1), now + wait); };
+  const auto give_back = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1), now + wait); };
   const auto released = co_await store_.call(give_back);
   report.claim_left = released.has_error();
   if (report.claim_left) report.next_in = options_.lease;  // the claim ends with its lease
@@ -286,7 +287,7 @@ asio::awaitable<void> Refresher::not_stored(const Claim& claim, const StoreError
   report.next_in = wait.value_or(options_.lease);
   report.claim_left = true;  // it ends with its lease, or is given back when the store serves again
   if (!wait) co_return;
-  const auto give_back = [&](Store& store) { return store.release(std::span(&claim, 1), now + *wait); };
+  const auto give_back = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1), now + *wait); };
   const auto released = co_await store_.call(give_back);
   report.claim_left = released.has_error();
 }
@@ -308,7 +309,7 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
                                           StoreResult<void>& failed) {
   auto* document = std::get_if<Document>(&reading);
   if (document == nullptr) co_return Known();
-  const Store::LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
+  const LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
   const auto look = [&] { return store_.look_up(wanted); };
   StoreResult<Known> known = co_await answer_of(look, deadline);
   if (!known) {
@@ -319,7 +320,7 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
   if (!must_compare(claim.state, *document, *known)) co_return std::move(*known);
 
   // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not come as news.
-  const auto read_posts = [&](Store& store) { return store.stored_posts(claim.feed_url); };
+  const auto read_posts = [&](Store& store) { return Ingest(store).stored_posts(claim.feed_url); };
   const auto read_all = [&] { return store_.call(read_posts); };
   const StoreResult<std::vector<StoredPost>> stored = co_await answer_of(read_all, deadline);
   if (!stored) {
@@ -328,7 +329,7 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
   }
   const Recognised recognised = recognise(claim.state, *document, *known, *stored);
   if (recognised.look_up.empty()) co_return std::move(*known);
-  const Store::LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup};
+  const LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup};
   const auto look_again = [&] { return store_.look_up(once_more); };
   StoreResult<Known> found = co_await answer_of(look_again, deadline);
   if (!found) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "storage/ingest/ingest.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr std::size_t max_selected = 500;  // feeds named in one claim call
 
 }  // namespace
 
-void ScopeProgress::narrow(Store::ClaimRequest& request, bool repeated, Milliseconds now) {
+void ScopeProgress::narrow(ClaimRequest& request, bool repeated, Milliseconds now) {
   request.due_by = start_;
   if (selected_) {
     const auto some = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));

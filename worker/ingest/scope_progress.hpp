@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/ingest/ingest.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {
@@ -35,7 +36,7 @@ class ScopeProgress {
 
   /// Names in the request what it may take. `repeated`: the answer to the last one was lost, and it is asked again;
   /// `now`: the store's at the last answer.
-  void narrow(Store::ClaimRequest& request, bool repeated, Milliseconds now);
+  void narrow(ClaimRequest& request, bool repeated, Milliseconds now);
 
   /// What came of the last request. Returns those that are not waited for: their hosts refuse for too long.
   std::vector<ClaimBatch::Deferred> note(const ClaimBatch& batch);

@@ -5,6 +5,8 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 
+#include "storage/ingest/ingest.hpp"
+
 namespace feedmill {
 
 namespace asio = boost::asio;
@@ -19,7 +21,7 @@ constexpr std::size_t max_batch = 64;
 struct StorePool::Waiting {
   explicit Waiting(const asio::any_io_executor& executor) : done(executor, asio::steady_timer::time_point::max()) {}
 
-  const Store::LookUp* look_up = nullptr;  // one of the two is set
+  const LookUp* look_up = nullptr;  // one of the two is set
   const Commit* commit = nullptr;
   std::optional<StoreResult<Known>> known;
   std::optional<StoreResult<Committed>> committed;
@@ -36,7 +38,7 @@ StorePool::~StorePool() {
   control_->thread.join();
 }
 
-asio::awaitable<StoreResult<Known>> StorePool::look_up(const Store::LookUp& wanted) {
+asio::awaitable<StoreResult<Known>> StorePool::look_up(const LookUp& wanted) {
   Waiting waiting(executor_);
   waiting.look_up = &wanted;
   co_await wait_for(waiting);
@@ -88,7 +90,7 @@ asio::awaitable<void> StorePool::serve(Connection& connection) {
 }
 
 void StorePool::exchange(Store& store, const std::vector<Waiting*>& batch) {
-  std::vector<Store::LookUp> look_ups;
+  std::vector<LookUp> look_ups;
   std::vector<Waiting*> looking;
   for (Waiting* waiting : batch) {
     if (waiting->look_up == nullptr) continue;
@@ -96,7 +98,7 @@ void StorePool::exchange(Store& store, const std::vector<Waiting*>& batch) {
     looking.push_back(waiting);
   }
   if (!look_ups.empty()) {
-    auto known = store.look_up(look_ups);
+    auto known = Ingest(store).look_up(look_ups);
     for (std::size_t i = 0; i < looking.size(); ++i) looking[i]->known = std::move(known[i]);
   }
   std::vector<const Commit*> commits;
@@ -107,7 +109,7 @@ void StorePool::exchange(Store& store, const std::vector<Waiting*>& batch) {
     committing.push_back(waiting);
   }
   if (!commits.empty()) {
-    auto committed = store.commit(commits);
+    auto committed = Ingest(store).commit(commits);
     for (std::size_t i = 0; i < committing.size(); ++i) committing[i]->committed = std::move(committed[i]);
   }
 }

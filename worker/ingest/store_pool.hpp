@@ -13,6 +13,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "storage/ingest/ingest.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/run_on.hpp"
 
@@ -28,7 +29,7 @@ class StorePool {
   StorePool& operator=(const StorePool&) = delete;
 
   /// Not cancellable: they end within the store's timeout.
-  boost::asio::awaitable<StoreResult<Known>> look_up(const Store::LookUp& wanted);
+  boost::asio::awaitable<StoreResult<Known>> look_up(const LookUp& wanted);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
 
   /// Runs `work(store)` on the thread for everything else: claims, heartbeats, figures.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "storage/feeds/feeds.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -12,8 +14,9 @@ constexpr std::size_t page_size = 200, pages_per_step = 10;
 std::optional<std::chrono::duration<double>> Survey::step(Store& store) {
   for (std::size_t i = 0; i < pages_per_step; ++i) {
     const auto now = store.now();
-    const auto page = now ? store.feed_page({.state = "", .part = "", .host = "", .after = place_, .limit = page_size})
-                          : StoreResult<FeedPage>(now.error());
+    const auto page =
+        now ? Feeds(store).page({.state = "", .part = "", .host = "", .after = place_, .limit = page_size})
+            : StoreResult<FeedPage>(now.error());
     if (!page) {
       *this = Survey();
       return std::nullopt;

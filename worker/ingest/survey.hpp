@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "storage/records/feed_record.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {

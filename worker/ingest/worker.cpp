@@ -9,8 +9,10 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "storage/events/traces.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/redis/test_point.hpp"
-#include "storage/store/traces.hpp"
 #include "worker/base/cancellation.hpp"
 #include "worker/ingest/followed_refresh.hpp"
 #include "worker/observe/notices.hpp"
@@ -132,7 +134,7 @@ asio::awaitable<void> Worker::claim_until_stopped() {
 }
 
 asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
-  Store::ClaimRequest request;
+  ClaimRequest request;
   request.worker = options_.id;
   if (!repeat_request_) ++request_;
   request.request = request_;
@@ -140,14 +142,14 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
   request.lease = options_.lease;
   request.host = options_.host;
   if (scope_.needs_start()) {
-    const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return store.unspread(); });
+    const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return Ingest(store).unspread(); });
     if (!now) co_return now.error();
     scope_.start_at(*now);
   }
   scope_.narrow(request, repeat_request_, store_now_);
   const auto from = SteadyClock::now();
   test_point("S0");
-  StoreResult<ClaimBatch> batch = co_await store_.call([&](Store& store) { return store.claim(request); });
+  StoreResult<ClaimBatch> batch = co_await store_.call([&](Store& store) { return Ingest(store).claim(request); });
   repeat_request_ = !batch;  // RELIABILITY L3: the same number brings the same batch
   if (batch) {
     metrics_.claimed(*batch, SteadyClock::now() - from);
@@ -305,7 +307,7 @@ asio::awaitable<void> Worker::write_down(const FollowedRefresh& followed) {
 }
 
 asio::awaitable<void> Worker::postpone(const Claim& claim, Milliseconds wait) {
-  const auto work = [&](Store& store) { return store.release(std::span(&claim, 1), claim.now + wait); };
+  const auto work = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1), claim.now + wait); };
   const StoreResult<std::size_t> done = co_await store_.call(work);
   if (!done) {
     metrics_.store_error(done.error());
@@ -362,9 +364,9 @@ asio::awaitable<Worker::End> Worker::give_back() {
   }
   const StoreResult<void> gone = co_await store_.call([&](Store& store) -> StoreResult<void> {
     if (!left.empty()) {
-      if (auto released = store.release(left); !released) return released.error();
+      if (auto released = Ingest(store).release(left); !released) return released.error();
     }
-    return store.retire(options_.id);
+    return Fleet(store).retire(options_.id);
   });
   if (gave_up_) co_return End::store_away;
   co_return gone || left.empty() ? End::clean : End::claims_left;
@@ -408,7 +410,7 @@ asio::awaitable<StoreResult<void>> Worker::give_back_left() {
     const auto first = left_.end() - static_cast<std::ptrdiff_t>(std::min(left_.size(), max_released));
     const std::vector<Claim> some(std::make_move_iterator(first), std::make_move_iterator(left_.end()));
     left_.erase(first, left_.end());
-    const auto work = [&](Store& store) { return store.release(some); };
+    const auto work = [&](Store& store) { return Ingest(store).release(some); };
     const StoreResult<std::size_t> done = co_await store_.call(work);
     if (done) continue;
     left_.insert(left_.end(), some.begin(), some.end());

@@ -12,8 +12,9 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "storage/store/notifications.hpp"
+#include "storage/records/fleet_figures.hpp"
 #include "storage/store/store.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "worker/base/log.hpp"
 #include "worker/ingest/catch_up.hpp"
 #include "worker/ingest/claim_pace.hpp"

@@ -8,6 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "storage/records/claim.hpp"
+#include "storage/records/commit.hpp"
+#include "storage/records/fleet_figures.hpp"
+#include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/report.hpp"
 #include "worker/http/resolver.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "storage/records/signal_record.hpp"
-#include "storage/store/notifications.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "worker/base/report.hpp"
 #include "worker/observe/store_health.hpp"
 

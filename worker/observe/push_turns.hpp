@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/store/notifications.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "worker/base/log.hpp"
 #include "worker/observe/metrics.hpp"
 

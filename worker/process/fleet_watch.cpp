@@ -3,6 +3,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <unistd.h>
 
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "worker/base/host_name.hpp"
 #include "worker/ingest/survey.hpp"
 
@@ -26,7 +29,7 @@ asio::awaitable<void> beat(ProcessParts& parts) {
                           {"pid", std::to_string(getpid())},
                           {"version", FEEDMILL_VERSION},
                           {"in_flight", std::to_string(parts.worker.in_flight())}};
-      const auto work = [&](Store& store) { return store.heartbeat(parts.options.id, fields, heartbeat_ttl); };
+      const auto work = [&](Store& store) { return Fleet(store).heartbeat(parts.options.id, fields, heartbeat_ttl); };
       const StoreResult<void> done = co_await parts.store.call(work);
       if (!done) parts.metrics.store_error(done.error());
     }
@@ -43,15 +46,16 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     timer.expires_after(parts.opened ? figures_every : until_opened);
     co_await timer.async_wait(asio::use_awaitable);
     if (!parts.opened) continue;
-    const StoreResult<FleetFigures> figures = co_await parts.store.call([](Store& store) { return store.figures(); });
+    const StoreResult<FleetFigures> figures =
+        co_await parts.store.call([](Store& store) { return Fleet(store).figures(); });
     if (figures) {
       parts.metrics.set_fleet(*figures);
       parts.worker.set_fleet(*figures);
     }
     const StoreResult<StreamFigures> stream =
-        co_await parts.store.call([](Store& store) { return store.trim_stream(); });
+        co_await parts.store.call([](Store& store) { return EventStream(store).trim(); });
     if (stream) parts.metrics.set_stream(*stream);
-    co_await parts.store.call([](Store& store) { return store.finish_removals(); });  // RELIABILITY S15
+    co_await parts.store.call([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
     if (parts.config.worker.ingest) {
       const StoreResult<void> fit = co_await parts.store.call([](Store& store) { return store.check_eviction(); });
       co_await parts.worker.note_fitness(fit);  // RELIABILITY §6: at least every 60 s

@@ -5,6 +5,8 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "storage/feeds/fleet.hpp"
+#include "storage/feeds/hosts.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/config/host_rules.hpp"
@@ -21,7 +23,8 @@ constexpr std::size_t contact_needed_above = 1000;  // HTTP P19
 
 /// HTTP P19: whoever fetches much says whom to write to.
 asio::awaitable<int> check_contact(ProcessParts& parts) {
-  const StoreResult<FleetFigures> figures = co_await parts.store.call([](Store& store) { return store.figures(); });
+  const StoreResult<FleetFigures> figures =
+      co_await parts.store.call([](Store& store) { return Fleet(store).figures(); });
   if (!figures) co_return exits::done;  // the worker finds out by itself
   parts.metrics.set_fleet(*figures);
   if (figures->feeds <= contact_needed_above || !parts.config.fetch.contact.empty()) co_return exits::done;
@@ -43,7 +46,7 @@ asio::awaitable<int> open_store(ProcessParts& parts) {
       auto opened = store.open();
       if (!opened) return opened;
       if (parts.mode == RunMode::selected) return opened;  // a verb may have been told less than the workers
-      const auto known = store.set_hosts(hosts);           // HTTP H7
+      const auto known = Hosts(store).set(hosts);          // HTTP H7
       return known ? opened : StoreResult<std::string>(known.error());
     });
     if (server) {

@@ -2,7 +2,8 @@
 
 #include <unistd.h>
 
-#include "storage/store/pushes.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/websub/pushes.hpp"
 #include "worker/base/host_name.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/parts.hpp"
@@ -89,7 +90,8 @@ asio::awaitable<void> tell_status(ProcessParts& parts, HeldSignals& asked) {
                                  {"unacknowledged_bytes", parts.refresher.unanswered_bytes()},
                                  {"suppressed", parts.log.suppressed()}};
     if (parts.is_ready()) {
-      const StoreResult<FleetFigures> fleet = co_await parts.store.call([](Store& store) { return store.figures(); });
+      const StoreResult<FleetFigures> fleet =
+          co_await parts.store.call([](Store& store) { return Fleet(store).figures(); });
       if (fleet) {
         fields.insert(fields.end(), {{"feeds", fleet->feeds}, {"due", fleet->due}, {"workers", fleet->workers}});
       } else {

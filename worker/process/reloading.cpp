@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/feeds/hosts.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/run_on.hpp"
 #include "worker/config/host_rules.hpp"
@@ -60,7 +61,7 @@ asio::awaitable<void> reload(ProcessParts& parts) {
   }
   if (parts.opened && touched("host")) {
     const std::vector<HostSettings> hosts = HostRules(config).settings();
-    const StoreResult<void> known = co_await parts.store.call([&](Store& store) { return store.set_hosts(hosts); });
+    const StoreResult<void> known = co_await parts.store.call([&](Store& store) { return Hosts(store).set(hosts); });
     if (!known) parts.metrics.store_error(known.error());
   }
   parts.log.write(LogLevel::info, "reload", "read the configuration, the resolver's and this machine's addresses again",

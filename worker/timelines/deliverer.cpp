@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "parsers/markup/text.hpp"
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/observe/notices.hpp"
 #include "worker/words/record_text.hpp"
@@ -90,7 +92,7 @@ StoreResult<void> Deliverer::keep_up() {
   if (Clock::now() < upkeep_at_) return {};
   upkeep_at_ = Clock::now() + options_.upkeep_every;
   if (const auto expired = channels_.expire_marks(); !expired) return expired.error();
-  if (const auto trimmed = store_.trim_stream(); !trimmed) return trimmed.error();
+  if (const auto trimmed = EventStream(store_).trim(); !trimmed) return trimmed.error();
   return {};
 }
 
@@ -120,7 +122,7 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Si
     // Somebody else was handed what stands between, and has not applied it. It is read from the stream itself, up to
     // where our records are repeated ones.
     if (cancelled()) return StoreError{StoreError::Code::unavailable, "delivery was stopped"};
-    const auto between = store_.read_signals(last.last, options_.batch, Milliseconds(0));
+    const auto between = EventStream(store_).read(last.last, options_.batch, Milliseconds(0));
     if (!between) return between.error();
     const auto more = apply(target, *between);
     if (!more) return more.error();
@@ -208,7 +210,7 @@ StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vecto
     for (std::size_t i = 0; i < posts.size(); i += texts_per_trip) {
       std::vector<std::string> ids;
       for (std::size_t j = i; j < std::min(i + texts_per_trip, posts.size()); ++j) ids.push_back(posts[j]->entity_id);
-      const auto entries = store_.get_all(ids);
+      const auto entries = Entries(store_).get_all(ids);
       if (!entries) return entries.error();
       for (const StoredEntry& entry : *entries) texts[entry.id] = text_of(entry);
     }

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/store/channels.hpp"
-#include "storage/store/deliveries.hpp"
-#include "storage/store/notifications.hpp"
 #include "storage/store/store.hpp"
+#include "storage/timelines/channels.hpp"
+#include "storage/timelines/deliveries.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "worker/timelines/watcher.hpp"
 
 namespace feedmill {

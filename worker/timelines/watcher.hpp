@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "storage/records/signal_record.hpp"
-#include "storage/store/notifications.hpp"
+#include "storage/timelines/notifications.hpp"
 
 namespace feedmill {
 

@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/egress/web_url.hpp"
@@ -103,7 +104,7 @@ int carry_out(const SetVerb& verb, const VerbContext& context) {
       tell_settings(terminal, "would set", url, settings);
       return exits::done;
     }
-    const auto changed = context.store.change_settings(url, stored, settings_json(settings));
+    const auto changed = Feeds(context.store).change_settings(url, stored, settings_json(settings));
     if (changed.has_error()) return fail(terminal, "set", changed.error());
     if (*changed != SettingsChange::done) continue;
     tell_settings(terminal, "set", url, settings);
@@ -128,7 +129,7 @@ int carry_out(const PauseVerb& verb, const VerbContext& context) {
   for (std::size_t begin = 0; begin < urls->size(); begin += change_batch) {
     stop_if_interrupted();
     const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(change_batch, urls->size() - begin));
-    const auto paused = context.store.pause(part);
+    const auto paused = Feeds(context.store).pause(part);
     if (paused.has_error()) return fail(terminal, "pause", paused.error());
     for (std::size_t i = 0; i < part.size(); ++i) {
       const Paused result = (*paused)[i];
@@ -165,7 +166,7 @@ int carry_out(const ResumeVerb& verb, const VerbContext& context) {
   for (std::size_t begin = 0; begin < feeds.size(); begin += change_batch) {
     stop_if_interrupted();
     const auto part = std::span<const ResumedFeed>(feeds).subspan(begin, std::min(change_batch, feeds.size() - begin));
-    const auto resumed = context.store.resume(part, context.config.schedule.floor);
+    const auto resumed = Feeds(context.store).resume(part, context.config.schedule.floor);
     if (resumed.has_error()) return fail(terminal, "resume", resumed.error());
     for (std::size_t i = 0; i < part.size(); ++i) {
       const bool gone = (*resumed)[i].result == Resumed::Result::unknown;

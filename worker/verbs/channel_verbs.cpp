@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/store/channels.hpp"
+#include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/words/record_text.hpp"
 

@@ -98,7 +98,7 @@ int carry_out(const DiscoverVerb& verb, const Config& config, Terminal& terminal
 
 StoreResult<std::optional<std::vector<FeedBehind>>> feeds_behind(const std::vector<std::string>& urls,
                                                                  const AddVerb& verb, const VerbContext& context) {
-  using Feeds = std::optional<std::vector<FeedBehind>>;
+  using Found = std::optional<std::vector<FeedBehind>>;
   std::vector<std::string> doubtful;
   for (const std::string& url : urls) {
     if (!looks_like_feed(url)) doubtful.push_back(url);
@@ -124,8 +124,8 @@ StoreResult<std::optional<std::vector<FeedBehind>>> feeds_behind(const std::vect
       feeds.push_back(std::move(*feed));
     }
   }
-  if (undecided) return Feeds();
-  return Feeds(std::move(feeds));
+  if (undecided) return Found();
+  return Found(std::move(feeds));
 }
 
 }  // namespace feedmill

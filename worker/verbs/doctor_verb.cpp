@@ -13,6 +13,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/diagnosis/egress_view.hpp"
@@ -173,7 +175,7 @@ StoreResult<std::vector<Finding>> feed_server_findings(const Config& config, Sto
   for (std::size_t begin = 0; begin < urls.size(); begin += feeds_per_trip) {
     stop_if_interrupted();
     const auto records =
-        store.feed_records(std::span(urls).subspan(begin, std::min(feeds_per_trip, urls.size() - begin)));
+        Feeds(store).records(std::span(urls).subspan(begin, std::min(feeds_per_trip, urls.size() - begin)));
     if (records.has_error()) return records.error();
     for (const std::optional<FeedRecord>& record : *records) {
       if (record) servers.add(record->feed_url, read_settings(record->state.settings));
@@ -204,7 +206,7 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
     return {};
   }
   Store& store = session->store();
-  const auto facts = store.server_facts();
+  const auto facts = Fleet(store).server();
   if (facts.has_error()) {
     reporter.tell(store_finding(failure_of(facts.error())));
     return {};
@@ -217,7 +219,7 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
                           fmt::format("{}, {}, {}, {}", facts->server, facts->role, facts->policy, facts->link), ""});
   }
   reporter.tell(check_server(*facts, wall_clock()));
-  const auto urls = store.feeds();
+  const auto urls = Feeds(store).urls();
   if (urls.has_error()) {
     reporter.tell(store_finding(failure_of(urls.error())));
     return {};

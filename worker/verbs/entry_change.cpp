@@ -14,6 +14,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/entries/entries.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/units.hpp"
 #include "worker/config/feed_settings.hpp"
@@ -151,7 +152,7 @@ StoreResult<std::uint64_t> would_go(Store& store, const std::string& url, const 
   bool full = false;
   for (std::optional<EntryCursor> before;;) {
     stop_if_interrupted();
-    const auto page = store.all_by_order(url, change_page, before);
+    const auto page = Entries(store).all_by_order(url, change_page, before);
     if (page.has_error()) return page.error();
     for (const StoredEntry& entry : *page) {
       ++seen;
@@ -206,7 +207,8 @@ int carry_out(const EntryPutVerb& verb, const VerbContext& context) {
   for (const GivenEntry& entry : *entries) {
     stop_if_interrupted();
     const GivenMarkup& markup = markups[entry.feed_url];
-    const auto saved = verb.replace ? context.store.save(entry, markup) : context.store.update_or_create(entry, markup);
+    const auto saved = verb.replace ? Entries(context.store).save(entry, markup)
+                                    : Entries(context.store).update_or_create(entry, markup);
     if (saved.has_error()) return fail(terminal, "entry put", saved.error());
     if (saved->result == Saved::Result::unknown_feed) {
       terminal.error(fmt::format("entry put: no such feed: {} (see feedmill list)", visible(entry.feed_url)));
@@ -235,7 +237,7 @@ int carry_out(const EntryRemoveVerb& verb, const VerbContext& context) {
   };
   bool missing = false;
   for (const std::string& id : ids) {
-    const auto entry = context.store.get(id);
+    const auto entry = Entries(context.store).get(id);
     if (entry.has_error()) return fail(terminal, "entry remove", entry.error());
     if (*entry) continue;
     terminal.error(
@@ -252,7 +254,7 @@ int carry_out(const EntryRemoveVerb& verb, const VerbContext& context) {
   if (const auto code = refused(terminal, "entry remove", verb.yes, "deletes entries for good", question)) return *code;
   for (const std::string& id : ids) {
     stop_if_interrupted();
-    const auto removed = context.store.remove(id);
+    const auto removed = Entries(context.store).remove(id);
     if (removed.has_error()) return fail(terminal, "entry remove", removed.error());
     tell_id(*removed ? "removed" : "gone already", id);
   }
@@ -285,7 +287,7 @@ int carry_out(const ExpireVerb& verb, const VerbContext& context) {
   const std::string question =
       fmt::format("Trim {} to {}? What goes does not come back.", visible(url), what_stays(verb.expiry));
   if (const auto code = refused(terminal, "expire", verb.yes, "deletes entries for good", question)) return *code;
-  const auto trimmed = context.store.expire(url, verb.expiry);
+  const auto trimmed = Entries(context.store).expire(url, verb.expiry);
   if (trimmed.has_error()) return fail(terminal, "expire", trimmed.error());
   if (!*trimmed) {
     terminal.error(fmt::format("expire: no such feed: {} (see feedmill list)", visible(url)));

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -55,7 +57,7 @@ int carry_out(const EntriesVerb& verb, const VerbContext& context) {
   const auto urls = feed_urls(terminal, "entries", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;
   const std::string& url = urls->front();
-  const auto known = context.store.is_registered(url);
+  const auto known = Feeds(context.store).is_registered(url);
   if (known.has_error()) return fail(terminal, "entries", known.error());
   if (!*known) {
     terminal.error(fmt::format("entries: no such feed: {} (see feedmill list)", visible(url)));
@@ -68,7 +70,7 @@ int carry_out(const EntriesVerb& verb, const VerbContext& context) {
   while (shown < verb.limit) {
     stop_if_interrupted();
     const std::size_t wanted = std::min<std::size_t>(page_size, verb.limit - shown);
-    const auto page = context.store.all_by_order(url, wanted, before);
+    const auto page = Entries(context.store).all_by_order(url, wanted, before);
     if (page.has_error()) return fail(terminal, "entries", page.error());
     for (const StoredEntry& entry : *page) {
       if (terminal.json()) {
@@ -93,11 +95,11 @@ int carry_out(const EntryVerb& verb, const VerbContext& context) {
   StoreResult<std::optional<StoredEntry>> found = std::optional<StoredEntry>();
   std::string what = visible(verb.id);
   if (!verb.id.empty()) {
-    found = context.store.get(verb.id);
+    found = Entries(context.store).get(verb.id);
   } else {
     const auto urls = feed_urls(terminal, "entry", {verb.feed}, "give an absolute http or https URL");
     if (!urls) return exits::bad_input;
-    found = context.store.get_by_guid(urls->front(), verb.guid);
+    found = Entries(context.store).get_by_guid(urls->front(), verb.guid);
     what = fmt::format("guid \"{}\" in {}", visible(verb.guid), visible(urls->front()));
   }
   if (found.has_error()) return fail(terminal, "entry", found.error());

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/add_preview.hpp"
@@ -60,7 +61,7 @@ int carry_out(const AddVerb& verb, const VerbContext& context) {
     feed.feed_url = one.url;
     feed.settings = settings;
   }
-  const auto added = context.store.add_feeds(feeds);
+  const auto added = Feeds(context.store).add(feeds);
   if (added.has_error()) return fail(terminal, "add", added.error());
   std::vector<std::string> just_added;
   for (std::size_t i = 0; i < urls.size(); ++i) {
@@ -84,13 +85,13 @@ namespace {
 /// Ends what an interrupted removal has left, to which somebody had said yes, and takes those feeds off `urls`
 /// (RELIABILITY L17).
 StoreResult<void> finish_removals_of(std::vector<std::string>& urls, const VerbContext& context) {
-  const auto records = context.store.feed_records(urls);
+  const auto records = Feeds(context.store).records(urls);
   if (records.has_error()) return records.error();
   std::vector<std::string> left;
   for (std::size_t i = 0; i < urls.size(); ++i) {
     bool finished = false;
     if (!(*records)[i]) {
-      const auto removed = context.store.remove_feed(urls[i]);
+      const auto removed = Feeds(context.store).remove(urls[i]);
       if (removed.has_error()) return removed.error();
       finished = *removed;
     }
@@ -112,7 +113,7 @@ int carry_out(const RemoveVerb& verb, const VerbContext& context) {
   if (!verb.dry_run) {
     if (const auto finished = finish_removals_of(*urls, context); finished.has_error())
       return fail(terminal, "remove", finished.error());
-    const auto finished = context.store.finish_removals();
+    const auto finished = Feeds(context.store).finish_removals();
     if (finished.has_error()) return fail(terminal, "remove", finished.error());
     if (*finished > 0)
       terminal.note(fmt::format("finished {} that had been interrupted", counted(*finished, "removal")));
@@ -140,7 +141,7 @@ int carry_out(const RemoveVerb& verb, const VerbContext& context) {
   for (std::size_t i = 0; i < urls->size(); ++i) {
     stop_if_interrupted();
     progress.reached(i);
-    const auto removed = context.store.remove_feed((*urls)[i]);
+    const auto removed = Feeds(context.store).remove((*urls)[i]);
     if (removed.has_error()) return fail(terminal, "remove", removed.error());
     tell(terminal, *removed ? "removed" : "gone already", (*urls)[i]);
   }
@@ -151,7 +152,7 @@ int carry_out(const ListVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto now = context.store.now();
   if (now.has_error()) return fail(terminal, "list", now.error());
-  const auto urls = context.store.feeds();
+  const auto urls = Feeds(context.store).urls();
   if (urls.has_error()) return fail(terminal, "list", urls.error());
   if (urls->empty()) {
     const Config& config = context.config;
@@ -171,7 +172,7 @@ int carry_out(const ListVerb& verb, const VerbContext& context) {
   for (std::size_t begin = 0; begin < urls->size(); begin += step) {
     stop_if_interrupted();
     const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(step, urls->size() - begin));
-    const auto records = context.store.feed_records(part);
+    const auto records = Feeds(context.store).records(part);
     if (records.has_error()) return fail(terminal, "list", records.error());
     for (const std::optional<FeedRecord>& record : *records) {
       if (!record) continue;  // removed meanwhile
@@ -202,7 +203,7 @@ int carry_out(const ShowVerb& verb, const VerbContext& context) {
   if (!urls) return exits::bad_input;
   const auto now = context.store.now();
   if (now.has_error()) return fail(terminal, "show", now.error());
-  const auto records = context.store.feed_records(*urls);
+  const auto records = Feeds(context.store).records(*urls);
   if (records.has_error()) return fail(terminal, "show", records.error());
   const std::optional<FeedRecord>& record = records->front();
   if (!record) {

@@ -12,7 +12,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/store/channels.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/verbs/feeds.hpp"
 #include "worker/verbs/input_file.hpp"
@@ -74,7 +75,7 @@ StoreResult<std::vector<bool>> add_batch(const Batch& batch, const SubscriptionL
   if (dry_run) {
     std::vector<std::string> urls;
     for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
-    const auto records = context.store.feed_records(urls);
+    const auto records = Feeds(context.store).records(urls);
     if (records.has_error()) return records.error();
     std::vector<bool> is_new;
     for (const auto& record : *records) is_new.push_back(!record);
@@ -86,7 +87,7 @@ StoreResult<std::vector<bool>> add_batch(const Batch& batch, const SubscriptionL
     const std::uint64_t wait = rate == 0 ? 0 : (added + feeds.size()) * 1000 / rate;
     feeds.push_back(new_feed(subscription, list, Milliseconds(static_cast<std::int64_t>(wait))));
   }
-  return context.store.add_feeds(feeds);
+  return Feeds(context.store).add(feeds);
 }
 
 /// Puts the feeds into the channels that their folders stand for; also those that were there before.
@@ -183,7 +184,7 @@ int prune(const ImportVerb& verb, const SubscriptionList& list, const VerbContex
                                : "import: nothing was pruned: rows of the list could not be read; mend them first");
     return exits::bad_input;
   }
-  auto registered = context.store.feeds();
+  auto registered = Feeds(context.store).urls();
   if (registered.has_error()) return fail(context.terminal, "import", registered.error());
   std::unordered_set<std::string_view> named;
   for (const Subscription& feed : list.feeds) named.insert(feed.feed_url);
@@ -243,13 +244,13 @@ int carry_out(const ExportVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto now = context.store.now();
   if (now.has_error()) return fail(terminal, "export", now.error());
-  const auto urls = context.store.feeds();
+  const auto urls = Feeds(context.store).urls();
   if (urls.has_error()) return fail(terminal, "export", urls.error());
   std::vector<ExportedFeed> feeds;
   for (std::size_t begin = 0; begin < urls->size(); begin += list_batch) {
     stop_if_interrupted();
     const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(list_batch, urls->size() - begin));
-    const auto records = context.store.feed_records(part);
+    const auto records = Feeds(context.store).records(part);
     if (records.has_error()) return fail(terminal, "export", records.error());
     const auto channels = Channels(context.store).holding(part);
     if (channels.has_error()) return fail(terminal, "export", channels.error());

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -12,7 +13,7 @@ namespace {
 
 /// What is requested for the feed now, and since when anew.
 StoreResult<Move> last_move(Store& store, const std::string& url) {
-  const auto records = store.feed_records(std::span(&url, 1));
+  const auto records = Feeds(store).records(std::span(&url, 1));
   if (records.has_error()) return records.error();
   if (!records->front() || records->front()->state.moves.empty()) return Move{};
   return records->front()->state.moves.back();
@@ -22,7 +23,7 @@ int tell_moved(const std::string& url, const VerbContext& context) {
   const auto move = last_move(context.store, url);
   if (move.has_error()) return fail(context.terminal, "move", move.error());
   // What was said of the old URL, a long back-off say, must not keep the new one waiting.
-  const auto woken = context.store.wake(std::span(&url, 1), context.config.schedule.manual_floor, false);
+  const auto woken = Feeds(context.store).wake(std::span(&url, 1), context.config.schedule.manual_floor, false);
   if (woken.has_error()) return fail(context.terminal, "move", woken.error());
   if (!context.terminal.json()) {
     context.terminal.line(fmt::format("moved {}: {} is requested from now on, no more {}", visible(url),
@@ -65,7 +66,7 @@ int carry_out(const MoveVerb& verb, const VerbContext& context) {
     if (!target) return exits::bad_input;
     to = target->front();
   }
-  const auto result = verb.undo ? context.store.undo_move(url) : context.store.move_feed(url, to);
+  const auto result = verb.undo ? Feeds(context.store).undo_move(url) : Feeds(context.store).move(url, to);
   if (result.has_error()) return fail(terminal, "move", result.error());
   switch (*result) {
     case MoveResult::moved:

@@ -5,7 +5,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/store/notifications.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "worker/timelines/watcher.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/egress/web_url.hpp"
@@ -63,7 +65,7 @@ std::optional<std::vector<std::string>> feed_urls(Terminal& terminal, std::strin
 }
 
 void note_without_worker(const VerbContext& context) {
-  const auto workers = context.store.workers();
+  const auto workers = Fleet(context.store).workers();
   if (workers.has_error() || !workers->empty()) return;
   const Config& config = context.config;
   const std::string where =
@@ -79,7 +81,7 @@ StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
   for (std::size_t begin = 0; begin < feed_urls.size(); begin += step) {
     stop_if_interrupted();
     const std::span<const std::string> urls(feed_urls);
-    auto records = store.feed_records(urls.subspan(begin, std::min(step, feed_urls.size() - begin)));
+    auto records = Feeds(store).records(urls.subspan(begin, std::min(step, feed_urls.size() - begin)));
     if (records.has_error()) return records.error();
     std::move(records->begin(), records->end(), std::back_inserter(all));
   }

@@ -9,6 +9,7 @@
 
 #include <boost/system/result.hpp>
 
+#include "storage/records/feed_record.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/config.hpp"

@@ -10,6 +10,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/run_options.hpp"
@@ -27,22 +28,22 @@ constexpr Milliseconds made_up_start{1'767'225'600'000};  // 2026-01-01: equal i
 constexpr std::uint64_t most_made_up = 10'000'000;
 constexpr std::size_t shown_unfit = 20;
 
-struct Fleet {
+struct PlannedFleet {
   std::vector<PlannedFeed> feeds;
   Milliseconds start = made_up_start;
   std::string source;  ///< for people
 };
-using FleetResult = boost::system::result<Fleet, VerbFailure>;
+using PlannedFleetResult = boost::system::result<PlannedFleet, VerbFailure>;
 
-FleetResult stored(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+PlannedFleetResult stored(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   auto session = StoreSession::open(config, StoreUse::read);
   if (session.has_error()) return session.error();
   Store& store = session->store();
   const auto now = store.now();
   if (now.has_error()) return failure_of(now.error());
-  const auto urls = store.feeds();
+  const auto urls = Feeds(store).urls();
   if (urls.has_error()) return failure_of(urls.error());
-  Fleet fleet;
+  PlannedFleet fleet;
   fleet.start = *now;
   fleet.source = "stored";
   fleet.feeds.reserve(urls->size());
@@ -52,7 +53,7 @@ FleetResult stored(const PlanVerb& verb, const Config& config, Terminal& termina
     stop_if_interrupted();
     progress.reached(begin);
     const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(step, urls->size() - begin));
-    const auto records = store.feed_records(part);
+    const auto records = Feeds(store).records(part);
     if (records.has_error()) return failure_of(records.error());
     for (const std::optional<FeedRecord>& record : *records) {
       std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
@@ -62,8 +63,8 @@ FleetResult stored(const PlanVerb& verb, const Config& config, Terminal& termina
   return fleet;
 }
 
-FleetResult made_up(const PlanVerb& verb, std::uint64_t number, const ScheduleOptions& schedule) {
-  Fleet fleet;
+PlannedFleetResult made_up(const PlanVerb& verb, std::uint64_t number, const ScheduleOptions& schedule) {
+  PlannedFleet fleet;
   fleet.source = "made up";
   fleet.feeds.reserve(number);
   for (std::uint64_t i = 0; i < number; ++i) {
@@ -73,13 +74,13 @@ FleetResult made_up(const PlanVerb& verb, std::uint64_t number, const ScheduleOp
 }
 
 /// As an import would begin with them: first fetches spread, rates made up.
-FleetResult listed(const PlanVerb& verb, const Config& config) {
+PlannedFleetResult listed(const PlanVerb& verb, const Config& config) {
   const auto bytes = read_input(verb.feeds, max_opml_bytes);
   if (bytes.has_error()) {
     return VerbFailure{exits::bad_input, bytes.error().text + " (--feeds takes a number or a file)"};
   }
   const SubscriptionList list = read_subscriptions(*bytes);
-  Fleet fleet;
+  PlannedFleet fleet;
   fleet.source = "of " + verb.feeds;
   const std::uint64_t rate = config.schedule.import_rate;
   for (const Subscription& subscription : list.feeds) {
@@ -100,7 +101,7 @@ FleetResult listed(const PlanVerb& verb, const Config& config) {
   return fleet;
 }
 
-FleetResult fleet_of(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+PlannedFleetResult fleet_of(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   if (verb.feeds.empty()) return stored(verb, config, terminal);
   std::uint64_t number = 0;
   const char* const end = verb.feeds.data() + verb.feeds.size();

@@ -12,6 +12,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/process/run.hpp"
 #include "worker/words/moments.hpp"
@@ -134,7 +136,7 @@ StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context
         std::span<const Awaited>(awaited).subspan(begin, std::min(refresh_batch, awaited.size() - begin));
     std::vector<std::string> urls;
     for (const Awaited& feed : part) urls.push_back(feed.url);
-    const auto records = context.store.feed_records(urls);
+    const auto records = Feeds(context.store).records(urls);
     if (records.has_error()) return records.error();
     for (std::size_t i = 0; i < part.size(); ++i) {
       const std::optional<FeedRecord>& record = (*records)[i];
@@ -168,7 +170,7 @@ int wait_for_others(std::vector<Awaited>& awaited, const VerbContext& context, T
     progress.reached(total - awaited.size());
     if (awaited.empty()) break;
     if (awaited.size() < before) last_news = Clock::now();
-    const auto figures = context.store.figures();
+    const auto figures = Fleet(context.store).figures();
     if (figures.has_error()) return fail(terminal, "refresh", figures.error());
     if (figures->workers == 0 && !std::ranges::all_of(awaited, &Awaited::claimed)) break;
     if (Clock::now() - last_news > patience) {
@@ -210,7 +212,7 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
     const std::size_t count = std::min(refresh_batch, feeds.size() - begin);
     std::vector<std::string> batch;
     for (std::size_t i = 0; i < count; ++i) batch.push_back(feeds[begin + i].url);
-    const auto woken = context.store.wake(batch, context.config.schedule.manual_floor, verb.ignore_floor);
+    const auto woken = Feeds(context.store).wake(batch, context.config.schedule.manual_floor, verb.ignore_floor);
     if (woken.has_error()) return fail(terminal, "refresh", woken.error());
     for (std::size_t i = 0; i < count; ++i) {
       const Wake& wake = (*woken)[i];
@@ -256,7 +258,7 @@ int carry_out(const RefreshVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   std::vector<std::string> urls;
   if (verb.all) {
-    auto all = context.store.feeds();
+    auto all = Feeds(context.store).urls();
     if (all.has_error()) return fail(terminal, "refresh", all.error());
     urls = std::move(*all);
   } else {

@@ -5,6 +5,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill {
@@ -20,9 +22,9 @@ double seconds_since(std::optional<Milliseconds> then, Milliseconds now) {
 
 int carry_out(const StatsVerb&, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto fleet = context.store.figures();
+  const auto fleet = Fleet(context.store).figures();
   if (fleet.has_error()) return fail(terminal, "stats", fleet.error());
-  const auto stream = context.store.stream_figures();
+  const auto stream = EventStream(context.store).figures();
   if (stream.has_error()) return fail(terminal, "stats", stream.error());
   const double oldest_due = seconds_since(fleet->oldest_due, fleet->now);
   if (terminal.json()) {

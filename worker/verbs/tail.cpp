@@ -10,6 +10,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/events/event_stream.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -59,14 +60,14 @@ class Follower {
   int follow() {
     if (last_ == "$") {
       // Named now: after a reconnect "$" would skip what came meanwhile.
-      const auto newest = session_.store().last_signal();
+      const auto newest = EventStream(session_.store()).last_id();
       if (newest.has_error()) return fail(terminal_, "tail", newest.error());
       last_ = *newest;
     }
     for (;;) {
       stop_if_interrupted();
       const auto records =
-          session_.store().read_signals(last_, records_per_read, std::min(read_block, config_.redis.timeout / 2));
+          EventStream(session_.store()).read(last_, records_per_read, std::min(read_block, config_.redis.timeout / 2));
       if (records.has_error()) {
         const VerbFailure failure = failure_of(records.error());
         if (failure.exit != exits::unavailable) return fail(terminal_, "tail", failure);

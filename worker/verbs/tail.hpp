@@ -1,6 +1,7 @@
 // `feedmill tail`: signals as they come, without a hole (DESIGN §4).
 #pragma once
 
+#include "storage/records/stream_records.hpp"
 #include "worker/command_line/cli.hpp"
 #include "worker/verbs/open_store.hpp"
 

@@ -10,7 +10,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/store/traces.hpp"
+#include "storage/events/traces.hpp"
+#include "storage/feeds/feeds.hpp"
 #include "worker/admin/explanation.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/config/host_rules.hpp"
@@ -136,7 +137,7 @@ int carry_out(const TraceVerb& verb, const VerbContext& context) {
   if (!urls) return exits::bad_input;
   const auto now = context.store.now();
   if (now.has_error()) return fail(terminal, "trace", now.error());
-  const auto records = context.store.feed_records(*urls);
+  const auto records = Feeds(context.store).records(*urls);
   if (records.has_error()) return fail(terminal, "trace", records.error());
   const std::string& url = urls->front();
   const std::optional<FeedRecord>& record = records->front();
@@ -145,7 +146,7 @@ int carry_out(const TraceVerb& verb, const VerbContext& context) {
     return exits::no;
   }
   if (verb.live) return follow(verb, *record, *now, context);
-  const auto woken = context.store.wake(*urls, context.config.schedule.manual_floor, verb.ignore_floor);
+  const auto woken = Feeds(context.store).wake(*urls, context.config.schedule.manual_floor, verb.ignore_floor);
   if (woken.has_error()) return fail(terminal, "trace", woken.error());
   const Wake& wake = woken->front();
   if (wake.result == Wake::Result::too_early) {

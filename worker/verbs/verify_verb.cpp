@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/redis/byte_text.hpp"
 #include "storage/upkeep/verify.hpp"
 #include "worker/base/interrupt.hpp"
@@ -180,7 +181,7 @@ int carry_out(const VerifyVerb& verb, const VerbContext& context) {
   options.found = [&](const Violation& violation) { tell(violation, terminal); };
   if (verb.resanitise) {
     options.markup = [&](const std::string& url) -> StoreResult<GivenMarkup> {
-      const auto records = context.store.feed_records(std::vector{url});
+      const auto records = Feeds(context.store).records(std::vector{url});
       if (records.has_error()) return records.error();
       const std::optional<FeedRecord>& record = records->front();  // gone meanwhile: its posts go, too
       const auto own = record ? read_settings(record->state.settings).html_policy : std::nullopt;

@@ -11,6 +11,7 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "storage/ingest/ingest.hpp"
 #include "worker/base/cancellation.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/content_coding.hpp"
@@ -152,7 +153,7 @@ asio::awaitable<bool> PushIntake::write(const Claim& claim, Pushed& pushed) {
   const bool done_reading = co_await threads_.read(gate, *pushed.memory, bytes, options_.memory_wait, work);
   if (!done_reading || !document || document->cut_short) co_return false;  // a hint: the fetch sees it whole
   pushed.memory->hold(cost_of_storing(*document));
-  const Store::LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
+  const LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
   StoreResult<Known> known = co_await store_.look_up(wanted);
   if (!known) {
     metrics_.store_error(known.error());
@@ -172,7 +173,7 @@ asio::awaitable<bool> PushIntake::is_told_apart(const Claim& claim, Document& do
   if (document.identified_by != claim.state.identified_by) co_return false;
   settle_repeated(document, known);
   if (!must_compare(claim.state, document, known)) co_return true;
-  const auto ask = [&](Store& store) { return store.stored_posts(claim.feed_url); };
+  const auto ask = [&](Store& store) { return Ingest(store).stored_posts(claim.feed_url); };
   const StoreResult<std::vector<StoredPost>> stored = co_await pushes_.call(ask);
   if (!stored) {
     metrics_.store_error(stored.error());
@@ -203,7 +204,7 @@ asio::awaitable<bool> PushIntake::commit(const Claim& claim, const PushDecision&
 }
 
 asio::awaitable<void> PushIntake::give_back(const Claim& claim) {
-  const auto release = [&](Store& store) { return store.release(std::span(&claim, 1)); };
+  const auto release = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1)); };
   const StoreResult<std::size_t> released = co_await pushes_.call(release);
   if (!released) metrics_.store_error(released.error());  // then it is due when its lease ends
 }

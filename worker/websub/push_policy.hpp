@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/store/pushes.hpp"
+#include "storage/websub/pushes.hpp"
 
 namespace feedmill {
 

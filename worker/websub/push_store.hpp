@@ -11,7 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "storage/store/pushes.hpp"
+#include "storage/websub/pushes.hpp"
 #include "worker/base/run_on.hpp"
 
 namespace feedmill {

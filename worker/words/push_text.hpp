@@ -9,7 +9,7 @@
 
 #include <boost/json/value.hpp>
 
-#include "storage/store/pushes.hpp"
+#include "storage/websub/pushes.hpp"
 
 namespace feedmill {
 

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "storage/records/diff.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/listener/query.hpp"
@@ -52,7 +54,7 @@ class StatusPagesTest : public testing::Test {
 
   void add(const std::string& url, const std::string& title = "") {
     const NewFeed feed{.feed_url = url, .after = 1h, .settings = "", .title = title};
-    ASSERT_TRUE(store.add_feeds(std::span(&feed, 1)));
+    ASSERT_TRUE(Feeds(store).add(std::span(&feed, 1)));
   }
 
   std::uint64_t commands() {
@@ -75,7 +77,7 @@ class StatusPagesTest : public testing::Test {
 TEST_F(StatusPagesTest, ShowOverviewListAndFeed) {
   add("https://example.org/a", "The <A>");
   add("https://other.example/b");
-  ASSERT_TRUE(store.heartbeat(std::string(32, 'a'), {{"host", "h<1>"}}, 20s));
+  ASSERT_TRUE(Fleet(store).heartbeat(std::string(32, 'a'), {{"host", "h<1>"}}, 20s));
   const AdminPage overview = get("/status");
   EXPECT_EQ(overview.status, 200U);
   EXPECT_EQ(overview.type, "text/html; charset=utf-8");
@@ -203,7 +205,7 @@ TEST_F(StatusPagesTest, AskLittleOfAStoreOfAHundredThousandFeeds) {
                      .settings = "",
                      .title = ""});
   }
-  ASSERT_TRUE(store.add_feeds(feeds));
+  ASSERT_TRUE(Feeds(store).add(feeds));
   get("/status");  // connects and loads the scripts
   const auto cost = [&](const std::string& path, const std::string& query = "") {
     const std::uint64_t before = commands();

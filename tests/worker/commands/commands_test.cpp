@@ -19,6 +19,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/base/interrupt.hpp"
@@ -107,7 +111,7 @@ class Commands : public testing::Test {
   }
 
   FeedRecord record(const std::string& url) {
-    const auto records = store_.feed_records(std::vector{url});
+    const auto records = Feeds(store_).records(std::vector{url});
     EXPECT_TRUE(records.has_value() && records->front().has_value()) << url;
     return records->front().value_or(FeedRecord{});
   }
@@ -116,12 +120,12 @@ class Commands : public testing::Test {
   void publish(const std::string& url, const Words& titles) { publish(store_, url, titles); }
 
   static void publish(Store& store, const std::string& url, const Words& titles) {
-    Store::ClaimRequest request;
+    ClaimRequest request;
     request.worker = "0123456789abcdef0123456789abcdef";
     request.request = ++requests;
     request.only = {url};
     request.host = {1, Milliseconds(0)};
-    const auto batch = store.claim(request);
+    const auto batch = Ingest(store).claim(request);
     ASSERT_TRUE(batch.has_value()) << batch.error().detail;
     ASSERT_EQ(batch->claims.size(), 1U);
     const Claim& claim = batch->claims.front();
@@ -154,7 +158,7 @@ class Commands : public testing::Test {
       commit.entries.push_back(std::move(write));
     }
     commit.retention.listed = titles.size();
-    const auto committed = store.commit(std::vector<const Commit*>{&commit});
+    const auto committed = Ingest(store).commit(std::vector<const Commit*>{&commit});
     ASSERT_TRUE(committed.front().has_value()) << committed.front().error().detail;
     ASSERT_EQ(committed.front()->result, Committed::Result::ok);
   }
@@ -219,7 +223,7 @@ TEST_F(Commands, SetsNothingWhenSomethingIsWrong) {
     EXPECT_EQ(outcome.err.find("s3cret"), std::string::npos) << outcome.err;
   }
   EXPECT_EQ(record(feed_a).state.settings, "");
-  EXPECT_EQ(store_.feeds()->size(), 1U);
+  EXPECT_EQ(Feeds(store_).urls()->size(), 1U);
   EXPECT_EQ(feedmill({"set", feed_b, "keep=7"}).exit, 1) << "no such feed";
   EXPECT_EQ(feedmill({"set", "a.example", "keep=7"}).exit, 65);
   const Outcome unknown = feedmill({"set", feed_a, "nonsense=1"});
@@ -283,7 +287,7 @@ TEST_F(Commands, AddsNothingWhenOneAddressIsWrong) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 3) << outcome.err;
   EXPECT_EQ(outcome.err.find("feedmill: add: \"example.org/feed\" is no feed address"), 0U) << outcome.err;
-  EXPECT_TRUE(store_.feeds()->empty());
+  EXPECT_TRUE(Feeds(store_).urls()->empty());
 }
 
 TEST_F(Commands, RemovesOnlyWhenToldTo) {
@@ -294,10 +298,10 @@ TEST_F(Commands, RemovesOnlyWhenToldTo) {
   EXPECT_EQ(dry.out, "would remove " + feed_a + "\n");
   const Outcome unknown = feedmill({"remove", feed_a, "http://c.example/", "--yes"});
   EXPECT_EQ(unknown.exit, 1);
-  EXPECT_EQ(store_.feeds()->size(), 2U) << "nothing half-done";
+  EXPECT_EQ(Feeds(store_).urls()->size(), 2U) << "nothing half-done";
   EXPECT_EQ(feedmill({"remove", feed_a, "--yes"}).exit, 0);
-  EXPECT_EQ(*store_.feeds(), std::vector{feed_b});
-  EXPECT_FALSE(store_.get("Entry:1")->has_value());
+  EXPECT_EQ(*Feeds(store_).urls(), std::vector{feed_b});
+  EXPECT_FALSE(Entries(store_).get("Entry:1")->has_value());
 }
 
 TEST_F(Commands, ListsWhatIsAskedFor) {
@@ -374,7 +378,7 @@ TEST_F(Commands, ImportsAListOnce) {
                                     "</outline></body></opml>\n");
   const Outcome dry = feedmill({"import", list, "--dry-run"});
   EXPECT_EQ(dry.exit, 0) << dry.err;
-  EXPECT_TRUE(store_.feeds()->empty());
+  EXPECT_TRUE(Feeds(store_).urls()->empty());
   const Outcome first = feedmill({"import", list});
   EXPECT_EQ(first.exit, 0) << first.err;
   EXPECT_EQ(first.out, "added 2, present 0, repaired 1, refused 0, merged 0\n");
@@ -435,8 +439,9 @@ TEST_F(Commands, ExportsWhatWasImported) {
 
 TEST_F(Commands, RefreshThroughALivingWorkerShowsItsResults) {
   feedmill({"add", feed_a});
-  ASSERT_TRUE(
-      store_.heartbeat("0123456789abcdef0123456789abcdef", {{"host", "h"}}, std::chrono::seconds(20)).has_value());
+  ASSERT_TRUE(Fleet(store_)
+                  .heartbeat("0123456789abcdef0123456789abcdef", {{"host", "h"}}, std::chrono::seconds(20))
+                  .has_value());
   std::thread worker([this] {
     Store store({.url = server_.url()});
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -460,10 +465,10 @@ TEST_F(Commands, RefreshThroughALivingWorkerShowsItsResults) {
 }
 
 TEST_F(Commands, AddNowShowsTheFirstResult) {
-  ASSERT_TRUE(store_.heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::seconds(20)).has_value());
+  ASSERT_TRUE(Fleet(store_).heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::seconds(20)).has_value());
   std::thread worker([this] {
     Store store({.url = server_.url()});
-    while (store.feeds()->empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (Feeds(store).urls()->empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     publish(store, feed_a, {"one"});
   });
   const Outcome outcome = feedmill({"add", feed_a, "--now", "--json"});
@@ -476,7 +481,8 @@ TEST_F(Commands, AddNowShowsTheFirstResult) {
 
 TEST_F(Commands, RefreshDoesItselfWhatAVanishedWorkerLeft) {
   feedmill({"add", feed_a});
-  ASSERT_TRUE(store_.heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::milliseconds(700)).has_value());
+  ASSERT_TRUE(
+      Fleet(store_).heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::milliseconds(700)).has_value());
   const Outcome outcome = feedmill({"refresh", feed_a});
   EXPECT_EQ(outcome.exit, 1) << "nobody is at that address: " << outcome.err;
   EXPECT_NE(record(feed_a).state.last_at.count(), 0) << outcome.out;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/worker/push/websub_fixture.hpp"
 
 namespace feedmill::test::subscriber_test {
@@ -48,7 +49,7 @@ class TwoHubs : public WebSubTest {
   void expect_silence_unbroken() {
     EXPECT_TRUE(becomes([&] { return silent.count("/hub") == asked_before + per_hub; })) << silent.count("/hub");
     for (const std::string& url : of_silent) {
-      const auto records = store.feed_records(std::span(&url, 1));
+      const auto records = Feeds(store).records(std::span(&url, 1));
       ASSERT_TRUE(records);
       if (!records->front()) continue;  // removed
       EXPECT_EQ(records->front()->state.push.tries, 0U) << url;
@@ -90,8 +91,8 @@ TEST_F(TwoHubs, RenewalsAtOneDoNotWaitForTheOther) {
 TEST_F(TwoHubs, UnsubscriptionsAtOneDoNotWaitForTheOther) {
   subscribe_all();
   fall_silent();
-  for (const std::string& url : of_silent) ASSERT_TRUE(*store.remove_feed(url));
-  for (const std::string& url : of_healthy) ASSERT_TRUE(*store.remove_feed(url));
+  for (const std::string& url : of_silent) ASSERT_TRUE(*Feeds(store).remove(url));
+  for (const std::string& url : of_healthy) ASSERT_TRUE(*Feeds(store).remove(url));
   for (const std::string& url : of_healthy) ASSERT_TRUE(hub.await_subscribers(url, 0)) << url;
   expect_silence_unbroken();
 }
@@ -199,7 +200,7 @@ TEST_P(Leases, ThatEndWithoutRenewalLeavePollingAtItsPaceAtOnce) {
     EXPECT_GT(next_look(url), store.now()->count() + 23 * 3'600'000) << length;
     const bool to_be_left_alone = !GetParam().retry_after.empty();
     EXPECT_GE(next_look(url), to_be_left_alone ? of_subscription(url, "ask_at") : 0) << length;
-    ASSERT_TRUE(*store.remove_feed(url));
+    ASSERT_TRUE(*Feeds(store).remove(url));
     redis_command(redis, {"DEL", "websub:due"});
   }
 }

@@ -20,6 +20,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/support/dates.hpp"
 #include "tests/support/dns_server.hpp"
@@ -120,7 +124,7 @@ class WebSubTest : public testing::Test {
     publisher.serve(
         path,
         Response{.headers = {{"Content-Type", "application/atom+xml"}}, .body = atom(posts, links), .etag = "\"1\""});
-    EXPECT_TRUE(store.add_feeds(std::vector{NewFeed{.feed_url = url}}));
+    EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url}}));
     refresh(url);
     return url;
   }
@@ -134,12 +138,12 @@ class WebSubTest : public testing::Test {
   }
 
   Claim claim(const std::string& url) {
-    Store::ClaimRequest request;
+    ClaimRequest request;
     request.worker = std::string(32, 'a');
     request.request = ++claims;
     request.host = {64, Milliseconds(0)};
     request.only = {url};
-    auto batch = store.claim(request);
+    auto batch = Ingest(store).claim(request);
     EXPECT_TRUE(batch && batch->claims.size() == 1) << url;
     return batch && !batch->claims.empty() ? batch->claims.front() : Claim();
   }
@@ -151,17 +155,17 @@ class WebSubTest : public testing::Test {
     return done.get();
   }
 
-  FeedRecord record(const std::string& url) { return *store.feed_records(std::span(&url, 1))->front(); }
+  FeedRecord record(const std::string& url) { return *Feeds(store).records(std::span(&url, 1))->front(); }
   std::string title(const std::string& url, const std::string& guid) {
-    const auto entry = store.get_by_guid(url, guid);
+    const auto entry = Entries(store).get_by_guid(url, guid);
     EXPECT_TRUE(entry);
     return *entry ? (*entry)->get("title") : "(none)";
   }
-  std::size_t signals() { return store.read_signals("0", 100'000, Milliseconds(0))->size(); }
+  std::size_t signals() { return EventStream(store).read("0", 100'000, Milliseconds(0))->size(); }
   /// Waits for what is written next.
   void await_signal(const std::string& after) {
     for (int i = 0; i < 30; ++i) {
-      const auto more = store.read_signals(after, 1, 1000ms);
+      const auto more = EventStream(store).read(after, 1, 1000ms);
       ASSERT_TRUE(more);
       if (!more->empty()) return;
     }
@@ -182,7 +186,7 @@ class WebSubTest : public testing::Test {
   }
   /// A push that is written, and waited for.
   void push_and_wait(const std::string& url, const std::string& body) {
-    const auto last = store.last_signal();
+    const auto last = EventStream(store).last_id();
     for (const HttpAnswer& answer : push(url, body)) EXPECT_EQ(answer.status, 202);
     await_signal(*last);
   }

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/store/notifications.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "tests/support/dates.hpp"
 #include "tests/worker/push/websub_fixture.hpp"
 
@@ -30,7 +32,7 @@ TEST_F(WebSubTest, SubscribesToTheSelfThatIsNamed) {
   EXPECT_TRUE(asked.request.header("User-Agent").starts_with("feedmill/"));
   EXPECT_TRUE(asked.callback.starts_with("http://127.0.0.1:" + std::to_string(port) + "/w/"));
   EXPECT_EQ(record(url).state.push.state, "unproven");
-  EXPECT_EQ(store.feeds()->size(), 1U);
+  EXPECT_EQ(Feeds(store).urls()->size(), 1U);
 }
 
 TEST_F(WebSubTest, AnHttpHubIsAskedWithoutASecretAndItsPushesAreHints) {
@@ -75,7 +77,7 @@ TEST_F(WebSubTest, WhatAPushDoesNotListStays) {
   push_and_wait(url, atom({{"3", "third"}}));
   EXPECT_EQ(record(url).entries, 3U);
   EXPECT_EQ(record(url).feed, record(url).feed);
-  for (const SignalRecord& signal : *store.read_signals("0", 100, Milliseconds(0))) {
+  for (const SignalRecord& signal : *EventStream(store).read("0", 100, Milliseconds(0))) {
     EXPECT_TRUE(signal.type == "post_created" || signal.type == "feed_created") << signal.type;
   }
 }
@@ -243,7 +245,7 @@ TEST_F(WebSubTest, AllStrongMethodsCarryContent) {
   const std::string url = subscribed_feed();
   int id = 10;
   for (const char* method : {"sha256", "sha384", "sha512"}) {
-    const auto last = store.last_signal();
+    const auto last = EventStream(store).last_id();
     push(url, atom({{std::to_string(++id), method}}), method);
     await_signal(*last);
     EXPECT_EQ(title(url, std::to_string(id)), method);
@@ -454,7 +456,7 @@ TEST_F(WebSubTest, VerificationsOfSomethingElseAreRefused) {
 TEST_F(WebSubTest, RemovingAFeedUnsubscribes) {
   const std::string url = subscribed_feed();
   const std::string callback = callback_of(url);
-  ASSERT_TRUE(*store.remove_feed(url));
+  ASSERT_TRUE(*Feeds(store).remove(url));
   EXPECT_TRUE(hub.await_subscribers(url, 0));
   EXPECT_TRUE(hub.await_requests(2));
   EXPECT_EQ(hub.requests().back().mode, "unsubscribe");
@@ -463,7 +465,7 @@ TEST_F(WebSubTest, RemovingAFeedUnsubscribes) {
 
 TEST_F(WebSubTest, SwitchingItOffForAFeedUnsubscribes) {
   const std::string url = subscribed_feed();
-  ASSERT_EQ(*store.change_settings(url, "", R"({"websub":"off"})"), SettingsChange::done);
+  ASSERT_EQ(*Feeds(store).change_settings(url, "", R"({"websub":"off"})"), SettingsChange::done);
   refresh(url);
   EXPECT_TRUE(hub.await_requests(2));
   EXPECT_EQ(hub.requests().back().mode, "unsubscribe");

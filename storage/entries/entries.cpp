@@ -1,0 +1,94 @@
+#include "storage/entries/entries.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "storage/records/signals.hpp"
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+std::string limit_text(const std::optional<std::int64_t>& limit) {
+  return limit ? std::to_string(*limit) : "-";
+}
+
+}  // namespace
+
+StoreResult<std::optional<StoredEntry>> Entries::get(const std::string& id) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  // An id is a full key: only those of entries are looked at, whatever is asked for.
+  if (!id.starts_with(impl_.keys.entries())) return std::optional<StoredEntry>();
+  const auto reply = impl_.redis.command({"HGETALL", id});
+  if (!reply) return reply.error();
+  if (reply->size() == 0) return std::optional<StoredEntry>();
+  return std::optional(StoredEntry{id, reply->pairs()});
+}
+
+StoreResult<std::optional<StoredEntry>> Entries::get_by_guid(const std::string& feed_url, const std::string& guid) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto id = impl_.redis.command({"HGET", impl_.keys.guidmap(feed_url), guid});
+  if (!id) return id.error();
+  if (id->is_nil()) return std::optional<StoredEntry>();
+  return get(std::string(id->text()));
+}
+
+StoreResult<std::vector<StoredEntry>> Entries::get_all(std::span<const std::string> ids) {
+  std::vector<std::string> wanted;
+  const std::string beginning = impl_.keys.entries();
+  std::copy_if(ids.begin(), ids.end(), std::back_inserter(wanted),
+               [&](const std::string& id) { return id.starts_with(beginning); });
+  return impl_.entries(wanted);
+}
+
+StoreResult<std::vector<StoredEntry>> Entries::all_by_order(const std::string& feed_url, std::size_t limit,
+                                                          const std::optional<EntryCursor>& before) {
+  const auto ids = impl_.newest(impl_.keys.sort(feed_url), limit, before);
+  if (!ids) return ids.error();
+  return impl_.entries(*ids);
+}
+
+StoreResult<bool> Entries::remove(const std::string& id) {
+  if (!id.starts_with(impl_.keys.entries())) return false;  // an id is a full key: only those of entries are touched
+  Args args;
+  args.add(std::string_view(impl_.keys.channel_prefix()));
+  args.add(impl_.options.signals_max_len);
+  args.add(std::string_view(id));
+  const auto reply = impl_.run(Script::entry_remove, args);
+  if (!reply) return reply.error();
+  return reply->integer() == 1;
+}
+
+StoreResult<std::optional<std::uint64_t>> Entries::expire(const std::string& feed_url, const Expiry& expiry) {
+  std::optional<std::int64_t> limit, oldest, bytes;
+  if (expiry.limit) limit = static_cast<std::int64_t>(*expiry.limit);
+  if (expiry.bytes) bytes = static_cast<std::int64_t>(*expiry.bytes);
+  if (expiry.age) {
+    const auto at = impl_.now();
+    if (!at) return at.error();
+    oldest = (*at - *expiry.age).count() / 1000;
+  }
+  Args args;
+  args.add(std::string_view(impl_.keys.channel_prefix()));
+  args.add(std::string_view(feed_url));
+  args.own(json_string(feed_url));
+  args.add(impl_.options.signals_max_len);
+  args.add(impl_.options.signals_deleted ? 1 : 0);
+  for (const auto& each : {limit, oldest, bytes}) args.own(limit_text(each));
+  for (std::uint64_t trimmed = 0;;) {
+    const auto reply = impl_.run(Script::expire, args);
+    if (!reply) return reply.error();
+    const std::int64_t step = (*reply)[0].integer();
+    if (step < 0) return std::optional<std::uint64_t>();
+    trimmed += static_cast<std::uint64_t>(step);
+    if ((*reply)[1].integer() == 0) return std::optional(trimmed);
+  }
+}
+
+StoreResult<std::optional<std::uint64_t>> Entries::expire(const std::string& feed_url, std::uint64_t limit) {
+  Expiry expiry;
+  expiry.limit = limit;
+  return expire(feed_url, expiry);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,126 @@
+#include "storage/events/event_stream.hpp"
+
+#include "storage/records/signals.hpp"
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr Milliseconds signals_kept = std::chrono::hours(24 * 7);  // RELIABILITY L13
+
+}  // namespace
+
+StoreResult<std::vector<SignalRecord>> EventStream::read(const std::string& after, std::size_t count,
+                                                           Milliseconds block) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.signals(), count_text = std::to_string(count);
+  const std::string block_text = std::to_string(block.count());
+  Words words{"XREAD", "COUNT", count_text};
+  if (block.count() > 0) words.insert(words.end(), {"BLOCK", block_text});
+  words.insert(words.end(), {"STREAMS", key, after});
+  const auto reply = impl_.redis.command(words);
+  if (!reply) return reply.error();
+  return read_records((*reply)[0][1]);
+}
+
+StoreResult<std::string> EventStream::last_id() {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto reply = impl_.redis.command({"XREVRANGE", impl_.keys.signals(), "+", "-", "COUNT", "1"});
+  if (!reply) return reply.error();
+  return reply->size() == 0 ? std::string("0-0") : std::string((*reply)[0][0].text());
+}
+
+StoreResult<StreamFigures> EventStream::figures() {
+  const auto time = impl_.now();
+  if (!time) return time.error();
+  StreamFigures figures;
+  figures.now = *time;
+  figures.hard_limit = 2 * impl_.options.signals_max_len;
+  const std::string key = impl_.keys.signals();
+  const auto length = impl_.redis.command({"XLEN", key});
+  if (!length) return length.error();
+  figures.records = static_cast<std::uint64_t>(length->integer());
+  if (figures.records == 0) {
+    const auto type = impl_.redis.command({"TYPE", key});
+    if (!type) return type.error();
+    if (type->text() == "none") return figures;  // XINFO would fail
+  }
+  const auto groups = impl_.redis.command({"XINFO", "GROUPS", key});
+  if (!groups) return groups.error();
+  std::vector<std::string> after;
+  std::vector<std::uint64_t> pending;
+  for (std::size_t i = 0; i < groups->size(); ++i) {
+    StreamFigures::Group& group = figures.groups.emplace_back();
+    std::optional<std::uint64_t> behind;  // unknown to the server: at most the whole stream
+    pending.push_back(0);
+    after.emplace_back();
+    const ReplyView row = (*groups)[i];
+    for (std::size_t field = 0; field + 1 < row.size(); field += 2) {
+      const std::string_view name = row[field].text();
+      const ReplyView value = row[field + 1];
+      if (name == "name")
+        group.name = value.text();
+      else if (name == "pending")
+        pending.back() = static_cast<std::uint64_t>(value.integer());
+      else if (name == "last-delivered-id")
+        after.back() = "(" + std::string(value.text());
+      else if (name == "lag" && !value.is_nil())
+        behind = static_cast<std::uint64_t>(value.integer());
+    }
+    group.lag = behind.value_or(figures.records) + pending.back();
+  }
+  std::vector<Words> commands;
+  for (std::size_t i = 0; i < figures.groups.size(); ++i) {
+    commands.push_back({"XRANGE", key, after[i], "+", "COUNT", "1"});
+    commands.push_back({"XPENDING", key, figures.groups[i].name});
+  }
+  const auto oldest = impl_.pipeline(commands);
+  if (!oldest) return oldest.error();
+  const auto time_of = [](const ReplyView& id) { return Milliseconds(id.integer()); };  // "<unix ms>-<number>"
+  for (std::size_t i = 0; i < figures.groups.size(); ++i) {
+    StreamFigures::Group& group = figures.groups[i];
+    const ReplyView waiting = (*oldest)[2 * i], handed_out = (*oldest)[2 * i + 1];
+    if (pending[i] > 0 && handed_out.size() > 1 && !handed_out[1].is_nil())
+      group.oldest = time_of(handed_out[1]);
+    else if (waiting.size() > 0)
+      group.oldest = time_of(waiting[0][0]);
+    else if (pending[i] == 0)
+      group.lag = 0;
+  }
+  return figures;
+}
+
+StoreResult<StreamFigures> EventStream::trim() {
+  const auto time = impl_.now();
+  if (!time) return time.error();
+  StreamFigures figures;
+  figures.now = *time;
+  figures.hard_limit = 2 * impl_.options.signals_max_len;
+  Args args;
+  args.add(impl_.options.signals_max_len);
+  args.add(*time - signals_kept);
+  const auto reply = impl_.run(Script::groups, args);
+  if (!reply) return reply.error();
+  figures.records = static_cast<std::uint64_t>((*reply)[0].integer());
+  for (std::size_t i = 1; i < reply->size(); ++i) {
+    const ReplyView row = (*reply)[i];
+    StreamFigures::Group& group = figures.groups.emplace_back();
+    group.name = row[0].text();
+    group.lag = static_cast<std::uint64_t>(row[1].integer());
+    if (!row[2].text().empty()) group.oldest = Milliseconds(row[2].integer());
+  }
+  return figures;
+}
+
+StoreResult<std::vector<SignalRecord>> EventStream::of_feed(const std::string& feed_url, std::size_t look,
+                                                           std::size_t limit) {
+  Args args;
+  args.own(json_string(feed_url));
+  args.add(look);
+  args.add(limit);
+  const auto reply = impl_.run(Script::feed_signals, args);
+  if (!reply) return reply.error();
+  return read_records(*reply);
+}
+
+}  // namespace feedmill

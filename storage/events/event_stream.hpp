@@ -1,0 +1,37 @@
+// stream:signals, which survives a disconnect, and who reads it (DESIGN §4).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "storage/records/stream_records.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+/// Over a Store's connection.
+class EventStream {
+ public:
+  /// `store` outlives this.
+  explicit EventStream(Store& store) : impl_(store.impl()) {}
+
+  /// Up to `count` records after stream id `after` ("$" = those to come, "0" = from the first), waiting up to `block`
+  /// when there are none. `block` must stay below the command timeout.
+  StoreResult<std::vector<SignalRecord>> read(const std::string& after, std::size_t count, Milliseconds block);
+  /// Id of the newest record, "0-0" when there is none.
+  StoreResult<std::string> last_id();
+
+  /// How far each consumer group of the signals has come.
+  StoreResult<StreamFigures> figures();
+  /// The same, and takes away what is over the cap or 7 days old and that every group has acknowledged (RELIABILITY
+  /// L13); commits alone keep to the hard limit, twice the cap.
+  StoreResult<StreamFigures> trim();
+  /// The newest events of a feed among the newest `look` of all, newest first, at most `limit`.
+  StoreResult<std::vector<SignalRecord>> of_feed(const std::string& feed_url, std::size_t look, std::size_t limit);
+
+ private:
+  Store::Impl& impl_;
+};
+
+}  // namespace feedmill

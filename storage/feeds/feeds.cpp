@@ -1,0 +1,229 @@
+#include "storage/feeds/feeds.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "storage/records/find_field.hpp"
+#include "storage/records/signals.hpp"
+#include "storage/records/state_fields.hpp"
+#include "storage/redis/test_point.hpp"
+#include "storage/store/store_impl.hpp"
+#include "storage/timelines/channels.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t batch_size = 500; // feeds per script call
+
+Wake::Result wake_result(std::string_view word) {
+  if (word == "due") return Wake::Result::due;
+  if (word == "noted") return Wake::Result::noted;
+  if (word == "paused") return Wake::Result::paused;
+  return word == "too_early" ? Wake::Result::too_early : Wake::Result::unknown;
+}
+
+Resumed::Result resume_result(std::string_view word) {
+  if (word == "resumed") return Resumed::Result::resumed;
+  return word == "running" ? Resumed::Result::running : Resumed::Result::unknown;
+}
+
+}  // namespace
+
+StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds) {
+  std::vector<bool> added;
+  added.reserve(feeds.size());
+  while (!feeds.empty()) {
+    const auto batch = feeds.first(std::min(batch_size, feeds.size()));
+    Args args;
+    for (const NewFeed& feed : batch) {
+      args.add(std::string_view(feed.feed_url));
+      args.add(feed.after);
+      args.add(std::string_view(feed.settings));
+      args.add(std::string_view(feed.title));
+    }
+    const auto reply = impl_.run(Script::add, args);
+    if (!reply) return reply.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if ((*reply)[i].integer() >= 0) {
+        added.push_back((*reply)[i].integer() == 1);
+        continue;
+      }
+      // A removal that was interrupted stands in the way: finish it, then register the feed.
+      if (const auto removed = take_away(batch[i].feed_url, "resume"); !removed) return removed.error();
+      const auto one = add(batch.subspan(i, 1));
+      if (!one) return one.error();
+      added.push_back(one->front());
+    }
+    feeds = feeds.subspan(batch.size());
+  }
+  return added;
+}
+
+StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view first) {
+  constexpr std::int64_t unknown = 0, gone = 2, in_channels = 3;
+  const auto step = [&](std::string_view which) -> StoreResult<std::int64_t> {
+    Args args;
+    args.add(std::string_view(feed_url));
+    args.own(json_string(feed_url));
+    args.add(impl_.options.signals_max_len);
+    args.add(which);
+    const auto reply = impl_.run(Script::remove, args);
+    if (!reply) return reply.error();
+    return reply->integer();
+  };
+  const auto begun = step(first);
+  if (!begun) return begun.error();
+  if (first == "resume" && *begun == unknown) return false;  // a feed again: it stays in its channels
+  // Out of the channels while its posts can still be told from others'.
+  if (const auto forgotten = Channels(store_).forget_feed(feed_url); !forgotten) return forgotten.error();
+  if (*begun == unknown) return false;
+  for (;;) {
+    const auto done = step("go on");
+    if (!done) return done.error();
+    if (*done == gone || *done == unknown) return true;  // unknown: somebody else has finished it meanwhile
+    test_point("S15");
+    if (*done != in_channels) continue;
+    if (const auto forgotten = Channels(store_).forget_feed(feed_url); !forgotten) return forgotten.error();
+  }
+}
+
+StoreResult<std::size_t> Feeds::finish_removals() {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto begun = impl_.redis.command({"SMEMBERS", impl_.keys.removals()});
+  if (!begun) return begun.error();
+  std::size_t finished = 0;
+  for (const std::string& feed_url : begun->texts()) {
+    const auto removed = take_away(feed_url, "resume");
+    if (!removed) return removed.error();
+    if (*removed) ++finished;
+  }
+  return finished;
+}
+
+StoreResult<bool> Feeds::is_registered(const std::string& feed_url) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto found = impl_.redis.command({"SISMEMBER", impl_.keys.feeds(), feed_url});
+  if (!found) return found.error();
+  return found->integer() == 1;
+}
+
+StoreResult<std::vector<std::string>> Feeds::urls() {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto reply = impl_.redis.command({"SMEMBERS", impl_.keys.feeds()});
+  if (!reply) return reply.error();
+  std::vector<std::string> urls = reply->texts();
+  std::sort(urls.begin(), urls.end());
+  return urls;
+}
+
+StoreResult<std::vector<std::optional<FeedRecord>>> Feeds::records(std::span<const std::string> feed_urls) {
+  std::vector<std::optional<FeedRecord>> records;
+  records.reserve(feed_urls.size());
+  const Keys& keys = impl_.keys;
+  const std::string feeds_key = keys.feeds(), schedule_key = keys.schedule();
+  while (!feed_urls.empty()) {
+    const auto batch = feed_urls.first(std::min(batch_size, feed_urls.size()));
+    std::vector<std::string> names;
+    names.reserve(batch.size() * 3);
+    std::vector<Words> commands;
+    for (const std::string& url : batch) {
+      commands.push_back({"SISMEMBER", feeds_key, url});
+      commands.push_back({"HGETALL", names.emplace_back(keys.feed_state(url))});
+      commands.push_back({"HGETALL", names.emplace_back(keys.feed(url))});
+      commands.push_back({"ZSCORE", schedule_key, url});
+      commands.push_back({"ZCARD", names.emplace_back(keys.sort(url))});
+    }
+    const auto replies = impl_.pipeline(commands);
+    if (!replies) return replies.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const Reply* row = replies->data() + i * 5;
+      if (row[0].integer() == 0) {
+        records.emplace_back();
+        continue;
+      }
+      const Fields state = row[1].pairs();
+      FeedRecord& record = records.emplace_back(FeedRecord()).value();
+      record.feed_url = batch[i];
+      record.state = read_state(state);
+      if (const std::string* claim = find_field(state, "claim")) record.claim = *claim;
+      record.feed = row[2].pairs();
+      if (!row[3].is_nil()) record.due = Milliseconds(row[3].integer());
+      record.entries = static_cast<std::uint64_t>(row[4].integer());
+      if (const std::string* bytes = find_field(state, "bytes")) {
+        std::from_chars(bytes->data(), bytes->data() + bytes->size(), record.bytes);
+      }
+    }
+    feed_urls = feed_urls.subspan(batch.size());
+  }
+  return records;
+}
+
+StoreResult<std::vector<Wake>> Feeds::wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force) {
+  std::vector<Wake> answers;
+  answers.reserve(feed_urls.size());
+  while (!feed_urls.empty()) {
+    const auto batch = feed_urls.first(std::min(batch_size, feed_urls.size()));
+    Args args;
+    args.add(floor);
+    args.add(force ? 1 : 0);
+    for (const std::string& url : batch) args.add(std::string_view(url));
+    const auto reply = impl_.run(Script::wake, args);
+    if (!reply) return reply.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      answers.push_back({wake_result((*reply)[i][0].text()), Milliseconds((*reply)[i][1].integer())});
+    }
+    feed_urls = feed_urls.subspan(batch.size());
+  }
+  return answers;
+}
+
+StoreResult<std::vector<Paused>> Feeds::pause(std::span<const std::string> feed_urls) {
+  std::vector<Paused> answers;
+  answers.reserve(feed_urls.size());
+  while (!feed_urls.empty()) {
+    const auto batch = feed_urls.first(std::min(batch_size, feed_urls.size()));
+    Args args;
+    for (const std::string& url : batch) args.add(std::string_view(url));
+    const auto reply = impl_.run(Script::pause, args);
+    if (!reply) return reply.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const std::int64_t answer = (*reply)[i].integer();
+      answers.push_back(answer == 1 ? Paused::paused : answer == 0 ? Paused::already : Paused::unknown);
+    }
+    feed_urls = feed_urls.subspan(batch.size());
+  }
+  return answers;
+}
+
+StoreResult<std::vector<Resumed>> Feeds::resume(std::span<const ResumedFeed> feeds, Milliseconds floor) {
+  std::vector<Resumed> answers;
+  answers.reserve(feeds.size());
+  while (!feeds.empty()) {
+    const auto batch = feeds.first(std::min(batch_size, feeds.size()));
+    Args args;
+    args.add(floor);
+    for (const ResumedFeed& feed : batch) {
+      args.add(std::string_view(feed.feed_url));
+      args.add(feed.after);
+    }
+    const auto reply = impl_.run(Script::resume, args);
+    if (!reply) return reply.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      answers.push_back({resume_result((*reply)[i][0].text()), Milliseconds((*reply)[i][1].integer())});
+    }
+    feeds = feeds.subspan(batch.size());
+  }
+  return answers;
+}
+
+StoreResult<SettingsChange> Feeds::change_settings(const std::string& feed_url, const std::string& before,
+                                                   const std::string& settings) {
+  Args args;
+  for (const std::string* text : {&feed_url, &before, &settings}) args.add(std::string_view(*text));
+  const auto reply = impl_.run(Script::settings, args);
+  if (!reply) return reply.error();
+  if (reply->integer() == 1) return SettingsChange::done;
+  return reply->integer() == 0 ? SettingsChange::outdated : SettingsChange::unknown;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,73 @@
+// Registered feeds: adding, removing, looking at, waking, pausing, moving.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/records/feed_record.hpp"
+#include "storage/records/feed_state.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+/// Which feeds a part of the list shows.
+struct FeedQuery {
+  std::string state;  ///< "" or "healthy": in the order of the schedule, without the paused; else newest in it first
+  std::string part;   ///< stands in the URL, "" = any
+  std::string host;   ///< "" = any
+  std::optional<FeedPlace> after;
+  std::size_t limit = 50;
+  std::size_t look = 5'000;  ///< feeds looked at for those that are wanted, at most
+};
+
+/// Over a Store's connection.
+class Feeds {
+ public:
+  /// `store` outlives this.
+  explicit Feeds(Store& store) : store_(store), impl_(store.impl()) {}
+
+  /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url).
+  StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds);
+  /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (RELIABILITY L17). Resumable:
+  /// one that was interrupted is known until it is finished.
+  StoreResult<bool> remove(const std::string& feed_url) { return take_away(feed_url, "begin"); }
+  /// Finishes removals that were interrupted; returns how many.
+  StoreResult<std::size_t> finish_removals();
+  /// All registered feed URLs, sorted.
+  StoreResult<std::vector<std::string>> urls();
+  StoreResult<bool> is_registered(const std::string& feed_url);
+  /// What is known of each; absent where it is not registered.
+  StoreResult<std::vector<std::optional<FeedRecord>>> records(std::span<const std::string> feed_urls);
+  /// Makes feeds due now. `floor`: not sooner than this after the last refresh; nothing is held back when `force`.
+  StoreResult<std::vector<Wake>> wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force);
+
+  /// Takes feeds out of the schedule until resume(); a refresh under way is still committed.
+  StoreResult<std::vector<Paused>> pause(std::span<const std::string> feed_urls);
+  /// Puts paused feeds back, in the state they had. `floor`: not sooner than this after the last refresh, unless they
+  /// had been due sooner (HTTP P6).
+  StoreResult<std::vector<Resumed>> resume(std::span<const ResumedFeed> feeds, Milliseconds floor);
+  /// Replaces what the operator set for a feed; `outdated`, nothing written, when that is no longer `before`.
+  StoreResult<SettingsChange> change_settings(const std::string& feed_url, const std::string& before,
+                                              const std::string& settings);
+  /// What is requested for a feed from now on (HTTP R8); its keys stay, a refresh under way comes to nothing.
+  StoreResult<MoveResult> move(const std::string& feed_url, const std::string& to);
+  /// Back to what was requested before its last move, for 90 days; it does not go there again by itself.
+  StoreResult<MoveResult> undo_move(const std::string& feed_url);
+  /// A part of the list of feeds; bounded whatever the store holds. Reads only.
+  StoreResult<FeedPage> page(const FeedQuery& query);
+
+ private:
+  /// `first`: "begin", or "resume" for one whose removal has begun and which may be a feed again by now.
+  StoreResult<bool> take_away(const std::string& feed_url, std::string_view first);
+  /// Carries out a move that is known to be one; `record` is the feed as it is.
+  StoreResult<MoveResult> carry_out(FeedRecord record, const Move& move, const std::string& no_move_to);
+
+  Store& store_;
+  Store::Impl& impl_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,150 @@
+#include "storage/feeds/fleet.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "storage/store/store_impl.hpp"
+#include "storage/records/host_records.hpp"
+
+namespace feedmill {
+StoreResult<void> Fleet::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl) {
+  const auto time = impl_.now();
+  if (!time) return time.error();
+  const std::string key = impl_.keys.worker(worker), all = impl_.keys.workers();
+  const std::string expiry = std::to_string((*time + ttl).count()), ttl_text = std::to_string(ttl.count());
+  const std::string now_text = std::to_string(time->count());
+  std::vector<Words> commands{{"HSET", key, "alive_at", now_text},
+                              {"PEXPIRE", key, ttl_text, "NX"},  // a claim's answer may be kept longer
+                              {"PEXPIRE", key, ttl_text, "GT"},
+                              {"ZADD", all, expiry, worker},
+                              {"ZREMRANGEBYSCORE", all, "-inf", now_text},
+                              {"PEXPIRE", all, ttl_text}};
+  for (const auto& [name, value] : fields) {
+    commands[0].push_back(name);
+    commands[0].push_back(value);
+  }
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  return {};
+}
+
+StoreResult<void> Fleet::retire(const std::string& worker) {
+  const std::string key = impl_.keys.worker(worker), all = impl_.keys.workers();
+  const std::vector<Words> commands{{"DEL", key}, {"ZREM", all, worker}};
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  return {};
+}
+
+StoreResult<std::vector<WorkerRecord>> Fleet::workers() {
+  const auto time = impl_.now();
+  if (!time) return time.error();
+  const auto alive = impl_.redis.command(
+      {"ZRANGEBYSCORE", impl_.keys.workers(), std::to_string(time->count()), "+inf", "LIMIT", "0", "100"});
+  if (!alive) return alive.error();
+  std::vector<WorkerRecord> workers;
+  for (std::string& id : alive->texts()) workers.emplace_back().id = std::move(id);
+  std::vector<std::string> names;
+  names.reserve(workers.size());
+  std::vector<Words> commands;
+  for (const WorkerRecord& worker : workers) {
+    commands.push_back({"HMGET", names.emplace_back(impl_.keys.worker(worker.id)), "alive_at", "host", "pid",
+                        "version", "in_flight"});
+  }
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const Reply& row = (*replies)[i];
+    workers[i].alive_at = Milliseconds(row[0].integer());
+    for (std::size_t field = 1; field < row.size(); ++field) {
+      workers[i].fields.emplace_back(commands[i][field + 2], row[field].text());
+    }
+  }
+  return workers;
+}
+
+StoreResult<FleetFigures> Fleet::figures() {
+  FleetFigures figures;
+  const auto time = impl_.now();
+  if (!time) return time.error();
+  figures.now = *time;
+  const Keys& keys = impl_.keys;
+  const std::string feeds = keys.feeds(), schedule = keys.schedule(), signals = keys.signals();
+  const std::string states = keys.feed_states(), workers = keys.workers(), push_states = keys.push_states();
+  const std::string now_text = std::to_string(time->count());
+  const std::string closed_hosts = keys.closed_hosts();
+  const std::vector<Words> commands{{"SCARD", feeds},
+                                    {"ZCOUNT", schedule, "-inf", now_text},
+                                    {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
+                                    {"XLEN", signals},
+                                    {"HGETALL", states},
+                                    {"ZRANGEBYSCORE", workers, now_text, "+inf"},
+                                    {"HGETALL", push_states},
+                                    {"ZCOUNT", closed_hosts, now_text, "+inf"}};
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  const auto& row = *replies;
+  figures.feeds = static_cast<std::uint64_t>(row[0].integer());
+  figures.due = static_cast<std::uint64_t>(row[1].integer());
+  if (row[2].size() == 2) figures.oldest_due = Milliseconds(row[2][1].integer());
+  figures.stream_records = static_cast<std::uint64_t>(row[3].integer());
+  const Reply& states_row = row[4];
+  for (std::size_t i = 0; i + 1 < states_row.size(); i += 2) {
+    figures.states.emplace_back(states_row[i].text(), std::max<std::int64_t>(states_row[i + 1].integer(), 0));
+  }
+  const Reply& push_row = row[6];
+  for (std::size_t i = 0; i + 1 < push_row.size(); i += 2) {
+    figures.push_states.emplace_back(push_row[i].text(), std::max<std::int64_t>(push_row[i + 1].integer(), 0));
+  }
+  const std::vector<std::string> alive = row[5].texts();
+  figures.workers = alive.size();
+  figures.closed_hosts = static_cast<std::uint64_t>(row[7].integer());
+
+  std::vector<std::string> names;
+  names.reserve(alive.size());
+  std::vector<Words> heartbeats;
+  heartbeats.reserve(alive.size());
+  for (const std::string& worker : alive) {
+    heartbeats.push_back({"HGET", names.emplace_back(keys.worker(worker)), "in_flight"});
+  }
+  const auto in_flight = impl_.pipeline(heartbeats);
+  if (!in_flight) return in_flight.error();
+  for (const Reply& reply : *in_flight) figures.claimed += static_cast<std::uint64_t>(reply.integer());
+  return figures;
+}
+
+StoreResult<ServerFacts> Fleet::server() {
+  if (impl_.bad_address) return *impl_.bad_address;
+  const auto connected = impl_.redis.connect();
+  if (!connected) return connected.error();
+  std::vector<Reply> sections;
+  for (const std::string_view section : {"server", "replication", "memory", "persistence"}) {
+    auto info = impl_.redis.command({"INFO", section});
+    if (!info) return info.error();
+    sections.push_back(std::move(*info));
+  }
+  ServerFacts facts;
+  facts.server = server_name(sections[0].text());
+  facts.link = impl_.redis.link();
+  facts.role = info_value(sections[1].text(), "role");
+  facts.policy = info_value(sections[2].text(), "maxmemory_policy");
+  facts.used_memory = whole_number(info_value(sections[2].text(), "used_memory"));
+  facts.max_memory = whole_number(info_value(sections[2].text(), "maxmemory"));
+  facts.append_only = info_value(sections[3].text(), "aof_enabled") == "1";
+  const std::string_view aof = info_value(sections[3].text(), "aof_last_write_status");
+  const std::string_view rdb = info_value(sections[3].text(), "rdb_last_bgsave_status");
+  facts.last_save = facts.append_only && aof != "ok" ? aof : rdb;
+  const auto time = impl_.redis.command({"TIME"});
+  if (!time) return time.error();
+  facts.now = Milliseconds((*time)[0].integer() * 1000 + (*time)[1].integer() / 1000);
+  const std::string key = impl_.keys.trial(std::to_string(std::random_device()()));
+  const auto written = impl_.redis.command({"SET", key, "1", "PX", "1000"});
+  if (!written) {
+    facts.write_error = written.error().detail;
+  } else if (const auto removed = impl_.redis.command({"DEL", key}); !removed) {
+    facts.write_error = removed.error().detail;
+  }
+  return facts;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,106 @@
+// Who refreshes what, and for how long.
+#include "storage/ingest/ingest.hpp"
+
+#include "storage/records/state_fields.hpp"
+#include "storage/redis/test_point.hpp"
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+
+StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
+  Args args;
+  args.add(std::string_view(request.worker));
+  args.add(request.request);
+  args.add(request.max);
+  args.add(request.lease);
+  args.add(request.host.concurrency);
+  args.add(request.host.spacing);
+  if (request.due_by)
+    args.add(*request.due_by);
+  else
+    args.add(std::string_view());
+  for (const std::string& url : request.only) args.add(std::string_view(url));
+  const auto reply = impl_.run(Script::claim, args);
+  test_point("S1");
+  if (!reply) return reply.error();
+
+  ClaimBatch batch;
+  batch.now = milliseconds((*reply)[0]);
+  if (!(*reply)[1].text().empty()) batch.next_due = milliseconds((*reply)[1]);
+  batch.exhausted = (*reply)[2].integer() == 1;
+  const ReplyView claims = (*reply)[3], deferred = (*reply)[4];
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const ReplyView row = claims[i];
+    Claim& claim = batch.claims.emplace_back();
+    claim.id = row[1].text();
+    claim.feed_url = row[0].text();
+    claim.due = milliseconds(row[2]);
+    claim.now = batch.now;
+    claim.state = read_state(row[3].pairs());
+    claim.alone = row[4].integer() == 1;
+    claim.host_served_at = milliseconds(row[5]);
+    claim.host_identity = row[6].integer() == 1;
+    claim.host_http1 = row[7].integer() == 1;
+  }
+  for (std::size_t i = 0; i < deferred.size(); ++i) {
+    const ReplyView row = deferred[i];
+    batch.deferred.push_back({std::string(row[0].text()), milliseconds(row[1]), std::string(row[2].text())});
+  }
+  batch.refused = (*reply)[5].texts();
+  const ReplyView quarantined = (*reply)[6];
+  for (std::size_t i = 0; i < quarantined.size(); ++i) {
+    const ReplyView row = quarantined[i];
+    batch.quarantined.push_back({std::string(row[0].text()), milliseconds(row[1]), "quarantine"});
+  }
+  return batch;
+}
+
+StoreResult<std::optional<Milliseconds>> Ingest::take_slot(const Claim& claim, const std::string& host,
+                                                          const HostLimits& limits) {
+  Args args;
+  args.add(std::string_view(claim.feed_url));
+  args.add(std::string_view(claim.id));
+  args.add(std::string_view(host));
+  args.add(limits.concurrency);
+  args.add(limits.spacing);
+  const auto reply = impl_.run(Script::slot, args);
+  if (!reply) return reply.error();
+  const Milliseconds wait = milliseconds((*reply)[0]);
+  if (wait.count() < 0) return std::optional<Milliseconds>();
+  return std::optional(wait);
+}
+
+StoreResult<Milliseconds> Ingest::unspread() {
+  constexpr int most_passes = 10'000;  // over millions of feeds
+  std::string since;
+  std::int64_t skip = 0;
+  for (int pass = 0; pass < most_passes; ++pass) {
+    Args args;
+    args.add(std::string_view(since));
+    args.add(skip);
+    const auto reply = impl_.run(Script::unspread, args);
+    if (!reply) return reply.error();
+    since = (*reply)[0].text();
+    const std::int64_t looked_at = (*reply)[1].integer();
+    if (looked_at == 0) return milliseconds((*reply)[0]);
+    skip += looked_at - (*reply)[2].integer();  // those that were made due stand before the rest now
+  }
+  return StoreError{StoreError::Code::bug, "making feeds due comes to no end"};
+}
+
+StoreResult<std::size_t> Ingest::release(std::span<const Claim> claims, std::optional<Milliseconds> due) {
+  Args args;
+  if (due)
+    args.add(*due);
+  else
+    args.add(std::string_view());
+  for (const Claim& claim : claims) {
+    args.add(std::string_view(claim.feed_url));
+    args.add(std::string_view(claim.id));
+  }
+  const auto reply = impl_.run(Script::release, args);
+  if (!reply) return reply.error();
+  return static_cast<std::size_t>(reply->integer());
+}
+
+}  // namespace feedmill

@@ -1,0 +1,258 @@
+// The one atomic write at the end of a refresh.
+#include "storage/ingest/ingest.hpp"
+
+#include <algorithm>
+
+#include "storage/records/find_field.hpp"
+#include "storage/records/signals.hpp"
+#include "storage/records/state_fields.hpp"
+#include "storage/redis/test_point.hpp"
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t max_posts_per_part = 100;  // RELIABILITY L6: bounds how long Redis is busy
+constexpr std::size_t max_bytes_per_part = 4U << 20U;
+
+std::size_t size_of(const EntryWrite& write) {
+  std::size_t bytes = 200 + write.guid.size();
+  for (const auto& [name, value] : write.set) bytes += name.size() + value.size();
+  return bytes;
+}
+
+/// Where each part's posts begin; one part even when there is nothing to write.
+std::vector<std::size_t> part_starts(const std::vector<EntryWrite>& writes) {
+  std::vector<std::size_t> starts{0};
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const std::size_t size = size_of(writes[i]);
+    if (i != starts.back() && (i - starts.back() >= max_posts_per_part || bytes + size > max_bytes_per_part)) {
+      starts.push_back(i);
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  return starts;
+}
+
+/// What the script holds a feed to: how many posts, from which second on, how many bytes.
+std::string retention_text(const Retention& retention, std::int64_t now_seconds) {
+  const std::int64_t age = retention.age.count() / 1000;
+  return std::to_string(retention.count()) + (age == 0 ? " -" : " " + std::to_string(now_seconds - age)) +
+         (retention.bytes == 0 ? " -" : " " + std::to_string(retention.bytes));
+}
+
+/// "<how many> <bytes>" of the posts to be created that are not too old.
+std::string sum_of_new(std::span<const EntryWrite> writes, const Retention& retention, std::int64_t now_seconds) {
+  const std::int64_t age = retention.age.count() / 1000;
+  std::uint64_t count = 0, bytes = 0;
+  for (const EntryWrite& write : writes) {
+    if (!write.id.empty() || (age != 0 && write.timestamp < now_seconds - age)) continue;
+    ++count;
+    bytes += write.bytes;
+  }
+  return std::to_string(count) + " " + std::to_string(bytes);
+}
+
+void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::int64_t now_seconds) {
+  args.add(std::string_view(write.guid));
+  args.add(std::string_view(write.digest));
+  args.add(std::string_view(write.id));
+  args.add(write.timestamp);
+  args.add(write.bytes);
+  const bool has_fields = !write.set.empty() || !write.unset.empty();
+  args.own(!write.quiet ? post_signal(commit, write, now_seconds) : has_fields ? std::to_string(write.rev) : "");
+  args.add(write.set);
+  args.add(std::span<const std::string>(write.unset));
+}
+
+/// All of them in one part: half a re-keying could not be told from news (RELIABILITY L6).
+void add_rekeys(Args& args, const Commit& commit, std::int64_t now_seconds) {
+  args.add(commit.rekeys.size());
+  for (const Rekey& rekey : commit.rekeys) {
+    args.add(std::string_view(rekey.id));
+    args.add(std::string_view(rekey.from));
+    args.add(std::string_view(rekey.to));
+    args.add(std::string_view(rekey.digest));
+    args.add(rekey.set);
+  }
+  if (!commit.rekeys.empty()) args.own(feed_signal(commit, commit.rekeyed, now_seconds));
+}
+
+void add_host_answer(Args& args, const HostAnswer& answer) {
+  args.add(std::string_view(answer.host));
+  args.add(answer.is == HostAnswer::Is::served    ? std::string_view("served")
+           : answer.is == HostAnswer::Is::refused ? std::string_view("refused")
+                                                  : std::string_view());
+  args.add(std::string_view(answer.cause));
+  args.add(answer.retry_at);
+}
+
+std::string host_marks(const HostAnswer& answer) {
+  std::string marks;
+  if (answer.document) marks += 'd';
+  if (answer.needs_identity) marks += 'i';
+  if (answer.needs_http1) marks += '1';
+  return marks;
+}
+
+/// Whether it writes nothing but fields of the feed's own state: the short way of commit.lua.
+bool changes_nothing(const Commit& commit) {
+  const HostAnswer& host = commit.host;
+  return !commit.document && !commit.trim && commit.feed.empty() && commit.entries.empty() && commit.signals.empty() &&
+         commit.rekeys.empty() && commit.tombs_left.empty() && commit.tombs_back.empty() && commit.tombs_new.empty() &&
+         commit.deleted.empty() && commit.move_to.empty() && commit.push_to.empty() && !commit.push_ask &&
+         commit.state.state == commit.before.state && host.is == HostAnswer::Is::served && host.host.empty() &&
+         host.cause.empty() && host.retry_at.count() == 0;
+}
+
+/// The calls that carry out one commit: all but the last write posts alone.
+void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOptions& options, const Keys& keys) {
+  const std::int64_t now_seconds = commit.state.last_at.count() / 1000;
+  const std::vector<std::size_t> starts = part_starts(commit.entries);
+  const std::span<const EntryWrite> all(commit.entries);
+  for (std::size_t part = 0; part < starts.size(); ++part) {
+    const bool last = part + 1 == starts.size();
+    const auto posts = last ? all.subspan(starts[part]) : all.subspan(starts[part], starts[part + 1] - starts[part]);
+    const auto later = last ? std::span<const EntryWrite>() : all.subspan(starts[part + 1]);
+    Args& args = calls.emplace_back();
+    args.add(std::string_view(commit.feed_url));
+    args.add(std::string_view(commit.claim));
+    args.add(commit.next_due);
+    args.own(host_marks(commit.host));
+    Fields set = last ? changed_state_fields(commit.before, commit.state) : Fields();
+    const auto removed =
+        std::stable_partition(set.begin(), set.end(), [](const auto& field) { return !field.second.empty(); });
+    std::vector<std::string> unset;
+    for (auto field = removed; field != set.end(); ++field) unset.push_back(std::move(field->first));
+    set.erase(removed, set.end());
+    args.own_all(std::move(set));
+    if (last && unset.empty() && changes_nothing(commit)) continue;
+    args.add(unset.size());
+    for (std::string& name : unset) args.own(std::move(name));
+    args.own(json_string(commit.feed_url));
+    args.add(std::string_view(keys.channel_prefix()));
+    args.add(part + 1);
+    args.add(starts.size());
+    args.add(options.signals_max_len);
+    args.add(options.signals_deleted ? 1 : 0);
+    if (commit.document || commit.trim)
+      args.own(retention_text(commit.retention, now_seconds));
+    else
+      args.add(std::string_view());
+    args.add(commit.retention.grace);
+    args.own(sum_of_new(later, commit.retention, now_seconds));
+    add_host_answer(args, commit.host);
+    args.add(std::string_view(commit.move_to));
+    args.add(commit.highest_entry);
+    args.own(!last || commit.push_to.empty() ? std::string() : commit.before.push.state + " " + commit.push_to);
+    args.own(!last || !commit.push_ask ? std::string() : std::to_string(commit.push_ask->count()));
+    static const Fields no_fields;
+    const std::span<const std::string> none;
+    args.add(last ? commit.feed : no_fields);
+    args.add(last ? std::span<const std::string>(commit.tombs_left) : none);
+    args.add(last ? std::span<const std::string>(commit.tombs_back) : none);
+    args.add(part == 0 ? std::span<const std::string>(commit.tombs_new) : none);
+    args.add(last ? std::span<const std::string>(commit.deleted) : none);
+    if (part == 0)
+      add_rekeys(args, commit, now_seconds);
+    else
+      args.add(0);
+    args.add(posts.size());
+    for (const EntryWrite& write : posts) add_post(args, commit, write, now_seconds);
+    args.add(last ? commit.signals.size() : 0);
+    if (!last) continue;
+    for (const FeedSignal& signal : commit.signals) {
+      args.add(std::string_view(signal.type));
+      args.own(feed_signal(commit, signal, now_seconds));
+    }
+  }
+}
+
+StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
+  if (!reply) return reply.error();
+  const std::string_view word = (*reply)[0].text();
+  Committed done;
+  if (word == "ok" && reply->size() == 1) {
+    done.result = Committed::Result::ok;
+  } else if (word == "ok" && reply->size() >= 13) {
+    const auto count = [&](std::size_t i) { return static_cast<std::uint32_t>((*reply)[i].integer()); };
+    done = {Committed::Result::ok, count(1), count(2), count(3), count(4), count(5)};
+    const std::string_view host = (*reply)[6].text();
+    if (host == "closed") done.host = Committed::Host::closed;
+    if (host == "opened") done.host = Committed::Host::opened;
+    done.host_until = milliseconds((*reply)[7]);
+    done.move_taken = (*reply)[8].integer() == 1;
+    done.highest_entry = static_cast<std::uint64_t>((*reply)[9].integer());
+    done.rekeyed = count(10);
+    done.deleted = count(11);
+    done.push_turned = count(12) > 0;
+    done.hub_in_trouble = count(12) > 1;
+  } else if (word == "dup") {
+    done.result = Committed::Result::dup;
+  } else if (word == "stale") {
+    done.result = Committed::Result::stale;
+  } else if (word.empty()) {
+    return StoreError{StoreError::Code::bug, "the server's answer to commit names no outcome"};
+  } else {
+    return StoreError{StoreError::Code::refused, "nothing was written: " + std::string(word)};
+  }
+  return done;
+}
+
+/// What the parts of one commit did, taken together: an error or `stale` of any of them is that of all.
+StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
+  Committed all;
+  for (const StoreResult<Reply>& part : parts) {
+    const auto done = read_committed(part);
+    if (!done) return done.error();
+    all.result = done->result;
+    if (done->result == Committed::Result::stale) return all;
+    all.created += done->created;
+    all.modified += done->modified;
+    all.trimmed += done->trimmed;
+    all.tombstoned += done->tombstoned;
+    all.signals += done->signals;
+    all.rekeyed += done->rekeyed;
+    all.deleted += done->deleted;
+    all.host = done->host;
+    all.host_until = done->host_until;
+    all.move_taken = done->move_taken;
+    all.highest_entry = std::max(all.highest_entry, done->highest_entry);
+    all.push_turned = done->push_turned;
+    all.hub_in_trouble = done->hub_in_trouble;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<StoreResult<Committed>> Ingest::commit(std::span<const Commit* const> commits) {
+  std::vector<Args> calls;
+  std::vector<std::size_t> first_call;
+  for (const Commit* commit : commits) {
+    first_call.push_back(calls.size());
+    add_parts(calls, *commit, impl_.options, impl_.keys);
+  }
+  first_call.push_back(calls.size());
+  const auto replies = impl_.run_all(Script::commit, calls);
+  test_point("S8");
+  std::vector<StoreResult<Committed>> done;
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    done.push_back(together(std::span(replies).subspan(first_call[i], first_call[i + 1] - first_call[i])));
+  }
+  const auto is = [&](Committed::Result result) {
+    return std::any_of(done.begin(), done.end(), [&](const auto& one) { return one && one->result == result; });
+  };
+  const bool repeated = is(Committed::Result::dup);
+  if (!repeated && !is(Committed::Result::ok)) return done;
+  if (const auto settled = impl_.settle(!repeated); !settled) {
+    for (auto& one : done) {
+      if (one && one->result != Committed::Result::stale) one = settled.error();
+    }
+  }
+  return done;
+}
+
+}  // namespace feedmill

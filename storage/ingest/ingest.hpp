@@ -1,0 +1,82 @@
+// The refresh cycle as the store sees it: claim, look up, commit, release.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/records/claim.hpp"
+#include "storage/records/commit.hpp"
+#include "storage/records/given_entry.hpp"
+#include "storage/records/host_records.hpp"
+#include "storage/records/known.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+/// What a worker asks for. `request` counts up per worker: a repeated number returns the stored batch again (RELIABILITY
+/// L3).
+struct ClaimRequest {
+  std::string worker;  ///< 32 hex digits
+  std::uint64_t request = 0;
+  std::size_t max = 1;
+  Milliseconds lease{90'000};
+  HostLimits host;
+  /// Only feeds that were due at that time (run --once). Those that were put off since must be named in `only`.
+  std::optional<Milliseconds> due_by;
+  std::vector<std::string> only;  ///< without due_by: just these feeds, due or not; empty = by schedule
+};
+
+/// A document whose guids are looked up.
+struct LookUp {
+  std::string feed_url;
+  std::span<const EntryRecord> entries;
+  std::span<const Deletion> deleted{};
+  /// How the document's markup was treated: what is stored by older rules is told as today's make it (SECURITY S13).
+  std::optional<GivenMarkup> markup{};
+};
+
+/// Over a Store's connection.
+class Ingest {
+ public:
+  /// `store` outlives this.
+  explicit Ingest(Store& store) : impl_(store.impl()) {}
+
+  /// Takes up to `request.max` due feeds, longest overdue first, and hides them from others for `request.lease`
+  /// (RELIABILITY L1).
+  StoreResult<ClaimBatch> claim(const ClaimRequest& request);
+
+  /// Makes feeds due whose first fetches an import has spread (run --once, HTTP P12). Returns the time that
+  /// all of them are due at.
+  StoreResult<Milliseconds> unspread();
+
+  /// Read-only: what is known of each document's guids, with the old values of what differs (RELIABILITY L5).
+  /// Several at once travel in one round trip. The answers stand in the order of `wanted`.
+  std::vector<StoreResult<Known>> look_up(std::span<const LookUp> wanted);
+
+  /// Read-only: the posts of a feed, newest first, as far as they can be recognised under other guids.
+  StoreResult<std::vector<StoredPost>> stored_posts(const std::string& feed_url);
+
+  /// Stores, reschedules and signals what each refresh found, all or nothing for each. `stale`, nothing written:
+  /// another worker has claimed the feed since. `dup`: this very commit had gone through before. Several at once travel
+  /// in one round trip (PERFORMANCE §3). When the outcome is not as durable as asked for within the timeout that is
+  /// an error; sent again the commit is a `dup` and waited for anew (RELIABILITY L18).
+  std::vector<StoreResult<Committed>> commit(std::span<const Commit* const> commits);
+
+  /// Gives claims back: old due time, or `due`, slot freed. Foreign claims are left alone. Returns how many were ours
+  /// (RELIABILITY L9).
+  StoreResult<std::size_t> release(std::span<const Claim> claims, std::optional<Milliseconds> due = {});
+
+  /// A slot at `host`, which a redirect of a claimed feed leads to (HTTP H6); it ends with the claim. 0 = taken, else
+  /// how long to wait before asking again; nothing when the claim is not held any more.
+  StoreResult<std::optional<Milliseconds>> take_slot(const Claim& claim, const std::string& host,
+                                                     const HostLimits& limits);
+
+ private:
+  Store::Impl& impl_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,64 @@
+// What several parts of the store read alike: posts in an order, records of the stream.
+#include <algorithm>
+
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+
+StoreResult<std::vector<std::string>> Store::Impl::newest(const std::string& key, std::size_t limit,
+                                                          const std::optional<EntryCursor>& before) {
+  if (auto connected = ready(); !connected) return connected.error();
+  if (limit == 0) return std::vector<std::string>();
+  if (!before) {
+    const auto reply = redis.command({"ZREVRANGE", key, "0", std::to_string(limit - 1)});
+    if (!reply) return reply.error();
+    return reply->texts();
+  }
+  // The order is (score, member), both falling: of equal scores only members below the cursor's come after it.
+  const std::string score = std::to_string(before->score);
+  const auto equal = redis.command({"ZRANGEBYSCORE", key, score, score});
+  if (!equal) return equal.error();
+  std::vector<std::string> ids = equal->texts();
+  std::erase_if(ids, [&](const std::string& id) { return id >= before->id; });
+  std::reverse(ids.begin(), ids.end());
+  if (ids.size() < limit) {
+    const auto older = redis.command(
+        {"ZRANGE", key, "(" + score, "-inf", "BYSCORE", "REV", "LIMIT", "0", std::to_string(limit - ids.size())});
+    if (!older) return older.error();
+    const std::vector<std::string> more = older->texts();
+    ids.insert(ids.end(), more.begin(), more.end());
+  }
+  if (ids.size() > limit) ids.resize(limit);
+  return ids;
+}
+
+StoreResult<std::vector<StoredEntry>> Store::Impl::entries(std::span<const std::string> ids) {
+  std::vector<Words> commands;
+  commands.reserve(ids.size());
+  for (const std::string& id : ids) commands.push_back({"HGETALL", id});
+  const auto replies = pipeline(commands);
+  if (!replies) return replies.error();
+  std::vector<StoredEntry> entries;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if ((*replies)[i].size() > 0) entries.push_back({ids[i], (*replies)[i].pairs()});
+  }
+  return entries;
+}
+
+std::vector<SignalRecord> read_records(ReplyView rows) {
+  std::vector<SignalRecord> records;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SignalRecord& record = records.emplace_back();
+    record.id = rows[i][0].text();
+    record.gone = !rows[i][1].is_array();
+    for (auto& [name, value] : rows[i][1].pairs()) {
+      if (name == "type")
+        record.type = std::move(value);
+      else if (name == "json")
+        record.json = std::move(value);
+    }
+  }
+  return records;
+}
+
+}  // namespace feedmill
