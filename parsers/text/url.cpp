@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 31> passing_parameters = {
 // These name a version as often as a thing ("watch?v=dQw4w9WgXcQ"): only with a number, dotted or in hex.
 constexpr std::array<std::string_view, 3> version_parameters = {"v", "ver", "version"};
 
-bool is_passing(std::string_view parameter) {
+bool is_transient(std::string_view parameter) {
   const std::size_t equals = parameter.find('=');
   const std::string_view name = parameter.substr(0, equals);
   if (equals == std::string_view::npos) {  // "?1690000000": a time, or the number of a build
@@ -292,7 +292,7 @@ void append_steady_url(std::string& out, std::string_view url) {
   for (std::string_view rest = url.substr(query + 1, fragment - query - 1); !rest.empty();) {
     std::string_view parameter = take_until(rest, '&');
     if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // as it stands in markup
-    if (parameter.empty() || is_tracking(parameter) || is_passing(parameter)) continue;
+    if (parameter.empty() || is_tracking(parameter) || is_transient(parameter)) continue;
     out += separator;
     out += parameter;
     separator = '&';

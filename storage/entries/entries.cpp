@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "storage/records/signals.hpp"
+#include "storage/records/event_json.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
@@ -42,7 +42,7 @@ StoreResult<std::vector<StoredEntry>> Entries::get_all(std::span<const std::stri
 }
 
 StoreResult<std::vector<StoredEntry>> Entries::all_by_order(const std::string& feed_url, std::size_t limit,
-                                                          const std::optional<EntryCursor>& before) {
+                                                            const std::optional<EntryCursor>& before) {
   const auto ids = impl_.newest(impl_.keys.sort(feed_url), limit, before);
   if (!ids) return ids.error();
   return impl_.entries(*ids);

@@ -1,13 +1,12 @@
 // Posts that an operator or a program gives.
-#include "storage/entries/entries.hpp"
-
 #include <algorithm>
 #include <array>
 
+#include "storage/entries/entries.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/records/entry_record.hpp"
+#include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
-#include "storage/records/signals.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
@@ -50,9 +49,9 @@ class Saving {
     if (!record) return unfit(record.error());
     record->fields.emplace_back(saved_field, std::to_string(now->count() / 1000));
 
-    Known known;
-    Known::Guid& guid = known.guids.emplace_back();
-    guid.is = *stored ? Known::Is::different : Known::Is::unknown;
+    StoredSnapshot known;
+    StoredSnapshot::Guid& guid = known.guids.emplace_back();
+    guid.is = *stored ? StoredSnapshot::Is::different : StoredSnapshot::Is::unknown;
     if (*stored) guid.id = (*stored)->id;
     guid.fields = old;
     const EntryDiff diff = diff_entries({*record}, known, *now);
@@ -68,8 +67,7 @@ class Saving {
     return send(write, rev == nullptr ? "" : *rev, now->count() / 1000);
   }
 
-  StoreResult<Saved> send(const EntryWrite& write, const std::string& rev,
-                          std::int64_t now_seconds) {
+  StoreResult<Saved> send(const EntryWrite& write, const std::string& rev, std::int64_t now_seconds) {
     Commit commit;
     commit.feed_url = entry_.feed_url;
     Args args;
@@ -83,7 +81,7 @@ class Saving {
     args.add(std::string_view(write.digest));
     args.add(write.timestamp);
     args.add(write.bytes);
-    args.own(post_signal(commit, write, now_seconds));
+    args.own(post_event(commit, write, now_seconds));
     args.add(write.set);
     args.add(std::span<const std::string>(write.unset));
     const auto reply = impl_.run(Script::entry_save, args);

@@ -1,6 +1,6 @@
 #include "storage/events/event_stream.hpp"
 
-#include "storage/records/signals.hpp"
+#include "storage/records/event_json.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
@@ -10,8 +10,8 @@ constexpr Milliseconds signals_kept = std::chrono::hours(24 * 7);  // RELIABILIT
 
 }  // namespace
 
-StoreResult<std::vector<SignalRecord>> EventStream::read(const std::string& after, std::size_t count,
-                                                           Milliseconds block) {
+StoreResult<std::vector<EventRecord>> EventStream::read(const std::string& after, std::size_t count,
+                                                        Milliseconds block) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.signals(), count_text = std::to_string(count);
   const std::string block_text = std::to_string(block.count());
@@ -20,7 +20,7 @@ StoreResult<std::vector<SignalRecord>> EventStream::read(const std::string& afte
   words.insert(words.end(), {"STREAMS", key, after});
   const auto reply = impl_.redis.command(words);
   if (!reply) return reply.error();
-  return read_records((*reply)[0][1]);
+  return read_event_records((*reply)[0][1]);
 }
 
 StoreResult<std::string> EventStream::last_id() {
@@ -112,7 +112,7 @@ StoreResult<StreamFigures> EventStream::trim() {
   return figures;
 }
 
-StoreResult<std::vector<SignalRecord>> EventStream::of_feed(const std::string& feed_url, std::size_t look,
+StoreResult<std::vector<EventRecord>> EventStream::of_feed(const std::string& feed_url, std::size_t look,
                                                            std::size_t limit) {
   Args args;
   args.own(json_string(feed_url));
@@ -120,7 +120,7 @@ StoreResult<std::vector<SignalRecord>> EventStream::of_feed(const std::string& f
   args.add(limit);
   const auto reply = impl_.run(Script::feed_signals, args);
   if (!reply) return reply.error();
-  return read_records(*reply);
+  return read_event_records(*reply);
 }
 
 }  // namespace feedmill

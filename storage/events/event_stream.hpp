@@ -18,7 +18,7 @@ class EventStream {
 
   /// Up to `count` records after stream id `after` ("$" = those to come, "0" = from the first), waiting up to `block`
   /// when there are none. `block` must stay below the command timeout.
-  StoreResult<std::vector<SignalRecord>> read(const std::string& after, std::size_t count, Milliseconds block);
+  StoreResult<std::vector<EventRecord>> read(const std::string& after, std::size_t count, Milliseconds block);
   /// Id of the newest record, "0-0" when there is none.
   StoreResult<std::string> last_id();
 
@@ -28,7 +28,7 @@ class EventStream {
   /// L13); commits alone keep to the hard limit, twice the cap.
   StoreResult<StreamFigures> trim();
   /// The newest events of a feed among the newest `look` of all, newest first, at most `limit`.
-  StoreResult<std::vector<SignalRecord>> of_feed(const std::string& feed_url, std::size_t look, std::size_t limit);
+  StoreResult<std::vector<EventRecord>> of_feed(const std::string& feed_url, std::size_t look, std::size_t limit);
 
  private:
   Store::Impl& impl_;

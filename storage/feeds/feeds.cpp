@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
-#include "storage/records/signals.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t batch_size = 500; // feeds per script call
+constexpr std::size_t batch_size = 500;  // feeds per script call
 
 Wake::Result wake_result(std::string_view word) {
   if (word == "due") return Wake::Result::due;

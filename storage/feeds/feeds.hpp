@@ -64,7 +64,7 @@ class Feeds {
   /// `first`: "begin", or "resume" for one whose removal has begun and which may be a feed again by now.
   StoreResult<bool> take_away(const std::string& feed_url, std::string_view first);
   /// Carries out a move that is known to be one; `record` is the feed as it is.
-  StoreResult<MoveResult> carry_out(FeedRecord record, const Move& move, const std::string& no_move_to);
+  StoreResult<MoveResult> run_verb(FeedRecord record, const Move& move, const std::string& no_move_to);
 
   Store& store_;
   Store::Impl& impl_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <random>
 
-#include "storage/store/store_impl.hpp"
 #include "storage/records/host_records.hpp"
+#include "storage/store/store_impl.hpp"
 
 namespace feedmill {
 StoreResult<void> Fleet::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl) {
@@ -48,8 +48,8 @@ StoreResult<std::vector<WorkerRecord>> Fleet::workers() {
   names.reserve(workers.size());
   std::vector<Words> commands;
   for (const WorkerRecord& worker : workers) {
-    commands.push_back({"HMGET", names.emplace_back(impl_.keys.worker(worker.id)), "alive_at", "host", "pid",
-                        "version", "in_flight"});
+    commands.push_back(
+        {"HMGET", names.emplace_back(impl_.keys.worker(worker.id)), "alive_at", "host", "pid", "version", "in_flight"});
   }
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
@@ -72,7 +72,7 @@ StoreResult<FleetFigures> Fleet::figures() {
   const std::string feeds = keys.feeds(), schedule = keys.schedule(), signals = keys.signals();
   const std::string states = keys.feed_states(), workers = keys.workers(), push_states = keys.push_states();
   const std::string now_text = std::to_string(time->count());
-  const std::string closed_hosts = keys.closed_hosts();
+  const std::string open_circuits = keys.open_circuits();
   const std::vector<Words> commands{{"SCARD", feeds},
                                     {"ZCOUNT", schedule, "-inf", now_text},
                                     {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
@@ -80,7 +80,7 @@ StoreResult<FleetFigures> Fleet::figures() {
                                     {"HGETALL", states},
                                     {"ZRANGEBYSCORE", workers, now_text, "+inf"},
                                     {"HGETALL", push_states},
-                                    {"ZCOUNT", closed_hosts, now_text, "+inf"}};
+                                    {"ZCOUNT", open_circuits, now_text, "+inf"}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
@@ -98,7 +98,7 @@ StoreResult<FleetFigures> Fleet::figures() {
   }
   const std::vector<std::string> alive = row[5].texts();
   figures.workers = alive.size();
-  figures.closed_hosts = static_cast<std::uint64_t>(row[7].integer());
+  figures.open_circuits = static_cast<std::uint64_t>(row[7].integer());
 
   std::vector<std::string> names;
   names.reserve(alive.size());

@@ -74,7 +74,7 @@ StoreResult<std::vector<HostState>> Hosts::states(std::span<const std::string> h
 StoreResult<std::vector<std::string>> Hosts::backing_off(std::size_t limit) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   if (limit == 0) return std::vector<std::string>();
-  const auto reply = impl_.redis.command({"ZREVRANGE", impl_.keys.closed_hosts(), "0", std::to_string(limit - 1)});
+  const auto reply = impl_.redis.command({"ZREVRANGE", impl_.keys.open_circuits(), "0", std::to_string(limit - 1)});
   if (!reply) return reply.error();
   return reply->texts();
 }

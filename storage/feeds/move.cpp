@@ -1,8 +1,7 @@
 // Moving a feed to another URL and back: what is requested changes, its keys stay (HTTP R8).
 #include "storage/feeds/feeds.hpp"
-
 #include "storage/records/commit.hpp"
-#include "storage/records/signals.hpp"
+#include "storage/records/event_json.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/store/store_impl.hpp"
 
@@ -17,7 +16,7 @@ const std::string& requested(const FeedRecord& record) {
 
 }  // namespace
 
-StoreResult<MoveResult> Feeds::carry_out(FeedRecord record, const Move& move, const std::string& no_move_to) {
+StoreResult<MoveResult> Feeds::run_verb(FeedRecord record, const Move& move, const std::string& no_move_to) {
   remember_move(record.state, move);
   Commit frame;  // a signal speaks of its feed
   frame.feed_url = record.feed_url;
@@ -30,7 +29,7 @@ StoreResult<MoveResult> Feeds::carry_out(FeedRecord record, const Move& move, co
   args.add(impl_.options.signals_max_len);
   args.own(moves_text(record.state.moves));
   args.own(no_move_to);
-  args.own(feed_signal(frame, moved_signal(move), move.at.count() / 1000));
+  args.own(feed_event(frame, moved_event(move), move.at.count() / 1000));
   const auto reply = impl_.run(Script::move, args);
   if (!reply) return reply.error();
   const std::string_view word = reply->text();
@@ -48,7 +47,7 @@ StoreResult<MoveResult> Feeds::move(const std::string& feed_url, const std::stri
   FeedRecord& record = *found->front();
   if (requested(record) == to) return MoveResult::same;
   const Move move{*time, requested(record), to};
-  return carry_out(std::move(record), move, "");
+  return run_verb(std::move(record), move, "");
 }
 
 StoreResult<MoveResult> Feeds::undo_move(const std::string& feed_url) {
@@ -61,7 +60,7 @@ StoreResult<MoveResult> Feeds::undo_move(const std::string& feed_url) {
   const std::vector<Move>& moves = record.state.moves;
   if (moves.empty() || *time - moves.back().at > undo_within) return MoveResult::nothing;
   const Move move{*time, requested(record), moves.back().from};
-  return carry_out(std::move(record), move, move.from);
+  return run_verb(std::move(record), move, move.from);
 }
 
 }  // namespace feedmill

@@ -1,8 +1,7 @@
 // Parts of the list of feeds, in the order that operators look at them (OPERATIONS §6). Reads only.
-#include "storage/feeds/feeds.hpp"
-
 #include <algorithm>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

@@ -1,6 +1,5 @@
 // Who refreshes what, and for how long.
 #include "storage/ingest/ingest.hpp"
-
 #include "storage/records/state_fields.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
@@ -56,7 +55,7 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
 }
 
 StoreResult<std::optional<Milliseconds>> Ingest::take_slot(const Claim& claim, const std::string& host,
-                                                          const HostLimits& limits) {
+                                                           const HostLimits& limits) {
   Args args;
   args.add(std::string_view(claim.feed_url));
   args.add(std::string_view(claim.id));

@@ -1,10 +1,9 @@
 // The one atomic write at the end of a refresh.
-#include "storage/ingest/ingest.hpp"
-
 #include <algorithm>
 
+#include "storage/ingest/ingest.hpp"
+#include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
-#include "storage/records/signals.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
@@ -62,7 +61,7 @@ void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::in
   args.add(write.timestamp);
   args.add(write.bytes);
   const bool has_fields = !write.set.empty() || !write.unset.empty();
-  args.own(!write.quiet ? post_signal(commit, write, now_seconds) : has_fields ? std::to_string(write.rev) : "");
+  args.own(!write.quiet ? post_event(commit, write, now_seconds) : has_fields ? std::to_string(write.rev) : "");
   args.add(write.set);
   args.add(std::span<const std::string>(write.unset));
 }
@@ -77,7 +76,7 @@ void add_rekeys(Args& args, const Commit& commit, std::int64_t now_seconds) {
     args.add(std::string_view(rekey.digest));
     args.add(rekey.set);
   }
-  if (!commit.rekeys.empty()) args.own(feed_signal(commit, commit.rekeyed, now_seconds));
+  if (!commit.rekeys.empty()) args.own(feed_event(commit, commit.rekeyed, now_seconds));
 }
 
 void add_host_answer(Args& args, const HostAnswer& answer) {
@@ -163,9 +162,9 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     for (const EntryWrite& write : posts) add_post(args, commit, write, now_seconds);
     args.add(last ? commit.signals.size() : 0);
     if (!last) continue;
-    for (const FeedSignal& signal : commit.signals) {
+    for (const FeedEvent& signal : commit.signals) {
       args.add(std::string_view(signal.type));
-      args.own(feed_signal(commit, signal, now_seconds));
+      args.own(feed_event(commit, signal, now_seconds));
     }
   }
 }
@@ -179,10 +178,10 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
   } else if (word == "ok" && reply->size() >= 13) {
     const auto count = [&](std::size_t i) { return static_cast<std::uint32_t>((*reply)[i].integer()); };
     done = {Committed::Result::ok, count(1), count(2), count(3), count(4), count(5)};
-    const std::string_view host = (*reply)[6].text();
-    if (host == "closed") done.host = Committed::Host::closed;
-    if (host == "opened") done.host = Committed::Host::opened;
-    done.host_until = milliseconds((*reply)[7]);
+    const std::string_view circuit = (*reply)[6].text();
+    if (circuit == "opened") done.circuit = Committed::Circuit::opened;
+    if (circuit == "closed") done.circuit = Committed::Circuit::closed;
+    done.circuit_open_until = milliseconds((*reply)[7]);
     done.move_taken = (*reply)[8].integer() == 1;
     done.highest_entry = static_cast<std::uint64_t>((*reply)[9].integer());
     done.rekeyed = count(10);
@@ -216,8 +215,8 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
     all.signals += done->signals;
     all.rekeyed += done->rekeyed;
     all.deleted += done->deleted;
-    all.host = done->host;
-    all.host_until = done->host_until;
+    all.circuit = done->circuit;
+    all.circuit_open_until = done->circuit_open_until;
     all.move_taken = done->move_taken;
     all.highest_entry = std::max(all.highest_entry, done->highest_entry);
     all.push_turned = done->push_turned;

@@ -12,13 +12,13 @@
 #include "storage/records/commit.hpp"
 #include "storage/records/given_entry.hpp"
 #include "storage/records/host_records.hpp"
-#include "storage/records/known.hpp"
+#include "storage/records/stored_snapshot.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {
 
-/// What a worker asks for. `request` counts up per worker: a repeated number returns the stored batch again (RELIABILITY
-/// L3).
+/// What a worker asks for. `request` counts up per worker: a repeated number returns the stored batch again
+/// (RELIABILITY L3).
 struct ClaimRequest {
   std::string worker;  ///< 32 hex digits
   std::uint64_t request = 0;
@@ -55,7 +55,7 @@ class Ingest {
 
   /// Read-only: what is known of each document's guids, with the old values of what differs (RELIABILITY L5).
   /// Several at once travel in one round trip. The answers stand in the order of `wanted`.
-  std::vector<StoreResult<Known>> look_up(std::span<const LookUp> wanted);
+  std::vector<StoreResult<StoredSnapshot>> look_up(std::span<const LookUp> wanted);
 
   /// Read-only: the posts of a feed, newest first, as far as they can be recognised under other guids.
   StoreResult<std::vector<StoredPost>> stored_posts(const std::string& feed_url);

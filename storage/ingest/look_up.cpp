@@ -1,7 +1,6 @@
 // What is known of the posts of a document.
-#include "storage/ingest/ingest.hpp"
-
 #include "parsers/markup/sanitise.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/resanitise.hpp"
 #include "storage/store/store_impl.hpp"
@@ -12,9 +11,9 @@ namespace {
 constexpr std::size_t max_compared = 5000;  // posts of a feed that are looked for under new guids
 
 /// What is stored by older rules → as today's make it.
-void mend(Known& known, const GivenMarkup& markup) {
+void mend(StoredSnapshot& known, const GivenMarkup& markup) {
   const std::string today = std::to_string(sanitiser_version);
-  for (Known::Guid& guid : known.guids) {
+  for (StoredSnapshot::Guid& guid : known.guids) {
     if (guid.fields.empty() || value_of(guid.fields, "san_ver") == today) continue;
     guid.mended = resanitised(guid.fields, markup);
     std::erase_if(guid.mended, [](const auto& field) { return field.first == "bytes" || field.first == "digest"; });
@@ -23,11 +22,11 @@ void mend(Known& known, const GivenMarkup& markup) {
   if (value_of(known.feed, "san_ver") != today) known.feed_mended = resanitised_feed(known.feed, markup);
 }
 
-StoreResult<Known> read_known(const StoreResult<Reply>& reply, std::size_t asked) {
+StoreResult<StoredSnapshot> read_known(const StoreResult<Reply>& reply, std::size_t asked) {
   if (!reply) return reply.error();
   const std::string_view marks = (*reply)[0].text();
   if (marks.size() != asked) return StoreError{StoreError::Code::bug, "look_up answered for another number of guids"};
-  Known known;
+  StoredSnapshot known;
   known.feed = (*reply)[1].pairs();
   known.left = (*reply)[2].texts();
   known.back = (*reply)[3].texts();
@@ -38,23 +37,23 @@ StoreResult<Known> read_known(const StoreResult<Reply>& reply, std::size_t asked
   const ReplyView different = (*reply)[4];
   std::size_t next = 0;
   for (const char mark : marks) {
-    Known::Guid& guid = known.guids.emplace_back();
+    StoredSnapshot::Guid& guid = known.guids.emplace_back();
     switch (mark) {
       case '=':
-        guid.is = Known::Is::same;
+        guid.is = StoredSnapshot::Is::same;
         break;
       case 'x':
-        guid.is = Known::Is::tombstoned;
+        guid.is = StoredSnapshot::Is::tombstoned;
         break;
       case 'o':
       case '~':
-        guid.is = mark == '~' ? Known::Is::different : Known::Is::same;
+        guid.is = mark == '~' ? StoredSnapshot::Is::different : StoredSnapshot::Is::same;
         guid.id = different[next][0].text();
         guid.fields = different[next][1].pairs();
         ++next;
         break;
       default:
-        guid.is = Known::Is::unknown;
+        guid.is = StoredSnapshot::Is::unknown;
         break;
     }
   }
@@ -63,7 +62,7 @@ StoreResult<Known> read_known(const StoreResult<Reply>& reply, std::size_t asked
 
 }  // namespace
 
-std::vector<StoreResult<Known>> Ingest::look_up(std::span<const LookUp> wanted) {
+std::vector<StoreResult<StoredSnapshot>> Ingest::look_up(std::span<const LookUp> wanted) {
   std::vector<Args> calls(wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const bool sanitised = wanted[i].markup && wanted[i].markup->policy != HtmlPolicy::raw;
@@ -77,7 +76,7 @@ std::vector<StoreResult<Known>> Ingest::look_up(std::span<const LookUp> wanted) 
     for (const Deletion& deletion : wanted[i].deleted) calls[i].add(std::string_view(deletion.guid));
   }
   const auto replies = impl_.run_all(Script::look_up, calls);
-  std::vector<StoreResult<Known>> known;
+  std::vector<StoreResult<StoredSnapshot>> known;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     known.push_back(read_known(replies[i], wanted[i].entries.size()));
     if (known.back() && wanted[i].markup) mend(*known.back(), *wanted[i].markup);

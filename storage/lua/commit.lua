@@ -19,7 +19,7 @@
 --       signals: type, signal.
 -- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'dup' | 'stale' | 'type <key>'}, {'ok'} alone for the short way, or {'ok', created, modified, trimmed,
--- tombstoned, records, what became of the host ('closed', 'opened', ''), until when it is closed, whether the URL to move
+-- tombstoned, records, what became of the host's circuit breaker ('opened', 'closed', ''), until when it is open, whether the URL to move
 -- to is a feed already (1/0), the highest entry number given out here, re-keyed, deleted, what became of the subscription
 -- (0 = nothing, 1 = turned as wanted, 2 = and so its hub is in trouble)}.
 local at = last_field

@@ -11,7 +11,7 @@ std::uint64_t Retention::count() const {
   return std::min(std::max(entries, listed), hard_cap);
 }
 
-FeedSignal moved_signal(const Move& move) {
+FeedEvent moved_event(const Move& move) {
   const boost::json::object data{{"from", move.from}, {"to", move.to}};
   return {"feed_moved", "updated", boost::json::serialize(data), ""};
 }

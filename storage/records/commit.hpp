@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/records/feed_state.hpp"
-#include "storage/records/known.hpp"
+#include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
@@ -29,7 +29,7 @@ struct EntryWrite {
 };
 
 /// A signal about the feed itself: feed_created, feed_modified, feed_failing …; `data` is JSON object text.
-struct FeedSignal {
+struct FeedEvent {
   std::string type;
   std::string action;   ///< "created", "updated" …
   std::string data;     ///< JSON object, "{}" when there is nothing to say
@@ -39,7 +39,7 @@ struct FeedSignal {
 /// Adds a move to the feed's history, which stays bounded.
 void remember_move(FeedState& state, const Move& move);
 /// feed_moved{from,to}
-FeedSignal moved_signal(const Move& move);
+FeedEvent moved_event(const Move& move);
 
 struct Retention {
   std::uint64_t entries = 50;  ///< newest kept
@@ -75,9 +75,9 @@ struct Commit {
   bool initial = false;             ///< first import of the feed
   Fields feed;                      ///< fields of Feed:<feed_url> that changed
   std::vector<EntryWrite> entries;  ///< oldest first
-  std::vector<FeedSignal> signals;
+  std::vector<FeedEvent> signals;
   std::vector<Rekey> rekeys;  ///< go before `entries`, whose guids are the new ones
-  FeedSignal rekeyed;         ///< feed_rekeyed, sent when there are rekeys
+  FeedEvent rekeyed;          ///< feed_rekeyed, sent when there are rekeys
   std::vector<std::string> tombs_left, tombs_back, tombs_new;
   std::vector<std::string> deleted;  ///< guids of posts that their publisher has deleted
   Retention retention;
@@ -94,10 +94,10 @@ struct Committed {
   enum class Result { ok, dup, stale };
   Result result{};
   std::uint32_t created = 0, modified = 0, trimmed = 0, tombstoned = 0;
-  std::uint32_t signals = 0;  ///< stream records written, internal ones included
-  enum class Host { unchanged, closed, opened };
-  Host host = Host::unchanged;      ///< what became of the back-off of the host that answered (HTTP H4, H5)
-  Milliseconds host_until{};        ///< closed: until then
+  std::uint32_t signals = 0;                         ///< stream records written, internal ones included
+  enum class Circuit { unchanged, opened, closed };  ///< open: its host is left alone
+  Circuit circuit = Circuit::unchanged;              ///< of the host that answered (HTTP H4, H5)
+  Milliseconds circuit_open_until{};                 ///< opened: until then
   bool move_taken = false;          ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
   std::uint64_t highest_entry = 0;  ///< the highest number given to a created entry, 0 when there was none
   std::uint32_t rekeyed = 0, deleted = 0;

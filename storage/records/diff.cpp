@@ -79,7 +79,8 @@ void add_mended(EntryWrite& write, const Fields& mended) {
 }
 
 /// A post that has not changed, but for what today's rules make of it.
-EntryWrite mending(const std::string& guid, const std::string& digest, const Known::Guid& known, std::int64_t now) {
+EntryWrite mending(const std::string& guid, const std::string& digest, const StoredSnapshot::Guid& known,
+                   std::int64_t now) {
   EntryWrite write;
   write.guid = guid;
   write.digest = digest;
@@ -93,9 +94,9 @@ EntryWrite mending(const std::string& guid, const std::string& digest, const Kno
 }
 
 /// A re-keying, with the addresses that are written another way since. True when a reader would notice no more.
-bool rekeys_alone(const EntryRecord& record, const Known::Guid& known, Rekey& rekey) {
+bool rekeys_alone(const EntryRecord& record, const StoredSnapshot::Guid& known, Rekey& rekey) {
   if (!known.mended.empty()) return false;
-  if (known.is != Known::Is::different) return true;
+  if (known.is != StoredSnapshot::Is::different) return true;
   if (is_cut(known.fields) ||
       reader_digest(with_stored_links(record.fields, known.fields)) != reader_digest(known.fields)) {
     rekey.digest = std::string(value_of(known.fields, "digest"));
@@ -108,7 +109,7 @@ bool rekeys_alone(const EntryRecord& record, const Known::Guid& known, Rekey& re
   return true;
 }
 
-EntryWrite modification(const EntryRecord& record, const Known::Guid& known, std::int64_t now) {
+EntryWrite modification(const EntryRecord& record, const StoredSnapshot::Guid& known, std::int64_t now) {
   EntryWrite write;
   write.guid = record.guid;
   write.digest = record.digest;
@@ -163,7 +164,7 @@ std::uint64_t entry_bytes(const Fields& fields) {
   return bytes;
 }
 
-EntryDiff diff_entries(const std::vector<EntryRecord>& read, const Known& known, Milliseconds now) {
+EntryDiff diff_entries(const std::vector<EntryRecord>& read, const StoredSnapshot& known, Milliseconds now) {
   EntryDiff diff;
   const std::int64_t seconds = now.count() / 1000;
   for (std::size_t i = 0; i < read.size() && i < known.guids.size(); ++i) {
@@ -176,20 +177,20 @@ EntryDiff diff_entries(const std::vector<EntryRecord>& read, const Known& known,
       }
     }
     switch (known.guids[i].is) {
-      case Known::Is::unknown: {
+      case StoredSnapshot::Is::unknown: {
         const std::int64_t undated = seconds - static_cast<std::int64_t>(i);
         diff.writes.push_back(
             creation(read[i], std::clamp<std::int64_t>(read[i].timestamp.value_or(undated), 0, seconds), seconds));
         break;
       }
-      case Known::Is::different:
+      case StoredSnapshot::Is::different:
         if (!is_stale(read[i], known.guids[i].fields, seconds)) {
           diff.writes.push_back(modification(read[i], known.guids[i], seconds));
           break;
         }
         [[fallthrough]];
-      case Known::Is::same:
-      case Known::Is::tombstoned:
+      case StoredSnapshot::Is::same:
+      case StoredSnapshot::Is::tombstoned:
         ++diff.unchanged;
         if (known.guids[i].mended.empty()) break;
         diff.writes.push_back(

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "storage/records/commit.hpp"
-#include "storage/records/known.hpp"
+#include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
@@ -32,6 +32,6 @@ struct EntryDiff {
 /// timestamp (DESIGN §5): the post's date, clamped to `now`; an undated post gets `now` minus its place in the
 /// document, once, for ever. A changed post moves only when its own date says so, and never because of a date in the
 /// future.
-EntryDiff diff_entries(const std::vector<EntryRecord>& read, const Known& known, Milliseconds now);
+EntryDiff diff_entries(const std::vector<EntryRecord>& read, const StoredSnapshot& known, Milliseconds now);
 
 }  // namespace feedmill

@@ -6,8 +6,8 @@
 
 #include "parsers/feed/document_json.hpp"
 #include "parsers/markup/sanitise.hpp"
+#include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
-#include "storage/records/signals.hpp"
 
 namespace feedmill {
 namespace {

@@ -11,14 +11,14 @@
 namespace feedmill {
 
 /// A permanent redirect that is not believed yet (HTTP R5).
-struct Probation {
+struct PendingRedirect {
   std::string to;            ///< URL it leads to, "" = none
   int sightings = 0;         ///< polls in a row that it led there, and the document's own word once (HTTP R9)
   Milliseconds since{};      ///< first of them
   bool same_feed = false;    ///< at the first of them the document was this feed's
   bool by_document = false;  ///< itunes:new-feed-url has been counted
 
-  bool operator==(const Probation&) const = default;
+  bool operator==(const PendingRedirect&) const = default;
 };
 
 /// A change of the URL that is requested for a feed (HTTP R8).
@@ -82,7 +82,7 @@ struct FeedState {
   std::string state = "new";  ///< new healthy degraded failing blocked gone quarantined paused (HTTP §4)
   Milliseconds state_since{};
   std::string fetch_url;    ///< requested in place of feed_url after a move, "" otherwise (HTTP R8)
-  Probation moving;         ///< where it may be moving to
+  PendingRedirect moving;   ///< where it may be moving to
   std::vector<Move> moves;  ///< newest last, the newest 8
   std::string no_move_to;   ///< URL it never moves to by itself: another feed's (HTTP R7), or its operator's undoing
 
@@ -134,7 +134,7 @@ struct FeedState {
   bool listed_none = false;              ///< the newest document had no posts
   std::vector<std::string> withdrawn;    ///< what stands for posts that the publisher has taken back, newest last
 
-  std::string won;             ///< code that fixed the due time (HTTP §11)
+  std::string due_reason;      ///< code that fixed the due time (HTTP §11)
   std::string why;             ///< its inputs, one a line: "<code> <seconds> <from>" (HTTP E1)
   Milliseconds not_before{};   ///< a Retry-After in force, else 0 (HTTP P9, P22)
   std::string hints;           ///< what the newest document said about its schedule, as the worker writes it (HTTP F8)
@@ -147,7 +147,7 @@ struct FeedState {
   HubAdvert advert;
   PushStanding push;
   PushHealth push_health;
-  std::uint32_t push_barren = 0;  ///< refreshes by push in a row that brought nothing (WEBSUB P6)
+  std::uint32_t consecutive_empty_pushes = 0;  ///< refreshes by push in a row that brought nothing (WEBSUB P6)
 
   bool operator==(const FeedState&) const = default;
 };

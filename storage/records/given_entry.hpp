@@ -8,7 +8,7 @@
 #include <boost/system/result.hpp>
 
 #include "parsers/feed/read_feed.hpp"
-#include "storage/records/known.hpp"
+#include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {

@@ -151,12 +151,12 @@ void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
   }
 }
 
-bool names_places(const std::vector<EntryRecord>& records, const std::vector<Known::Guid>& known) {
+bool names_places(const std::vector<EntryRecord>& records, const std::vector<StoredSnapshot::Guid>& known) {
   constexpr std::size_t least = 3;                      // posts: fewer are soon all replaced, or all edited
   std::unordered_map<std::string, std::size_t> stored;  // where the links of stored posts stand
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < records.size() && i < known.size(); ++i) {
-    if (known[i].is != Known::Is::different) continue;
+    if (known[i].is != StoredSnapshot::Is::different) continue;
     const Fields &now = records[i].fields, &before = known[i].fields;
     std::string link = link_key(value_of(before, "link"));
     const std::string_view date = value_of(now, "date_published"), old_date = value_of(before, "date_published");
@@ -166,7 +166,8 @@ bool names_places(const std::vector<EntryRecord>& records, const std::vector<Kno
     if (other) others.push_back(i);
     if (!link.empty()) stored.emplace(std::move(link), i);
   }
-  const auto buried = static_cast<std::size_t>(std::ranges::count(known, Known::Is::tombstoned, &Known::Guid::is));
+  const auto buried =
+      static_cast<std::size_t>(std::ranges::count(known, StoredSnapshot::Is::tombstoned, &StoredSnapshot::Guid::is));
   if (others.size() < least || 2 * others.size() + buried <= records.size()) return false;
   std::size_t moved = 0, counted = 0;
   for (const std::size_t i : others) {

@@ -15,7 +15,7 @@
 
 #include "parsers/feed/feed.hpp"
 #include "storage/records/feed_state.hpp"
-#include "storage/records/known.hpp"
+#include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
@@ -48,7 +48,7 @@ constexpr bool are_many(std::size_t some, std::size_t of) {
 /// Whether the guids of a document name places in it and not posts: most of it stands under guids under which quite
 /// other posts are stored (another link, title and date), and most of these either are stored as well, under other
 /// guids of the document, or have guids that count its places. `known`: one for each record.
-bool names_places(const std::vector<EntryRecord>& records, const std::vector<Known::Guid>& known);
+bool names_places(const std::vector<EntryRecord>& records, const std::vector<StoredSnapshot::Guid>& known);
 
 /// Whether the guid is the number of the place or of the one before it, from either end.
 bool counts_places(const std::string& guid, std::size_t place, std::size_t places);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "storage/records/known.hpp"
+#include "storage/records/stored_snapshot.hpp"
 
 namespace feedmill {
 

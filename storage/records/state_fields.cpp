@@ -14,7 +14,7 @@ namespace feedmill {
 namespace {
 
 /// "<sightings> <since ms> <same feed> <by document> <URL>"
-std::string probation_text(const Probation& moving) {
+std::string probation_text(const PendingRedirect& moving) {
   if (moving.to.empty()) return "";
   return Packed()
       .add(moving.sightings)
@@ -25,8 +25,8 @@ std::string probation_text(const Probation& moving) {
       .take();
 }
 
-Probation read_probation(const std::string& text) {
-  Probation moving;
+PendingRedirect read_probation(const std::string& text) {
+  PendingRedirect moving;
   int same_feed = 0, by_document = 0;
   Unpacked(text).take(moving.sightings).take(moving.since).take(same_feed).take(by_document).take(moving.to);
   moving.same_feed = same_feed != 0;
@@ -245,7 +245,7 @@ auto all_fields(const FeedState& s) {
       Field{"counts", ever ? counts_text(s) : ""},
       Field{"identity", identity_text(s)},
       Field{"withdrawn", words_text(s.withdrawn)},
-      Field{"won", s.won},
+      Field{"won", s.due_reason},
       Field{"why", s.why},
       Field{"not_before", number_or_nothing(s.not_before)},
       Field{"hints", s.hints},
@@ -264,7 +264,7 @@ auto all_fields(const FeedState& s) {
       Field{"push_denials", count_text(s.push.denials)},
       Field{"push_fell", number_or_nothing(s.push.fell)},
       Field{"push", push_health_text(s.push_health)},
-      Field{"push_barren", count_text(s.push_barren)},
+      Field{"push_barren", count_text(s.consecutive_empty_pushes)},
   };
 }
 
@@ -378,7 +378,7 @@ FeedState read_state(const Fields& fields) {
     else if (name == "withdrawn")
       s.withdrawn = read_words(Unpacked(value));
     else if (name == "won")
-      s.won = value;
+      s.due_reason = value;
     else if (name == "why")
       s.why = value;
     else if (name == "not_before")
@@ -398,7 +398,7 @@ FeedState read_state(const Fields& fields) {
     else if (name == "push")
       s.push_health = read_push_health(value);
     else if (name == "push_barren")
-      Unpacked(value).take(s.push_barren);
+      Unpacked(value).take(s.consecutive_empty_pushes);
     else if (name.starts_with("push_"))
       read_standing(s.push, name, value);
   }

@@ -11,7 +11,7 @@
 namespace feedmill {
 
 /// A record of stream:signals: `json` is the signal object of DESIGN §4.
-struct SignalRecord {
+struct EventRecord {
   std::string id, type, json;
   bool gone = false;  ///< trimmed away since it was handed out: only the id is known
 };

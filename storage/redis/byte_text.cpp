@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::string_view hex_digits = "0123456789abcdef";
 
 }  // namespace
 
@@ -17,8 +17,8 @@ boost::json::value byte_text(std::string_view bytes) {
   hex.reserve(bytes.size() * 2);
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
-    hex += digits[byte >> 4U];
-    hex += digits[byte & 15U];
+    hex += hex_digits[byte >> 4U];
+    hex += hex_digits[byte & 15U];
   }
   return boost::json::object{{"hex", hex}};
 }
@@ -32,7 +32,7 @@ std::optional<std::string> read_byte_text(const boost::json::value& value) {
   std::string bytes;
   bytes.reserve(hex->size() / 2);
   for (std::size_t i = 0; i < hex->size(); i += 2) {
-    const auto high = digits.find((*hex)[i]), low = digits.find((*hex)[i + 1]);
+    const auto high = hex_digits.find((*hex)[i]), low = hex_digits.find((*hex)[i + 1]);
     if (high == std::string_view::npos || low == std::string_view::npos) return {};
     bytes += static_cast<char>(high << 4U | low);
   }

@@ -73,7 +73,7 @@ std::string_view info_value(std::string_view info, std::string_view name);
 /// "redis 7.0.15" of an answer to INFO server.
 std::string server_name(std::string_view info);
 /// The records in an answer to XREAD, XREADGROUP or XRANGE.
-std::vector<SignalRecord> read_records(ReplyView rows);
+std::vector<EventRecord> read_event_records(ReplyView rows);
 
 class Store::Impl {
  public:

@@ -45,10 +45,10 @@ StoreResult<std::vector<StoredEntry>> Store::Impl::entries(std::span<const std::
   return entries;
 }
 
-std::vector<SignalRecord> read_records(ReplyView rows) {
-  std::vector<SignalRecord> records;
+std::vector<EventRecord> read_event_records(ReplyView rows) {
+  std::vector<EventRecord> records;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    SignalRecord& record = records.emplace_back();
+    EventRecord& record = records.emplace_back();
     record.id = rows[i][0].text();
     record.gone = !rows[i][1].is_array();
     for (auto& [name, value] : rows[i][1].pairs()) {

@@ -15,7 +15,7 @@ std::string_view name_of(DeliveryTarget target) {
   return target == DeliveryTarget::timelines ? "timelines" : "notices";
 }
 
-std::string_view action_of(const Signal& signal) {
+std::string_view action_of(const Event& signal) {
   if (signal.type == "post_created" && signal.score) return "add";
   if (signal.type == "post_modified" && signal.score) return "move";
   if (signal.type == "post_deleted" || signal.type == "post_trimmed") return "drop";
@@ -62,7 +62,7 @@ StoreResult<void> Deliveries::join() {
   return {};
 }
 
-StoreResult<std::vector<SignalRecord>> Deliveries::read(std::string_view from, std::size_t count, Milliseconds block) {
+StoreResult<std::vector<EventRecord>> Deliveries::read(std::string_view from, std::size_t count, Milliseconds block) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.signals(), count_text = std::to_string(count);
   const std::string block_text = std::to_string(block.count());
@@ -71,36 +71,36 @@ StoreResult<std::vector<SignalRecord>> Deliveries::read(std::string_view from, s
   words.insert(words.end(), {"STREAMS", key, from});
   const auto reply = impl_.redis.command(words);
   if (!reply) return reply.error();
-  return read_records((*reply)[0][1]);
+  return read_event_records((*reply)[0][1]);
 }
 
-StoreResult<std::vector<SignalRecord>> Deliveries::pending(std::size_t count) {
+StoreResult<std::vector<EventRecord>> Deliveries::pending(std::size_t count) {
   return read("0", count, Milliseconds(0));
 }
 
-StoreResult<std::vector<SignalRecord>> Deliveries::fresh(std::size_t count, Milliseconds block) {
+StoreResult<std::vector<EventRecord>> Deliveries::fresh(std::size_t count, Milliseconds block) {
   return read(">", count, block);
 }
 
-StoreResult<void> Deliveries::acknowledge(std::span<const SignalRecord> records) {
+StoreResult<void> Deliveries::acknowledge(std::span<const EventRecord> records) {
   if (records.empty()) return {};
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.signals();
   Words words{"XACK", key, group};
-  for (const SignalRecord& record : records) words.push_back(record.id);
+  for (const EventRecord& record : records) words.push_back(record.id);
   const auto reply = impl_.redis.command(words);
   if (!reply) return reply.error();
   return {};
 }
 
-StoreResult<Delivered> Deliveries::apply(std::span<const Signal> signals, std::span<const SignalRecord> publish) {
+StoreResult<Delivered> Deliveries::apply(std::span<const Event> signals, std::span<const EventRecord> publish) {
   std::map<std::string_view, std::string_view> texts;
-  for (const SignalRecord& record : publish) texts.emplace(record.id, record.json);
+  for (const EventRecord& record : publish) texts.emplace(record.id, record.json);
   Args args;
   args.add(name_of(DeliveryTarget::timelines));
   args.add(publish.empty() ? std::string_view() : std::string_view(impl_.keys.channel_prefix()));
   args.add(publish.empty() ? 0 : 1);
-  for (const Signal& signal : signals) {
+  for (const Event& signal : signals) {
     args.add(std::string_view(signal.id));
     args.add(std::string_view(signal.prev));
     args.add(action_of(signal));
@@ -142,8 +142,8 @@ StoreResult<DeliveryPlace> Deliveries::place(DeliveryTarget target) {
   DeliveryPlace place;
   place.last = row[0].is_nil() ? "0-0" : std::string(row[0].text());
   place.newest = row[1].is_nil() ? "0-0" : std::string(row[1].text());
-  const std::vector<SignalRecord> first = read_records(row[2]);
-  const auto signal = first.empty() ? std::optional<Signal>() : read_signal(first.front());
+  const std::vector<EventRecord> first = read_event_records(row[2]);
+  const auto signal = first.empty() ? std::optional<Event>() : read_event(first.front());
   if (first.empty()) {
     place.resume = place.newest;
   } else if (signal && !signal->prev.empty()) {
@@ -158,9 +158,9 @@ StoreResult<DeliveryPlace> Deliveries::place(DeliveryTarget target) {
 StoreResult<void> Deliveries::skip_to(DeliveryTarget target, const std::string& id) {
   // A record of no feed: it moves the place on, and does nothing else.
   if (target == DeliveryTarget::timelines) {
-    Signal nothing;
+    Event nothing;
     nothing.id = id;
-    const auto done = apply(std::span<const Signal>(&nothing, 1));
+    const auto done = apply(std::span<const Event>(&nothing, 1));
     if (!done) return done.error();
   } else {
     const NoticesOfRecord nothing{id, "", {}};

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/records/signal_record.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/notifications.hpp"
 
@@ -54,15 +54,15 @@ class Deliveries {
   /// Creates the group unless it is there; it begins with the first record.
   StoreResult<void> join();
   /// Records that were handed out and never acknowledged, oldest first.
-  StoreResult<std::vector<SignalRecord>> pending(std::size_t count);
+  StoreResult<std::vector<EventRecord>> pending(std::size_t count);
   /// Records never handed out, waiting up to `block` for the first (zero: not at all), which must stay below the
   /// command timeout.
-  StoreResult<std::vector<SignalRecord>> fresh(std::size_t count, Milliseconds block);
-  StoreResult<void> acknowledge(std::span<const SignalRecord> records);
+  StoreResult<std::vector<EventRecord>> fresh(std::size_t count, Milliseconds block);
+  StoreResult<void> acknowledge(std::span<const EventRecord> records);
 
   /// Applies records to the timelines, in order. Records that are no posts' only move the place on. `publish`: each
   /// goes out on the pub/sub channel "<type>:<feed_url>" as well.
-  StoreResult<Delivered> apply(std::span<const Signal> signals, std::span<const SignalRecord> publish = {});
+  StoreResult<Delivered> apply(std::span<const Event> signals, std::span<const EventRecord> publish = {});
   StoreResult<Delivered> apply(std::span<const NoticesOfRecord> records);
 
   StoreResult<DeliveryPlace> place(DeliveryTarget target);
@@ -70,7 +70,7 @@ class Deliveries {
   StoreResult<void> skip_to(DeliveryTarget target, const std::string& id);
 
  private:
-  StoreResult<std::vector<SignalRecord>> read(std::string_view from, std::size_t count, Milliseconds block);
+  StoreResult<std::vector<EventRecord>> read(std::string_view from, std::size_t count, Milliseconds block);
 
   Store::Impl& impl_;
 };

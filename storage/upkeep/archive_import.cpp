@@ -8,8 +8,8 @@
 #include <boost/json.hpp>
 
 #include "storage/feeds/feeds.hpp"
+#include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
-#include "storage/records/signals.hpp"
 #include "storage/redis/byte_text.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/store/key_value.hpp"
@@ -265,7 +265,7 @@ class Archive::Reader {
     if (pending_ == 0) start_call();
     call_.own(std::to_string(number));
     call_.own(score);
-    call_.own(keep_ ? std::string() : post_signal(frame, write, now_seconds_));
+    call_.own(keep_ ? std::string() : post_event(frame, write, now_seconds_));
     call_.own_all(std::move(write.set));
     ++pending_;
     pending_bytes_ += bytes;
@@ -292,10 +292,10 @@ class Archive::Reader {
   void send() {
     if (pending_ == 0) return;
     pending_ = 0;
-    carry_out(call_);
+    run_verb(call_);
   }
 
-  void carry_out(const Args& args) {
+  void run_verb(const Args& args) {
     const auto reply = run(args);
     if (reply && reply->text() != "ok") throw BadLine{"feed " + url_ + ": " + std::string(reply->text())};
   }
@@ -307,7 +307,7 @@ class Archive::Reader {
       args.add(std::string_view("tombs"));
       args.add(std::string_view(url_));
       args.own_all(Fields(begin, end));
-      carry_out(args);
+      run_verb(args);
       begin = end;
     }
   }
@@ -323,7 +323,7 @@ class Archive::Reader {
       args.add(std::string_view("end"));
       for (const std::string* text : {&url_, &due_, &since_}) args.add(std::string_view(*text));
       for (const Fields* fields : {&state_, &feed_}) args.add(*fields);
-      carry_out(args);
+      run_verb(args);
       if (failure_) return;
     }
     if (counts_) {

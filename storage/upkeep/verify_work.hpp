@@ -12,7 +12,7 @@
 
 #include "storage/store/store_impl.hpp"
 #include "storage/upkeep/verify.hpp"
-#include "storage/upkeep/verify_signals.hpp"
+#include "storage/upkeep/verify_events.hpp"
 
 namespace feedmill {
 
@@ -72,7 +72,7 @@ class Verifier::Work {
   Store& store_;
   Store::Impl& impl_;
   VerifyOptions options_;
-  SignalLedger signals_;
+  EventLedger signals_;
   VerifySummary summary_;
   std::uint64_t total_feeds_ = 0;
   std::uint64_t highest_ = 0;           // number of an entry

@@ -24,7 +24,7 @@ class Crashes : public testing::Test {
   /// Every feed has both posts, each created and signalled exactly once.
   void expect_each_post_once(std::size_t feeds) {
     std::map<std::string, int> created;
-    for (const SignalRecord& record : world.signals()) {
+    for (const EventRecord& record : world.signals()) {
       if (record.type != "post_created") continue;
       const auto from = record.json.find("\"feed_url\"");
       const auto to = record.json.find("\"rev\"");

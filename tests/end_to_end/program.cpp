@@ -179,7 +179,7 @@ Finished World::run(const std::vector<std::string>& arguments, const Environment
   return Program(arguments, with(more)).wait();
 }
 
-std::vector<SignalRecord> World::signals() {
+std::vector<EventRecord> World::signals() {
   auto records = EventStream(store).read("0", 1'000'000, Milliseconds(0));
   if (!records) throw std::runtime_error(records.error().detail);
   return *records;
@@ -187,7 +187,7 @@ std::vector<SignalRecord> World::signals() {
 
 std::size_t World::count(const std::string& type) {
   std::size_t found = 0;
-  for (const SignalRecord& record : signals()) found += record.type == type ? 1 : 0;
+  for (const EventRecord& record : signals()) found += record.type == type ? 1 : 0;
   return found;
 }
 

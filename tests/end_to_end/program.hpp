@@ -70,7 +70,7 @@ class World {
   Finished run(const std::vector<std::string>& arguments, const Environment& more = {}) const;
   Environment with(const Environment& more) const;
   std::string redis_text(const std::vector<std::string>& words) const { return redis_command(redis, words); }
-  std::vector<SignalRecord> signals();
+  std::vector<EventRecord> signals();
   /// How many signals of a type stand in the stream.
   std::size_t count(const std::string& type);
 

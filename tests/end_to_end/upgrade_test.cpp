@@ -63,7 +63,7 @@ class Upgrade : public testing::Test {
   /// The guids of the posts that readers were told of as modified.
   std::set<std::string> modified() {
     std::set<std::string> guids;
-    for (const SignalRecord& signal : world.signals()) {
+    for (const EventRecord& signal : world.signals()) {
       if (signal.type != "post_modified") continue;
       guids.emplace(boost::json::parse(signal.json).at("guid").as_string());
     }

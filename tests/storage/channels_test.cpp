@@ -31,8 +31,8 @@ class ChannelsTest : public StoreTest {
   void deliver() {
     const auto records = EventStream(store).read("0", 100'000, Milliseconds(0));
     ASSERT_TRUE(records);
-    std::vector<Signal> read;
-    for (const SignalRecord& record : *records) read.push_back(*read_signal(record));
+    std::vector<Event> read;
+    for (const EventRecord& record : *records) read.push_back(*read_event(record));
     const auto done = Deliveries(store).apply(read);
     ASSERT_TRUE(done);
     EXPECT_FALSE(done->hole);

@@ -21,17 +21,17 @@ class DeliveriesTest : public StoreTest {
     EXPECT_TRUE(channels.follow(std::vector<Membership>{{"news", feed_url}, {"anna/news", feed_url}}));
     EXPECT_TRUE(deliveries.join());
   }
-  static std::vector<Signal> read(const std::vector<SignalRecord>& records) {
-    std::vector<Signal> all;
-    for (const SignalRecord& record : records) all.push_back(*read_signal(record));
+  static std::vector<Event> read(const std::vector<EventRecord>& records) {
+    std::vector<Event> all;
+    for (const EventRecord& record : records) all.push_back(*read_event(record));
     return all;
   }
-  std::vector<SignalRecord> fresh(std::size_t count = 1000) {
+  std::vector<EventRecord> fresh(std::size_t count = 1000) {
     const auto records = deliveries.fresh(count, Milliseconds(0));
     EXPECT_TRUE(records);
     return *records;
   }
-  Delivered apply(const std::vector<SignalRecord>& records) {
+  Delivered apply(const std::vector<EventRecord>& records) {
     const auto done = deliveries.apply(read(records));
     EXPECT_TRUE(done);
     return *done;
@@ -209,10 +209,10 @@ TEST_F(DeliveriesTest, TheStreamIsTrimmedBehindTheSlowestGroupAndAtTheHardLimitA
 }
 
 TEST_F(DeliveriesTest, ARecordOfSomebodyElseIsNoSignal) {
-  EXPECT_FALSE(read_signal({"1-1", "post_created", "no JSON"}));
-  EXPECT_FALSE(read_signal({"1-1", "post_created", "[]"}));
-  EXPECT_FALSE(read_signal({"1-1", "post_created", R"({"type":"post_created","entity_id":7})"}));
-  EXPECT_FALSE(read_signal({"1-1", "", ""}));
+  EXPECT_FALSE(read_event({"1-1", "post_created", "no JSON"}));
+  EXPECT_FALSE(read_event({"1-1", "post_created", "[]"}));
+  EXPECT_FALSE(read_event({"1-1", "post_created", R"({"type":"post_created","entity_id":7})"}));
+  EXPECT_FALSE(read_event({"1-1", "", ""}));
 }
 
 // SECURITY §10: the published user is enough for all of this.

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "storage/records/entry_record.hpp"
+#include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
-#include "storage/records/signals.hpp"
 
 namespace feedmill::diff_test {
 namespace {
@@ -16,8 +16,8 @@ EntryRecord post(std::string guid, std::optional<std::int64_t> timestamp, Fields
   return {std::move(guid), "d", timestamp, std::move(fields)};
 }
 
-Known knows(std::vector<Known::Guid> guids) {
-  Known known;
+StoredSnapshot knows(std::vector<StoredSnapshot::Guid> guids) {
+  StoredSnapshot known;
   known.guids = std::move(guids);
   return known;
 }
@@ -54,8 +54,9 @@ TEST(Diff, ClampsDatesToTheRangeFrom1970ToNow) {
 }
 
 TEST(Diff, WritesNothingForKnownAndTrimmedPosts) {
-  const auto diff = diff_entries({post("a", 1), post("b", 2)},
-                                 knows({{Known::Is::same, "", {}}, {Known::Is::tombstoned, "", {}}}), now);
+  const auto diff =
+      diff_entries({post("a", 1), post("b", 2)},
+                   knows({{StoredSnapshot::Is::same, "", {}}, {StoredSnapshot::Is::tombstoned, "", {}}}), now);
   EXPECT_TRUE(diff.writes.empty());
   EXPECT_EQ(diff.unchanged, 2U);
 }
@@ -65,7 +66,7 @@ TEST(Diff, WritesOnlyTheFieldsThatChanged) {
                       {"rev", "4"},         {"guid", "g"},         {"feed_url", "u"}, {"digest", "x"},
                       {"first_seen", "40"}, {"last_changed", "45"}};
   const auto diff = diff_entries({post("g", 60, {{"author", "me"}, {"link", "l"}, {"title", "new"}})},
-                                 knows({{Known::Is::different, "Entry:7", stored}}), now);
+                                 knows({{StoredSnapshot::Is::different, "Entry:7", stored}}), now);
   ASSERT_EQ(diff.writes.size(), 1U);
   const EntryWrite& write = diff.writes[0];
   EXPECT_EQ(write.id, "Entry:7");
@@ -83,14 +84,15 @@ TEST(Diff, WritesOnlyTheFieldsThatChanged) {
 TEST(Diff, MovesAChangedPostOnlyWhenItsOwnDateSaysSo) {
   const Fields stored{{"title", "old"}, {"timestamp", "50"}, {"rev", "1"}};
   for (const std::optional<std::int64_t> date : {std::optional<std::int64_t>(), std::optional(now_s + 5)}) {
-    const auto diff = diff_entries({post("g", date)}, knows({{Known::Is::different, "Entry:7", stored}}), now);
+    const auto diff = diff_entries({post("g", date)}, knows({{StoredSnapshot::Is::different, "Entry:7", stored}}), now);
     EXPECT_EQ(diff.writes[0].timestamp, 50);
     EXPECT_EQ(value(diff.writes[0].set, "timestamp"), "(none)");
   }
 }
 
-Known::Guid different(const EntryRecord& as_stored, std::int64_t timestamp, const std::string& stored_guid = "") {
-  Known::Guid guid{Known::Is::different, "Entry:7", as_stored.fields, stored_guid};
+StoredSnapshot::Guid different(const EntryRecord& as_stored, std::int64_t timestamp,
+                               const std::string& stored_guid = "") {
+  StoredSnapshot::Guid guid{StoredSnapshot::Is::different, "Entry:7", as_stored.fields, stored_guid};
   guid.fields.insert(guid.fields.end(), {{"timestamp", std::to_string(timestamp)}, {"rev", "3"}, {"digest", "older"}});
   return guid;
 }
@@ -149,7 +151,7 @@ TEST(Diff, WritesTheWholeOfAPostThatWasCut) {
   const EntryRecord whole = read_post({{"date_published", "2026-03-01T10:00:00Z"}, {"title", "t"}}, 60);
   EntryRecord half = read_post({{"title", "t"}, {"truncated", "entry"}}, {});
   ASSERT_EQ(half.digest, whole.digest) << "its texts say the same";
-  Known::Guid stored = different(half, now_s);
+  StoredSnapshot::Guid stored = different(half, now_s);
   std::get<1>(stored.fields.back()) = std::string(cut_mark) + half.digest;
   auto diff = diff_entries({whole}, knows({stored}), now);
   ASSERT_EQ(diff.writes.size(), 1U);
@@ -165,7 +167,7 @@ TEST(Diff, WritesTheWholeOfAPostThatWasCut) {
 
 TEST(Diff, RekeysWhatIsStoredUnderAnotherGuid) {
   const EntryRecord same = read_post({{"title", "t"}});
-  const auto diff = diff_entries({same}, knows({{Known::Is::same, "Entry:7", {}, "old"}}), now);
+  const auto diff = diff_entries({same}, knows({{StoredSnapshot::Is::same, "Entry:7", {}, "old"}}), now);
   EXPECT_TRUE(diff.writes.empty());
   ASSERT_EQ(diff.rekeys.size(), 1U);
   EXPECT_EQ(diff.rekeys[0].id, "Entry:7");
@@ -199,21 +201,22 @@ TEST(Signals, TellNothingThatFollowsFromOtherFields) {
   write.id = "Entry:1";
   write.set = {{"canonical_url", "b"}, {"rev", "2"}, {"summary_text", "d"}, {"title", "new"}};
   write.old = {{"canonical_url", "a"}, {"summary_text", "c"}, {"title", "old"}, {"truncated", "title"}};
-  const std::string signal = post_signal({}, write, now_s);
+  const std::string signal = post_event({}, write, now_s);
   EXPECT_NE(signal.find(R"("changed":{"title":["old","new"]})"), std::string::npos) << signal;
 }
 
 TEST(Diff, MendsWhatOlderRulesStoredWithoutASignal) {
   EntryRecord read = post("g", 50, {{"content", "<p>x</p>"}, {"content_type", "text/html"}, {"san_ver", "2"}});
   read.digest = reader_digest(read.fields);
-  Known::Guid same{Known::Is::same, "Entry:7", {{"content", "<p>x</p>"}, {"rev", "3"}, {"timestamp", "50"}}, ""};
+  StoredSnapshot::Guid same{
+      StoredSnapshot::Is::same, "Entry:7", {{"content", "<p>x</p>"}, {"rev", "3"}, {"timestamp", "50"}}, ""};
   same.fields.emplace_back("digest", read.digest);
   same.mended = {{"content_type", "text/html"}, {"summary", ""}};
-  Known::Guid different = same;
-  different.is = Known::Is::different;
+  StoredSnapshot::Guid different = same;
+  different.is = StoredSnapshot::Is::different;
   std::erase_if(different.fields, [](const auto& field) { return field.first == "digest"; });
   different.fields.emplace_back("digest", "of what was not sanitised");
-  for (const Known::Guid& known : {same, different}) {
+  for (const StoredSnapshot::Guid& known : {same, different}) {
     const auto diff = diff_entries({read}, knows({known}), now);
     ASSERT_EQ(diff.writes.size(), 1U);
     const EntryWrite& write = diff.writes[0];

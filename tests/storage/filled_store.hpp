@@ -64,8 +64,8 @@ class FilledStoreTest : public StoreTest {
   static void deliver(Store& where) {
     const auto records = EventStream(where).read("0", 100'000, Milliseconds(0));
     ASSERT_TRUE(records);
-    std::vector<Signal> read;
-    for (const SignalRecord& record : *records) read.push_back(*read_signal(record));
+    std::vector<Event> read;
+    for (const EventRecord& record : *records) read.push_back(*read_event(record));
     if (!read.empty()) {
       ASSERT_TRUE(Deliveries(where).apply(read));
     }

@@ -293,7 +293,7 @@ class Histories : public test::StoreTest {
       const auto records = EventStream(store).read(after, 1000, Milliseconds(0));
       ASSERT_TRUE(records);
       if (records->empty()) break;
-      for (const SignalRecord& record : *records) {
+      for (const EventRecord& record : *records) {
         const boost::json::object signal = boost::json::parse(record.json).as_object();
         if (signal.at("feed_url").as_string() != url) continue;
         const std::string id(signal.at("entity_id").as_string());

@@ -88,12 +88,12 @@ TEST_F(HostGates, AWishOrAPingMovesNobodyToTheEndOfTheLine) {
 TEST_F(HostGates, OneRefusedFeedOfTwoLeavesTheOtherAlone) {
   add_many(2);
   const Claim first = the_one(polite(worker_a, 1));
-  EXPECT_EQ(answer(first, Is::refused, first.now + hours(2)).host, Committed::Host::unchanged);
+  EXPECT_EQ(answer(first, Is::refused, first.now + hours(2)).circuit, Committed::Circuit::unchanged);
   const Claim second = the_one(polite(worker_a, 1));
   EXPECT_NE(second.feed_url, first.feed_url);
   answer(second, Is::served);
   redis({"ZADD", "schedule", "XX", "1", first.feed_url});
-  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::refused).host, Committed::Host::unchanged)
+  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::refused).circuit, Committed::Circuit::unchanged)
       << "the same feed twice is one";
   EXPECT_EQ(host("closed"), "(nil)");
 }
@@ -104,10 +104,10 @@ TEST_F(HostGates, TwoRefusedFeedsCloseTheHostForAllOfThem) {
   add_many(1, "b.org");
   add_many(1, "www.a.org");
   const Committed closed = close();
-  EXPECT_EQ(closed.host, Committed::Host::closed);
+  EXPECT_EQ(closed.circuit, Committed::Circuit::opened);
   EXPECT_GE(not_before(), *store.now() + minutes(14));
   EXPECT_LE(not_before(), *store.now() + minutes(15));
-  EXPECT_EQ(closed.host_until, not_before());
+  EXPECT_EQ(closed.circuit_open_until, not_before());
   EXPECT_EQ(host("cause"), "rate_limited");
 
   std::set<std::string> claimed;
@@ -128,7 +128,7 @@ TEST_F(HostGates, ClosedItTellsEachFeedWhy) {
   close();
   polite();
   const auto record = Feeds(store).records(std::vector{feed(2)});
-  EXPECT_EQ((*record)[0]->state.won, "host_backoff");
+  EXPECT_EQ((*record)[0]->state.due_reason, "host_backoff");
   std::istringstream why((*record)[0]->state.why);
   std::string code, from;
   std::int64_t seconds = 0;
@@ -146,7 +146,7 @@ TEST_F(HostGates, ItsLongNameCutsTheCodeOfNoReason) {
   for (int i = 0; i < 2; ++i) {
     const auto record = Feeds(store).records(std::vector{"https://" + name + "/" + std::to_string(i)});
     const FeedState& state = (*record)[0]->state;
-    if (state.won != "host_spacing") continue;
+    if (state.due_reason != "host_spacing") continue;
     ++waiting;
     EXPECT_TRUE(state.why.starts_with("host_spacing ")) << state.why;
     EXPECT_EQ(state.why.size(), 63U) << "a piece of 64 bytes would seem to go on";
@@ -168,7 +168,7 @@ TEST_F(HostGates, RefusalsFarApartDoNotAddUp) {
   answer(the_one(polite(worker_a, 1)), Is::refused);
   const auto long_ago = *store.now() - minutes(11);
   redis({"HSET", "state:host:a.org", "refused_at", std::to_string(long_ago.count())});
-  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::refused).host, Committed::Host::unchanged);
+  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::refused).circuit, Committed::Circuit::unchanged);
 }
 
 TEST_F(HostGates, ARequestFromBeforeNeitherOpensNorCounts) {
@@ -176,9 +176,9 @@ TEST_F(HostGates, ARequestFromBeforeNeitherOpensNorCounts) {
   const ClaimBatch batch = claim(worker_a, 4);
   ASSERT_EQ(batch.claims.size(), 4U);
   answer(batch.claims[0], Is::refused);
-  EXPECT_EQ(answer(batch.claims[1], Is::refused).host, Committed::Host::closed);
+  EXPECT_EQ(answer(batch.claims[1], Is::refused).circuit, Committed::Circuit::opened);
   const Milliseconds until = not_before();
-  EXPECT_EQ(answer(batch.claims[2], Is::served).host, Committed::Host::unchanged);
+  EXPECT_EQ(answer(batch.claims[2], Is::served).circuit, Committed::Circuit::unchanged);
   EXPECT_EQ(not_before(), until);
   answer(batch.claims[3], Is::refused, batch.now + hours(3));
   EXPECT_EQ(not_before(), batch.now + hours(3)) << "but what it asks for is heard";
@@ -205,7 +205,7 @@ TEST_F(HostGates, AProbeThatSaysNothingIsFollowedByAnother) {
   let_time_pass();
   answer(the_one(polite(worker_a, 1)), Is::silent);
   EXPECT_EQ(host("closed"), "1");
-  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::served).host, Committed::Host::opened);
+  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::served).circuit, Committed::Circuit::closed);
 }
 
 TEST_F(HostGates, ADeadWorkersProbeIsFollowedByAnother) {
@@ -218,14 +218,14 @@ TEST_F(HostGates, ADeadWorkersProbeIsFollowedByAnother) {
     make_all_due();
     batch = polite(worker_b);
   }
-  EXPECT_EQ(answer(the_one(batch), Is::served).host, Committed::Host::opened);
+  EXPECT_EQ(answer(the_one(batch), Is::served).circuit, Committed::Circuit::closed);
 }
 
 TEST_F(HostGates, OpenAgainItIsAskedAtTwiceTheSpacingForTenSuccesses) {
   add_many(40);
   close();
   let_time_pass();
-  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::served).host, Committed::Host::opened);
+  EXPECT_EQ(answer(the_one(polite(worker_a, 1)), Is::served).circuit, Committed::Circuit::closed);
   EXPECT_EQ(host("slow"), "2");
   EXPECT_EQ(host("not_before"), "(nil)");
   const auto started_ago = [&](Milliseconds ago) {

@@ -54,7 +54,7 @@ class OperatorTest : public testing::Test {
     commit.before = commit.state = claimed.state;
     commit.state.state = state;
     commit.state.last_at = claimed.now;
-    commit.state.won = "adaptive";
+    commit.state.due_reason = "adaptive";
     const Commit* const one = &commit;
     const auto done = Ingest(store).commit(std::span(&one, 1)).front();
     EXPECT_TRUE(done) << done.error().detail;
@@ -84,7 +84,7 @@ TEST_F(OperatorTest, APausedFeedIsNotHandedOut) {
   EXPECT_EQ(pause(), Paused::already);
   EXPECT_EQ(pause("https://no.where/"), Paused::unknown);
   EXPECT_EQ(record().state.state, "paused");
-  EXPECT_EQ(record().state.won, "paused");
+  EXPECT_EQ(record().state.due_reason, "paused");
   EXPECT_FALSE(record().due);
   EXPECT_EQ(counted("paused"), "1");
   EXPECT_EQ(counted("new"), "0");
@@ -138,7 +138,7 @@ TEST_F(OperatorTest, AFeedPausedWhileItIsRefreshedIsCommittedAndStaysPaused) {
   pause();
   EXPECT_EQ(commit(claimed, "degraded").result, Committed::Result::ok);
   EXPECT_EQ(record().state.state, "paused");
-  EXPECT_EQ(record().state.won, "paused");
+  EXPECT_EQ(record().state.due_reason, "paused");
   EXPECT_EQ(record().state.last_at, claimed.now) << "the rest of the result is there";
   EXPECT_FALSE(record().due);
   EXPECT_EQ(record().claim, "");
@@ -236,7 +236,7 @@ TEST_F(OperatorTest, AHostMayWantItsFeedsToRest) {
   EXPECT_TRUE(early.claims.empty());
   EXPECT_TRUE(early.deferred.empty()) << "run --once does not wait for it";
   EXPECT_EQ(record().due, last + day);
-  EXPECT_EQ(record().state.won, "override");
+  EXPECT_EQ(record().state.due_reason, "override");
   const auto woken = Feeds(store).wake(std::vector{feed_url}, hour, false);
   EXPECT_EQ(woken->front().result, Wake::Result::too_early);
   EXPECT_EQ(woken->front().at, last + day);

@@ -158,7 +158,7 @@ TEST_F(PushesTest, AThinPushMakesTheFeedDueAndKeepsItsOldTime) {
   EXPECT_EQ(noted.at.count(), due());
   EXPECT_LE(due(), now());
   EXPECT_EQ(state("push_due"), std::to_string(before));
-  EXPECT_EQ(feed().state.won, "websub_push");
+  EXPECT_EQ(feed().state.due_reason, "websub_push");
 }
 
 TEST_F(PushesTest, PushesUntilTheFetchAreOne) {
@@ -218,7 +218,7 @@ TEST_F(PushesTest, AHintAmongContentIsFetchedForWithinAMinute) {
     write_push(std::to_string(i));
     EXPECT_LE(due(), now() + 60'000) << "the hint was forgotten over the content that came after it";
   }
-  EXPECT_EQ(feed().state.won, "websub_push");
+  EXPECT_EQ(feed().state.due_reason, "websub_push");
   settle_feed();  // the fetch answers it
   const std::int64_t before = due();
   write_push("last");
@@ -359,7 +359,7 @@ TEST_F(PushesTest, APushDuringARefreshIsFetchedForAfterIt) {
   EXPECT_GT(due(), now() + 60'000);  // the lease
   EXPECT_EQ(send(commit).result, Committed::Result::ok);
   EXPECT_LE(due(), now());
-  EXPECT_EQ(feed().state.won, "websub_push");
+  EXPECT_EQ(feed().state.due_reason, "websub_push");
   EXPECT_EQ(state("push_due"), std::to_string(commit.next_due.count()));
 }
 
@@ -716,7 +716,7 @@ TEST_F(PushesTest, APingMakesAKnownFeedDueOnceInAWhile) {
   const auto first = pushes.ping(feed_url, 5min);
   ASSERT_TRUE(first && *first);
   EXPECT_LE(due(), now());
-  EXPECT_EQ(feed().state.won, "ping");
+  EXPECT_EQ(feed().state.due_reason, "ping");
   settle_feed();
   ASSERT_TRUE(*pushes.ping(feed_url, 5min));
   EXPECT_NEAR(static_cast<double>(due() - now()), 300'000, 5'000);

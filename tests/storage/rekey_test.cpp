@@ -192,8 +192,8 @@ TEST_F(Rekeying, WritesAChangedPostUnderItsNewGuid) {
   const Claim claimed = claim_one();
   const std::vector<EntryRecord> posts{post("A", 100, "new")};
   Commit commit = plan(claimed, posts);
-  Known known;
-  known.guids = {{Known::Is::different, "Entry:1", Entries(store).get("Entry:1")->value().fields, "a"}};
+  StoredSnapshot known;
+  known.guids = {{StoredSnapshot::Is::different, "Entry:1", Entries(store).get("Entry:1")->value().fields, "a"}};
   EntryDiff diff = diff_entries(posts, known, claimed.now);
   commit.entries = diff.writes;
   commit.rekeys = diff.rekeys;
@@ -240,7 +240,7 @@ TEST_F(Rekeying, LooksUpFormerGuids) {
   const LookUp wanted{feed_url, posts};
   const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
   ASSERT_TRUE(known);
-  EXPECT_EQ(known->guids[0].is, Known::Is::same);
+  EXPECT_EQ(known->guids[0].is, StoredSnapshot::Is::same);
   EXPECT_EQ(known->stored, 1U);
   EXPECT_EQ(known->newest, 100);
   EXPECT_FALSE(known->trimmed);

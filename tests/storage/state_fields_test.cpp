@@ -41,7 +41,7 @@ FeedState full_state() {
   s.total_wire_bytes = 12;
   s.total_body_bytes = 13;
   s.total_new = 14;
-  s.won = "backoff";
+  s.due_reason = "backoff";
   s.why = "backoff 3600";
   s.not_before = Milliseconds(15);
   s.hints = R"({"ttl":60})";
@@ -82,7 +82,7 @@ FeedState full_state() {
   s.push = {"healthy", Milliseconds(28), Milliseconds(29), Milliseconds(30), "https://hub.example/", "h1", "a note", 3,
             4,         Milliseconds(38)};
   s.push_health = {Milliseconds(29), 31, 32, 33, 5, 20, 7, 8, Milliseconds(34), Milliseconds(35), Milliseconds(36)};
-  s.push_barren = 37;
+  s.consecutive_empty_pushes = 37;
   s.ends_early = true;
   s.withdrawn = {"0123456789abcdef", "fedcba9876543210"};
   return s;

@@ -178,7 +178,7 @@ TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {
   ASSERT_EQ(probe.claims.size(), 1U);
   Commit commit = plan(probe.claims[0], {});
   commit.host = {.is = HostAnswer::Is::served, .host = "", .cause = ""};
-  EXPECT_EQ(send(commit).host, Committed::Host::opened);
+  EXPECT_EQ(send(commit).circuit, Committed::Circuit::closed);
   EXPECT_EQ(*Hosts(store).backing_off(5), Urls());
 }
 
@@ -193,7 +193,7 @@ TEST_F(StatusStoreTest, FindsTheNewestSignalsOfAFeed) {
   ASSERT_TRUE(found) << found.error().detail;
   ASSERT_EQ(found->size(), 2U);
   EXPECT_GT((*found)[0].id, (*found)[1].id);
-  for (const SignalRecord& record : *found) {
+  for (const EventRecord& record : *found) {
     EXPECT_EQ(record.type, "post_created");
     EXPECT_EQ(boost::json::parse(record.json).at("feed_url").as_string(), feed_url);
   }

@@ -105,7 +105,7 @@ class StoreTest : public testing::Test {
     std::vector<boost::json::object> all;
     const auto records = EventStream(store).read("0", 100'000, Milliseconds(0));
     EXPECT_TRUE(records);
-    for (const SignalRecord& record : *records) {
+    for (const EventRecord& record : *records) {
       if (type.empty() || record.type == type) all.push_back(boost::json::parse(record.json).as_object());
     }
     return all;

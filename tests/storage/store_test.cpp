@@ -29,7 +29,7 @@ TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
   ASSERT_TRUE((*record)[0]);
   EXPECT_FALSE((*record)[1]);
   EXPECT_EQ((*record)[0]->state.settings, R"({"keep":5})");
-  EXPECT_EQ((*record)[0]->state.won, "first");
+  EXPECT_EQ((*record)[0]->state.due_reason, "first");
   EXPECT_EQ((*record)[0]->feed, (Fields{{"title", "Title"}}));
 
   const ClaimBatch batch = claim();

@@ -36,7 +36,7 @@ class Unchanged : public test::StoreTest {
     ++state.polls_not_modified;
     state.last_status = 304;
     state.last_outcome = "not_modified";
-    state.won = "adaptive";
+    state.due_reason = "adaptive";
     state.why = "adaptive 3200 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nphase " +
                 std::to_string(100 + state.polls);
     commit.host.is = HostAnswer::Is::served;

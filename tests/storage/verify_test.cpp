@@ -496,8 +496,8 @@ TEST_F(VerifyTest, FindsAStoreHealthyWhileWorkersCommit) {
       }
       const auto records = EventStream(busy).read(applied, 10'000, Milliseconds(0));
       ASSERT_TRUE(records);
-      std::vector<Signal> read;
-      for (const SignalRecord& record : *records) read.push_back(*read_signal(record));
+      std::vector<Event> read;
+      for (const EventRecord& record : *records) read.push_back(*read_event(record));
       if (!read.empty()) {
         ASSERT_TRUE(deliveries.apply(read));
         applied = records->back().id;

@@ -360,14 +360,14 @@ asio::awaitable<void> FaultProxy::to_client(Session& session) {
         planned = std::move(session.planned.front());
         session.planned.pop_front();
       }
-      const bool goes_on = co_await carry_out(session, planned, std::move(reply));
+      const bool goes_on = co_await run_verb(session, planned, std::move(reply));
       if (!goes_on) co_return;
     }
   }
 }
 
 /// False when the connection has ended.
-asio::awaitable<bool> FaultProxy::carry_out(Session& session, const Planned& planned, std::string reply) {
+asio::awaitable<bool> FaultProxy::run_verb(Session& session, const Planned& planned, std::string reply) {
   if (!planned.fault) {
     co_await pass(session, Towards::client, std::move(reply));
     co_return true;

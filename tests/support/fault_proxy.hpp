@@ -115,7 +115,7 @@ class FaultProxy {
   boost::asio::awaitable<void> serve(std::shared_ptr<Session> session);
   boost::asio::awaitable<void> to_server(Session& session);
   boost::asio::awaitable<void> to_client(Session& session);
-  boost::asio::awaitable<bool> carry_out(Session& session, const Planned& planned, std::string reply);
+  boost::asio::awaitable<bool> run_verb(Session& session, const Planned& planned, std::string reply);
   boost::asio::awaitable<std::size_t> read(Session& session, Towards towards, std::string& buffer);
   boost::asio::awaitable<void> pass(Session& session, Towards towards, std::string bytes);
   Planned plan(const Words& words);

@@ -10,7 +10,7 @@ TEST(Decide, TakesADocumentThatEndsInTheMiddleForNoFullList) {
   FeedState before = healthy();
   before.listed = 30;
   Document document = document_of({post("b", now_s)});
-  Known known = unknown_guids(1);
+  StoredSnapshot known = unknown_guids(1);
   known.left = {"a"};
   EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.tombs_left, known.left);
   EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.state.listed, 1U);
@@ -43,7 +43,7 @@ TEST(Decide, ConcludesNothingFromWhatADocumentThatEndsInTheMiddleDoesNotSay) {
   Document document = document_of({post("new", now_s), post("b", now_s)}, {{"title", "Ti"}, {"language", "de"}});
   document.deleted = {{"gone", now_s}};
   document.cut_short = true;
-  Known known = unknown_guids(2, {{"link", "https://example.org/"}, {"title", "Title"}});
+  StoredSnapshot known = unknown_guids(2, {{"link", "https://example.org/"}, {"title", "Title"}});
   known.stored = 9;
   known.deletable = {"0"};
   known.left = {"left"};
@@ -124,8 +124,9 @@ TEST(Decide, TakesThePostThatADocumentAlwaysEndsInForNewAlone) {
   EXPECT_EQ(fresh.entries.size(), 2U);
   EXPECT_FALSE(fresh.state.ends_early);
   EXPECT_EQ(fresh.state.etag, "\"cut\"");
-  Known stored = unknown_guids(2);
-  for (Known::Guid& guid : stored.guids) guid = {Known::Is::different, "Entry:1", {{"title", "Whole"}}, ""};
+  StoredSnapshot stored = unknown_guids(2);
+  for (StoredSnapshot::Guid& guid : stored.guids)
+    guid = {StoredSnapshot::Is::different, "Entry:1", {{"title", "Whole"}}, ""};
   const Commit known = decide_on(waiting, document, exchange, stored).commit;
   ASSERT_EQ(known.entries.size(), 1U) << "what is stored of it may be all of it";
   EXPECT_EQ(known.entries[0].guid, "b");

@@ -157,7 +157,7 @@ TEST_P(Rows, SayWhatFollows) {
   EXPECT_EQ(decision.reason, row.reason) << to_string(decision.reason) << " is not " << name;
   EXPECT_FALSE(decision.detail.empty()) << name;
   expect_due_after(decision, row.interval_s, name);
-  EXPECT_EQ(state.won, row.code) << name;
+  EXPECT_EQ(state.due_reason, row.code) << name;
   EXPECT_EQ(state.state, row.state) << name;
   EXPECT_EQ(state.last_status, row.last_status) << name;
   EXPECT_EQ(state.last_error, to_string(row.reason)) << name;
@@ -213,7 +213,7 @@ TEST_P(Rows, SayItTwiceInARow) {
   EXPECT_EQ(state.failures, 2);
   EXPECT_EQ(state.state, row.state);
   if (row.interval_s > doubled || row.interval_s == base) {
-    EXPECT_EQ(state.won, row.code);
+    EXPECT_EQ(state.due_reason, row.code);
   }
   EXPECT_EQ(state.etag, healthy().etag);
   EXPECT_EQ(state.body_hash, healthy().body_hash);
@@ -228,7 +228,7 @@ TEST_P(Rows, SayItAnewAfterASuccess) {
   const Decision first = decide_on(between, row.reading, exchange_with(row.headers));
   expect_due_after(first, row.interval_s, row.name);
   EXPECT_EQ(first.commit.state.failures, 1);
-  EXPECT_EQ(first.commit.state.won, row.code);
+  EXPECT_EQ(first.commit.state.due_reason, row.code);
   EXPECT_EQ(first.commit.state.state, row.state);
   const Decision after = decide_on(first.commit.state, NotModified());
   EXPECT_EQ(after.commit.state.failures, 0);
@@ -335,7 +335,7 @@ TEST(Decide, MovesThroughTheStates) {
 TEST(Decide, SaysInTheSignalWhyAFeedFails) {
   const Decision decision = decide_on(failed("status.auth", 2, hours(9)), HttpStatus{401});
   ASSERT_EQ(decision.commit.signals.size(), 1U);
-  const FeedSignal& signal = decision.commit.signals[0];
+  const FeedEvent& signal = decision.commit.signals[0];
   EXPECT_EQ(signal.action, "updated");
   EXPECT_EQ(boost::json::parse(signal.data),
             boost::json::parse(R"({"state":"blocked","reason":"status.auth","since":1772366400})"));
@@ -362,7 +362,7 @@ TEST(Decide, TakesA403ForThrottlingWhereTheHostServesOthers) {
     EXPECT_EQ(decision.commit.host.is, answer <= 3 ? HostAnswer::Is::refused : HostAnswer::Is::served) << answer;
     EXPECT_EQ(decision.commit.host.cause, answer <= 3 ? "forbidden" : "") << answer;
     EXPECT_EQ(decision.commit.state.state == "blocked", answer > 3) << answer;
-    EXPECT_EQ(decision.commit.state.won, "forbidden");
+    EXPECT_EQ(decision.commit.state.due_reason, "forbidden");
     state = decision.commit.state;
   }
   Claim strange = claim_of(healthy());
@@ -422,7 +422,7 @@ TEST(Decide, PutsOffWhatCannotBeFollowedNow) {
   EXPECT_EQ(decision.commit.state.last_error, "worker.host_wait");
   EXPECT_EQ(decision.commit.state.failures, before.failures) << "nobody's failure";
   EXPECT_EQ(decision.commit.state.polls_failed, before.polls_failed);
-  EXPECT_EQ(decision.commit.state.won, "host_spacing");
+  EXPECT_EQ(decision.commit.state.due_reason, "host_spacing");
   expect_due_after(decision, hour, "the first hop was asked");
 }
 
@@ -445,14 +445,14 @@ TEST(Decide, QuarantinesWhatTakesTooLongThreeTimesInARow) {
   FeedState state = healthy();
   for (int i = 0; i < 2; ++i) state = decide_on(state, endless).commit.state;
   EXPECT_EQ(state.state, "healthy");
-  EXPECT_EQ(state.won, "backoff");
+  EXPECT_EQ(state.due_reason, "backoff");
   Decision third = decide_on(state, endless);
   state = third.commit.state;
   EXPECT_EQ(state.state, "quarantined");
   EXPECT_EQ(state.quarantines, 1u);
   EXPECT_EQ(state.quarantined_at, now);
   EXPECT_EQ(state.last_detail, "more steps than are taken");
-  EXPECT_EQ(state.won, "quarantine");
+  EXPECT_EQ(state.due_reason, "quarantine");
   EXPECT_GE(third.retry_in_s, day);
   EXPECT_EQ(signal_types(third), Types{});
   third = decide_on(state, endless);
@@ -496,7 +496,7 @@ TEST(Decide, TakesASecond410ADayLaterForGood) {
     const Decision decision = decide_on(before, HttpStatus{410});
     EXPECT_EQ(decision.commit.state.state, c.gone ? "gone" : "healthy") << c.name;
     EXPECT_EQ(signal_types(decision), c.gone ? Types{"feed_gone"} : Types{}) << c.name;
-    EXPECT_EQ(decision.commit.state.won, "gone") << c.name;
+    EXPECT_EQ(decision.commit.state.due_reason, "gone") << c.name;
     expect_due_after(decision, c.gone ? 30 * day : day, c.name);
   }
   FeedState asked_between = failed("status.gone", 2, hours(25));

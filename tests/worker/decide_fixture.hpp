@@ -85,15 +85,15 @@ inline Document document_of(std::vector<EntryRecord> entries,
   return document;
 }
 
-inline Known unknown_guids(std::size_t count, Fields feed = {}) {
-  Known known;
+inline StoredSnapshot unknown_guids(std::size_t count, Fields feed = {}) {
+  StoredSnapshot known;
   known.guids.resize(count);
   known.feed = std::move(feed);
   return known;
 }
 
 inline Decision decide_on(const FeedState& state, const Reading& reading, const Exchange& exchange = exchange_with(),
-                          const Known& known = {}, const PolicyOptions& options = {}) {
+                          const StoredSnapshot& known = {}, const PolicyOptions& options = {}) {
   return decide(claim_of(state), reading, exchange, known, options, now);
 }
 
@@ -117,7 +117,7 @@ inline void expect_due_after(const Decision& decision, std::int64_t interval_s, 
 
 inline std::vector<std::string> signal_types(const Decision& decision) {
   std::vector<std::string> types;
-  for (const FeedSignal& signal : decision.commit.signals) types.push_back(signal.type);
+  for (const FeedEvent& signal : decision.commit.signals) types.push_back(signal.type);
   return types;
 }
 

@@ -15,7 +15,7 @@ Claim pushed_claim(FeedState state = healthy()) {
   return claim;
 }
 
-PushDecision push_on(const Claim& claim, const Document& document, const Known& known) {
+PushDecision push_on(const Claim& claim, const Document& document, const StoredSnapshot& known) {
   return decide_push(claim, document, known, PolicyOptions());
 }
 
@@ -28,12 +28,12 @@ EntryRecord dated_post(const std::string& guid, std::int64_t timestamp) {
 // RELIABILITY I16
 TEST(DecidePush, PutsThePollOffForNewsAlone) {
   const Claim claim = pushed_claim();
-  Known known = unknown_guids(1);
+  StoredSnapshot known = unknown_guids(1);
   const Decision news = push_on(claim, document_of({dated_post("a", now_s)}), known).decision;
   EXPECT_GT(news.commit.next_due, claim.due);
   EXPECT_EQ(news.commit.state.last_at, now);
   EXPECT_EQ(news.commit.state.push.last_push, now);
-  known.guids[0] = {Known::Is::same, "Entry:1", {}, ""};
+  known.guids[0] = {StoredSnapshot::Is::same, "Entry:1", {}, ""};
   const Decision again = push_on(claim, document_of({dated_post("a", now_s)}), known).decision;
   EXPECT_TRUE(again.commit.entries.empty());
   EXPECT_EQ(again.commit.next_due, claim.due);
@@ -56,7 +56,7 @@ TEST(DecidePush, LeavesWhatIsOlderThanTombstonesToAFetch) {
 TEST(DecidePush, CreatesNothingThatWasTakenBackBeforeItCame) {
   Document document = document_of({post("listed", now_s)});
   document.deleted = {{"late", now_s - 5}, {"gone", now_s - 9}, {"listed", now_s - 20}};
-  Known known = unknown_guids(1);
+  StoredSnapshot known = unknown_guids(1);
   known.deletable = {"", "0", ""};
   const Commit commit = decide_on(healthy(), document, exchange_with(), known).commit;
   EXPECT_EQ(commit.deleted, std::vector<std::string>{"gone"});

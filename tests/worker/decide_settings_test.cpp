@@ -42,11 +42,11 @@ TEST(Decide, KeepsADocumentsHintsThrough304) {
   Document document = document_of({});
   document.hints.ttl_s = 10 * hour;
   const Decision read = decide_on(healthy(), document);
-  EXPECT_EQ(read.commit.state.won, "ttl");
+  EXPECT_EQ(read.commit.state.due_reason, "ttl");
   expect_due_after(read, 10 * hour, "ttl");
   EXPECT_EQ(read.commit.state.hints, to_text(document.hints));
   const Decision renewed = decide_on(read.commit.state, NotModified());
-  EXPECT_EQ(renewed.commit.state.won, "ttl");
+  EXPECT_EQ(renewed.commit.state.due_reason, "ttl");
   EXPECT_EQ(renewed.commit.state.hints, read.commit.state.hints);
   const Decision without = decide_on(read.commit.state, document_of({}));
   EXPECT_EQ(without.commit.state.hints, "") << "the newest document says nothing any more";
@@ -101,7 +101,7 @@ TEST(Settings, GovernRetentionAndInterval) {
   const Decision decision = decide_on(before, document_of({}), exchange_with(), {}, options);
   EXPECT_EQ(decision.commit.retention.entries, 7U);
   EXPECT_TRUE(decision.commit.retention.strict);
-  EXPECT_EQ(decision.commit.state.won, "override");
+  EXPECT_EQ(decision.commit.state.due_reason, "override");
   expect_due_after(decision, 12 * hour, "success");
   expect_due_after(decide_on(before, HttpStatus{500}, exchange_with(), {}, options), 12 * hour, "failure");
   before.settings = "{broken";
@@ -167,7 +167,7 @@ TEST(Settings, BoundTheIntervalFromAboveAndByHost) {
   before.new_per_week = 0.01;  // adaptive: as seldom as may be
   before.settings = R"({"interval_max":7200})";
   const Decision often = decide_on(before, NotModified());
-  EXPECT_EQ(often.commit.state.won, "override");
+  EXPECT_EQ(often.commit.state.due_reason, "override");
   EXPECT_GE(often.commit.next_due, now + hours(2));
   EXPECT_LE(often.commit.next_due, now + hours(2) + minutes(12));
   const Decision told = decide_on(before, NotModified(), exchange_with({{"retry-after", "86400"}}));

@@ -188,7 +188,7 @@ TEST(Decide, ImportsEmptyFeedsAndOldOnes) {
   const Decision old =
       decide_on(FeedState(), document_of({post("a", now_s - 90 * day)}), exchange_with(), unknown_guids(1));
   EXPECT_EQ(old.commit.state.last_new, now - days(90));
-  EXPECT_EQ(old.commit.state.won, "dormant");
+  EXPECT_EQ(old.commit.state.due_reason, "dormant");
   expect_due_after(old, 3 * day, "three months old");
   const Decision ancient = decide_on(FeedState(), document_of({post("a", -5)}), exchange_with(), unknown_guids(1));
   EXPECT_EQ(ancient.commit.state.last_new, Milliseconds(1)) << "0 means never";
@@ -220,10 +220,10 @@ TEST(Decide, CountsNewEntriesIntoTheRate) {
   ASSERT_EQ(two.commit.entries.size(), 2U);
   EXPECT_EQ(two.commit.entries[0].guid, "a") << "oldest first";
 
-  Known known = unknown_guids(2);
-  known.guids[0].is = Known::Is::different;
+  StoredSnapshot known = unknown_guids(2);
+  known.guids[0].is = StoredSnapshot::Is::different;
   known.guids[0].id = "Entry:7";
-  known.guids[1].is = Known::Is::same;
+  known.guids[1].is = StoredSnapshot::Is::same;
   known.left = {"gone"};
   known.back = {"returned"};
   const Decision changed =
@@ -317,7 +317,7 @@ TEST(Decide, NamesTheOutcomeOfASuccess) {
   EXPECT_EQ(renewed.commit.state.last_outcome, "not_modified");
   EXPECT_EQ(renewed.commit.state.last_status, 304);
   expect_due_after(renewed, 17522, "adaptive");
-  EXPECT_EQ(renewed.commit.state.won, "adaptive");
+  EXPECT_EQ(renewed.commit.state.due_reason, "adaptive");
   const Decision nothing_new = decide_on(healthy(), document_of({}));
   EXPECT_EQ(nothing_new.outcome, Outcome::unchanged);
   EXPECT_EQ(nothing_new.commit.state.last_status, 200);

@@ -180,7 +180,7 @@ TEST_F(DelivererTest, FollowsAHistoryToWhatTheFeedsSay) {
 // Each child is a real process that dies by SIGKILL at its point; the parent goes on from what it left.
 TEST_F(DelivererTest, SurvivesDeathBetweenReadWriteAndAcknowledgement) {
   enum class Point { read, timelines, notices };
-  const Watcher watcher(*notifications.all_watches());
+  const NotificationMatcher watcher(*notifications.all_watches());
   for (int round = 0; round < 12; ++round) {
     write_history(static_cast<unsigned>(round), 4);
     for (const Point point : {Point::read, Point::timelines, Point::notices}) {
@@ -191,18 +191,19 @@ TEST_F(DelivererTest, SurvivesDeathBetweenReadWriteAndAcknowledgement) {
         Deliveries group(own);
         group.join();
         const auto records = group.fresh(5, Milliseconds(0));
-        std::vector<Signal> signals;
+        std::vector<Event> signals;
         std::vector<NoticesOfRecord> told;
-        for (const SignalRecord& record : *records) {
-          const Signal& signal = signals.emplace_back(*read_signal(record));
+        for (const EventRecord& record : *records) {
+          const Event& signal = signals.emplace_back(*read_event(record));
           NoticesOfRecord& notices = told.emplace_back(NoticesOfRecord{signal.id, signal.prev, {}});
           if (signal.type != "post_created") continue;
           const Texts holding{"all", signal.feed_url == urls[0] ? "anna/one" : "bob/two"};
-          for (const Watcher::Match& match : watcher.matches(signal.feed_url, holding, signal.data[0].second)) {
+          for (const NotificationMatcher::Match& match :
+               watcher.matches(signal.feed_url, holding, signal.data[0].second)) {
             notices.notices.push_back(post_notice(signal, match.user, match.why));
           }
         }
-        if (point != Point::read) group.apply(std::span<const Signal>(signals));
+        if (point != Point::read) group.apply(std::span<const Event>(signals));
         if (point == Point::notices) group.apply(std::span<const NoticesOfRecord>(told));
         ::kill(getpid(), SIGKILL);
         _exit(1);

@@ -52,14 +52,14 @@ struct Scene {
   Recognised run(const FeedState& state = healthy()) { return recognise(state, document, known, posts); }
 
   Document document;
-  Known known;
+  StoredSnapshot known;
   std::vector<StoredPost> posts;
 };
 
-Known known_with(std::size_t unknown, std::size_t same) {
-  Known known;
+StoredSnapshot known_with(std::size_t unknown, std::size_t same) {
+  StoredSnapshot known;
   known.guids.resize(unknown);
-  known.guids.resize(unknown + same, {Known::Is::same, "", {}, ""});
+  known.guids.resize(unknown + same, {StoredSnapshot::Is::same, "", {}, ""});
   known.stored = 50;
   return known;
 }
@@ -75,7 +75,7 @@ TEST(Comparing, IsForDocumentsOfWhichMostIsUnknown) {
   EXPECT_TRUE(must_compare(healthy(), document_of(20), known_with(11, 9)));
   EXPECT_FALSE(must_compare(healthy(), document_of(20), known_with(10, 10))) << "a busy day";
   EXPECT_FALSE(must_compare(healthy(), document_of(20), known_with(0, 20)));
-  Known nothing = known_with(20, 0);
+  StoredSnapshot nothing = known_with(20, 0);
   nothing.stored = 0;
   EXPECT_FALSE(must_compare(healthy(), document_of(20), nothing)) << "a first import";
 }
@@ -132,7 +132,7 @@ TEST(Recognising, LeavesTheRestOfADocumentNew) {
   scene.document.entries.insert(scene.document.entries.begin(), listed("new6", 6));
   scene.known.guids.resize(6);
   EXPECT_EQ(scene.run().places.size(), 5U);
-  EXPECT_EQ(scene.known.guids[0].is, Known::Is::unknown);
+  EXPECT_EQ(scene.known.guids[0].is, StoredSnapshot::Is::unknown);
   EXPECT_EQ(scene.known.guids[0].stored_guid, "");
 }
 
@@ -147,7 +147,7 @@ TEST(Recognising, BuriesWhatWasTrimmedUnderOtherGuids) {
     const Recognised recognised = scene.run();
     EXPECT_EQ(recognised.places.size(), 3U);
     EXPECT_EQ(scene.known.tombs_new.size(), trimmed ? 8U : 0U);
-    EXPECT_EQ(scene.known.guids[3].is, trimmed ? Known::Is::tombstoned : Known::Is::unknown);
+    EXPECT_EQ(scene.known.guids[3].is, trimmed ? StoredSnapshot::Is::tombstoned : StoredSnapshot::Is::unknown);
   }
 }
 
@@ -200,25 +200,25 @@ TEST(Recognising, LetsTombstonesFollowASwitch) {
   Scene scene(3);
   scene.document.identified_by = IdentifiedBy::link;
   identify(scene.document.entries, IdentifiedBy::link);  // "new3" … are the former guids
-  scene.known.guids[2].is = Known::Is::tombstoned;
-  scene.known.guids[0].is = Known::Is::same;
+  scene.known.guids[2].is = StoredSnapshot::Is::tombstoned;
+  scene.known.guids[0].is = StoredSnapshot::Is::same;
   scene.posts = {stored("new3", 3)};
   scene.run();
   EXPECT_EQ(scene.known.guids[0].stored_guid, "new3");
   EXPECT_EQ(scene.known.guids[0].id, "Entry:3");
   EXPECT_EQ(scene.known.tombs_new, std::vector<std::string>{"link:example.org/post/1"});
   EXPECT_EQ(scene.known.left, std::vector<std::string>{"new1"});
-  EXPECT_EQ(scene.known.guids[1].is, Known::Is::unknown) << "what is new stays new";
+  EXPECT_EQ(scene.known.guids[1].is, StoredSnapshot::Is::unknown) << "what is new stays new";
 }
 
 TEST(Recognising, TakesOverWhatTheStoreSaysThen) {
   Scene scene(2);
   const Recognised recognised = scene.run();
-  Known found = known_with(1, 1);
+  StoredSnapshot found = known_with(1, 1);
   add_recognised(scene.known, recognised, std::move(found));
-  EXPECT_EQ(scene.known.guids[0].is, Known::Is::unknown);
+  EXPECT_EQ(scene.known.guids[0].is, StoredSnapshot::Is::unknown);
   EXPECT_EQ(scene.known.guids[0].stored_guid, "") << "removed meanwhile: it is new";
-  EXPECT_EQ(scene.known.guids[1].is, Known::Is::same);
+  EXPECT_EQ(scene.known.guids[1].is, StoredSnapshot::Is::same);
   EXPECT_EQ(scene.known.guids[1].stored_guid, "old1");
 }
 
@@ -234,7 +234,7 @@ struct Places {
         document.entries.back().fields.emplace_back("date_published", "day " + std::to_string(now_there));
         fields.emplace_back("date_published", "day " + std::to_string(before));
       }
-      known.guids.push_back({Known::Is::different, posts.back().id, std::move(fields), ""});
+      known.guids.push_back({StoredSnapshot::Is::different, posts.back().id, std::move(fields), ""});
     }
     known.stored = posts.size();
   }
@@ -243,7 +243,7 @@ struct Places {
   }
 
   Document document;
-  Known known;
+  StoredSnapshot known;
   std::vector<StoredPost> posts;
 };
 
@@ -258,9 +258,9 @@ TEST(GuidsThatNamePlaces, AreSeenWhereMostPostsStandUnderThoseOfOthers) {
   cut.document.cut_short = true;
   EXPECT_FALSE(cut.are_seen());
   Places removed(10, 1);
-  for (const std::size_t i : {0U, 3U, 6U}) removed.known.guids[i] = {Known::Is::tombstoned, "", {}, ""};
+  for (const std::size_t i : {0U, 3U, 6U}) removed.known.guids[i] = {StoredSnapshot::Is::tombstoned, "", {}, ""};
   EXPECT_TRUE(removed.are_seen()) << "most of what is not buried";
-  for (const std::size_t i : {1U, 2U, 4U, 5U}) removed.known.guids[i] = {Known::Is::same, "", {}, ""};
+  for (const std::size_t i : {1U, 2U, 4U, 5U}) removed.known.guids[i] = {StoredSnapshot::Is::same, "", {}, ""};
   EXPECT_FALSE(removed.are_seen()) << "most of it stayed";
   Places switched(10, 1);
   FeedState by_link = healthy();
@@ -279,7 +279,7 @@ TEST(GuidsThatNamePlaces, AreNoneOfThoseOfPostsThatChange) {
   for (std::size_t i = 0; i < 10; ++i) rewritten.document.entries[i].guid = "post-" + std::to_string(i);
   EXPECT_FALSE(rewritten.are_seen()) << "all is another, but nothing says that it is elsewhere";
   Places some(10, 1);
-  for (std::size_t i = 0; i < 5; ++i) some.known.guids[i].is = Known::Is::same;
+  for (std::size_t i = 0; i < 5; ++i) some.known.guids[i].is = StoredSnapshot::Is::same;
   EXPECT_FALSE(some.are_seen()) << "half of it stayed";
 }
 
@@ -288,7 +288,7 @@ TEST(GuidsThatNamePlaces, GiveWayToLinks) {
   const Recognised recognised = recognise(healthy(), places.document, places.known, places.posts);
   EXPECT_EQ(places.document.identified_by, IdentifiedBy::link);
   EXPECT_EQ(recognised.places.size(), 9U);
-  EXPECT_EQ(places.known.guids[0].is, Known::Is::unknown) << "the one that is new";
+  EXPECT_EQ(places.known.guids[0].is, StoredSnapshot::Is::unknown) << "the one that is new";
   EXPECT_EQ(places.known.guids[0].stored_guid, "");
   EXPECT_EQ(places.known.guids[1].id, "Entry:10");
   EXPECT_EQ(places.known.guids[1].stored_guid, "1");
@@ -301,11 +301,11 @@ TEST(GuidsThatNamePlaces, KeepTheirTombstonesWhereNothingElseTellsPostsApart) {
   Places places(10, 10);
   for (EntryRecord& record : places.document.entries)
     record.fields = {{"date_published", "day 0"}, {"link", link_of(99)}, {"title", "The same"}};
-  places.known.guids[0] = {Known::Is::tombstoned, "", {}, ""};
+  places.known.guids[0] = {StoredSnapshot::Is::tombstoned, "", {}, ""};
   ASSERT_TRUE(places.are_seen());
   recognise(healthy(), places.document, places.known, places.posts);
   EXPECT_EQ(places.document.identified_by, IdentifiedBy::guid);
-  EXPECT_EQ(places.known.guids[0].is, Known::Is::tombstoned);
+  EXPECT_EQ(places.known.guids[0].is, StoredSnapshot::Is::tombstoned);
 }
 
 TEST(Recognising, DoesNotSwitchByPartOfADocument) {
@@ -325,7 +325,7 @@ TEST(Counting, ForgetsWithTheFirstDocumentThatIsAsItShould) {
     EXPECT_EQ(state.fresh_documents, i);
   }
   state.replaced_documents = 2;
-  Known shown = known_with(2, 18);
+  StoredSnapshot shown = known_with(2, 18);
   shown.compared = shown.replaced = true;
   count_document(state, document_of(20), shown, now);
   EXPECT_EQ(state.replaced_documents, 3U);
@@ -358,25 +358,25 @@ TEST(Gaps, AreDocumentsThatShareNothing) {
   FeedState empty = healthy();
   empty.listed_none = true;
   EXPECT_FALSE(is_gap(empty, document_of(3), known_with(3, 0)));
-  Known nothing = known_with(3, 0);
+  StoredSnapshot nothing = known_with(3, 0);
   nothing.stored = 0;
   EXPECT_FALSE(is_gap(healthy(), document_of(3), nothing));
-  Known trimmed = known_with(2, 1);
-  trimmed.guids[2].is = Known::Is::tombstoned;
+  StoredSnapshot trimmed = known_with(2, 1);
+  trimmed.guids[2].is = StoredSnapshot::Is::tombstoned;
   EXPECT_FALSE(is_gap(healthy(), document_of(3), trimmed));
 }
 
 TEST(Gaps, SayFromWhenToWhen) {
-  Known known = known_with(3, 0);
+  StoredSnapshot known = known_with(3, 0);
   known.newest = 1000;
-  const FeedSignal signal = gap_signal(document_of(3), known, now);
+  const FeedEvent signal = gap_event(document_of(3), known, now);
   EXPECT_EQ(signal.type, "feed_gap");
   EXPECT_EQ(signal.data, "{\"from\":1000,\"to\":" + std::to_string(now_s - 1000) + "}");
 }
 
 TEST(RekeyedSignals, CountAndShowExamples) {
   std::vector<Rekey> rekeys(5, Rekey{"Entry:1", std::string(500, 'x'), "to", "", {}});
-  const auto data = boost::json::parse(rekeyed_signal(rekeys, IdentifiedBy::link).data).as_object();
+  const auto data = boost::json::parse(rekeyed_event(rekeys, IdentifiedBy::link).data).as_object();
   EXPECT_EQ(data.at("count").as_int64(), 5);
   EXPECT_EQ(data.at("identified_by").as_string(), "link");
   ASSERT_EQ(data.at("examples").as_array().size(), 3U);

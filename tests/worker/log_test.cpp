@@ -208,7 +208,7 @@ TEST_F(LogTest, TellsOfARefreshOnlyWhatChanged) {
   report.outcome = Outcome::failed;
   report.reason = Reason::http_timeout;
   report.state_from = report.state_to = "failing";
-  report.won = "backoff";
+  report.due_reason = "backoff";
   EXPECT_THAT(lines_of([&](Log& log) { log_refresh(log, report); }), testing::IsEmpty());
   Piped changed;
   report.state_from = "healthy";

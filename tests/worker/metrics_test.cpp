@@ -250,7 +250,7 @@ TEST(Metrics, CountsWhatTheStoreAnswers) {
   batch.quarantined = {{"e", {}, "quarantine"}};
   metrics.claimed(batch, 1ms);
   Report closed;
-  closed.host_closed = true;
+  closed.circuit_opened = true;
   closed.host_cause = "rate_limited";
   metrics.record(closed);
   metrics.committed(Committed{.result = Committed::Result::ok});
@@ -336,7 +336,7 @@ TEST(Metrics, ShowsTheOldestSuccessAndHostsThatBackOff) {
   Metrics metrics(build);
   metrics.set_oldest_success(7200s);
   FleetFigures fleet;
-  fleet.closed_hosts = 3;
+  fleet.open_circuits = 3;
   metrics.set_fleet(fleet);
   EXPECT_EQ(samples(metrics).at("feedmill_hosts_backing_off"), 3);
   EXPECT_EQ(samples(metrics).at("feedmill_oldest_success_age_seconds"), 7200);

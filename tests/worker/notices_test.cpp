@@ -7,7 +7,7 @@ namespace feedmill::notices_test {
 namespace {
 
 TEST(Notices, OfAPostSayWhatItIsAndWhyItIsTold) {
-  Signal signal;
+  Event signal;
   signal.id = "17-3";
   signal.type = "post_created";
   signal.entity_id = "Entry:4";
@@ -25,7 +25,7 @@ TEST(Notices, OfAPostSayWhatItIsAndWhyItIsTold) {
 }
 
 TEST(Notices, OperatorsHearOfEveryStepInAFeedsLifeAndOfNothingElse) {
-  Signal signal;
+  Event signal;
   signal.id = "17-3";
   signal.feed_url = "https://a.org/";
   signal.data = {{"reason", "http.not_found"}};

@@ -210,7 +210,7 @@ TEST(Hints, AndHeadersTogetherFixTheInterval) {
         code = s > day_s ? "fresh_clamped" : name;
       }
       const std::string row = std::string(header.name) + " × " + hint.name;
-      EXPECT_EQ(next.won, code) << row;
+      EXPECT_EQ(next.due_reason, code) << row;
       EXPECT_GE(next.due, now + seconds(interval_s)) << row;
       EXPECT_LT(next.due, now + seconds(interval_s) + minutes(30)) << row;
     }
@@ -241,10 +241,10 @@ TEST(Hints, WaitForTheTimesTheDocumentIsPublishedAt) {
     EXPECT_EQ(read_schedule_hints(to_text(hints)), hints) << c.name;
     const NextDue next = due_after_success({}, context, 40, hints);
     if (c.at_s == 0) {
-      EXPECT_NE(next.won, "sy") << c.name;
+      EXPECT_NE(next.due_reason, "sy") << c.name;
       continue;
     }
-    EXPECT_EQ(next.won, "sy") << c.name;
+    EXPECT_EQ(next.due_reason, "sy") << c.name;
     EXPECT_GE(next.due, Milliseconds(seconds(c.at_s))) << c.name;
     EXPECT_LT(next.due, Milliseconds(seconds(c.at_s)) + minutes(30)) << c.name;
   }

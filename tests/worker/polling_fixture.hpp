@@ -100,7 +100,7 @@ class Polling : public testing::Test {
     exchange.requested_url = url;
     if (const auto* response = std::get_if<FetchResponse>(&fetched)) exchange.validators = response->validators();
     Reading reading = read(fetched, claim.state, {});
-    Known known;
+    StoredSnapshot known;
     reads = 0;
     if (auto* document = std::get_if<Document>(&reading)) {
       if (alter) alter(claim.state, *document);
@@ -124,7 +124,7 @@ class Polling : public testing::Test {
     return done ? *done : Committed();
   }
 
-  Known look_up(const LookUp& wanted) {
+  StoredSnapshot look_up(const LookUp& wanted) {
     ++reads;
     const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
     EXPECT_TRUE(known);
@@ -151,7 +151,7 @@ class Polling : public testing::Test {
     std::vector<boost::json::object> all;
     const auto records = EventStream(store).read("0", 100'000, Milliseconds(0));
     EXPECT_TRUE(records);
-    for (const SignalRecord& record : *records) {
+    for (const EventRecord& record : *records) {
       if (type.empty() || record.type == type) all.push_back(boost::json::parse(record.json).as_object());
     }
     return all;

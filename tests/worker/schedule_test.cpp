@@ -41,11 +41,12 @@ Freshness max_age(std::int64_t fresh_s) {
   return {seconds(fresh_s), fresh_s > 0 ? "max_age" : "", "max-age=" + std::to_string(fresh_s)};
 }
 
-void expect_interval(const NextDue& next, std::int64_t interval_s, std::string_view won, const std::string& name) {
+void expect_interval(const NextDue& next, std::int64_t interval_s, std::string_view due_reason,
+                     const std::string& name) {
   const Milliseconds interval = seconds(interval_s);
   EXPECT_GE(next.due, now + interval) << name;
   EXPECT_LT(next.due, now + interval + spread_of(interval)) << name;
-  EXPECT_EQ(next.won, won) << name;
+  EXPECT_EQ(next.due_reason, due_reason) << name;
 }
 
 bool lists(const NextDue& next, std::string_view code, std::int64_t input_s) {
@@ -63,7 +64,7 @@ TEST(Due, ComesInHalfTheTimeAfterAGap) {
   const auto interval = [&](double new_per_week, bool gap) {
     context.gap = gap;
     const NextDue next = due_after_success({}, context, new_per_week, {});
-    return std::pair(std::chrono::floor<std::chrono::minutes>(next.due - context.now).count(), next.won);
+    return std::pair(std::chrono::floor<std::chrono::minutes>(next.due - context.now).count(), next.due_reason);
   };
   const auto [usual, because] = interval(7, false);
   const auto [half, gap] = interval(7, true);
@@ -78,7 +79,7 @@ TEST(Schedule, AsksLessOftenOfFeedsThatSayLess) {
   struct Case {
     double new_per_week;
     std::int64_t interval_s;
-    const char* won;
+    const char* due_reason;
   };
   const Case cases[] = {{0, day, "ceiling"},           {0.01, day, "ceiling"},   {1 / std::log(2), day, "ceiling"},
                         {2.02, 86386, "adaptive"},     {5, 34900, "adaptive"},   {10, 17450, "adaptive"},
@@ -86,7 +87,7 @@ TEST(Schedule, AsksLessOftenOfFeedsThatSayLess) {
                         {1000, hour, "floor"},         {-1, day, "ceiling"},     {1e300, hour, "floor"},
                         {std::nan(""), day, "ceiling"}};
   for (const Case& c : cases) {
-    expect_interval(due_after_success({}, a_context(), c.new_per_week, {}), c.interval_s, c.won,
+    expect_interval(due_after_success({}, a_context(), c.new_per_week, {}), c.interval_s, c.due_reason,
                     std::to_string(c.new_per_week));
   }
 }
@@ -127,7 +128,7 @@ TEST(Schedule, LetsFreshnessLowerTheFloor) {
     std::int64_t fresh_s, min_floor_s, floor_s;
     bool opened;
     std::int64_t interval_s;
-    const char* won;
+    const char* due_reason;
   };
   const Case cases[] = {
       {"nothing stated", 0, 10 * minute, hour, false, hour, "floor"},
@@ -152,7 +153,7 @@ TEST(Schedule, LetsFreshnessLowerTheFloor) {
     DueContext context = a_context();
     context.fresh = max_age(c.fresh_s);
     context.opened_by_allow = c.opened;
-    expect_interval(due_after_success(options, context, 1000, {}), c.interval_s, c.won, c.name);
+    expect_interval(due_after_success(options, context, 1000, {}), c.interval_s, c.due_reason, c.name);
   }
 }
 
@@ -161,7 +162,7 @@ TEST(Schedule, AsksDormantFeedsUpToOnceAWeek) {
     const char* name;
     Milliseconds idle;
     std::int64_t ceiling_s, interval_s;
-    const char* won;
+    const char* due_reason;
   };
   const Case cases[] = {
       {"a day", days(1), day, day, "ceiling"},
@@ -179,7 +180,7 @@ TEST(Schedule, AsksDormantFeedsUpToOnceAWeek) {
     options.ceiling = seconds(c.ceiling_s);
     DueContext context = a_context();
     context.last_new = now - c.idle;
-    expect_interval(due_after_success(options, context, 0, {}), c.interval_s, c.won, c.name);
+    expect_interval(due_after_success(options, context, 0, {}), c.interval_s, c.due_reason, c.name);
   }
   DueContext never = a_context();
   never.last_new = Milliseconds(0);
@@ -194,7 +195,7 @@ TEST(Schedule, TakesHintsAsMinimaUpToADay) {
     ScheduleHints hints;
     bool dormant;
     std::int64_t interval_s;
-    const char* won;
+    const char* due_reason;
   };
   constexpr std::int64_t year = 365 * day;
   const Case cases[] = {
@@ -219,7 +220,7 @@ TEST(Schedule, TakesHintsAsMinimaUpToADay) {
     DueContext context = a_context();
     context.fresh = max_age(c.fresh_s);
     if (c.dormant) context.last_new = now - days(31);
-    expect_interval(due_after_success({}, context, 10, c.hints), c.interval_s, c.won, c.name);
+    expect_interval(due_after_success({}, context, 10, c.hints), c.interval_s, c.due_reason, c.name);
   }
 }
 
@@ -230,7 +231,7 @@ TEST(Schedule, ObeysTheOperator) {
     std::int64_t min_s, max_s;  // 0: not set
     double new_per_week;
     std::int64_t ttl_s, interval_s;
-    const char* won;
+    const char* due_reason;
   };
   const Case cases[] = {
       {"at least", 6 * hour, 0, 1000, 0, 6 * hour, "override"},
@@ -248,7 +249,8 @@ TEST(Schedule, ObeysTheOperator) {
     DueContext context = a_context();
     if (c.min_s > 0) context.interval_min = seconds(c.min_s);
     if (c.max_s > 0) context.interval_max = seconds(c.max_s);
-    expect_interval(due_after_success({}, context, c.new_per_week, {c.ttl_s, 0, 0, 0}), c.interval_s, c.won, c.name);
+    expect_interval(due_after_success({}, context, c.new_per_week, {c.ttl_s, 0, 0, 0}), c.interval_s, c.due_reason,
+                    c.name);
   }
   DueContext own = a_context();
   own.opened_by_allow = true;
@@ -262,7 +264,7 @@ TEST(Schedule, WaitsAsLongAsRetryAfterSays) {
     std::int64_t wait_s;
     bool clamped;
     std::int64_t least_s;
-    const char* won;
+    const char* due_reason;
   };
   for (const Case& c :
        {Case{0, false, 17450, "adaptive"}, Case{hour, false, 17450, "adaptive"},
@@ -273,7 +275,7 @@ TEST(Schedule, WaitsAsLongAsRetryAfterSays) {
     const NextDue next = due_after_success({}, context, 10, {});
     EXPECT_GE(next.due, now + seconds(c.least_s)) << c.wait_s;
     EXPECT_LT(next.due, now + seconds(c.least_s) + spread_of(seconds(17450))) << c.wait_s;
-    EXPECT_EQ(next.won, c.won) << c.wait_s;
+    EXPECT_EQ(next.due_reason, c.due_reason) << c.wait_s;
     EXPECT_TRUE(lists(next, "retry_after", c.wait_s)) << c.wait_s;
   }
   DueContext limited = a_context();
@@ -289,10 +291,10 @@ TEST(Schedule, KeepsAnEarlierRetryAfter) {
   NextDue next = due_after_success({}, context, 10, {});
   EXPECT_GE(next.due, now + days(3));
   EXPECT_LT(next.due, now + days(3) + minutes(30));
-  EXPECT_EQ(next.won, "retry_after");
+  EXPECT_EQ(next.due_reason, "retry_after");
   EXPECT_GE(due_after_failure(context, minutes(60), hours(24), 1, "backoff").due, now + days(3));
   context.not_before = now - days(3);
-  EXPECT_EQ(due_after_success({}, context, 10, {}).won, "adaptive");
+  EXPECT_EQ(due_after_success({}, context, 10, {}).due_reason, "adaptive");
 }
 
 // HTTP P12, §3 step 7
@@ -343,7 +345,7 @@ TEST(Schedule, StepsOverSkippedHoursAndDays) {
     const char* name;
     std::uint32_t hours, days;
     Milliseconds from;
-    const char* won;
+    const char* due_reason;
   };
   const Case cases[] = {
       {"another hour", 1U << 12U | 1U << 14U, 0, now + hours(1), "floor"},
@@ -368,7 +370,7 @@ TEST(Schedule, StepsOverSkippedHoursAndDays) {
     const NextDue next = due_after_success({}, a_context(), 1000, {0, 0, c.hours, c.days});
     EXPECT_GE(next.due, c.from) << c.name;
     EXPECT_LT(next.due, c.from + minutes(30)) << c.name;
-    EXPECT_EQ(next.won, c.won) << c.name;
+    EXPECT_EQ(next.due_reason, c.due_reason) << c.name;
   }
 }
 
@@ -425,7 +427,7 @@ TEST(Schedule, CountsHintsOfAFailureAsMinima) {
     std::int64_t fresh_s, wait_s, interval_min_s;
     bool dormant;
     std::int64_t least_s;
-    const char* won;
+    const char* due_reason;
   };
   const Case cases[] = {
       {"fresh below", hour, 0, 0, false, 4 * hour, "backoff"},
@@ -447,7 +449,7 @@ TEST(Schedule, CountsHintsOfAFailureAsMinima) {
     const NextDue next = due_after_failure(context, hours(4), days(7), 1, "backoff");
     EXPECT_GE(next.due, now + seconds(c.least_s)) << c.name;
     EXPECT_LT(next.due, now + seconds(c.least_s) + minutes(30)) << c.name;
-    EXPECT_EQ(next.won, c.won) << c.name;
+    EXPECT_EQ(next.due_reason, c.due_reason) << c.name;
   }
 }
 
@@ -498,8 +500,8 @@ class AnyState {
 };
 
 void expect_not_before(const NextDue& next, const DueContext& context, Milliseconds floor, int run) {
-  ASSERT_GE(next.due, context.now + floor) << run << " " << next.won;
-  ASSERT_LE(next.due, context.now + days(30)) << run << " " << next.won;
+  ASSERT_GE(next.due, context.now + floor) << run << " " << next.due_reason;
+  ASSERT_LE(next.due, context.now + days(30)) << run << " " << next.due_reason;
   if (context.retry_after) {
     ASSERT_GE(next.due, context.now + Milliseconds(context.retry_after->wait)) << run;
   }
@@ -536,7 +538,7 @@ TEST(Schedule, IsNeverEarlyWhateverTheState) {
       ASSERT_TRUE(hints.skip_days == (1U << 7U) - 1 || (hints.skip_days & day_bit) == 0) << run;
     }
     ASSERT_EQ(due_after_success(options, context, rate, hints).due, next.due) << "pure";
-    ASSERT_FALSE(next.won.empty());
+    ASSERT_FALSE(next.due_reason.empty());
   }
 }
 
@@ -690,7 +692,7 @@ TEST(Why, ListsEveryInput) {
   DueContext context = a_context();
   context.fresh = {seconds(3900), "max_age", "max-age=4000, Age 100"};
   const NextDue next = due_after_success({}, context, 54.5, {1800, 0, 0, 0});
-  EXPECT_EQ(next.won, "max_age");
+  EXPECT_EQ(next.due_reason, "max_age");
   const std::string why = why_text(next.inputs);
   EXPECT_TRUE(
       why.starts_with("adaptive 3201 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nttl 1800\nphase "))

@@ -45,9 +45,9 @@ TEST(Retries, OfAServerThatCannotWriteComeEveryFiveSecondsAndOfOneThatRefusesUsE
 TEST(Retries, AreOfUseForTheStoresStateAndNotForWhatWasAsked) {
   for (const Code code : {Code::unavailable, Code::timeout, Code::loading, Code::out_of_memory, Code::misconfigured,
                           Code::read_only, Code::auth, Code::tls}) {
-    EXPECT_TRUE(is_passing({code, ""}));
+    EXPECT_TRUE(is_transient({code, ""}));
   }
-  for (const Code code : {Code::refused, Code::unsupported, Code::bug}) EXPECT_FALSE(is_passing({code, ""}));
+  for (const Code code : {Code::refused, Code::unsupported, Code::bug}) EXPECT_FALSE(is_transient({code, ""}));
 }
 
 /// RELIABILITY E2. A server whose certificate has expired first looks like one that has closed the connection.
@@ -57,13 +57,13 @@ TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
     Metrics metrics{{"test", "test", ""}};
     Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
     StoreHealth health(metrics, log);
-    for (int i = 0; i < 3; ++i) health.went({Code::unavailable, "closed"});
-    for (int i = 0; i < 3; ++i) health.went({Code::tls, "expired"});
-    health.went({Code::unavailable, "closed"});
-    health.went({Code::auth, "NOPERM"});  // somebody is on the way
-    EXPECT_TRUE(health.came());
-    health.went({Code::out_of_memory, "OOM"});
-    for (int i = 0; i < 3; ++i) health.went({Code::misconfigured, "MISCONF"});
+    for (int i = 0; i < 3; ++i) health.mark_down({Code::unavailable, "closed"});
+    for (int i = 0; i < 3; ++i) health.mark_down({Code::tls, "expired"});
+    health.mark_down({Code::unavailable, "closed"});
+    health.mark_down({Code::auth, "NOPERM"});  // somebody is on the way
+    EXPECT_TRUE(health.mark_up());
+    health.mark_down({Code::out_of_memory, "OOM"});
+    for (int i = 0; i < 3; ++i) health.mark_down({Code::misconfigured, "MISCONF"});
   }
   std::string text(16U << 10U, '\0');
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(pread(out.get(), text.data(), text.size(), 0), 0)));

@@ -57,7 +57,7 @@ std::string next_text(const FeedRecord& record, Milliseconds now) {
     return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
   }
   if (!record.due) return "never: it is not in the schedule";
-  return due_text(*record.due, now, record.state.won);
+  return due_text(*record.due, now, record.state.due_reason);
 }
 
 std::string validators_text(const FeedState& state) {

@@ -104,7 +104,7 @@ void add_row(Html& html, const FeedRecord& feed, Milliseconds now) {
   if (!feed.claim.empty())
     html.add("being fetched");
   else if (feed.due)
-    html.add("{} <span class=\"sub\">{}</span>", time_ago(*feed.due, now), reason_text(feed.state.won));
+    html.add("{} <span class=\"sub\">{}</span>", time_ago(*feed.due, now), reason_text(feed.state.due_reason));
   else
     html.add("never");
   html.add("</td></tr>\n");

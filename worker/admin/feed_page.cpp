@@ -182,7 +182,7 @@ Html signals_section(const FeedStory& story) {
     return html;
   }
   html.add("<ul class=\"items\">\n");
-  for (const SignalRecord& record : story.signals) {
+  for (const EventRecord& record : story.signals) {
     boost::system::error_code bad;
     const json::value value = json::parse(record.json, bad);
     const json::object* object = bad ? nullptr : value.if_object();

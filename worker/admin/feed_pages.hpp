@@ -39,8 +39,8 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list);
 /// A feed and what came of it of late.
 struct FeedStory {
   Explained explained;
-  std::vector<StoredEntry> entries;   ///< newest first
-  std::vector<SignalRecord> signals;  ///< newest first, of the newest signals_looked_at of all
+  std::vector<StoredEntry> entries;  ///< newest first
+  std::vector<EventRecord> signals;  ///< newest first, of the newest signals_looked_at of all
 };
 inline constexpr std::size_t signals_looked_at = 1'000;
 

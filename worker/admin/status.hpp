@@ -50,7 +50,7 @@ inline constexpr std::size_t stretch_minutes = 5, stretch_count = 72;  ///< six 
 void take_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now);
 
 /// A host that backs off.
-struct ClosedHost {
+struct OpenCircuit {
   std::string host;
   HostState state;
 };
@@ -61,7 +61,7 @@ struct StoreStatus {
   StreamFigures stream;
   std::vector<WorkerRecord> workers;
   std::vector<StoredNotice> notices;  ///< newest first
-  std::vector<ClosedHost> closed;     ///< the longest first
+  std::vector<OpenCircuit> closed;    ///< the longest first
 };
 inline constexpr std::size_t most_hosts = 20, most_notices = 20;  ///< OPERATIONS §6
 

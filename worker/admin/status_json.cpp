@@ -81,7 +81,7 @@ json::object store_json(const StoreStatus& store) {
                                   {"lag_seconds", group.oldest ? seconds(store.stream.now - *group.oldest) : 0.0}});
   }
   json::array& closed = object["hosts_backing_off"].emplace_array();
-  for (const ClosedHost& host : store.closed) {
+  for (const OpenCircuit& host : store.closed) {
     closed.push_back(json::object{{"host", host.host},
                                   {"cause", field_of(host.state.other, "cause")},
                                   {"until", time_json(host.state.not_before)}});

@@ -291,7 +291,7 @@ Html closed_section(const StoreStatus& store) {
   head.add(
       "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\">Because</th><th scope=\"col\">Tried "
       "again</th></tr></thead>");
-  add_folded_table(html, head, store.closed, [&](Html& out, const ClosedHost& closed) {
+  add_folded_table(html, head, store.closed, [&](Html& out, const OpenCircuit& closed) {
     Html again;
     if (closed.state.not_before > store.fleet.now)
       again.add("{}", time_ago(closed.state.not_before, store.fleet.now));

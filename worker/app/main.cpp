@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "storage/redis/test_point.hpp"
-#include "worker/base/held_signals.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/command_line/cli.hpp"
 #include "worker/verbs/commands.hpp"
@@ -35,9 +35,9 @@ int main(int argc, char** argv) {
     hold_signals();
     test_point("B0");
     const auto line = read_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
-    if (!line || !std::holds_alternative<RunVerb>(line->verb)) let_signals_through();
+    if (!line || !std::holds_alternative<RunVerb>(line->verb)) unblock_posix_signals();
     Terminal terminal(line.has_value() ? line->terminal : TerminalOptions{});
-    const int code = line.has_value() ? carry_out(*line, terminal) : tell(line.error(), terminal);
+    const int code = line.has_value() ? run_verb(*line, terminal) : tell(line.error(), terminal);
     terminal.flush();
     return code;
   } catch (const OutputClosed&) {

@@ -291,12 +291,12 @@ void log_move(Log& log, const Report& report, const std::string& feed) {
 
 /// HTTP H4, H5; RELIABILITY G1.
 void log_host(Log& log, const Report& report) {
-  if (!report.host_closed) {
+  if (!report.circuit_opened) {
     log.write(LogLevel::info, "host_backoff", "host serves again, and is asked more slowly for now",
               {{"host", report.host}});
     return;
   }
-  const std::string until = format_time(std::chrono::system_clock::now() + report.host_closed_for);
+  const std::string until = format_time(std::chrono::system_clock::now() + report.circuit_open_for);
   log.write(LogLevel::warn, "host_backoff", "host refuses several of its feeds; all of them wait",
             {{"host", report.host}, {"why", "host_backoff"}, {"reason", report.host_cause}, {"next_due", until}});
 }
@@ -326,7 +326,7 @@ void log_refresh(Log& log, const Report& report) {
                                {"entries_new", report.created},
                                {"entries_changed", report.modified},
                                {"next_due", next_due},
-                               {"why", report.won},
+                               {"why", report.due_reason},
                                {"detail", report.detail}});
   log.write(LogLevel::debug, "refresh", "", fields);
   if (changed) {

@@ -102,13 +102,13 @@ struct Report {
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
   std::vector<double> publish_delays;   ///< seconds from published to stored; dated entries, no first import
   std::chrono::milliseconds next_in{};  ///< until the next due time
-  std::string won;                      ///< the code that fixed it
-  bool claim_left = false;              ///< the store could not be told that the claim is over
+  std::string due_reason;               ///< the code that fixed it
+  bool claim_release_pending = false;   ///< the store could not be told that the claim is over
   std::string state_from, state_to;     ///< feed states, equal when nothing changed
-  std::string host;          ///< that this refresh has closed or opened for all its feeds (HTTP H4, H5), "" = none
-  bool host_closed = false;  ///< else opened
-  std::string host_cause;    ///< closed: rate_limited, unavailable, forbidden
-  std::chrono::milliseconds host_closed_for{};
+  std::string host;  ///< whose circuit this refresh has opened or closed for all its feeds (HTTP H4, H5), "" = none
+  bool circuit_opened = false;  ///< else closed
+  std::string host_cause;       ///< opened: rate_limited, unavailable, forbidden
+  std::chrono::milliseconds circuit_open_for{};
   bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had
   std::string push_from, push_to;                 ///< the subscription's state, both "" when it has not changed
   std::string push_hub;                           ///< whose it is, when it has changed

@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "worker/base/held_signals.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/unique_fd.hpp"
 #include "worker/base/units.hpp"
 

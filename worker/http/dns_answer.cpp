@@ -83,7 +83,7 @@ std::string address_text(std::string_view data, AddressFamily family) {
 }
 
 /// Aliases and addresses of `family`; none when the message is broken.
-std::optional<std::vector<Record>> read_records(std::string_view message, AddressFamily family) {
+std::optional<std::vector<Record>> read_event_records(std::string_view message, AddressFamily family) {
   const std::uint16_t type_wanted = family == AddressFamily::v6 ? type_aaaa : type_a;
   MessageReader reader(message);
   reader.bytes(4);
@@ -123,7 +123,7 @@ std::optional<std::vector<Record>> read_records(std::string_view message, Addres
 
 std::optional<HostAddresses> read_dns_answer(std::string_view message, std::string_view host, AddressFamily family) {
   if (message.size() < header_bytes) return std::nullopt;
-  const auto records = read_records(message, family);
+  const auto records = read_event_records(message, family);
   if (!records) return std::nullopt;
   std::string name = lower(host);
   if (name.ends_with('.')) name.pop_back();

@@ -151,7 +151,7 @@ asio::awaitable<Report> Refresher::refresh(Claim claim, RefreshTrace* trace) {
     co_return report;
   }
   StoreResult<void> looked_up;
-  const Known known = co_await look_up(claim, reading, deadline, looked_up);
+  const StoredSnapshot known = co_await look_up(claim, reading, deadline, looked_up);
   if (looked_up) {
     Decision decision = decide(claim, reading, exchange, known, options_.policy, clock.now());
     note_decision(report, claim, decision);
@@ -275,8 +275,8 @@ asio::awaitable<Report> Refresher::defer(const Claim& claim, const FetchError& e
   report.next_in = wait;
   const auto give_back = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1), now + wait); };
   const auto released = co_await store_.call(give_back);
-  report.claim_left = released.has_error();
-  if (report.claim_left) report.next_in = options_.lease;  // the claim ends with its lease
+  report.claim_release_pending = released.has_error();
+  if (report.claim_release_pending) report.next_in = options_.lease;  // the claim ends with its lease
   co_return report;
 }
 
@@ -285,11 +285,11 @@ asio::awaitable<void> Refresher::not_stored(const Claim& claim, const StoreError
   note_store_error(report, error);
   const std::optional<Milliseconds> wait = put_off_for(error);
   report.next_in = wait.value_or(options_.lease);
-  report.claim_left = true;  // it ends with its lease, or is given back when the store serves again
+  report.claim_release_pending = true;  // it ends with its lease, or is given back when the store serves again
   if (!wait) co_return;
   const auto give_back = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1), now + *wait); };
   const auto released = co_await store_.call(give_back);
-  report.claim_left = released.has_error();
+  report.claim_release_pending = released.has_error();
 }
 
 template <class Ask>
@@ -299,22 +299,22 @@ auto Refresher::answer_of(const Ask& ask, Deadline deadline) -> std::invoke_resu
     auto answer = co_await ask();
     if (answer) co_return answer;
     store_trouble_ = answer.error();
-    if (is_passing(answer.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
+    if (is_transient(answer.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
     const bool again = co_await worth_waiting(answer.error(), attempt, deadline);
     if (!again) co_return answer;
   }
 }
 
-asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, Deadline deadline,
-                                          StoreResult<void>& failed) {
+asio::awaitable<StoredSnapshot> Refresher::look_up(const Claim& claim, Reading& reading, Deadline deadline,
+                                                   StoreResult<void>& failed) {
   auto* document = std::get_if<Document>(&reading);
-  if (document == nullptr) co_return Known();
+  if (document == nullptr) co_return StoredSnapshot();
   const LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
   const auto look = [&] { return store_.look_up(wanted); };
-  StoreResult<Known> known = co_await answer_of(look, deadline);
+  StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
   if (!known) {
     failed = known.error();
-    co_return Known();
+    co_return StoredSnapshot();
   }
   settle_repeated(*document, *known);
   if (!must_compare(claim.state, *document, *known)) co_return std::move(*known);
@@ -325,16 +325,16 @@ asio::awaitable<Known> Refresher::look_up(const Claim& claim, Reading& reading, 
   const StoreResult<std::vector<StoredPost>> stored = co_await answer_of(read_all, deadline);
   if (!stored) {
     failed = stored.error();
-    co_return Known();
+    co_return StoredSnapshot();
   }
   const Recognised recognised = recognise(claim.state, *document, *known, *stored);
   if (recognised.look_up.empty()) co_return std::move(*known);
   const LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup};
   const auto look_again = [&] { return store_.look_up(once_more); };
-  StoreResult<Known> found = co_await answer_of(look_again, deadline);
+  StoreResult<StoredSnapshot> found = co_await answer_of(look_again, deadline);
   if (!found) {
     failed = found.error();
-    co_return Known();
+    co_return StoredSnapshot();
   }
   add_recognised(*known, recognised, std::move(*found));
   co_return std::move(*known);
@@ -354,7 +354,7 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
       co_return done;
     }
     store_trouble_ = done.error();
-    if (is_passing(done.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
+    if (is_transient(done.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
     const bool again = co_await worth_waiting(done.error(), attempt, deadline);
     if (!again) co_return done;
   }
@@ -364,7 +364,7 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
 /// (RELIABILITY §6, E1, E3).
 asio::awaitable<bool> Refresher::worth_waiting(const StoreError& error, int attempt, Deadline deadline) {
   const auto now = std::chrono::steady_clock::now();
-  if (!is_passing(error) || now >= deadline) co_return false;
+  if (!is_transient(error) || now >= deadline) co_return false;
   const auto until = std::min<Deadline>(now + wait_before_retry(error, attempt), deadline);
   asio::steady_timer timer(co_await asio::this_coro::executor, until);
   const auto [cancelled] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));

@@ -11,7 +11,7 @@
 #include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/host_records.hpp"
-#include "storage/records/known.hpp"
+#include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
 #include "worker/base/memory_budget.hpp"
@@ -31,7 +31,7 @@ class RefreshTrace {
   /// Once more when it was asked again without content coding.
   virtual void answered(const FetchRequest& request, const FetchResult& fetched) = 0;
   virtual void read(const Reading& reading) = 0;
-  virtual void decided(const Claim& claim, const Known& known, const Decision& decision) = 0;
+  virtual void decided(const Claim& claim, const StoredSnapshot& known, const Decision& decision) = 0;
   /// The first and every further try.
   virtual void committed(const StoreResult<Committed>& done) = 0;
 
@@ -102,8 +102,8 @@ class Refresher {
                                                ReadingOptions options);
   boost::asio::awaitable<Report> defer(const Claim& claim, const FetchError& error, Milliseconds now, Report report);
   /// May give the document's posts the guids of another identity (identity.hpp).
-  boost::asio::awaitable<Known> look_up(const Claim& claim, Reading& reading, Deadline deadline,
-                                        StoreResult<void>& failed);
+  boost::asio::awaitable<StoredSnapshot> look_up(const Claim& claim, Reading& reading, Deadline deadline,
+                                                 StoreResult<void>& failed);
   /// `ask()` until it is answered, or trying again is no use (RELIABILITY E1).
   template <class Ask>
   auto answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&>;

@@ -26,12 +26,12 @@ void note_answer(Report& report, const Answer& answer) {
 
 /// A host that this refresh has closed or opened for all its feeds (HTTP H4, H5).
 void note_host(Report& report, const Commit& commit, const Committed& done) {
-  if (done.host == Committed::Host::unchanged) return;
+  if (done.circuit == Committed::Circuit::unchanged) return;
   const std::string& requested = commit.before.fetch_url.empty() ? commit.feed_url : commit.before.fetch_url;
   report.host = commit.host.host.empty() ? host_of(requested) : commit.host.host;
-  report.host_closed = done.host == Committed::Host::closed;
+  report.circuit_opened = done.circuit == Committed::Circuit::opened;
   report.host_cause = commit.host.cause;
-  report.host_closed_for = done.host_until - commit.state.last_at;
+  report.circuit_open_for = done.circuit_open_until - commit.state.last_at;
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ void note_decision(Report& report, const Claim& claim, const Decision& decision)
   report.detail = decision.detail;
   report.unchanged = decision.unchanged;
   report.next_in = std::chrono::seconds(decision.retry_in_s);
-  report.won = decision.commit.state.won;
+  report.due_reason = decision.commit.state.due_reason;
   report.pushed_first = decision.pushed_first;
   report.poll_first = decision.poll_first;
   report.state_from = claim.state.state;
@@ -95,7 +95,7 @@ void note_committed(Report& report, const Decision& decision, const Committed& d
     report.push_fell = decision.commit.before.push.fell.count() != 0;
     report.hub_in_trouble = done.hub_in_trouble;
   }
-  for (const FeedSignal& signal : decision.commit.signals) {
+  for (const FeedEvent& signal : decision.commit.signals) {
     if (!done.move_taken || signal.type != "feed_moved") count(signal.type.c_str(), 1);
   }
   if (decision.commit.initial) return;

@@ -23,7 +23,7 @@ struct StorePool::Waiting {
 
   const LookUp* look_up = nullptr;  // one of the two is set
   const Commit* commit = nullptr;
-  std::optional<StoreResult<Known>> known;
+  std::optional<StoreResult<StoredSnapshot>> known;
   std::optional<StoreResult<Committed>> committed;
   asio::steady_timer done;
 };
@@ -38,7 +38,7 @@ StorePool::~StorePool() {
   control_->thread.join();
 }
 
-asio::awaitable<StoreResult<Known>> StorePool::look_up(const LookUp& wanted) {
+asio::awaitable<StoreResult<StoredSnapshot>> StorePool::look_up(const LookUp& wanted) {
   Waiting waiting(executor_);
   waiting.look_up = &wanted;
   co_await wait_for(waiting);

@@ -29,7 +29,7 @@ class StorePool {
   StorePool& operator=(const StorePool&) = delete;
 
   /// Not cancellable: they end within the store's timeout.
-  boost::asio::awaitable<StoreResult<Known>> look_up(const LookUp& wanted);
+  boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const LookUp& wanted);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
 
   /// Runs `work(store)` on the thread for everything else: claims, heartbeats, figures.

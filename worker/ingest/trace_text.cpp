@@ -78,7 +78,7 @@ void TraceText::read(const Reading& reading) {
   std::visit([this](const auto& is) { tell_reading(is); }, reading);
 }
 
-void TraceText::decided(const Claim& claim, const Known& known, const Decision& decision) {
+void TraceText::decided(const Claim& claim, const StoredSnapshot& known, const Decision& decision) {
   const Commit& commit = decision.commit;
   if (commit.document) tell_known(known);
   for (std::size_t i = 0; i < std::min(shown_entries, commit.entries.size()); ++i) {
@@ -90,11 +90,11 @@ void TraceText::decided(const Claim& claim, const Known& known, const Decision& 
   if (commit.entries.size() > shown_entries) {
     tell("entry", fmt::format("and {} more", commit.entries.size() - shown_entries));
   }
-  for (const FeedSignal& signal : commit.signals) tell("signal", signal.type);
+  for (const FeedEvent& signal : commit.signals) tell("signal", signal.type);
   tell("decide",
        fmt::format("{}{}{}; state {} -> {}", to_string(decision.outcome), decision.reason == Reason::none ? "" : " ",
                    to_string(decision.reason), claim.state.state, commit.state.state));
-  tell("next", due_text(commit.next_due, commit.state.last_at, commit.state.won));
+  tell("next", due_text(commit.next_due, commit.state.last_at, commit.state.due_reason));
   tell("next", "made of " + due_inputs_text(commit.state.why));
 }
 
@@ -108,8 +108,8 @@ void TraceText::committed(const StoreResult<Committed>& done) {
                                done->result == Committed::Result::dup ? "had gone through before" : "stored",
                                done->created, done->modified, done->trimmed, plural(done->signals, "signal")));
     if (done->move_taken) tell("commit", "not moved: the new address is a feed of its own");
-    if (done->host == Committed::Host::closed) {
-      tell("commit", "its host is left alone until " + rfc3339(done->host_until));
+    if (done->circuit == Committed::Circuit::opened) {
+      tell("commit", "its host is left alone until " + rfc3339(done->circuit_open_until));
     }
   }
 }
@@ -157,9 +157,9 @@ void TraceText::tell_reading(const Unreadable& unreadable) {
   tell("read", fmt::format("{}: {}", to_string(unreadable.reason), unreadable.detail));
 }
 
-void TraceText::tell_known(const Known& known) {
+void TraceText::tell_known(const StoredSnapshot& known) {
   std::array<std::size_t, 4> counts{};
-  for (const Known::Guid& guid : known.guids) ++counts[static_cast<std::size_t>(guid.is)];
+  for (const StoredSnapshot::Guid& guid : known.guids) ++counts[static_cast<std::size_t>(guid.is)];
   tell("compare", fmt::format("{} unknown, {} trimmed before, {} the same, {} different", counts[0], counts[1],
                               counts[2], counts[3]));
 }

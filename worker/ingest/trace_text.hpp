@@ -28,7 +28,7 @@ class TraceText final : public RefreshTrace {
   void claimed(const Claim& claim) override;
   void answered(const FetchRequest& request, const FetchResult& fetched) override;
   void read(const Reading& reading) override;
-  void decided(const Claim& claim, const Known& known, const Decision& decision) override;
+  void decided(const Claim& claim, const StoredSnapshot& known, const Decision& decision) override;
   void committed(const StoreResult<Committed>& done) override;
 
  private:
@@ -39,7 +39,7 @@ class TraceText final : public RefreshTrace {
   void tell_reading(const HttpStatus& answer);
   void tell_reading(const FetchError& error);
   void tell_reading(const Unreadable& unreadable);
-  void tell_known(const Known& known);
+  void tell_known(const StoredSnapshot& known);
 
   const std::uint64_t max_body_bytes_;
   const Tell tell_;

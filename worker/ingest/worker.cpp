@@ -98,7 +98,7 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     if (max == 0) {
       if (health_.is_up() && refresher_.waiting_for_store() > 0) {  // a look-up has failed: commits tell of themselves
         metrics_.store_error(refresher_.store_trouble());
-        health_.went(refresher_.store_trouble());
+        health_.mark_down(refresher_.store_trouble());
       }
       if (scope_.is_limited() && health_.has_been_away(patience)) {
         gave_up_ = true;
@@ -114,7 +114,7 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     else
       batch = told.error();
     if (!batch) {
-      const bool goes_on = co_await bear(batch.error());
+      const bool goes_on = co_await back_off_after(batch.error());
       if (!goes_on) co_return;
       continue;
     }
@@ -184,7 +184,7 @@ void Worker::tell_changed() {
 std::size_t Worker::allowed_now() {
   if (refresher_.is_short_of_memory()) return 0;
   const std::size_t most = std::min(free_.size(), pace_.allowed(SteadyClock::now()));
-  return scope_.is_limited() ? most : catch_up_.allowed(most, SteadyClock::now());
+  return scope_.is_limited() ? most : catch_up_.available(most, SteadyClock::now());
 }
 
 void Worker::set_fleet(const FleetFigures& figures) {
@@ -192,7 +192,7 @@ void Worker::set_fleet(const FleetFigures& figures) {
 }
 
 void Worker::note_batch(const ClaimBatch& batch) {
-  catch_up_.charge(batch);
+  catch_up_.spend(batch);
   for (const std::string& url : batch.refused) {
     Report report;
     report.feed_url = url;
@@ -217,7 +217,7 @@ void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now
   report.reason = Reason::worker_host_wait;
   report.detail = "its host refuses requests; it waits until then";
   report.next_in = deferred.due - now;
-  report.won = deferred.code;
+  report.due_reason = deferred.code;
   tell_(report);
 }
 
@@ -325,12 +325,12 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
     report.detail = cancelled ? "the worker was stopped" : what(error);
     if (!cancelled) metrics_.bug();
   }
-  if (report.next_in.count() > 0) catch_up_.saw(report.next_in);
+  if (report.next_in.count() > 0) catch_up_.observe(report.next_in);
   metrics_.record(report);
   metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
   log_refresh(log_, report);
   if (tell_) tell_(report);
-  if (report.claim_left && lane.claim) left_.push_back(*lane.claim);
+  if (report.claim_release_pending && lane.claim) left_.push_back(*lane.claim);
   --in_flight_;
   if (!cancelled) lane.claim.reset();  // else it is given back at the end
   free_.push_back(&lane);
@@ -375,15 +375,15 @@ asio::awaitable<Worker::End> Worker::give_back() {
 void Worker::note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took) {
   if (took > slow_commit || refresher_.unanswered_bytes() > options_.buffer / 2) pace_.slow(SteadyClock::now());
   metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
-  if (!result && is_passing(result.error())) health_.went(result.error());
+  if (!result && is_transient(result.error())) health_.mark_down(result.error());
 }
 
-asio::awaitable<void> Worker::note_fitness(StoreResult<void> fit) {
+asio::awaitable<void> Worker::on_eviction_check(StoreResult<void> fit) {
   const bool evicts = fit.has_error() && fit.error().code == StoreError::Code::unsupported;
   if (fit.has_error() && !evicts) co_return;  // the claims find out by themselves
-  const bool news = evicts && !unfit_;
-  unfit_ = evicts;
-  if (evicts) health_.went(fit.error());
+  const bool news = evicts && !evicts_keys_;
+  evicts_keys_ = evicts;
+  if (evicts) health_.mark_down(fit.error());
   if (!news) co_return;
   std::vector<Notice> notices{unfit_notice(fit.error(), store_now_)};
   co_await tell_operators(std::move(notices));
@@ -391,13 +391,13 @@ asio::awaitable<void> Worker::note_fitness(StoreResult<void> fit) {
 
 /// Nothing is claimed: the store does not take what there is, or must not be given more.
 bool Worker::must_wait() const {
-  return unfit_ || refresher_.waiting_for_store() > 0 || refresher_.unanswered_bytes() >= options_.buffer;
+  return evicts_keys_ || refresher_.waiting_for_store() > 0 || refresher_.unanswered_bytes() >= options_.buffer;
 }
 
 /// Waits before the store is tried again; false when it has been waited for long enough.
-asio::awaitable<bool> Worker::bear(StoreError error) {
+asio::awaitable<bool> Worker::back_off_after(StoreError error) {
   metrics_.store_error(error);
-  health_.went(error);
+  health_.mark_down(error);
   gave_up_ = scope_.is_limited() && health_.has_been_away(patience);
   if (!gave_up_) co_await pause(health_.next_wait());
   co_return !gave_up_;
@@ -421,7 +421,7 @@ asio::awaitable<StoreResult<void>> Worker::give_back_left() {
 
 asio::awaitable<void> Worker::store_came(Milliseconds now) {
   if (must_wait()) co_return;  // it takes claims and no commits
-  const std::optional<Outage> outage = health_.came();
+  const std::optional<Outage> outage = health_.mark_up();
   if (!outage || (outage->length < worth_a_notice && !needs_operator(outage->last))) co_return;
   std::vector<Notice> notices{outage_notice(*outage, now)};
   co_await tell_operators(std::move(notices));

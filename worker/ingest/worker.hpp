@@ -16,8 +16,8 @@
 #include "storage/store/store.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/base/log.hpp"
-#include "worker/ingest/catch_up.hpp"
-#include "worker/ingest/claim_pace.hpp"
+#include "worker/ingest/adaptive_batch_size.hpp"
+#include "worker/ingest/overdue_token_bucket.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/scope_progress.hpp"
 #include "worker/ingest/store_pool.hpp"
@@ -73,7 +73,7 @@ class Worker {
   /// What became of a commit, after `took`.
   void note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took);
   /// Whether the server may be used (Store::check_eviction); while it may not nothing is claimed.
-  boost::asio::awaitable<void> note_fitness(StoreResult<void> fit);
+  boost::asio::awaitable<void> on_eviction_check(StoreResult<void> fit);
 
   std::size_t in_flight() const { return in_flight_; }
 
@@ -100,7 +100,7 @@ class Worker {
   boost::asio::awaitable<void> tell_operators(std::vector<Notice> notices);
   void tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now);
   boost::asio::awaitable<void> store_came(Milliseconds now);
-  boost::asio::awaitable<bool> bear(StoreError error);
+  boost::asio::awaitable<bool> back_off_after(StoreError error);
   boost::asio::awaitable<StoreResult<void>> give_back_left();
   bool must_wait() const;
   void note_batch(const ClaimBatch& batch);
@@ -128,11 +128,11 @@ class Worker {
   Milliseconds store_now_{};     // when the store answered the last claim
   bool gave_up_ = false;
 
-  CatchUp catch_up_;
+  OverdueTokenBucket catch_up_;
   StoreHealth health_;
-  bool unfit_ = false;       // the server evicts keys
-  std::vector<Claim> left_;  // of ended refreshes whose end the store could not be told
-  ClaimPace pace_;
+  bool evicts_keys_ = false;  // the server evicts keys
+  std::vector<Claim> left_;   // of ended refreshes whose end the store could not be told
+  AdaptiveBatchSize pace_;
 };
 
 }  // namespace feedmill

@@ -275,7 +275,7 @@ void Metrics::record(const Report& report) {
   if (report.pushed_first) find(s.push_first, "push")->Increment();
   if (report.poll_first) find(s.push_first, "poll")->Increment();
   if (report.early) s.early_polls.Increment();
-  if (report.host_closed) add(s.host_backoffs, report.host_cause, 1);
+  if (report.circuit_opened) add(s.host_backoffs, report.host_cause, 1);
   add(s.connections, "new", report.connections_new);
   add(s.connections, "reused", report.connections_reused);
   add(s.connections, "resumed", report.connections_resumed);
@@ -377,7 +377,7 @@ void Metrics::set_fleet(const FleetFigures& figures) {
   series_->oldest_due.Set(std::max(0.0, waiting.count()));
   series_->claimed.Set(static_cast<double>(figures.claimed));
   series_->workers.Set(static_cast<double>(figures.workers));
-  series_->backing_off.Set(static_cast<double>(figures.closed_hosts));
+  series_->backing_off.Set(static_cast<double>(figures.open_circuits));
   series_->stream_records.Set(static_cast<double>(figures.stream_records));
 }
 

@@ -32,7 +32,7 @@ constexpr std::array life_cycle{
 };
 
 /// As the log says it: "feed is blocked" says more than that it fails.
-std::string text_of(const LifeCycle& row, const Signal& signal) {
+std::string text_of(const LifeCycle& row, const Event& signal) {
   const std::string_view state = field_of(signal.data, "state");
   return state.empty() ? std::string(row.text) : "feed is " + std::string(state);
 }
@@ -49,7 +49,7 @@ Notice notice_of(const std::string& id, const char* type, const std::string& fee
 
 }  // namespace
 
-Notice post_notice(const Signal& signal, std::string user, std::span<const std::string> why) {
+Notice post_notice(const Event& signal, std::string user, std::span<const std::string> why) {
   json::object object;
   object["id"] = signal.id;
   object["type"] = signal.type;
@@ -63,7 +63,7 @@ Notice post_notice(const Signal& signal, std::string user, std::span<const std::
   return {std::move(user), signal.id, json::serialize(object)};
 }
 
-std::optional<Notice> operator_notice(const Signal& signal) {
+std::optional<Notice> operator_notice(const Event& signal) {
   const auto row =
       std::find_if(life_cycle.begin(), life_cycle.end(), [&](const LifeCycle& one) { return one.type == signal.type; });
   if (row == life_cycle.end()) return {};

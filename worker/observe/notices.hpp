@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "storage/records/signal_record.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/base/report.hpp"
 #include "worker/observe/store_health.hpp"
@@ -14,12 +14,12 @@ namespace feedmill {
 
 /// The notice of a new post for a user; `why` says which of their rules it fits. JSON members: id, type, entity_id,
 /// feed_url, guid, title, link, timestamp, why.
-Notice post_notice(const Signal& signal, std::string user, std::span<const std::string> why);
+Notice post_notice(const Event& signal, std::string user, std::span<const std::string> why);
 
 /// The notice that operators get of a step in a feed's life: what happened, in the log's words, and what to do about
 /// it. Absent for signals that are none. JSON members: id, type, feed_url, timestamp, text, remedy, and
 /// those of the signal's data.
-std::optional<Notice> operator_notice(const Signal& signal);
+std::optional<Notice> operator_notice(const Event& signal);
 
 /// What operators hear of a feed that was quarantined (SECURITY Q2), and why, which no signal tells. `now`: Redis'
 /// clock.

@@ -5,7 +5,7 @@
 
 namespace feedmill {
 
-bool is_passing(const StoreError& error) {
+bool is_transient(const StoreError& error) {
   using Code = StoreError::Code;
   return error.code != Code::refused && error.code != Code::bug && error.code != Code::unsupported;
 }
@@ -26,7 +26,7 @@ Milliseconds wait_before_retry(const StoreError& error, int attempt) {
   return Milliseconds(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random));
 }
 
-void StoreHealth::went(const StoreError& error) {
+void StoreHealth::mark_down(const StoreError& error) {
   ++errors_;
   last_ = error;
   metrics_.set_redis_trouble(error);
@@ -43,7 +43,7 @@ void StoreHealth::went(const StoreError& error) {
   }
 }
 
-std::optional<Outage> StoreHealth::came() {
+std::optional<Outage> StoreHealth::mark_up() {
   attempts_ = 0;
   if (!since_) return {};
   Outage outage{Clock::now() - *since_, errors_, std::move(last_)};

@@ -15,7 +15,7 @@
 namespace feedmill {
 
 /// Whether the same may go well another time, because it was the store's state that refused and not what was asked.
-bool is_passing(const StoreError& error);
+bool is_transient(const StoreError& error);
 
 /// Whether somebody must do something about the server for it to pass.
 bool needs_operator(const StoreError& error);
@@ -39,9 +39,9 @@ class StoreHealth {
   StoreHealth(Metrics& metrics, Log& log) : metrics_(metrics), log_(log) {}
 
   /// A call failed. Does not count the error, which has been counted by its kind.
-  void went(const StoreError& error);
+  void mark_down(const StoreError& error);
   /// A call went well: the outage that has ended by it, if there was one.
-  std::optional<Outage> came();
+  std::optional<Outage> mark_up();
 
   bool is_up() const { return !since_; }
   /// What keeps it from serving, "" when nothing does.

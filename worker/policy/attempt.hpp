@@ -14,7 +14,7 @@
 #include "parsers/feed/read_feed.hpp"
 #include "storage/records/feed_state.hpp"
 #include "storage/records/given_entry.hpp"
-#include "storage/records/known.hpp"
+#include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/policy/schedule.hpp"

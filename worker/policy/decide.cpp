@@ -12,7 +12,7 @@
 #include "worker/policy/decision_draft.hpp"
 #include "worker/policy/feed_identity.hpp"
 #include "worker/policy/identity_history.hpp"
-#include "worker/policy/probation.hpp"
+#include "worker/policy/pending_redirect.hpp"
 #include "worker/policy/withdrawal.hpp"
 
 namespace feedmill {
@@ -24,7 +24,7 @@ using std::chrono::minutes;
 
 /// Of a document that ends in the middle: what it lists under new guids may be listed under the old ones behind its
 /// end. Such posts wait for a whole one.
-void keep_certain(EntryDiff& diff, const Document& document, const Known& known) {
+void keep_certain(EntryDiff& diff, const Document& document, const StoredSnapshot& known) {
   std::unordered_set<std::string_view> doubtful;
   for (std::size_t i = 0; i < known.guids.size() && i < document.entries.size(); ++i) {
     if (!known.guids[i].stored_guid.empty()) doubtful.insert(document.entries[i].guid);
@@ -54,7 +54,7 @@ void leave_out(std::vector<EntryWrite>& writes, const std::vector<std::string>& 
 
 /// What a whole document takes back: `deleted`, and what is neither stored nor listed, whose first push may still be on
 /// its way. Those taken back last stand last.
-std::vector<std::string> taken_back(const Document& document, const Known& known,
+std::vector<std::string> taken_back(const Document& document, const StoredSnapshot& known,
                                     const std::vector<std::string>& deleted) {
   if (document.deleted.empty() || document.cut_short) return deleted;
   std::unordered_set<std::string_view> listed;
@@ -74,7 +74,7 @@ std::vector<std::string> taken_back(const Document& document, const Known& known
 
 class Decider {
  public:
-  Decider(const Claim& claim, const Exchange& exchange, const Known& known, const PolicyOptions& options,
+  Decider(const Claim& claim, const Exchange& exchange, const StoredSnapshot& known, const PolicyOptions& options,
           Milliseconds now)
       : claim_(claim), exchange_(exchange), known_(known), now_(now), draft_(claim, exchange, options, now) {}
 
@@ -123,7 +123,7 @@ class Decider {
     if (!document.cut_short) {
       commit.rekeys = std::move(diff.rekeys);
       commit.rekeys.insert(commit.rekeys.end(), known_.rekeys.begin(), known_.rekeys.end());
-      if (!commit.rekeys.empty()) commit.rekeyed = rekeyed_signal(commit.rekeys, document.identified_by);
+      if (!commit.rekeys.empty()) commit.rekeyed = rekeyed_event(commit.rekeys, document.identified_by);
       commit.tombs_new = known_.tombs_new;
       commit.tombs_left = known_.left;
     }
@@ -152,7 +152,7 @@ class Decider {
     }
     tell_feed(document, first);
     draft_.context.gap = !document.cut_short && is_gap(claim_.state, document, known_);
-    if (draft_.context.gap) commit.signals.push_back(gap_signal(document, known_, now_));
+    if (draft_.context.gap) commit.signals.push_back(gap_event(document, known_, now_));
     if (!document.cut_short || !document.hubs.hubs.empty()) take_advert(document.hubs);
     draft_.overdue = has_overdue(commit.entries);
     consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
@@ -295,8 +295,9 @@ class Decider {
   }
 
   bool shares_guid() const {
-    return std::any_of(known_.guids.begin(), known_.guids.end(), [](const Known::Guid& guid) {
-      return (guid.is == Known::Is::same || guid.is == Known::Is::different) && guid.stored_guid.empty();
+    return std::any_of(known_.guids.begin(), known_.guids.end(), [](const StoredSnapshot::Guid& guid) {
+      return (guid.is == StoredSnapshot::Is::same || guid.is == StoredSnapshot::Is::different) &&
+             guid.stored_guid.empty();
     });
   }
 
@@ -321,7 +322,7 @@ class Decider {
     state.fetch_url = back ? "" : move.to;
     if (!back) commit.move_to = move.to;
     remember_move(state, move);
-    commit.signals.push_back(moved_signal(move));
+    commit.signals.push_back(moved_event(move));
   }
 
   /// HTTP P2: a stored or equal document replaces both validators.
@@ -391,7 +392,7 @@ class Decider {
 
   const Claim& claim_;
   const Exchange& exchange_;
-  const Known& known_;
+  const StoredSnapshot& known_;
   const Milliseconds now_;
   DecisionDraft draft_;
 };
@@ -402,18 +403,18 @@ bool wants_probe(const FeedState& state, Milliseconds now) {
   if (state.etag.empty() && state.last_modified.empty()) return false;
   if (state.last_probe.count() != 0 && now - state.last_probe < hours(24)) return false;
   if (state.validators_broken) return true;
-  if (state.push_barren > 0 && state.not_modified_since.count() != 0 && is_by_push(state)) return true;
+  if (state.consecutive_empty_pushes > 0 && state.not_modified_since.count() != 0 && is_by_push(state)) return true;
   return state.not_modified_since.count() != 0 && now - state.not_modified_since >= days(14) && state.new_per_week > 2;
 }
 
-Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const Known& known,
+Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const StoredSnapshot& known,
                 const PolicyOptions& options, Milliseconds now) {
   Decider decider(claim, exchange, known, options, now);
   std::visit(decider, reading);
   return decider.take();
 }
 
-PushDecision decide_push(const Claim& claim, const Document& document, const Known& known,
+PushDecision decide_push(const Claim& claim, const Document& document, const StoredSnapshot& known,
                          const PolicyOptions& options) {
   const Exchange none;
   Decider decider(claim, none, known, options, claim.now);

@@ -235,7 +235,8 @@ void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
   if (!options_.push.on) return;
   Commit& commit = decision.commit;
   FeedState& state = commit.state;
-  if (payload || is_by_push(claim_.state)) state.push_barren = barren ? std::min(state.push_barren + 1, 1000U) : 0;
+  if (payload || is_by_push(claim_.state))
+    state.consecutive_empty_pushes = barren ? std::min(state.consecutive_empty_pushes + 1, 1000U) : 0;
   const bool first = claim_.state.imported.count() == 0;
   const PushSight sight{now_, claim_.state.last_at, payload, first ? 0 : created, overdue, state.new_per_week};
   PushVerdict verdict = watch_push(state.push, state.push_health, sight, options_.push);
@@ -278,7 +279,7 @@ void DecisionDraft::set_state(std::string_view name) {
 
 void DecisionDraft::plan(const NextDue& next) {
   decision.commit.next_due = next.due;
-  decision.commit.state.won = next.won;
+  decision.commit.state.due_reason = next.due_reason;
   decision.commit.state.why = why_text(next.inputs);
 }
 

@@ -19,11 +19,11 @@
 namespace feedmill {
 namespace {
 
-bool is_unknown(const Known::Guid& guid) {
-  return guid.is == Known::Is::unknown;
+bool is_unknown(const StoredSnapshot::Guid& guid) {
+  return guid.is == StoredSnapshot::Is::unknown;
 }
 
-std::size_t count_unknown(const Known& known) {
+std::size_t count_unknown(const StoredSnapshot& known) {
   return static_cast<std::size_t>(std::count_if(known.guids.begin(), known.guids.end(), is_unknown));
 }
 
@@ -53,8 +53,8 @@ bool has_permalinks(const std::vector<EntryRecord>& entries) {
 }
 
 /// Whether a post is another one than that which is stored under its guid: no edit changes all of it.
-bool is_another(const EntryRecord& record, const Known::Guid& guid) {
-  if (guid.is != Known::Is::different || !is_named(record)) return false;
+bool is_another(const EntryRecord& record, const StoredSnapshot::Guid& guid) {
+  if (guid.is != StoredSnapshot::Is::different || !is_named(record)) return false;
   const Fields &now = record.fields, &before = guid.fields;
   const std::string link = link_key(value_of(now, "link")), old_link = link_key(value_of(before, "link"));
   const std::string_view date = value_of(now, "date_published"), old_date = value_of(before, "date_published");
@@ -77,7 +77,7 @@ bool may_be_renamed(const FeedState& state, const EntryRecord& record) {
 /// One document against what is stored.
 class Comparison {
  public:
-  Comparison(const FeedState& state, Document& document, Known& known, const std::vector<StoredPost>& stored)
+  Comparison(const FeedState& state, Document& document, StoredSnapshot& known, const std::vector<StoredPost>& stored)
       : document_(document), known_(known), stored_(stored) {
     known.compared = true;
     switching_ = document.identified_by != state.identified_by;
@@ -102,7 +102,7 @@ class Comparison {
     if (known.replaced && state.replaced_documents + 1 >= documents_to_switch) {
       switch_identity(better_identity(state.identified_by));
     } else if (state.identified_by == IdentifiedBy::guid && names_places(document.entries, known.guids)) {
-      std::vector<Known::Guid> before = known.guids;
+      std::vector<StoredSnapshot::Guid> before = known.guids;
       forget_tombstones();
       switch_identity(IdentifiedBy::link);
       if (!switching_) switch_identity(IdentifiedBy::digest);
@@ -117,14 +117,14 @@ class Comparison {
     for (const EntryRecord& record : document_.entries) guids.insert(record.guid);
     for (const Match& match : matches_) {
       const StoredPost& post = stored_[match.stored];
-      Known::Guid& guid = known_.guids[match.read];
+      StoredSnapshot::Guid& guid = known_.guids[match.read];
       used[match.stored] = true;
       guid.id = post.id;
       const bool keeps = post.guid == document_.entries[match.read].guid;
       if (!keeps) guid.stored_guid = post.guid;
       if (match.by == Match::By::guid) continue;  // its mark and fields are there
       if (keeps && document_.cut_short) {
-        guid.is = Known::Is::same;  // what has that guid may stand behind its end
+        guid.is = StoredSnapshot::Is::same;  // what has that guid may stand behind its end
         continue;
       }
       recognised.places.push_back(match.read);
@@ -177,7 +177,7 @@ class Comparison {
       if (!best || best == holder) continue;
       if (holder) give_substitute(*holder);
       document_.entries[*best].guid = guid;
-      known_.guids[*best] = {Known::Is::different, post.id, {}, {}};
+      known_.guids[*best] = {StoredSnapshot::Is::different, post.id, {}, {}};
       renamed_.push_back(*best);
     }
   }
@@ -189,7 +189,7 @@ class Comparison {
                                                     : record.guid + ' ' + text_key(record.fields);
     const auto own = by_guid_.find(record.guid);
     known_.guids[place] = {};
-    if (own != by_guid_.end()) known_.guids[place] = {Known::Is::different, stored_[own->second].id, {}, {}};
+    if (own != by_guid_.end()) known_.guids[place] = {StoredSnapshot::Is::different, stored_[own->second].id, {}, {}};
     renamed_.push_back(place);
   }
 
@@ -218,15 +218,15 @@ class Comparison {
     for (const Match& match : followed) left_.insert(document_.entries[match.read].guid);
     for (const Match& match : followed) {
       document_.entries[match.read].guid = stored_[match.stored].guid;
-      known_.guids[match.read] = {Known::Is::different, stored_[match.stored].id, {}, {}};
+      known_.guids[match.read] = {StoredSnapshot::Is::different, stored_[match.stored].id, {}, {}};
       renamed_.push_back(match.read);
     }
   }
 
   void match() {
     std::vector<bool> wanted;
-    for (const Known::Guid& guid : known_.guids) {
-      wanted.push_back(switching_ ? guid.is != Known::Is::tombstoned : is_unknown(guid));
+    for (const StoredSnapshot::Guid& guid : known_.guids) {
+      wanted.push_back(switching_ ? guid.is != StoredSnapshot::Is::tombstoned : is_unknown(guid));
     }
     matches_ = match_posts(document_.entries, wanted, stored_);
     last_match_ = 0;
@@ -325,8 +325,8 @@ class Comparison {
 
   /// Where guids name places, tombstones do: what stands there now is another post.
   void forget_tombstones() {
-    for (Known::Guid& guid : known_.guids) {
-      if (guid.is == Known::Is::tombstoned) guid = {};
+    for (StoredSnapshot::Guid& guid : known_.guids) {
+      if (guid.is == StoredSnapshot::Is::tombstoned) guid = {};
     }
   }
 
@@ -355,7 +355,7 @@ class Comparison {
     std::vector<bool> matched(known_.guids.size());
     for (const Match& match : matches_) matched[match.read] = true;
     for (std::size_t i = 0; i < matched.size(); ++i) {
-      if (!matched[i] && known_.guids[i].is != Known::Is::tombstoned) known_.guids[i] = {};
+      if (!matched[i] && known_.guids[i].is != StoredSnapshot::Is::tombstoned) known_.guids[i] = {};
     }
   }
 
@@ -382,16 +382,17 @@ class Comparison {
       if (key.find_first_of("/?#") != std::string::npos) gone.insert(std::move(key));
     }
     for (std::size_t i = 0; i < known_.guids.size(); ++i) {
-      Known::Guid& guid = known_.guids[i];
+      StoredSnapshot::Guid& guid = known_.guids[i];
       const EntryRecord& record = document_.entries[i];
       const bool unnamed = by_guid() && !is_named(record);
-      if (guid.is == Known::Is::tombstoned && !record.former_guid.empty() && record.former_guid != record.guid) {
+      if (guid.is == StoredSnapshot::Is::tombstoned && !record.former_guid.empty() &&
+          record.former_guid != record.guid) {
         known_.tombs_new.push_back(record.guid);
         known_.left.push_back(record.former_guid);
       } else if ((renamed || unnamed) && is_unknown(guid) && guid.id.empty() &&
                  ((renamed ? is_older_than_stored(i) : is_among_trimmed(i)) || gone.contains(link_key(record.guid)) ||
                   gone.contains(link_key(value_of(record.fields, "link"))))) {
-        guid.is = Known::Is::tombstoned;
+        guid.is = StoredSnapshot::Is::tombstoned;
         known_.tombs_new.push_back(record.guid);
       }
     }
@@ -405,7 +406,7 @@ class Comparison {
       const EntryRecord& record = document_.entries[i];
       const bool substitute =
           !is_named(record) && is_substitute(record.guid, value_of(record.fields, "link"), permalinks_);
-      if (known_.guids[i].is != Known::Is::tombstoned) (substitute ? substitutes : given) = true;
+      if (known_.guids[i].is != StoredSnapshot::Is::tombstoned) (substitute ? substitutes : given) = true;
     }
     for (std::size_t i = 0; i < stored_.size(); ++i) {
       if (!used[i]) (has_substitute(stored_[i]) ? substitutes : given) = true;
@@ -417,7 +418,7 @@ class Comparison {
   bool is_among_trimmed(std::size_t place) const {
     if (!known_.trimmed || !oldest_) return false;
     if (const std::optional<std::int64_t>& date = document_.entries[place].timestamp) return *date < *oldest_;
-    const auto is_buried = [&](std::size_t other) { return known_.guids[other].is == Known::Is::tombstoned; };
+    const auto is_buried = [&](std::size_t other) { return known_.guids[other].is == StoredSnapshot::Is::tombstoned; };
     const bool last = place + 1 == known_.guids.size();
     return place > 0 && is_buried(place - 1) && (last || is_buried(place + 1));
   }
@@ -429,7 +430,7 @@ class Comparison {
   }
 
   Document& document_;
-  Known& known_;
+  StoredSnapshot& known_;
   const std::vector<StoredPost>& stored_;
   std::unordered_map<std::string_view, std::size_t> by_guid_;  // the stored ones
   std::vector<Match> matches_;
@@ -442,12 +443,12 @@ class Comparison {
 
 }  // namespace
 
-void settle_repeated(Document& document, Known& known) {
+void settle_repeated(Document& document, StoredSnapshot& known) {
   if (std::ranges::all_of(document.entries, &std::string::empty, &EntryRecord::shared_guid)) return;
   const auto worth = [&](std::size_t place) {
-    const Known::Guid& guid = known.guids[place];
-    if (guid.is == Known::Is::same) return 100;
-    return guid.is == Known::Is::different ? likeness(document.entries[place].fields, guid.fields) : 0;
+    const StoredSnapshot::Guid& guid = known.guids[place];
+    if (guid.is == StoredSnapshot::Is::same) return 100;
+    return guid.is == StoredSnapshot::Is::different ? likeness(document.entries[place].fields, guid.fields) : 0;
   };
   std::unordered_map<std::string, std::size_t> kept;  // by guid
   std::vector<bool> goes(document.entries.size());
@@ -459,10 +460,10 @@ void settle_repeated(Document& document, Known& known) {
   }
   std::size_t entry = 0, guid = 0;
   std::erase_if(document.entries, [&](const EntryRecord&) { return goes[entry++]; });
-  std::erase_if(known.guids, [&](const Known::Guid&) { return goes[guid++]; });
+  std::erase_if(known.guids, [&](const StoredSnapshot::Guid&) { return goes[guid++]; });
 }
 
-bool must_compare(const FeedState& state, const Document& document, const Known& known) {
+bool must_compare(const FeedState& state, const Document& document, const StoredSnapshot& known) {
   if (known.stored == 0 || document.entries.empty()) return false;
   if (document.identified_by != state.identified_by || may_return(state, document, known)) return true;
   for (std::size_t i = 0; i < known.guids.size(); ++i) {
@@ -478,14 +479,15 @@ bool must_compare(const FeedState& state, const Document& document, const Known&
   return are_many(unknown, listed) && (state.replaced_documents > 0 || is_turn(state.fresh_documents + 1));
 }
 
-Recognised recognise(const FeedState& state, Document& document, Known& known, const std::vector<StoredPost>& stored) {
+Recognised recognise(const FeedState& state, Document& document, StoredSnapshot& known,
+                     const std::vector<StoredPost>& stored) {
   return Comparison(state, document, known, stored).take();
 }
 
-void add_recognised(Known& known, const Recognised& recognised, Known found) {
+void add_recognised(StoredSnapshot& known, const Recognised& recognised, StoredSnapshot found) {
   for (std::size_t i = 0; i < recognised.places.size() && i < found.guids.size(); ++i) {
-    Known::Guid& guid = known.guids[recognised.places[i]];
-    Known::Guid& stored = found.guids[i];
+    StoredSnapshot::Guid& guid = known.guids[recognised.places[i]];
+    StoredSnapshot::Guid& stored = found.guids[i];
     guid.is = stored.is;
     if (!stored.id.empty()) guid.id = std::move(stored.id);
     guid.fields = std::move(stored.fields);
@@ -505,20 +507,20 @@ Naming naming_of(const std::vector<EntryRecord>& entries) {
   return naming(given, substitutes);
 }
 
-bool is_gap(const FeedState& before, const Document& document, const Known& known) {
+bool is_gap(const FeedState& before, const Document& document, const StoredSnapshot& known) {
   if (before.imported.count() == 0 || before.listed_none || known.stored == 0 || document.entries.size() < 2)
     return false;
   return std::all_of(known.guids.begin(), known.guids.end(), is_unknown);
 }
 
-FeedSignal gap_signal(const Document& document, const Known& known, Milliseconds now) {
+FeedEvent gap_event(const Document& document, const StoredSnapshot& known, Milliseconds now) {
   std::int64_t oldest = now.count() / 1000;
   for (const EntryRecord& record : document.entries) oldest = std::min(oldest, record.timestamp.value_or(oldest));
   const boost::json::object data{{"from", known.newest}, {"to", oldest}};
   return {"feed_gap", "updated", boost::json::serialize(data), ""};
 }
 
-FeedSignal rekeyed_signal(const std::vector<Rekey>& rekeys, IdentifiedBy by) {
+FeedEvent rekeyed_event(const std::vector<Rekey>& rekeys, IdentifiedBy by) {
   constexpr std::size_t shown = 3, longest = 200;
   boost::json::array examples;
   for (const Rekey& rekey : rekeys) {

@@ -41,14 +41,14 @@ std::string sample_of(const Document& document) {
 
 /// Whether posts that were there before have the guids that they had, as far as the sample reaches; nothing when it
 /// does not.
-std::optional<bool> stayed(const std::string& sample, const Document& document, const Known& known) {
+std::optional<bool> stayed(const std::string& sample, const Document& document, const StoredSnapshot& known) {
   std::set<std::string_view> marks;
   for (std::string_view rest = sample; rest.size() >= mark_digits; rest.remove_prefix(mark_digits)) {
     marks.insert(rest.substr(0, mark_digits));
   }
   bool some = false;
   for (std::size_t i = 0; i < document.entries.size() && i < known.guids.size(); ++i) {
-    if (known.guids[i].is != Known::Is::same && known.guids[i].is != Known::Is::different) continue;
+    if (known.guids[i].is != StoredSnapshot::Is::same && known.guids[i].is != StoredSnapshot::Is::different) continue;
     const std::string mark = mark_of(document.entries[i]);
     if (marks.contains(mark))
       some = true;
@@ -72,7 +72,7 @@ bool gives_guids(const Document& document) {
 }
 
 /// FeedState::sound_documents after this one, of a feed that is not identified by its guids.
-std::uint32_t count_sound(const FeedState& state, const Document& document, const Known& known) {
+std::uint32_t count_sound(const FeedState& state, const Document& document, const StoredSnapshot& known) {
   if (!gives_guids(document)) return 0;
   if (state.sound_documents == 0) return 1;
   return stayed(state.guid_sample, document, known).value_or(false) ? state.sound_documents + 1 : 1;
@@ -80,14 +80,14 @@ std::uint32_t count_sound(const FeedState& state, const Document& document, cons
 
 }  // namespace
 
-bool may_return(const FeedState& state, const Document& document, const Known& known) {
+bool may_return(const FeedState& state, const Document& document, const StoredSnapshot& known) {
   if (state.identified_by == IdentifiedBy::guid || document.identified_by != state.identified_by) return false;
   constexpr std::uint32_t most_doublings = 8;
   const std::uint32_t wanted = documents_to_switch << std::min(state.returns, most_doublings);
   return !document.cut_short && state.sound_documents + 1 >= wanted && count_sound(state, document, known) >= wanted;
 }
 
-void count_document(FeedState& state, const Document& document, const Known& known, Milliseconds now) {
+void count_document(FeedState& state, const Document& document, const StoredSnapshot& known, Milliseconds now) {
   const std::size_t listed = document.entries.size();
   state.listed_none = listed == 0;
   if (document.identified_by == IdentifiedBy::guid && (known.compared || known.stored == 0)) {
@@ -111,7 +111,7 @@ void count_document(FeedState& state, const Document& document, const Known& kno
   }
   const auto fresh =
       static_cast<std::size_t>(std::count_if(known.guids.begin(), known.guids.end(), [](const auto& guid) {
-        return guid.is == Known::Is::unknown || !guid.stored_guid.empty();
+        return guid.is == StoredSnapshot::Is::unknown || !guid.stored_guid.empty();
       }));
   const bool many = state.imported.count() != 0 && are_many(fresh, listed);
   state.fresh_documents = many ? state.fresh_documents + 1 : 0;

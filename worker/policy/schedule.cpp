@@ -78,7 +78,7 @@ void at_least(NextDue& next, Milliseconds& interval, const DueContext& context, 
   const seconds asked = std::min(seconds(hint.seconds), most);
   if (asked > interval) {
     interval = asked;
-    next.won = asked.count() < hint.seconds ? std::string_view("fresh_clamped") : hint.code;
+    next.due_reason = asked.count() < hint.seconds ? std::string_view("fresh_clamped") : hint.code;
   }
   next.inputs.push_back(std::move(hint));
 }
@@ -91,7 +91,7 @@ void to_next_publication(NextDue& next, Milliseconds& interval, const DueContext
   if (ahead.count() == 0) return;
   interval += ahead;
   next.inputs.push_back({"sy", in_seconds(interval), "updateBase"});
-  next.won = "sy";
+  next.due_reason = "sy";
 }
 
 /// HTTP §3 step 7: the same for a feed every time, so that due times are spread, and never early.
@@ -131,13 +131,13 @@ void finish(NextDue& next, const DueContext& context, Milliseconds interval) {
     const Milliseconds allowed = context.now + Milliseconds(context.retry_after->wait);
     if (allowed > next.due) {
       next.due = allowed;
-      next.won = context.retry_after->clamped ? "retry_after_clamped" : "retry_after";
+      next.due_reason = context.retry_after->clamped ? "retry_after_clamped" : "retry_after";
     }
   }
   if (context.not_before > next.due) {
     next.inputs.push_back({"retry_after", in_seconds(context.not_before - context.now), "said before"});
     next.due = context.not_before;
-    next.won = "retry_after";
+    next.due_reason = "retry_after";
   }
   const Milliseconds before = next.due;
   next.due = with_phase(next.due, context.feed_url, interval);
@@ -195,7 +195,7 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
   char digits[32];
   const auto end = std::to_chars(digits, digits + sizeof digits, rate, std::chars_format::fixed, 2).ptr;
   next.inputs.push_back({"adaptive", in_seconds(want), "S=" + std::string(digits, end)});
-  next.won = "adaptive";
+  next.due_reason = "adaptive";
 
   // Step 3.
   const Milliseconds least = least_ever(context);
@@ -220,14 +220,14 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
 
   // Step 4.
   Milliseconds interval = std::clamp(want, floor, ceiling);
-  if (want < floor) next.won = context.interval_min ? "override" : "floor";
+  if (want < floor) next.due_reason = context.interval_min ? "override" : "floor";
   if (want > ceiling) {
     const bool told = context.interval_max || (context.interval_min && ceiling == floor);
-    next.won = told ? "override" : is_dormant(context) ? "dormant" : "ceiling";
+    next.due_reason = told ? "override" : is_dormant(context) ? "dormant" : "ceiling";
   }
   if (context.gap && interval / 2 > floor / 2) {
     const Milliseconds half = std::max(floor, interval / 2);
-    if (half < interval) next.won = "gap";
+    if (half < interval) next.due_reason = "gap";
     interval = half;
     next.inputs.push_back({"gap", in_seconds(interval), ""});
   }
@@ -243,7 +243,7 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
     next.inputs.push_back({"websub_fallback", in_seconds(fallback), ""});
     if (fallback > interval) {
       interval = fallback;
-      next.won = "websub_fallback";
+      next.due_reason = "websub_fallback";
     }
   }
 
@@ -252,7 +252,7 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
   const Milliseconds allowed = past_skipped(next.due, hints, context.feed_url, skipped);
   if (allowed > next.due) {
     next.inputs.push_back({skipped, in_seconds(allowed - context.now), ""});
-    next.won = skipped;
+    next.due_reason = skipped;
     next.due = allowed;
   }
   next.due = std::min(next.due, context.now + furthest);
@@ -265,11 +265,11 @@ NextDue due_after_failure(const DueContext& context, Milliseconds base, Millisec
   Milliseconds interval = cap;
   if (failures < 32) interval = std::min(cap, base * (std::int64_t{1} << std::max(failures - 1, 0)));
   next.inputs.push_back({code, in_seconds(interval), "n=" + std::to_string(failures)});
-  next.won = code;
+  next.due_reason = code;
   if (context.interval_min && *context.interval_min > interval) {
     interval = *context.interval_min;
     next.inputs.push_back({"override", in_seconds(interval), ""});
-    next.won = "override";
+    next.due_reason = "override";
   }
   at_least(next, interval, context, {context.fresh.code, context.fresh.fresh.count(), context.fresh.from});
   finish(next, context, interval);

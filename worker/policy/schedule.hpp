@@ -44,7 +44,7 @@ ScheduleHints read_schedule_hints(std::string_view text);
 
 struct NextDue {
   Milliseconds due{};
-  std::string won;  ///< code of the input that fixed it
+  std::string due_reason;  ///< code of the input that fixed it
   std::vector<DueInput> inputs;
 };
 

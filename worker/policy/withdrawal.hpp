@@ -8,7 +8,7 @@
 #include "parsers/feed/feed.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/feed_state.hpp"
-#include "storage/records/known.hpp"
+#include "storage/records/stored_snapshot.hpp"
 
 namespace feedmill {
 

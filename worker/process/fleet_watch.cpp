@@ -7,7 +7,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/base/host_name.hpp"
-#include "worker/ingest/survey.hpp"
+#include "worker/ingest/staleness_scan.hpp"
 
 namespace feedmill {
 
@@ -40,7 +40,7 @@ asio::awaitable<void> beat(ProcessParts& parts) {
 
 asio::awaitable<void> watch_fleet(ProcessParts& parts) {
   asio::steady_timer timer(parts.loop);
-  Survey survey;
+  StalenessScan survey;
   std::uint64_t reconnects = 0;
   for (;;) {
     timer.expires_after(parts.opened ? figures_every : until_opened);
@@ -58,7 +58,7 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     co_await parts.store.call([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
     if (parts.config.worker.ingest) {
       const StoreResult<void> fit = co_await parts.store.call([](Store& store) { return store.check_eviction(); });
-      co_await parts.worker.note_fitness(fit);  // RELIABILITY §6: at least every 60 s
+      co_await parts.worker.on_eviction_check(fit);  // RELIABILITY §6: at least every 60 s
     }
     const auto oldest = co_await parts.store.call([&](Store& store) { return survey.step(store); });
     if (oldest) parts.metrics.set_oldest_success(*oldest);

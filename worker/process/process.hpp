@@ -6,7 +6,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "worker/base/held_signals.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/process/parts.hpp"
 #include "worker/process/stopping.hpp"
 
@@ -15,7 +15,8 @@ namespace feedmill {
 class Process {
  public:
   /// `log` and `stop`, the signals that tell it to end, outlive this.
-  Process(ProcessTask task, Log& log, HeldSignals& stop) : parts_(std::move(task), log), stopping_(parts_, stop) {}
+  Process(ProcessTask task, Log& log, BlockedPosixSignals& stop)
+      : parts_(std::move(task), log), stopping_(parts_, stop) {}
 
   /// Blocks until it has ended; the exit code (RELIABILITY §11).
   int run();
@@ -39,7 +40,7 @@ class Process {
 
   ProcessParts parts_;
   Stopping stopping_;
-  std::optional<HeldSignals> hang_ups_, status_wanted_;  // of a daemon
+  std::optional<BlockedPosixSignals> hang_ups_, status_wanted_;  // of a daemon
 };
 
 }  // namespace feedmill

@@ -78,7 +78,7 @@ ProcessStatus process_status(ProcessParts& parts) {
   return status;
 }
 
-asio::awaitable<void> tell_status(ProcessParts& parts, HeldSignals& asked) {
+asio::awaitable<void> tell_status(ProcessParts& parts, BlockedPosixSignals& asked) {
   SignalWait signals(parts.loop.get_executor(), asked);
   for (;;) {
     co_await signals.next();

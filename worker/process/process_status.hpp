@@ -5,7 +5,7 @@
 
 #include "worker/admin/admin.hpp"
 #include "worker/admin/status.hpp"
-#include "worker/base/held_signals.hpp"
+#include "worker/base/posix_signals.hpp"
 
 namespace feedmill {
 
@@ -18,6 +18,6 @@ Health health_of(ProcessParts& parts);
 ProcessStatus process_status(ProcessParts& parts);
 
 /// Writes one line of status into the log at each of `asked` (RELIABILITY D6). Until cancelled.
-boost::asio::awaitable<void> tell_status(ProcessParts& parts, HeldSignals& asked);
+boost::asio::awaitable<void> tell_status(ProcessParts& parts, BlockedPosixSignals& asked);
 
 }  // namespace feedmill

@@ -70,7 +70,7 @@ asio::awaitable<void> reload(ProcessParts& parts) {
 
 }  // namespace
 
-asio::awaitable<void> obey_hang_ups(ProcessParts& parts, HeldSignals& hang_ups) {
+asio::awaitable<void> obey_hang_ups(ProcessParts& parts, BlockedPosixSignals& hang_ups) {
   SignalWait signals(parts.loop.get_executor(), hang_ups);
   for (;;) {
     co_await signals.next();

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "worker/base/exits.hpp"
-#include "worker/base/held_signals.hpp"
 #include "worker/base/log.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/process/process.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/process/sd_notify.hpp"
@@ -41,16 +41,16 @@ void keep_memory_private(bool core) {
 
 /// What tells a process of this mode to end. The end of its terminal ends all but a daemon, `run --once` like the
 /// others, unless it was started to outlive it (nohup).
-HeldSignals stop_signals(RunMode mode) {
+BlockedPosixSignals stop_signals(RunMode mode) {
   struct sigaction hangup {};
   ::sigaction(SIGHUP, nullptr, &hangup);
-  return mode == RunMode::once && hangup.sa_handler != SIG_IGN ? HeldSignals({SIGTERM, SIGINT, SIGHUP})
-                                                               : HeldSignals({SIGTERM, SIGINT});
+  return mode == RunMode::once && hangup.sa_handler != SIG_IGN ? BlockedPosixSignals({SIGTERM, SIGINT, SIGHUP})
+                                                               : BlockedPosixSignals({SIGTERM, SIGINT});
 }
 
 /// Started or adopted, with an exit code instead when that cannot be.
 boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(const Config& config, RunMode mode,
-                                                                               HeldSignals& stop, Log& log) {
+                                                                               BlockedPosixSignals& stop, Log& log) {
   using Opened = boost::system::result<std::unique_ptr<EmbeddedRedis>, int>;
   EmbeddedRedis::Options options;
   options.data_dir = config.store.data_dir;
@@ -78,8 +78,8 @@ boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(c
 }
 
 int run_process(ProcessTask task) {
-  HeldSignals stop = stop_signals(task.mode);  // first: threads hold what their starter holds
-  std::signal(SIGPIPE, SIG_IGN);               // RELIABILITY D6
+  BlockedPosixSignals stop = stop_signals(task.mode);  // first: threads hold what their starter holds
+  std::signal(SIGPIPE, SIG_IGN);                       // RELIABILITY D6
   keep_memory_private(task.config.debug.core);
   Log::Options log_options;
   log_options.level = task.mode == RunMode::selected ? LogLevel::error : task.config.log.level;

@@ -6,7 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fcntl.h>
 
-#include "worker/base/held_signals.hpp"
+#include "worker/base/posix_signals.hpp"
 
 namespace feedmill {
 
@@ -14,7 +14,7 @@ namespace feedmill {
 class SignalWait {
  public:
   /// `signals` outlives this.
-  SignalWait(const boost::asio::any_io_executor& executor, HeldSignals& signals)
+  SignalWait(const boost::asio::any_io_executor& executor, BlockedPosixSignals& signals)
       : signals_(signals), descriptor_(executor, ::fcntl(signals.descriptor(), F_DUPFD_CLOEXEC, 3)) {}
 
   /// Until one has come; it is taken.
@@ -25,7 +25,7 @@ class SignalWait {
   }
 
  private:
-  HeldSignals& signals_;
+  BlockedPosixSignals& signals_;
   boost::asio::posix::stream_descriptor descriptor_;
 };
 

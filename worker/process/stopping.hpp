@@ -4,7 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "worker/base/held_signals.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/process/parts.hpp"
 
 namespace feedmill {
@@ -12,7 +12,8 @@ namespace feedmill {
 class Stopping {
  public:
   /// Both outlive this.
-  Stopping(ProcessParts& parts, HeldSignals& signals) : parts_(parts), signals_(signals), last_resort_(parts.loop) {}
+  Stopping(ProcessParts& parts, BlockedPosixSignals& signals)
+      : parts_(parts), signals_(signals), last_resort_(parts.loop) {}
 
   /// The first SIGTERM or SIGINT drains, the second cancels; a verb does not drain. Until cancelled.
   boost::asio::awaitable<void> obey();
@@ -27,7 +28,7 @@ class Stopping {
   void leave_soon();
 
   ProcessParts& parts_;
-  HeldSignals& signals_;
+  BlockedPosixSignals& signals_;
   boost::asio::steady_timer last_resort_;
   bool leaving_ = false, interrupted_ = false;
 };

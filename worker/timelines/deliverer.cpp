@@ -17,11 +17,11 @@ constexpr std::size_t texts_per_trip = 20;                // entries may be larg
 constexpr std::size_t max_text = std::size_t{64} << 10U;  // of a post's content that rules of words look at
 
 /// Records as signals; one that is none only moves the place on. Trimmed ones cannot be applied.
-std::vector<Signal> signals_of(const std::vector<SignalRecord>& records) {
-  std::vector<Signal> signals;
-  for (const SignalRecord& record : records) {
+std::vector<Event> events_of(const std::vector<EventRecord>& records) {
+  std::vector<Event> signals;
+  for (const EventRecord& record : records) {
     if (record.gone) continue;
-    signals.push_back(read_signal(record).value_or(Signal{.id = record.id}));
+    signals.push_back(read_event(record).value_or(Event{.id = record.id}));
   }
   return signals;
 }
@@ -97,7 +97,7 @@ StoreResult<void> Deliverer::keep_up() {
 }
 
 /// What was read before and not acknowledged, whoever read it; then what is new.
-StoreResult<std::vector<SignalRecord>> Deliverer::next(Milliseconds block) {
+StoreResult<std::vector<EventRecord>> Deliverer::next(Milliseconds block) {
   if (pending_) {
     auto records = deliveries_.pending(options_.batch);
     if (!records || !records->empty()) return records;
@@ -106,7 +106,7 @@ StoreResult<std::vector<SignalRecord>> Deliverer::next(Milliseconds block) {
   return deliveries_.fresh(options_.batch, block);
 }
 
-StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<SignalRecord>& records, Step& step) {
+StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step) {
   const auto count = [&](const Delivered& done) {
     if (target == DeliveryTarget::timelines) {
       step.applied += done.applied;
@@ -128,7 +128,7 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Si
     if (!more) return more.error();
     count(*more);
     if (more->hole && more->applied == 0) {
-      const auto first = read_signal(between->front());  // has a predecessor: that made the hole
+      const auto first = read_event(between->front());  // has a predecessor: that made the hole
       if (auto healed = heal(target, first->prev, step); !healed) return healed;
     } else if (between->empty()) {
       const auto place = deliveries_.place(target);
@@ -142,12 +142,12 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Si
   return {};
 }
 
-StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector<SignalRecord>& records) {
-  const std::vector<Signal> signals = signals_of(records);
+StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector<EventRecord>& records) {
+  const std::vector<Event> signals = events_of(records);
   if (target == DeliveryTarget::timelines) {
-    auto done = deliveries_.apply(signals, options_.per_feed ? std::span(records) : std::span<const SignalRecord>());
+    auto done = deliveries_.apply(signals, options_.per_feed ? std::span(records) : std::span<const EventRecord>());
     if (done) {
-      for (const Signal& signal : signals) done->refused += signal.type.empty() ? 1 : 0;
+      for (const Event& signal : signals) done->refused += signal.type.empty() ? 1 : 0;
     }
     return done;
   }
@@ -189,16 +189,16 @@ StoreResult<void> Deliverer::read_rules() {
   return {};
 }
 
-StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vector<Signal>& signals) {
+StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vector<Event>& signals) {
   if (auto read = read_rules(); !read) return read.error();
   // News only: what a feed had listed before anybody subscribed to it is none.
-  std::vector<const Signal*> posts;
-  for (const Signal& signal : signals) {
+  std::vector<const Event*> posts;
+  for (const Event& signal : signals) {
     if (signal.type == "post_created" && !signal.initial) posts.push_back(&signal);
   }
   std::map<std::string, std::vector<std::string>> channels;  // by feed
   if (watcher_->wants_channels() && !posts.empty()) {
-    for (const Signal* post : posts) channels[post->feed_url];
+    for (const Event* post : posts) channels[post->feed_url];
     std::vector<std::string> urls;
     for (const auto& [url, uids] : channels) urls.push_back(url);
     const auto holding = channels_.holding(urls);
@@ -216,14 +216,14 @@ StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vecto
     }
   }
   std::vector<NoticesOfRecord> all;
-  for (const Signal& signal : signals) {
+  for (const Event& signal : signals) {
     NoticesOfRecord& record = all.emplace_back(NoticesOfRecord{signal.id, signal.prev, {}});
     if (auto notice = operator_notice(signal)) record.notices.push_back(std::move(*notice));
     if (signal.type != "post_created" || signal.initial) continue;
     const auto text = texts.find(signal.entity_id);
     // A post that went meanwhile is judged by its signal.
     const std::string said = text == texts.end() ? std::string(field_of(signal.data, "title")) : text->second;
-    for (Watcher::Match& match : watcher_->matches(signal.feed_url, channels[signal.feed_url], said)) {
+    for (NotificationMatcher::Match& match : watcher_->matches(signal.feed_url, channels[signal.feed_url], said)) {
       record.notices.push_back(post_notice(signal, std::move(match.user), match.why));
     }
   }

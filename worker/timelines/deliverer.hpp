@@ -13,7 +13,7 @@
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/deliveries.hpp"
 #include "storage/timelines/notifications.hpp"
-#include "worker/timelines/watcher.hpp"
+#include "worker/timelines/notification_matcher.hpp"
 
 namespace feedmill {
 
@@ -58,11 +58,11 @@ class Deliverer {
   StoreResult<bool> hold();
   StoreResult<void> take_up(Step& step);
   StoreResult<void> keep_up();
-  StoreResult<std::vector<SignalRecord>> next(Milliseconds block);
-  StoreResult<void> deliver(DeliveryTarget target, const std::vector<SignalRecord>& records, Step& step);
-  StoreResult<Delivered> apply(DeliveryTarget target, const std::vector<SignalRecord>& records);
+  StoreResult<std::vector<EventRecord>> next(Milliseconds block);
+  StoreResult<void> deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step);
+  StoreResult<Delivered> apply(DeliveryTarget target, const std::vector<EventRecord>& records);
   StoreResult<void> heal(DeliveryTarget target, const std::string& resume, Step& step);
-  StoreResult<std::vector<NoticesOfRecord>> notices_of(const std::vector<Signal>& signals);
+  StoreResult<std::vector<NoticesOfRecord>> notices_of(const std::vector<Event>& signals);
   StoreResult<void> read_rules();
 
   DelivererOptions options_;
@@ -73,7 +73,7 @@ class Deliverer {
 
   bool holding_ = false, pending_ = false;
   Clock::time_point renew_at_, upkeep_at_;
-  std::optional<Watcher> watcher_;
+  std::optional<NotificationMatcher> watcher_;
   std::string rules_version_;
 };
 

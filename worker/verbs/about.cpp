@@ -65,7 +65,7 @@ void tell(Terminal& terminal, const ConfigProblem& problem) {
 
 }  // namespace
 
-int carry_out(const ConfigShowVerb& verb, const Config& config, Terminal& terminal) {
+int run_verb(const ConfigShowVerb& verb, const Config& config, Terminal& terminal) {
   for (const ShownOption& option : show(config)) {
     if (verb.changed && option.origin == "default") continue;
     if (terminal.json()) {
@@ -84,7 +84,7 @@ int carry_out(const ConfigShowVerb& verb, const Config& config, Terminal& termin
   return exits::done;
 }
 
-int carry_out(const ConfigCheckVerb&, const ConfigSources& sources, Terminal& terminal) {
+int run_verb(const ConfigCheckVerb&, const ConfigSources& sources, Terminal& terminal) {
   const auto config = load_config(sources);
   if (!config.has_error()) {
     for (const std::string& warning : config->warnings) terminal.note("feedmill: warning: " + visible(warning));
@@ -102,17 +102,17 @@ int carry_out(const ConfigCheckVerb&, const ConfigSources& sources, Terminal& te
   return exits::no;
 }
 
-int carry_out(const CompletionVerb& verb, Terminal& terminal) {
+int run_verb(const CompletionVerb& verb, Terminal& terminal) {
   terminal.raw(completion_script(command_tree(), verb.shell));
   return exits::done;
 }
 
-int carry_out(const ManVerb&, Terminal& terminal) {
+int run_verb(const ManVerb&, Terminal& terminal) {
   terminal.raw(manual_page(command_tree()));
   return exits::done;
 }
 
-int carry_out(const VersionVerb&, Terminal& terminal) {
+int run_verb(const VersionVerb&, Terminal& terminal) {
   const auto list = versions();
   const auto features = curl_features();
   if (terminal.json()) {

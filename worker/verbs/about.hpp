@@ -9,11 +9,11 @@
 
 namespace feedmill {
 
-int carry_out(const ConfigShowVerb& verb, const Config& config, Terminal& terminal);
+int run_verb(const ConfigShowVerb& verb, const Config& config, Terminal& terminal);
 /// Exit 1 when the configuration is refused; its problems are the data.
-int carry_out(const ConfigCheckVerb& verb, const ConfigSources& sources, Terminal& terminal);
-int carry_out(const VersionVerb& verb, Terminal& terminal);
-int carry_out(const CompletionVerb& verb, Terminal& terminal);
-int carry_out(const ManVerb& verb, Terminal& terminal);
+int run_verb(const ConfigCheckVerb& verb, const ConfigSources& sources, Terminal& terminal);
+int run_verb(const VersionVerb& verb, Terminal& terminal);
+int run_verb(const CompletionVerb& verb, Terminal& terminal);
+int run_verb(const ManVerb& verb, Terminal& terminal);
 
 }  // namespace feedmill

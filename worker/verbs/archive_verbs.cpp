@@ -122,7 +122,7 @@ int failed_file(std::string_view verb, const std::system_error& error, int exit,
 
 }  // namespace
 
-int carry_out(const StoreExportVerb& verb, const VerbContext& context) try {
+int run_verb(const StoreExportVerb& verb, const VerbContext& context) try {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "store export", verb.feeds, "nothing was written");
   if (!urls) return exits::bad_input;
@@ -161,7 +161,7 @@ int carry_out(const StoreExportVerb& verb, const VerbContext& context) try {
   return failed_file("store export", error, exits::directory, context.terminal);
 }
 
-int carry_out(const StoreImportVerb& verb, const VerbContext& context) try {
+int run_verb(const StoreImportVerb& verb, const VerbContext& context) try {
   Terminal& terminal = context.terminal;
   if (verb.replace && !verb.yes && !verb.dry_run) {
     if (!terminal.can_ask()) {

@@ -6,7 +6,7 @@
 
 namespace feedmill {
 
-int carry_out(const StoreExportVerb& verb, const VerbContext& context);
-int carry_out(const StoreImportVerb& verb, const VerbContext& context);
+int run_verb(const StoreExportVerb& verb, const VerbContext& context);
+int run_verb(const StoreImportVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

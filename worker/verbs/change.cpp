@@ -81,7 +81,7 @@ std::string unusable_names(const Config& config, const FeedSettings& before, con
   return {};
 }
 
-int carry_out(const SetVerb& verb, const VerbContext& context) {
+int run_verb(const SetVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "set", {verb.url}, "nothing was set");
   if (!urls) return exits::bad_input;
@@ -113,7 +113,7 @@ int carry_out(const SetVerb& verb, const VerbContext& context) {
   }
 }
 
-int carry_out(const PauseVerb& verb, const VerbContext& context) {
+int run_verb(const PauseVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "pause", verb.urls, "nothing was paused");
   if (!urls) return exits::bad_input;
@@ -143,7 +143,7 @@ int carry_out(const PauseVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int carry_out(const ResumeVerb& verb, const VerbContext& context) {
+int run_verb(const ResumeVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "resume", verb.urls, "nothing was resumed");
   if (!urls) return exits::bad_input;

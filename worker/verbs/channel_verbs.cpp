@@ -241,7 +241,7 @@ class ChannelCarrier {
 
 }  // namespace
 
-int carry_out(const ChannelVerb& verb, const VerbContext& context) {
+int run_verb(const ChannelVerb& verb, const VerbContext& context) {
   ChannelCarrier carrier(verb, context);
   switch (verb.does) {
     case ChannelVerb::Does::list:

@@ -6,6 +6,6 @@
 
 namespace feedmill {
 
-int carry_out(const ChannelVerb& verb, const VerbContext& context);
+int run_verb(const ChannelVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

@@ -38,7 +38,7 @@ Decision first_decision(const Look& look, const Config& config, Milliseconds now
   Claim claim;
   claim.feed_url = look.request.feed_url;
   claim.now = claim.due = now;
-  Known known;
+  StoredSnapshot known;
   if (const auto* document = std::get_if<Document>(&look.reading)) known.guids.resize(document->entries.size());
   return decide(claim, look.reading, exchange_of(claim, look.request, look.fetched), known,
                 refresh_options(config, RunMode::selected).policy, now);
@@ -121,7 +121,7 @@ json::object checked_json(const Checked& checked) {
                   {"state", state.state},
                   {"create", checked.decision.commit.entries.size()},
                   {"next_due", rfc3339(checked.decision.commit.next_due)},
-                  {"won", state.won},
+                  {"won", state.due_reason},
                   {"why", due_inputs_json(state.why)}};
   return row;
 }
@@ -164,14 +164,14 @@ NamedLines checked_lines(const Checked& checked) {
   lines.emplace_back("a worker would", look.feed
                                            ? fmt::format("store {} entries", checked.decision.commit.entries.size())
                                            : fmt::format("note {}", to_string(checked.decision.reason)));
-  lines.emplace_back("next", due_text(checked.decision.commit.next_due, checked.now, state.won));
+  lines.emplace_back("next", due_text(checked.decision.commit.next_due, checked.now, state.due_reason));
   lines.emplace_back("inputs", due_inputs_text(state.why));
   return lines;
 }
 
 }  // namespace
 
-int carry_out(const CheckVerb& verb, const Config& config, Terminal& terminal) {
+int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal) {
   const auto urls = feed_urls(terminal, "check", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;
   note_interrupts();

@@ -9,6 +9,6 @@ namespace feedmill {
 
 /// Fetches once, as a worker does that sees the feed for the first time; no Redis. Exit 1 when it is not usable as a
 /// feed.
-int carry_out(const CheckVerb& verb, const Config& config, Terminal& terminal);
+int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal);
 
 }  // namespace feedmill

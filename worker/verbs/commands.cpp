@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "worker/base/held_signals.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
@@ -61,9 +61,9 @@ boost::system::result<Config, int> configuration(const ConfigSources& sources, T
 }
 
 /// The verbs that need a configuration. Each says what of the rest it needs.
-class Carrier {
+class VerbRunner {
  public:
-  Carrier(const Config& config, const ConfigSources& sources, Terminal& terminal)
+  VerbRunner(const Config& config, const ConfigSources& sources, Terminal& terminal)
       : config_(config), sources_(sources), terminal_(terminal) {}
 
   int operator()(const RunVerb& verb) const {
@@ -74,59 +74,59 @@ class Carrier {
     return run(config_, sources_, verb.once);
   }
 
-  int operator()(const ConfigShowVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const ConfigShowVerb& verb) const { return run_verb(verb, config_, terminal_); }
 
-  int operator()(const CheckVerb& verb) const { return carry_out(verb, config_, terminal_); }
-  int operator()(const DiscoverVerb& verb) const { return carry_out(verb, config_, terminal_); }
-  int operator()(const PlanVerb& verb) const { return carry_out(verb, config_, terminal_); }
-  int operator()(const DoctorVerb& verb) const { return carry_out(verb, config_, terminal_); }
-  int operator()(const HealthVerb& verb) const { return carry_out(verb, config_, terminal_); }
+  int operator()(const CheckVerb& verb) const { return run_verb(verb, config_, terminal_); }
+  int operator()(const DiscoverVerb& verb) const { return run_verb(verb, config_, terminal_); }
+  int operator()(const PlanVerb& verb) const { return run_verb(verb, config_, terminal_); }
+  int operator()(const DoctorVerb& verb) const { return run_verb(verb, config_, terminal_); }
+  int operator()(const HealthVerb& verb) const { return run_verb(verb, config_, terminal_); }
   int operator()(const TopVerb& verb) const {
     note_interrupts();
-    return carry_out(verb, config_, terminal_);
+    return run_verb(verb, config_, terminal_);
   }
 
   int operator()(const ExplainVerb& verb) const {
     note_interrupts();
     return with_store(
-        "explain", [&](const VerbContext& context) { return carry_out(verb, context); }, StoreUse::read);
+        "explain", [&](const VerbContext& context) { return run_verb(verb, context); }, StoreUse::read);
   }
 
   int operator()(const VerifyVerb& verb) const {
     note_interrupts();
     return with_store(
-        "verify", [&](const VerbContext& context) { return carry_out(verb, context); }, StoreUse::inspect);
+        "verify", [&](const VerbContext& context) { return run_verb(verb, context); }, StoreUse::inspect);
   }
 
   int operator()(const StoreExportVerb& verb) const {
     note_interrupts();
     return with_store(
-        "store export", [&](const VerbContext& context) { return carry_out(verb, context); }, StoreUse::inspect);
+        "store export", [&](const VerbContext& context) { return run_verb(verb, context); }, StoreUse::inspect);
   }
   int operator()(const StoreImportVerb& verb) const {
     note_interrupts();
-    return with_store("store import", [&](const VerbContext& context) { return carry_out(verb, context); });
+    return with_store("store import", [&](const VerbContext& context) { return run_verb(verb, context); });
   }
 
   int operator()(const ImportVerb& verb) const {
     note_interrupts();
     const auto list = read_list(verb);
     if (list.has_error()) return fail(terminal_, "import", list.error());
-    return with_store("import", [&](const VerbContext& context) { return carry_out(verb, *list, context); });
+    return with_store("import", [&](const VerbContext& context) { return run_verb(verb, *list, context); });
   }
 
   int operator()(const TailVerb& verb) const {
     note_interrupts();
     auto session = StoreSession::open(config_, StoreUse::read);
     if (session.has_error()) return fail(terminal_, "tail", session.error());
-    return carry_out(verb, config_, std::move(*session), terminal_);
+    return run_verb(verb, config_, std::move(*session), terminal_);
   }
 
   template <class StoreVerb>
   int operator()(const StoreVerb& verb) const {
     note_interrupts();
     return with_store(
-        name_of(verb), [&](const VerbContext& context) { return carry_out(verb, context); }, use_of(verb));
+        name_of(verb), [&](const VerbContext& context) { return run_verb(verb, context); }, use_of(verb));
   }
 
  private:
@@ -194,11 +194,11 @@ class EarlyCarrier {
  public:
   EarlyCarrier(const ConfigSources& sources, Terminal& terminal) : sources_(sources), terminal_(terminal) {}
 
-  int operator()(const ParseVerb& verb) const { return carry_out(verb, terminal_); }
-  int operator()(const VersionVerb& verb) const { return carry_out(verb, terminal_); }
-  int operator()(const CompletionVerb& verb) const { return carry_out(verb, terminal_); }
-  int operator()(const ManVerb& verb) const { return carry_out(verb, terminal_); }
-  int operator()(const ConfigCheckVerb& verb) const { return carry_out(verb, sources_, terminal_); }
+  int operator()(const ParseVerb& verb) const { return run_verb(verb, terminal_); }
+  int operator()(const VersionVerb& verb) const { return run_verb(verb, terminal_); }
+  int operator()(const CompletionVerb& verb) const { return run_verb(verb, terminal_); }
+  int operator()(const ManVerb& verb) const { return run_verb(verb, terminal_); }
+  int operator()(const ConfigCheckVerb& verb) const { return run_verb(verb, sources_, terminal_); }
 
  private:
   const ConfigSources& sources_;
@@ -218,7 +218,7 @@ int tell(const NoCommand& nothing, Terminal& terminal) {
   return nothing.exit;
 }
 
-int carry_out(const CommandLine& line, Terminal& terminal) {
+int run_verb(const CommandLine& line, Terminal& terminal) {
   const ConfigSources sources = sources_of(line);
   return std::visit(
       [&](const auto& verb) {
@@ -226,7 +226,7 @@ int carry_out(const CommandLine& line, Terminal& terminal) {
           return EarlyCarrier(sources, terminal)(verb);
         } else {
           const auto config = configuration(sources, terminal);
-          return config.has_error() ? config.error() : Carrier(*config, sources, terminal)(verb);
+          return config.has_error() ? config.error() : VerbRunner(*config, sources, terminal)(verb);
         }
       },
       line.verb);

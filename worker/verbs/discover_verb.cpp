@@ -72,7 +72,7 @@ std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, cons
 
 }  // namespace
 
-int carry_out(const DiscoverVerb& verb, const Config& config, Terminal& terminal) {
+int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal) {
   const auto urls = feed_urls(terminal, "discover", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;
   note_interrupts();

@@ -12,7 +12,7 @@
 namespace feedmill {
 
 /// Lists the feeds behind an address; no Redis. Exit 1 when there is none.
-int carry_out(const DiscoverVerb& verb, const Config& config, Terminal& terminal);
+int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal);
 
 /// A feed to add.
 struct FeedBehind {

@@ -243,7 +243,7 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
 
 }  // namespace
 
-int carry_out(const DoctorVerb&, const Config& config, Terminal& terminal) {
+int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   note_interrupts();
   Reporter reporter(terminal);
   for (const std::string& warning : config.warnings)

@@ -8,6 +8,6 @@
 namespace feedmill {
 
 /// Checks one thing after the other and tells each; exit 1 when any fails.
-int carry_out(const DoctorVerb& verb, const Config& config, Terminal& terminal);
+int run_verb(const DoctorVerb& verb, const Config& config, Terminal& terminal);
 
 }  // namespace feedmill

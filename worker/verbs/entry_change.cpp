@@ -177,7 +177,7 @@ std::string what_stays(const Expiry& expiry) {
 
 }  // namespace
 
-int carry_out(const EntryPutVerb& verb, const VerbContext& context) {
+int run_verb(const EntryPutVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const int unfit = verb.file.empty() ? exits::usage : exits::bad_input;
   auto entries = read_entries(verb);
@@ -223,7 +223,7 @@ int carry_out(const EntryPutVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int carry_out(const EntryRemoveVerb& verb, const VerbContext& context) {
+int run_verb(const EntryRemoveVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   std::vector<std::string> ids = verb.ids;
   std::sort(ids.begin(), ids.end());
@@ -261,7 +261,7 @@ int carry_out(const EntryRemoveVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int carry_out(const ExpireVerb& verb, const VerbContext& context) {
+int run_verb(const ExpireVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "expire", {verb.url}, "nothing was removed");
   if (!urls) return exits::bad_input;

@@ -6,8 +6,8 @@
 
 namespace feedmill {
 
-int carry_out(const EntryPutVerb& verb, const VerbContext& context);
-int carry_out(const EntryRemoveVerb& verb, const VerbContext& context);
-int carry_out(const ExpireVerb& verb, const VerbContext& context);
+int run_verb(const EntryPutVerb& verb, const VerbContext& context);
+int run_verb(const EntryRemoveVerb& verb, const VerbContext& context);
+int run_verb(const ExpireVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

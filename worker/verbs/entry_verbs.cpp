@@ -52,7 +52,7 @@ void tell(Terminal& terminal, const StoredEntry& entry) {
 
 }  // namespace
 
-int carry_out(const EntriesVerb& verb, const VerbContext& context) {
+int run_verb(const EntriesVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "entries", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;
@@ -90,7 +90,7 @@ int carry_out(const EntriesVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int carry_out(const EntryVerb& verb, const VerbContext& context) {
+int run_verb(const EntryVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   StoreResult<std::optional<StoredEntry>> found = std::optional<StoredEntry>();
   std::string what = visible(verb.id);

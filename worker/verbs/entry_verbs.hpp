@@ -6,7 +6,7 @@
 
 namespace feedmill {
 
-int carry_out(const EntriesVerb& verb, const VerbContext& context);
-int carry_out(const EntryVerb& verb, const VerbContext& context);
+int run_verb(const EntriesVerb& verb, const VerbContext& context);
+int run_verb(const EntryVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

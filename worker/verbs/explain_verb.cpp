@@ -10,7 +10,7 @@
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
-int carry_out(const ExplainVerb& verb, const VerbContext& context) {
+int run_verb(const ExplainVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "explain", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;

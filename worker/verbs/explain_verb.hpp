@@ -7,6 +7,6 @@
 namespace feedmill {
 
 /// Reads the feed's record and its host's state, and writes nothing. Exit 1 when there is no such feed.
-int carry_out(const ExplainVerb& verb, const VerbContext& context);
+int run_verb(const ExplainVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

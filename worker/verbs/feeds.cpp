@@ -40,7 +40,7 @@ bool is_due(const FeedRecord& record, Milliseconds now) {
 
 }  // namespace
 
-int carry_out(const AddVerb& verb, const VerbContext& context) {
+int run_verb(const AddVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto given = feed_urls(terminal, "add", verb.urls, "nothing was added");
   if (!given) return exits::bad_input;
@@ -106,7 +106,7 @@ StoreResult<void> finish_removals_of(std::vector<std::string>& urls, const VerbC
 
 }  // namespace
 
-int carry_out(const RemoveVerb& verb, const VerbContext& context) {
+int run_verb(const RemoveVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   auto urls = feed_urls(terminal, "remove", verb.urls, "nothing was removed");
   if (!urls) return exits::bad_input;
@@ -148,7 +148,7 @@ int carry_out(const RemoveVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int carry_out(const ListVerb& verb, const VerbContext& context) {
+int run_verb(const ListVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto now = context.store.now();
   if (now.has_error()) return fail(terminal, "list", now.error());
@@ -197,7 +197,7 @@ int carry_out(const ListVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int carry_out(const ShowVerb& verb, const VerbContext& context) {
+int run_verb(const ShowVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "show", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;

@@ -6,9 +6,9 @@
 
 namespace feedmill {
 
-int carry_out(const AddVerb& verb, const VerbContext& context);
-int carry_out(const RemoveVerb& verb, const VerbContext& context);
-int carry_out(const ListVerb& verb, const VerbContext& context);
-int carry_out(const ShowVerb& verb, const VerbContext& context);
+int run_verb(const AddVerb& verb, const VerbContext& context);
+int run_verb(const RemoveVerb& verb, const VerbContext& context);
+int run_verb(const ListVerb& verb, const VerbContext& context);
+int run_verb(const ShowVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

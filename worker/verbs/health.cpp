@@ -33,7 +33,7 @@ void tell(const boost::json::value& check, Terminal& terminal) {
 
 }  // namespace
 
-int carry_out(const HealthVerb& verb, const Config& config, Terminal& terminal) {
+int run_verb(const HealthVerb& verb, const Config& config, Terminal& terminal) {
   const auto client = AdminClient::open(config);
   if (client.has_error()) {
     terminal.error("health: " + client.error());

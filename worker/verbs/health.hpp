@@ -8,6 +8,6 @@
 namespace feedmill {
 
 /// Asks the admin listener for /livez, or /readyz; exit 0 when it says yes, 1 when it says no or does not answer.
-int carry_out(const HealthVerb& verb, const Config& config, Terminal& terminal);
+int run_verb(const HealthVerb& verb, const Config& config, Terminal& terminal);
 
 }  // namespace feedmill

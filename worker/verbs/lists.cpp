@@ -190,7 +190,7 @@ int prune(const ImportVerb& verb, const SubscriptionList& list, const VerbContex
   for (const Subscription& feed : list.feeds) named.insert(feed.feed_url);
   std::erase_if(*registered, [&](const std::string& url) { return named.contains(url); });
   if (registered->empty()) return exits::done;
-  return carry_out(RemoveVerb{std::move(*registered), verb.yes, verb.dry_run}, context);
+  return run_verb(RemoveVerb{std::move(*registered), verb.yes, verb.dry_run}, context);
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ boost::system::result<SubscriptionList, VerbFailure> read_list(const ImportVerb&
   return read_subscriptions(*bytes);
 }
 
-int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
+int run_verb(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   Counts counts;
   {
@@ -240,7 +240,7 @@ int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbCo
   return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;
 }
 
-int carry_out(const ExportVerb& verb, const VerbContext& context) {
+int run_verb(const ExportVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto now = context.store.now();
   if (now.has_error()) return fail(terminal, "export", now.error());

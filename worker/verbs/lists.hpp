@@ -11,7 +11,7 @@ namespace feedmill {
 /// be read is told before one is asked for.
 boost::system::result<SubscriptionList, VerbFailure> read_list(const ImportVerb& verb);
 
-int carry_out(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context);
-int carry_out(const ExportVerb& verb, const VerbContext& context);
+int run_verb(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context);
+int run_verb(const ExportVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

@@ -55,7 +55,7 @@ int tell_same(const std::string& url, const std::string& to, Terminal& terminal)
 
 }  // namespace
 
-int carry_out(const MoveVerb& verb, const VerbContext& context) {
+int run_verb(const MoveVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto from = feed_urls(terminal, "move", {verb.url}, "nothing was moved");
   if (!from) return exits::bad_input;

@@ -6,6 +6,6 @@
 
 namespace feedmill {
 
-int carry_out(const MoveVerb& verb, const VerbContext& context);
+int run_verb(const MoveVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "storage/timelines/notifications.hpp"
-#include "worker/timelines/watcher.hpp"
+#include "worker/timelines/notification_matcher.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -134,7 +134,7 @@ int rules(const NotifyVerb& verb, Notifications& notifications, Terminal& termin
 
 }  // namespace
 
-int carry_out(const NotifyVerb& verb, const VerbContext& context) {
+int run_verb(const NotifyVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   Notifications notifications(context.store);
   if (verb.does == NotifyVerb::Does::rules) return rules(verb, notifications, terminal);
@@ -149,7 +149,7 @@ int carry_out(const NotifyVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int carry_out(const NoticesVerb& verb, const VerbContext& context) {
+int run_verb(const NoticesVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   Notifications notifications(context.store);
   const std::string user(operator_user);

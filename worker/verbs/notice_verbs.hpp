@@ -6,7 +6,7 @@
 
 namespace feedmill {
 
-int carry_out(const NotifyVerb& verb, const VerbContext& context);
-int carry_out(const NoticesVerb& verb, const VerbContext& context);
+int run_verb(const NotifyVerb& verb, const VerbContext& context);
+int run_verb(const NoticesVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

@@ -96,7 +96,7 @@ std::string answer_request(const std::string& request) {
                 parsed.err.empty() ? "" : "feedmill: parse: " + redact(parsed.err) + "\n");
 }
 
-int carry_out(const ParseVerb& verb, Terminal& terminal) {
+int run_verb(const ParseVerb& verb, Terminal& terminal) {
   if (verb.pipe) {
     std::string request;
     while (std::getline(std::cin, request)) {

@@ -23,6 +23,6 @@ ParseAnswer parse_file(const ParseVerb& verb, bool json = false);
 /// Answers one request of `parse --pipe`, {"argv":[…]}, with {"rc":…,"out":…,"err":…}. No newline at the end.
 std::string answer_request(const std::string& request);
 
-int carry_out(const ParseVerb& verb, Terminal& terminal);
+int run_verb(const ParseVerb& verb, Terminal& terminal);
 
 }  // namespace feedmill

@@ -225,7 +225,7 @@ PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days
   return options;
 }
 
-int carry_out(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+int run_verb(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
   auto fleet = fleet_of(verb, config, terminal);
   if (fleet.has_error()) return fail(terminal, "plan", fleet.error());

@@ -9,7 +9,7 @@
 namespace feedmill {
 
 /// Simulates the stored schedule, made-up feeds, or those of a file; reads only, and Redis only for the first.
-int carry_out(const PlanVerb& verb, const Config& config, Terminal& terminal);
+int run_verb(const PlanVerb& verb, const Config& config, Terminal& terminal);
 
 /// The simulation's options as the configuration says them, from `start` on.
 PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days);

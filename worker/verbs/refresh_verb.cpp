@@ -254,7 +254,7 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
 
 }  // namespace
 
-int carry_out(const RefreshVerb& verb, const VerbContext& context) {
+int run_verb(const RefreshVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   std::vector<std::string> urls;
   if (verb.all) {

@@ -9,7 +9,7 @@
 
 namespace feedmill {
 
-int carry_out(const RefreshVerb& verb, const VerbContext& context);
+int run_verb(const RefreshVerb& verb, const VerbContext& context);
 
 /// Fetches registered feeds and shows the results. Those in `just_added` had never been fetched when they were added: a
 /// worker may have done it since, and then that is their result.

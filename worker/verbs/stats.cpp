@@ -20,7 +20,7 @@ double seconds_since(std::optional<Milliseconds> then, Milliseconds now) {
 
 }  // namespace
 
-int carry_out(const StatsVerb&, const VerbContext& context) {
+int run_verb(const StatsVerb&, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto fleet = Fleet(context.store).figures();
   if (fleet.has_error()) return fail(terminal, "stats", fleet.error());

@@ -6,6 +6,6 @@
 
 namespace feedmill {
 
-int carry_out(const StatsVerb& verb, const VerbContext& context);
+int run_verb(const StatsVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

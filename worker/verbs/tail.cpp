@@ -30,14 +30,14 @@ std::string_view text_member(const json::object& object, std::string_view name) 
   return found != nullptr && found->is_string() ? std::string_view(found->as_string()) : std::string_view();
 }
 
-json::object object_of(const SignalRecord& record) {
+json::object object_of(const EventRecord& record) {
   boost::system::error_code error;
   json::value value = json::parse(record.json, error);
   return error || !value.is_object() ? json::object() : std::move(value.as_object());
 }
 
 /// Whether `verb` asks for this type. What is internal to the store is for programs, or who asks for it.
-bool wanted(const TailVerb& verb, const SignalRecord& record, const Terminal& terminal) {
+bool wanted(const TailVerb& verb, const EventRecord& record, const Terminal& terminal) {
   if (verb.types.empty()) return record.type != "post_trimmed" || terminal.json() || terminal.verbose();
   return std::find(verb.types.begin(), verb.types.end(), record.type) != verb.types.end();
 }
@@ -76,13 +76,13 @@ class Follower {
       }
       if (std::exchange(away_, false)) terminal_.note("feedmill: tail: Redis is back");
       pause_ = first_wait;
-      for (const SignalRecord& record : *records) show(record);
+      for (const EventRecord& record : *records) show(record);
       terminal_.flush();
     }
   }
 
  private:
-  void show(const SignalRecord& record) {
+  void show(const EventRecord& record) {
     last_ = record.id;
     if (wanted(verb_, record, terminal_)) {
       terminal_.line(terminal_.json() ? signal_json(record) : signal_line(record));
@@ -110,7 +110,7 @@ class Follower {
 
 }  // namespace
 
-std::string signal_line(const SignalRecord& record) {
+std::string signal_line(const EventRecord& record) {
   const json::object signal = object_of(record);
   Milliseconds time{};
   if (const json::value* const seconds = signal.if_contains("timestamp"); seconds != nullptr && seconds->is_int64()) {
@@ -134,7 +134,7 @@ std::string signal_line(const SignalRecord& record) {
   return line;
 }
 
-std::string signal_json(const SignalRecord& record) {
+std::string signal_json(const EventRecord& record) {
   const std::size_t open = record.json.find('{');
   if (open == std::string::npos) return json::serialize(json_row());
   const std::string_view rest = std::string_view(record.json).substr(open + 1);
@@ -142,7 +142,7 @@ std::string signal_json(const SignalRecord& record) {
   return fmt::format("{{\"schema\":1{}{}", separator, rest);
 }
 
-int carry_out(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal) {
+int run_verb(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal) {
   return Follower(verb, config, std::move(session), terminal).follow();
 }
 

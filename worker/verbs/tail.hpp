@@ -8,12 +8,12 @@
 namespace feedmill {
 
 /// Shows signals until interrupted. Reconnects by itself: `session` is opened anew when the private server went away.
-int carry_out(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal);
+int run_verb(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal);
 
 /// A signal for people, one line: its time, type, feed or post.
-std::string signal_line(const SignalRecord& record);
+std::string signal_line(const EventRecord& record);
 
 /// A signal for programs: the record's object with `schema` in front.
-std::string signal_json(const SignalRecord& record);
+std::string signal_json(const EventRecord& record);
 
 }  // namespace feedmill

@@ -169,7 +169,7 @@ class LiveScreen {
 
 }  // namespace
 
-int carry_out(const TopVerb& verb, const Config& config, Terminal& terminal) {
+int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal) {
   const auto client = AdminClient::open(config);
   if (client.has_error()) {
     terminal.error("top: " + client.error());

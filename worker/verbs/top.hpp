@@ -9,6 +9,6 @@ namespace feedmill {
 
 /// Asks the admin listener for /status.json and shows it: live on a terminal until `q`, once elsewhere; with --json as
 /// it stands. Exit 1 when no worker answers at first; later it is waited for. Throws Interrupted on Ctrl-C.
-int carry_out(const TopVerb& verb, const Config& config, Terminal& terminal);
+int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal);
 
 }  // namespace feedmill

@@ -131,7 +131,7 @@ int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, co
 
 }  // namespace
 
-int carry_out(const TraceVerb& verb, const VerbContext& context) {
+int run_verb(const TraceVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "trace", {verb.url}, "give an absolute http or https URL");
   if (!urls) return exits::bad_input;

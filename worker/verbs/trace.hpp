@@ -8,6 +8,6 @@ namespace feedmill {
 
 /// Claims the feed, fetches it and stores what it finds, as a worker would, and tells each step. Exit 1 when it may not
 /// be fetched now, or another process is at it; 0 whatever the origin answered.
-int carry_out(const TraceVerb& verb, const VerbContext& context);
+int run_verb(const TraceVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

@@ -164,7 +164,7 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
 
 }  // namespace
 
-int carry_out(const VerifyVerb& verb, const VerbContext& context) {
+int run_verb(const VerifyVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, "verify", verb.feeds, "nothing was looked at");
   if (!urls) return exits::bad_input;

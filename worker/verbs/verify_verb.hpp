@@ -7,6 +7,6 @@
 namespace feedmill {
 
 /// Exit 0: every invariant holds (now: what did not hold is repaired); 1: some do not.
-int carry_out(const VerifyVerb& verb, const VerbContext& context);
+int run_verb(const VerifyVerb& verb, const VerbContext& context);
 
 }  // namespace feedmill

@@ -154,7 +154,7 @@ asio::awaitable<bool> PushIntake::write(const Claim& claim, Pushed& pushed) {
   if (!done_reading || !document || document->cut_short) co_return false;  // a hint: the fetch sees it whole
   pushed.memory->hold(cost_of_storing(*document));
   const LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
-  StoreResult<Known> known = co_await store_.look_up(wanted);
+  StoreResult<StoredSnapshot> known = co_await store_.look_up(wanted);
   if (!known) {
     metrics_.store_error(known.error());
     co_return false;
@@ -169,7 +169,7 @@ asio::awaitable<bool> PushIntake::write(const Claim& claim, Pushed& pushed) {
 
 /// Whether the posts are told apart as they always were; else the document must be seen as a whole, which a push may
 /// not be (DESIGN §5).
-asio::awaitable<bool> PushIntake::is_told_apart(const Claim& claim, Document& document, Known& known) {
+asio::awaitable<bool> PushIntake::is_told_apart(const Claim& claim, Document& document, StoredSnapshot& known) {
   if (document.identified_by != claim.state.identified_by) co_return false;
   settle_repeated(document, known);
   if (!must_compare(claim.state, document, known)) co_return true;

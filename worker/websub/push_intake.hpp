@@ -64,7 +64,7 @@ class PushIntake {
   std::deque<Pushed>::iterator next();
   boost::asio::awaitable<void> handle(Pushed& pushed);
   boost::asio::awaitable<bool> write(const Claim& claim, Pushed& pushed);
-  boost::asio::awaitable<bool> is_told_apart(const Claim& claim, Document& document, Known& known);
+  boost::asio::awaitable<bool> is_told_apart(const Claim& claim, Document& document, StoredSnapshot& known);
   boost::asio::awaitable<bool> commit(const Claim& claim, const PushDecision& pushed);
   boost::asio::awaitable<void> give_back(const Claim& claim);
   boost::asio::awaitable<void> fetch_instead(const std::string& hash);

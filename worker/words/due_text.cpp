@@ -54,8 +54,9 @@ boost::json::value due_inputs_json(std::string_view why) {
   return rows;
 }
 
-std::string due_text(Milliseconds due, Milliseconds now, std::string_view won) {
-  return fmt::format("{}, {}{}{}", rfc3339(due), from_now(due, now), won.empty() ? "" : ", because of ", won);
+std::string due_text(Milliseconds due, Milliseconds now, std::string_view due_reason) {
+  return fmt::format("{}, {}{}{}", rfc3339(due), from_now(due, now), due_reason.empty() ? "" : ", because of ",
+                     due_reason);
 }
 
 }  // namespace feedmill

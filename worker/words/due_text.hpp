@@ -21,6 +21,6 @@ std::string due_inputs_text(std::string_view why);
 boost::json::value due_inputs_json(std::string_view why);
 
 /// "2026-03-01T13:07:12Z, in 26 min, because of max_age".
-std::string due_text(Milliseconds due, Milliseconds now, std::string_view won);
+std::string due_text(Milliseconds due, Milliseconds now, std::string_view due_reason);
 
 }  // namespace feedmill

@@ -132,7 +132,7 @@ json::object show_json(const FeedRecord& record) {
   row["total_wire_bytes"] = state.total_wire_bytes;
   row["total_body_bytes"] = state.total_body_bytes;
   row["total_new"] = state.total_new;
-  row["won"] = text_or_null(state.won);
+  row["won"] = text_or_null(state.due_reason);
   row["why"] = due_inputs_json(state.why);
   row["not_before"] = time_json(state.not_before);
   row["hints"] = embedded_json(state.hints);
@@ -155,7 +155,7 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   const bool dated = state.state_since.count() != 0 && !is_paused(state);
   add("state", dated ? fmt::format("{} since {}", state.state, rfc3339(state.state_since)) : state.state);
   add_time("due", record.due.value_or(Milliseconds(0)));
-  if (!state.won.empty() && record.due) add("due because of", state.won);
+  if (!state.due_reason.empty() && record.due) add("due because of", state.due_reason);
   add("being fetched by", record.claim);
   add("fetched from", state.fetch_url);
   if (!state.moving.to.empty()) {

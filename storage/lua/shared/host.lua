@@ -2,8 +2,9 @@
 -- which goes by itself when it says nothing more.
 --   s:<claim>                              a slot: end of its lease (HTTP H2)
 --   last_start, tail                       when a request last started; the last time that was reserved (HTTP H1)
---   refused_by, refused_at, refused_until  the last refusal while the host is open: whose, when, its Retry-After (HTTP H3)
---   closed, not_before, refusals, cause    the back-off that holds for the whole host, and why (HTTP H4)
+--   refused_by, refused_at, refused_until  the last refusal while the circuit is closed: whose, when, its Retry-After (HTTP H3)
+--   closed, not_before, refusals, cause    the circuit breaker is open (the field's name says it of the host): until when,
+--                                          how often it was, and why (HTTP H4)
 --   probe                                  the claim that tries whether the host serves again (HTTP H5)
 --   slow, calm                             spacing is multiplied by it; successes since it was (HTTP H5)
 --   served_at                              when it last answered 200, to the day (HTTP §4, row 403)
@@ -85,7 +86,8 @@ local function free_slots(claim, first_gate, more_hosts)
 end
 
 -- Notes how a host answered. `is`: 'served', 'refused' or '' (it says nothing); `marks`: d = a document, i = needs
--- identity, 1 = needs HTTP/1.1; `retry_at`: its Retry-After, 0 = none. Returns 'closed' or 'opened' when that changed.
+-- identity, 1 = needs HTTP/1.1; `retry_at`: its Retry-After, 0 = none. Returns what became of its circuit
+-- breaker: 'opened', 'closed', or '' = nothing.
 local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   local set, unset, event = {}, {}, ''
   local function put(name, value)
@@ -96,7 +98,7 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   local function drop(...)
     for _, name in ipairs({...}) do unset[#unset + 1] = name end
   end
-  local function close(until_when)
+  local function open_circuit(until_when)
     put('refusals', gate.refusals + 1)
     put('cause', cause)
     local back = math.min(day_ms, 15 * minute_ms * 2 ^ math.min(gate.refusals - 1, 10))
@@ -109,13 +111,13 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   local probed = gate.closed and gate.probe == claim
   if is == 'refused' then
     if probed then
-      close(retry_at)
-    elseif gate.closed then  -- asked before it closed
+      open_circuit(retry_at)
+    elseif gate.closed then  -- asked before the circuit opened
       if retry_at > gate.not_before then put('not_before', retry_at) end
     elseif gate.refused_by and gate.refused_by ~= url and now - gate.refused_at <= 10 * minute_ms then
-      close(math.max(retry_at, gate.refused_until or 0))
+      open_circuit(math.max(retry_at, gate.refused_until or 0))
       put('closed', 1)
-      event = 'closed'
+      event = 'opened'
     else
       put('refused_by', url)
       put('refused_at', now)
@@ -124,7 +126,7 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   elseif is == 'served' and probed then
     put('slow', math.min(gate.slow * 2, 64))
     drop('closed', 'probe', 'not_before', 'calm')
-    event = 'opened'
+    event = 'closed'
   elseif is == 'served' and not gate.closed and gate.slow > 1 then
     if gate.calm < 9 then
       put('calm', gate.calm + 1)
@@ -137,12 +139,12 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   if #set > 0 then redis.call('HSET', gate.key, unpack(set)) end
   if #unset > 0 then redis.call('HDEL', gate.key, unpack(unset)) end
   if #set > 0 then keep_host(gate, now) end
-  -- Which hosts are closed, until when: for people who look, so its key must not stop a commit either.
+  -- Whose circuits are open, until when: for people who look, so its key must not stop a commit either.
   if gate.closed and is == 'refused' then
-    redis.pcall('ZREMRANGEBYSCORE', closed_hosts_key, '-inf', text(now - day_ms))
-    redis.pcall('ZADD', closed_hosts_key, text(gate.not_before), gate.name)
-  elseif event == 'opened' then
-    redis.pcall('ZREM', closed_hosts_key, gate.name)
+    redis.pcall('ZREMRANGEBYSCORE', open_circuits_key, '-inf', text(now - day_ms))
+    redis.pcall('ZADD', open_circuits_key, text(gate.not_before), gate.name)
+  elseif event == 'closed' then
+    redis.pcall('ZREM', open_circuits_key, gate.name)
   end
   return event, gate.not_before
 end

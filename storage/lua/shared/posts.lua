@@ -3,7 +3,7 @@
 local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:store'
 local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
 local feeds_key, quarantine_key, removals_key = prefix .. 'feeds', prefix .. 'quarantine', prefix .. 'state:removals'
-local closed_hosts_key = prefix .. 'state:hosts:closed'
+local open_circuits_key = prefix .. 'state:hosts:closed'
 
 local function entry_key(number) return prefix .. 'Entry:' .. number end
 local function feed_key(url) return prefix .. 'Feed:' .. url end

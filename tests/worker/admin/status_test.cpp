@@ -264,7 +264,7 @@ FeedList list_of(std::size_t feeds) {
     record.feed_url = "https://example.org/" + std::to_string(i);
     record.due = now + 5min;
     record.state.state = "healthy";
-    record.state.won = "adaptive";
+    record.state.due_reason = "adaptive";
   }
   return list;
 }

@@ -65,7 +65,7 @@ Outcome feedmill_says(const Words& words) {
     options.out = out;
     options.err = err;
     Terminal terminal(options);
-    outcome.exit = line.has_value() ? carry_out(*line, terminal) : tell(line.error(), terminal);
+    outcome.exit = line.has_value() ? run_verb(*line, terminal) : tell(line.error(), terminal);
     terminal.flush();
   }
   outcome.out = content_of(out);
@@ -531,7 +531,7 @@ class Tail : public Commands {
         options.out = ends[1];
         Terminal terminal(options);
         ::close(ends[0]);
-        code = carry_out(*line, terminal);
+        code = run_verb(*line, terminal);
       } catch (const Interrupted&) {
         code = exits::interrupted;
       } catch (const OutputClosed&) {
@@ -624,9 +624,9 @@ TEST_F(DurableTail, MissesNothingWhileRedisRestarts) {
 }
 
 TEST(Signals, AreOneLineForPeople) {
-  SignalRecord record{"17-0", "post_modified",
-                      R"({"v":1,"entity_id":"Entry:17","timestamp":1763690000,"feed_url":"http://a.example/",)"
-                      R"("data":{"title":"a\nb","link":"http://a.example/1"},"changed":{"title":["x","y"]}})"};
+  EventRecord record{"17-0", "post_modified",
+                     R"({"v":1,"entity_id":"Entry:17","timestamp":1763690000,"feed_url":"http://a.example/",)"
+                     R"("data":{"title":"a\nb","link":"http://a.example/1"},"changed":{"title":["x","y"]}})"};
   EXPECT_EQ(signal_line(record),
             "2025-11-21T01:53:20Z  post_modified   Entry:17  a\\x0Ab  http://a.example/1  [title]");
   EXPECT_EQ(signal_json(record).substr(0, 19), R"({"schema":1,"v":1,")");

@@ -26,7 +26,7 @@ FeedRecord record_of_the_specification() {
   state.polls = 212;
   state.polls_with_new = 40;
   state.polls_failed = 3;
-  state.won = "max_age";
+  state.due_reason = "max_age";
   state.why = "adaptive 3200 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nttl 1800\nphase 131";
   return record;
 }
@@ -82,7 +82,7 @@ TEST(Explain, SaysThatAFeedFailsAndWasNeverFetched) {
       << failing;
   EXPECT_NE(failing.find("detail   no name server answered\n"), std::string::npos) << failing;
   record.state = FeedState();
-  record.state.won = "spread";
+  record.state.due_reason = "spread";
   const std::string fresh = text(record, {"example.org", {}, {}});
   EXPECT_EQ(fresh.find("state    new; never fetched\nnext     2026-03-01T13:07:12Z, in 26 min, because of spread\n"),
             0U)

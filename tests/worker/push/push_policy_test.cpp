@@ -351,7 +351,7 @@ TEST(PushFallback, IsALeastIntervalThatTheOperatorMayCap) {
   context.now = context.last_new = now;
   context.push_fallback = 12h;
   const NextDue next = due_after_success({}, context, 40, {});
-  EXPECT_EQ(next.won, "websub_fallback");
+  EXPECT_EQ(next.due_reason, "websub_fallback");
   EXPECT_GE(next.due, now + 12h);
   EXPECT_LE(next.due, now + 12h + 30min);
   context.interval_max = 2h;

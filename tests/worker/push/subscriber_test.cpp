@@ -195,7 +195,7 @@ TEST_P(Leases, ThatEndWithoutRenewalLeavePollingAtItsPaceAtOnce) {
     EXPECT_GE(hub.requests().size(), before + 1) << length;
     EXPECT_EQ(record(url).state.push.state, "failed");
     EXPECT_LE(*record(url).due, *store.now()) << length << ": it is polled at once";
-    EXPECT_EQ(record(url).state.won, "websub_fallback");
+    EXPECT_EQ(record(url).state.due_reason, "websub_fallback");
     // Its hub is left alone for a day at least, and for as long as it wants to be.
     EXPECT_GT(next_look(url), store.now()->count() + 23 * 3'600'000) << length;
     const bool to_be_left_alone = !GetParam().retry_after.empty();

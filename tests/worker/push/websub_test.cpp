@@ -47,7 +47,7 @@ TEST_F(WebSubTest, AnHttpHubIsAskedWithoutASecretAndItsPushesAreHints) {
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_EQ(answers[0].status, 202);
   EXPECT_EQ(title(url, "2"), "(none)");
-  EXPECT_EQ(record(url).state.won, "websub_push");
+  EXPECT_EQ(record(url).state.due_reason, "websub_push");
 }
 
 TEST_F(WebSubTest, APushIsWrittenLikeAFetchWithoutAskingTheOrigin) {
@@ -77,7 +77,7 @@ TEST_F(WebSubTest, WhatAPushDoesNotListStays) {
   push_and_wait(url, atom({{"3", "third"}}));
   EXPECT_EQ(record(url).entries, 3U);
   EXPECT_EQ(record(url).feed, record(url).feed);
-  for (const SignalRecord& signal : *EventStream(store).read("0", 100, Milliseconds(0))) {
+  for (const EventRecord& signal : *EventStream(store).read("0", 100, Milliseconds(0))) {
     EXPECT_TRUE(signal.type == "post_created" || signal.type == "feed_created") << signal.type;
   }
 }
@@ -121,7 +121,8 @@ TEST_F(WebSubTest, AnOlderVersionNeverOverwritesAndANewerDoes) {
 TEST_F(WebSubTest, AChangeThatDoesNotSayItIsNewerIsLeftToAFetch) {
   const std::string url = subscribed_feed();
   push(url, atom({{"1", "changed, perhaps"}}));
-  EXPECT_TRUE(becomes([&] { return record(url).state.won == "websub_push" && *record(url).due <= *store.now(); }));
+  EXPECT_TRUE(
+      becomes([&] { return record(url).state.due_reason == "websub_push" && *record(url).due <= *store.now(); }));
   EXPECT_EQ(title(url, "1"), "first");
 }
 
@@ -133,8 +134,9 @@ std::string deletion(const std::string& id, const std::string& when) {
 TEST_F(WebSubTest, APushBringsNoPostBackThatMayHaveBeenTrimmed) {
   const std::string url = subscribed_feed();
   push(url, atom({{"2", "old", days_ago(8)}}));
-  EXPECT_TRUE(becomes([&] { return record(url).state.won == "websub_push" && *record(url).due <= *store.now(); }))
-      << "the publisher says whether it is there";
+  EXPECT_TRUE(becomes([&] {
+    return record(url).state.due_reason == "websub_push" && *record(url).due <= *store.now();
+  })) << "the publisher says whether it is there";
   EXPECT_EQ(title(url, "2"), "(none)");
   push_and_wait(url, atom({{"2", "old", days_ago(8)}, {"3", "third"}}));
   EXPECT_EQ(title(url, "2"), "(none)");
@@ -149,7 +151,8 @@ TEST_F(WebSubTest, APushDeletesNothingAndTheFetchDecides) {
   EXPECT_GT(*record(url).due, *store.now() + 50min) << "no such post, and one that is newer";
   const std::string gone = deletion("1", days_ago(5));
   push_and_wait(url, atom({{"4", "fourth"}}, gone));
-  EXPECT_TRUE(becomes([&] { return record(url).state.won == "websub_push" && *record(url).due <= *store.now(); }));
+  EXPECT_TRUE(
+      becomes([&] { return record(url).state.due_reason == "websub_push" && *record(url).due <= *store.now(); }));
   EXPECT_EQ(title(url, "1"), "first");
   publisher.serve("/feed", Response{.body = atom({{"4", "fourth"}}, hub_links(url) + gone)});
   EXPECT_EQ(refresh(url).signals, (std::vector<std::pair<std::string, std::uint32_t>>{{"post_deleted", 1}}));
@@ -175,8 +178,9 @@ TEST_F(WebSubTest, ALatePushBringsNoPostBackThatWasTakenBack) {
   ASSERT_GT(*record(url).due, *store.now() + 50min);
   const std::size_t before = signals();
   push(url, push_of_2);
-  EXPECT_TRUE(becomes([&] { return record(url).state.won == "websub_push" && *record(url).due <= *store.now(); }))
-      << "the publisher has the last word";
+  EXPECT_TRUE(becomes([&] {
+    return record(url).state.due_reason == "websub_push" && *record(url).due <= *store.now();
+  })) << "the publisher has the last word";
   EXPECT_EQ(title(url, "2"), "(none)");
   EXPECT_EQ(signals(), before);
   push_and_wait(url, atom({{"2", "second"}, {"3", "third"}}));
@@ -269,7 +273,7 @@ TEST_F(WebSubTest, APushForAFeedBeingFetchedIsFetchedForAfterIt) {
   EXPECT_EQ(title(url, "2"), "(none)");
   refresh(claimed);
   EXPECT_LE(*record(url).due, *store.now() + 61s);
-  EXPECT_EQ(record(url).state.won, "websub_push");
+  EXPECT_EQ(record(url).state.due_reason, "websub_push");
 }
 
 TEST_F(WebSubTest, ContentGoesToTheFeedOfThePathWhateverItClaims) {

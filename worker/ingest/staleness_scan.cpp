@@ -1,4 +1,4 @@
-#include "worker/ingest/survey.hpp"
+#include "worker/ingest/staleness_scan.hpp"
 
 #include <algorithm>
 
@@ -11,14 +11,14 @@ constexpr std::size_t page_size = 200, pages_per_step = 10;
 
 }  // namespace
 
-std::optional<std::chrono::duration<double>> Survey::step(Store& store) {
+std::optional<std::chrono::duration<double>> StalenessScan::step(Store& store) {
   for (std::size_t i = 0; i < pages_per_step; ++i) {
     const auto now = store.now();
     const auto page =
         now ? Feeds(store).page({.state = "", .part = "", .host = "", .after = place_, .limit = page_size})
             : StoreResult<FeedPage>(now.error());
     if (!page) {
-      *this = Survey();
+      *this = StalenessScan();
       return std::nullopt;
     }
     for (const FeedRecord& record : page->feeds) {
@@ -29,7 +29,7 @@ std::optional<std::chrono::duration<double>> Survey::step(Store& store) {
     place_ = page->next;
     if (place_) continue;
     const Milliseconds age = oldest_ ? std::max(Milliseconds(0), *now - *oldest_) : Milliseconds(0);
-    *this = Survey();
+    *this = StalenessScan();
     return age;
   }
   return std::nullopt;

@@ -1,4 +1,4 @@
-#include "worker/policy/probation.hpp"
+#include "worker/policy/pending_redirect.hpp"
 
 #include <string_view>
 
@@ -15,7 +15,7 @@ bool only_secures(std::string_view from, std::string_view to) {
 }
 
 /// The document's own word counts as one sighting, however often it is read (HTTP R9).
-void hear_document(Probation& moving, const Identity& identity) {
+void hear_document(PendingRedirect& moving, const Identity& identity) {
   if (moving.by_document || identity.new_location != moving.to) return;
   moving.by_document = true;
   ++moving.sightings;
@@ -35,7 +35,7 @@ std::string permanent_target(std::span<const Hop> hops) {
 Judgement judge(const FeedState& before, const std::string& requested, std::span<const Hop> hops,
                 const Identity& identity, Milliseconds now) {
   Judgement result{before.moving, ""};
-  Probation& moving = result.moving;
+  PendingRedirect& moving = result.moving;
   std::string target = permanent_target(hops);
   const bool redirected = !target.empty();
   if (!redirected) {
@@ -44,7 +44,7 @@ Judgement judge(const FeedState& before, const std::string& requested, std::span
   }
   if (target.empty() || target == requested || target == before.no_move_to) return {};
   if (moving.to != target) {
-    moving = Probation();
+    moving = PendingRedirect();
     moving.to = target;
     moving.since = now;
   }
@@ -55,7 +55,7 @@ Judgement judge(const FeedState& before, const std::string& requested, std::span
   if ((first && identity.same) || identity.names_old) moving.same_feed = true;
   ++moving.sightings;
   const bool seasoned = moving.sightings >= enough_sightings && now - moving.since >= long_enough;
-  if (moving.same_feed && (seasoned || only_secures(requested, target))) result = {Probation(), target};
+  if (moving.same_feed && (seasoned || only_secures(requested, target))) result = {PendingRedirect(), target};
   return result;
 }
 

@@ -12,7 +12,7 @@ namespace feedmill {
 /// One walk over the schedule after another. A step looks at about 2,000 feeds, so that it never keeps the store busy
 /// for long: as many feeds have a new figure with each step, a million within 500 of them. What is due anew while a
 /// round is under way may be looked at twice or not at all.
-class Survey {
+class StalenessScan {
  public:
   /// Blocking. Since the last success of the healthy feed that had none for longest (OPERATIONS §3), of the round that
   /// ends with this step; 0 when there is no healthy feed. Nothing while it is under way, or when the store fails: then

@@ -1,4 +1,4 @@
-#include "storage/records/signals.hpp"
+#include "storage/records/event_json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,7 +52,7 @@ std::string changes_json(const Fields& old, const Fields& now) {
   return out;
 }
 
-std::string post_signal(const Commit& commit, const EntryWrite& write, std::int64_t now_seconds) {
+std::string post_event(const Commit& commit, const EntryWrite& write, std::int64_t now_seconds) {
   const bool created = write.id.empty();
   std::string out;
   append_member(out, "action", created ? "\"created\"" : "\"updated\"");
@@ -86,7 +86,7 @@ std::string post_signal(const Commit& commit, const EntryWrite& write, std::int6
   return out;
 }
 
-std::string feed_signal(const Commit& commit, const FeedSignal& signal, std::int64_t now_seconds) {
+std::string feed_event(const Commit& commit, const FeedEvent& signal, std::int64_t now_seconds) {
   std::string out;
   append_member(out, "action", json_string(signal.action));
   append_member(out, "timestamp", std::to_string(now_seconds));

@@ -1,22 +1,22 @@
-#include "worker/ingest/claim_pace.hpp"
+#include "worker/ingest/adaptive_batch_size.hpp"
 
 #include <gtest/gtest.h>
 
-namespace feedmill::claim_pace_test {
+namespace feedmill::adaptive_batch_size_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ClaimPace, StartsWithAllAndKeepsItWhileCommitsAreFast) {
-  ClaimPace pace(100);
-  const ClaimPace::Time start(1000s);
+TEST(AdaptiveBatchSize, StartsWithAllAndKeepsItWhileCommitsAreFast) {
+  AdaptiveBatchSize pace(100);
+  const AdaptiveBatchSize::Time start(1000s);
   EXPECT_EQ(pace.allowed(start), 100U);
   EXPECT_EQ(pace.allowed(start + 1h), 100U);
 }
 
-TEST(ClaimPace, IsHalvedOnceASecondAndNeverToNothing) {
-  ClaimPace pace(100);
-  const ClaimPace::Time start(1000s);
+TEST(AdaptiveBatchSize, IsHalvedOnceASecondAndNeverToNothing) {
+  AdaptiveBatchSize pace(100);
+  const AdaptiveBatchSize::Time start(1000s);
   for (int i = 0; i < 50; ++i) pace.slow(start);
   EXPECT_EQ(pace.allowed(start), 50U) << "fifty slow commits of one moment count once";
   pace.slow(start + 1s);
@@ -25,9 +25,9 @@ TEST(ClaimPace, IsHalvedOnceASecondAndNeverToNothing) {
   EXPECT_EQ(pace.allowed(start + 59s), 1U);
 }
 
-TEST(ClaimPace, GrowsByOneForEachGoodSecondUpToAll) {
-  ClaimPace pace(100);
-  const ClaimPace::Time start(1000s);
+TEST(AdaptiveBatchSize, GrowsByOneForEachGoodSecondUpToAll) {
+  AdaptiveBatchSize pace(100);
+  const AdaptiveBatchSize::Time start(1000s);
   pace.slow(start);
   EXPECT_EQ(pace.allowed(start + 999ms), 50U);
   EXPECT_EQ(pace.allowed(start + 1s), 51U);
@@ -38,4 +38,4 @@ TEST(ClaimPace, GrowsByOneForEachGoodSecondUpToAll) {
 }
 
 }  // namespace
-}  // namespace feedmill::claim_pace_test
+}  // namespace feedmill::adaptive_batch_size_test

@@ -1,4 +1,4 @@
-#include "storage/upkeep/verify_signals.hpp"
+#include "storage/upkeep/verify_events.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -32,7 +32,7 @@ std::uint64_t entry_number(const Keys& keys, std::string_view id) {
   return error == std::errc() && end == id.data() + id.size() ? number : 0;
 }
 
-void SignalLedger::read(const SignalRecord& record, std::vector<Violation>& wrong) {
+void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong) {
   const auto tell = [&](const char* kind, const std::string& url, std::vector<std::string> keys, std::string detail) {
     keys.insert(keys.begin(), keys_.signals());
     wrong.push_back({"I5", kind, url, std::move(keys), "record " + record.id + ": " + detail, {}});
@@ -74,14 +74,14 @@ void SignalLedger::read(const SignalRecord& record, std::vector<Violation>& wron
   post.record = record.id;
 }
 
-StoreResult<std::optional<Signal>> SignalLedger::read_again(const std::string& record) {
+StoreResult<std::optional<Event>> EventLedger::read_again(const std::string& record) {
   const auto reply = redis_.command({"XRANGE", keys_.signals(), record, record});
   if (!reply) return reply.error();
-  const std::vector<SignalRecord> records = read_records(*reply);
-  return records.empty() ? std::optional<Signal>() : read_signal(records.front());
+  const std::vector<EventRecord> records = read_event_records(*reply);
+  return records.empty() ? std::optional<Event>() : read_event(records.front());
 }
 
-StoreResult<void> SignalLedger::find_beginning() {
+StoreResult<void> EventLedger::find_beginning() {
   const auto first = redis_.command({"XRANGE", keys_.signals(), "-", "+", "COUNT", "1"});
   if (!first) return first.error();
   first_ = (*first)[0][0].text();
@@ -89,13 +89,13 @@ StoreResult<void> SignalLedger::find_beginning() {
   return {};
 }
 
-StoreResult<void> SignalLedger::read_on(std::vector<Violation>& wrong) {
+StoreResult<void> EventLedger::read_on(std::vector<Violation>& wrong) {
   const std::string key = keys_.signals();
   for (;;) {
     const std::string after = "(" + last_;
     const auto reply = redis_.command({"XRANGE", key, after, "+", "COUNT", page});
     if (!reply) return reply.error();
-    const std::vector<SignalRecord> records = read_records(*reply);
+    const std::vector<EventRecord> records = read_event_records(*reply);
     if (records.empty()) return find_beginning();
     if (records_ > 0) {
       if (const auto found = find_beginning(); !found) return found;
@@ -104,7 +104,7 @@ StoreResult<void> SignalLedger::read_on(std::vector<Violation>& wrong) {
         records_ = 0;
       }
     }
-    for (const SignalRecord& record : records) {
+    for (const EventRecord& record : records) {
       read(record, wrong);
       last_ = record.id;
       ++records_;
@@ -112,7 +112,7 @@ StoreResult<void> SignalLedger::read_on(std::vector<Violation>& wrong) {
   }
 }
 
-bool SignalLedger::lacks(std::uint64_t number, std::int64_t rev, std::int64_t changed) const {
+bool EventLedger::lacks(std::uint64_t number, std::int64_t rev, std::int64_t changed) const {
   // The stream loses its beginning only: what follows a record that is there must be there too.
   const auto known = posts_.find(number);
   if (known != posts_.end() && known->second.rev > 0) return known->second.rev < rev;

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "storage/records/signal_record.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/store/keys.hpp"
 #include "storage/upkeep/verify.hpp"
@@ -16,10 +16,10 @@
 namespace feedmill {
 
 /// The newest revision of each post that the stream tells of. Bounded by the stream.
-class SignalLedger {
+class EventLedger {
  public:
   /// Both outlive this; `redis` is connected whenever this is asked to read.
-  SignalLedger(Redis& redis, const Keys& keys) : redis_(redis), keys_(keys) {}
+  EventLedger(Redis& redis, const Keys& keys) : redis_(redis), keys_(keys) {}
 
   /// Reads the records that have come since the last call, in bounded steps. What is wrong with them goes to `wrong`.
   StoreResult<void> read_on(std::vector<Violation>& wrong);
@@ -30,7 +30,7 @@ class SignalLedger {
     std::string record{};  ///< id of the record that told of it
   };
   /// What that record says; absent when it has been trimmed away.
-  StoreResult<std::optional<Signal>> read_again(const std::string& record);
+  StoreResult<std::optional<Event>> read_again(const std::string& record);
 
   /// By the number of the entry.
   const std::unordered_map<std::uint64_t, Revision>& posts() const { return posts_; }
@@ -44,7 +44,7 @@ class SignalLedger {
   std::uint64_t highest() const { return highest_; }
 
  private:
-  void read(const SignalRecord& record, std::vector<Violation>& wrong);
+  void read(const EventRecord& record, std::vector<Violation>& wrong);
 
   Redis& redis_;
   const Keys& keys_;

@@ -1,4 +1,4 @@
-#include "storage/records/signal_record.hpp"
+#include "storage/records/event_record.hpp"
 
 #include <string_view>
 
@@ -19,12 +19,12 @@ std::optional<std::int64_t> number_of(const json::object& object, std::string_vi
 
 }  // namespace
 
-std::optional<Signal> read_signal(const SignalRecord& record) {
+std::optional<Event> read_event(const EventRecord& record) {
   boost::system::error_code error;
   const json::value value = json::parse(record.json, error);
   const json::object* const object = error ? nullptr : value.if_object();
   if (object == nullptr) return {};
-  Signal signal;
+  Event signal;
   signal.id = record.id;
   signal.prev = string_member(*object, "prev");
   signal.type = string_member(*object, "type");

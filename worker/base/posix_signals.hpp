@@ -14,20 +14,20 @@ namespace feedmill {
 /// From now on the signals that `run` obeys wait, on this thread and those that it starts.
 void hold_signals();
 /// They do what they do by default again, those that waited at once. For the thread that held them.
-void let_signals_through();
+void unblock_posix_signals();
 
 /// A SIGTERM or SIGINT has come that is held on this thread.
 bool is_end_waiting();
 
 /// Signals that somebody waits for. Others of their kind are not to be held elsewhere at the same time.
-class HeldSignals {
+class BlockedPosixSignals {
  public:
   /// They wait until they are taken, on this thread and those that it starts from now on.
-  explicit HeldSignals(std::initializer_list<int> signals);
+  explicit BlockedPosixSignals(std::initializer_list<int> signals);
   /// They are let through, unless they had been held before; so are those that nobody took.
-  ~HeldSignals();
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~BlockedPosixSignals();
+  BlockedPosixSignals(const BlockedPosixSignals&) = delete;
+  BlockedPosixSignals& operator=(const BlockedPosixSignals&) = delete;
 
   /// One has come that nobody has taken. From any thread.
   bool is_waiting() const;

@@ -12,12 +12,12 @@
 namespace feedmill {
 
 /// Counts what may be claimed. Feeds on time and those an operator asked for are not paced.
-class CatchUp {
+class OverdueTokenBucket {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   /// `rate`: overdue feeds per second of the whole fleet, 0 = unpaced.
-  CatchUp(std::uint32_t rate, Time now) : rate_(rate), tokens_(rate), at_(now) {}
+  OverdueTokenBucket(std::uint32_t rate, Time now) : rate_(rate), tokens_(rate), at_(now) {}
 
   void set_rate(std::uint32_t rate) { rate_ = rate; }
   /// How large the fleet is.
@@ -27,13 +27,13 @@ class CatchUp {
   }
   /// A feed was polled that comes again after `interval`. A feed is polled the more often, the shorter its own is: the
   /// polls themselves show what the fleet must poll anyhow.
-  void saw(Milliseconds interval) {
+  void observe(Milliseconds interval) {
     const double seconds = std::chrono::duration<double>(interval).count();
     mean_interval_s_ += (seconds - mean_interval_s_) * (mean_interval_s_ > 0 ? 0.01 : 1.0);
   }
 
   /// How many feeds the next claim may take, of `most`.
-  std::size_t allowed(std::size_t most, Time now) {
+  std::size_t available(std::size_t most, Time now) {
     if (rate_ == 0) return most;
     const double rate = own_rate();
     tokens_ = std::min(std::max(rate, 1.0), tokens_ + rate * std::chrono::duration<double>(now - at_).count());
@@ -42,9 +42,9 @@ class CatchUp {
   }
 
   /// These were taken.
-  void charge(const ClaimBatch& batch) {
+  void spend(const ClaimBatch& batch) {
     for (const Claim& claim : batch.claims) {
-      if (claim.now - claim.due > overdue_after && claim.state.won != "manual") tokens_ -= 1;
+      if (claim.now - claim.due > overdue_after && claim.state.due_reason != "manual") tokens_ -= 1;
     }
   }
 

@@ -1,8 +1,8 @@
-#include "worker/timelines/watcher.hpp"
+#include "worker/timelines/notification_matcher.hpp"
 
 #include <gtest/gtest.h>
 
-namespace feedmill::watcher_test {
+namespace feedmill::notification_matcher_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -27,9 +27,9 @@ INSTANTIATE_TEST_SUITE_P(All, Words,
                          [](const auto& test) { return test.param.name; });
 
 /// Who is told, and why, in one line.
-std::string told(const Watcher& watcher, const Texts& channels, std::string_view text) {
+std::string told(const NotificationMatcher& watcher, const Texts& channels, std::string_view text) {
   std::string all;
-  for (const Watcher::Match& match : watcher.matches("https://a.org/", channels, text)) {
+  for (const NotificationMatcher::Match& match : watcher.matches("https://a.org/", channels, text)) {
     all += match.user + ":";
     for (const std::string& why : match.why) all += " [" + why + "]";
     all += ";";
@@ -37,16 +37,16 @@ std::string told(const Watcher& watcher, const Texts& channels, std::string_view
   return all;
 }
 
-TEST(Watcher, TellsWhoWatchesTheFeedTheChannelOrTheWords) {
+TEST(NotificationMatcher, TellsWhoWatchesTheFeedTheChannelOrTheWords) {
   using Kind = Watch::Kind;
-  const Watcher watcher({{"anna", "1", Kind::feed, "https://a.org/"},
-                         {"anna", "2", Kind::words, "Redis"},
-                         {"bob", "3", Kind::channel, "bob/news"},
-                         {"carl", "4", Kind::words, "cluster REDIS"},
-                         {"dora", "5", Kind::words, "open-source redis"},
-                         {"emil", "6", Kind::words, "..."},
-                         {"frida", "7", Kind::words, "東京"},
-                         {"gus", "8", Kind::feed, "https://b.org/"}});
+  const NotificationMatcher watcher({{"anna", "1", Kind::feed, "https://a.org/"},
+                                     {"anna", "2", Kind::words, "Redis"},
+                                     {"bob", "3", Kind::channel, "bob/news"},
+                                     {"carl", "4", Kind::words, "cluster REDIS"},
+                                     {"dora", "5", Kind::words, "open-source redis"},
+                                     {"emil", "6", Kind::words, "..."},
+                                     {"frida", "7", Kind::words, "東京"},
+                                     {"gus", "8", Kind::feed, "https://b.org/"}});
   EXPECT_TRUE(watcher.wants_text());
   EXPECT_TRUE(watcher.wants_channels());
   EXPECT_EQ(told(watcher, {}, "nothing of the kind"), "anna: [feed];");
@@ -56,9 +56,9 @@ TEST(Watcher, TellsWhoWatchesTheFeedTheChannelOrTheWords) {
   EXPECT_EQ(told(watcher, {}, "Redis is open source"), "anna: [feed] [words Redis];dora: [words open-source redis];");
   EXPECT_EQ(told(watcher, {}, "source open redis"), "anna: [feed] [words Redis];") << "side by side, in this order";
   EXPECT_EQ(told(watcher, {}, "これは東京です"), "anna: [feed];frida: [words 東京];");
-  EXPECT_FALSE(Watcher({}).wants_text());
-  EXPECT_EQ(told(Watcher({}), {"news"}, "redis"), "");
+  EXPECT_FALSE(NotificationMatcher({}).wants_text());
+  EXPECT_EQ(told(NotificationMatcher({}), {"news"}, "redis"), "");
 }
 
 }  // namespace
-}  // namespace feedmill::watcher_test
+}  // namespace feedmill::notification_matcher_test

@@ -1,8 +1,8 @@
-#include "worker/policy/probation.hpp"
+#include "worker/policy/pending_redirect.hpp"
 
 #include <gtest/gtest.h>
 
-namespace feedmill::probation_test {
+namespace feedmill::pending_redirect_test {
 namespace {
 
 using std::chrono::hours;
@@ -43,7 +43,7 @@ std::string moved(const std::vector<Poll>& polls, FeedState state = {}, const st
 }
 
 // HTTP R6
-TEST(Probation, TakesOverThePermanentBeginningOfAChain) {
+TEST(PendingRedirect, TakesOverThePermanentBeginningOfAChain) {
   EXPECT_EQ(permanent_target(chain({})), "");
   EXPECT_EQ(permanent_target(chain({{301, target}})), target);
   EXPECT_EQ(permanent_target(chain({{308, target}})), target);
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
              ""}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Probation, OneSightingIsEnoughForHttps) {
+TEST(PendingRedirect, OneSightingIsEnoughForHttps) {
   const std::string plain = "http://a.example/feed?x=1", secure = "https://a.example/feed?x=1";
   const auto one = [&](const std::string& to, Identity identity = {true, false, ""}) {
     return moved({{hours(0), chain({{301, to}}, plain), std::move(identity)}}, {}, plain);
@@ -135,7 +135,7 @@ TEST(Probation, OneSightingIsEnoughForHttps) {
 }
 
 // HTTP R7, R8
-TEST(Probation, NeverMovesWhereItMustNot) {
+TEST(PendingRedirect, NeverMovesWhereItMustNot) {
   FeedState state;
   state.no_move_to = target;
   EXPECT_EQ(moved({{hours(0), there}, {hours(12), there}, {hours(24), there}, {hours(48), there}}, state), "");
@@ -143,4 +143,4 @@ TEST(Probation, NeverMovesWhereItMustNot) {
 }
 
 }  // namespace
-}  // namespace feedmill::probation_test
+}  // namespace feedmill::pending_redirect_test

@@ -7,12 +7,12 @@
 namespace feedmill {
 
 /// Halved when commits are slow, at most once a second; one more for each second without.
-class ClaimPace {
+class AdaptiveBatchSize {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   /// `most`: where it starts and what it never exceeds, at least 1.
-  explicit ClaimPace(std::size_t most) : most_(most), allowed_(most) {}
+  explicit AdaptiveBatchSize(std::size_t most) : most_(most), allowed_(most) {}
 
   /// A commit took longer than it should, or too much waits to be answered.
   void slow(Time now) {

@@ -12,10 +12,10 @@ namespace feedmill {
 std::string json_string(std::string_view text);
 
 /// What follows `"entity_id":…,` for post_created or post_modified; ends with "}".
-std::string post_signal(const Commit& commit, const EntryWrite& write, std::int64_t now_seconds);
+std::string post_event(const Commit& commit, const EntryWrite& write, std::int64_t now_seconds);
 
 /// The same for a signal about the feed.
-std::string feed_signal(const Commit& commit, const FeedSignal& signal, std::int64_t now_seconds);
+std::string feed_event(const Commit& commit, const FeedEvent& signal, std::int64_t now_seconds);
 
 /// {field: [old, new]} for `changed`; long values as {field: {"old_bytes":…,"new_bytes":…}}. "" stands for absent.
 std::string changes_json(const Fields& old, const Fields& now);

@@ -1,4 +1,4 @@
-#include "worker/timelines/watcher.hpp"
+#include "worker/timelines/notification_matcher.hpp"
 
 #include <algorithm>
 #include <cwctype>
@@ -78,7 +78,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-Watcher::Watcher(std::vector<Watch> rules) : rules_(std::move(rules)) {
+NotificationMatcher::NotificationMatcher(std::vector<Watch> rules) : rules_(std::move(rules)) {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Watch& rule = rules_[i];
     if (rule.kind == Watch::Kind::feed) {
@@ -103,8 +103,9 @@ Watcher::Watcher(std::vector<Watch> rules) : rules_(std::move(rules)) {
   }
 }
 
-std::vector<Watcher::Match> Watcher::matches(const std::string& feed_url, std::span<const std::string> channels,
-                                             std::string_view text) const {
+std::vector<NotificationMatcher::Match> NotificationMatcher::matches(const std::string& feed_url,
+                                                                     std::span<const std::string> channels,
+                                                                     std::string_view text) const {
   std::map<std::string_view, std::vector<std::string>> found;
   const auto add = [&](std::size_t rule) {
     const Watch& watch = rules_[rule];

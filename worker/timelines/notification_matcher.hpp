@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "storage/records/signal_record.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/timelines/notifications.hpp"
 
 namespace feedmill {
@@ -18,9 +18,9 @@ namespace feedmill {
 std::vector<std::string> words_of(std::string_view text);
 
 /// Rules, arranged so that a post is looked at once and not once per rule.
-class Watcher {
+class NotificationMatcher {
  public:
-  explicit Watcher(std::vector<Watch> rules);
+  explicit NotificationMatcher(std::vector<Watch> rules);
 
   /// Whether any rule needs to know the channels of a post's feed, or its text.
   bool wants_channels() const { return !by_channel_.empty(); }

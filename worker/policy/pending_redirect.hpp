@@ -18,8 +18,8 @@ struct Identity {
 };
 
 struct Judgement {
-  Probation moving;     ///< as it is to be remembered
-  std::string move_to;  ///< the move is believed: what to request from now on, "" = it is not
+  PendingRedirect moving;  ///< as it is to be remembered
+  std::string move_to;     ///< the move is believed: what to request from now on, "" = it is not
 };
 
 /// Where the all-permanent beginning of a chain leads, and something answered: "" when it does not begin so (HTTP R6).

@@ -1,4 +1,4 @@
-#include "worker/base/held_signals.hpp"
+#include "worker/base/posix_signals.hpp"
 
 #include <cerrno>
 #include <sys/signalfd.h>
@@ -25,7 +25,7 @@ void hold_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-void let_signals_through() {
+void unblock_posix_signals() {
   const sigset_t set = set_of(of_run);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
@@ -35,23 +35,23 @@ bool is_end_waiting() {
   return ::sigpending(&waiting) == 0 && (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1);
 }
 
-HeldSignals::HeldSignals(std::initializer_list<int> signals) {
+BlockedPosixSignals::BlockedPosixSignals(std::initializer_list<int> signals) {
   const sigset_t set = set_of(signals);
   descriptor_ = UniqueFd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
   if (!descriptor_) throw std::system_error(errno, std::generic_category(), "signalfd");
   pthread_sigmask(SIG_BLOCK, &set, &before_);
 }
 
-HeldSignals::~HeldSignals() {
+BlockedPosixSignals::~BlockedPosixSignals() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-bool HeldSignals::is_waiting() const {
+bool BlockedPosixSignals::is_waiting() const {
   pollfd watched{descriptor_.get(), POLLIN, 0};
   return ::poll(&watched, 1, 0) > 0;
 }
 
-std::optional<int> HeldSignals::take() {
+std::optional<int> BlockedPosixSignals::take() {
   signalfd_siginfo info;
   if (::read(descriptor_.get(), &info, sizeof info) != sizeof info) return {};
   return static_cast<int>(info.ssi_signo);

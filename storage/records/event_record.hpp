@@ -10,7 +10,7 @@
 namespace feedmill {
 
 /// What a signal says; what it does not say is "".
-struct Signal {
+struct Event {
   std::string id{};    ///< its place in the stream
   std::string prev{};  ///< that of the one before it
   std::string type{};
@@ -24,6 +24,6 @@ struct Signal {
 };
 
 /// Absent when the record is none of ours: no JSON object with the members that every signal has.
-std::optional<Signal> read_signal(const SignalRecord& record);
+std::optional<Event> read_event(const EventRecord& record);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-#include "worker/ingest/survey.hpp"
+#include "worker/ingest/staleness_scan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "storage/records/state_fields.hpp"
 #include "tests/support/redis_server.hpp"
 
-namespace feedmill::survey_test {
+namespace feedmill::staleness_scan_test {
 namespace {
 
 class SurveyTest : public testing::Test {
@@ -22,7 +22,7 @@ class SurveyTest : public testing::Test {
 
   test::RedisServer redis;
   Store store;
-  Survey survey;
+  StalenessScan survey;
 };
 
 TEST_F(SurveyTest, FindsNothingInAnEmptyStore) {
@@ -58,4 +58,4 @@ TEST_F(SurveyTest, BeginsAnewWhenTheStoreFails) {
 }
 
 }  // namespace
-}  // namespace feedmill::survey_test
+}  // namespace feedmill::staleness_scan_test

@@ -44,7 +44,7 @@ struct StoredPost {
 };
 
 /// What the store knows of the guids of a document (one read-only script, RELIABILITY L5).
-struct Known {
+struct StoredSnapshot {
   enum class Is { unknown, tombstoned, same, different };
   struct Guid {
     Is is{};
