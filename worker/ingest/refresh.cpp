@@ -10,17 +10,14 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "storage/ingest/ingest.hpp"
-#include "storage/redis/test_point.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/ingest/poison.hpp"
-#include "worker/ingest/refresh_notes.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/policy/feed_identity.hpp"
 
 namespace feedmill {
 
 namespace asio = boost::asio;
-using Seconds = std::chrono::duration<double>;
 
 namespace {
 
@@ -54,10 +51,14 @@ Unconditional unconditional(const Claim& claim, const FetchResponse& response) {
 // (HTTP P6), and it is not more than 15 minutes (SECURITY M3).
 constexpr Milliseconds asked_wait = std::chrono::minutes(10), unasked_wait = std::chrono::seconds(10);
 
-/// Ways for a fetch to end that say nothing about the feed. A chain that was not followed further counts as a poll of
-/// the feed all the same: that is decide()'s (HTTP H6).
-bool is_ours(const FetchError& error) {
-  return error.reason == Reason::worker_memory || (error.reason == Reason::worker_host_wait && !error.sent);
+/// Why a fetch ended, when that says nothing about the feed; null when it does. A chain that was not followed further
+/// counts as a poll of the feed all the same: that is decide()'s (HTTP H6).
+const FetchError* our_trouble(const Reading& reading) {
+  const auto* const error = std::get_if<FetchError>(&reading);
+  if (error == nullptr) return nullptr;
+  const bool ours =
+      error->reason == Reason::worker_memory || (error->reason == Reason::worker_host_wait && !error->sent);
+  return ours ? error : nullptr;
 }
 
 /// How long a feed waits whose result the store will not take however often it is offered (RELIABILITY §6): not until
@@ -134,54 +135,25 @@ Exchange exchange_of(const Claim& claim, const FetchRequest& request, const Fetc
 }
 
 asio::awaitable<Report> Refresher::refresh(Claim claim, RefreshTrace* trace) {
-  const auto started = std::chrono::steady_clock::now();
-  const StoreClock clock(claim.now);
-  const Deadline deadline = started + options_.lease;
-  test_point("S2");
-  Report report;
-  report.feed_url = claim.feed_url;
-  report.lateness = std::max(Seconds(0), Seconds(claim.now - claim.due));
-
-  if (trace != nullptr) trace->claimed(claim);
-  MemoryBudget::Share share(memory_, claim.state.wire_bytes);  // until the commit is through (SECURITY M2)
-  auto [exchange, reading] = co_await attempt(claim, share, report, trace);
-  if (const auto* error = std::get_if<FetchError>(&reading); error != nullptr && is_ours(*error)) {
-    report = co_await defer(claim, *error, clock.now(), std::move(report));
-    report.took = std::chrono::steady_clock::now() - started;
-    co_return report;
-  }
-  StoreResult<void> looked_up;
-  const StoredSnapshot known = co_await look_up(claim, reading, deadline, looked_up);
-  if (looked_up) {
-    Decision decision = decide(claim, reading, exchange, known, options_.policy, clock.now());
-    note_decision(report, claim, decision);
-    if (trace != nullptr) trace->decided(claim, known, decision);
-    test_point("S6");
-    const auto commit_from = std::chrono::steady_clock::now();
-    const StoreResult<Committed> done = co_await commit(decision.commit, deadline, trace);
-    report.commit = std::chrono::steady_clock::now() - commit_from;
-    if (done) test_point("S9");
-    if (!done) {
-      co_await not_stored(claim, done.error(), clock.now(), report);
-    } else if (done->result == Committed::Result::stale) {
-      note_nothing_written(report);
-      report.reason = Reason::store_stale;
-      report.detail = "another worker has claimed the feed since; nothing was written";
-    } else {
-      note_committed(report, decision, *done);
-    }
-  } else {
-    co_await not_stored(claim, looked_up.error(), clock.now(), report);
-  }
-  report.took = std::chrono::steady_clock::now() - started;
-  co_return report;
+  RefreshObserver seen(claim, trace);
+  const Deadline deadline = seen.began() + options_.lease;
+  MemoryBudget::Share memory(memory_, claim.state.wire_bytes);  // until the commit is through (SECURITY M2)
+  auto [exchange, reading] = co_await attempt(claim, memory, seen);
+  if (const FetchError* const ours = our_trouble(reading)) co_return co_await defer(claim, *ours, seen);
+  const StoreResult<StoredSnapshot> known = co_await look_up(claim, reading, deadline);
+  if (!known) co_return co_await not_stored(claim, known.error(), seen);
+  Decision decision = decide(claim, reading, exchange, *known, options_.policy, seen.now());
+  seen.decided(*known, decision);
+  const StoreResult<Committed> done = co_await commit(decision.commit, deadline, seen);
+  if (!done) co_return co_await not_stored(claim, done.error(), seen);
+  co_return seen.committed(decision, *done);
 }
 
 /// Asks and reads; a second time without content coding when that was broken (HTTP §4).
-asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, MemoryBudget::Share& share, Report& report,
-                                                       RefreshTrace* trace) {
+asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, MemoryBudget::Share& memory,
+                                                       RefreshObserver& seen) {
   FetchRequest request = request_of(claim);
-  request.memory = &share;
+  request.memory = &memory;
   request.enter_host = [&](std::string host) { return enter_host(claim, std::move(host)); };
   Attempt result;
   bool again = false;
@@ -189,33 +161,28 @@ asio::awaitable<Refresher::Attempt> Refresher::attempt(const Claim& claim, Memor
     FetchResult fetched = co_await fetcher_.fetch(request);
     const auto* failed = std::get_if<FetchError>(&fetched);
     if (again && failed != nullptr && !failed->sent) break;  // nobody was asked: the first answer stands
-    note_fetched(report, fetched);
     result.exchange = exchange_of(claim, request, fetched);
-    if (trace != nullptr) trace->answered(request, fetched);
+    seen.fetched(request, fetched);
     result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
-    result.reading = co_await read_in(claim, request, fetched, report);
-    if (trace != nullptr) trace->read(result.reading);
+    const auto from = std::chrono::steady_clock::now();
+    const bool on_thread = has_document(fetched);
+    result.reading = co_await read_in(claim, request, fetched);
+    seen.read(result.reading, on_thread ? std::chrono::steady_clock::now() - from : Deadline::duration::zero());
     const Unreadable* const refused = refusal_of(result.reading);
     if (refused == nullptr || !refused->bad_coding || request.identity) break;
     request.identity = again = true;
   }
-  report.unconditional = result.exchange.unconditional;
-  report.early = result.exchange.early;
-  note_reading(report, claim, result.reading);
+  seen.attempted(result.exchange, result.reading);
   co_return result;
 }
 
 /// A document is read on a CPU thread. After quarantine half of the limits must do (SECURITY Q3).
-asio::awaitable<Reading> Refresher::read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched,
-                                            Report& report) {
+asio::awaitable<Reading> Refresher::read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched) {
   ReadingOptions how = options_.reading;
   how.html = request.settings.html_policy.value_or(how.html);
   if (claim.state.state == "quarantined") how.max_body_bytes /= 2;
   if (!has_document(fetched)) co_return read(fetched, claim.state, how);
-  const auto from = std::chrono::steady_clock::now();
-  Reading reading = co_await read_granted(fetched, claim, *request.memory, how);
-  report.parse += std::chrono::steady_clock::now() - from;
-  co_return reading;
+  co_return co_await read_granted(fetched, claim, *request.memory, how);
 }
 
 /// Waits for a slot at a host that a redirect leads to; false when there is none in time (HTTP H6).
@@ -263,33 +230,28 @@ asio::awaitable<Reading> Refresher::read_granted(FetchResult& fetched, const Cla
 }
 
 /// Puts the feed off for our own sake: nothing of the state changes, and it is no failure of the feed (SECURITY M3).
-asio::awaitable<Report> Refresher::defer(const Claim& claim, const FetchError& error, Milliseconds now, Report report) {
+asio::awaitable<Report> Refresher::defer(const Claim& claim, const FetchError& error, RefreshObserver& seen) {
   static thread_local std::minstd_rand random{std::random_device()()};
   const Milliseconds least = error.sent ? asked_wait : unasked_wait;
   const Milliseconds wait =
       least + Milliseconds(std::uniform_int_distribution<std::int64_t>(0, least.count() / 2)(random));
-  report.outcome = Outcome::deferred;
-  report.reason = error.reason;
-  report.detail = error.detail;
-  report.state_from = report.state_to = claim.state.state;
-  report.next_in = wait;
-  const auto give_back = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1), now + wait); };
-  const auto released = co_await store_.call(give_back);
-  report.claim_release_pending = released.has_error();
-  if (report.claim_release_pending) report.next_in = options_.lease;  // the claim ends with its lease
-  co_return report;
+  const bool is_back = co_await give_back(claim, seen.now() + wait);
+  co_return seen.deferred(error, is_back ? wait : options_.lease, is_back);
 }
 
-asio::awaitable<void> Refresher::not_stored(const Claim& claim, const StoreError& error, Milliseconds now,
-                                            Report& report) {
-  note_store_error(report, error);
+/// Nothing was written; the feed is put off when trying again is no use, else its claim ends with its lease, or is
+/// given back when the store serves again.
+asio::awaitable<Report> Refresher::not_stored(const Claim& claim, const StoreError& error, RefreshObserver& seen) {
   const std::optional<Milliseconds> wait = put_off_for(error);
-  report.next_in = wait.value_or(options_.lease);
-  report.claim_release_pending = true;  // it ends with its lease, or is given back when the store serves again
-  if (!wait) co_return;
-  const auto give_back = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1), now + *wait); };
-  const auto released = co_await store_.call(give_back);
-  report.claim_release_pending = released.has_error();
+  bool is_back = false;
+  if (wait) is_back = co_await give_back(claim, seen.now() + *wait);
+  co_return seen.not_stored(error, wait.value_or(options_.lease), is_back);
+}
+
+asio::awaitable<bool> Refresher::give_back(const Claim& claim, Milliseconds due) {
+  const auto release = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1), due); };
+  const StoreResult<std::size_t> released = co_await store_.call(release);
+  co_return released.has_value();
 }
 
 template <class Ask>
@@ -305,42 +267,33 @@ auto Refresher::answer_of(const Ask& ask, Deadline deadline) -> std::invoke_resu
   }
 }
 
-asio::awaitable<StoredSnapshot> Refresher::look_up(const Claim& claim, Reading& reading, Deadline deadline,
-                                                   StoreResult<void>& failed) {
+asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& claim, Reading& reading,
+                                                                Deadline deadline) {
   auto* document = std::get_if<Document>(&reading);
   if (document == nullptr) co_return StoredSnapshot();
   const LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
   const auto look = [&] { return store_.look_up(wanted); };
   StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
-  if (!known) {
-    failed = known.error();
-    co_return StoredSnapshot();
-  }
+  if (!known) co_return known;
   settle_repeated(*document, *known);
-  if (!must_compare(claim.state, *document, *known)) co_return std::move(*known);
+  if (!must_compare(claim.state, *document, *known)) co_return known;
 
   // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not come as news.
   const auto read_posts = [&](Store& store) { return Ingest(store).stored_posts(claim.feed_url); };
   const auto read_all = [&] { return store_.call(read_posts); };
   const StoreResult<std::vector<StoredPost>> stored = co_await answer_of(read_all, deadline);
-  if (!stored) {
-    failed = stored.error();
-    co_return StoredSnapshot();
-  }
+  if (!stored) co_return stored.error();
   const Recognised recognised = recognise(claim.state, *document, *known, *stored);
-  if (recognised.look_up.empty()) co_return std::move(*known);
+  if (recognised.look_up.empty()) co_return known;
   const LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup};
   const auto look_again = [&] { return store_.look_up(once_more); };
   StoreResult<StoredSnapshot> found = co_await answer_of(look_again, deadline);
-  if (!found) {
-    failed = found.error();
-    co_return StoredSnapshot();
-  }
+  if (!found) co_return found;
   add_recognised(*known, recognised, std::move(*found));
-  co_return std::move(*known);
+  co_return known;
 }
 
-asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadline deadline, RefreshTrace* trace) {
+asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadline deadline, RefreshObserver& seen) {
   const Counted unanswered(unanswered_bytes_, bytes_of(commit));
   std::optional<Counted> waiting;
   commit.highest_entry = highest_entry_;
@@ -348,7 +301,7 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
     const auto from = std::chrono::steady_clock::now();
     StoreResult<Committed> done = co_await store_.commit(commit);
     observer_(done, std::chrono::steady_clock::now() - from);
-    if (trace != nullptr) trace->committed(done);
+    seen.sent(done);
     if (done) {
       highest_entry_ = std::max(highest_entry_, done->highest_entry);
       co_return done;

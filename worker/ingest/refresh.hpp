@@ -19,25 +19,11 @@
 #include "worker/config/host_rules.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/ingest/reading_threads.hpp"
+#include "worker/ingest/refresh_observer.hpp"
 #include "worker/ingest/store_pool.hpp"
 #include "worker/policy/decide.hpp"
 
 namespace feedmill {
-
-/// Told of each step of a refresh, on the loop's thread. What it is shown is gone afterwards.
-class RefreshTrace {
- public:
-  virtual void claimed(const Claim& claim) = 0;
-  /// Once more when it was asked again without content coding.
-  virtual void answered(const FetchRequest& request, const FetchResult& fetched) = 0;
-  virtual void read(const Reading& reading) = 0;
-  virtual void decided(const Claim& claim, const StoredSnapshot& known, const Decision& decision) = 0;
-  /// The first and every further try.
-  virtual void committed(const StoreResult<Committed>& done) = 0;
-
- protected:
-  ~RefreshTrace() = default;
-};
 
 struct RefreshOptions {
   ReadingOptions reading;
@@ -85,7 +71,7 @@ class Refresher {
   boost::asio::awaitable<Report> refresh(Claim claim, RefreshTrace* trace = nullptr);
 
  private:
-  using Deadline = std::chrono::steady_clock::time_point;  ///< end of the lease
+  using Deadline = RefreshObserver::Clock::time_point;  ///< end of the lease
 
   /// What came of asking the origin.
   struct Attempt {
@@ -93,24 +79,21 @@ class Refresher {
     Reading reading;
   };
 
-  boost::asio::awaitable<Attempt> attempt(const Claim& claim, MemoryBudget::Share& share, Report& report,
-                                          RefreshTrace* trace);
-  boost::asio::awaitable<Reading> read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched,
-                                          Report& report);
+  boost::asio::awaitable<Attempt> attempt(const Claim& claim, MemoryBudget::Share& memory, RefreshObserver& seen);
+  boost::asio::awaitable<Reading> read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched);
   boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string host);
-  boost::asio::awaitable<Reading> read_granted(FetchResult& fetched, const Claim& claim, MemoryBudget::Share& share,
+  boost::asio::awaitable<Reading> read_granted(FetchResult& fetched, const Claim& claim, MemoryBudget::Share& memory,
                                                ReadingOptions options);
-  boost::asio::awaitable<Report> defer(const Claim& claim, const FetchError& error, Milliseconds now, Report report);
-  /// May give the document's posts the guids of another identity (identity.hpp).
-  boost::asio::awaitable<StoredSnapshot> look_up(const Claim& claim, Reading& reading, Deadline deadline,
-                                                 StoreResult<void>& failed);
+  /// What the store knows of a document's posts, as of nothing when it is none. May give them the guids of another
+  /// identity (feed_identity.hpp).
+  boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const Claim& claim, Reading& reading, Deadline deadline);
   /// `ask()` until it is answered, or trying again is no use (RELIABILITY E1).
   template <class Ask>
   auto answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&>;
-  boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline, RefreshTrace* trace);
-  /// Notes that nothing was written, and puts the feed off when trying again is no use.
-  boost::asio::awaitable<void> not_stored(const Claim& claim, const StoreError& error, Milliseconds now,
-                                          Report& report);
+  boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline, RefreshObserver& seen);
+  boost::asio::awaitable<Report> defer(const Claim& claim, const FetchError& error, RefreshObserver& seen);
+  boost::asio::awaitable<Report> not_stored(const Claim& claim, const StoreError& error, RefreshObserver& seen);
+  boost::asio::awaitable<bool> give_back(const Claim& claim, Milliseconds due);
   static boost::asio::awaitable<bool> worth_waiting(const StoreError& error, int attempt, Deadline deadline);
 
   Fetcher& fetcher_;
@@ -126,18 +109,5 @@ class Refresher {
 
 /// An exchange as far as policy cares.
 Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched);
-
-/// Redis' clock now, by its reading at the claim and the steady clock since.
-class StoreClock {
- public:
-  explicit StoreClock(Milliseconds at) : at_(at) {}
-  Milliseconds now() const {
-    return at_ + std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - since_);
-  }
-
- private:
-  Milliseconds at_;
-  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
-};
 
 }  // namespace feedmill
