@@ -15,6 +15,8 @@ constexpr std::array<std::uint16_t, 32> windows_1252 = {0x20AC, 0,      0x201A, 
                                                         0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
                                                         0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
 
+static_assert(std::ranges::is_sorted(entity_table, {}, &EntityRow::name));
+
 // Where the names of each first letter begin: "A" … "Z", then "a" … "z".
 constexpr std::size_t letter_index(char c) {
   return static_cast<std::size_t>(c >= 'a' ? c - 'a' + 26 : c - 'A');
