@@ -1,5 +1,5 @@
 # Fails when a room includes from one that it does not use by its CMakeLists.txt, or says that it uses one and does not; when
-# a file stands in no room; when a layer includes a library that is another layer's business; and when a key's name
+# a file stands in no room, or a room is not on the map in docs/ARCHITECTURE.md; when a layer includes a library that is another layer's business; and when a key's name
 # stands anywhere but in storage/store/keys.hpp and storage/lua/. That no room uses one above it CMakeLists.txt sees to.
 #   cmake -D SOURCE_DIR=… -P tests/layering.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -111,5 +111,18 @@ endforeach()
 file(GLOB loose RELATIVE "${SOURCE_DIR}" "${SOURCE_DIR}/parsers/*.?pp" "${SOURCE_DIR}/storage/*.?pp" "${SOURCE_DIR}/worker/*.?pp")
 foreach(file IN LISTS loose)
   string(APPEND wrongs "\n  ${file} stands in no room")
+endforeach()
+file(READ "${SOURCE_DIR}/docs/ARCHITECTURE.md" map)
+foreach(room IN LISTS rooms)
+  if(NOT map MATCHES "\n[|] `${room}` [|]")
+    string(APPEND wrongs "\n  docs/ARCHITECTURE.md does not name ${room}")
+  endif()
+endforeach()
+string(REGEX MATCHALL "\n[|] `[a-z_/]+` [|]" named "${map}")
+foreach(row IN LISTS named)
+  string(REGEX REPLACE ".*`(.*)`.*" "\\1" room "${row}")
+  if(NOT room IN_LIST rooms)
+    string(APPEND wrongs "\n  docs/ARCHITECTURE.md names ${room}, which there is not")
+  endif()
 endforeach()
 report("${wrongs}")
