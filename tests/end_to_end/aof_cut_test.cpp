@@ -1,6 +1,6 @@
 // Whatever end of Redis' file is lost, what is left is whole (RELIABILITY C3, S9): the file of a busy run is cut at the
 // ends of its records and at random bytes, a server is started on each, and workers catch up with the publisher on
-// some. FEEDMILL_LONG_TESTS=1 cuts at every end.
+// some (counts.hpp); a long run cuts at every end.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -13,6 +13,7 @@
 #include <signal.h>
 
 #include "tests/end_to_end/truth_world.hpp"
+#include "tests/support/counts.hpp"
 
 namespace feedmill::test::aof_cut_test {
 namespace {
@@ -85,7 +86,7 @@ class AofCut : public testing::Test {
 };
 
 TEST_F(AofCut, WhatIsLeftIsWhole) {
-  const bool is_long = std::getenv("FEEDMILL_LONG_TESTS") != nullptr;
+  const auto evenly = static_cast<std::size_t>(tries(15, 150, 0));
   const std::size_t from = record();
   ASSERT_FALSE(HasFailure());
   it.world.redis.kill();
@@ -95,13 +96,9 @@ TEST_F(AofCut, WhatIsLeftIsWhole) {
   ASSERT_EQ(ends.back(), log.size());
   std::erase_if(ends, [&](std::size_t end) { return end < from; });
   std::set<std::size_t> cuts;
-  if (is_long) {
-    cuts.insert(ends.begin(), ends.end());
-  } else {
-    for (std::size_t i = 0; i < 150; ++i) cuts.insert(ends[i * (ends.size() - 1) / 149]);
-  }
-  const std::size_t random_cuts = is_long ? 1000 : 150;
-  for (std::size_t i = 0; i < random_cuts; ++i) cuts.insert(from + random() % (log.size() - from));
+  if (is_long_run()) cuts.insert(ends.begin(), ends.end());
+  for (std::size_t i = 0; i < evenly; ++i) cuts.insert(ends[i * (ends.size() - 1) / (evenly - 1)]);
+  for (int i = tries(15, 150, 1000); i > 0; --i) cuts.insert(from + random() % (log.size() - from));
 
   RedisServer redis({"--appendonly", "yes", "--aof-use-rdb-preamble", "no"});
   const fs::path target = redis.directory() / "appendonlydir";

@@ -13,6 +13,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/truth_world.hpp"
+#include "tests/support/counts.hpp"
 
 namespace feedmill::test::kill_loop_test {
 namespace {
@@ -68,8 +69,7 @@ class KillLoop : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(KillLoop, LosesAndDoublesNothing) {
-  const bool is_long = std::getenv("FEEDMILL_LONG_TESTS") != nullptr;
-  const int worker_kills = is_long ? 1000 : 75, redis_kills = is_long ? 250 : 20;
+  const int worker_kills = tries(8, 75, 1000), redis_kills = tries(2, 20, 250);
   const char* const minutes = std::getenv("FEEDMILL_LOOP_MINUTES");
   const auto end =
       std::chrono::steady_clock::now() + std::chrono::minutes(minutes != nullptr ? std::atoi(minutes) : 1440);
@@ -90,7 +90,7 @@ TEST_P(KillLoop, LosesAndDoublesNothing) {
       ++of_workers;
     }
     if (HasFailure()) FAIL() << "after " << of_workers << " + " << of_redis << " kills, seed " << seed;
-    if (is_long && (of_workers + of_redis) % 50 == 0)
+    if (is_long_run() && (of_workers + of_redis) % 50 == 0)
       std::cout << of_workers << " workers and " << of_redis << " servers killed" << std::endl;
   }
   RecordProperty("workers_killed", std::to_string(of_workers));
