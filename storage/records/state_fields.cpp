@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "storage/records/packed.hpp"
@@ -162,35 +163,6 @@ void read_identity(const std::string& text, FeedState& s) {
   s.listed_none = listed_none != 0;
 }
 
-Milliseconds read_time(const std::string& text) {
-  Milliseconds time{};
-  Unpacked(text).take(time);
-  return time;
-}
-
-void read_standing(PushStanding& push, std::string_view name, const std::string& value) {
-  if (name == "push_state")
-    push.state = value;
-  else if (name == "push_since")
-    push.since = read_time(value);
-  else if (name == "push_verified")
-    push.verified = read_time(value);
-  else if (name == "push_at")
-    push.last_push = read_time(value);
-  else if (name == "push_hub")
-    push.hub = value;
-  else if (name == "push_token")
-    push.subscription = value;
-  else if (name == "push_note")
-    push.note = value;
-  else if (name == "push_tries")
-    Unpacked(value).take(push.tries);
-  else if (name == "push_denials")
-    Unpacked(value).take(push.denials);
-  else if (name == "push_fell")
-    push.fell = read_time(value);
-}
-
 /// All that is counted, in the order of the field `counts`.
 auto counts_of(auto& s) {
   return std::tie(s.polls, s.polls_not_modified, s.polls_same_body, s.polls_unconditional, s.polls_failed,
@@ -204,74 +176,144 @@ std::string counts_text(const FeedState& s) {
   return packed.take();
 }
 
-struct Field {
-  std::string_view name;
-  std::string value;
-};
-
-/// All of them, "" for those without a value.
-auto all_fields(const FeedState& s) {
-  const bool ever = s.last_at.count() != 0;
-  return std::array{
-      Field{"state", s.state},
-      Field{"fetch_url", s.fetch_url},
-      Field{"moving", probation_text(s.moving)},
-      Field{"moves", moves_text(s.moves)},
-      Field{"no_move_to", s.no_move_to},
-      Field{"etag", s.etag},
-      Field{"last_modified", s.last_modified},
-      Field{"validators_url", s.validators_url},
-      Field{"hashes", s.wire_hash + s.body_hash},  // 32 hex digits each
-      Field{"sizes", s.wire_bytes == 0 ? "" : Packed().add(s.wire_bytes).add(s.body_bytes).take()},
-      Field{"ends_early", s.ends_early ? "1" : ""},
-      Field{"refused",
-            s.refused_hash.empty() ? "" : Packed().add(s.refused_hash).add(s.refused_reason).add(s.refused_by).take()},
-      Field{"probe",
-            s.not_modified_since.count() == 0 && s.last_probe.count() == 0
-                ? ""
-                : Packed().add(s.not_modified_since).add(s.last_probe).add(s.validators_broken ? 1 : 0).take()},
-      Field{"last", ever ? Packed().add(s.last_status).add(s.last_outcome).add(s.last_error).take() : ""},
-      Field{"last_detail", s.last_detail},
-      Field{"last_at", number_or_nothing(s.last_at)},
-      Field{"times", Packed().add(s.state_since).add(s.last_success).add(s.last_new).add(s.imported).take()},
-      Field{"failures",
-            s.failures == 0
-                ? ""
-                : Packed().add(s.failures).add(s.failure_group).add(s.failing_since).add(s.group_since).take()},
-      Field{"quarantines", s.quarantines == 0 ? "" : std::to_string(s.quarantines)},
-      Field{"quarantined_at", number_or_nothing(s.quarantined_at)},
-      Field{"strikes", s.strikes == 0 ? "" : std::to_string(s.strikes)},
-      Field{"rate", ever ? Packed().add(s.new_per_week).take() : ""},
-      Field{"counts", ever ? counts_text(s) : ""},
-      Field{"identity", identity_text(s)},
-      Field{"withdrawn", words_text(s.withdrawn)},
-      Field{"won", s.due_reason},
-      Field{"why", s.why},
-      Field{"not_before", number_or_nothing(s.not_before)},
-      Field{"hints", s.hints},
-      Field{"retention", s.listed == 0 && s.kept == 0 ? "" : Packed().add(s.listed).add(s.kept).take()},
-      Field{"untrimmed", s.untrimmed ? "1" : ""},
-      Field{"settings", s.settings},
-      Field{"advert", advert_text(s.advert)},
-      Field{"push_state", s.push.state},
-      Field{"push_since", number_or_nothing(s.push.since)},
-      Field{"push_verified", number_or_nothing(s.push.verified)},
-      Field{"push_at", number_or_nothing(s.push.last_push)},
-      Field{"push_hub", s.push.hub},
-      Field{"push_token", s.push.subscription},
-      Field{"push_note", s.push.note},
-      Field{"push_tries", count_text(s.push.tries)},
-      Field{"push_denials", count_text(s.push.denials)},
-      Field{"push_fell", number_or_nothing(s.push.fell)},
-      Field{"push", push_health_text(s.push_health)},
-      Field{"push_barren", count_text(s.consecutive_empty_pushes)},
-  };
-}
-
 void read_counts(const std::string& text, FeedState& s) {
   Unpacked words(text);
   std::apply([&](auto&... count) { (words.take(count), ...); }, counts_of(s));
 }
+
+/// A field of the hash, both ways: "" for no value, which removes it.
+struct Row {
+  std::string_view name;
+  std::string (*write)(const FeedState& state);
+  void (*read)(const std::string& value, FeedState& state);
+};
+
+// Rows of one value: how to reach it, as a pointer to a member of FeedState or of its part Part.
+template <auto Member, auto Part = nullptr>
+auto& value_in(auto& state) {
+  if constexpr (std::is_null_pointer_v<decltype(Part)>)
+    return state.*Member;
+  else
+    return state.*Part.*Member;
+}
+
+template <auto... Path>
+constexpr Row text(std::string_view name) {
+  return {name, [](const FeedState& s) { return value_in<Path...>(s); },
+          [](const std::string& value, FeedState& s) { value_in<Path...>(s) = value; }};
+}
+
+template <auto... Path>
+constexpr Row time(std::string_view name) {
+  return {name, [](const FeedState& s) { return number_or_nothing(value_in<Path...>(s)); },
+          [](const std::string& value, FeedState& s) { Unpacked(value).take(value_in<Path...>(s)); }};
+}
+
+template <auto... Path>
+constexpr Row count(std::string_view name) {
+  return {name, [](const FeedState& s) { return count_text(value_in<Path...>(s)); },
+          [](const std::string& value, FeedState& s) { Unpacked(value).take(value_in<Path...>(s)); }};
+}
+
+template <auto... Path>
+constexpr Row flag(std::string_view name) {
+  return {name, [](const FeedState& s) { return std::string(value_in<Path...>(s) ? "1" : ""); },
+          [](const std::string& value, FeedState& s) { value_in<Path...>(s) = !value.empty(); }};
+}
+
+/// Values that change together, packed; none while `is_there` says so.
+template <auto is_there, auto... Members>
+constexpr Row packed(std::string_view name) {
+  return {name,
+          [](const FeedState& s) {
+            if (!is_there(s)) return std::string();
+            Packed text;
+            (text.add(s.*Members), ...);
+            return text.take();
+          },
+          [](const std::string& value, FeedState& s) {
+            Unpacked text(value);
+            (text.take(s.*Members), ...);
+          }};
+}
+
+using S = FeedState;
+
+constexpr bool always(const FeedState&) {
+  return true;
+}
+bool ever(const FeedState& s) {
+  return s.last_at.count() != 0;
+}
+
+constexpr std::array rows{
+    text<&S::state>("state"),
+    text<&S::fetch_url>("fetch_url"),
+    Row{"moving", [](const S& s) { return probation_text(s.moving); },
+        [](const std::string& value, S& s) { s.moving = read_probation(value); }},
+    Row{"moves", [](const S& s) { return moves_text(s.moves); },
+        [](const std::string& value, S& s) { s.moves = read_moves(value); }},
+    text<&S::no_move_to>("no_move_to"),
+    text<&S::etag>("etag"),
+    text<&S::last_modified>("last_modified"),
+    text<&S::validators_url>("validators_url"),
+    Row{"hashes", [](const S& s) { return s.wire_hash + s.body_hash; },  // 32 hex digits each
+        [](const std::string& value, S& s) {
+          s.wire_hash = value.substr(0, 32);
+          s.body_hash = value.size() > 32 ? value.substr(32) : "";
+        }},
+    packed<[](const S& s) { return s.wire_bytes != 0; }, &S::wire_bytes, &S::body_bytes>("sizes"),
+    flag<&S::ends_early>("ends_early"),
+    packed<[](const S& s) { return !s.refused_hash.empty(); }, &S::refused_hash, &S::refused_reason, &S::refused_by>(
+        "refused"),
+    Row{"probe",
+        [](const S& s) {
+          if (s.not_modified_since.count() == 0 && s.last_probe.count() == 0) return std::string();
+          return Packed().add(s.not_modified_since).add(s.last_probe).add(s.validators_broken ? 1 : 0).take();
+        },
+        [](const std::string& value, S& s) {
+          int broken = 0;
+          Unpacked(value).take(s.not_modified_since).take(s.last_probe).take(broken);
+          s.validators_broken = broken != 0;
+        }},
+    packed<ever, &S::last_status, &S::last_outcome, &S::last_error>("last"),
+    text<&S::last_detail>("last_detail"),
+    time<&S::last_at>("last_at"),
+    packed<always, &S::state_since, &S::last_success, &S::last_new, &S::imported>("times"),
+    packed<[](const S& s) { return s.failures != 0; }, &S::failures, &S::failure_group, &S::failing_since,
+           &S::group_since>("failures"),
+    count<&S::quarantines>("quarantines"),
+    time<&S::quarantined_at>("quarantined_at"),
+    count<&S::strikes>("strikes"),
+    packed<ever, &S::new_per_week>("rate"),
+    Row{"counts", [](const S& s) { return ever(s) ? counts_text(s) : ""; }, read_counts},
+    Row{"identity", identity_text, read_identity},
+    Row{"withdrawn", [](const S& s) { return words_text(s.withdrawn); },
+        [](const std::string& value, S& s) { s.withdrawn = read_words(Unpacked(value)); }},
+    text<&S::due_reason>("won"),
+    text<&S::why>("why"),
+    time<&S::not_before>("not_before"),
+    text<&S::hints>("hints"),
+    packed<[](const S& s) { return s.listed != 0 || s.kept != 0; }, &S::listed, &S::kept>("retention"),
+    flag<&S::untrimmed>("untrimmed"),
+    text<&S::settings>("settings"),
+    Row{"advert", [](const S& s) { return advert_text(s.advert); },
+        [](const std::string& value, S& s) { s.advert = read_advert(value); }},
+    text<&PushStanding::state, &S::push>("push_state"),
+    time<&PushStanding::since, &S::push>("push_since"),
+    time<&PushStanding::verified, &S::push>("push_verified"),
+    time<&PushStanding::last_push, &S::push>("push_at"),
+    text<&PushStanding::hub, &S::push>("push_hub"),
+    text<&PushStanding::subscription, &S::push>("push_token"),
+    text<&PushStanding::note, &S::push>("push_note"),
+    count<&PushStanding::tries, &S::push>("push_tries"),
+    count<&PushStanding::denials, &S::push>("push_denials"),
+    time<&PushStanding::fell, &S::push>("push_fell"),
+    Row{"push", [](const S& s) { return push_health_text(s.push_health); },
+        [](const std::string& value, S& s) { s.push_health = read_push_health(value); }},
+    count<&S::consecutive_empty_pushes>("push_barren"),
+    Row{"trace_until", nullptr, time<&S::trace_until>("").read},  // traces.hpp writes it
+};
 
 /// Others are short, or scripts read them.
 bool is_cut(std::string_view name) {
@@ -300,110 +342,38 @@ std::string moves_text(const std::vector<Move>& moves) {
 
 Fields state_fields(const FeedState& state) {
   Fields fields;
-  for (Field& field : all_fields(state)) fields.emplace_back(field.name, std::move(field.value));
+  for (const Row& row : rows) {
+    if (row.write != nullptr) fields.emplace_back(row.name, row.write(state));
+  }
   return fields;
 }
 
 Fields changed_state_fields(const FeedState& before, const FeedState& state) {
-  const auto old_fields = all_fields(before);
-  auto fields = all_fields(state);
   Fields changed;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    auto& [name, value] = fields[i];
-    if (value == old_fields[i].value) continue;
-    if (is_cut(name))
-      add_pieces(changed, name, old_fields[i].value, value);
+  for (const Row& row : rows) {
+    if (row.write == nullptr) continue;
+    const std::string old_value = row.write(before);
+    std::string value = row.write(state);
+    if (value == old_value) continue;
+    if (is_cut(row.name))
+      add_pieces(changed, row.name, old_value, value);
     else
-      changed.emplace_back(name, std::move(value));
+      changed.emplace_back(row.name, std::move(value));
   }
   return changed;
 }
 
 FeedState read_state(const Fields& fields) {
-  FeedState s;
+  FeedState state;
   std::string pieces;
   for (const auto& [name, first] : fields) {
-    const std::string& value = has_more_pieces(first) ? (pieces = joined(fields, name, first)) : first;
-    if (name == "state")
-      s.state = value;
-    else if (name == "fetch_url")
-      s.fetch_url = value;
-    else if (name == "moving")
-      s.moving = read_probation(value);
-    else if (name == "moves")
-      s.moves = read_moves(value);
-    else if (name == "no_move_to")
-      s.no_move_to = value;
-    else if (name == "etag")
-      s.etag = value;
-    else if (name == "last_modified")
-      s.last_modified = value;
-    else if (name == "validators_url")
-      s.validators_url = value;
-    else if (name == "hashes") {
-      s.wire_hash = value.substr(0, 32);
-      s.body_hash = value.size() > 32 ? value.substr(32) : "";
-    } else if (name == "sizes")
-      Unpacked(value).take(s.wire_bytes).take(s.body_bytes);
-    else if (name == "ends_early")
-      s.ends_early = !value.empty();
-    else if (name == "refused")
-      Unpacked(value).take(s.refused_hash).take(s.refused_reason).take(s.refused_by);
-    else if (name == "probe") {
-      int broken = 0;
-      Unpacked(value).take(s.not_modified_since).take(s.last_probe).take(broken);
-      s.validators_broken = broken != 0;
-    } else if (name == "last")
-      Unpacked(value).take(s.last_status).take(s.last_outcome).take(s.last_error);
-    else if (name == "last_detail")
-      s.last_detail = value;
-    else if (name == "last_at")
-      s.last_at = read_time(value);
-    else if (name == "times")
-      Unpacked(value).take(s.state_since).take(s.last_success).take(s.last_new).take(s.imported);
-    else if (name == "failures")
-      Unpacked(value).take(s.failures).take(s.failure_group).take(s.failing_since).take(s.group_since);
-    else if (name == "quarantines")
-      Unpacked(value).take(s.quarantines);
-    else if (name == "quarantined_at")
-      s.quarantined_at = read_time(value);
-    else if (name == "strikes")
-      Unpacked(value).take(s.strikes);
-    else if (name == "rate")
-      Unpacked(value).take(s.new_per_week);
-    else if (name == "counts")
-      read_counts(value, s);
-    else if (name == "identity")
-      read_identity(value, s);
-    else if (name == "withdrawn")
-      s.withdrawn = read_words(Unpacked(value));
-    else if (name == "won")
-      s.due_reason = value;
-    else if (name == "why")
-      s.why = value;
-    else if (name == "not_before")
-      s.not_before = read_time(value);
-    else if (name == "hints")
-      s.hints = value;
-    else if (name == "retention")
-      Unpacked(value).take(s.listed).take(s.kept);
-    else if (name == "untrimmed")
-      s.untrimmed = !value.empty();
-    else if (name == "settings")
-      s.settings = value;
-    else if (name == "trace_until")
-      s.trace_until = read_time(value);
-    else if (name == "advert")
-      s.advert = read_advert(value);
-    else if (name == "push")
-      s.push_health = read_push_health(value);
-    else if (name == "push_barren")
-      Unpacked(value).take(s.consecutive_empty_pushes);
-    else if (name.starts_with("push_"))
-      read_standing(s.push, name, value);
+    const auto row = std::ranges::find(rows, std::string_view(name), &Row::name);
+    if (row == rows.end()) continue;
+    row->read(has_more_pieces(first) ? (pieces = joined(fields, name, first)) : first, state);
   }
-  if (s.state == "quarantined") s.state_since = std::max(s.state_since, s.quarantined_at);  // scripts do not pack
-  return s;
+  // Scripts do not pack.
+  if (state.state == "quarantined") state.state_since = std::max(state.state_since, state.quarantined_at);
+  return state;
 }
 
 }  // namespace feedmill
