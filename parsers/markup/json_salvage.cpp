@@ -1,6 +1,7 @@
 #include "parsers/markup/json_salvage.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include "parsers/text/strings.hpp"
@@ -224,7 +225,8 @@ class JsonSalvager {
     return out + '"';
   }
 
-  static bool is_number(std::string_view word) {  // RFC 8259 §6
+  // RFC 8259 §6, as far as readers hold it: one beyond what a double holds is none to them.
+  static bool is_number(std::string_view word) {
     std::size_t at = word.starts_with('-') ? 1 : 0;
     const auto digits = [&] {
       const std::size_t from = at;
@@ -243,7 +245,9 @@ class JsonSalvager {
       if (at < word.size() && (word[at] == '+' || word[at] == '-')) ++at;
       if (digits() == 0) return false;
     }
-    return at == word.size() && word.size() < 64;
+    double value = 0;
+    return at == word.size() && word.size() < 64 &&
+           std::from_chars(word.data(), word.data() + word.size(), value).ec == std::errc();
   }
 
   std::string_view text_;

@@ -13,7 +13,7 @@
 
 namespace feedmill {
 
-/// A post as an operator, or a program, gives it: Store::save, Store::update_or_create.
+/// A post as an operator, or a program, gives it: Entries::save, Entries::update_or_create.
 struct GivenEntry {
   std::string feed_url, guid;
   Fields fields;  ///< given_entry.hpp says which; an empty value takes the field away

@@ -31,6 +31,8 @@ INSTANTIATE_TEST_SUITE_P(All, JsonSalvage,
                                          JsonCase{"LoneSurrogate", "{\"a\":\"\\ud83d x\"}", "{\"a\":\"\\ufffd x\"}"},
                                          JsonCase{"BadEscape", "{\"a\":\"\\q\"}", "{\"a\":\"\\\\q\"}"},
                                          JsonCase{"LeadingZero", "{\"a\":012}", "{\"a\":\"012\"}"},
+                                         JsonCase{"BeyondADouble", "[1e3,99E999999999999999]",
+                                                  "[1e3,\"99E999999999999999\"]"},
                                          JsonCase{"JunkBehind", "{\"a\":1} trailing", "{\"a\":1}"},
                                          JsonCase{"TooDeep", "[[[[[1]]],2]]", "[[[[null]],2]]"}),
                          [](const auto& test) { return test.param.name; });

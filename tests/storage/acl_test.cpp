@@ -61,7 +61,7 @@ void find_words(const std::string& text, std::string_view before, char quote, st
 bool is_for_admin(const fs::path& source) {
   const std::string name = source.filename().string();
   return name.starts_with("verify") || name.starts_with("archive") || name == "repair.lua" ||
-         name == "export_feed.lua" || name == "import_feed.lua" || name == "prelude_verify.lua";
+         name == "export_feed.lua" || name == "import_feed.lua";
 }
 
 /// Commands that storage/ names, in scripts and outside of them.

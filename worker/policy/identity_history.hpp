@@ -1,5 +1,5 @@
 // What the documents of a feed say of its guids one after the other: whether they stay, whether they are sound again
-// (DESIGN §5, SECURITY T19). Pure policy; identity.hpp judges each document by itself.
+// (DESIGN §5, SECURITY T19). Pure policy; feed_identity.hpp judges each document by itself.
 #pragma once
 
 #include <cstdint>

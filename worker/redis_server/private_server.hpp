@@ -68,7 +68,7 @@ class EmbeddedRedis {
     bool wait_until_loaded = true;
     std::chrono::milliseconds patience{30'000};    ///< for a lock that is held, and for a server to answer
     std::chrono::milliseconds restart_delay{500};  ///< after the first crash; doubles
-    std::filesystem::path runtime_dir;             ///< "" = default_runtime_dir() of embedded/server_files.hpp
+    std::filesystem::path runtime_dir;             ///< "" = default_runtime_dir() of server_files.hpp
     std::string search_path;                       ///< where programs are looked for, as $PATH; "" = $PATH
     std::function<bool()> give_up;  ///< asked while open() waits: true ends it, interrupted, as interrupt() does later
     /// Asked at the end: true, once for each time somebody was told to stop; then the server is left to end by itself.

@@ -1,5 +1,5 @@
--- Stands before every script: what all of them need. ARGV[1] is the partition's prefix. Keys are named here and in
--- posts.lua alone, as in keys.hpp.
+-- Stands before every script: what all of them need. ARGV[1] is the partition's prefix. Keys are named here, in posts.lua,
+-- push.lua and deliver.lua, or in the one script that uses them; elsewhere in storage/store/keys.hpp.
 local prefix = ARGV[1]
 local schedule_key, hosts_key = prefix .. 'schedule', prefix .. 'conf:hosts'
 local function state_key(url) return prefix .. 'state:feed:' .. url end
