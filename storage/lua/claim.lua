@@ -148,7 +148,7 @@ while #claims < max do
     local limits = limits_of(host)
     local gate, gap = limits.gate, limits.spacing * limits.gate.slow
     local rested = limits.min_interval == 0 and 0 or (tonumber(is.last_at) or 0) + limits.min_interval
-    local closed = why_not(gate, now, limits.concurrency, limits.spacing)
+    local code = why_not(gate, now, limits.concurrency, limits.spacing)
     if deaths >= 3 or (deaths > 0 and state == 'quarantined') then
       quarantine(url, state)
     elseif rested > now and not held and is.won ~= 'manual' then  -- not due at all: not waited for as one that is put off
@@ -157,7 +157,7 @@ while #claims < max do
     elseif suspect and lonely then
       in_line = in_line + 1
       defer(url, due, held, now + 20 * math.min(in_line, 500), 'quarantine', 'one at a time')
-    elseif closed then
+    elseif code then
       local at = now + gap
       if now < gate.not_before then  -- one after the other behind it
         gate.tail = math.max(gate.tail, gate.not_before - gap) + gap
@@ -167,7 +167,7 @@ while #claims < max do
         at = gate.tail
       end
       gate.reserved = true
-      defer(url, due, held, math.max(at, gate.not_before, now + 100), closed, host)
+      defer(url, due, held, math.max(at, gate.not_before, now + 100), code, host)
     else
       local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
       local was_due, times = text(held or due), text(strikes + 1)

@@ -3,245 +3,268 @@
 -- replies array of 1
 -- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8, L12). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
--- ARGV: prefix, feed_url, claim, next due, marks of how the host answered, counted state fields to set. Behind those of a
---       poll that changed nothing else nothing follows (commit_unchanged.lua); of others:
---       counted state fields to remove, the feed's URL as JSON text, channel prefix, part, parts, stream cap, publish
---       trims (1/0), retention ('' = nothing is trimmed, else how many posts, from which second on, how many bytes; '-' =
---       no such limit), grace ms, new posts in later parts (all newer) and their bytes; how the host answered as
---       note_answer has it: host ('' = the feed's own), is, cause, retry_at; URL to move to ('' = none); highest entry
---       number the worker has seen (RELIABILITY L8); what becomes of the subscription ('' = nothing, '<from> <to>') and when it is to
---       be looked after ('' = nothing new, ms), see push.lua; then counted lists: feed fields (name, value; '' removes),
---       guids that left, guids that are back, guids to tombstone, guids that their publisher deleted; then counted posts
---       to re-key: id, from, to, digest, counted fields to set, and feed_rekeyed if there are any (part 1 alone has these:
---       half a re-keying could not be told from news); then counted posts: guid, digest, id ('' = new), score, bytes,
---       signal ('' = none: no reader would notice; a number: nor would one notice the fields, which are written if that is
---       still its rev), counted fields to set, counted fields to remove; then counted feed
---       signals: type, signal.
--- A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
+-- ARGV: as commit_unchanged.lua reads it, behind that as parse() does, in its order: what counts first says how many
+-- elements follow. A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'dup' | 'stale' | 'type <key>'}, {'ok'} alone for the short way, or {'ok', created, modified, trimmed,
--- tombstoned, records, what became of the host's circuit breaker ('opened', 'closed', ''), until when it is open, whether the URL to move
--- to is a feed already (1/0), the highest entry number given out here, re-keyed, deleted, what became of the subscription
--- (0 = nothing, 1 = turned as wanted, 2 = and so its hub is in trouble)}.
+-- tombstoned, records, what became of the host's circuit breaker ('opened', 'closed', ''), until when it is open,
+-- whether the URL to move to is a feed already (1/0), the highest entry number given out here, re-keyed, deleted, what
+-- became of the subscription (0 = nothing, 1 = turned as wanted, 2 = and so its hub is in trouble)}.
+local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
+local old_state, fetch_url = mine[3] or 'new', mine[4] or url
+local paused = old_state == 'paused'  -- meanwhile: it stays so, and out of the schedule
+
+-- What is to be done. Of a list that stays in ARGV the places of its first and last element are kept. These hold where
+-- nothing follows the state fields, in a poll that changed nothing else and yet cannot go the short way.
+local commit = {next_due = tonumber(ARGV[4]), marks = ARGV[5], part = 1, parts = 1, channel_prefix = '',
+                answered_by = '', is = 'served', cause = '', retry_at = 0, move_to = '', seen = 0, push_turn = '',
+                push_ask = '', unset = 1, unset_last = 0, feed = 1, feed_last = 0, left = 1, left_last = 0, back = 1,
+                back_last = 0, buried = 1, buried_last = 0, deleted = 1, deleted_last = 0, signals = 1,
+                signals_last = 0, rekeys = {}, posts = {}}
+-- What was done, for the reply and for steps that stand on others.
+local done = {created = 0, modified = 0, trimmed = 0, tombstoned = 0, rekeyed = 0, deleted = 0, turned = 0,
+              grown = 0,  -- bytes
+              given_out = 0, host_event = '', host_until = 0}
+local counter, has_tombs, answering  -- check() reads them: the highest entry number, whether tombs exist, whose gate
+local now, signal, finish_signals    -- behind all checks
+
+-- The next `count` arguments.
 local at = last_field
-local function take()
-  at = at + 1
-  return ARGV[at]
+local function take(count)
+  at = at + count
+  return unpack(ARGV, at - count + 1, at)
 end
--- Where the next counted list begins and ends in ARGV.
+
+-- Where the next counted list begins and ends in ARGV; each of its elements is `width` arguments.
 local function range(width)
   local first = at + 2
   at = at + 1 + tonumber(ARGV[at + 1]) * width
   return first, at
 end
 
-local next_due, marks = tonumber(ARGV[4]), ARGV[5]
-local unset_first, unset_last = 1, 0
-local url_json, channel_prefix, stream_cap, publish_trims, grace, later, later_bytes, keep, oldest, most_bytes
-local part, parts, answered_by, is, cause, retry_at, move_to, seen, push_turn, push_ask = 1, 1, '', 'served', '', '0', '', '0', '', ''
-if not short then
-  unset_first, unset_last = range(1)
-  local retention, more
-  url_json, channel_prefix, part, parts, stream_cap, publish_trims, retention, grace, more = unpack(ARGV, at + 1, at + 9)
-  answered_by, is, cause, retry_at, move_to, seen, push_turn, push_ask = unpack(ARGV, at + 10, at + 17)
-  at = at + 17
-  part, parts, grace, publish_trims = tonumber(part), tonumber(parts), tonumber(grace), publish_trims == '1'
-  keep, oldest, most_bytes = string.match(retention, '^(%S+) (%S+) (%S+)$')
-  keep, oldest, most_bytes = tonumber(keep), tonumber(oldest), tonumber(most_bytes)
-  later, later_bytes = string.match(more, '^(%d+) (%d+)$')
-  later, later_bytes = tonumber(later), tonumber(later_bytes)
+local function take_rekey()
+  local id, from, to, digest = take(4)
+  local set, set_last = range(2)  -- fields
+  return {id = id, from = from, to = to, digest = digest, set = set, set_last = set_last}
 end
 
-local written = tonumber(mine[2]) or 0
-if part <= written then return {'dup'} end
-if part > written + 1 then return {'part ' .. part .. ' came before part ' .. (written + 1)} end
+-- id: '' = new. signal: '' = none, for no reader would notice; a number: nor would one notice the fields, which are
+-- written if that is still its rev.
+local function take_post()
+  local guid, digest, id, score, bytes, signal = take(6)
+  local set, set_last = range(2)  -- fields
+  local unset, unset_last = range(1)
+  return {guid = guid, digest = digest, id = id, score = score, bytes = tonumber(bytes), signal = signal, set = set,
+          set_last = set_last, unset = unset, unset_last = unset_last}
+end
 
--- What is to be done, by its places in ARGV.
-local feed_first, feed_last, left_first, left_last, back_first, back_last = 1, 0, 1, 0, 1, 0
-local buried_first, buried_last, deleted_first, deleted_last = 1, 0, 1, 0
-local rekeys, posts, rekey_signal, feed_signals = {}, {}, nil, 0
-if not short then
-  feed_first, feed_last = range(2)
-  left_first, left_last = range(1)
-  back_first, back_last = range(1)
-  buried_first, buried_last = range(1)
-  deleted_first, deleted_last = range(1)
-  for i = 1, tonumber(take()) do
-    local post = {id = ARGV[at + 1], from = ARGV[at + 2], to = ARGV[at + 3], digest = ARGV[at + 4]}
-    at = at + 4
-    post.set, post.set_last = range(2)
-    rekeys[i] = post
+local function parse()
+  for i = 7, last_field, 2 do
+    if ARGV[i] == 'state' then commit.state_to = ARGV[i + 1] end
+    if ARGV[i] == 'not_before' then commit.not_before = tonumber(ARGV[i + 1]) end
   end
-  rekey_signal = #rekeys > 0 and take()
-  for i = 1, tonumber(take()) do
-    local post = {guid = ARGV[at + 1], digest = ARGV[at + 2], id = ARGV[at + 3], score = ARGV[at + 4],
-                  bytes = tonumber(ARGV[at + 5]), signal = ARGV[at + 6]}
-    at = at + 6
-    post.set, post.set_last = range(2)
-    post.unset, post.unset_last = range(1)
-    posts[i] = post
+  if short then return end
+  commit.unset, commit.unset_last = range(1)  -- state fields to remove
+  local url_json, channel_prefix, part, parts, stream_cap, publish_trims = take(6)
+  commit.url_json, commit.channel_prefix, commit.stream_cap = url_json, channel_prefix, stream_cap
+  commit.part, commit.parts, commit.publish_trims = tonumber(part), tonumber(parts), publish_trims == '1'
+  -- retention: '' = nothing is trimmed, else how many posts, from which second on, how many bytes; '-' = no such limit.
+  -- grace: ms that a tombstone is kept. later: new posts in later parts, all newer, and their bytes.
+  local retention, grace, later = take(3)
+  local keep, oldest, most_bytes = string.match(retention, '^(%S+) (%S+) (%S+)$')
+  commit.keep, commit.oldest, commit.most_bytes = tonumber(keep), tonumber(oldest), tonumber(most_bytes)
+  local later_posts, later_bytes = string.match(later, '^(%d+) (%d+)$')
+  commit.grace, commit.later, commit.later_bytes = tonumber(grace), tonumber(later_posts), tonumber(later_bytes)
+  -- How the host answered, as note_answer has it; answered_by: '' = the feed's own.
+  local retry_at, seen
+  commit.answered_by, commit.is, commit.cause, retry_at = take(4)
+  -- move_to: URL, '' = none. seen: the highest entry number that the worker has seen (RELIABILITY L8).
+  commit.move_to, seen = take(2)
+  commit.retry_at, commit.seen = tonumber(retry_at), tonumber(seen)
+  -- push_turn: what becomes of the subscription, '' = nothing, '<from> <to>'. push_ask: when it is to be looked after,
+  -- ms, '' = nothing new. See push.lua.
+  commit.push_turn, commit.push_ask = take(2)
+  commit.feed, commit.feed_last = range(2)        -- fields; '' removes one
+  commit.left, commit.left_last = range(1)        -- guids that left the document
+  commit.back, commit.back_last = range(1)        -- guids that are back in it
+  commit.buried, commit.buried_last = range(1)    -- guids to tombstone
+  commit.deleted, commit.deleted_last = range(1)  -- guids that their publisher deleted
+  -- Part 1 alone has these: half a re-keying could not be told from news.
+  for i = 1, tonumber(take(1)) do commit.rekeys[i] = take_rekey() end
+  commit.rekey_signal = #commit.rekeys > 0 and take(1)
+  for i = 1, tonumber(take(1)) do commit.posts[i] = take_post() end  -- oldest first
+  commit.signals, commit.signals_last = range(2)  -- of the feed: type, signal
+end
+
+-- All that can be refused. Returns the answer then; nothing has been written.
+local function check()
+  local written = tonumber(mine[2]) or 0
+  if commit.part <= written then return {'dup'} end
+  if commit.part > written + 1 then return {'part ' .. commit.part .. ' came before part ' .. (written + 1)} end
+  local keep, has_posts, wrong = commit.keep, #commit.posts > 0, nil
+  local function expect(key, kind)
+    local found = redis.call('TYPE', key)['ok']
+    if found ~= 'none' and found ~= kind then wrong = wrong or {'type ' .. key .. ' is a ' .. found} end
+    return found == kind
   end
-  feed_signals = tonumber(take())
-end
-local state_to  -- what the feed's state becomes
-for i = 7, last_field, 2 do
-  if ARGV[i] == 'state' then state_to = ARGV[i + 1] end
+  answering = commit.answered_by ~= '' and gate_of_host(commit.answered_by) or gate_of(fetch_url)
+  expect(schedule_key, 'zset')
+  expect(host_key(answering), 'hash')
+  if commit.state_to then
+    expect(states_key, 'hash')
+    expect(quarantine_key, 'zset')
+  end
+  if not short then
+    expect(signals_key, 'stream')
+    expect(meta_key, 'hash')
+  end
+  if commit.move_to ~= '' then expect(feeds_key, 'set') end
+  if commit.push_turn ~= '' or commit.push_ask ~= '' then
+    expect(push_schedule_key, 'zset')
+    expect(push_states_key, 'hash')
+  end
+  if keep or has_posts then
+    expect(sort, 'zset')
+    expect(map, 'hash')
+    expect(digests, 'hash')
+    has_tombs = expect(tombs, 'zset')
+    expect(counter_key, 'string')
+  end
+  if keep or commit.feed_last >= commit.feed then expect(feed_key(url), 'hash') end
+  if wrong then return wrong end
+
+  counter = (keep or has_posts) and redis.call('GET', counter_key)
+  local bytes = redis.call('HGET', feed_state, 'bytes')
+  if counter and not string.find(counter, '^%d+$') then return {'type ' .. counter_key .. ' is no number'} end
+  if bytes and not string.find(bytes, '^%-?%d+$') then return {'type ' .. feed_state .. ' bytes is no number'} end
 end
 
-local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
-local answering = answered_by ~= '' and gate_of_host(answered_by) or gate_of(mine[4] or url)
-local wrong
-local function check(key, kind)
-  local found = redis.call('TYPE', key)['ok']
-  if found ~= 'none' and found ~= kind then wrong = wrong or {'type ' .. key .. ' is a ' .. found} end
-  return found == kind
+local function signal_feed(kind, tail)
+  signal(kind, 'feed', commit.url_json, tail, commit.channel_prefix .. kind)
 end
-check(schedule_key, 'zset')
-check(host_key(answering), 'hash')
-if state_to then
-  check(states_key, 'hash')
-  check(quarantine_key, 'zset')
+local function signal_post(kind, id, tail)
+  signal(kind, 'post', '"' .. id .. '"', tail, commit.channel_prefix .. kind)
 end
-if not short then
-  check(signals_key, 'stream')
-  check(meta_key, 'hash')
-end
-if move_to ~= '' then check(feeds_key, 'set') end
-if push_turn ~= '' or push_ask ~= '' then
-  check(push_schedule_key, 'zset')
-  check(push_states_key, 'hash')
-end
-local has_tombs
-if keep or #posts > 0 then
-  check(sort, 'zset')
-  check(map, 'hash')
-  check(digests, 'hash')
-  has_tombs = check(tombs, 'zset')
-  check(counter_key, 'string')
-end
-if keep or feed_last >= feed_first then check(feed_key(url), 'hash') end
-if wrong then return wrong end
-
-local counter, bytes_before = (keep or #posts > 0) and redis.call('GET', counter_key), redis.call('HGET', feed_state, 'bytes')
-if counter and not string.find(counter, '^%d+$') then return {'type ' .. counter_key .. ' is no number'} end
-if bytes_before and not string.find(bytes_before, '^%-?%d+$') then
-  return {'type ' .. feed_state .. ' bytes is no number'}
-end
-
-local now = clock()
-local signal, finish_signals = signal_writer(now, stream_cap, keep or feed_signals > 0)
-
-local created, modified, trimmed, tombstoned, grown = 0, 0, 0, 0, 0
 
 -- Posts keep their numbers under new guids (DESIGN §5): map, digests and entry follow together.
-local rekeyed = 0
-for _, post in ipairs(rekeys) do
-  if redis.call('HGET', map, post.from) == post.id and not redis.call('HGET', map, post.to) then
-    redis.call('HSET', map, post.to, post.id)
-    redis.call('HSET', digests, post.to, post.digest)
-    redis.call('HSET', post.id, 'guid', post.to, 'digest', post.digest, unpack(ARGV, post.set, post.set_last))
-    if post.set_last > post.set then
-      local before, after = bytes_field(post.id), bytes_of(post.id)
-      redis.call('HSET', post.id, 'bytes', after)
-      grown = grown + after - before
+local function rekey()
+  for _, post in ipairs(commit.rekeys) do
+    if redis.call('HGET', map, post.from) == post.id and not redis.call('HGET', map, post.to) then
+      redis.call('HSET', map, post.to, post.id)
+      redis.call('HSET', digests, post.to, post.digest)
+      redis.call('HSET', post.id, 'guid', post.to, 'digest', post.digest, unpack(ARGV, post.set, post.set_last))
+      if post.set_last > post.set then
+        local before, after = bytes_field(post.id), bytes_of(post.id)
+        redis.call('HSET', post.id, 'bytes', after)
+        done.grown = done.grown + after - before
+      end
+      redis.call('HDEL', map, post.from)
+      redis.call('HDEL', digests, post.from)
+      redis.call('ZREM', tombs, post.to)
+      done.rekeyed = done.rekeyed + 1
     end
-    redis.call('HDEL', map, post.from)
-    redis.call('HDEL', digests, post.from)
-    redis.call('ZREM', tombs, post.to)
-    rekeyed = rekeyed + 1
   end
+  if done.rekeyed > 0 then signal_feed('feed_rekeyed', commit.rekey_signal) end
 end
-if rekeyed > 0 then signal('feed_rekeyed', 'feed', url_json, rekey_signal, channel_prefix .. 'feed_rekeyed') end
-for i = buried_first, buried_last do
-  if not redis.call('HGET', map, ARGV[i]) then
-    redis.call('ZADD', tombs, '+inf', ARGV[i])
-    has_tombs = true
+
+-- Posts that were trimmed under other guids: under these they must not look like news.
+local function bury()
+  for i = commit.buried, commit.buried_last do
+    if not redis.call('HGET', map, ARGV[i]) then
+      redis.call('ZADD', tombs, '+inf', ARGV[i])
+      has_tombs = true
+    end
   end
 end
 
--- Posts that are stored. An operator may have removed one since it was looked up, or changed it: then both changes hold,
--- and rev counts both.
-for _, post in ipairs(posts) do
-  local stored = post.id ~= '' and redis.call('HGET', map, post.guid) == post.id and
-                 redis.call('HMGET', post.id, 'rev', 'bytes')
-  if stored and string.find(post.signal, '^%d*$') then
-    redis.call('HSET', post.id, 'digest', post.digest)
-    redis.call('HSET', digests, post.guid, post.digest)
-    if post.signal ~= '' and post.signal == (stored[1] or '1') then
-      redis.call('HSET', post.id, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
-      if post.unset_last >= post.unset then redis.call('HDEL', post.id, unpack(ARGV, post.unset, post.unset_last)) end
-      grown = grown + post.bytes - (tonumber(stored[2] or nil) or 0)
-    end
-  elseif stored then
-    local rev, expected = (tonumber(stored[1]) or 0) + 1, tonumber(string.match(post.signal, '"rev":(%d+)'))
-    redis.call('HSET', post.id, 'digest', post.digest, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
-    if post.unset_last >= post.unset then redis.call('HDEL', post.id, unpack(ARGV, post.unset, post.unset_last)) end
-    if rev ~= expected then
-      post.signal = string.gsub(post.signal, '"rev":%d+', '"rev":' .. text(rev), 1)
-      redis.call('HSET', post.id, 'rev', text(rev))
-      post.bytes = bytes_of(post.id)
-      redis.call('HSET', post.id, 'bytes', text(post.bytes))
-    end
-    redis.call('HSET', digests, post.guid, post.digest)
-    redis.call('ZADD', sort, 'XX', post.score, post.id)
-    post.modified, grown = true, grown + post.bytes - (tonumber(stored[2] or nil) or 0)
+local function remove_fields(post)
+  if post.unset_last >= post.unset then redis.call('HDEL', post.id, unpack(ARGV, post.unset, post.unset_last)) end
+end
+
+-- What no reader would notice; its fields only where nobody else has changed the post.
+local function update_quietly(post, rev, bytes)
+  redis.call('HSET', post.id, 'digest', post.digest)
+  redis.call('HSET', digests, post.guid, post.digest)
+  if post.signal ~= '' and post.signal == (rev or '1') then
+    redis.call('HSET', post.id, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
+    remove_fields(post)
+    done.grown = done.grown + post.bytes - bytes
   end
 end
 
-local passed_over = 0  -- stored posts that are older than a new one which is not created
-if keep then
-  -- A post that the trim below would take at once is tombstoned without being created. Posts stand oldest first.
-  local fresh, more_bytes = {}, grown + later_bytes
-  for _, post in ipairs(posts) do
-    if post.id == '' and oldest and tonumber(post.score) < oldest then
+-- An operator may have changed the post since it was looked up: then both changes hold, and rev counts both.
+local function update(post, old_rev, bytes)
+  local rev, expected = (tonumber(old_rev) or 0) + 1, tonumber(string.match(post.signal, '"rev":(%d+)'))
+  redis.call('HSET', post.id, 'digest', post.digest, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
+  remove_fields(post)
+  if rev ~= expected then
+    post.signal = string.gsub(post.signal, '"rev":%d+', '"rev":' .. text(rev), 1)
+    redis.call('HSET', post.id, 'rev', text(rev))
+    post.bytes = bytes_of(post.id)
+    redis.call('HSET', post.id, 'bytes', text(post.bytes))
+  end
+  redis.call('HSET', digests, post.guid, post.digest)
+  redis.call('ZADD', sort, 'XX', post.score, post.id)
+  post.modified = true
+  done.grown = done.grown + post.bytes - bytes
+end
+
+-- Posts that are stored: an operator may have removed one since it was looked up.
+local function update_posts()
+  for _, post in ipairs(commit.posts) do
+    local stored = post.id ~= '' and redis.call('HGET', map, post.guid) == post.id and
+                   redis.call('HMGET', post.id, 'rev', 'bytes')
+    if stored then
+      local write = string.find(post.signal, '^%d*$') and update_quietly or update
+      write(post, stored[1], tonumber(stored[2] or nil) or 0)
+    end
+  end
+end
+
+-- A new post that the trim would take at once is tombstoned without being created. Returns how many stored posts are
+-- older than one of these: the trim takes them, too.
+local function pass_over()
+  local fresh, more_bytes = {}, done.grown + commit.later_bytes
+  for _, post in ipairs(commit.posts) do
+    if post.id == '' and commit.oldest and tonumber(post.score) < commit.oldest then
       post.tombstone = true
     elseif post.id == '' then
       fresh[#fresh + 1] = post
       more_bytes = more_bytes + post.bytes
     end
   end
-  local stored = #fresh > 0 and redis.call('ZCARD', sort) or 0
-  local left_over = stored + #fresh + later
-  local surplus = left_over - keep
-  local heavy = most_bytes and #fresh > 0 and
-                (tonumber(redis.call('HGET', feed_state, 'bytes') or 0)) + more_bytes - most_bytes or 0
-  if #fresh > 0 and (surplus > 0 or heavy > 0) then
-    local known = oldest_posts(sort, math.max(surplus, heavy > 0 and 100 or 0))
-    local i, j = 1, 1
-    while fresh[i] and (surplus > 0 or (heavy > 0 and left_over > 1)) do
-      if known[j + 1] and tonumber(known[j + 1]) <= tonumber(fresh[i].score) then
-        if most_bytes then heavy = heavy - bytes_field(known[j]) end
-        j = j + 2
-      elseif not known[j] and (j - 1) / 2 < stored then
-        break  -- there are more, and the trim will not come to them today
-      else
-        fresh[i].tombstone = true
-        heavy = heavy - fresh[i].bytes
-        passed_over = (j - 1) / 2
-        i = i + 1
-      end
-      surplus, left_over = surplus - 1, left_over - 1
+  if #fresh == 0 then return 0 end
+  local most_bytes, stored, passed_over = commit.most_bytes, redis.call('ZCARD', sort), 0
+  local left_over = stored + #fresh + commit.later
+  local surplus = left_over - commit.keep
+  local heavy = most_bytes and (tonumber(redis.call('HGET', feed_state, 'bytes') or 0)) + more_bytes - most_bytes or 0
+  if surplus <= 0 and heavy <= 0 then return 0 end
+  local known = oldest_posts(sort, math.max(surplus, heavy > 0 and 100 or 0))
+  local i, j = 1, 1
+  while fresh[i] and (surplus > 0 or (heavy > 0 and left_over > 1)) do
+    if known[j + 1] and tonumber(known[j + 1]) <= tonumber(fresh[i].score) then
+      if most_bytes then heavy = heavy - bytes_field(known[j]) end
+      j = j + 2
+    elseif not known[j] and (j - 1) / 2 < stored then
+      break  -- there are more, and the trim will not come to them today
+    else
+      fresh[i].tombstone = true
+      heavy = heavy - fresh[i].bytes
+      passed_over = (j - 1) / 2
+      i = i + 1
     end
+    surplus, left_over = surplus - 1, left_over - 1
   end
+  return passed_over
 end
 
--- New posts: first all entries, then what leads to them, then the signals in the order of the document. Numbers must not
--- be given out twice after a failover that lost a suffix.
-local new_guids, new_posts = {}, {}
-for _, post in ipairs(posts) do
-  if post.id == '' and not post.tombstone then
-    new_guids[#new_guids + 1], new_posts[#new_posts + 1] = post.guid, post
-  end
-end
-local counted = tonumber(counter or nil) or 0
-local highest, given_out = counted, 0
-if keep then highest = math.max(highest, tonumber(seen)) end
-if #new_posts > 0 then
-  local known = redis.call('HMGET', map, unpack(new_guids))
+-- New posts: first all entries, then what leads to them. Returns the highest entry number then, given `highest`.
+local function create(guids, posts, highest)
+  local known = redis.call('HMGET', map, unpack(guids))
   local places, marks_of, scores = {}, {}, {}
-  for i, post in ipairs(new_posts) do
+  for i, post in ipairs(posts) do
     if not (known[i] or places[post.guid] or has_tombs and redis.call('ZSCORE', tombs, post.guid)) then
       highest = highest + 1
-      given_out = highest
+      done.given_out = highest
       local id, n = entry_key(text(highest)), #scores
       redis.call('HSET', id, 'feed_url', url, 'guid', post.guid, 'digest', post.digest, 'bytes', text(post.bytes),
                  unpack(ARGV, post.set, post.set_last))
@@ -249,113 +272,191 @@ if #new_posts > 0 then
       places[n + 1], places[n + 2] = post.guid, id
       marks_of[n + 1], marks_of[n + 2] = post.guid, post.digest
       scores[n + 1], scores[n + 2] = post.score, id
-      created, grown = created + 1, grown + post.bytes
+      done.created, done.grown = done.created + 1, done.grown + post.bytes
     end
   end
-  if created > 0 then
+  if done.created > 0 then
     redis.call('HSET', map, unpack(places))
     redis.call('HSET', digests, unpack(marks_of))
     redis.call('ZADD', sort, unpack(scores))
   end
+  return highest
 end
-if highest > counted then redis.call('SET', counter_key, text(highest)) end
-local created_on, modified_on = (channel_prefix or '') .. 'post_created', (channel_prefix or '') .. 'post_modified'
-for _, post in ipairs(posts) do
-  if post.modified then
-    signal('post_modified', 'post', '"' .. post.id .. '"', post.signal, modified_on)
-    modified = modified + 1
-  elseif post.tombstone then
-    redis.call('ZADD', tombs, '+inf', post.guid)
-    tombstoned = tombstoned + 1
-  elseif post.created then
-    signal('post_created', 'post', '"' .. post.created .. '"', post.signal, created_on)
-  end
-end
-if grown ~= 0 then redis.call('HINCRBY', feed_state, 'bytes', text(grown)) end
 
-local host_event, host_until, taken, untrimmed, withdrawn, turned = '', 0, false, false, 0, 0
-if part == parts then
-  -- RFC 6721: by whoever publishes it, and who may list it again. Without a tombstone: it comes back then.
-  for i = deleted_first, deleted_last do
-    local guid = ARGV[i]
-    local id = redis.call('HGET', map, guid)
-    if id then
-      local guid_json = delete_post(url, id)
-      signal('post_deleted', 'post', '"' .. id .. '"', deletion(now, url_json, guid_json, 'publisher'),
-             channel_prefix .. 'post_deleted')
-      withdrawn = withdrawn + 1
+-- Numbers must not be given out twice after a failover that lost a suffix: they go on behind what the worker has seen.
+local function create_posts()
+  local guids, posts = {}, {}
+  for _, post in ipairs(commit.posts) do
+    if post.id == '' and not post.tombstone then guids[#guids + 1], posts[#posts + 1] = post.guid, post end
+  end
+  local counted = tonumber(counter or nil) or 0
+  local highest = commit.keep and math.max(counted, commit.seen) or counted
+  if #posts > 0 then highest = create(guids, posts, highest) end
+  if highest > counted then redis.call('SET', counter_key, text(highest)) end
+end
+
+-- In the order of the document.
+local function signal_posts()
+  for _, post in ipairs(commit.posts) do
+    if post.modified then
+      signal_post('post_modified', post.id, post.signal)
+      done.modified = done.modified + 1
+    elseif post.tombstone then
+      redis.call('ZADD', tombs, '+inf', post.guid)
+      done.tombstoned = done.tombstoned + 1
+    elseif post.created then
+      signal_post('post_created', post.created, post.signal)
     end
   end
-  if keep then
-    for i = left_first, left_last do redis.call('ZADD', tombs, 'XX', text(now), ARGV[i]) end
-    for i = back_first, back_last do redis.call('ZADD', tombs, 'XX', '+inf', ARGV[i]) end
-    if has_tombs then redis.call('ZREMRANGEBYSCORE', tombs, '-inf', text(now - grace)) end
-    trimmed, untrimmed = trim(url, url_json, keep, oldest, most_bytes, passed_over, now, signal,
-                              publish_trims and channel_prefix .. 'post_deleted')
-    local surplus = (has_tombs or tombstoned + trimmed + withdrawn > 0) and redis.call('ZCARD', tombs) - 20000 or 0
-    if surplus > 0 then redis.call('ZREMRANGEBYRANK', tombs, 0, surplus - 1) end
-  end
+end
 
-  local old_state = mine[3] or 'new'
-  local paused = old_state == 'paused'  -- meanwhile: it stays so, and out of the schedule
-  for i = feed_first, feed_last, 2 do
+-- Returns passed_over, for the trim.
+local function write_posts()
+  update_posts()
+  local passed_over = commit.keep and pass_over() or 0
+  create_posts()
+  signal_posts()
+  if done.grown ~= 0 then redis.call('HINCRBY', feed_state, 'bytes', text(done.grown)) end
+  return passed_over
+end
+
+-- RFC 6721: by whoever publishes it, and who may list it again. Without a tombstone: it comes back then.
+local function delete_posts()
+  for i = commit.deleted, commit.deleted_last do
+    local id = redis.call('HGET', map, ARGV[i])
+    if id then
+      local guid_json = delete_post(url, id)
+      signal_post('post_deleted', id, deletion(now, commit.url_json, guid_json, 'publisher'))
+      done.deleted = done.deleted + 1
+    end
+  end
+end
+
+-- A tombstone stays while its guid is listed, and `grace` longer; 20,000 of a feed at most.
+local function trim_posts(passed_over)
+  for i = commit.left, commit.left_last do redis.call('ZADD', tombs, 'XX', text(now), ARGV[i]) end
+  for i = commit.back, commit.back_last do redis.call('ZADD', tombs, 'XX', '+inf', ARGV[i]) end
+  if has_tombs then redis.call('ZREMRANGEBYSCORE', tombs, '-inf', text(now - commit.grace)) end
+  done.trimmed, done.untrimmed = trim(url, commit.url_json, commit.keep, commit.oldest, commit.most_bytes, passed_over,
+                                      now, signal, commit.publish_trims and commit.channel_prefix .. 'post_deleted')
+  local more = has_tombs or done.tombstoned + done.trimmed + done.deleted > 0
+  local surplus = more and redis.call('ZCARD', tombs) - 20000 or 0
+  if surplus > 0 then redis.call('ZREMRANGEBYRANK', tombs, 0, surplus - 1) end
+end
+
+local function write_feed()
+  for i = commit.feed, commit.feed_last, 2 do
     if ARGV[i + 1] == '' then redis.call('HDEL', feed_key(url), ARGV[i])
     else redis.call('HSET', feed_key(url), ARGV[i], ARGV[i + 1]) end
   end
-  local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
-                          'alone_deaths', 'push_claimed', 'push_due', 'push_wake'}
-  if untrimmed then set = {'untrimmed', '1'} elseif keep then unset[#unset + 1] = 'untrimmed' end
-  taken = move_to ~= '' and redis.call('SISMEMBER', feeds_key, move_to) == 1  -- HTTP R7: two feeds stay two
-  if taken then redis.call('HSET', feed_state, 'no_move_to', move_to) end
-  local was = old_state
+end
+
+-- Whether the feed moves to a URL that is a feed already: two feeds stay two (HTTP R7), and this one where it is.
+local function keep_apart()
+  local taken = commit.move_to ~= '' and redis.call('SISMEMBER', feeds_key, commit.move_to) == 1
+  if taken then redis.call('HSET', feed_state, 'no_move_to', commit.move_to) end
+  return taken
+end
+local function is_of_move(name) return name == 'fetch_url' or name == 'moves' end
+
+-- Follows the feed from state to state in what is kept of all feeds. Puts into `unset` what it says no more.
+local function turn_state(unset)
+  local to, was = commit.state_to, old_state
   if paused then was = redis.call('HGET', feed_state, 'before_pause') end
-  if was == 'quarantined' and state_to and state_to ~= was then
+  if was == 'quarantined' and to and to ~= was then
     redis.call('ZREM', quarantine_key, url)
     unset[#unset + 1], unset[#unset + 2] = 'quarantines', 'quarantined_at'
-  elseif state_to == 'quarantined' and was ~= state_to then
+  elseif to == 'quarantined' and was ~= to then
     redis.call('ZADD', quarantine_key, text(now), url)
   end
-  if state_to and state_to ~= old_state and not paused then count_state(url, old_state, state_to, now) end
-  local told = 0  -- a Retry-After holds for whoever wakes the feed, too
+  if to and to ~= old_state and not paused then count_state(url, old_state, to, now) end
+end
+
+-- The feed's own state; the claim ends with it.
+local function write_state()
+  local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
+                          'alone_deaths', 'push_claimed', 'push_due', 'push_wake'}
+  if done.untrimmed then set = {'untrimmed', '1'} elseif commit.keep then unset[#unset + 1] = 'untrimmed' end
+  done.taken = keep_apart()
+  turn_state(unset)
   for i = 7, last_field, 2 do
     local name, value = ARGV[i], ARGV[i + 1]
-    if name == 'not_before' then told = tonumber(value) or 0 end
     if paused and name == 'state' then name = 'before_pause' end
     if paused and name == 'won' then value = 'paused' end
-    if not (taken and (name == 'fetch_url' or name == 'moves')) then
-      set[#set + 1], set[#set + 2] = name, value
-    end
+    if not (done.taken and is_of_move(name)) then set[#set + 1], set[#set + 2] = name, value end
   end
-  for i = unset_first, unset_last do
-    if not (taken and (ARGV[i] == 'fetch_url' or ARGV[i] == 'moves')) then unset[#unset + 1] = ARGV[i] end
+  for i = commit.unset, commit.unset_last do
+    if not (done.taken and is_of_move(ARGV[i])) then unset[#unset + 1] = ARGV[i] end
   end
   redis.call('HSET', feed_state, 'last_claim', claim, unpack(set))
   redis.call('HDEL', feed_state, unpack(unset))
-  if push_turn ~= '' then
-    local from, to = string.match(push_turn, '^(%S*) (%S*)$')
+end
+
+-- The subscription at the feed's hub: turned unless somebody else did since.
+local function settle_push()
+  if commit.push_turn ~= '' then
+    local from, to = string.match(commit.push_turn, '^(%S*) (%S*)$')
     if from == (redis.call('HGET', feed_state, 'push_state') or '') then
-      turned = 1 + turn_push(url, from, to, now)
+      done.turned = 1 + turn_push(url, from, to, now)
       if to == 'healthy' then redis.call('HDEL', feed_state, 'push_tries') end
       if to == 'failed' then redis.call('HINCRBY', feed_state, 'push_tries', 1) end
     end
   end
-  if push_ask ~= '' then redis.call('ZADD', push_schedule_key, 'LT', push_ask, url) end
-  for _ = 1, feed_signals do
-    local kind, tail = take(), take()
-    if not (taken and kind == 'feed_moved') then signal(kind, 'feed', url_json, tail, channel_prefix .. kind) end
+  if commit.push_ask ~= '' then redis.call('ZADD', push_schedule_key, 'LT', commit.push_ask, url) end
+end
+
+local function signal_changes()
+  for i = commit.signals, commit.signals_last, 2 do
+    if not (done.taken and ARGV[i] == 'feed_moved') then signal_feed(ARGV[i], ARGV[i + 1]) end
   end
-  if mine[5] then next_due = math.min(next_due, math.max(now + tonumber(mine[5]), told)) end  -- RELIABILITY L10
-  if mine[7] then next_due = after_push(url, now, next_due, mine[7]) end
+end
+
+-- Sooner than was planned if somebody asked for that meanwhile (RELIABILITY L10), by a push or by hand; but a
+-- Retry-After holds for whoever wakes the feed, too.
+local function schedule()
+  local next_due, wake, push_wake = commit.next_due, mine[5], mine[7]
+  if wake then next_due = math.min(next_due, math.max(now + tonumber(wake), commit.not_before or 0)) end
+  if push_wake then next_due = after_push(url, now, next_due, push_wake) end
   redis.call('ZADD', schedule_key, 'XX', text(next_due), url)
   if paused then redis.call('HSET', feed_state, 'paused_due', text(next_due)) end
-  local first = gate_of(mine[4] or url)  -- it has answered too, by a redirect
-  if answering ~= first then note_answer(read_host(first, now), url, claim, now, 'served', '', 0, '') end
-  if is ~= 'served' or not nothing_to_note(host_key(answering), marks, now) then
-    host_event, host_until = note_answer(read_host(answering, now), url, claim, now, is, cause, tonumber(retry_at), marks)
-  end
-  free_slots(claim, first, mine[6])
-else
-  redis.call('HSET', feed_state, 'claim_part', part)
 end
-return {'ok', created, modified, trimmed, tombstoned, finish_signals(), host_event, text(host_until), taken and 1 or 0,
-        text(given_out), rekeyed, withdrawn, turned}
+
+-- What the hosts showed of themselves, and the slots there.
+local function note_hosts()
+  local first, claim_hosts = gate_of(fetch_url), mine[6]
+  if answering ~= first then  -- the first has answered too, by a redirect
+    note_answer(read_host(first, now), url, claim, now, 'served', '', 0, '')
+  end
+  if commit.is ~= 'served' or not nothing_to_note(host_key(answering), commit.marks, now) then
+    done.host_event, done.host_until = note_answer(read_host(answering, now), url, claim, now, commit.is, commit.cause,
+                                                   commit.retry_at, commit.marks)
+  end
+  free_slots(claim, first, claim_hosts)
+end
+
+local function finish()
+  write_feed()
+  write_state()
+  settle_push()
+  signal_changes()
+  schedule()
+  note_hosts()
+end
+
+parse()
+local refusal = check()
+if refusal then return refusal end
+now = clock()
+signal, finish_signals = signal_writer(now, commit.stream_cap, commit.keep or commit.signals_last > commit.signals)
+rekey()
+bury()
+local passed_over = write_posts()
+if commit.part == commit.parts then
+  delete_posts()
+  if commit.keep then trim_posts(passed_over) end
+  finish()
+else
+  redis.call('HSET', feed_state, 'claim_part', commit.part)
+end
+return {'ok', done.created, done.modified, done.trimmed, done.tombstoned, finish_signals(), done.host_event,
+        text(done.host_until), done.taken and 1 or 0, text(done.given_out), done.rekeyed, done.deleted, done.turned}

@@ -15,8 +15,8 @@ local name, own_concurrency, own_spacing = gate_of_host(host)
 concurrency, spacing = own_concurrency or concurrency, own_spacing or spacing
 local gate = read_host(name, now)
 if redis.call('HGET', gate.key, 's:' .. claim) then return {0, ''} end
-local closed = why_not(gate, now, concurrency, spacing)
-if not closed then
+local code = why_not(gate, now, concurrency, spacing)
+if not code then
   take_slot(gate, claim, now, lease_end)
   write_slots(gate, now)
   redis.call('HSET', state_key(url), 'claim_hosts', (mine[2] and mine[2] .. ' ' or '') .. host)
@@ -24,4 +24,4 @@ if not closed then
 end
 -- When another request under way ends is not known: soon.
 local wait = math.max(gate.not_before - now, gate.last_start + spacing * gate.slow - now, 100)
-return {text(wait), closed}
+return {text(wait), code}

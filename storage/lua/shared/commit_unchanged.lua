@@ -1,6 +1,8 @@
--- The short way of commit, before all else that commit needs: a poll that changed nothing but the feed's own state, whose
--- arguments end behind the state fields to set. Whatever is out of the ordinary goes the long way below. The first write
--- is also the check of its key, the others have been read.
+-- The short way of commit, before all else that commit needs: a poll that changed nothing but the feed's own state,
+-- whose arguments end behind the state fields to set. Whatever is out of the ordinary goes the long way below. The
+-- first write is also the check of its key, the others have been read.
+-- ARGV: prefix, feed_url, claim, next due, marks of how the host answered (note_answer of host.lua), counted state
+--       fields to set.
 local url, claim = ARGV[2], ARGV[3]
 local feed_state, last_field = state_key(url), 6 + 2 * tonumber(ARGV[6])
 local short = #ARGV == last_field

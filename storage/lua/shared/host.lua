@@ -1,10 +1,11 @@
--- What all workers know of a host (HTTP §6), or of a group of hosts that share a gate (HTTP H7): the hash state:host:<host>,
--- which goes by itself when it says nothing more.
+-- What all workers know of a host (HTTP §6), or of a group of hosts that share a gate (HTTP H7): the hash
+-- state:host:<host>, which goes by itself when it says nothing more.
 --   s:<claim>                              a slot: end of its lease (HTTP H2)
 --   last_start, tail                       when a request last started; the last time that was reserved (HTTP H1)
---   refused_by, refused_at, refused_until  the last refusal while the circuit is closed: whose, when, its Retry-After (HTTP H3)
---   closed, not_before, refusals, cause    the circuit breaker is open (the field's name says it of the host): until when,
---                                          how often it was, and why (HTTP H4)
+--   refused_by, refused_at, refused_until  the last refusal while the circuit is closed: whose, when, its Retry-After
+--                                          (HTTP H3)
+--   closed, not_before, refusals, cause    the circuit breaker is open (the field's name says it of the host): until
+--                                          when, how often it was, and why (HTTP H4)
 --   probe                                  the claim that tries whether the host serves again (HTTP H5)
 --   slow, calm                             spacing is multiplied by it; successes since it was (HTTP H5)
 --   served_at                              when it last answered 200, to the day (HTTP §4, row 403)
@@ -17,10 +18,11 @@ local function says_until(gate)
                   gate.served_at + 7 * day_ms, gate.identity_until, gate.http1_until)
 end
 
-local open_gate = {__index = {in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0, refusals = 0, slow = 1,
-                              calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0}}
+-- What holds of whatever a hash does not say.
+local bare_gate = {__index = {in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0, refusals = 0,
+                              slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0}}
 local function read_host(name, now)
-  local gate = setmetatable({name = name, key = host_key(name)}, open_gate)
+  local gate = setmetatable({name = name, key = host_key(name)}, bare_gate)
   local fields = redis.pcall('HGETALL', gate.key)
   if fields.err then  -- no hash: it is of the moment only, and must not stop the claims
     redis.call('DEL', gate.key)
@@ -59,8 +61,8 @@ local function why_not(gate, now, concurrency, spacing)
   if gate.in_flight >= concurrency or now < gate.last_start + spacing * gate.slow then return 'host_spacing' end
 end
 
--- Takes a slot until `lease_end`, which write_slots() writes. Of a closed host's requests the one that may start is the
--- probe.
+-- Takes a slot until `lease_end`, which write_slots() writes. While the circuit is open, the one request that may start
+-- is the probe.
 local function take_slot(gate, claim, now, lease_end)
   gate.last_start, gate.in_flight = now, gate.in_flight + 1
   gate.slots_end = math.max(gate.slots_end, lease_end)

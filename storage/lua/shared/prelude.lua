@@ -36,8 +36,8 @@ local function gate_of_host(host)
 end
 local function gate_of(url) return gate_of_host(host_of(url)) end
 
--- Whether a host that served has nothing to be noted of (note_answer of host.lua): it is open, at its usual pace, and known
--- to serve if this was a document. `now`: nil to ask the clock should it be needed.
+-- Whether a host that served has nothing to be noted of (note_answer of host.lua): its circuit is closed, its pace the
+-- usual one, and it is known to serve if this was a document. `now`: nil to ask the clock should it be needed.
 local function nothing_to_note(key, marks, now)
   local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at')
   if gate.err or gate[1] or gate[2] then return false end
