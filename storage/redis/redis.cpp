@@ -24,6 +24,25 @@ namespace {
 
 constexpr std::size_t max_waiting = 64U << 10U;  // then it is sent: a pipeline may hold many megabytes
 
+// Of an answer. The most that one of ours has is all feeds of a store.
+constexpr std::uint64_t max_elements = 1U << 24U;
+
+/// hiredis makes room for as many elements as an answer announces, before the first has come: 0.14 for as many as the
+/// server likes. Beyond max_elements the answer ends as one there is no memory for.
+void limit_elements(redisReader& reader) {
+  using Functions = redisReplyObjectFunctions;
+  static const Functions defaults = *reader.fn;
+  static Functions limited = [] {
+    Functions functions = defaults;
+    // The type of the count differs between the versions of hiredis.
+    functions.createArray = [](const redisReadTask* task, auto count) -> void* {
+      return static_cast<std::uint64_t>(count) > max_elements ? nullptr : defaults.createArray(task, count);
+    };
+    return functions;
+  }();
+  reader.fn = &limited;
+}
+
 timeval to_timeval(Milliseconds duration) {
   return {static_cast<time_t>(duration.count() / 1000), static_cast<suseconds_t>(duration.count() % 1000 * 1000)};
 }
@@ -265,6 +284,7 @@ Redis::Result<bool> Redis::connect() {
     disconnect();
     return error;
   }
+  limit_elements(*context_->reader);
   redisSetTimeout(context_.get(), timeout);
   if (address_.tls) {
     const auto secured = start_tls(*context_, address_, deadline);
@@ -362,6 +382,8 @@ StoreError Redis::lost() {
     error = {StoreError::Code::timeout, "no answer from Redis within " + std::to_string(timeout_.count()) + " ms"};
   } else if (tls_ != nullptr && (context_->err == REDIS_ERR_IO || context_->err == REDIS_ERR_EOF)) {
     error = tls_lost(tls_, address_, words);
+  } else if (context_->err == REDIS_ERR_OOM) {
+    error.detail = "an answer of Redis is too large: over " + std::to_string(max_elements) + " elements, or no memory";
   } else if (!answered_ && !address_.tls && address_.socket.empty()) {
     error.detail += "; if it speaks TLS alone, write rediss:// into redis.url";
   }

@@ -260,6 +260,16 @@ TEST_F(LostReplies, OfAnAttemptOfThisVeryWorkerAreNoDeathOfIt) {
   EXPECT_TRUE(again->claims[0].alone) << "of another one nobody knows";
 }
 
+TEST_F(LostReplies, ThatAnnounceMoreThanAnyHasEndBeforeRoomIsMade) {
+  proxy.at([](const auto& words) { return words[0] == "SMEMBERS"; }, 0, Fault::replace_reply,
+           "*690000000\r\n$1\r\na\r\n");
+  const auto urls = Feeds(store).urls();
+  ASSERT_FALSE(urls);
+  EXPECT_NE(urls.error().detail.find("too large"), std::string::npos) << urls.error().detail;
+  proxy.clear();
+  EXPECT_TRUE(Feeds(store).urls()) << "over a new connection";
+}
+
 TEST_F(LostReplies, MisshapenOnesAreBugsAndNoCrash) {
   add();
   const Commit commit = plan(claim_one(), {post("a", 1)});
