@@ -67,6 +67,7 @@ struct StoredSnapshot {
   // What a comparison with the stored posts has shown (worker/policy/feed_identity.hpp).
   bool compared = false,
        replaced = false;               ///< replaced: more than 5 % of the document are stored posts under new guids
+  std::size_t recognised = 0;          ///< posts of the document that are stored under another guid than it gives them
   Naming naming = Naming::given;       ///< of a feed that is identified by guid, the document included
   std::vector<Rekey> rekeys;           ///< of posts that the document does not list
   std::vector<std::string> tombs_new;  ///< guids of posts that were trimmed under other guids

@@ -117,11 +117,10 @@ struct Bench {
     WebSub::Options options;
     options.callbacks.emplace().listen = {asio::ip::address_v4::loopback(), 0};
     options.callbacks->per_second = options.callbacks->burst = 1'000'000'000;  // what could be, not what may be
-    options.intake.policy.push.on = true;
     options.intake.worker = std::string(32, 'b');
     options.subscriber.public_url = "http://127.0.0.1";
     auto opened = WebSub::open(loop.get_executor(), StoreOptions{.url = redis.url()}, options,
-                               {threads, fetcher, pool, memory, metrics, log});
+                               {refresher, threads, fetcher, memory, metrics, log});
     websub = std::move(opened.value());
     for (int i = 0; i < feeds; ++i) subscribe("http://example.org/" + std::to_string(i));
     blind = Listener::open(loop.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
@@ -138,6 +137,12 @@ struct Bench {
     loop.stop();
     runner.join();
     threads.pool().join();
+  }
+
+  static RefreshOptions refresh_options() {
+    RefreshOptions options;
+    options.policy.push.on = true;
+    return options;
   }
 
   /// A feed that has been read, and its subscription.
@@ -195,6 +200,8 @@ struct Bench {
   MemoryBudget memory{512U << 20U};
   ReadingThreads threads{1, memory};
   Fetcher fetcher{loop.get_executor(), {}};
+  Refresher refresher{fetcher, threads,           pool,
+                      memory,  refresh_options(), [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
   std::unique_ptr<WebSub> websub;
   std::unique_ptr<Listener> blind;
   std::vector<PushRecord> records;

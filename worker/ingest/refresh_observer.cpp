@@ -96,10 +96,10 @@ void RefreshObserver::sent(const StoreResult<Committed>& done) {
   if (done) test_point("S9");
 }
 
-Report RefreshObserver::deferred(const FetchError& error, Milliseconds next_in, bool is_back) {
+Report RefreshObserver::deferred(Reason reason, const std::string& detail, Milliseconds next_in, bool is_back) {
   report_.outcome = Outcome::deferred;
-  report_.reason = error.reason;
-  report_.detail = error.detail;
+  report_.reason = reason;
+  report_.detail = detail;
   report_.state_from = report_.state_to = claim_.state.state;
   report_.next_in = next_in;
   report_.claim_release_pending = !is_back;

@@ -59,7 +59,7 @@ class RefreshObserver {
   // How it ends. Each makes the report whole; ended() gives it away.
 
   /// `is_back`: the claim could be given back; else it ends with its lease.
-  Report deferred(const FetchError& error, Milliseconds next_in, bool is_back);
+  Report deferred(Reason reason, const std::string& detail, Milliseconds next_in, bool is_back);
   Report not_stored(const StoreError& error, Milliseconds next_in, bool is_back);
   Report committed(const Decision& decision, const Committed& done);
 

@@ -265,7 +265,7 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
   std::optional<FollowedRefresh> followed;
   RefreshTrace* trace = trace_;
   if (trace == nullptr && lane.claim->state.trace_until > lane.claim->now) {
-    trace = &followed.emplace(*lane.claim, refresher_.max_body_bytes()).trace();
+    trace = &followed.emplace(*lane.claim, refresher_.options().reading.max_body_bytes).trace();
   }
   try {
     Report report = co_await refresher_.refresh(*lane.claim, trace);
@@ -276,8 +276,7 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
       const std::string why = "its document could not be read three times in a row: " + report.detail;
       notices.push_back(quarantine_notice(report.feed_url, why, lane.claim->now));
     }
-    const PushNews news{report.feed_url, report.push_from,      report.push_to,  "",
-                        report.push_hub, report.hub_in_trouble, report.push_fell};
+    const PushNews news = push_news(report);
     note_turn(log_, metrics_, news);
     for (Notice& notice : turn_notices(news, lane.claim->now)) notices.push_back(std::move(notice));
     co_await tell_operators(std::move(notices));

@@ -346,16 +346,16 @@ void Metrics::push_turned(std::string_view state) {
 void Metrics::callback_answered(std::chrono::duration<double> took) {
   series_->callback.Observe(took.count());
 }
-void Metrics::pushed(const Committed& committed, bool first) {
+void Metrics::pushed(const Report& report) {
   const auto add = [](const SeriesByLabel<Counter>& series, std::string_view value, std::uint32_t amount) {
     if (amount > 0) find(series, value)->Increment(amount);
   };
-  add(series_->entries, "created", committed.created);
-  add(series_->entries, "modified", committed.modified);
-  add(series_->entries, "trimmed", committed.trimmed);
-  add(series_->signals, "post_created", committed.created);
-  add(series_->signals, "post_modified", committed.modified);
-  if (first) find(series_->push_first, "push")->Increment();
+  add(series_->entries, "created", report.created);
+  add(series_->entries, "modified", report.modified);
+  add(series_->entries, "trimmed", report.trimmed);
+  add(series_->signals, "post_created", report.created);
+  add(series_->signals, "post_modified", report.modified);
+  if (report.pushed_first) find(series_->push_first, "push")->Increment();
 }
 void Metrics::bug() {
   series_->bugs.Increment();

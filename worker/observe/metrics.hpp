@@ -57,7 +57,7 @@ class Metrics {
   /// From the header's end to the answer.
   void callback_answered(std::chrono::duration<double> took);
   /// The content of a push was written; `first`: it brought what no poll had.
-  void pushed(const Committed& committed, bool first);
+  void pushed(const Report& report);
 
   // --- set when it is known -----------------------------------------------------------------------------------------
 

@@ -4,6 +4,11 @@
 
 namespace feedmill {
 
+PushNews push_news(const Report& report) {
+  return {report.feed_url, report.push_from,      report.push_to,  "",
+          report.push_hub, report.hub_in_trouble, report.push_fell};
+}
+
 void note_turn(Log& log, Metrics& metrics, const PushNews& news) {
   if (news.from == news.to) return;
   metrics.push_turned(news.to);

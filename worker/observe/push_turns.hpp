@@ -7,6 +7,7 @@
 
 #include "storage/timelines/notifications.hpp"
 #include "worker/base/log.hpp"
+#include "worker/base/report.hpp"
 #include "worker/observe/metrics.hpp"
 
 namespace feedmill {
@@ -19,6 +20,9 @@ struct PushNews {
   bool hub_in_trouble = false;
   bool fell = false;  ///< it has failed or was denied since it was last healthy, and people have heard of that
 };
+
+/// What a refresh has changed.
+PushNews push_news(const Report& report);
 
 /// Logs and counts it; nothing when nothing has changed.
 void note_turn(Log& log, Metrics& metrics, const PushNews& news);

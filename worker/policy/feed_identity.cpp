@@ -481,7 +481,13 @@ bool must_compare(const FeedState& state, const Document& document, const Stored
 
 Recognised recognise(const FeedState& state, Document& document, StoredSnapshot& known,
                      const std::vector<StoredPost>& stored) {
-  return Comparison(state, document, known, stored).take();
+  Recognised recognised = Comparison(state, document, known, stored).take();
+  known.recognised = recognised.look_up.size();
+  return recognised;
+}
+
+bool is_told_apart_as_ever(const FeedState& state, const StoredSnapshot& known) {
+  return !known.compared || (known.recognised == 0 && known.rekeys.empty() && known.naming == state.naming);
 }
 
 void add_recognised(StoredSnapshot& known, const Recognised& recognised, StoredSnapshot found) {

@@ -1,5 +1,5 @@
 // When a feed's guids are not to be trusted: posts under new guids are recognised, and a feed whose guids never stay is
-// identified by something else, until they do (DESIGN §5, SECURITY T19). Pure policy; refresh.cpp asks the store.
+// identified by something else, until they do (DESIGN §5, SECURITY T19). Pure policy; the refresher asks the store.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,9 @@ Recognised recognise(const FeedState& state, Document& document, StoredSnapshot&
 
 /// Adds what the store said of `recognised.look_up`.
 void add_recognised(StoredSnapshot& known, const Recognised& recognised, StoredSnapshot found);
+
+/// Whether the comparison, if there was one, left everything as it was: each post is told apart as it always was.
+bool is_told_apart_as_ever(const FeedState& state, const StoredSnapshot& known);
 
 /// What the posts of a document are stored under when nothing else is stored.
 Naming naming_of(const std::vector<EntryRecord>& entries);

@@ -58,7 +58,7 @@ std::optional<int> Process::open_listeners() {
   if (auto options = websub_options(config, parts_.options.id, parts_.mode)) {
     auto opened =
         WebSub::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url), std::move(*options),
-                     {parts_.threads, parts_.fetcher, parts_.store, parts_.memory, parts_.metrics, parts_.log});
+                     {parts_.refresher, parts_.threads, parts_.fetcher, parts_.memory, parts_.metrics, parts_.log});
     if (!opened) return refused(opened.error().detail);
     parts_.websub = std::move(*opened);
   }

@@ -105,13 +105,7 @@ std::optional<WebSub::Options> websub_options(const Config& config, const std::s
     const std::string& url = config.websub.public_url;
     callbacks.base = url.substr(std::min(url.find('/', url.find("//") + 2), url.size()));
   }
-  const RefreshOptions refresh = refresh_options(config, mode);
-  options.intake.reading = refresh.reading;
-  options.intake.policy = refresh.policy;
-  options.intake.hosts = refresh.hosts;
   options.intake.worker = id;
-  options.intake.lease = refresh.lease;
-  options.intake.memory_wait = refresh.memory_wait;
   options.subscriber.public_url = config.websub.public_url;
   options.drain = config.drain.listen;
   return options;

@@ -13,34 +13,15 @@
 
 #include "storage/ingest/ingest.hpp"
 #include "worker/base/cancellation.hpp"
-#include "worker/egress/web_url.hpp"
-#include "worker/http/content_coding.hpp"
-#include "worker/policy/feed_identity.hpp"
 
 namespace feedmill {
 
 namespace asio = boost::asio;
 
-namespace {
-
-/// What stands for an answer: the address that the feed was last read at resolves its links. Its Link headers say
-/// nothing of whose it is (WEBSUB M8), so none are passed on.
-FetchResponse response_of(const FeedState& state, const Pushed& pushed) {
-  FetchResponse response;
-  response.status = 200;
-  response.url = !state.validators_url.empty() ? state.validators_url
-                 : !state.fetch_url.empty()    ? state.fetch_url
-                                               : pushed.feed_url;
-  if (!pushed.content_type.empty()) response.headers.emplace_back("content-type", pushed.content_type);
-  return response;
-}
-
-}  // namespace
-
-PushIntake::PushIntake(asio::any_io_executor executor, ReadingThreads& threads, StorePool& store, PushStore& pushes,
+PushIntake::PushIntake(asio::any_io_executor executor, Refresher& refresher, ReadingThreads& threads, PushStore& pushes,
                        Metrics& metrics, Log& log, Options options)
-    : threads_(threads),
-      store_(store),
+    : refresher_(refresher),
+      threads_(threads),
       pushes_(pushes),
       metrics_(metrics),
       log_(log),
@@ -107,7 +88,8 @@ asio::awaitable<void> PushIntake::lane() {
 /// One that cannot be written is a hint all the same.
 asio::awaitable<void> PushIntake::handle(Pushed& pushed) {
   const std::string id = options_.worker + ":push" + std::to_string(++claims_);
-  const auto ask = [&](Store& store) { return Pushes(store).claim(pushed.feed_url, id, options_.lease); };
+  const Milliseconds lease = refresher_.options().lease;
+  const auto ask = [&](Store& store) { return Pushes(store).claim(pushed.feed_url, id, lease); };
   const StoreResult<std::optional<Claim>> claim = co_await pushes_.call(ask);
   if (!claim) {
     metrics_.store_error(claim.error());  // it is due anyhow
@@ -118,89 +100,39 @@ asio::awaitable<void> PushIntake::handle(Pushed& pushed) {
     co_return;
   }
   std::exception_ptr bug;
-  bool written = false;
   try {
-    written = co_await write(**claim, pushed);
+    co_await write(**claim, pushed);
   } catch (...) {
     bug = std::current_exception();
   }
-  if (!written) {
-    co_await give_back(**claim);
-    co_await fetch_instead(pushed.hash);
-  }
-  if (bug) std::rethrow_exception(bug);
+  if (!bug) co_return;
+  co_await give_back(**claim);
+  co_await fetch_instead(pushed.hash);
+  std::rethrow_exception(bug);
 }
 
-/// False when it could not be read, or be written.
-asio::awaitable<bool> PushIntake::write(const Claim& claim, Pushed& pushed) {
-  if (claim.state.imported.count() == 0) co_return false;
-  ReadingOptions how = options_.reading;
-  how.html = read_settings(claim.state.settings).html_policy.value_or(how.html);
-  const std::uint64_t needed =
-      std::max<std::uint64_t>(pushed.body.size(), stated_size(pushed.body, pushed.content_encoding));
-  const FetchResponse response = response_of(claim.state, pushed);
-  const std::string gate = options_.hosts.of(host_of(response.url)).gate;
-  std::optional<Document> document;
-  const auto work = [&] {
-    DecodeLimits limits{.max_bytes = how.max_body_bytes};
-    limits.granted_bytes = pushed.memory->readable_bytes();
-    const auto body = decode_content(std::move(pushed.body), pushed.content_encoding, limits);
-    if (!body) return;
-    auto read = read_document(*body, response, claim.state, how);
-    if (read) document = std::move(*read);
-  };
-  const std::uint64_t bytes = std::min(needed, how.max_body_bytes);
-  const bool done_reading = co_await threads_.read(gate, *pushed.memory, bytes, options_.memory_wait, work);
-  if (!done_reading || !document || document->cut_short) co_return false;  // a hint: the fetch sees it whole
-  pushed.memory->hold(cost_of_storing(*document));
-  const LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
-  StoreResult<StoredSnapshot> known = co_await store_.look_up(wanted);
-  if (!known) {
-    metrics_.store_error(known.error());
-    co_return false;
-  }
-  const bool alike = co_await is_told_apart(claim, *document, *known);
-  if (!alike) co_return false;
-  const PushDecision decided = decide_push(claim, *document, *known, options_.policy);
-  const bool done = co_await commit(claim, decided);
-  if (done && decided.doubtful > 0) co_await fetch_instead(pushed.hash);
-  co_return done;
+/// The store is not waited for: a fetch will bring the same.
+asio::awaitable<void> PushIntake::write(const Claim& claim, Pushed& pushed) {
+  PushedDocument document(threads_, refresher_.options(), pushed);
+  const Report report = co_await refresher_.process(claim, document, Milliseconds(0));
+  if (report.reason == Reason::store_stale) co_return;  // somebody else fetches it
+  if (report.outcome == Outcome::failed) co_await give_back(claim);
+  const bool written = report.outcome == Outcome::updated || report.outcome == Outcome::unchanged;
+  if (!written || document.leaves_doubt()) co_await fetch_instead(pushed.hash);
+  if (!written) co_return;
+  metrics_.pushed(report);
+  co_await tell_turn(report, claim.now);
 }
 
-/// Whether the posts are told apart as they always were; else the document must be seen as a whole, which a push may
-/// not be (DESIGN §5).
-asio::awaitable<bool> PushIntake::is_told_apart(const Claim& claim, Document& document, StoredSnapshot& known) {
-  if (document.identified_by != claim.state.identified_by) co_return false;
-  settle_repeated(document, known);
-  if (!must_compare(claim.state, document, known)) co_return true;
-  const auto ask = [&](Store& store) { return Ingest(store).stored_posts(claim.feed_url); };
-  const StoreResult<std::vector<StoredPost>> stored = co_await pushes_.call(ask);
-  if (!stored) {
-    metrics_.store_error(stored.error());
-    co_return false;
-  }
-  const Recognised recognised = recognise(claim.state, document, known, *stored);
-  co_return recognised.look_up.empty() && known.rekeys.empty() && known.naming == claim.state.naming;
-}
-
-asio::awaitable<bool> PushIntake::commit(const Claim& claim, const PushDecision& pushed) {
-  const Commit& commit = pushed.decision.commit;
-  const StoreResult<Committed> done = co_await store_.commit(commit);
-  metrics_.committed(done);
-  if (!done) co_return false;
-  if (done->result == Committed::Result::stale) co_return true;  // somebody else fetches it
-  metrics_.pushed(*done, pushed.decision.pushed_first);
-  if (!done->push_turned) co_return true;
-  const PushStanding& before = commit.before.push;
-  PushNews news{claim.feed_url, before.state, commit.push_to, "", before.hub, done->hub_in_trouble};
-  news.fell = before.fell.count() != 0;
+/// What became of the feed's subscription, where that has changed.
+asio::awaitable<void> PushIntake::tell_turn(const Report& report, Milliseconds now) {
+  const PushNews news = push_news(report);
   note_turn(log_, metrics_, news);
-  const std::vector<Notice> notices = turn_notices(news, claim.now);
-  if (notices.empty()) co_return true;
+  const std::vector<Notice> notices = turn_notices(news, now);
+  if (notices.empty()) co_return;
   const auto tell = [&](Store& store) { return Notifications(store).add(notices); };
   const StoreResult<void> told = co_await pushes_.call(tell);
   if (!told) metrics_.store_error(told.error());
-  co_return true;
 }
 
 asio::awaitable<void> PushIntake::give_back(const Claim& claim) {

@@ -13,41 +13,27 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "worker/base/log.hpp"
-#include "worker/base/memory_budget.hpp"
+#include "worker/base/report.hpp"
 #include "worker/ingest/reading_threads.hpp"
 #include "worker/ingest/refresh.hpp"
-#include "worker/ingest/store_pool.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/push_turns.hpp"
 #include "worker/websub/push_store.hpp"
+#include "worker/websub/pushed_document.hpp"
 
 namespace feedmill {
-
-/// A delivery that was signed well and has been noted: the feed will be fetched should nothing come of it.
-struct Pushed {
-  std::string hash;  ///< of the subscription's token
-  std::string feed_url;
-  std::string content_type, content_encoding;
-  std::string body;                             ///< as received
-  std::unique_ptr<MemoryBudget::Share> memory;  ///< that it is held in
-};
 
 /// Lives on one loop. What it is given must outlive run().
 class PushIntake {
  public:
   struct Options {
-    ReadingOptions reading;
-    PolicyOptions policy;
-    HostRules hosts{};   ///< which hosts are one when their documents are read
-    std::string worker;  ///< 32 hex digits: what its claims begin with
-    Milliseconds lease{90'000};
-    Milliseconds memory_wait{10'000};
+    std::string worker;        ///< 32 hex digits: what its claims begin with
     std::size_t lanes = 8;     ///< read at once
     std::size_t per_feed = 8;  ///< held for one feed
     std::size_t most = 1000;   ///< held
   };
 
-  PushIntake(boost::asio::any_io_executor executor, ReadingThreads& threads, StorePool& store, PushStore& pushes,
+  PushIntake(boost::asio::any_io_executor executor, Refresher& refresher, ReadingThreads& threads, PushStore& pushes,
              Metrics& metrics, Log& log, Options options);
 
   /// False when there is no room: then it is a hint and no more.
@@ -63,14 +49,13 @@ class PushIntake {
   boost::asio::awaitable<void> lane();
   std::deque<Pushed>::iterator next();
   boost::asio::awaitable<void> handle(Pushed& pushed);
-  boost::asio::awaitable<bool> write(const Claim& claim, Pushed& pushed);
-  boost::asio::awaitable<bool> is_told_apart(const Claim& claim, Document& document, StoredSnapshot& known);
-  boost::asio::awaitable<bool> commit(const Claim& claim, const PushDecision& pushed);
+  boost::asio::awaitable<void> write(const Claim& claim, Pushed& pushed);
+  boost::asio::awaitable<void> tell_turn(const Report& report, Milliseconds now);
   boost::asio::awaitable<void> give_back(const Claim& claim);
   boost::asio::awaitable<void> fetch_instead(const std::string& hash);
 
+  Refresher& refresher_;
   ReadingThreads& threads_;
-  StorePool& store_;
   PushStore& pushes_;
   Metrics& metrics_;
   Log& log_;

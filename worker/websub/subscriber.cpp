@@ -170,7 +170,7 @@ asio::awaitable<void> Subscriber::lane() {
 asio::awaitable<void> Subscriber::look_after(PushTask task, Milliseconds now) {
   try {
     const PushStep step = plan_push(task, now);
-    co_await run_verb(task, step, now);
+    co_await take_step(task, step, now);
   } catch (const std::exception& error) {
     if (is_cancellation(std::current_exception())) throw;
     metrics_.bug();  // it comes again when the lease is over
@@ -179,7 +179,7 @@ asio::awaitable<void> Subscriber::look_after(PushTask task, Milliseconds now) {
   }
 }
 
-asio::awaitable<void> Subscriber::run_verb(const PushTask& task, const PushStep& step, Milliseconds now) {
+asio::awaitable<void> Subscriber::take_step(const PushTask& task, const PushStep& step, Milliseconds now) {
   PushSettlement settlement;
   settlement.member = task.member();
   settlement.delay = step.delay;

@@ -76,7 +76,7 @@ class Subscriber {
   boost::asio::awaitable<void> wait_for_end();
   boost::asio::awaitable<void> rest(Clock::duration longest);
   boost::asio::awaitable<void> look_after(PushTask task, Milliseconds now);
-  boost::asio::awaitable<void> run_verb(const PushTask& task, const PushStep& step, Milliseconds now);
+  boost::asio::awaitable<void> take_step(const PushTask& task, const PushStep& step, Milliseconds now);
   boost::asio::awaitable<void> subscribe(const PushTask& task, const PushStep& step, Milliseconds now);
   boost::asio::awaitable<void> end(const PushTask& task, const PushStep& step);
   boost::asio::awaitable<Reply> ask(const PushTask& task, const PushRecord& record, std::string mode,

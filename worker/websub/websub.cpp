@@ -14,7 +14,7 @@ using namespace asio::experimental::awaitable_operators;
 WebSub::WebSub(const asio::any_io_executor& executor, const StoreOptions& store, Options options, const Parts& parts)
     : drain_(options.drain),
       store_(executor, store),
-      intake_(executor, parts.threads, parts.store, store_, parts.metrics, parts.log, std::move(options.intake)),
+      intake_(executor, parts.refresher, parts.threads, store_, parts.metrics, parts.log, std::move(options.intake)),
       subscriber_(executor, parts.fetcher, store_, parts.metrics, parts.log, std::move(options.subscriber)),
       end_(executor, asio::steady_timer::time_point::max()) {}
 

@@ -25,9 +25,9 @@ class WebSub {
   };
   /// What it works with; all outlive it.
   struct Parts {
+    Refresher& refresher;
     ReadingThreads& threads;
     Fetcher& fetcher;
-    StorePool& store;
     MemoryBudget& memory;
     Metrics& metrics;
     Log& log;

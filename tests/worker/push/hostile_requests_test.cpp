@@ -100,7 +100,10 @@ class HostileRequests : public testing::Test {
   PushStore push_store{io.get_executor(), StoreOptions{.url = redis.url()}};
   MemoryBudget memory{512U << 20U};
   ReadingThreads threads{1, memory};
-  PushIntake intake{io.get_executor(), threads, pool, push_store, metrics, log, {}};
+  Fetcher fetcher{io.get_executor(), {}};
+  Refresher refresher{fetcher, threads,          pool,
+                      memory,  RefreshOptions(), [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
+  PushIntake intake{io.get_executor(), refresher, threads, push_store, metrics, log, {}};
   std::unique_ptr<Admin> admin;
   std::unique_ptr<CallbackListener> callbacks;
   std::thread loop;

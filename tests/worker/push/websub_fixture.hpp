@@ -81,14 +81,13 @@ class WebSubTest : public testing::Test {
     options.callbacks->limits.body_time = 2000ms;
     options.callbacks->per_second = per_second;
     options.callbacks->burst = burst;
-    options.intake.policy = policy();
     options.intake.worker = std::string(32, 'b');
     options.subscriber.public_url = "http://127.0.0.1:" + std::to_string(port);
     options.subscriber.spacing = 0ms;
     options.subscriber.poll = 20ms;
     if (configure) configure(options);
     auto opened = WebSub::open(loop.get_executor(), StoreOptions{.url = redis.url(), .timeout = 1s}, options,
-                               {threads, fetcher, pool, memory, metrics, log});
+                               {refresher, threads, fetcher, memory, metrics, log});
     ASSERT_TRUE(opened) << opened.error().detail;
     websub = std::move(*opened);
     running = asio::co_spawn(loop, websub->run(), asio::use_future);

@@ -1,0 +1,50 @@
+// Where a feed's document comes from: its origin, or a hub that pushed it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/system/result.hpp>
+
+#include "storage/records/claim.hpp"
+#include "storage/records/stored_snapshot.hpp"
+#include "storage/redis/values.hpp"
+#include "worker/base/report.hpp"
+#include "worker/ingest/refresh_observer.hpp"
+#include "worker/policy/attempt.hpp"
+#include "worker/policy/decide.hpp"
+
+namespace feedmill {
+
+/// What came of trying to get at a document.
+struct Attempt {
+  Exchange exchange;
+  Reading reading;
+};
+
+/// Why an attempt says nothing about its feed, which is given back as it was.
+struct Deferral {
+  Reason reason = Reason::none;
+  std::string detail;                ///< for people
+  std::optional<Milliseconds> wait;  ///< until the feed is due; none: it is due when it was
+};
+
+/// What is to be written, if anything.
+using DecisionResult = boost::system::result<Decision, Deferral>;
+
+/// One document of one claim. Lives on the loop, until the commit is through: it holds the memory that all of that
+/// takes (SECURITY M2).
+class DocumentSource {
+ public:
+  /// Gets the document and reads it, on a CPU thread.
+  virtual boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) = 0;
+  /// `known` is what the store knows of the document's posts, `now` Redis' clock.
+  virtual DecisionResult decide(const Claim& claim, const Attempt& attempt, const StoredSnapshot& known,
+                                Milliseconds now) = 0;
+
+ protected:
+  ~DocumentSource() = default;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,191 @@
+#include "worker/ingest/fetched_document.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <variant>
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include "storage/ingest/ingest.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/ingest/poison.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr Milliseconds longest_host_wait{10'000};  // HTTP H6
+
+FetchRequest request_of(const Claim& claim) {
+  const FeedState& state = claim.state;
+  FetchRequest request;
+  request.feed_url = claim.feed_url;
+  request.url = state.fetch_url.empty() ? claim.feed_url : state.fetch_url;
+  if (!wants_probe(state, claim.now)) {
+    request.validators = {state.etag, state.last_modified,
+                          state.validators_url.empty() ? request.url : state.validators_url};
+  }
+  request.settings = read_settings(state.settings);
+  request.identity = claim.host_identity;
+  request.http1 = claim.host_http1;
+  return request;
+}
+
+/// HTTP P4.
+Unconditional unconditional(const Claim& claim, const FetchResponse& response) {
+  const FeedState& state = claim.state;
+  if (response.conditional) return Unconditional::no;
+  if (state.imported.count() == 0) return Unconditional::first;
+  if (state.etag.empty() && state.last_modified.empty()) return Unconditional::no_validators;
+  return wants_probe(state, claim.now) ? Unconditional::probe : Unconditional::target_changed;
+}
+
+// How long a feed is put off for our own sake, half as much again at random: after a request the least floor holds
+// (HTTP P6), and it is not more than 15 minutes (SECURITY M3).
+Milliseconds wait_after(const FetchError& error) {
+  static thread_local std::minstd_rand random{std::random_device()()};
+  const Milliseconds least = error.sent ? std::chrono::minutes(10) : std::chrono::seconds(10);
+  return least + Milliseconds(std::uniform_int_distribution<std::int64_t>(0, least.count() / 2)(random));
+}
+
+/// Why a fetch ended, when that says nothing about the feed; null when it does. A chain that was not followed further
+/// counts as a poll of the feed all the same: that is decide()'s (HTTP H6).
+const FetchError* our_trouble(const Reading& reading) {
+  const auto* const error = std::get_if<FetchError>(&reading);
+  if (error == nullptr) return nullptr;
+  const bool ours =
+      error->reason == Reason::worker_memory || (error->reason == Reason::worker_host_wait && !error->sent);
+  return ours ? error : nullptr;
+}
+
+/// read(); a document that meets a bug is kept in `poison` first.
+Reading read_or_keep(FetchResult& fetched, const Claim& claim, const ReadingOptions& options,
+                     const std::filesystem::path& poison) {
+  if (poison.empty()) return read(fetched, claim.state, options);
+  const auto* response = std::get_if<FetchResponse>(&fetched);
+  const std::string beginning = response == nullptr ? "" : response->body.substr(0, most_kept_of_poison);
+  try {
+    return read(fetched, claim.state, options);
+  } catch (const std::exception&) {
+    keep_poison(poison, claim.feed_url, beginning);  // what went wrong is told by who counts it
+    throw;
+  }
+}
+
+}  // namespace
+
+Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched) {
+  Exchange exchange;
+  exchange.requested_url = request.url;
+  exchange.early = claim.now < claim.due;
+  exchange.identity = request.identity && !claim.host_identity;
+  std::visit([&](const auto& answer) { exchange.hops = answer.hops; }, fetched);
+  if (const auto* response = std::get_if<FetchResponse>(&fetched)) {
+    exchange.validators = response->validators();
+    exchange.headers = response->headers;
+    exchange.wire_bytes = response->wire_bytes;
+    exchange.unconditional = unconditional(claim, *response);
+    exchange.opened_by_allow = response->opened_by_allow;
+    exchange.fell_back = response->fell_back;
+  } else {
+    const auto& error = std::get<FetchError>(fetched);
+    exchange.headers = error.headers;
+    exchange.wire_bytes = error.wire_bytes;
+  }
+  return exchange;
+}
+
+asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObserver& seen) {
+  FetchRequest request = request_of(claim);
+  request.memory = &memory_;
+  request.enter_host = [&](std::string host) { return enter_host(claim, std::move(host)); };
+  Attempt result;
+  bool again = false;
+  for (std::uint64_t wire_bytes = 0;;) {
+    FetchResult fetched = co_await fetcher_.fetch(request);
+    const auto* failed = std::get_if<FetchError>(&fetched);
+    if (again && failed != nullptr && !failed->sent) break;  // nobody was asked: the first answer stands
+    result.exchange = exchange_of(claim, request, fetched);
+    seen.fetched(request, fetched);
+    result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
+    const auto from = std::chrono::steady_clock::now();
+    const bool on_thread = has_document(fetched);
+    result.reading = co_await read_in(claim, request, fetched);
+    seen.read(result.reading,
+              on_thread ? std::chrono::steady_clock::now() - from : RefreshObserver::Clock::duration::zero());
+    const Unreadable* const refused = refusal_of(result.reading);
+    if (refused == nullptr || !refused->bad_coding || request.identity) break;
+    request.identity = again = true;
+  }
+  seen.attempted(result.exchange, result.reading);
+  co_return result;
+}
+
+/// A document is read on a CPU thread. After quarantine half of the limits must do (SECURITY Q3).
+asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, const FetchRequest& request,
+                                                  FetchResult& fetched) {
+  ReadingOptions how = options_.reading;
+  how.html = request.settings.html_policy.value_or(how.html);
+  if (claim.state.state == "quarantined") how.max_body_bytes /= 2;
+  if (!has_document(fetched)) co_return read(fetched, claim.state, how);
+  co_return co_await read_granted(fetched, claim, how);
+}
+
+/// Waits for a slot at a host that a redirect leads to; false when there is none in time (HTTP H6).
+asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::string host) {
+  const auto until = std::chrono::steady_clock::now() + longest_host_wait;
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (;;) {
+    const auto ask = [&, limits = options_.host](Store& store) { return Ingest(store).take_slot(claim, host, limits); };
+    const StoreResult<std::optional<Milliseconds>> wait = co_await store_.call(ask);
+    if (!wait || !*wait) co_return false;  // the store is away, or the claim is over
+    if ((*wait)->count() == 0) co_return true;
+    if (std::chrono::steady_clock::now() + **wait > until) co_return false;
+    timer.expires_after(**wait);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+}
+
+/// In its host's turn, in as much memory as is granted; a FetchError with worker.memory when there is none.
+asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, const Claim& claim,
+                                                       ReadingOptions options) {
+  const std::filesystem::path poison = options_.keep_poison;  // the options may change meanwhile
+  const std::string host = host_of(claim.state.fetch_url.empty() ? claim.feed_url : claim.state.fetch_url);
+  const std::string gate = options_.hosts.of(host).gate;
+  std::uint64_t needed = std::min(expected_bytes(fetched, claim.state.body_bytes), options.max_body_bytes);
+  for (;;) {
+    Reading reading;
+    const auto work = [&] {
+      options.granted_bytes = memory_.readable_bytes();
+      reading = read_or_keep(fetched, claim, options, poison);
+    };
+    const bool done = co_await threads_.read(gate, memory_, needed, options_.memory_wait, work);
+    if (!done) break;
+    const auto* unreadable = std::get_if<Unreadable>(&reading);
+    if (unreadable == nullptr || unreadable->reason != Reason::worker_memory) {
+      memory_.hold(cost_of_storing(reading));
+      co_return reading;
+    }
+    needed = std::min(2 * options.granted_bytes, options.max_body_bytes);
+  }
+  FetchError error;
+  error.reason = Reason::worker_memory;
+  error.detail = "no memory to read it in";
+  error.sent = true;
+  co_return Reading(std::move(error));
+}
+
+DecisionResult FetchedDocument::decide(const Claim& claim, const Attempt& attempt, const StoredSnapshot& known,
+                                       Milliseconds now) {
+  if (const FetchError* const ours = our_trouble(attempt.reading)) {
+    return Deferral{ours->reason, ours->detail, wait_after(*ours)};
+  }
+  return feedmill::decide(claim, attempt.reading, attempt.exchange, known, options_.policy, now);
+}
+
+}  // namespace feedmill

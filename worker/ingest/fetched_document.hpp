@@ -1,0 +1,65 @@
+// A document as the origin of its feed has it: asked for, politely, and read.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "storage/records/claim.hpp"
+#include "storage/records/host_records.hpp"
+#include "storage/redis/values.hpp"
+#include "worker/base/memory_budget.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/http/fetch.hpp"
+#include "worker/ingest/document_source.hpp"
+#include "worker/ingest/reading_threads.hpp"
+#include "worker/ingest/store_pool.hpp"
+#include "worker/policy/decide.hpp"
+
+namespace feedmill {
+
+struct RefreshOptions {
+  ReadingOptions reading;
+  PolicyOptions policy;
+  Milliseconds lease{90'000};         ///< a commit is tried again until it has ended (RELIABILITY E1)
+  HostLimits host;                    ///< for hosts that redirects lead to (HTTP H6)
+  HostRules hosts;                    ///< which hosts are one when their documents are read
+  Milliseconds memory_wait{10'000};   ///< for memory to read in (SECURITY M3)
+  std::filesystem::path keep_poison;  ///< where documents go that meet a bug, "" = nowhere (SECURITY Q4)
+};
+
+/// What it is given must outlive it; `options` may change meanwhile.
+class FetchedDocument final : public DocumentSource {
+ public:
+  FetchedDocument(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory,
+                  const RefreshOptions& options, const Claim& claim)
+      : fetcher_(fetcher),
+        threads_(threads),
+        store_(store),
+        memory_(memory, claim.state.wire_bytes),
+        options_(options) {}
+
+  /// A second time without content coding when that was broken (HTTP §4). Cancellation unwinds with operation_aborted.
+  boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) override;
+  /// Puts the feed off when memory or another host's turn was lacking (SECURITY M3).
+  DecisionResult decide(const Claim& claim, const Attempt& attempt, const StoredSnapshot& known,
+                        Milliseconds now) override;
+
+ private:
+  boost::asio::awaitable<Reading> read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched);
+  boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string host);
+  boost::asio::awaitable<Reading> read_granted(FetchResult& fetched, const Claim& claim, ReadingOptions options);
+
+  Fetcher& fetcher_;
+  ReadingThreads& threads_;
+  StorePool& store_;
+  MemoryBudget::Share memory_;
+  const RefreshOptions& options_;
+};
+
+/// An exchange as far as policy cares.
+Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched);
+
+}  // namespace feedmill
