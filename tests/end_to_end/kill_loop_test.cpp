@@ -1,6 +1,6 @@
 // Workers and Redis are killed at random while a publisher adds and edits posts (RELIABILITY C2): none is lost, none is
 // stored or told of twice. FEEDMILL_LONG_TESTS=1 makes it the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops
-// after n minutes, however far it has got.
+// after n minutes, however far it has got. FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it then.
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -29,7 +29,11 @@ class KillLoop : public testing::TestWithParam<const char*> {
     for (const auto& [name, value] : lease(2000)) it.world.environment[name] = value;
   }
 
-  void start(std::size_t worker) { workers[worker] = std::make_unique<Program>(command, it.world.environment); }
+  void start(std::size_t worker) {
+    const char* const older = std::getenv("FEEDMILL_OLDER_PROGRAM");
+    const std::string program = older != nullptr && worker % 2 == 1 ? older : "";
+    workers[worker] = std::make_unique<Program>(command, it.world.environment, "", program);
+  }
 
   /// The publisher goes on, and so do the workers, for a while that chance decides.
   void let_work() {

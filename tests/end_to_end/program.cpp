@@ -39,11 +39,12 @@ std::filesystem::path make_directory() {
 
 }  // namespace
 
-Program::Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits)
+Program::Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits,
+                 const std::string& path)
     : directory_(make_directory()) {
   std::vector<std::string> words;
   if (!limits.empty()) words = {"/bin/sh", "-c", limits + " && exec \"$0\" \"$@\""};
-  words.emplace_back(FEEDMILL_PROGRAM);
+  words.push_back(path.empty() ? FEEDMILL_PROGRAM : path);
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> settings;
   for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
@@ -61,7 +62,7 @@ Program::Program(const std::vector<std::string>& arguments, const Environment& e
   posix_spawn_file_actions_addclosefrom_np(&files, 3);  // a connection that we close ends, whoever was started since
   const int failed = posix_spawn(&pid_, argv.front(), &files, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
-  if (failed != 0) throw std::runtime_error("cannot start " FEEDMILL_PROGRAM);
+  if (failed != 0) throw std::runtime_error("cannot start " + words.front());
 }
 
 Program::~Program() {

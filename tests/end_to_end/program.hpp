@@ -29,8 +29,9 @@ struct Finished {
 class Program {
  public:
   /// Its output goes to files, so that it never waits for us. `limits`: what a shell does before it becomes the
-  /// program, as "ulimit -n 256".
-  Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits = "");
+  /// program, as "ulimit -n 256". `path`: another build of it, "" = the one that was built with the tests.
+  Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits = "",
+          const std::string& path = "");
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
