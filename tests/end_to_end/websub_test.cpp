@@ -235,6 +235,20 @@ TEST_F(Subscribing, AHubIsReachedAsTheFeedIsToTheEnd) {
   EXPECT_EQ(hub.verifications().back().status, 200);
 }
 
+TEST_F(Subscribing, AHubIsAskedAsOftenAsIsConfigured) {
+  world.start({{"FEEDMILL_WEBSUB_HUB_SPACING", "1min"}});
+  for (const std::string path : {"/a", "/b"}) {
+    world.add_feed(path, {{"1", "first"}}, world.hub_links(world.http.url(path)));
+  }
+  const auto waiting_for_their_turn = [&] {
+    using namespace std::chrono;
+    const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+    return world.redis_text({"ZCOUNT", "websub:due", std::to_string(now + 15'000), std::to_string(now + 90'000)});
+  };
+  EXPECT_TRUE(eventually([&] { return world.hub.requests().size() == 1 && waiting_for_their_turn() == "1"; }));
+  EXPECT_EQ(world.hub.requests().size(), 1U);
+}
+
 TEST_F(Subscribing, ShowAndExplainTellHowItStandsWithoutTheSecrets) {
   const std::string url = world.subscribed_feed();
   const HubSubscriber subscriber = world.subscriber(url);

@@ -149,14 +149,14 @@ void WebSubHub::work() {
     tasks_.pop_front();
     busy_ = true;
     lock.unlock();
-    run_verb(task.request, task.habits);
+    carry_out(task.request, task.habits);
     lock.lock();
     busy_ = false;
     changed_.notify_all();
   }
 }
 
-void WebSubHub::run_verb(const HubRequest& request, const HubHabits& habits) {
+void WebSubHub::carry_out(const HubRequest& request, const HubHabits& habits) {
   const std::string topic = habits.topic.empty() ? request.topic : habits.topic;
   if (!habits.denies.empty()) {
     HttpAnswer answer =

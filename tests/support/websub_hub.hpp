@@ -87,7 +87,7 @@ class WebSubHub {
  private:
   Response receive(const ServedRequest& request);
   void work();
-  void run_verb(const HubRequest& request, const HubHabits& habits);
+  void carry_out(const HubRequest& request, const HubHabits& habits);
 
   struct Task {
     HubRequest request;

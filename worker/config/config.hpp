@@ -140,6 +140,8 @@ struct Config {
     ListenAddress listen;
     bool allow_http = false;
     std::chrono::milliseconds fallback_max{};
+    std::uint32_t hub_concurrency = 0;        ///< requests of all workers to one hub at once …
+    std::chrono::milliseconds hub_spacing{};  ///< … and between their starts
   } websub;
   struct Drain {
     std::chrono::milliseconds listen{}, timeout{};

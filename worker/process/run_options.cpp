@@ -107,6 +107,8 @@ std::optional<WebSub::Options> websub_options(const Config& config, const std::s
   }
   options.intake.worker = id;
   options.subscriber.public_url = config.websub.public_url;
+  options.subscriber.per_hub = config.websub.hub_concurrency;
+  options.subscriber.spacing = config.websub.hub_spacing;
   options.drain = config.drain.listen;
   return options;
 }
