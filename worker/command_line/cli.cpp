@@ -51,7 +51,7 @@ class Tree {
     try {
       root_.parse(arguments);
     } catch (const CLI::CallForHelp&) {
-      return NoCommand{exits::done, root_.help(), true};
+      return NoCommand{exits::done, help_of(root_), true};
     } catch (const CLI::ExtrasError&) {
       return NoCommand{exits::usage, unknown(root_.remaining(true)), false};
     } catch (const CLI::ParseError& error) {
@@ -60,7 +60,7 @@ class Tree {
     if (version_) chosen_ = VersionVerb{};
     if (!chosen_) {
       const bool group = !root_.get_subcommands().empty();
-      return NoCommand{exits::usage, group ? root_.get_subcommands().front()->help() : root_.help(), true};
+      return NoCommand{exits::usage, help_of(group ? *root_.get_subcommands().front() : root_), true};
     }
     if (quiet_ && verbose_) return NoCommand{exits::usage, "-q and -v exclude each other", false};
     if (!line_.flags.contains("log.level") && quiet_) line_.flags["log.level"] = "error";
@@ -72,6 +72,13 @@ class Tree {
   }
 
  private:
+  /// CLI11 leaves an empty line more for options that are not shown.
+  static std::string help_of(const CLI::App& app) {
+    std::string text = app.help();
+    if (const auto gap = text.find("\n\n\n"); gap != std::string::npos) text.erase(gap, 1);
+    return text;
+  }
+
   void everywhere() {
     root_.add_flag("--json", line_.terminal.json, "JSON on stdout, a line for each object");
     root_.add_flag("-q,--quiet", quiet_, "Only data and errors");

@@ -41,12 +41,13 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
   remove->add_option("URL", removed->urls, "Addresses of feeds");
   remove->add_flag("--yes", removed->yes, "Do not ask");
   remove->add_flag("--dry-run", removed->dry_run, "Only say what would be removed");
-  remove->add_flag_function(
-      "--purge",
-      [](std::int64_t said) {
-        if (said <= 0) refuse("--purge: a feed's entries always go with it; leave it out, or see feedmill pause");
-      },
-      "Their entries go, too: it is always so, and may be said");
+  remove
+      ->add_flag_function("--purge",
+                          [](std::int64_t said) {
+                            if (said > 0) return;
+                            refuse("--purge: a feed's entries always go with it; leave it out, or see feedmill pause");
+                          })
+      ->group("");  // accepted and not shown: it is always so
 
   auto [move, moved] = add_verb<MoveVerb>(
       root, chosen, "move", "Request another URL for a feed; its keys and entries stay",

@@ -6,6 +6,7 @@ namespace feedmill {
 CommandNode describe(const CLI::App& app) {
   CommandNode node{app.get_name(), app.get_description(), app.get_footer(), {}, {}, {}};
   for (const CLI::Option* const option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // not shown
     if (!option->nonpositional()) {
       node.arguments.push_back({option->get_name(true), option->get_description()});
       continue;

@@ -16,7 +16,7 @@ _feedmill() {
   case "$verb" in
     '') verbs='add remove move refresh show set pause resume list import export entries entry expire tail channel notify notices stats verify store parse explain check discover plan doctor health top trace run config completion man' flags='' ;;
     'add') verbs='' flags='-h --help --now --first --dry-run --keep --interval-min --policy --auth' ;;
-    'remove') verbs='' flags='-h --help --yes --dry-run --purge' ;;
+    'remove') verbs='' flags='-h --help --yes --dry-run' ;;
     'move') verbs='' flags='-h --help --undo' ;;
     'refresh') verbs='' flags='-h --help --all --defer --ignore-floor' ;;
     'show') verbs='' flags='-h --help' ;;

@@ -83,7 +83,6 @@ complete -c feedmill -n '__feedmill_at "add"' -l auth -r -d 'The [feed_auth] of 
 complete -c feedmill -n '__feedmill_at "remove"' -s h -l help -d 'This help; of a verb after its name'
 complete -c feedmill -n '__feedmill_at "remove"' -l yes -d 'Do not ask'
 complete -c feedmill -n '__feedmill_at "remove"' -l dry-run -d 'Only say what would be removed'
-complete -c feedmill -n '__feedmill_at "remove"' -l purge -d 'Their entries go, too: it is always so, and may be said'
 complete -c feedmill -n '__feedmill_at "move"' -s h -l help -d 'This help; of a verb after its name'
 complete -c feedmill -n '__feedmill_at "move"' -l undo -d 'Request again what was requested before its last move (90 days)'
 complete -c feedmill -n '__feedmill_at "refresh"' -s h -l help -d 'This help; of a verb after its name'

@@ -27,7 +27,7 @@ _feedmill() {
       ;;
     'remove')
       verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--yes:Do not ask' '--dry-run:Only say what would be removed' '--purge:Their entries go, too: it is always so, and may be said')
+      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--yes:Do not ask' '--dry-run:Only say what would be removed')
       ;;
     'move')
       verbs=()
