@@ -368,8 +368,8 @@ TEST_F(RedisFaults, SecretsShowNowhere) {
 // --- one pass over many ----------------------------------------------------------------------------------------------
 
 /// More feeds than one claim looks at, put off by their one host, and due again before the pass is over.
-TEST(OnePass, OverTwelveThousandFeedsOfOneHostTakesEachOnce) {
-  constexpr std::size_t feeds = 12'000;
+TEST(OnePass, OverThousandsOfFeedsOfOneHostTakesEachOnce) {
+  constexpr std::size_t feeds = is_sanitized ? 6'000 : 12'000;  // a claim looks at 5,000
   World world;
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "32";
   world.environment["FEEDMILL_LANES"] = "64";
