@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "parsers/text/date_words.hpp"
+#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
@@ -103,9 +104,7 @@ class Scanner {
 };
 
 int number(std::string_view digits) {
-  int value = 0;
-  std::from_chars(digits.data(), digits.data() + std::min<std::size_t>(digits.size(), 9), value);
-  return value;
+  return leading_number<int>(digits.substr(0, 9));
 }
 
 // RFC 2822 §4.3, with the turn that feeds need: they began in the nineties.
@@ -329,8 +328,7 @@ std::optional<Time> parse_epoch(std::string_view text) {
   const std::string_view digits = text.substr(negative ? 1 : 0, text.find('.') - (negative ? 1 : 0));
   if (digits.size() < 9 || digits.size() > 16) return std::nullopt;
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  if (!read_number(digits, value)) return std::nullopt;
   if (digits.size() == 14) {  // YYYYMMDDhhmmss
     Parts parts;
     parts.year = number(digits.substr(0, 4));

@@ -1,7 +1,6 @@
 #include "storage/events/traces.hpp"
 
-#include <charconv>
-
+#include "parsers/text/numbers.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
@@ -64,7 +63,7 @@ StoreResult<std::vector<TraceRecord>> Traces::read(const std::string& feed_url, 
     record.id = rows[i][0].text();
     for (auto& [name, value] : rows[i][1].pairs()) {
       if (name == "ms")
-        std::from_chars(value.data(), value.data() + value.size(), record.line.ms);
+        record.line.ms = leading_number(value, record.line.ms);
       else if (name == "step")
         record.line.step = std::move(value);
       else if (name == "text")

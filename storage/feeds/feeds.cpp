@@ -1,8 +1,8 @@
 #include "storage/feeds/feeds.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
@@ -149,9 +149,7 @@ StoreResult<std::vector<std::optional<FeedRecord>>> Feeds::records(std::span<con
       record.feed = row[2].pairs();
       if (!row[3].is_nil()) record.due = Milliseconds(row[3].integer());
       record.entries = static_cast<std::uint64_t>(row[4].integer());
-      if (const std::string* bytes = find_field(state, "bytes")) {
-        std::from_chars(bytes->data(), bytes->data() + bytes->size(), record.bytes);
-      }
+      if (const std::string* bytes = find_field(state, "bytes")) record.bytes = leading_number<std::uint64_t>(*bytes);
     }
     feed_urls = feed_urls.subspan(batch.size());
   }

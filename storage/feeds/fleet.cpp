@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/records/host_records.hpp"
 #include "storage/store/store_impl.hpp"
 
@@ -128,8 +129,8 @@ StoreResult<ServerFacts> Fleet::server() {
   facts.link = impl_.redis.link();
   facts.role = info_value(sections[1].text(), "role");
   facts.policy = info_value(sections[2].text(), "maxmemory_policy");
-  facts.used_memory = whole_number(info_value(sections[2].text(), "used_memory"));
-  facts.max_memory = whole_number(info_value(sections[2].text(), "maxmemory"));
+  facts.used_memory = leading_number<std::uint64_t>(info_value(sections[2].text(), "used_memory"));
+  facts.max_memory = leading_number<std::uint64_t>(info_value(sections[2].text(), "maxmemory"));
   facts.append_only = info_value(sections[3].text(), "aof_enabled") == "1";
   const std::string_view aof = info_value(sections[3].text(), "aof_last_write_status");
   const std::string_view rdb = info_value(sections[3].text(), "rdb_last_bgsave_status");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
@@ -10,7 +11,7 @@ namespace {
 HostState host_state(Fields fields, Milliseconds now) {
   HostState state;
   for (auto& [name, value] : fields) {
-    const Milliseconds number(static_cast<std::int64_t>(whole_number(value)));
+    const Milliseconds number(leading_number<std::int64_t>(value));
     if (name.starts_with("s:")) {
       if (number > now) ++state.in_flight;  // a slot: claim id → end of its lease
     } else if (name == "last_start") {

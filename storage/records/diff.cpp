@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "parsers/text/date.hpp"
+#include "parsers/text/numbers.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/find_field.hpp"
@@ -23,10 +23,7 @@ bool is_own(std::string_view name) {
 
 std::int64_t number(const Fields& fields, std::string_view name, std::int64_t otherwise) {
   const std::string* text = find_field(fields, name);
-  if (text == nullptr) return otherwise;
-  std::int64_t value = otherwise;
-  std::from_chars(text->data(), text->data() + text->size(), value);
-  return value;
+  return text == nullptr ? otherwise : leading_number(*text, otherwise);
 }
 
 EntryWrite creation(const EntryRecord& record, std::int64_t timestamp, std::int64_t now) {

@@ -1,7 +1,6 @@
 // Values that share one text.
 #pragma once
 
-#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -10,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
@@ -60,10 +60,7 @@ class Unpacked {
  private:
   template <class Number>
   void take_number(Number& number) {
-    const std::string_view word = next();
-    Number value{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error == std::errc() && end == word.data() + word.size()) number = value;
+    read_number(next(), number);
   }
   std::string_view next() {
     const auto space = rest_.find(' ');

@@ -10,6 +10,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/redis/redis_tls.hpp"
 #include "storage/redis/reply_shape.hpp"
 
@@ -68,12 +69,6 @@ std::optional<std::string> percent_decoded(std::string_view text) {
     i += 2;
   }
   return out;
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
 }
 
 /// Takes "user:password@" off the front of `rest`, which ends before any path; what is wrong with it, "" when nothing.
@@ -190,10 +185,7 @@ std::string_view ReplyView::text() const {
 
 std::int64_t ReplyView::integer() const {
   if (reply_ != nullptr && reply_->type == REDIS_REPLY_INTEGER) return reply_->integer;
-  std::int64_t number = 0;
-  const std::string_view digits = text();
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
+  return leading_number<std::int64_t>(text());
 }
 
 std::size_t ReplyView::size() const {

@@ -1,17 +1,16 @@
 #include "storage/store/key_value.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/redis/redis.hpp"
 
 namespace feedmill {
 
 std::string score_text(std::string_view score) {
   double value = 0;
-  const auto [end, error] = std::from_chars(score.data(), score.data() + score.size(), value);
-  if (error != std::errc() || end != score.data() + score.size()) return std::string(score);
+  if (!read_number(score, value)) return std::string(score);
   if (std::abs(value) < 9e15 && value == std::floor(value)) return std::to_string(static_cast<std::int64_t>(value));
   return std::string(score);
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <stdexcept>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/lua/scripts.hpp"
 #include "storage/redis/reply_shape.hpp"
 #include "storage/redis/test_point.hpp"
@@ -19,12 +19,6 @@ constexpr int schema_version = 1;
 
 Store::Impl::Impl(StoreOptions given, RedisAddress address)
     : options(std::move(given)), keys(options.key_prefix), redis(std::move(address), options.timeout) {}
-
-std::uint64_t whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 std::string_view info_value(std::string_view info, std::string_view name) {
   for (std::size_t at = 0; at < info.size();) {
@@ -92,9 +86,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
   if (!info) return info.error();
   const std::string_view version = info_value(info->text(), "redis_version");
   std::string server = server_name(info->text());
-  int major = 0;
-  std::from_chars(version.data(), version.data() + version.size(), major);
-  if (major < 7) {
+  if (leading_number<int>(version) < 7) {
     return StoreError{StoreError::Code::unsupported, "the server is version " + std::string(version) +
                                                          "; Redis 7.0 or newer or Valkey 7.2 or newer is needed"};
   }

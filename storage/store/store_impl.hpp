@@ -66,8 +66,6 @@ class Args {
 inline Milliseconds milliseconds(ReplyView reply) {
   return Milliseconds(reply.integer());
 }
-/// The number at the beginning of `text`, 0 when there is none.
-std::uint64_t whole_number(std::string_view text);
 /// The value of `name:` in an answer to INFO, "" when it is not there.
 std::string_view info_value(std::string_view info, std::string_view name);
 /// "redis 7.0.15" of an answer to INFO server.

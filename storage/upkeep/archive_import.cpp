@@ -1,12 +1,12 @@
 // JSON lines back into a store. A file is hostile until its lines have been looked at: nothing of it is believed.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
 
 #include <boost/json.hpp>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
@@ -72,8 +72,7 @@ Fields fields_of(const json::object& object, std::string_view name, std::size_t 
 /// Whole and not negative, as we write it.
 std::int64_t whole(std::string_view text, std::string_view name, std::int64_t most = std::int64_t{1} << 50) {
   std::int64_t value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most) {
+  if (!read_number(text, value) || value < 0 || value > most) {
     throw BadLine{"\"" + std::string(name) + "\" is no number from 0 to " + std::to_string(most)};
   }
   return value;

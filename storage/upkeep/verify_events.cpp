@@ -1,10 +1,10 @@
 #include "storage/upkeep/verify_events.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <boost/json.hpp>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/records/json_member.hpp"
 #include "storage/store/store_impl.hpp"
 
@@ -16,9 +16,7 @@ namespace json = boost::json;
 constexpr std::string_view page = "500";
 
 std::int64_t milliseconds_of(std::string_view id) {
-  std::int64_t value = 0;
-  std::from_chars(id.data(), id.data() + id.size(), value);
-  return value;
+  return leading_number<std::int64_t>(id);
 }
 
 }  // namespace
@@ -28,8 +26,8 @@ std::uint64_t entry_number(const Keys& keys, std::string_view id) {
   if (!id.starts_with(beginning)) return 0;
   id.remove_prefix(beginning.size());
   std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
-  return error == std::errc() && end == id.data() + id.size() ? number : 0;
+  read_number(id, number);
+  return number;
 }
 
 void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong) {

@@ -1,7 +1,7 @@
 // One feed: its state, its index, map, digests and tombstones, its entries' texts and signals.
 #include <algorithm>
-#include <charconv>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/resanitise.hpp"
@@ -15,12 +15,6 @@ constexpr std::string_view entries_per_look = "2500";  // a feed of the usual ha
 constexpr std::string_view walked_per_step = "500";
 constexpr std::size_t texts_per_trip = 32;               // an entry has 2 MiB at most
 constexpr std::uint64_t most_markup_bytes = 16U << 20U;  // the rest of the feed has its turn when these are mended
-
-std::int64_t number(std::string_view text) {
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 }  // namespace
 
@@ -130,8 +124,9 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_feed(const std::
     for (std::size_t i = 0; i + 3 < facts.size(); i += 4) {
       const std::string& id = ids.emplace_back(facts[i].text());
       const std::uint64_t entry = entry_number(impl_.keys, id);
-      const std::int64_t rev = number(facts[i + 1].text());
-      const std::int64_t changed = std::max(number(facts[i + 2].text()), number(facts[i + 3].text()));
+      const std::int64_t rev = leading_number<std::int64_t>(facts[i + 1].text());
+      const std::int64_t changed = std::max(leading_number<std::int64_t>(facts[i + 2].text()),
+                                            leading_number<std::int64_t>(facts[i + 3].text()));
       highest_ = std::max(highest_, entry);
       if (rev > 0 && changed > 0 && signals_.lacks(entry, rev, changed)) unheard.push_back({id, rev, changed});
     }

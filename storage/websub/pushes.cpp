@@ -1,19 +1,12 @@
 #include "storage/websub/pushes.hpp"
 
-#include <charconv>
-
+#include "parsers/text/numbers.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
 namespace {
-
-std::int64_t number(const std::string& text) {
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 std::optional<PushRecord> read_record(std::string_view hash, const Fields& fields) {
   if (fields.empty()) return {};
@@ -37,15 +30,15 @@ std::optional<PushRecord> read_record(std::string_view hash, const Fields& field
     else if (name == "settings")
       record.settings = value;
     else if (name == "pending_since")
-      record.pending_since = Milliseconds(number(value));
+      record.pending_since = Milliseconds(leading_number<std::int64_t>(value));
     else if (name == "lease_end")
-      record.lease_end = Milliseconds(number(value));
+      record.lease_end = Milliseconds(leading_number<std::int64_t>(value));
     else if (name == "renew_at")
-      record.renew_at = Milliseconds(number(value));
+      record.renew_at = Milliseconds(leading_number<std::int64_t>(value));
     else if (name == "bad")
-      record.bad = static_cast<std::uint64_t>(number(value));
+      record.bad = leading_number<std::uint64_t>(value);
     else if (name == "ends")
-      record.ends = static_cast<std::uint32_t>(number(value));
+      record.ends = leading_number<std::uint32_t>(value);
   }
   return record;
 }
@@ -147,7 +140,7 @@ StoreResult<Milliseconds> Pushes::take_turn(const HubTurn& turn) {
   args.add(std::string_view(turn.came));
   const auto reply = impl_.run(Script::websub_turn, args);
   if (!reply) return reply.error();
-  return Milliseconds(number(std::string(reply->text())));
+  return Milliseconds(leading_number<std::int64_t>(reply->text()));
 }
 
 StoreResult<std::optional<PushTurn>> Pushes::begin(const PushRecord& wanted) {

@@ -1,5 +1,5 @@
 // Any bytes → rows with a URL and problems with a line; and what is written of them reads as the same rows.
-#include "parsers/feed/opml.hpp"
+#include "parsers/lists/opml.hpp"
 #include "tests/fuzz/within_cost.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "parsers/feed/document_json.hpp"
-#include "parsers/feed/opml.hpp"
 #include "parsers/feed/read_feed.hpp"
+#include "parsers/lists/opml.hpp"
 #include "tests/fuzz/within_cost.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

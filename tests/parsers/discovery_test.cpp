@@ -1,4 +1,4 @@
-#include "parsers/feed/discovery.hpp"
+#include "parsers/lists/discovery.hpp"
 
 #include <string>
 #include <vector>

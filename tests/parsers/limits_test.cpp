@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "parsers/feed/formats.hpp"
-#include "parsers/feed/opml.hpp"
 #include "parsers/feed/read_feed.hpp"
+#include "parsers/lists/opml.hpp"
 #include "parsers/markup/well_formed.hpp"
 
 namespace feedmill::limits_test {

@@ -1,4 +1,4 @@
-#include "parsers/feed/opml.hpp"
+#include "parsers/lists/opml.hpp"
 
 #include <string>
 #include <vector>

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "parsers/feed/document_json.hpp"
-#include "parsers/feed/opml.hpp"
 #include "parsers/feed/read_feed.hpp"
+#include "parsers/lists/opml.hpp"
 #include "parsers/text/limits.hpp"
 #include "tests/support/live_memory.hpp"
 

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/status.hpp"
 #include "worker/base/figure_text.hpp"
-#include "worker/config/config_values.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/listener/query.hpp"
 #include "worker/words/record_text.hpp"

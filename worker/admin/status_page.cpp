@@ -7,9 +7,10 @@
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
+#include "parsers/text/numbers.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/base/figure_text.hpp"
-#include "worker/config/config_values.hpp"
+#include "worker/base/json_member.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"
@@ -305,12 +306,6 @@ Html closed_section(const StoreStatus& store) {
   return html;
 }
 
-std::string_view text_of(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(name);
-  if (value == nullptr || !value->is_string()) return {};
-  return {value->get_string().data(), value->get_string().size()};
-}
-
 Html notice_item(const StoredNotice& notice, Milliseconds now) {
   boost::system::error_code bad;
   const json::value value = json::parse(notice.json, bad);
@@ -319,16 +314,17 @@ Html notice_item(const StoredNotice& notice, Milliseconds now) {
   const json::object& object = value.get_object();
   const json::value* const time = object.if_contains("timestamp");
   const Milliseconds at(time != nullptr && time->is_int64() ? time->get_int64() * 1000 : 0);
-  const std::string_view url = text_of(object, "feed_url"), from = text_of(object, "from"), to = text_of(object, "to");
-  html.add("<li><p><b>{}</b> <span class=\"soft\">{}</span></p>", short_text(text_of(object, "text"), 200),
+  const std::string_view url = text_member(object, "feed_url"), from = text_member(object, "from"),
+                         to = text_member(object, "to");
+  html.add("<li><p><b>{}</b> <span class=\"soft\">{}</span></p>", short_text(text_member(object, "text"), 200),
            time_ago(at, now));
   if (!url.empty()) html.add("<p>{}</p>", feed_link(url, short_text(url, 200)));
   if (!to.empty())
     html.add("<p class=\"sub\">{}{}to {}</p>", from.empty() ? "" : "from " + short_text(from, 200),
              from.empty() ? "" : " ", short_text(to, 200));
-  if (const auto detail = text_of(object, "detail"); !detail.empty())
+  if (const auto detail = text_member(object, "detail"); !detail.empty())
     html.add("<p class=\"sub\">{}</p>", short_text(detail, 300));
-  html.add("<p class=\"sub\">{}</p></li>\n", short_text(text_of(object, "remedy"), 300));
+  html.add("<p class=\"sub\">{}</p></li>\n", short_text(text_member(object, "remedy"), 300));
   return html;
 }
 

@@ -1,7 +1,6 @@
 #include "worker/base/memory_budget.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "parsers/text/numbers.hpp"
 #include "worker/base/units.hpp"
 
 namespace feedmill {
@@ -31,8 +31,7 @@ std::optional<std::uint64_t> number_in(const fs::path& file) {
   std::string text;
   std::uint64_t number = 0;
   if (!(in >> text)) return std::nullopt;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number(text, number)) return std::nullopt;
   return number;
 }
 

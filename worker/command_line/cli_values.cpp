@@ -1,11 +1,11 @@
 #include "worker/command_line/cli_values.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "parsers/text/numbers.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/config.hpp"
 
@@ -22,8 +22,7 @@ void refuse(std::string text) {
 
 std::uint64_t number(std::string_view flag, const std::string& text, std::uint64_t least, std::uint64_t most) {
   std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
+  if (!read_number(text, value) || value < least || value > most) {
     refuse(fmt::format("{}: \"{}\" is no number from {} to {}", flag, visible(text), least, most));
   }
   return value;
@@ -38,9 +37,8 @@ void one_of(std::string_view flag, const std::string& text, std::span<const std:
 EntryCursor cursor(const std::string& text) {
   EntryCursor before;
   const std::size_t colon = text.find(':');
-  const char* const end = text.data() + std::min(colon, text.size());
-  const auto [read_to, error] = std::from_chars(text.data(), end, before.score);
-  if (colon == std::string::npos || error != std::errc{} || read_to != end || colon + 1 == text.size()) {
+  const bool has_score = read_number(std::string_view(text).substr(0, colon), before.score);
+  if (colon == std::string::npos || !has_score || colon + 1 == text.size()) {
     refuse(fmt::format("--before: \"{}\" is no SCORE:ID such as 1763689990:Entry:17", visible(text)));
   }
   before.id = text.substr(colon + 1);

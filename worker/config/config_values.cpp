@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "worker/base/units.hpp"
 

@@ -1,7 +1,6 @@
 // How each type of configuration value is read from text and written as text: what the option tables are made of.
 #pragma once
 
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "parsers/text/numbers.hpp"
 #include "worker/config/config.hpp"
 
 namespace feedmill {
@@ -57,13 +57,6 @@ std::string read_value(std::string_view text, std::optional<Value>& into) {
 template <class Value>
 std::string show_value(const std::optional<Value>& value) {
   return value ? show_value(*value) : "";
-}
-
-/// A whole decimal number and nothing else.
-template <class Number>
-bool read_number(std::string_view text, Number& into) {
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), into);
-  return error == std::errc() && rest == text.data() + text.size() && !text.empty();
 }
 
 /// A URL's password replaced: "redis://user:<set>@host". Everything else passes unchanged (SECURITY K1).

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <boost/json.hpp>
 
+#include "parsers/text/numbers.hpp"
 #include "worker/base/units.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/config_values.hpp"

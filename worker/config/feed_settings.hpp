@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "parsers/feed/opml.hpp"
 #include "parsers/feed/read_feed.hpp"
+#include "parsers/lists/opml.hpp"
 
 namespace feedmill {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "parsers/feed/discovery.hpp"
+#include "parsers/lists/discovery.hpp"
 #include "worker/diagnosis/probe.hpp"
 
 namespace feedmill {

@@ -8,8 +8,8 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "parsers/feed/discovery.hpp"
 #include "parsers/feed/feed.hpp"
+#include "parsers/lists/discovery.hpp"
 #include "worker/config/config.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/policy/attempt.hpp"

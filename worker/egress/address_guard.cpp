@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <charconv>
 #include <cstring>
 #include <functional>
 #include <netinet/in.h>
 #include <optional>
+
+#include "parsers/text/numbers.hpp"
 
 namespace feedmill {
 namespace {
@@ -72,8 +73,7 @@ bool within_v6(const std::array<std::uint8_t, 16>& bytes, const V6Network& netwo
 template <class Number>
 std::optional<Number> parse_number(std::string_view text, Number most) {
   Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value > most) return std::nullopt;
+  if (!read_number(text, value) || value > most) return std::nullopt;
   return value;
 }
 

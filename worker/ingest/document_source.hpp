@@ -11,9 +11,9 @@
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 #include "worker/base/report.hpp"
-#include "worker/ingest/refresh_observer.hpp"
 #include "worker/policy/attempt.hpp"
 #include "worker/policy/decide.hpp"
+#include "worker/trace/refresh_observer.hpp"
 
 namespace feedmill {
 

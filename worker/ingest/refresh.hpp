@@ -19,8 +19,8 @@
 #include "worker/ingest/document_source.hpp"
 #include "worker/ingest/fetched_document.hpp"
 #include "worker/ingest/reading_threads.hpp"
-#include "worker/ingest/refresh_observer.hpp"
 #include "worker/ingest/store_pool.hpp"
+#include "worker/trace/refresh_observer.hpp"
 
 namespace feedmill {
 

@@ -14,9 +14,9 @@
 #include "storage/ingest/ingest.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/base/cancellation.hpp"
-#include "worker/ingest/followed_refresh.hpp"
 #include "worker/observe/notices.hpp"
 #include "worker/observe/push_turns.hpp"
+#include "worker/trace/followed_refresh.hpp"
 
 namespace feedmill {
 

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "parsers/text/date.hpp"
+#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
@@ -51,8 +52,7 @@ std::int64_t sy_seconds(const Syndication& sy) {
   if (sy.update_period.empty() && sy.update_frequency.empty()) return 0;
   const std::string_view text = trim(sy.update_frequency);
   std::int64_t frequency = 1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), frequency);
-  if (error != std::errc() || end != text.data() + text.size() || frequency < 1) frequency = 1;
+  if (!read_number(text, frequency) || frequency < 1) frequency = 1;
   return period_seconds(sy.update_period) / frequency;
 }
 

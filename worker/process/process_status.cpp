@@ -5,6 +5,7 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/websub/pushes.hpp"
 #include "worker/base/host_name.hpp"
+#include "worker/base/wall_clock.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/parts.hpp"
 #include "worker/process/signal_wait.hpp"
@@ -58,7 +59,7 @@ ProcessStatus process_status(ProcessParts& parts) {
   status.version = FEEDMILL_VERSION;
   status.pid = getpid();
   status.configuration = parts.configuration;
-  status.clock = std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  status.clock = wall_clock();
   status.ready = ready_checks(parts);
   status.stopping = parts.worker.stopping();
   status.reload_refused = parts.reload_refused;

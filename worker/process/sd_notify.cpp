@@ -1,7 +1,6 @@
 #include "worker/process/sd_notify.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "parsers/text/numbers.hpp"
 #include "worker/base/log.hpp"
 #include "worker/base/unique_fd.hpp"
 
@@ -22,13 +22,6 @@ std::string_view variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 SdNotify::SdNotify(std::string socket, std::optional<std::chrono::microseconds> watchdog)
@@ -36,10 +29,11 @@ SdNotify::SdNotify(std::string socket, std::optional<std::chrono::microseconds> 
 
 SdNotify SdNotify::from_environment() {
   std::optional<std::chrono::microseconds> watchdog;
-  const auto interval = number(variable("WATCHDOG_USEC"));
-  const auto process = variable("WATCHDOG_PID");
-  if (interval && *interval > 0 && (process.empty() || number(process) == ::getpid()))
-    watchdog = std::chrono::microseconds(*interval);
+  std::int64_t interval = 0, process = 0;
+  const bool wanted = read_number(variable("WATCHDOG_USEC"), interval) && interval > 0;
+  const std::string_view of = variable("WATCHDOG_PID");
+  const bool ours = of.empty() || (read_number(of, process) && process == ::getpid());
+  if (wanted && ours) watchdog = std::chrono::microseconds(interval);
   return SdNotify(std::string(variable("NOTIFY_SOCKET")), watchdog);
 }
 

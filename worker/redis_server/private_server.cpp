@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <sstream>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/redis_server/server_files.hpp"
@@ -175,9 +175,7 @@ boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& re
   const auto disagree = [](std::string what) { return EmbeddedError{Code::occupied, std::move(what)}; };
   auto talk = ServerTalk::connect(record.socket);
   if (!talk) return disagree("nothing answers at \"" + record.socket.string() + "\"");
-  const std::string pid_text = read_file(in_data("redis.pid"));
-  int pid = 0;
-  std::from_chars(pid_text.data(), pid_text.data() + pid_text.size(), pid);
+  const int pid = leading_number<int>(read_file(in_data("redis.pid")));
   if (pid <= 0 || talk->peer() != pid)
     return disagree("redis.pid does not name the process at " + record.socket.string());
   UniqueFd process = open_process(pid);

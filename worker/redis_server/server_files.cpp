@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "worker/base/json_member.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -99,10 +101,7 @@ ServerRecord ServerRecord::read(const fs::path& file) {
   const json::value value = json::parse(read_file(file), error);
   ServerRecord record;
   if (error || !value.is_object()) return record;
-  const auto text = [&](const char* key) {
-    const auto* field = value.as_object().if_contains(key);
-    return field != nullptr && field->is_string() ? std::string(field->as_string()) : std::string();
-  };
+  const auto text = [&](const char* key) { return std::string(text_member(value.get_object(), key)); };
   record.name = text("name");
   record.version = text("version");
   record.run_id = text("run_id");

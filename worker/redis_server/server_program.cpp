@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <optional>
@@ -17,6 +16,8 @@
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
+
+#include "parsers/text/numbers.hpp"
 
 namespace feedmill {
 namespace {
@@ -69,8 +70,8 @@ using Version = std::array<int, 2>;  // major, minor
 Version version_of(std::string_view text) {
   Version version{};
   const auto dot = text.find('.');
-  std::from_chars(text.data(), text.data() + std::min(dot, text.size()), version[0]);
-  if (dot != std::string_view::npos) std::from_chars(text.data() + dot + 1, text.data() + text.size(), version[1]);
+  version[0] = leading_number<int>(text);
+  if (dot != std::string_view::npos) version[1] = leading_number<int>(text.substr(dot + 1));
   return version;
 }
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <sys/socket.h>
 #include <sys/time.h>
+
+#include "parsers/text/numbers.hpp"
 
 namespace feedmill {
 
@@ -39,8 +40,7 @@ std::optional<ServerReply> ServerTalk::ask(std::initializer_list<std::string_vie
   if (!line || line->empty()) return std::nullopt;
   ServerReply reply{line->front(), line->substr(1)};
   if (reply.type != '$') return reply;
-  long size = -1;
-  std::from_chars(reply.text.data(), reply.text.data() + reply.text.size(), size);
+  const long size = leading_number(reply.text, -1L);
   if (size < 0) return ServerReply{'_', ""};
   while (buffer_.size() < static_cast<std::size_t>(size) + 2)
     if (!read_more()) return std::nullopt;

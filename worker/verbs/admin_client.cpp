@@ -1,7 +1,6 @@
 #include "worker/verbs/admin_client.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 
 #include <boost/asio/buffer.hpp>
@@ -9,6 +8,8 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
+
+#include "parsers/text/numbers.hpp"
 
 namespace feedmill {
 namespace {
@@ -30,7 +31,7 @@ tcp::endpoint reachable(const tcp::endpoint& listen) {
 AdminAnswer answer_in(const std::string& text, const boost::system::error_code& failed) {
   AdminAnswer answer;
   const std::size_t space = std::min(text.find(' '), text.size());  // HTTP/1.1 200 OK
-  std::from_chars(text.data() + std::min(space + 1, text.size()), text.data() + text.size(), answer.status);
+  answer.status = leading_number<int>(std::string_view(text).substr(std::min(space + 1, text.size())));
   const std::size_t body = text.find("\r\n\r\n");
   if (body != std::string::npos) answer.body = text.substr(body + 4);
   if (answer.status == 0) answer.body = failed ? failed.message() : "no answer";

@@ -11,12 +11,13 @@
 #include "parsers/feed/document_json.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/base/wall_clock.hpp"
 #include "worker/diagnosis/probe.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/http_fields.hpp"
-#include "worker/ingest/answer_text.hpp"
 #include "worker/policy/decide.hpp"
 #include "worker/process/run_options.hpp"
+#include "worker/trace/answer_text.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
@@ -28,10 +29,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t shown_entries = 5;
-
-Milliseconds wall_clock() {
-  return std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
-}
 
 /// What a worker would decide that sees the feed for the first time.
 Decision first_decision(const Look& look, const Config& config, Milliseconds now) {

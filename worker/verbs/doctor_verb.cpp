@@ -16,6 +16,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/base/wall_clock.hpp"
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/diagnosis/egress_view.hpp"
 #include "worker/egress/web_url.hpp"
@@ -25,10 +26,6 @@
 
 namespace feedmill {
 namespace {
-
-Milliseconds wall_clock() {
-  return std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
-}
 
 /// Tells findings as they come and remembers the worst.
 class Reporter {

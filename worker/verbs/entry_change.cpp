@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,8 +13,10 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/entries/entries.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/base/json_member.hpp"
 #include "worker/base/units.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/verbs/input_file.hpp"
@@ -63,11 +64,6 @@ std::optional<std::string> field_text(const json::value& value) {
   return std::nullopt;
 }
 
-std::string text_member(const json::object& object, std::string_view name, const std::string& otherwise) {
-  const json::value* const found = otherwise.empty() ? object.if_contains(name) : nullptr;
-  return found != nullptr && found->is_string() ? std::string(found->as_string()) : otherwise;
-}
-
 /// One JSON object → a post; or what is wrong with it.
 boost::system::result<GivenEntry, std::string> read_entry(const json::value& value, const EntryPutVerb& verb) {
   using Result = boost::system::result<GivenEntry, std::string>;
@@ -75,8 +71,8 @@ boost::system::result<GivenEntry, std::string> read_entry(const json::value& val
   if (!value.is_object()) return wrong("not a JSON object");
   const json::object& object = value.as_object();
   GivenEntry entry;
-  entry.feed_url = text_member(object, "feed_url", verb.feed);
-  entry.guid = text_member(object, "guid", verb.guid);
+  entry.feed_url = verb.feed.empty() ? text_member(object, "feed_url") : verb.feed;
+  entry.guid = verb.guid.empty() ? text_member(object, "guid") : verb.guid;
   if (entry.feed_url.empty() || entry.guid.empty()) return wrong("feed_url or guid is missing");
   const bool has_authors = object.if_contains("authors") != nullptr;
   for (const auto& [key, member] : object) {
@@ -137,10 +133,7 @@ void tell(Terminal& terminal, const GivenEntry& entry, const Saved& saved) {
 // -----------------------------------------------------------------------------------------------------------
 
 std::uint64_t bytes_of(const StoredEntry& entry) {
-  std::uint64_t bytes = 0;
-  const std::string& text = entry.get("bytes");
-  std::from_chars(text.data(), text.data() + text.size(), bytes);
-  return bytes;
+  return leading_number<std::uint64_t>(entry.get("bytes"));
 }
 
 /// How many of a feed's entries an expiry would take: the store's rule, read out newest first.

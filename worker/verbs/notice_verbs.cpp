@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "storage/timelines/notifications.hpp"
+#include "worker/base/json_member.hpp"
 #include "worker/timelines/notification_matcher.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -21,8 +22,7 @@ json::object object_of(const StoredNotice& notice) {
 }
 
 std::string text_of(const json::object& object, std::string_view name) {
-  const json::value* const found = object.if_contains(name);
-  return found != nullptr && found->is_string() ? visible(std::string_view(found->as_string())) : std::string();
+  return visible(text_member(object, name));
 }
 
 bool is_read(const json::object& object) {

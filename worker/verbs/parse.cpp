@@ -10,7 +10,7 @@
 
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/read_feed.hpp"
-#include "parsers/feed/reading_report.hpp"
+#include "parsers/report/reading_report.hpp"
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/verbs/input_file.hpp"

@@ -1,11 +1,11 @@
 #include "worker/verbs/subscriptions.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <unordered_map>
 
 #include "parsers/text/limits.hpp"
+#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/words/moments.hpp"
@@ -29,10 +29,9 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
+std::optional<std::uint64_t> positive_number(std::string_view text) {
   std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value == 0) return {};
+  if (!read_number(text, value) || value == 0) return {};
   return value;
 }
 
@@ -196,9 +195,9 @@ FeedSettings settings_of(const Subscription& subscription, const SubscriptionLis
     const std::string_view uri = declared == list.namespaces.end() ? std::string_view{} : declared->second;
     if (uri == own_namespace) {
       // Nothing else: what a feed may reach, and what markup of it survives, is no list's to say (SECURITY E8).
-      if (name.substr(colon + 1) == "keep") settings.keep = whole_number(value);
-      if (name.substr(colon + 1) == "intervalMin") settings.interval_min = whole_number(value);
-      if (name.substr(colon + 1) == "intervalMax") settings.interval_max = whole_number(value);
+      if (name.substr(colon + 1) == "keep") settings.keep = positive_number(value);
+      if (name.substr(colon + 1) == "intervalMin") settings.interval_min = positive_number(value);
+      if (name.substr(colon + 1) == "intervalMax") settings.interval_max = positive_number(value);
       continue;
     }
     const bool is_new = !uri.empty() && uri_of(prefix, settings.namespaces).empty();

@@ -12,6 +12,7 @@
 
 #include "storage/events/event_stream.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/base/json_member.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -24,11 +25,6 @@ constexpr std::size_t records_per_read = 500;
 constexpr Milliseconds read_block{500};  // so that Ctrl-C is noticed soon
 constexpr Milliseconds first_wait{500};
 constexpr Milliseconds longest_wait{10'000};
-
-std::string_view text_member(const json::object& object, std::string_view name) {
-  const json::value* const found = object.if_contains(name);
-  return found != nullptr && found->is_string() ? std::string_view(found->as_string()) : std::string_view();
-}
 
 json::object object_of(const EventRecord& record) {
   boost::system::error_code error;

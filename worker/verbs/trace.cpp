@@ -15,8 +15,8 @@
 #include "worker/admin/explanation.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/ingest/trace_text.hpp"
 #include "worker/process/run.hpp"
+#include "worker/trace/trace_text.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
 

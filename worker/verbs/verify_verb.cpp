@@ -18,6 +18,7 @@
 #include "storage/upkeep/verify.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/unique_fd.hpp"
+#include "worker/base/wall_clock.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -99,7 +100,7 @@ class Journal {
   }
   static json::object line_of(const Violation& violation) {
     json::object line = json_row();
-    line["at"] = rfc3339(std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch()));
+    line["at"] = rfc3339(wall_clock());
     line["invariant"] = violation.invariant;
     line["kind"] = violation.kind;
     return line;
@@ -110,8 +111,7 @@ class Journal {
 };
 
 std::string usual_journal() {
-  std::string name =
-      rfc3339(std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch()));
+  std::string name = rfc3339(wall_clock());
   std::erase(name, ':');
   return fmt::format("feedmill-repair-{}-{}.jsonl", name, ::getpid());
 }

@@ -1,10 +1,10 @@
 #include "worker/websub/push_policy.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <xxhash.h>
 
+#include "parsers/text/numbers.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/policy/push_health.hpp"
 
@@ -74,9 +74,7 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
 PushLease push_lease(std::string_view lease_seconds, std::string_view topic) {
   Milliseconds lease = usual_lease;
   std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(lease_seconds.data(), lease_seconds.data() + lease_seconds.size(), seconds);
-  if (error == std::errc() && end == lease_seconds.data() + lease_seconds.size() && seconds > 0 &&
-      seconds < (1LL << 31)) {
+  if (read_number(lease_seconds, seconds) && seconds > 0 && seconds < (1LL << 31)) {
     lease = std::clamp<Milliseconds>(std::chrono::seconds(seconds), shortest_lease, longest_lease);
   }
   const auto spread = static_cast<std::uint64_t>(lease.count() / 10);

@@ -56,7 +56,7 @@ bool nobody_there(Reason reason) {
   }
 }
 
-std::chrono::sys_seconds wall_clock() {
+std::chrono::sys_seconds now_in_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
@@ -383,7 +383,7 @@ asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const P
     }
     reply.why = reason_of_hub("answered " + std::to_string(answer.status) + ": " + answer.body, record);
     reply.is = answer.status >= 500 || answer.status == 429 ? Reply::Is::unheard : Reply::Is::refused;
-    if (const auto wait = retry_after(answer.headers, wall_clock())) reply.retry_after = wait->wait;
+    if (const auto wait = retry_after(answer.headers, now_in_seconds())) reply.retry_after = wait->wait;
     co_return reply;
   }
 }

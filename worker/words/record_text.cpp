@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "parsers/text/numbers.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/words/due_text.hpp"
@@ -22,13 +22,6 @@ namespace json = boost::json;
 /// Fields of an entry that hold JSON text (DESIGN §3.1).
 constexpr std::array<std::string_view, 5> json_fields = {"authors", "categories", "enclosures", "extensions", "media"};
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
-}
-
 /// What it was before is remembered by the store; since when it is paused is not.
 bool is_paused(const FeedState& state) {
   return state.state == "paused";
@@ -36,10 +29,10 @@ bool is_paused(const FeedState& state) {
 
 json::value field_json(std::string_view name, const std::string& value) {
   if (std::find(json_fields.begin(), json_fields.end(), name) != json_fields.end()) return embedded_json(value);
-  const std::optional<std::int64_t> number = whole_number(value);
-  if (number && (name == "timestamp" || name == "rev" || name == "san_ver" || name == "bytes")) return *number;
-  if (number && (name == "first_seen" || name == "last_changed" || name == "saved"))
-    return time_json(Milliseconds(*number * 1000));
+  std::int64_t number = 0;
+  if (!read_number(value, number)) return json::value(value);
+  if (name == "timestamp" || name == "rev" || name == "san_ver" || name == "bytes") return number;
+  if (name == "first_seen" || name == "last_changed" || name == "saved") return time_json(Milliseconds(number * 1000));
   return json::value(value);
 }
 
@@ -209,7 +202,9 @@ std::string cursor_of(const StoredEntry& entry) {
 }
 
 EntryCursor place_of(const StoredEntry& entry) {
-  return {whole_number(field_of(entry.fields, "timestamp")).value_or(0), entry.id};
+  std::int64_t score = 0;
+  read_number(field_of(entry.fields, "timestamp"), score);
+  return {score, entry.id};
 }
 
 std::vector<std::string> entry_cells(const StoredEntry& entry) {

@@ -1,4 +1,4 @@
-#include "parsers/feed/reading_report.hpp"
+#include "parsers/report/reading_report.hpp"
 
 #include <algorithm>
 #include <map>

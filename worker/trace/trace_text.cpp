@@ -1,4 +1,4 @@
-#include "worker/ingest/trace_text.hpp"
+#include "worker/trace/trace_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/ingest/answer_text.hpp"
+#include "worker/trace/answer_text.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"

@@ -1,4 +1,4 @@
-#include "worker/ingest/refresh_observer.hpp"
+#include "worker/trace/refresh_observer.hpp"
 
 #include <algorithm>
 #include <variant>

@@ -8,7 +8,7 @@
 
 #include "storage/events/traces.hpp"
 #include "worker/base/report.hpp"
-#include "worker/ingest/trace_text.hpp"
+#include "worker/trace/trace_text.hpp"
 
 namespace feedmill {
 

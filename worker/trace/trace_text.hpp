@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "worker/ingest/refresh.hpp"
+#include "worker/trace/refresh_observer.hpp"
 
 namespace feedmill {
 

@@ -1,4 +1,4 @@
-#include "worker/ingest/answer_text.hpp"
+#include "worker/trace/answer_text.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>

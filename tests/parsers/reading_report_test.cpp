@@ -1,9 +1,10 @@
+#include "parsers/report/reading_report.hpp"
+
 #include <gtest/gtest.h>
 
 #include "parsers/feed/read_feed.hpp"
-#include "parsers/feed/reading_report.hpp"
 
-namespace feedmill::explain_test {
+namespace feedmill::reading_report_test {
 namespace {
 
 std::string lines(const Feed& feed) {
@@ -123,4 +124,4 @@ TEST(Explain, NamesThreeExamplesAndCountsTheOthers) {
 }
 
 }  // namespace
-}  // namespace feedmill::explain_test
+}  // namespace feedmill::reading_report_test

@@ -1,4 +1,4 @@
-#include "worker/ingest/followed_refresh.hpp"
+#include "worker/trace/followed_refresh.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
