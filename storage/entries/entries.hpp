@@ -29,7 +29,7 @@ class Entries {
                                                      const std::optional<EntryCursor>& before = {});
 
   // What an operator or a program does to posts beside the feed's document. Each is one script, atomic, with its
-  // signal.
+  // event.
 
   /// Stores a post whole: creates it, or replaces what is stored under its guid (fields not given go). Values pass the
   /// caps and the hygiene of documents (SECURITY §3–§5). Brings back what was trimmed or removed.

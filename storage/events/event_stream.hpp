@@ -22,7 +22,7 @@ class EventStream {
   /// Id of the newest record, "0-0" when there is none.
   StoreResult<std::string> last_id();
 
-  /// How far each consumer group of the signals has come.
+  /// How far each consumer group of the events has come.
   StoreResult<StreamFigures> figures();
   /// The same, and takes away what is over the cap or 7 days old and that every group has acknowledged (RELIABILITY
   /// L13); commits alone keep to the hard limit, twice the cap.

@@ -70,14 +70,14 @@ StoreResult<FleetFigures> Fleet::figures() {
   if (!time) return time.error();
   figures.now = *time;
   const Keys& keys = impl_.keys;
-  const std::string feeds = keys.feeds(), schedule = keys.schedule(), signals = keys.signals();
+  const std::string feeds = keys.feeds(), schedule = keys.schedule(), events = keys.signals();
   const std::string states = keys.feed_states(), workers = keys.workers(), push_states = keys.push_states();
   const std::string now_text = std::to_string(time->count());
   const std::string open_circuits = keys.open_circuits();
   const std::vector<Words> commands{{"SCARD", feeds},
                                     {"ZCOUNT", schedule, "-inf", now_text},
                                     {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
-                                    {"XLEN", signals},
+                                    {"XLEN", events},
                                     {"HGETALL", states},
                                     {"ZRANGEBYSCORE", workers, now_text, "+inf"},
                                     {"HGETALL", push_states},

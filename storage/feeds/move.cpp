@@ -18,7 +18,7 @@ const std::string& requested(const FeedRecord& record) {
 
 StoreResult<MoveResult> Feeds::run_verb(FeedRecord record, const Move& move, const std::string& no_move_to) {
   remember_move(record.state, move);
-  Commit frame;  // a signal speaks of its feed
+  Commit frame;  // an event speaks of its feed
   frame.feed_url = record.feed_url;
   Args args;
   args.add(std::string_view(impl_.keys.channel_prefix()));

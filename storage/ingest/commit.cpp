@@ -99,7 +99,7 @@ std::string host_marks(const HostAnswer& answer) {
 /// Whether it writes nothing but fields of the feed's own state: the short way of commit.lua.
 bool changes_nothing(const Commit& commit) {
   const HostAnswer& host = commit.host;
-  return !commit.document && !commit.trim && commit.feed.empty() && commit.entries.empty() && commit.signals.empty() &&
+  return !commit.document && !commit.trim && commit.feed.empty() && commit.entries.empty() && commit.events.empty() &&
          commit.rekeys.empty() && commit.tombs_left.empty() && commit.tombs_back.empty() && commit.tombs_new.empty() &&
          commit.deleted.empty() && commit.move_to.empty() && commit.push_to.empty() && !commit.push_ask &&
          commit.state.state == commit.before.state && host.is == HostAnswer::Is::served && host.host.empty() &&
@@ -160,11 +160,11 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
       args.add(0);
     args.add(posts.size());
     for (const EntryWrite& write : posts) add_post(args, commit, write, now_seconds);
-    args.add(last ? commit.signals.size() : 0);
+    args.add(last ? commit.events.size() : 0);
     if (!last) continue;
-    for (const FeedEvent& signal : commit.signals) {
-      args.add(std::string_view(signal.type));
-      args.own(feed_event(commit, signal, now_seconds));
+    for (const FeedEvent& event : commit.events) {
+      args.add(std::string_view(event.type));
+      args.own(feed_event(commit, event, now_seconds));
     }
   }
 }
@@ -212,7 +212,7 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
     all.modified += done->modified;
     all.trimmed += done->trimmed;
     all.tombstoned += done->tombstoned;
-    all.signals += done->signals;
+    all.events += done->events;
     all.rekeyed += done->rekeyed;
     all.deleted += done->deleted;
     all.circuit = done->circuit;

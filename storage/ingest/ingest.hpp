@@ -60,7 +60,7 @@ class Ingest {
   /// Read-only: the posts of a feed, newest first, as far as they can be recognised under other guids.
   StoreResult<std::vector<StoredPost>> stored_posts(const std::string& feed_url);
 
-  /// Stores, reschedules and signals what each refresh found, all or nothing for each. `stale`, nothing written:
+  /// Stores what each refresh found, reschedules it and tells of it, all or nothing for each. `stale`, nothing written:
   /// another worker has claimed the feed since. `dup`: this very commit had gone through before. Several at once travel
   /// in one round trip (PERFORMANCE §3). When the outcome is not as durable as asked for within the timeout that is
   /// an error; sent again the commit is a `dup` and waited for anew (RELIABILITY L18).

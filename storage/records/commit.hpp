@@ -21,14 +21,14 @@ struct EntryWrite {
   Fields set;                      ///< created: all fields; modified: those that changed
   std::vector<std::string> unset;  ///< fields that went away
   std::uint64_t bytes = 0;         ///< entry_bytes() of the post as it is to be
-  Fields old;                      ///< modified: old values of what changed, for the signal
-  Fields shown;                    ///< modified: title, link and author as stored, for the signal where unchanged
+  Fields old;                      ///< modified: old values of what changed, for the event
+  Fields shown;                    ///< modified: title, link and author as stored, for the event where unchanged
   std::int64_t rev = 1;
-  bool quiet = false;  ///< modified: nothing that a reader would notice, hence no signal; not done to what has another
+  bool quiet = false;  ///< modified: nothing that a reader would notice, hence no event; not done to what has another
                        ///< `rev` meanwhile
 };
 
-/// A signal about the feed itself: feed_created, feed_modified, feed_failing …; `data` is JSON object text.
+/// An event about the feed itself: feed_created, feed_modified, feed_failing …; `data` is JSON object text.
 struct FeedEvent {
   std::string type;
   std::string action;   ///< "created", "updated" …
@@ -75,7 +75,7 @@ struct Commit {
   bool initial = false;             ///< first import of the feed
   Fields feed;                      ///< fields of Feed:<feed_url> that changed
   std::vector<EntryWrite> entries;  ///< oldest first
-  std::vector<FeedEvent> signals;
+  std::vector<FeedEvent> events;
   std::vector<Rekey> rekeys;  ///< go before `entries`, whose guids are the new ones
   FeedEvent rekeyed;          ///< feed_rekeyed, sent when there are rekeys
   std::vector<std::string> tombs_left, tombs_back, tombs_new;
@@ -94,7 +94,7 @@ struct Committed {
   enum class Result { ok, dup, stale };
   Result result{};
   std::uint32_t created = 0, modified = 0, trimmed = 0, tombstoned = 0;
-  std::uint32_t signals = 0;                         ///< stream records written, internal ones included
+  std::uint32_t events = 0;                          ///< stream records written, internal ones included
   enum class Circuit { unchanged, opened, closed };  ///< open: its host is left alone
   Circuit circuit = Circuit::unchanged;              ///< of the host that answered (HTTP H4, H5)
   Milliseconds circuit_open_until{};                 ///< opened: until then

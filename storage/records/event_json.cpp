@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t long_value = 512;  // longer ones go into a signal as their sizes
+constexpr std::size_t long_value = 512;  // longer ones go into an event as their sizes
 
 void append_member(std::string& out, std::string_view name, std::string_view json_text) {
   out.append("\"").append(name).append("\":").append(json_text).append(",");
@@ -86,13 +86,13 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
   return out;
 }
 
-std::string feed_event(const Commit& commit, const FeedEvent& signal, std::int64_t now_seconds) {
+std::string feed_event(const Commit& commit, const FeedEvent& event, std::int64_t now_seconds) {
   std::string out;
-  append_member(out, "action", json_string(signal.action));
+  append_member(out, "action", json_string(event.action));
   append_member(out, "timestamp", std::to_string(now_seconds));
   append_member(out, "feed_url", json_string(commit.feed_url));
-  append_member(out, "data", signal.data);
-  if (!signal.changed.empty()) append_member(out, "changed", signal.changed);
+  append_member(out, "data", event.data);
+  if (!event.changed.empty()) append_member(out, "changed", event.changed);
   close_object(out);
   return out;
 }

@@ -1,4 +1,4 @@
-// The JSON of signals (DESIGN §4, RELIABILITY L12), without the head that only the script knows: seq, prev, entity_id.
+// The JSON of events (DESIGN §4, RELIABILITY L12), without the head that only the script knows: seq, prev, entity_id.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ std::string json_string(std::string_view text);
 /// What follows `"entity_id":…,` for post_created or post_modified; ends with "}".
 std::string post_event(const Commit& commit, const EntryWrite& write, std::int64_t now_seconds);
 
-/// The same for a signal about the feed.
-std::string feed_event(const Commit& commit, const FeedEvent& signal, std::int64_t now_seconds);
+/// The same for an event about the feed.
+std::string feed_event(const Commit& commit, const FeedEvent& event, std::int64_t now_seconds);
 
 /// {field: [old, new]} for `changed`; long values as {field: {"old_bytes":…,"new_bytes":…}}. "" stands for absent.
 std::string changes_json(const Fields& old, const Fields& now);

@@ -24,23 +24,23 @@ std::optional<Event> read_event(const EventRecord& record) {
   const json::value value = json::parse(record.json, error);
   const json::object* const object = error ? nullptr : value.if_object();
   if (object == nullptr) return {};
-  Event signal;
-  signal.id = record.id;
-  signal.prev = string_member(*object, "prev");
-  signal.type = string_member(*object, "type");
-  signal.entity_id = string_member(*object, "entity_id");
-  signal.feed_url = string_member(*object, "feed_url");
-  signal.guid = string_member(*object, "guid");
-  signal.timestamp = number_of(*object, "timestamp").value_or(0);
-  if (const json::value* const initial = object->if_contains("initial")) signal.initial = *initial == true;
+  Event event;
+  event.id = record.id;
+  event.prev = string_member(*object, "prev");
+  event.type = string_member(*object, "type");
+  event.entity_id = string_member(*object, "entity_id");
+  event.feed_url = string_member(*object, "feed_url");
+  event.guid = string_member(*object, "guid");
+  event.timestamp = number_of(*object, "timestamp").value_or(0);
+  if (const json::value* const initial = object->if_contains("initial")) event.initial = *initial == true;
   if (const json::value* const data = object->if_contains("data"); data != nullptr && data->is_object()) {
-    signal.score = number_of(data->as_object(), "timestamp");
+    event.score = number_of(data->as_object(), "timestamp");
     for (const auto& [name, member] : data->as_object()) {
-      if (member.is_string()) signal.data.emplace_back(std::string(name), std::string(member.as_string()));
+      if (member.is_string()) event.data.emplace_back(std::string(name), std::string(member.as_string()));
     }
   }
-  if (signal.type.empty() || signal.entity_id.empty() || signal.feed_url.empty()) return {};
-  return signal;
+  if (event.type.empty() || event.entity_id.empty() || event.feed_url.empty()) return {};
+  return event;
 }
 
 }  // namespace feedmill

@@ -9,7 +9,7 @@
 
 namespace feedmill {
 
-/// What a signal says; what it does not say is "".
+/// What an event says; what it does not say is "".
 struct Event {
   std::string id{};    ///< its place in the stream
   std::string prev{};  ///< that of the one before it
@@ -23,7 +23,7 @@ struct Event {
   Fields data{};                        ///< the texts in `data`: title, link, author, reason, from, to …
 };
 
-/// Absent when the record is none of ours: no JSON object with the members that every signal has.
+/// Absent when the record is none of ours: no JSON object with the members that every event has.
 std::optional<Event> read_event(const EventRecord& record);
 
 }  // namespace feedmill

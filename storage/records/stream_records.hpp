@@ -10,13 +10,13 @@
 
 namespace feedmill {
 
-/// A record of stream:signals: `json` is the signal object of DESIGN §4.
+/// A record of stream:signals: `json` is the event object of DESIGN §4.
 struct EventRecord {
   std::string id, type, json;
   bool gone = false;  ///< trimmed away since it was handed out: only the id is known
 };
 
-/// The stream of signals and who reads it in groups.
+/// The stream of events and who reads it in groups.
 struct StreamFigures {
   std::uint64_t records = 0;
   std::uint64_t hard_limit = 0;  ///< trimmed there whoever lags (RELIABILITY L13)

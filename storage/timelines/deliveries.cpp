@@ -15,10 +15,10 @@ std::string_view name_of(DeliveryTarget target) {
   return target == DeliveryTarget::timelines ? "timelines" : "notices";
 }
 
-std::string_view action_of(const Event& signal) {
-  if (signal.type == "post_created" && signal.score) return "add";
-  if (signal.type == "post_modified" && signal.score) return "move";
-  if (signal.type == "post_deleted" || signal.type == "post_trimmed") return "drop";
+std::string_view action_of(const Event& event) {
+  if (event.type == "post_created" && event.score) return "add";
+  if (event.type == "post_modified" && event.score) return "move";
+  if (event.type == "post_deleted" || event.type == "post_trimmed") return "drop";
   return {};
 }
 
@@ -93,23 +93,23 @@ StoreResult<void> Deliveries::acknowledge(std::span<const EventRecord> records) 
   return {};
 }
 
-StoreResult<Delivered> Deliveries::apply(std::span<const Event> signals, std::span<const EventRecord> publish) {
+StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::span<const EventRecord> publish) {
   std::map<std::string_view, std::string_view> texts;
   for (const EventRecord& record : publish) texts.emplace(record.id, record.json);
   Args args;
   args.add(name_of(DeliveryTarget::timelines));
   args.add(publish.empty() ? std::string_view() : std::string_view(impl_.keys.channel_prefix()));
   args.add(publish.empty() ? 0 : 1);
-  for (const Event& signal : signals) {
-    args.add(std::string_view(signal.id));
-    args.add(std::string_view(signal.prev));
-    args.add(action_of(signal));
-    args.add(std::string_view(signal.entity_id));
-    args.add(std::string_view(signal.feed_url));
-    args.add(signal.score.value_or(0));
-    args.add(std::string_view(signal.type));
+  for (const Event& event : events) {
+    args.add(std::string_view(event.id));
+    args.add(std::string_view(event.prev));
+    args.add(action_of(event));
+    args.add(std::string_view(event.entity_id));
+    args.add(std::string_view(event.feed_url));
+    args.add(event.score.value_or(0));
+    args.add(std::string_view(event.type));
     // What is internal to the stream is not published, here neither.
-    const auto text = signal.type == "post_trimmed" ? texts.end() : texts.find(signal.id);
+    const auto text = event.type == "post_trimmed" ? texts.end() : texts.find(event.id);
     args.add(text == texts.end() ? std::string_view() : text->second);
   }
   const auto reply = impl_.run(Script::deliver_posts, args);
@@ -132,10 +132,10 @@ StoreResult<Delivered> Deliveries::apply(std::span<const NoticesOfRecord> record
 }
 
 StoreResult<DeliveryPlace> Deliveries::place(DeliveryTarget target) {
-  const std::string pointer = impl_.keys.delivered(name_of(target)), signals = impl_.keys.signals();
+  const std::string pointer = impl_.keys.delivered(name_of(target)), events = impl_.keys.signals();
   const std::string store = impl_.keys.store();
   const std::vector<Words> commands{
-      {"GET", pointer}, {"HGET", store, "last_signal"}, {"XRANGE", signals, "-", "+", "COUNT", "1"}};
+      {"GET", pointer}, {"HGET", store, "last_signal"}, {"XRANGE", events, "-", "+", "COUNT", "1"}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
@@ -143,11 +143,11 @@ StoreResult<DeliveryPlace> Deliveries::place(DeliveryTarget target) {
   place.last = row[0].is_nil() ? "0-0" : std::string(row[0].text());
   place.newest = row[1].is_nil() ? "0-0" : std::string(row[1].text());
   const std::vector<EventRecord> first = read_event_records(row[2]);
-  const auto signal = first.empty() ? std::optional<Event>() : read_event(first.front());
+  const auto event = first.empty() ? std::optional<Event>() : read_event(first.front());
   if (first.empty()) {
     place.resume = place.newest;
-  } else if (signal && !signal->prev.empty()) {
-    place.resume = signal->prev;
+  } else if (event && !event->prev.empty()) {
+    place.resume = event->prev;
   } else {
     place.resume = "0-0";  // no record of ours: it cannot tell what stood before it
   }

@@ -1,4 +1,4 @@
-// The consumer group that derives timelines and notices from the signals (RELIABILITY L13–L16): who may, what is to be
+// The consumer group that derives timelines and notices from the events (RELIABILITY L13–L16): who may, what is to be
 // done, and doing it so that every record counts once.
 #pragma once
 
@@ -62,7 +62,7 @@ class Deliveries {
 
   /// Applies records to the timelines, in order. Records that are no posts' only move the place on. `publish`: each
   /// goes out on the pub/sub channel "<type>:<feed_url>" as well.
-  StoreResult<Delivered> apply(std::span<const Event> signals, std::span<const EventRecord> publish = {});
+  StoreResult<Delivered> apply(std::span<const Event> events, std::span<const EventRecord> publish = {});
   StoreResult<Delivered> apply(std::span<const NoticesOfRecord> records);
 
   StoreResult<DeliveryPlace> place(DeliveryTarget target);

@@ -46,7 +46,7 @@ class Notifications {
 
   /// Newest first.
   StoreResult<std::vector<StoredNotice>> list(const std::string& user);
-  /// Adds notices, each atomically; for those that come from no signal.
+  /// Adds notices, each atomically; for those that come from no event.
   StoreResult<void> add(std::span<const Notice> notices);
   /// Of these ids, or of all when there are none; how many changed.
   StoreResult<std::size_t> mark_read(const std::string& user, std::span<const std::string> ids = {});

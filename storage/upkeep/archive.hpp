@@ -3,7 +3,7 @@
 // The first line says what it is, the last what was written: a file without it is cut. Between them stand feeds
 // (`feed`, its `entry` lines, `end`; `again` takes back what a feed had so far, because it changed while it was
 // written), then `channel` and `key` lines: read marks, notices, rules, hosts' settings. Bytes that are no UTF-8 stand
-// as {"hex": …}. Not written: signals (consumers begin with the new store's stream), claims, workers, hosts' back-off,
+// as {"hex": …}. Not written: events (consumers begin with the new store's stream), claims, workers, hosts' back-off,
 // subscriptions to hubs with their secrets, timelines (they are built from the feeds).
 #pragma once
 

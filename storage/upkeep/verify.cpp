@@ -378,7 +378,7 @@ StoreResult<VerifySummary> Verifier::Work::run() {
       if (const auto done = derived_of(url); !done) return done.error();
     }
   }
-  summary_.signals = signals_.records();
+  summary_.events = signals_.records();
   if (behind_) {
     summary_.notes.push_back("delivery has more than 2000 signals to apply: timelines were not held against the feeds");
   }

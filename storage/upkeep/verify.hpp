@@ -56,7 +56,7 @@ struct VerifyOptions {
 };
 
 struct VerifySummary {
-  std::uint64_t feeds = 0, entries = 0, signals = 0, channels = 0;  ///< looked at
+  std::uint64_t feeds = 0, entries = 0, events = 0, channels = 0;  ///< looked at
   std::uint64_t violations = 0, repaired = 0;
   std::vector<std::string> notes;  ///< what could not be decided, and why
 };

@@ -1,4 +1,4 @@
-// One feed: its state, its index, map, digests and tombstones, its entries' texts and signals.
+// One feed: its state, its index, map, digests and tombstones, its entries' texts and events.
 #include <algorithm>
 
 #include "parsers/text/numbers.hpp"

@@ -22,7 +22,7 @@ class Moves : public test::StoreTest {
     commit.move_to = commit.state.fetch_url = target;
     commit.state.validators_url = target;
     remember_move(commit.state, move);
-    commit.signals.push_back(moved_event(move));
+    commit.events.push_back(moved_event(move));
     return commit;
   }
 };

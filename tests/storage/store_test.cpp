@@ -125,10 +125,10 @@ TEST_F(StoreTest, StoresEntriesWithTheirIndexes) {
   Commit commit = plan(claimed, {post("new", 200, "New"), post("old", 100)});
   commit.feed = {{"title", "Feed"}};
   commit.state.etag = "\"x\"";
-  commit.signals = {{"feed_created", "created", R"({"title":"Feed"})", ""}};
+  commit.events = {{"feed_created", "created", R"({"title":"Feed"})", ""}};
   const Committed done = send(commit);
   EXPECT_EQ(done.created, 2U);
-  EXPECT_EQ(done.signals, 3U);
+  EXPECT_EQ(done.events, 3U);
 
   EXPECT_EQ(redis({"ZRANGE", feed_url + ":sort", "0", "-1", "WITHSCORES"}), "Entry:1 100 Entry:2 200");
   EXPECT_EQ(redis({"HGET", feed_url + ":guidmap", "new"}), "Entry:2");
@@ -153,7 +153,7 @@ TEST_F(StoreTest, StoresEntriesWithTheirIndexes) {
 TEST_F(StoreTest, SendsOneSignalEachWithAnUnbrokenChain) {
   add();
   Commit commit = plan(claim_one(), {post("b", 200, "B \"quoted\""), post("a", 100)});
-  commit.signals = {{"feed_created", "created", "{}", ""}};
+  commit.events = {{"feed_created", "created", "{}", ""}};
   send(commit);
   refresh({post("b", 200, "B edited"), post("a", 100)});
   const auto all = signals();
@@ -207,7 +207,7 @@ TEST_F(StoreTest, WritesAndSignalsNothingForTheSameDocument) {
   refresh(posts);
   for (int i = 0; i < 5; ++i) {
     const Committed done = refresh(posts);
-    EXPECT_EQ(done.created + done.modified + done.signals, 0U);
+    EXPECT_EQ(done.created + done.modified + done.events, 0U);
   }
   EXPECT_EQ(redis({"GET", "ids:Entry"}), "2");
 }
@@ -257,7 +257,7 @@ TEST_F(StoreTest, TombstonesWhatTheHardCapWouldTrimAtOnce) {
   EXPECT_EQ(redis({"HEXISTS", feed_url + ":guidmap", "g131"}), "1");
   EXPECT_EQ(redis({"ZSCORE", feed_url + ":tombs", "g130"}), "inf");
   const Committed again = refresh(posts, {.entries = 50, .listed = 0, .hard_cap = 120});
-  EXPECT_EQ(again.created + again.tombstoned + again.trimmed + again.signals, 0U);
+  EXPECT_EQ(again.created + again.tombstoned + again.trimmed + again.events, 0U);
 }
 
 TEST_F(StoreTest, TrimsTheOldestAndNothingTrimmedComesBack) {

@@ -122,7 +122,7 @@ TEST_F(TrimTest, AFeedThatLists500Brings500OnceAndThenNothing) {
   EXPECT_EQ(refresh(posts(0, 500), retention).created, 500U);
   for (int poll = 0; poll < 100; ++poll) {
     const Committed done = refresh(posts(0, 500), retention);
-    EXPECT_EQ(done.created + done.modified + done.trimmed + done.tombstoned + done.signals, 0U) << poll;
+    EXPECT_EQ(done.created + done.modified + done.trimmed + done.tombstoned + done.events, 0U) << poll;
   }
   EXPECT_EQ(stored(), 500);
   EXPECT_EQ(last_id(), "500");
@@ -151,7 +151,7 @@ TEST_F(TrimTest, StrictKeepsExactlyTheNumberWhateverIsListed) {
   EXPECT_EQ(first.tombstoned, 450U);
   for (int poll = 0; poll < 100; ++poll) {
     const Committed done = refresh(posts(0, 500), strict);
-    EXPECT_EQ(done.created + done.trimmed + done.tombstoned + done.signals, 0U) << poll;
+    EXPECT_EQ(done.created + done.trimmed + done.tombstoned + done.events, 0U) << poll;
   }
   for (int poll = 1; poll <= 100; ++poll) {
     EXPECT_EQ(refresh(posts(0, 500 + poll), strict).created, 1U) << poll;  // all listed for ever
@@ -276,7 +276,7 @@ TEST_F(TrimTest, WhatIsTooOldIsNeverCreatedAndGoesWhenItBecomesSo) {
   const Committed first = refresh(document, month);
   EXPECT_EQ(first.created, 2U);
   EXPECT_EQ(first.tombstoned, 1U);
-  EXPECT_EQ(refresh(document, month).signals, 0U);
+  EXPECT_EQ(refresh(document, month).events, 0U);
   const Retention week{.age = std::chrono::hours(24 * 7)};
   EXPECT_EQ(unchanged_poll(week, 3).trimmed, 1U);
   EXPECT_EQ(redis({"HKEYS", feed_url + ":guidmap"}), "new");
@@ -307,7 +307,7 @@ TEST_F(TrimTest, CountsBytesAndTrimsByThem) {
   EXPECT_EQ(first.created, 10U);
   EXPECT_EQ(first.tombstoned, 20U);
   expect_consistent();
-  EXPECT_EQ(refresh(posts(100, 130), ten).signals, 0U);
+  EXPECT_EQ(refresh(posts(100, 130), ten).events, 0U);
   EXPECT_EQ(refresh(posts(101, 133), ten).created, 3U);
   EXPECT_EQ(stored(), 10);
   expect_consistent();

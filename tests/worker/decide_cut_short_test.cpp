@@ -90,7 +90,7 @@ TEST(Decide, StoresWhatCameWholeOfADocumentThatBrokeOff) {
   EXPECT_TRUE(first.commit.initial);
   EXPECT_EQ(first.commit.state.imported.count(), 0) << "the whole document is the first import";
   EXPECT_EQ(first.commit.state.total_new, 1U);
-  EXPECT_TRUE(first.commit.signals.empty());
+  EXPECT_TRUE(first.commit.events.empty());
 }
 
 TEST(Decide, TakesWhatComesLaterOfAFeedThatAlwaysBreaksOffForNews) {

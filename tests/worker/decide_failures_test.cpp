@@ -334,14 +334,14 @@ TEST(Decide, MovesThroughTheStates) {
 
 TEST(Decide, SaysInTheSignalWhyAFeedFails) {
   const Decision decision = decide_on(failed("status.auth", 2, hours(9)), HttpStatus{401});
-  ASSERT_EQ(decision.commit.signals.size(), 1U);
-  const FeedEvent& signal = decision.commit.signals[0];
+  ASSERT_EQ(decision.commit.events.size(), 1U);
+  const FeedEvent& signal = decision.commit.events[0];
   EXPECT_EQ(signal.action, "updated");
   EXPECT_EQ(boost::json::parse(signal.data),
             boost::json::parse(R"({"state":"blocked","reason":"status.auth","since":1772366400})"));
   const Decision recovered = decide_on(failed("status.auth", 5, days(9), "blocked"), NotModified());
-  ASSERT_EQ(recovered.commit.signals.size(), 1U);
-  EXPECT_EQ(boost::json::parse(recovered.commit.signals[0].data),
+  ASSERT_EQ(recovered.commit.events.size(), 1U);
+  EXPECT_EQ(boost::json::parse(recovered.commit.events[0].data),
             boost::json::parse(R"({"state":"healthy","since":1772366400})"));
 }
 
@@ -506,7 +506,7 @@ TEST(Decide, TakesASecond410ADayLaterForGood) {
   FeedState gone = failed("status.server", 1, days(60), "gone");
   const Decision again = decide_on(gone, HttpStatus{410});
   EXPECT_EQ(again.commit.next_due, now + days(30)) << "checked once a month, whatever came between";
-  EXPECT_TRUE(again.commit.signals.empty());
+  EXPECT_TRUE(again.commit.events.empty());
 }
 
 TEST(Decide, EndsARowOfFailures) {

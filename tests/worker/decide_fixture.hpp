@@ -117,7 +117,7 @@ inline void expect_due_after(const Decision& decision, std::int64_t interval_s, 
 
 inline std::vector<std::string> signal_types(const Decision& decision) {
   std::vector<std::string> types;
-  for (const FeedEvent& signal : decision.commit.signals) types.push_back(signal.type);
+  for (const FeedEvent& signal : decision.commit.events) types.push_back(signal.type);
   return types;
 }
 

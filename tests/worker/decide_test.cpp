@@ -143,7 +143,7 @@ TEST(Decide, RemembersTheHashesOfWhatItRead) {
   EXPECT_EQ(same.commit.state.body_hash, std::string(32, 'b'));
   EXPECT_EQ(same.commit.state.wire_bytes, 11U);
   EXPECT_FALSE(same.commit.document);
-  EXPECT_TRUE(same.commit.signals.empty());
+  EXPECT_TRUE(same.commit.events.empty());
   const FeedState renewed = decide_on(healthy(), NotModified()).commit.state;
   EXPECT_EQ(renewed.wire_hash, healthy().wire_hash);
 }
@@ -170,10 +170,10 @@ TEST(Decide, ImportsAFeedOnItsFirstDocument) {
   EXPECT_NEAR(commit.state.new_per_week, 1 + 0.5 + 0.25, 1e-6);
   EXPECT_EQ(commit.state.last_new, now) << "the newest date, and not in the future";
   ASSERT_EQ(signal_types(decision), Types{"feed_created"});
-  EXPECT_EQ(commit.signals[0].action, "created");
-  EXPECT_EQ(boost::json::parse(commit.signals[0].data),
+  EXPECT_EQ(commit.events[0].action, "created");
+  EXPECT_EQ(boost::json::parse(commit.events[0].data),
             boost::json::parse(R"({"title":"T","link":"https://example.org/"})"));
-  EXPECT_EQ(commit.signals[0].changed, "");
+  EXPECT_EQ(commit.events[0].changed, "");
   EXPECT_EQ(commit.feed, (Fields{{"link", "https://example.org/"}, {"title", "T"}}));
   expect_due_after(decision, day, "1.75 a week");
 }
@@ -270,8 +270,8 @@ TEST(Decide, TellsOfTheFeedOnlyWhatAReaderWouldNotice) {
       continue;
     }
     ASSERT_EQ(signal_types(decision), Types{"feed_modified"}) << c.name;
-    EXPECT_EQ(decision.commit.signals[0].action, "updated") << c.name;
-    EXPECT_EQ(boost::json::parse(decision.commit.signals[0].changed), boost::json::parse(c.changed)) << c.name;
+    EXPECT_EQ(decision.commit.events[0].action, "updated") << c.name;
+    EXPECT_EQ(boost::json::parse(decision.commit.events[0].changed), boost::json::parse(c.changed)) << c.name;
   }
 }
 

@@ -194,7 +194,7 @@ TEST(Metrics, CountsWhatARefreshDid) {
   report.modified = 1;
   report.unchanged = 7;
   report.trimmed = 3;
-  report.signals = {{"post_created", 2}, {"post_modified", 1}, {"no such type", 9}};
+  report.events = {{"post_created", 2}, {"post_modified", 1}, {"no such type", 9}};
   report.flaws = {{Flaw::date, 4}};
   report.publish_delays = {100, 1000};
   metrics.record(report);

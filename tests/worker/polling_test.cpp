@@ -38,7 +38,7 @@ TEST_F(Polling, TheSameDocumentAThousandTimesSendsNothing) {
                   "' width='1' height='1'&gt;";
     }
     const Committed done = poll(rss(items, "built " + std::to_string(i)));
-    ASSERT_EQ(done.created + done.modified + done.signals, 0U) << i;
+    ASSERT_EQ(done.created + done.modified + done.events, 0U) << i;
     ASSERT_EQ(reads, 1) << i;
   }
   EXPECT_EQ(dump(), before);
@@ -61,7 +61,7 @@ TEST_F(Polling, RekeysWhatANewCmsPublishesUnderNewGuids) {
   EXPECT_EQ(signals("feed_rekeyed")[0].at("data").at("count").as_int64(), 10);
   EXPECT_EQ(count("post_created"), 11U);
   EXPECT_EQ(count("feed_gap"), 0U);
-  EXPECT_EQ(poll(rss(moved, "again")).signals, 0U);
+  EXPECT_EQ(poll(rss(moved, "again")).events, 0U);
   EXPECT_EQ(reads, 1) << "and then it is a feed like others";
 }
 
@@ -118,7 +118,7 @@ TEST_F(Polling, SwitchesAFeedWhoseGuidsAreNewAtEveryFetch) {
   EXPECT_EQ(poll(rss(site(6, "http://www.example.org/", "x"))).created, 0U);
   EXPECT_EQ(poll(rss(site(6))).created, 0U) << "and the guids of old bring nothing back";
   EXPECT_EQ(state().identified_by, IdentifiedBy::link) << "one document proves nothing";
-  EXPECT_EQ(poll(rss(site(6), "2")).signals, 0U);
+  EXPECT_EQ(poll(rss(site(6), "2")).events, 0U);
   const Committed back = poll(rss(site(7), "3"));
   EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
   EXPECT_EQ(back.created, 1U);
@@ -154,7 +154,7 @@ TEST_F(Polling, KeepsItsGuidsWhenAPostIsThereTwiceUnderAnotherTitle) {
     EXPECT_EQ(reads, 1) << i;
   }
   std::vector<Item> items = site(34);
-  EXPECT_EQ(poll(rss(items)).signals, 0U);
+  EXPECT_EQ(poll(rss(items)).events, 0U);
   for (Item& item : items) item.title += ", edited";
   const Committed done = poll(rss(items));
   EXPECT_EQ(done.modified, 34U) << "an edit is an edit";
@@ -176,7 +176,7 @@ TEST_F(Polling, KeepsItsGuidsWhenOneComesTwiceWithAnotherLink) {
       EXPECT_EQ(done.modified + done.rekeyed, 0U);
     }
   }
-  EXPECT_EQ(poll(rss(site(10))).signals, 0U);
+  EXPECT_EQ(poll(rss(site(10))).events, 0U);
   EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "g4"}), "Entry:4");
   EXPECT_EQ(title_of("Entry:4"), "Post 4");
@@ -186,7 +186,7 @@ TEST_F(Polling, KeepsItsGuidsWhenOneComesTwiceWithAnotherLink) {
   EXPECT_EQ(done.created, 0U);
   EXPECT_EQ(done.rekeyed, 1U) << "the other one gets its guid at last";
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "another"}), "Entry:11");
-  EXPECT_EQ(poll(rss(mended, "again")).signals, 0U);
+  EXPECT_EQ(poll(rss(mended, "again")).events, 0U);
   poll(rss(site(12)));
   EXPECT_EQ(reads, 1) << "and then it is a feed like others";
 }
@@ -202,7 +202,7 @@ TEST_F(Polling, KeepsAPostApartFromTheOneWhoseGuidItHas) {
   EXPECT_EQ(poll(rss(items)).created, 1U);
   std::erase_if(items, [](const Item& item) { return item.link.ends_with("/1"); });  // the one whose guid it is
   ASSERT_EQ(items.size(), 10U);
-  EXPECT_EQ(poll(rss(items)).signals, 0U);
+  EXPECT_EQ(poll(rss(items)).events, 0U);
   items.front().guid = "another";
   EXPECT_EQ(poll(rss(items)).created, 0U);
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "g1"}), "Entry:1");
@@ -214,11 +214,11 @@ TEST_F(Polling, KnowsPostsWhoseGuidsWereExchanged) {
   poll(rss(site(10)));
   std::vector<Item> items = site(10);
   std::swap(items[2].guid, items[7].guid);
-  EXPECT_EQ(poll(rss(items)).signals, 0U);
+  EXPECT_EQ(poll(rss(items)).events, 0U);
   items = site(10);
   items[2].guid.clear();
-  EXPECT_EQ(poll(rss(items)).signals, 0U);
-  EXPECT_EQ(poll(rss(site(10))).signals, 0U);
+  EXPECT_EQ(poll(rss(items)).events, 0U);
+  EXPECT_EQ(poll(rss(site(10))).events, 0U);
 }
 
 TEST_F(Polling, KnowsAPostWhoseGuidANewOneHad) {
@@ -246,7 +246,7 @@ TEST_F(Polling, KeepsItsGuidsWhenOneIsMissing) {
   items[6].guid.clear();
   items[2].guid.clear();
   for (int again = 0; again < 5; ++again) {
-    EXPECT_EQ(poll(rss(items, std::to_string(again))).signals, 0U);
+    EXPECT_EQ(poll(rss(items, std::to_string(again))).events, 0U);
     EXPECT_EQ(redis({"HGET", url + ":guidmap", "g4"}), "Entry:4");
   }
   items[6].title += ", edited";
@@ -254,7 +254,7 @@ TEST_F(Polling, KeepsItsGuidsWhenOneIsMissing) {
   EXPECT_EQ(title_of("Entry:4"), "Post 4, edited");
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "g4"}), "Entry:4");
   for (Item& item : items) item.guid.clear();
-  EXPECT_EQ(poll(rss(items)).signals, 0U) << "all of them";
+  EXPECT_EQ(poll(rss(items)).events, 0U) << "all of them";
   EXPECT_EQ(poll(rss(site(10))).created, 0U);
   EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
   EXPECT_EQ(count("feed_rekeyed"), 0U);
@@ -293,8 +293,8 @@ TEST_F(Polling, HealsStoresThatOneBadDocumentSwitched) {
       if (by == "digest") items[static_cast<std::size_t>(newest - 5)].title = "Post 5, edited";
       return items;
     };
-    EXPECT_EQ(poll(rss(document(11), "1")).signals, 0U);
-    EXPECT_EQ(poll(rss(document(11), "2")).signals, 0U);
+    EXPECT_EQ(poll(rss(document(11), "1")).events, 0U);
+    EXPECT_EQ(poll(rss(document(11), "2")).events, 0U);
     EXPECT_EQ(to_string(state().identified_by), by);
     const Committed done = poll(rss(document(11), "3"));
     EXPECT_EQ(state().identified_by, IdentifiedBy::guid) << by;
@@ -313,7 +313,7 @@ TEST_F(Polling, HealsStoresThatOneBadDocumentSwitched) {
     const Committed again = poll(rss(edited, "again"));
     EXPECT_EQ(again.created, 0U) << "listed again: it gets its guid back as well";
     EXPECT_EQ(again.rekeyed, 1U);
-    EXPECT_EQ(poll(rss(edited, "and again")).signals, 0U);
+    EXPECT_EQ(poll(rss(edited, "and again")).events, 0U);
     expect_whole();
   }
 }
@@ -435,7 +435,7 @@ TEST_F(Polling, HonoursWhatItsPublisherDeletes) {
   EXPECT_EQ(poll(atom(entry("b", "2025-03-05T00:00:00Z") + gone)).deleted, 1U);
   ASSERT_EQ(count("post_deleted"), 1U);
   EXPECT_EQ(signals("post_deleted")[0].at("guid").as_string(), "a");
-  EXPECT_EQ(poll(atom(entry("b", "2025-03-05T00:00:00Z") + gone + "<!-- again -->")).signals, 0U);
+  EXPECT_EQ(poll(atom(entry("b", "2025-03-05T00:00:00Z") + gone + "<!-- again -->")).events, 0U);
   EXPECT_EQ(poll(atom(entry("a", "2025-03-01T00:00:00Z") + entry("b", "2025-03-05T00:00:00Z") + gone)).created, 0U)
       << "it says both";
   EXPECT_EQ(poll(atom(entry("a", "2025-03-04T00:00:00Z") + entry("b", "2025-03-05T00:00:00Z") + gone)).created, 1U)
@@ -461,7 +461,7 @@ TEST_F(Polling, TakesNoOlderVersionFromASlowCache) {
   poll(atom("First", "2025-03-01T00:00:00Z"));
   poll(atom("Second", "2025-03-02T00:00:00Z"));
   const std::string second = redis({"HMGET", "Entry:1", "title", "rev", "date_updated", "timestamp"});
-  EXPECT_EQ(poll(atom("First", "2025-03-01T00:00:00Z")).signals, 0U);
+  EXPECT_EQ(poll(atom("First", "2025-03-01T00:00:00Z")).events, 0U);
   EXPECT_EQ(redis({"HMGET", "Entry:1", "title", "rev", "date_updated", "timestamp"}), second);
   EXPECT_EQ(poll(atom("Third", "2025-03-03T00:00:00Z")).modified, 1U);
   EXPECT_EQ(redis({"HMGET", "Entry:1", "title", "rev"}), "Third 3");
@@ -497,7 +497,7 @@ TEST_F(Polling, StoresWhatCameWholeAndTheRestWithTheWholeDocument) {
   EXPECT_EQ(decision.reason, Reason::http_truncated);
   EXPECT_EQ(state().etag, "");
   EXPECT_EQ(state().state, "new");
-  EXPECT_EQ(poll_cut(xml, xml.find("Post 7")).signals, 0U) << "I10";
+  EXPECT_EQ(poll_cut(xml, xml.find("Post 7")).events, 0U) << "I10";
   EXPECT_EQ(poll(xml).created, 7U);
   for (const auto& created : signals("post_created")) {
     EXPECT_TRUE(created.contains("initial")) << "all of it is the first import";
@@ -513,12 +513,12 @@ TEST_F(Polling, CutDocumentsAtAnyPlaceNeverChangeWhatIsStored) {
   const FeedState before = state();
   const std::size_t sent = signals().size();
   for (std::size_t end = 0; end < xml.size(); end += 7) {
-    ASSERT_EQ(poll_cut(xml, end).signals, 0U) << end;
+    ASSERT_EQ(poll_cut(xml, end).events, 0U) << end;
     ASSERT_EQ(state().body_hash, before.body_hash);
   }
   EXPECT_EQ(signals().size(), sent);
   EXPECT_EQ(redis({"HGETALL", "Feed:" + url}), "title Feed link https://example.org/ format rss20 san_ver 2");
-  EXPECT_EQ(poll(xml).signals, 0U);
+  EXPECT_EQ(poll(xml).events, 0U);
 }
 
 TEST_F(Polling, TrimsAndBuriesNothingForACutDocument) {
@@ -552,7 +552,7 @@ TEST_F(Polling, KeepsTheIdentityThatAPartWouldChange) {
   poll(rss(items));
   ASSERT_EQ(state().identified_by, IdentifiedBy::guid);
   const std::string xml = rss(items, "again");
-  EXPECT_EQ(poll_cut(xml, xml.find("Post 35")).signals, 0U);
+  EXPECT_EQ(poll_cut(xml, xml.find("Post 35")).events, 0U);
   EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
 }
 
@@ -589,10 +589,10 @@ TEST_F(Polling, ReadsADocumentThatEndsInTheMiddleAgainUntilItComesTwice) {
   etag = "\"whole\"";
   poll(xml);
   etag = "\"cut\"";
-  EXPECT_EQ(poll(cut).signals, 0U);
+  EXPECT_EQ(poll(cut).events, 0U);
   EXPECT_EQ(state().etag, "\"whole\"");
   EXPECT_EQ(state().state, "healthy");
-  EXPECT_EQ(poll(cut).signals, 0U);
+  EXPECT_EQ(poll(cut).events, 0U);
   EXPECT_EQ(state().etag, "\"cut\"") << "it is all there is";
 }
 
@@ -601,12 +601,12 @@ TEST_F(Polling, StoresThePostThatADocumentAlwaysEndsIn) {
   EXPECT_EQ(poll(cut).created, 2U);
   EXPECT_EQ(poll(cut).created, 1U) << "there is no more of it to wait for";
   EXPECT_EQ(redis({"HMGET", "Entry:3", "guid", "title", "summary", "truncated"}), "g1 Post 1 What entry");
-  EXPECT_EQ(poll(cut).signals, 0U);
+  EXPECT_EQ(poll(cut).events, 0U);
   EXPECT_EQ(decision.outcome, Outcome::unchanged);
   // What is there of a post is not overwritten by less of it.
   const std::string more = rss(site(4)), shorter = more.substr(0, more.find("post 2 says"));
   EXPECT_EQ(poll(shorter).created, 1U);
-  EXPECT_EQ(poll(shorter).signals, 0U);
+  EXPECT_EQ(poll(shorter).events, 0U);
   EXPECT_EQ(redis({"HMGET", "Entry:1", "guid", "summary", "truncated"}), "g2 What post 2 says (nil)");
   const Committed whole = poll(more);
   EXPECT_EQ(whole.created, 0U);
@@ -654,7 +654,7 @@ TEST_F(Polling, TakesGuidsThatNamePlacesForNone) {
   for (const StoredEntry& entry : *Entries(store).all_by_order(url)) titles.insert(entry.get("title"));
   EXPECT_EQ(titles.size(), 12U);
   EXPECT_EQ(poll(rss(numbered(18))).created, 1U);
-  EXPECT_EQ(poll(rss(numbered(18), "again")).signals, 0U);
+  EXPECT_EQ(poll(rss(numbered(18), "again")).events, 0U);
   EXPECT_EQ(count("post_modified"), 0U);
   EXPECT_EQ(count("post_created"), 13U);
 }
@@ -698,7 +698,7 @@ TEST_F(Polling, TakesTombstonesOfPlacesForNone) {
   for (const char* title : {"Post 14", "Post 13", "Post 10", "Post 6"}) EXPECT_TRUE(titles.contains(title)) << title;
   EXPECT_EQ(count("post_modified"), 0U) << "none takes the place of another";
   EXPECT_EQ(redis({"EXISTS", url + ":tombs"}), "1") << "the places, until their grace is over";
-  EXPECT_EQ(poll(rss(numbered(17), "again")).signals, 0U);
+  EXPECT_EQ(poll(rss(numbered(17), "again")).events, 0U);
   EXPECT_EQ(poll(rss(numbered(18))).created, 1U);
 }
 
@@ -717,7 +717,7 @@ TEST_F(Polling, BringsNoRemovedPostBackUnderANewGuid) {
   EXPECT_EQ(done.rekeyed, 9U);
   EXPECT_EQ(done.created, 1U) << "post 11";
   EXPECT_EQ(redis({"ZSCORE", url + ":tombs", "https://example.org/post/3"}), "inf");
-  EXPECT_EQ(poll(rss(permalinks("https://example.org/", 11), "again")).signals, 0U);
+  EXPECT_EQ(poll(rss(permalinks("https://example.org/", 11), "again")).events, 0U);
   EXPECT_EQ(count("post_created"), 11U);
 }
 
@@ -750,7 +750,7 @@ TEST_F(Polling, KeepsPostsOfTheFutureWhereTheyCameIn) {
   const Committed done = poll(xml);
   EXPECT_EQ(done.modified, 1U);
   EXPECT_EQ(done.created, 0U);
-  EXPECT_EQ(poll(xml + "<!-- again -->").signals, 0U);
+  EXPECT_EQ(poll(xml + "<!-- again -->").events, 0U);
 }
 
 TEST_F(Polling, LosesNoPostWhenTheCapIsLoweredAndRaised) {
@@ -770,7 +770,7 @@ TEST_F(Polling, TellsPostsUnderOneGuidApartThatAreFew) {
   items[3].guid = items[30].guid = "twice";
   EXPECT_EQ(poll(rss(items)).created, 40U);
   EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
-  EXPECT_EQ(poll(rss(items, "again")).signals, 0U);
+  EXPECT_EQ(poll(rss(items, "again")).events, 0U);
   std::vector<Item> exact = items;
   exact.push_back(items[5]);  // the same post, listed twice
   EXPECT_EQ(poll(rss(exact)).created, 0U);
@@ -780,7 +780,7 @@ TEST_F(Polling, TakesGuidsForEqualThatDifferInWhiteSpaceAlone) {
   poll(rss(site(5)));
   std::vector<Item> items = site(5);
   for (Item& item : items) item.guid = "\n\t " + item.guid + "  ";
-  EXPECT_EQ(poll(rss(items)).signals, 0U);
+  EXPECT_EQ(poll(rss(items)).events, 0U);
 }
 
 TEST_F(Polling, ImportsTheNewestOfALongListOnce) {
@@ -795,7 +795,7 @@ TEST_F(Polling, ImportsTheNewestOfALongListOnce) {
   retention.hard_cap = 300;
   EXPECT_EQ(poll(document("")).created, 300U);
   EXPECT_EQ(redis({"ZCARD", url + ":tombs"}), "5700");
-  EXPECT_EQ(poll(document("") + "<!-- again -->").signals, 0U);
+  EXPECT_EQ(poll(document("") + "<!-- again -->").events, 0U);
   const Committed next = poll(document("<item><guid isPermaLink='false'>new</guid><title>new</title></item>"));
   EXPECT_EQ(next.created, 1U);
   EXPECT_EQ(next.trimmed, 1U);
@@ -808,7 +808,7 @@ TEST_F(Polling, SurvivesAFloodOfUndatedPosts) {
   for (Item& item : items) item.day = 0;
   EXPECT_EQ(poll(rss(items)).created, 60U);
   std::reverse(items.begin(), items.end());  // sorted the other way round from now on
-  EXPECT_EQ(poll(rss(items)).signals, 0U);
+  EXPECT_EQ(poll(rss(items)).events, 0U);
   EXPECT_EQ(Entries(store).all_by_order(url)->front().get("title"), "Post 60");
 }
 

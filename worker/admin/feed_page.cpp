@@ -177,12 +177,12 @@ std::string_view signal_word(std::string_view type) {
 Html signals_section(const FeedStory& story) {
   Html html;
   html.add("<section aria-labelledby=\"signals\"><h2 id=\"signals\">Signals</h2>\n");
-  if (story.signals.empty()) {
+  if (story.events.empty()) {
     html.add("<p class=\"empty\">None among the newest {} of all feeds.</p></section>\n", signals_looked_at);
     return html;
   }
   html.add("<ul class=\"items\">\n");
-  for (const EventRecord& record : story.signals) {
+  for (const EventRecord& record : story.events) {
     boost::system::error_code bad;
     const json::value value = json::parse(record.json, bad);
     const json::object* object = bad ? nullptr : value.if_object();
@@ -215,9 +215,9 @@ StoreResult<std::optional<FeedStory>> read_feed_story(Store& store, const HostRu
   auto entries = Entries(store).all_by_order(feed_url, entries_shown);
   if (!entries) return entries.error();
   story.entries = std::move(*entries);
-  auto signals = EventStream(store).of_feed(feed_url, signals_looked_at, signals_shown);
-  if (!signals) return signals.error();
-  story.signals = std::move(*signals);
+  auto events = EventStream(store).of_feed(feed_url, signals_looked_at, signals_shown);
+  if (!events) return events.error();
+  story.events = std::move(*events);
   return std::optional(std::move(story));
 }
 

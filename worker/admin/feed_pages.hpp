@@ -40,7 +40,7 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list);
 struct FeedStory {
   Explained explained;
   std::vector<StoredEntry> entries;  ///< newest first
-  std::vector<EventRecord> signals;  ///< newest first, of the newest signals_looked_at of all
+  std::vector<EventRecord> events;   ///< newest first, of the newest signals_looked_at of all
 };
 inline constexpr std::size_t signals_looked_at = 1'000;
 

@@ -98,7 +98,7 @@ struct Report {
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::chrono::duration<double> took{}, connect{}, first_byte{}, parse{}, commit{}, lateness{};
   std::uint32_t created = 0, modified = 0, unchanged = 0, trimmed = 0;
-  std::vector<std::pair<std::string, std::uint32_t>> signals;  ///< stream records by type
+  std::vector<std::pair<std::string, std::uint32_t>> events;  ///< stream records by type
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
   std::vector<double> publish_delays;   ///< seconds from published to stored; dated entries, no first import
   std::chrono::milliseconds next_in{};  ///< until the next due time

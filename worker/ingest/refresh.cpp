@@ -44,7 +44,7 @@ class Counted {
 
 /// About what a commit takes on its way.
 std::uint64_t bytes_of(const Commit& commit) {
-  std::uint64_t bytes = 4096;  // state, signals and what else is small
+  std::uint64_t bytes = 4096;  // state, events and what else is small
   for (const EntryWrite& write : commit.entries) {
     bytes += 256 + write.guid.size();
     for (const Fields* fields : {&write.set, &write.old}) {

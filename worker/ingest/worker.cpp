@@ -221,7 +221,7 @@ void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now
   tell_(report);
 }
 
-/// RELIABILITY G5: of what no signal tells.
+/// RELIABILITY G5: of what no event tells.
 asio::awaitable<void> Worker::tell_operators(std::vector<Notice> notices) {
   if (notices.empty()) co_return;
   const auto work = [&](Store& store) { return Notifications(store).add(notices); };
@@ -229,7 +229,7 @@ asio::awaitable<void> Worker::tell_operators(std::vector<Notice> notices) {
   if (!done) metrics_.store_error(done.error());
 }
 
-/// SECURITY Q2: one line each, no signal.
+/// SECURITY Q2: one line each, no event.
 void Worker::note_quarantined(const ClaimBatch& batch) {
   for (const ClaimBatch::Deferred& feed : batch.quarantined) {
     const std::chrono::duration<double> wait = feed.due - batch.now;

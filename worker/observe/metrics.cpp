@@ -146,7 +146,7 @@ struct Metrics::Series {
                                                  {"created", "modified", "unchanged", "trimmed", "deleted"});
   std::vector<Counter*> flaws =
       make.counters("parse_flaws_total", "Flaws of documents, repaired and not dropped.", "kind", 0, Flaw::other);
-  SeriesByLabel<Counter> signals =
+  SeriesByLabel<Counter> events =
       make.counters("signals_total", "Signals written to the stream, by type.", "type",
                     {"feed_created", "feed_modified", "post_created", "post_modified", "post_deleted", "feed_moved",
                      "feed_failing", "feed_recovered", "feed_gone", "feed_rekeyed", "feed_gap"});
@@ -268,7 +268,7 @@ void Metrics::record(const Report& report) {
   add(s.entries, "unchanged", report.unchanged);
   add(s.entries, "trimmed", report.trimmed);
   for (const auto& [flaw, count] : report.flaws) s.flaws[static_cast<std::size_t>(flaw)]->Increment(count);
-  for (const auto& [type, count] : report.signals) add(s.signals, type, count);
+  for (const auto& [type, count] : report.events) add(s.events, type, count);
   add(s.redirects, "permanent", report.permanent_redirects);
   add(s.redirects, "temporary", report.temporary_redirects);
   add(s.redirects, "moved", report.moved ? 1 : 0);
@@ -353,8 +353,8 @@ void Metrics::pushed(const Report& report) {
   add(series_->entries, "created", report.created);
   add(series_->entries, "modified", report.modified);
   add(series_->entries, "trimmed", report.trimmed);
-  add(series_->signals, "post_created", report.created);
-  add(series_->signals, "post_modified", report.modified);
+  add(series_->events, "post_created", report.created);
+  add(series_->events, "post_modified", report.modified);
   if (report.pushed_first) find(series_->push_first, "push")->Increment();
 }
 void Metrics::bug() {

@@ -32,12 +32,12 @@ constexpr std::array life_cycle{
 };
 
 /// As the log says it: "feed is blocked" says more than that it fails.
-std::string text_of(const LifeCycle& row, const Event& signal) {
-  const std::string_view state = field_of(signal.data, "state");
+std::string text_of(const LifeCycle& row, const Event& event) {
+  const std::string_view state = field_of(event.data, "state");
   return state.empty() ? std::string(row.text) : "feed is " + std::string(state);
 }
 
-/// A notice that comes from no signal; `id` makes it unique.
+/// A notice that comes from no event; `id` makes it unique.
 Notice notice_of(const std::string& id, const char* type, const std::string& feed_url, Milliseconds now,
                  json::object object) {
   object["id"] = id;
@@ -49,33 +49,33 @@ Notice notice_of(const std::string& id, const char* type, const std::string& fee
 
 }  // namespace
 
-Notice post_notice(const Event& signal, std::string user, std::span<const std::string> why) {
+Notice post_notice(const Event& event, std::string user, std::span<const std::string> why) {
   json::object object;
-  object["id"] = signal.id;
-  object["type"] = signal.type;
-  object["entity_id"] = signal.entity_id;
-  object["feed_url"] = signal.feed_url;
-  object["guid"] = signal.guid;
-  for (const char* name : {"title", "link"}) object[name] = field_of(signal.data, name);
-  object["timestamp"] = signal.timestamp;
+  object["id"] = event.id;
+  object["type"] = event.type;
+  object["entity_id"] = event.entity_id;
+  object["feed_url"] = event.feed_url;
+  object["guid"] = event.guid;
+  for (const char* name : {"title", "link"}) object[name] = field_of(event.data, name);
+  object["timestamp"] = event.timestamp;
   json::array& reasons = object["why"].emplace_array();
   for (const std::string& reason : why) reasons.emplace_back(reason);
-  return {std::move(user), signal.id, json::serialize(object)};
+  return {std::move(user), event.id, json::serialize(object)};
 }
 
-std::optional<Notice> operator_notice(const Event& signal) {
+std::optional<Notice> operator_notice(const Event& event) {
   const auto row =
-      std::find_if(life_cycle.begin(), life_cycle.end(), [&](const LifeCycle& one) { return one.type == signal.type; });
+      std::find_if(life_cycle.begin(), life_cycle.end(), [&](const LifeCycle& one) { return one.type == event.type; });
   if (row == life_cycle.end()) return {};
   json::object object;
-  object["id"] = signal.id;
-  object["type"] = signal.type;
-  object["feed_url"] = signal.feed_url;
-  object["timestamp"] = signal.timestamp;
-  for (const auto& [name, value] : signal.data) object[name] = value;
-  object["text"] = text_of(*row, signal);
+  object["id"] = event.id;
+  object["type"] = event.type;
+  object["feed_url"] = event.feed_url;
+  object["timestamp"] = event.timestamp;
+  for (const auto& [name, value] : event.data) object[name] = value;
+  object["text"] = text_of(*row, event);
   object["remedy"] = row->remedy;
-  return Notice{std::string(operator_user), signal.id, json::serialize(object)};
+  return Notice{std::string(operator_user), event.id, json::serialize(object)};
 }
 
 Notice quarantine_notice(const std::string& feed_url, const std::string& why, Milliseconds now) {

@@ -14,18 +14,18 @@ namespace feedmill {
 
 /// The notice of a new post for a user; `why` says which of their rules it fits. JSON members: id, type, entity_id,
 /// feed_url, guid, title, link, timestamp, why.
-Notice post_notice(const Event& signal, std::string user, std::span<const std::string> why);
+Notice post_notice(const Event& event, std::string user, std::span<const std::string> why);
 
 /// The notice that operators get of a step in a feed's life: what happened, in the log's words, and what to do about
-/// it. Absent for signals that are none. JSON members: id, type, feed_url, timestamp, text, remedy, and
-/// those of the signal's data.
-std::optional<Notice> operator_notice(const Event& signal);
+/// it. Absent for events that are none. JSON members: id, type, feed_url, timestamp, text, remedy, and
+/// those of the event's data.
+std::optional<Notice> operator_notice(const Event& event);
 
-/// What operators hear of a feed that was quarantined (SECURITY Q2), and why, which no signal tells. `now`: Redis'
+/// What operators hear of a feed that was quarantined (SECURITY Q2), and why, which no event tells. `now`: Redis'
 /// clock.
 Notice quarantine_notice(const std::string& feed_url, const std::string& why, Milliseconds now);
 
-/// What operators hear of a change of a feed's state that no signal tells (HTTP §4): to degraded, and back to healthy
+/// What operators hear of a change of a feed's state that no event tells (HTTP §4): to degraded, and back to healthy
 /// from there or from quarantine. Absent for any other report.
 std::optional<Notice> state_notice(const Report& report, Milliseconds now);
 

@@ -152,7 +152,7 @@ class Decider {
     }
     tell_feed(document, first);
     draft_.context.gap = !document.cut_short && is_gap(claim_.state, document, known_);
-    if (draft_.context.gap) commit.signals.push_back(gap_event(document, known_, now_));
+    if (draft_.context.gap) commit.events.push_back(gap_event(document, known_, now_));
     if (!document.cut_short || !document.hubs.hubs.empty()) take_advert(document.hubs);
     draft_.overdue = has_overdue(commit.entries);
     consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
@@ -322,7 +322,7 @@ class Decider {
     state.fetch_url = back ? "" : move.to;
     if (!back) commit.move_to = move.to;
     remember_move(state, move);
-    commit.signals.push_back(moved_event(move));
+    commit.events.push_back(moved_event(move));
   }
 
   /// HTTP P2: a stored or equal document replaces both validators.
@@ -352,9 +352,9 @@ class Decider {
     }
     Commit& commit = draft_.commit();
     if (first) {
-      commit.signals.push_back({"feed_created", "created", feed_data_json(document.feed), ""});
+      commit.events.push_back({"feed_created", "created", feed_data_json(document.feed), ""});
     } else if (!change.changed.empty()) {
-      commit.signals.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed)});
+      commit.events.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed)});
     }
     commit.feed = std::move(change.write);
   }

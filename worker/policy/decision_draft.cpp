@@ -298,7 +298,7 @@ void DecisionDraft::tell_transition() {
   boost::json::object data{
       {"state", state.state}, {"reason", state.last_error}, {"since", state.state_since.count() / 1000}};
   if (state.last_error.empty()) data.erase("reason");
-  decision.commit.signals.push_back({type, "updated", boost::json::serialize(data), ""});
+  decision.commit.events.push_back({type, "updated", boost::json::serialize(data), ""});
 }
 
 }  // namespace feedmill

@@ -16,14 +16,14 @@ namespace {
 constexpr std::size_t texts_per_trip = 20;                // entries may be large
 constexpr std::size_t max_text = std::size_t{64} << 10U;  // of a post's content that rules of words look at
 
-/// Records as signals; one that is none only moves the place on. Trimmed ones cannot be applied.
+/// Records as events; one that is none only moves the place on. Trimmed ones cannot be applied.
 std::vector<Event> events_of(const std::vector<EventRecord>& records) {
-  std::vector<Event> signals;
+  std::vector<Event> events;
   for (const EventRecord& record : records) {
     if (record.gone) continue;
-    signals.push_back(read_event(record).value_or(Event{.id = record.id}));
+    events.push_back(read_event(record).value_or(Event{.id = record.id}));
   }
-  return signals;
+  return events;
 }
 
 std::string text_of(const StoredEntry& entry) {
@@ -143,15 +143,15 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Ev
 }
 
 StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector<EventRecord>& records) {
-  const std::vector<Event> signals = events_of(records);
+  const std::vector<Event> events = events_of(records);
   if (target == DeliveryTarget::timelines) {
-    auto done = deliveries_.apply(signals, options_.per_feed ? std::span(records) : std::span<const EventRecord>());
+    auto done = deliveries_.apply(events, options_.per_feed ? std::span(records) : std::span<const EventRecord>());
     if (done) {
-      for (const Event& signal : signals) done->refused += signal.type.empty() ? 1 : 0;
+      for (const Event& event : events) done->refused += event.type.empty() ? 1 : 0;
     }
     return done;
   }
-  const auto notices = notices_of(signals);
+  const auto notices = notices_of(events);
   if (!notices) return notices.error();
   return deliveries_.apply(*notices);
 }
@@ -189,12 +189,12 @@ StoreResult<void> Deliverer::read_rules() {
   return {};
 }
 
-StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vector<Event>& signals) {
+StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vector<Event>& events) {
   if (auto read = read_rules(); !read) return read.error();
   // News only: what a feed had listed before anybody subscribed to it is none.
   std::vector<const Event*> posts;
-  for (const Event& signal : signals) {
-    if (signal.type == "post_created" && !signal.initial) posts.push_back(&signal);
+  for (const Event& event : events) {
+    if (event.type == "post_created" && !event.initial) posts.push_back(&event);
   }
   std::map<std::string, std::vector<std::string>> channels;  // by feed
   if (watcher_->wants_channels() && !posts.empty()) {
@@ -216,15 +216,15 @@ StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vecto
     }
   }
   std::vector<NoticesOfRecord> all;
-  for (const Event& signal : signals) {
-    NoticesOfRecord& record = all.emplace_back(NoticesOfRecord{signal.id, signal.prev, {}});
-    if (auto notice = operator_notice(signal)) record.notices.push_back(std::move(*notice));
-    if (signal.type != "post_created" || signal.initial) continue;
-    const auto text = texts.find(signal.entity_id);
-    // A post that went meanwhile is judged by its signal.
-    const std::string said = text == texts.end() ? std::string(field_of(signal.data, "title")) : text->second;
-    for (NotificationMatcher::Match& match : watcher_->matches(signal.feed_url, channels[signal.feed_url], said)) {
-      record.notices.push_back(post_notice(signal, std::move(match.user), match.why));
+  for (const Event& event : events) {
+    NoticesOfRecord& record = all.emplace_back(NoticesOfRecord{event.id, event.prev, {}});
+    if (auto notice = operator_notice(event)) record.notices.push_back(std::move(*notice));
+    if (event.type != "post_created" || event.initial) continue;
+    const auto text = texts.find(event.entity_id);
+    // A post that went meanwhile is judged by its event.
+    const std::string said = text == texts.end() ? std::string(field_of(event.data, "title")) : text->second;
+    for (NotificationMatcher::Match& match : watcher_->matches(event.feed_url, channels[event.feed_url], said)) {
+      record.notices.push_back(post_notice(event, std::move(match.user), match.why));
     }
   }
   return all;

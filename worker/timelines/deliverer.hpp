@@ -1,4 +1,4 @@
-// One pass after another over the signals: timelines and notices from what was committed (RELIABILITY L13–L16).
+// One pass after another over the events: timelines and notices from what was committed (RELIABILITY L13–L16).
 // Blocking.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace feedmill {
 
 struct DelivererOptions {
   std::string token;                  ///< whose the right to deliver is; unique
-  bool per_feed = false;              ///< publish each signal on "<type>:<feed_url>" as well
+  bool per_feed = false;              ///< publish each event on "<type>:<feed_url>" as well
   std::size_t batch = 200;            ///< records at once
   Milliseconds right_for{30'000};     ///< how long the right lasts without being renewed
   Milliseconds upkeep_every{15'000};  ///< how often old read marks go and the stream is trimmed
@@ -37,7 +37,7 @@ class Deliverer {
     bool idle = false;           ///< there was nothing to do
     std::uint64_t applied = 0;   ///< records applied to the timelines
     std::uint64_t repeated = 0;  ///< that had been before
-    std::uint64_t failed = 0;    ///< records that are no signals, and writes refused by a key of the wrong type
+    std::uint64_t failed = 0;    ///< records that are no events, and writes refused by a key of the wrong type
     bool rebuilt = false;        ///< records were missing: timelines were built anew
     bool missed = false;         ///< records were missing: nobody got notices of them
   };
@@ -62,7 +62,7 @@ class Deliverer {
   StoreResult<void> deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step);
   StoreResult<Delivered> apply(DeliveryTarget target, const std::vector<EventRecord>& records);
   StoreResult<void> heal(DeliveryTarget target, const std::string& resume, Step& step);
-  StoreResult<std::vector<NoticesOfRecord>> notices_of(const std::vector<Event>& signals);
+  StoreResult<std::vector<NoticesOfRecord>> notices_of(const std::vector<Event>& events);
   StoreResult<void> read_rules();
 
   DelivererOptions options_;

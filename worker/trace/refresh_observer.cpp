@@ -132,7 +132,7 @@ void RefreshObserver::note_committed(const Decision& decision, const Committed& 
   report.modified = done.modified;
   report.trimmed = done.trimmed;
   const auto count = [&report](const char* type, std::uint32_t times) {
-    if (times > 0) report.signals.emplace_back(type, times);
+    if (times > 0) report.events.emplace_back(type, times);
   };
   count("post_created", done.created);
   count("post_modified", done.modified);
@@ -155,8 +155,8 @@ void RefreshObserver::note_committed(const Decision& decision, const Committed& 
     report.push_fell = decision.commit.before.push.fell.count() != 0;
     report.hub_in_trouble = done.hub_in_trouble;
   }
-  for (const FeedEvent& signal : decision.commit.signals) {
-    if (!done.move_taken || signal.type != "feed_moved") count(signal.type.c_str(), 1);
+  for (const FeedEvent& event : decision.commit.events) {
+    if (!done.move_taken || event.type != "feed_moved") count(event.type.c_str(), 1);
   }
   if (decision.commit.initial) return;
   const std::int64_t stored = decision.commit.state.last_at.count() / 1000;

@@ -90,7 +90,7 @@ void TraceText::decided(const Claim& claim, const StoredSnapshot& known, const D
   if (commit.entries.size() > shown_entries) {
     tell("entry", fmt::format("and {} more", commit.entries.size() - shown_entries));
   }
-  for (const FeedEvent& signal : commit.signals) tell("signal", signal.type);
+  for (const FeedEvent& event : commit.events) tell("signal", event.type);
   tell("decide",
        fmt::format("{}{}{}; state {} -> {}", to_string(decision.outcome), decision.reason == Reason::none ? "" : " ",
                    to_string(decision.reason), claim.state.state, commit.state.state));
@@ -106,7 +106,7 @@ void TraceText::committed(const StoreResult<Committed>& done) {
   } else {
     tell("commit", fmt::format("{}: {} created, {} modified, {} trimmed, {}",
                                done->result == Committed::Result::dup ? "had gone through before" : "stored",
-                               done->created, done->modified, done->trimmed, plural(done->signals, "signal")));
+                               done->created, done->modified, done->trimmed, plural(done->events, "signal")));
     if (done->move_taken) tell("commit", "not moved: the new address is a feed of its own");
     if (done->circuit == Committed::Circuit::opened) {
       tell("commit", "its host is left alone until " + rfc3339(done->circuit_open_until));

@@ -107,22 +107,22 @@ class Follower {
 }  // namespace
 
 std::string signal_line(const EventRecord& record) {
-  const json::object signal = object_of(record);
+  const json::object event = object_of(record);
   Milliseconds time{};
-  if (const json::value* const seconds = signal.if_contains("timestamp"); seconds != nullptr && seconds->is_int64()) {
+  if (const json::value* const seconds = event.if_contains("timestamp"); seconds != nullptr && seconds->is_int64()) {
     time = Milliseconds(seconds->as_int64() * 1000);
   }
   std::string line = fmt::format("{}  {:<14}  ", rfc3339(time), visible(record.type));
-  const std::string_view entity = text_member(signal, "entity_id");
+  const std::string_view entity = text_member(event, "entity_id");
   if (record.type.starts_with("post_") && !entity.empty()) line += visible(entity) + "  ";
   std::string_view title, link;
-  if (const json::value* const data = signal.if_contains("data"); data != nullptr && data->is_object()) {
+  if (const json::value* const data = event.if_contains("data"); data != nullptr && data->is_object()) {
     title = text_member(data->as_object(), "title");
     link = text_member(data->as_object(), "link");
   }
   if (!title.empty()) line += visible(title) + "  ";
-  line += visible(record.type.starts_with("post_") && !link.empty() ? link : text_member(signal, "feed_url"));
-  if (const json::value* const changed = signal.if_contains("changed"); changed != nullptr && changed->is_object()) {
+  line += visible(record.type.starts_with("post_") && !link.empty() ? link : text_member(event, "feed_url"));
+  if (const json::value* const changed = event.if_contains("changed"); changed != nullptr && changed->is_object()) {
     std::string names;
     for (const auto& [name, values] : changed->as_object()) names += (names.empty() ? "" : " ") + visible(name);
     if (!names.empty()) line += fmt::format("  [{}]", names);

@@ -1,4 +1,4 @@
-// `feedmill tail`: signals as they come, without a hole (DESIGN §4).
+// `feedmill tail`: events as they come, without a hole (DESIGN §4).
 #pragma once
 
 #include "storage/records/stream_records.hpp"
@@ -7,13 +7,13 @@
 
 namespace feedmill {
 
-/// Shows signals until interrupted. Reconnects by itself: `session` is opened anew when the private server went away.
+/// Shows events until interrupted. Reconnects by itself: `session` is opened anew when the private server went away.
 int run_verb(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal);
 
-/// A signal for people, one line: its time, type, feed or post.
+/// An event for people, one line: its time, type, feed or post.
 std::string signal_line(const EventRecord& record);
 
-/// A signal for programs: the record's object with `schema` in front.
+/// An event for programs: the record's object with `schema` in front.
 std::string signal_json(const EventRecord& record);
 
 }  // namespace feedmill

@@ -26,7 +26,7 @@ namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds usual_interval{2000};
-constexpr std::chrono::milliseconds between_looks{100};  // at size, keys and signals
+constexpr std::chrono::milliseconds between_looks{100};  // at size, keys and events
 constexpr double rate_seconds = 10;                      // what rates of the moment reach back
 
 constexpr char ctrl_c = 0x03, ctrl_l = 0x0C, ctrl_z = 0x1A, ctrl_backslash = 0x1C;

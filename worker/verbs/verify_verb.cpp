@@ -144,7 +144,7 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
     row["result"] = "summary";
     row["feeds"] = summary.feeds;
     row["entries"] = summary.entries;
-    row["signals"] = summary.signals;
+    row["signals"] = summary.events;
     row["channels"] = summary.channels;
     row["violations"] = summary.violations;
     row["repaired"] = summary.repaired;
@@ -158,7 +158,7 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
   for (const std::string& note : summary.notes) terminal.note("verify: " + note);
   if (!journal.empty()) terminal.note("verify: what was replaced stands in " + visible(journal));
   terminal.line(fmt::format("{}: {} feeds, {} entries, {} signals, {} channels; violations {}, repaired {}, left {}",
-                            left == 0 ? "healthy" : "violated", summary.feeds, summary.entries, summary.signals,
+                            left == 0 ? "healthy" : "violated", summary.feeds, summary.entries, summary.events,
                             summary.channels, summary.violations, summary.repaired, left));
 }
 

@@ -325,9 +325,9 @@ TEST(FeedPage, TellsTheStoryInTheWordsOfExplain) {
                             {"guid", "g\"7"},
                             {"author", "<i>"},
                             {"timestamp", "1772370000"}}});
-  story.signals.push_back({"1-1", "post_created", R"({"timestamp":1772370000,"data":{"title":"</li><script>"}})"});
-  story.signals.push_back({"1-2", "feed_moved", R"({"timestamp":1772370000,"data":{"from":"a","to":"<b>"}})"});
-  story.signals.push_back({"1-3", "feed_gone", "rubbish"});
+  story.events.push_back({"1-1", "post_created", R"({"timestamp":1772370000,"data":{"title":"</li><script>"}})"});
+  story.events.push_back({"1-2", "feed_moved", R"({"timestamp":1772370000,"data":{"from":"a","to":"<b>"}})"});
+  story.events.push_back({"1-3", "feed_gone", "rubbish"});
   const std::string shown = feed_page(story).text();
   for (const auto& [name, value] : explain_lines(record, story.explained.host, now)) {
     EXPECT_THAT(shown, HasSubstr("<dd>" + html_text(value) + "</dd>")) << name;

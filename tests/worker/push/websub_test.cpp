@@ -155,7 +155,7 @@ TEST_F(WebSubTest, APushDeletesNothingAndTheFetchDecides) {
       becomes([&] { return record(url).state.due_reason == "websub_push" && *record(url).due <= *store.now(); }));
   EXPECT_EQ(title(url, "1"), "first");
   publisher.serve("/feed", Response{.body = atom({{"4", "fourth"}}, hub_links(url) + gone)});
-  EXPECT_EQ(refresh(url).signals, (std::vector<std::pair<std::string, std::uint32_t>>{{"post_deleted", 1}}));
+  EXPECT_EQ(refresh(url).events, (std::vector<std::pair<std::string, std::uint32_t>>{{"post_deleted", 1}}));
   EXPECT_EQ(title(url, "1"), "(none)");
 }
 
