@@ -126,7 +126,7 @@ class Tree {
 
   void signals() {
     auto [tail, tailed] =
-        add_verb<TailVerb>(root_, chosen_, "tail", "Signals as they come", "feedmill tail --type post_created --json");
+        add_verb<TailVerb>(root_, chosen_, "Signals as they come", "feedmill tail --type post_created --json");
     tailed->from = "$";
     tail->add_option_function<std::string>(
             "--from",
@@ -148,8 +148,8 @@ class Tree {
   }
 
   void others() {
-    auto [run, ran] = add_verb<RunVerb>(root_, chosen_, "run", "The worker: fetches what is due until it is stopped",
-                                        "feedmill run --once");
+    auto [run, ran] =
+        add_verb<RunVerb>(root_, chosen_, "The worker: fetches what is due until it is stopped", "feedmill run --once");
     run->add_flag("--once", ran->once, "Try every feed that is due once, then exit");
 
     CLI::App* const config = root_.add_subcommand("config", "The configuration in force");
@@ -157,22 +157,22 @@ class Tree {
     config->fallthrough();
     config->require_subcommand(0, 1);
     auto [show, shown] =
-        add_verb<ConfigShowVerb>(*config, chosen_, "show", "Every option's value", "feedmill config show --changed");
+        add_verb<ConfigShowVerb>(*config, chosen_, "Every option's value", "feedmill config show --changed");
     show->add_flag("--origin", shown->origin, "Where each value comes from");
     show->add_flag("--changed", shown->changed, "Only what differs from the default");
-    add_verb<ConfigCheckVerb>(*config, chosen_, "check", "Every problem of the configuration; exit 1 when there is one",
+    add_verb<ConfigCheckVerb>(*config, chosen_, "Every problem of the configuration; exit 1 when there is one",
                               "feedmill config check --config /etc/feedmill/feedmill.toml");
 
     constexpr static std::array<std::string_view, 3> shells = {"bash", "zsh", "fish"};
-    auto [completion, completed] = add_verb<CompletionVerb>(
-        root_, chosen_, "completion", "A script that completes verbs and flags: bash, zsh or fish",
-        "feedmill completion bash > ~/.local/share/bash-completion/completions/feedmill",
-        [](const CompletionVerb& arguments) {
-          if (arguments.shell.empty()) refuse("SHELL is missing: bash, zsh or fish");
-          one_of("SHELL", arguments.shell, shells);
-        });
+    auto [completion, completed] =
+        add_verb<CompletionVerb>(root_, chosen_, "A script that completes verbs and flags: bash, zsh or fish",
+                                 "feedmill completion bash > ~/.local/share/bash-completion/completions/feedmill",
+                                 [](const CompletionVerb& arguments) {
+                                   if (arguments.shell.empty()) refuse("SHELL is missing: bash, zsh or fish");
+                                   one_of("SHELL", arguments.shell, shells);
+                                 });
     completion->add_option("SHELL", completed->shell, "bash, zsh or fish");
-    add_verb<ManVerb>(root_, chosen_, "man", "The manual page", "feedmill man | man -l -");
+    add_verb<ManVerb>(root_, chosen_, "The manual page", "feedmill man | man -l -");
   }
 
   /// The verb that was named, its parents included; nullptr when none.

@@ -77,7 +77,7 @@ class ChannelTree {
   using Arguments = std::shared_ptr<ChannelVerb>;
 
   std::pair<CLI::App*, Arguments> verb(Does does, const char* name, const char* about, const char* example) {
-    auto made = add_verb<ChannelVerb>(group_, chosen_, name, about, example, check);
+    auto made = add_verb_named<ChannelVerb>(group_, chosen_, name, about, example, check);
     made.second->does = does;
     return made;
   }
@@ -120,7 +120,7 @@ void add_notify_verbs(CLI::App& root, std::optional<Verb>& chosen) {
     if (edits && verb.ids.empty() != verb.all) refuse("ID is missing (or --all)");
   };
   const auto verb = [&](Does does, const char* name, const char* about, const char* example) {
-    auto made = add_verb<NotifyVerb>(group, chosen, name, about, example, check);
+    auto made = add_verb_named<NotifyVerb>(group, chosen, name, about, example, check);
     made.second->does = does;
     made.first->add_option("USER", made.second->user, "Name of a user; operators are _operator");
     return made;
@@ -156,11 +156,10 @@ void add_delivery_verbs(CLI::App& root, std::optional<Verb>& chosen) {
   ChannelTree(root, chosen).grow();
   add_notify_verbs(root, chosen);
   const auto anything = [](const auto&) {};
-  auto [notices, noticed] = add_verb<NoticesVerb>(root, chosen, "notices", "What operators should know, newest first",
+  auto [notices, noticed] = add_verb<NoticesVerb>(root, chosen, "What operators should know, newest first",
                                                   "feedmill notices --json", anything);
   notices->add_flag("--clear", noticed->clear, "Delete them all");
-  add_verb<StatsVerb>(root, chosen, "stats", "Figures of all workers and the whole store", "feedmill stats --json",
-                      anything);
+  add_verb<StatsVerb>(root, chosen, "Figures of all workers and the whole store", "feedmill stats --json", anything);
 }
 
 }  // namespace feedmill

@@ -10,7 +10,7 @@ namespace feedmill {
 namespace {
 
 void add_entries(CLI::App& root, std::optional<Verb>& chosen) {
-  auto [list, listed] = add_verb<EntriesVerb>(root, chosen, "entries", "Entries of a feed, newest first",
+  auto [list, listed] = add_verb<EntriesVerb>(root, chosen, "Entries of a feed, newest first",
                                               "feedmill entries https://example.org/feed.xml --limit 5",
                                               [](const EntriesVerb& arguments) {
                                                 if (arguments.url.empty()) refuse("URL is missing");
@@ -54,7 +54,7 @@ std::string about_fields() {
 
 void add_put(CLI::App& entry, std::optional<Verb>& chosen) {
   auto [put, given] = add_verb<EntryPutVerb>(
-      entry, chosen, "put", "Create an entry of a feed, or change fields of it",
+      entry, chosen, "Create an entry of a feed, or change fields of it",
       "feedmill entry put --feed https://example.org/feed.xml --guid note-1 title=Note link=https://example.org/1",
       [](const EntryPutVerb& arguments) { check(arguments); });
   put->add_option_function<std::vector<std::string>>(
@@ -76,18 +76,18 @@ void add_put(CLI::App& entry, std::optional<Verb>& chosen) {
 }
 
 void add_remove(CLI::App& entry, std::optional<Verb>& chosen) {
-  auto [remove, removed] = add_verb<EntryRemoveVerb>(
-      entry, chosen, "remove", "Delete entries; they do not come back while their feeds list them",
-      "feedmill entry remove Entry:17 --yes", [](const EntryRemoveVerb& arguments) {
-        if (arguments.ids.empty()) refuse("ID is missing");
-      });
+  auto [remove, removed] =
+      add_verb<EntryRemoveVerb>(entry, chosen, "Delete entries; they do not come back while their feeds list them",
+                                "feedmill entry remove Entry:17 --yes", [](const EntryRemoveVerb& arguments) {
+                                  if (arguments.ids.empty()) refuse("ID is missing");
+                                });
   remove->add_option("ID", removed->ids, "Such as Entry:17");
   remove->add_flag("--yes", removed->yes, "Do not ask");
   remove->add_flag("--dry-run", removed->dry_run, "Only say what would be removed");
 }
 
 void add_entry(CLI::App& root, std::optional<Verb>& chosen) {
-  auto [entry, arguments] = add_verb<EntryVerb>(root, chosen, "entry", "One entry", "feedmill entry Entry:17");
+  auto [entry, arguments] = add_verb<EntryVerb>(root, chosen, "One entry", "feedmill entry Entry:17");
   entry->callback([&chosen, entry = entry, arguments = arguments] {
     if (!entry->get_subcommands().empty()) return;  // put and remove have their own
     check(*arguments);
@@ -103,13 +103,13 @@ void add_entry(CLI::App& root, std::optional<Verb>& chosen) {
 }
 
 void add_expire(CLI::App& root, std::optional<Verb>& chosen) {
-  auto [expire, expired] = add_verb<ExpireVerb>(
-      root, chosen, "expire", "Trim a feed now: by number (50 when nothing is said), by age, by bytes",
-      "feedmill expire https://example.org/feed.xml --age 90d --yes", [](ExpireVerb& arguments) {
-        if (arguments.url.empty()) refuse("URL is missing");
-        Expiry& expiry = arguments.expiry;
-        if (!expiry.limit && !expiry.age && !expiry.bytes) expiry.limit = 50;
-      });
+  auto [expire, expired] =
+      add_verb<ExpireVerb>(root, chosen, "Trim a feed now: by number (50 when nothing is said), by age, by bytes",
+                           "feedmill expire https://example.org/feed.xml --age 90d --yes", [](ExpireVerb& arguments) {
+                             if (arguments.url.empty()) refuse("URL is missing");
+                             Expiry& expiry = arguments.expiry;
+                             if (!expiry.limit && !expiry.age && !expiry.bytes) expiry.limit = 50;
+                           });
   expire->add_option("URL", expired->url, "Address of a feed");
   expire
       ->add_option_function<std::string>(

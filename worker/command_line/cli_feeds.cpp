@@ -9,8 +9,8 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
   const auto needs_urls = [](const auto& arguments) {
     if (arguments.urls.empty()) refuse("URL is missing");
   };
-  auto [add, added] = add_verb<AddVerb>(root, chosen, "add", "Add feeds",
-                                        "feedmill add https://example.org/feed.xml --now", needs_urls);
+  auto [add, added] =
+      add_verb<AddVerb>(root, chosen, "Add feeds", "feedmill add https://example.org/feed.xml --now", needs_urls);
   add->add_option("URL", added->urls,
                   "Absolute http or https addresses. One that does not say feed (/feed, .rss, .xml …) is looked at "
                   "first: of a web page its feed is added; what cannot be reached is added as it stands. import adds "
@@ -36,7 +36,7 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
   setting("--policy", "policy", "The [egress.policy] of the configuration that holds for them", "NAME");
   setting("--auth", "auth", "The [feed_auth] of the configuration that they send", "NAME");
 
-  auto [remove, removed] = add_verb<RemoveVerb>(root, chosen, "remove", "Remove feeds with everything stored of them",
+  auto [remove, removed] = add_verb<RemoveVerb>(root, chosen, "Remove feeds with everything stored of them",
                                                 "feedmill remove https://example.org/feed.xml --yes", needs_urls);
   remove->add_option("URL", removed->urls, "Addresses of feeds");
   remove->add_flag("--yes", removed->yes, "Do not ask");
@@ -49,30 +49,31 @@ void add_feeds(CLI::App& root, std::optional<Verb>& chosen) {
                           })
       ->group("");  // accepted and not shown: it is always so
 
-  auto [move, moved] = add_verb<MoveVerb>(
-      root, chosen, "move", "Request another URL for a feed; its keys and entries stay",
-      "feedmill move https://example.org/old.xml https://example.org/new.xml", [](const MoveVerb& arguments) {
-        if (arguments.url.empty()) refuse("URL is missing");
-        if (arguments.undo && !arguments.to.empty()) refuse("NEW and --undo exclude each other");
-        if (!arguments.undo && arguments.to.empty()) refuse("NEW is missing (or --undo)");
-      });
+  auto [move, moved] = add_verb<MoveVerb>(root, chosen, "Request another URL for a feed; its keys and entries stay",
+                                          "feedmill move https://example.org/old.xml https://example.org/new.xml",
+                                          [](const MoveVerb& arguments) {
+                                            if (arguments.url.empty()) refuse("URL is missing");
+                                            if (arguments.undo && !arguments.to.empty())
+                                              refuse("NEW and --undo exclude each other");
+                                            if (!arguments.undo && arguments.to.empty())
+                                              refuse("NEW is missing (or --undo)");
+                                          });
   move->add_option("URL", moved->url, "Address of a feed, as it was added");
   move->add_option("NEW", moved->to, "What to request from now on");
   move->add_flag("--undo", moved->undo, "Request again what was requested before its last move (90 days)");
 
-  auto [refresh, refreshed] =
-      add_verb<RefreshVerb>(root, chosen, "refresh",
-                            "Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off",
-                            "feedmill refresh https://example.org/feed.xml", [](const RefreshVerb& arguments) {
-                              if (arguments.urls.empty() && !arguments.all) refuse("URL is missing (or --all)");
-                              if (!arguments.urls.empty() && arguments.all) refuse("URL and --all exclude each other");
-                            });
+  auto [refresh, refreshed] = add_verb<RefreshVerb>(
+      root, chosen, "Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off",
+      "feedmill refresh https://example.org/feed.xml", [](const RefreshVerb& arguments) {
+        if (arguments.urls.empty() && !arguments.all) refuse("URL is missing (or --all)");
+        if (!arguments.urls.empty() && arguments.all) refuse("URL and --all exclude each other");
+      });
   refresh->add_option("URL", refreshed->urls, "Addresses of feeds");
   refresh->add_flag("--all", refreshed->all, "Every feed");
   refresh->add_flag("--defer", refreshed->defer, "Only make them due; a running worker fetches them");
   refresh->add_flag("--ignore-floor", refreshed->ignore_floor, "Even if the last fetch was a moment ago");
 
-  auto [show, shown] = add_verb<ShowVerb>(root, chosen, "show", "All that is known of one feed",
+  auto [show, shown] = add_verb<ShowVerb>(root, chosen, "All that is known of one feed",
                                           "feedmill show https://example.org/feed.xml", [](const ShowVerb& arguments) {
                                             if (arguments.url.empty()) refuse("URL is missing");
                                           });
@@ -106,21 +107,20 @@ void add_changes(CLI::App& root, std::optional<Verb>& chosen) {
   const auto needs_urls = [](const auto& arguments) {
     if (arguments.urls.empty()) refuse("URL is missing");
   };
-  auto [set, changed] =
-      add_verb<SetVerb>(root, chosen, "set", "Change what holds for one feed: key=value, key= takes it away",
-                        "feedmill set https://example.org/feed.xml keep=200 interval_min=6h",
-                        [](const SetVerb& arguments) { check_changes(arguments); });
+  auto [set, changed] = add_verb<SetVerb>(root, chosen, "Change what holds for one feed: key=value, key= takes it away",
+                                          "feedmill set https://example.org/feed.xml keep=200 interval_min=6h",
+                                          [](const SetVerb& arguments) { check_changes(arguments); });
   set->add_option("URL", changed->url, "Address of a feed");
   set->add_option("CHANGE", changed->changes, "What to change")->type_name("NAME=VALUE");
   set->footer(about_settings() + set->get_footer());
   set->add_flag("--dry-run", changed->dry_run, "Only say what would be set");
 
-  auto [pause, paused] = add_verb<PauseVerb>(root, chosen, "pause", "Fetch feeds no more until they are resumed",
+  auto [pause, paused] = add_verb<PauseVerb>(root, chosen, "Fetch feeds no more until they are resumed",
                                              "feedmill pause https://example.org/feed.xml", needs_urls);
   pause->add_option("URL", paused->urls, "Addresses of feeds");
   pause->add_flag("--dry-run", paused->dry_run, "Only say what would be paused");
 
-  auto [resume, resumed] = add_verb<ResumeVerb>(root, chosen, "resume", "Fetch paused feeds again",
+  auto [resume, resumed] = add_verb<ResumeVerb>(root, chosen, "Fetch paused feeds again",
                                                 "feedmill resume https://example.org/feed.xml", needs_urls);
   resume->add_option("URL", resumed->urls, "Addresses of feeds");
   resume->add_flag("--dry-run", resumed->dry_run, "Only say what would be resumed");
@@ -128,7 +128,7 @@ void add_changes(CLI::App& root, std::optional<Verb>& chosen) {
 
 void add_lists(CLI::App& root, std::optional<Verb>& chosen) {
   auto [list, listed] =
-      add_verb<ListVerb>(root, chosen, "list", "All feeds, one a line", "feedmill list --state failing --json");
+      add_verb<ListVerb>(root, chosen, "All feeds, one a line", "feedmill list --state failing --json");
   list->add_option_function<std::string>(
           "--state",
           [to = listed](const std::string& text) {
@@ -141,7 +141,7 @@ void add_lists(CLI::App& root, std::optional<Verb>& chosen) {
   list->add_flag("--due", listed->due, "Only feeds that are due");
 
   auto [import, imported] =
-      add_verb<ImportVerb>(root, chosen, "import", "Add the feeds of an OPML file or of a list of URLs, one a line",
+      add_verb<ImportVerb>(root, chosen, "Add the feeds of an OPML file or of a list of URLs, one a line",
                            "feedmill import subscriptions.opml --dry-run", [](const ImportVerb& arguments) {
                              if (arguments.file.empty()) refuse("FILE is missing (- for stdin)");
                            });
@@ -151,8 +151,8 @@ void add_lists(CLI::App& root, std::optional<Verb>& chosen) {
   import->add_flag("--yes", imported->yes, "Do not ask before --prune");
   import->add_option("--user", imported->user, "Folders become channels of this user: USER/FOLDER")->type_name("USER");
 
-  auto [write, written] = add_verb<ExportVerb>(root, chosen, "export", "Write all feeds as OPML 2.0",
-                                               "feedmill export > subscriptions.opml");
+  auto [write, written] =
+      add_verb<ExportVerb>(root, chosen, "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml");
   write->add_option("--user", written->user, "Only what this user's channels hold, as folders")->type_name("USER");
 }
 

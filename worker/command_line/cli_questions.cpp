@@ -9,7 +9,7 @@ namespace {
 
 void add_documents(CLI::App& root, std::optional<Verb>& chosen) {
   auto [parse, parsed] = add_verb<ParseVerb>(
-      root, chosen, "parse", "Read a feed document and print it as JSON, or explain it; no Redis, no network",
+      root, chosen, "Read a feed document and print it as JSON, or explain it; no Redis, no network",
       "feedmill parse --explain --url https://example.org/feed.xml feed.xml", [](const ParseVerb& arguments) {
         if (arguments.file.empty() && !arguments.pipe) refuse("FILE is missing (- for stdin)");
         if (!arguments.file.empty() && arguments.pipe) refuse("FILE and --pipe exclude each other");
@@ -50,22 +50,21 @@ void add_questions(CLI::App& root, std::optional<Verb>& chosen) {
     if (arguments.url.empty()) refuse("URL is missing");
   };
   auto [explain, explained] =
-      add_verb<ExplainVerb>(root, chosen, "explain", "Why a feed is due when it is, and all that counts for it",
+      add_verb<ExplainVerb>(root, chosen, "Why a feed is due when it is, and all that counts for it",
                             "feedmill explain https://example.org/feed.xml", needs_url);
   explain->add_option("URL", explained->url, "Address of a feed");
 
-  auto [check, checked] = add_verb<CheckVerb>(
-      root, chosen, "check", "Fetch an address once, store nothing, and say all there is to say; no Redis",
-      "feedmill check https://example.org/feed.xml", needs_url);
+  auto [check, checked] =
+      add_verb<CheckVerb>(root, chosen, "Fetch an address once, store nothing, and say all there is to say; no Redis",
+                          "feedmill check https://example.org/feed.xml", needs_url);
   check->add_option("URL", checked->url, "Absolute http or https address");
 
-  auto [discover, discovered] =
-      add_verb<DiscoverVerb>(root, chosen, "discover", "The feeds that a web page offers; no Redis",
-                             "feedmill discover https://example.org/", needs_url);
+  auto [discover, discovered] = add_verb<DiscoverVerb>(root, chosen, "The feeds that a web page offers; no Redis",
+                                                       "feedmill discover https://example.org/", needs_url);
   discover->add_option("URL", discovered->url, "Address of a page");
 
   auto [plan, planned] = add_verb<PlanVerb>(
-      root, chosen, "plan", "Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit",
+      root, chosen, "Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit",
       "feedmill plan --days 7 --feeds 100000");
   plan->add_option_function<std::string>(
           "--days",
@@ -77,8 +76,7 @@ void add_questions(CLI::App& root, std::optional<Verb>& chosen) {
                    "So many made-up feeds, or those of an OPML file or list of URLs, in place of the stored ones")
       ->type_name("N|FILE");
 
-  add_verb<DoctorVerb>(root, chosen, "doctor",
-                       "Check Redis, network, limits and configuration, with a remedy for what is wrong",
+  add_verb<DoctorVerb>(root, chosen, "Check Redis, network, limits and configuration, with a remedy for what is wrong",
                        "feedmill doctor");
 }
 

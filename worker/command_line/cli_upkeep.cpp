@@ -6,7 +6,7 @@ namespace feedmill {
 
 void add_store_verbs(CLI::App& root, std::optional<Verb>& chosen) {
   auto [verify, verified] = add_verb<VerifyVerb>(
-      root, chosen, "verify", "Check the invariants of the store beside running workers; exit 1 when any is violated",
+      root, chosen, "Check the invariants of the store beside running workers; exit 1 when any is violated",
       "feedmill verify --repair --journal repair.jsonl", [](const VerifyVerb& arguments) {
         if (!arguments.journal.empty() && !arguments.repair) refuse("--journal needs --repair");
       });
@@ -25,9 +25,9 @@ void add_store_verbs(CLI::App& root, std::optional<Verb>& chosen) {
   group->group("Verbs");
   group->fallthrough();
   group->require_subcommand(0, 1);
-  auto [write, written] = add_verb<StoreExportVerb>(
-      *group, chosen, "export", "Write the store, or some feeds, as JSON lines beside running workers",
-      "feedmill store export store.jsonl");
+  auto [write, written] =
+      add_verb<StoreExportVerb>(*group, chosen, "Write the store, or some feeds, as JSON lines beside running workers",
+                                "feedmill store export store.jsonl");
   written->file = "-";
   write->add_option("FILE", written->file, "Where to; it appears when all is written (-: stdout, the default)");
   write->add_option("--feed", written->feeds, "Only this feed; may be repeated")
@@ -35,7 +35,7 @@ void add_store_verbs(CLI::App& root, std::optional<Verb>& chosen) {
       ->type_name("URL");
 
   auto [read, was_read] = add_verb<StoreImportVerb>(
-      *group, chosen, "import", "Bring back what store export wrote; again is harmless, and goes on where it stopped",
+      *group, chosen, "Bring back what store export wrote; again is harmless, and goes on where it stopped",
       "feedmill store import store.jsonl --dry-run", [](const StoreImportVerb& arguments) {
         if (arguments.file.empty()) refuse("FILE is missing (- for stdin)");
         if (arguments.yes && !arguments.replace) refuse("--yes needs --replace");

@@ -17,8 +17,9 @@ namespace feedmill {
 /// Adds a verb whose arguments live in a `Kind`; this becomes `chosen` when the verb was named and `check`, which
 /// throws CLI::ValidationError, finds nothing wrong. `chosen` outlives the tree.
 template <class Kind, class Check>
-std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb(CLI::App& parent, std::optional<Verb>& chosen, const char* name,
-                                                     const char* about, const char* example, Check check) {
+std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb_named(CLI::App& parent, std::optional<Verb>& chosen,
+                                                           const std::string& name, const char* about,
+                                                           const char* example, Check check) {
   auto arguments = std::make_shared<Kind>();
   CLI::App* const app = parent.add_subcommand(name, about);
   app->group("Verbs");
@@ -32,11 +33,19 @@ std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb(CLI::App& parent, std::opti
   return {app, arguments};
 }
 
+/// The same under the last word of Kind::name.
+template <class Kind, class Check>
+std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb(CLI::App& parent, std::optional<Verb>& chosen, const char* about,
+                                                     const char* example, Check check) {
+  const std::string name(Kind::name.substr(Kind::name.rfind(' ') + 1));
+  return add_verb_named<Kind>(parent, chosen, name, about, example, check);
+}
+
 /// One whose arguments are all well as they are.
 template <class Kind>
-std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb(CLI::App& parent, std::optional<Verb>& chosen, const char* name,
-                                                     const char* about, const char* example) {
-  return add_verb<Kind>(parent, chosen, name, about, example, [](const Kind&) {});
+std::pair<CLI::App*, std::shared_ptr<Kind>> add_verb(CLI::App& parent, std::optional<Verb>& chosen, const char* about,
+                                                     const char* example) {
+  return add_verb<Kind>(parent, chosen, about, example, [](const Kind&) {});
 }
 
 /// --limit and --before of a verb that lists entries a page at a time.

@@ -8,12 +8,12 @@
 namespace feedmill {
 
 void add_watch_verbs(CLI::App& root, std::optional<Verb>& chosen) {
-  auto [health, asked] = add_verb<HealthVerb>(
-      root, chosen, "health", "Ask the running worker on this machine whether it lives", "feedmill health --ready");
+  auto [health, asked] = add_verb<HealthVerb>(root, chosen, "Ask the running worker on this machine whether it lives",
+                                              "feedmill health --ready");
   health->add_flag("--ready", asked->ready, "Whether it is ready to work, too");
 
   auto [top, watched] = add_verb<TopVerb>(
-      root, chosen, "top", "Watch the running worker on this machine: rates, lateness, hosts, notices; q quits",
+      root, chosen, "Watch the running worker on this machine: rates, lateness, hosts, notices; q quits",
       "feedmill top --interval 5s", [](const TopVerb& arguments) {
         if (arguments.once && arguments.interval) refuse("--once and --interval exclude each other");
       });
@@ -30,7 +30,7 @@ void add_watch_verbs(CLI::App& root, std::optional<Verb>& chosen) {
       ->type_name("DURATION");
 
   auto [trace, traced] = add_verb<TraceVerb>(
-      root, chosen, "trace", "Tell every step and decision of a refresh: made here, or by whichever worker",
+      root, chosen, "Tell every step and decision of a refresh: made here, or by whichever worker",
       "feedmill trace https://example.org/feed.xml --live --for 1h", [](const TraceVerb& arguments) {
         if (arguments.url.empty()) refuse("URL is missing");
         if (arguments.live && arguments.ignore_floor) refuse("--live and --ignore-floor exclude each other");

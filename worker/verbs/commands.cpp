@@ -68,7 +68,7 @@ class VerbRunner {
 
   int operator()(const RunVerb& verb) const {
     if (const Finding kept = check_poison_directory(config_); kept.verdict == Verdict::fail) {
-      return fail(terminal_, "run",
+      return fail(terminal_, verb.name,
                   VerbFailure{exits::configuration, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)});
     }
     return run(config_, sources_, verb.once);
@@ -86,99 +86,33 @@ class VerbRunner {
     return run_verb(verb, config_, terminal_);
   }
 
-  int operator()(const ExplainVerb& verb) const {
-    note_interrupts();
-    return with_store(
-        "explain", [&](const VerbContext& context) { return run_verb(verb, context); }, StoreUse::read);
-  }
-
-  int operator()(const VerifyVerb& verb) const {
-    note_interrupts();
-    return with_store(
-        "verify", [&](const VerbContext& context) { return run_verb(verb, context); }, StoreUse::inspect);
-  }
-
-  int operator()(const StoreExportVerb& verb) const {
-    note_interrupts();
-    return with_store(
-        "store export", [&](const VerbContext& context) { return run_verb(verb, context); }, StoreUse::inspect);
-  }
-  int operator()(const StoreImportVerb& verb) const {
-    note_interrupts();
-    return with_store("store import", [&](const VerbContext& context) { return run_verb(verb, context); });
-  }
-
   int operator()(const ImportVerb& verb) const {
     note_interrupts();
     const auto list = read_list(verb);
-    if (list.has_error()) return fail(terminal_, "import", list.error());
-    return with_store("import", [&](const VerbContext& context) { return run_verb(verb, *list, context); });
+    if (list.has_error()) return fail(terminal_, verb.name, list.error());
+    return with_store(verb, [&](const VerbContext& context) { return run_verb(verb, *list, context); });
   }
 
   int operator()(const TailVerb& verb) const {
     note_interrupts();
-    auto session = StoreSession::open(config_, StoreUse::read);
-    if (session.has_error()) return fail(terminal_, "tail", session.error());
+    auto session = StoreSession::open(config_, verb.use());
+    if (session.has_error()) return fail(terminal_, verb.name, session.error());
     return run_verb(verb, config_, std::move(*session), terminal_);
   }
 
   template <class StoreVerb>
   int operator()(const StoreVerb& verb) const {
     note_interrupts();
-    return with_store(
-        name_of(verb), [&](const VerbContext& context) { return run_verb(verb, context); }, use_of(verb));
+    return with_store(verb, [&](const VerbContext& context) { return run_verb(verb, context); });
   }
 
  private:
-  template <class StoreVerb>
-  static StoreUse use_of(const StoreVerb&) {
-    return StoreUse::change;
-  }
-  static StoreUse use_of(const AddVerb& verb) { return verb.dry_run ? StoreUse::read : StoreUse::change; }
-  static StoreUse use_of(const ListVerb&) { return StoreUse::read; }
-  static StoreUse use_of(const ShowVerb&) { return StoreUse::read; }
-  static StoreUse use_of(const ExportVerb&) { return StoreUse::read; }
-  static StoreUse use_of(const EntriesVerb&) { return StoreUse::read; }
-  static StoreUse use_of(const EntryVerb&) { return StoreUse::read; }
-  static StoreUse use_of(const StatsVerb&) { return StoreUse::read; }
-  static StoreUse use_of(const NoticesVerb& verb) { return verb.clear ? StoreUse::change : StoreUse::read; }
-  static StoreUse use_of(const NotifyVerb& verb) {
-    using Does = NotifyVerb::Does;
-    const bool asks = verb.feeds.empty() && verb.channels.empty() && verb.words.empty() && verb.remove_rules.empty();
-    return verb.does == Does::list || (verb.does == Does::rules && asks) ? StoreUse::read : StoreUse::change;
-  }
-  static StoreUse use_of(const ChannelVerb& verb) {
-    using Does = ChannelVerb::Does;
-    const bool asks = verb.does == Does::list || verb.does == Does::timeline || verb.does == Does::unread_count ||
-                      (verb.does == Does::feeds && verb.add_feeds.empty() && verb.remove_feeds.empty());
-    return asks ? StoreUse::read : StoreUse::change;
-  }
-
-  static std::string_view name_of(const AddVerb&) { return "add"; }
-  static std::string_view name_of(const RemoveVerb&) { return "remove"; }
-  static std::string_view name_of(const SetVerb&) { return "set"; }
-  static std::string_view name_of(const PauseVerb&) { return "pause"; }
-  static std::string_view name_of(const ResumeVerb&) { return "resume"; }
-  static std::string_view name_of(const MoveVerb&) { return "move"; }
-  static std::string_view name_of(const ListVerb&) { return "list"; }
-  static std::string_view name_of(const ShowVerb&) { return "show"; }
-  static std::string_view name_of(const ExportVerb&) { return "export"; }
-  static std::string_view name_of(const RefreshVerb&) { return "refresh"; }
-  static std::string_view name_of(const TraceVerb&) { return "trace"; }
-  static std::string_view name_of(const EntriesVerb&) { return "entries"; }
-  static std::string_view name_of(const EntryVerb&) { return "entry"; }
-  static std::string_view name_of(const EntryPutVerb&) { return "entry put"; }
-  static std::string_view name_of(const EntryRemoveVerb&) { return "entry remove"; }
-  static std::string_view name_of(const ExpireVerb&) { return "expire"; }
-  static std::string_view name_of(const ChannelVerb&) { return "channel"; }
-  static std::string_view name_of(const NotifyVerb&) { return "notify"; }
-  static std::string_view name_of(const NoticesVerb&) { return "notices"; }
-  static std::string_view name_of(const StatsVerb&) { return "stats"; }
-
-  template <class Work>
-  int with_store(std::string_view verb, Work work, StoreUse use = StoreUse::change) const {
+  template <class StoreVerb, class Work>
+  int with_store(const StoreVerb& verb, Work work) const {
+    StoreUse use = StoreUse::change;
+    if constexpr (requires { verb.use(); }) use = verb.use();
     auto session = StoreSession::open(config_, use);
-    if (session.has_error()) return fail(terminal_, verb, session.error());
+    if (session.has_error()) return fail(terminal_, verb.name, session.error());
     const int code = work(VerbContext{config_, session->store(), terminal_});
     terminal_.flush();  // before a private server is stopped, which takes its time
     return code;

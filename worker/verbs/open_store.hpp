@@ -12,18 +12,12 @@
 #include "storage/records/feed_record.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/command_line/cli.hpp"
 #include "worker/config/config.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/redis_server/private_server.hpp"
 
 namespace feedmill {
-
-/// What a verb does with the store.
-enum class StoreUse {
-  change,   ///< writes; an empty store becomes one of ours: a key is written
-  inspect,  ///< runs scripts, but leaves an empty store empty
-  read,     ///< reads plain keys and needs no other right (SECURITY §10)
-};
 
 /// A connected store. The private server is started or adopted first when the configuration asks for it, and lives at
 /// least as long as this.
