@@ -1,17 +1,16 @@
 // Reading JSON objects that others may have written.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include <boost/json/object.hpp>
 
 namespace feedmill {
 
-/// The string called `name`, "" when there is none or it is something else.
-inline std::string string_member(const boost::json::object& object, std::string_view name) {
+/// The string called `name`, "" when there is none or it is something else. It lives until `object` is changed.
+inline std::string_view string_member(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const found = object.if_contains(name);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+  return found != nullptr && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
 }
 
 }  // namespace feedmill

@@ -42,13 +42,13 @@ void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong)
     tell("signal.unreadable", "", {}, "no JSON object");
     return;
   }
-  const std::string url = string_member(*object, "feed_url"), seq = string_member(*object, "seq"),
-                    prev = string_member(*object, "prev");
+  const std::string url(string_member(*object, "feed_url")), seq(string_member(*object, "seq")),
+      prev(string_member(*object, "prev"));
   if (seq != record.id) tell("signal.seq", url, {}, "says it is " + seq);
   if (records_ > 0 && prev != last_) tell("signal.chain", url, {}, "follows " + last_ + ", but names " + prev);
   if (string_member(*object, "type") != record.type) tell("signal.type", url, {}, "two different types");
 
-  const std::string id = string_member(*object, "entity_id");
+  const std::string id(string_member(*object, "entity_id"));
   const std::uint64_t number = entry_number(keys_, id);
   if (string_member(*object, "entity_type") != "post" || number == 0) return;
   highest_ = std::max(highest_, number);

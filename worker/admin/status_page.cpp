@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "parsers/text/numbers.hpp"
+#include "storage/records/json_member.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/base/figure_text.hpp"
-#include "worker/base/json_member.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"
@@ -314,17 +314,17 @@ Html notice_item(const StoredNotice& notice, Milliseconds now) {
   const json::object& object = value.get_object();
   const json::value* const time = object.if_contains("timestamp");
   const Milliseconds at(time != nullptr && time->is_int64() ? time->get_int64() * 1000 : 0);
-  const std::string_view url = text_member(object, "feed_url"), from = text_member(object, "from"),
-                         to = text_member(object, "to");
-  html.add("<li><p><b>{}</b> <span class=\"soft\">{}</span></p>", short_text(text_member(object, "text"), 200),
+  const std::string_view url = string_member(object, "feed_url"), from = string_member(object, "from"),
+                         to = string_member(object, "to");
+  html.add("<li><p><b>{}</b> <span class=\"soft\">{}</span></p>", short_text(string_member(object, "text"), 200),
            time_ago(at, now));
   if (!url.empty()) html.add("<p>{}</p>", feed_link(url, short_text(url, 200)));
   if (!to.empty())
     html.add("<p class=\"sub\">{}{}to {}</p>", from.empty() ? "" : "from " + short_text(from, 200),
              from.empty() ? "" : " ", short_text(to, 200));
-  if (const auto detail = text_member(object, "detail"); !detail.empty())
+  if (const auto detail = string_member(object, "detail"); !detail.empty())
     html.add("<p class=\"sub\">{}</p>", short_text(detail, 300));
-  html.add("<p class=\"sub\">{}</p></li>\n", short_text(text_member(object, "remedy"), 300));
+  html.add("<p class=\"sub\">{}</p></li>\n", short_text(string_member(object, "remedy"), 300));
   return html;
 }
 

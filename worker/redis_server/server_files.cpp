@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "worker/base/json_member.hpp"
+#include "storage/records/json_member.hpp"
 
 namespace feedmill {
 namespace {
@@ -101,7 +101,7 @@ ServerRecord ServerRecord::read(const fs::path& file) {
   const json::value value = json::parse(read_file(file), error);
   ServerRecord record;
   if (error || !value.is_object()) return record;
-  const auto text = [&](const char* key) { return std::string(text_member(value.get_object(), key)); };
+  const auto text = [&](const char* key) { return std::string(string_member(value.get_object(), key)); };
   record.name = text("name");
   record.version = text("version");
   record.run_id = text("run_id");

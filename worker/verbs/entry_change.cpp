@@ -15,8 +15,8 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/entries/entries.hpp"
+#include "storage/records/json_member.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/base/json_member.hpp"
 #include "worker/base/units.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/verbs/input_file.hpp"
@@ -71,8 +71,8 @@ boost::system::result<GivenEntry, std::string> read_entry(const json::value& val
   if (!value.is_object()) return wrong("not a JSON object");
   const json::object& object = value.as_object();
   GivenEntry entry;
-  entry.feed_url = verb.feed.empty() ? text_member(object, "feed_url") : verb.feed;
-  entry.guid = verb.guid.empty() ? text_member(object, "guid") : verb.guid;
+  entry.feed_url = verb.feed.empty() ? string_member(object, "feed_url") : verb.feed;
+  entry.guid = verb.guid.empty() ? string_member(object, "guid") : verb.guid;
   if (entry.feed_url.empty() || entry.guid.empty()) return wrong("feed_url or guid is missing");
   const bool has_authors = object.if_contains("authors") != nullptr;
   for (const auto& [key, member] : object) {

@@ -5,7 +5,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "worker/base/json_member.hpp"
+#include "storage/records/json_member.hpp"
 #include "worker/verbs/admin_client.hpp"
 
 namespace feedmill {
@@ -22,7 +22,7 @@ boost::json::array checks_of(const std::string& body) {
 
 void tell(const boost::json::value& check, Terminal& terminal) {
   const auto text = [&](const char* field) {
-    return std::string(check.is_object() ? text_member(check.get_object(), field) : "");
+    return std::string(check.is_object() ? string_member(check.get_object(), field) : "");
   };
   const boost::json::value* const ok = check.is_object() ? check.as_object().if_contains("ok") : nullptr;
   const bool passed = ok != nullptr && ok->is_bool() && ok->as_bool();

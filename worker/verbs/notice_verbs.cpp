@@ -5,8 +5,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/records/json_member.hpp"
 #include "storage/timelines/notifications.hpp"
-#include "worker/base/json_member.hpp"
 #include "worker/timelines/notification_matcher.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -22,7 +22,7 @@ json::object object_of(const StoredNotice& notice) {
 }
 
 std::string text_of(const json::object& object, std::string_view name) {
-  return visible(text_member(object, name));
+  return visible(string_member(object, name));
 }
 
 bool is_read(const json::object& object) {

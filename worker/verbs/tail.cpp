@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "storage/events/event_stream.hpp"
+#include "storage/records/json_member.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/base/json_member.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -113,15 +113,15 @@ std::string signal_line(const EventRecord& record) {
     time = Milliseconds(seconds->as_int64() * 1000);
   }
   std::string line = fmt::format("{}  {:<14}  ", rfc3339(time), visible(record.type));
-  const std::string_view entity = text_member(event, "entity_id");
+  const std::string_view entity = string_member(event, "entity_id");
   if (record.type.starts_with("post_") && !entity.empty()) line += visible(entity) + "  ";
   std::string_view title, link;
   if (const json::value* const data = event.if_contains("data"); data != nullptr && data->is_object()) {
-    title = text_member(data->as_object(), "title");
-    link = text_member(data->as_object(), "link");
+    title = string_member(data->as_object(), "title");
+    link = string_member(data->as_object(), "link");
   }
   if (!title.empty()) line += visible(title) + "  ";
-  line += visible(record.type.starts_with("post_") && !link.empty() ? link : text_member(event, "feed_url"));
+  line += visible(record.type.starts_with("post_") && !link.empty() ? link : string_member(event, "feed_url"));
   if (const json::value* const changed = event.if_contains("changed"); changed != nullptr && changed->is_object()) {
     std::string names;
     for (const auto& [name, values] : changed->as_object()) names += (names.empty() ? "" : " ") + visible(name);
