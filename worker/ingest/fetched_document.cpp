@@ -1,7 +1,9 @@
 #include "worker/ingest/fetched_document.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <random>
 #include <utility>
 #include <variant>
@@ -45,8 +47,8 @@ Unconditional unconditional(const Claim& claim, const FetchResponse& response) {
   return wants_probe(state, claim.now) ? Unconditional::probe : Unconditional::target_changed;
 }
 
-// How long a feed is put off for our own sake, half as much again at random: after a request the least floor holds
-// (HTTP P6), and it is not more than 15 minutes (SECURITY M3).
+/// How long a feed is put off for our own sake, half as much again at random: after a request the least floor holds
+/// (HTTP P6), and it is not more than 15 minutes (SECURITY M3).
 Milliseconds wait_after(const FetchError& error) {
   static thread_local std::minstd_rand random{std::random_device()()};
   const Milliseconds least = error.sent ? std::chrono::minutes(10) : std::chrono::seconds(10);

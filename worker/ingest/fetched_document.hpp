@@ -1,34 +1,19 @@
 // A document as the origin of its feed has it: asked for, politely, and read.
 #pragma once
 
-#include <chrono>
-#include <filesystem>
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
 
 #include "storage/records/claim.hpp"
-#include "storage/records/host_records.hpp"
-#include "storage/redis/values.hpp"
 #include "worker/base/memory_budget.hpp"
-#include "worker/config/host_rules.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/ingest/document_source.hpp"
 #include "worker/ingest/reading_threads.hpp"
+#include "worker/ingest/refresh_options.hpp"
 #include "worker/ingest/store_pool.hpp"
-#include "worker/policy/decide.hpp"
 
 namespace feedmill {
-
-struct RefreshOptions {
-  ReadingOptions reading;
-  PolicyOptions policy;
-  Milliseconds lease{90'000};         ///< a commit is tried again until it has ended (RELIABILITY E1)
-  HostLimits host;                    ///< for hosts that redirects lead to (HTTP H6)
-  HostRules hosts;                    ///< which hosts are one when their documents are read
-  Milliseconds memory_wait{10'000};   ///< for memory to read in (SECURITY M3)
-  std::filesystem::path keep_poison;  ///< where documents go that meet a bug, "" = nowhere (SECURITY Q4)
-};
 
 /// What it is given must outlive it; `options` may change meanwhile.
 class FetchedDocument final : public DocumentSource {

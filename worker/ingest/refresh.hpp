@@ -19,6 +19,7 @@
 #include "worker/ingest/document_source.hpp"
 #include "worker/ingest/fetched_document.hpp"
 #include "worker/ingest/reading_threads.hpp"
+#include "worker/ingest/refresh_options.hpp"
 #include "worker/ingest/store_pool.hpp"
 #include "worker/trace/refresh_observer.hpp"
 

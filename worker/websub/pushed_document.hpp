@@ -12,8 +12,8 @@
 #include "storage/redis/values.hpp"
 #include "worker/base/memory_budget.hpp"
 #include "worker/ingest/document_source.hpp"
-#include "worker/ingest/fetched_document.hpp"
 #include "worker/ingest/reading_threads.hpp"
+#include "worker/ingest/refresh_options.hpp"
 
 namespace feedmill {
 
