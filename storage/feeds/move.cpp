@@ -11,13 +11,13 @@ namespace {
 constexpr Milliseconds undo_within = std::chrono::days(90);
 
 const std::string& requested(const FeedRecord& record) {
-  return record.state.fetch_url.empty() ? record.feed_url : record.state.fetch_url;
+  return record.state.address.fetch_url.empty() ? record.feed_url : record.state.address.fetch_url;
 }
 
 }  // namespace
 
 StoreResult<MoveResult> Feeds::run_verb(FeedRecord record, const Move& move, const std::string& no_move_to) {
-  remember_move(record.state, move);
+  remember_move(record.state.address, move);
   Commit frame;  // an event speaks of its feed
   frame.feed_url = record.feed_url;
   Args args;
@@ -27,7 +27,7 @@ StoreResult<MoveResult> Feeds::run_verb(FeedRecord record, const Move& move, con
   args.own(move.to == record.feed_url ? std::string() : move.to);
   args.own(move.from);
   args.add(impl_.options.signals_max_len);
-  args.own(moves_text(record.state.moves));
+  args.own(moves_text(record.state.address.moves));
   args.own(no_move_to);
   args.own(feed_event(frame, moved_event(move), move.at.count() / 1000));
   const auto reply = impl_.run(Script::move, args);
@@ -57,7 +57,7 @@ StoreResult<MoveResult> Feeds::undo_move(const std::string& feed_url) {
   if (!found) return found.error();
   if (!found->front()) return MoveResult::unknown;
   FeedRecord& record = *found->front();
-  const std::vector<Move>& moves = record.state.moves;
+  const std::vector<Move>& moves = record.state.address.moves;
   if (moves.empty() || *time - moves.back().at > undo_within) return MoveResult::nothing;
   const Move move{*time, requested(record), moves.back().from};
   return run_verb(std::move(record), move, move.from);

@@ -108,7 +108,7 @@ bool changes_nothing(const Commit& commit) {
 
 /// The calls that carry out one commit: all but the last write posts alone.
 void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOptions& options, const Keys& keys) {
-  const std::int64_t now_seconds = commit.state.last_at.count() / 1000;
+  const std::int64_t now_seconds = commit.state.last.at.count() / 1000;
   const std::vector<std::size_t> starts = part_starts(commit.entries);
   const std::span<const EntryWrite> all(commit.entries);
   for (std::size_t part = 0; part < starts.size(); ++part) {
@@ -145,7 +145,8 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     add_host_answer(args, commit.host);
     args.add(std::string_view(commit.move_to));
     args.add(commit.highest_entry);
-    args.own(!last || commit.push_to.empty() ? std::string() : commit.before.push.state + " " + commit.push_to);
+    args.own(!last || commit.push_to.empty() ? std::string()
+                                             : commit.before.push.standing.state + " " + commit.push_to);
     args.own(!last || !commit.push_ask ? std::string() : std::to_string(commit.push_ask->count()));
     static const Fields no_fields;
     const std::span<const std::string> none;

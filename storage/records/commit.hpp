@@ -37,7 +37,7 @@ struct FeedEvent {
 };
 
 /// Adds a move to the feed's history, which stays bounded.
-void remember_move(FeedState& state, const Move& move);
+void remember_move(FeedAddress& address, const Move& move);
 /// feed_moved{from,to}
 FeedEvent moved_event(const Move& move);
 
@@ -82,11 +82,12 @@ struct Commit {
   std::vector<std::string> deleted;  ///< guids of posts that their publisher has deleted
   Retention retention;
   HostAnswer host;
-  std::string move_to;  ///< state.fetch_url when this refresh moves the feed, "" otherwise; not done when it is a feed
+  /// `fetch_url` of `state` when this refresh moves the feed, "" otherwise; not done when it is a feed.
+  std::string move_to;
   /// Number of an entry that this worker has seen: none up to it is given out again (RELIABILITY L8).
   std::uint64_t highest_entry = 0;
-  std::string
-      push_to;  ///< what this refresh makes of state.push.state, "" = nothing; not done when it has changed since
+  /// What this refresh makes of PushStanding::state, "" = nothing; not done when that has changed since.
+  std::string push_to;
   std::optional<Milliseconds> push_ask;  ///< the feed's subscription is to be looked after then (WEBSUB D5, S10)
 };
 

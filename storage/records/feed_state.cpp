@@ -2,12 +2,12 @@
 
 namespace feedmill {
 
-void remember_move(FeedState& state, const Move& move) {
+void remember_move(FeedAddress& address, const Move& move) {
   constexpr std::size_t most = 8;
-  if (state.moves.size() >= most) {
-    state.moves.erase(state.moves.begin(), state.moves.end() - static_cast<std::ptrdiff_t>(most - 1));
+  if (address.moves.size() >= most) {
+    address.moves.erase(address.moves.begin(), address.moves.end() - static_cast<std::ptrdiff_t>(most - 1));
   }
-  state.moves.push_back(move);
+  address.moves.push_back(move);
 }
 
 }  // namespace feedmill

@@ -76,78 +76,163 @@ struct PushHealth {
   bool operator==(const PushHealth&) const = default;
 };
 
-/// What the worker remembers about a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3).
-/// Scripts look at `state` alone; the rest is opaque to them.
-struct FeedState {
-  std::string state = "new";  ///< new healthy degraded failing blocked gone quarantined paused (HTTP §4)
-  Milliseconds state_since{};
+/// Where a feed is requested.
+struct FeedAddress {
   std::string fetch_url;    ///< requested in place of feed_url after a move, "" otherwise (HTTP R8)
   PendingRedirect moving;   ///< where it may be moving to
   std::vector<Move> moves;  ///< newest last, the newest 8
   std::string no_move_to;   ///< URL it never moves to by itself: another feed's (HTTP R7), or its operator's undoing
 
-  std::string etag, last_modified;   ///< byte-exact (HTTP P1)
-  std::string validators_url;        ///< the URL that sent them, "" when it is the one requested (HTTP P3)
-  std::string wire_hash, body_hash;  ///< XXH3-128 in hex of the stored document as received and decoded (HTTP P5)
-  std::uint64_t wire_bytes = 0, body_bytes = 0;  ///< sizes of that document
-  bool ends_early = false;            ///< that document ends in the middle, and its last post may have been left out
-  std::string refused_hash;           ///< wire hash of the last document that could not be read (HTTP §4) …
-  std::string refused_reason;         ///< … why, HTTP §11 …
-  std::string refused_by;             ///< … and by which version: another one tries again
+  bool operator==(const FeedAddress&) const = default;
+};
+
+/// What conditional requests are made of, and whether their answers can be believed.
+struct KnownValidators {
+  std::string etag, last_modified;    ///< byte-exact (HTTP P1)
+  std::string url;                    ///< the URL that sent them, "" when it is the one requested (HTTP P3)
   Milliseconds not_modified_since{};  ///< first 304 of those in a row, 0 when the last answer was none (HTTP P5)
   Milliseconds last_probe{};          ///< last request without validators on purpose
-  bool validators_broken = false;     ///< a probe found what a 304 had denied
+  bool broken = false;                ///< a probe found what a 304 had denied
 
-  int last_status = 0;       ///< of the last answer, 0 when there was none
-  std::string last_outcome;  ///< "" before the first refresh
-  std::string last_error;    ///< HTTP §11 reason, "" after a success
-  std::string last_detail;   ///< for people
-  Milliseconds last_at{};    ///< end of the last refresh
-  Milliseconds last_success{};
-  int failures = 0;  ///< in a row, of one group of answers (HTTP §4)
-  std::string failure_group;
-  Milliseconds failing_since{};  ///< first failure since the last success
-  Milliseconds group_since{};    ///< first failure of this group in a row
+  bool operator==(const KnownValidators&) const = default;
+};
 
-  std::uint32_t quarantines = 0;  ///< in a row, written by the scripts (SECURITY Q2)
-  Milliseconds quarantined_at{};  ///< first of them
-  std::uint32_t strikes = 0;      ///< attempts that nobody came back from; the one under way counts (SECURITY Q1)
+/// The newest document that was stored.
+struct NewestDocument {
+  std::string wire_hash, body_hash;  ///< XXH3-128 in hex of it as received and decoded (HTTP P5)
+  std::uint64_t wire_bytes = 0, body_bytes = 0;
+  bool ends_early = false;   ///< it ends in the middle, and its last post may have been left out
+  std::uint64_t listed = 0;  ///< its posts
+  bool listed_none = false;  ///< it had none
+  std::string hints;         ///< what it said about its schedule, as the worker writes it (HTTP F8)
 
+  bool operator==(const NewestDocument&) const = default;
+};
+
+/// The last document that could not be read (HTTP §4).
+struct RefusedDocument {
+  std::string hash;    ///< of it as decoded, "" = there is none
+  std::string reason;  ///< HTTP §11
+  std::string by;      ///< which version could not: another one tries again
+
+  bool operator==(const RefusedDocument&) const = default;
+};
+
+/// How the last refresh ended.
+struct LastRefresh {
+  int status = 0;          ///< of the last answer, 0 when there was none
+  std::string outcome;     ///< "" before the first refresh
+  std::string error;       ///< HTTP §11 reason, "" after a success
+  std::string detail;      ///< for people
+  Milliseconds at{};       ///< its end
+  Milliseconds success{};  ///< end of the last that succeeded
+
+  bool operator==(const LastRefresh&) const = default;
+};
+
+/// The failures since the last success.
+struct FailureRun {
+  int count = 0;               ///< in a row, of one group of answers (HTTP §4)
+  std::string group;           ///< that group
+  Milliseconds since{};        ///< first failure since the last success
+  Milliseconds group_since{};  ///< first failure of this group in a row
+
+  bool operator==(const FailureRun&) const = default;
+};
+
+/// How often workers have died of the feed (SECURITY Q1, Q2).
+struct QuarantineRun {
+  std::uint32_t count = 0;    ///< quarantines in a row, written by the scripts
+  Milliseconds since{};       ///< first of them
+  std::uint32_t strikes = 0;  ///< attempts that nobody came back from; the one under way counts
+
+  bool operator==(const QuarantineRun&) const = default;
+};
+
+/// How often the feed brings something new.
+struct PostRhythm {
   double new_per_week = 0;  ///< S of HTTP §3
   Milliseconds last_new{};  ///< when an entry was last created
   Milliseconds imported{};  ///< first successful read, 0 before
+
+  bool operator==(const PostRhythm&) const = default;
+};
+
+/// All that is counted from the first refresh on.
+struct PollCounts {
   std::uint64_t polls = 0, polls_not_modified = 0, polls_same_body = 0, polls_unconditional = 0, polls_failed = 0,
                 polls_with_new = 0, total_wire_bytes = 0, total_body_bytes = 0, total_new = 0;
   /// polls_unconditional by reason (HTTP P4): first fetch, no validators known, they belong to another URL, probe.
   std::uint64_t unconditional_first = 0, unconditional_none = 0, unconditional_target = 0, unconditional_probe = 0;
   std::uint64_t early_polls = 0;  ///< before their time; always 0 (HTTP N2)
 
-  IdentifiedBy identified_by = IdentifiedBy::guid;
+  bool operator==(const PollCounts&) const = default;
+};
+
+/// How the posts are told apart, and what the documents have shown of that (DESIGN §5, SECURITY T19).
+struct PostIdentity {
+  IdentifiedBy by = IdentifiedBy::guid;
   Naming naming = Naming::given;
-  Milliseconds identified_since{};       ///< when it was switched to that, 0 = never
+  Milliseconds since{};                  ///< when it was switched to that, 0 = never
   std::uint32_t fresh_documents = 0;     ///< in a row of whose guids more than 5 % were unknown
   std::uint32_t replaced_documents = 0;  ///< of those in a row, that had more than 5 % stored posts under new guids
   std::uint32_t unfit_documents = 0;     ///< in a row, which another identity fits better
   std::uint32_t sound_documents = 0;     ///< in a row whose guids stayed, while it is identified by something else …
   std::string guid_sample;               ///< … and marks of those in the newest, to know them again
   std::uint32_t returns = 0;             ///< how often it has gone back to its guids
-  bool listed_none = false;              ///< the newest document had no posts
   std::vector<std::string> withdrawn;    ///< what stands for posts that the publisher has taken back, newest last
 
-  std::string due_reason;      ///< code that fixed the due time (HTTP §11)
-  std::string why;             ///< its inputs, one a line: "<code> <seconds> <from>" (HTTP E1)
-  Milliseconds not_before{};   ///< a Retry-After in force, else 0 (HTTP P9, P22)
-  std::string hints;           ///< what the newest document said about its schedule, as the worker writes it (HTTP F8)
-  std::uint64_t listed = 0;    ///< posts of the newest document
-  std::uint64_t kept = 0;      ///< how many posts the last trim held it to, 0 = there was none (RELIABILITY L7)
-  bool untrimmed = false;      ///< the last trim had more to take than one call may; written by the scripts
+  bool operator==(const PostIdentity&) const = default;
+};
+
+/// Why the feed is due when it is.
+struct DueTime {
+  std::string reason;         ///< code that fixed the due time (HTTP §11)
+  std::string why;            ///< its inputs, one a line: "<code> <seconds> <from>" (HTTP E1)
+  Milliseconds not_before{};  ///< a Retry-After in force, else 0 (HTTP P9, P22)
+
+  bool operator==(const DueTime&) const = default;
+};
+
+/// What the last trim has left (RELIABILITY L7).
+struct LastTrim {
+  std::uint64_t kept = 0;   ///< how many posts it held the feed to, 0 = there was none
+  bool unfinished = false;  ///< it had more to take than one call may; written by the scripts
+
+  bool operator==(const LastTrim&) const = default;
+};
+
+/// What hubs push of the feed.
+struct FeedPushes {
+  HubAdvert advert;
+  PushStanding standing;
+  PushHealth health;
+  std::uint32_t empty_in_a_row = 0;  ///< refreshes by push that brought nothing (WEBSUB P6)
+
+  bool operator==(const FeedPushes&) const = default;
+};
+
+/// What the worker remembers about a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3).
+/// Scripts look at `state` alone; the rest is opaque to them.
+struct FeedState {
+  std::string state = "new";  ///< new healthy degraded failing blocked gone quarantined paused (HTTP §4)
+  Milliseconds state_since{};
   std::string settings;        ///< JSON object: what the operator set for this feed, "" when nothing
   Milliseconds trace_until{};  ///< somebody follows its refreshes until then, 0 = nobody ever; written by traces.hpp
 
-  HubAdvert advert;
-  PushStanding push;
-  PushHealth push_health;
-  std::uint32_t consecutive_empty_pushes = 0;  ///< refreshes by push in a row that brought nothing (WEBSUB P6)
+  FeedAddress address;
+  KnownValidators validators;
+  NewestDocument document;
+  RefusedDocument refused;
+  LastRefresh last;
+  FailureRun failures;
+  QuarantineRun quarantine;
+  PostRhythm rhythm;
+  PollCounts counts;
+  PostIdentity identity;
+  DueTime due;
+  LastTrim trim;
+  FeedPushes push;
 
   bool operator==(const FeedState&) const = default;
 };

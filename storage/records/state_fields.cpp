@@ -5,7 +5,6 @@
 #include <sstream>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "storage/records/packed.hpp"
@@ -128,57 +127,41 @@ IdentifiedBy read_identified_by(std::string_view word) {
 /// "<guid, link or digest> <since ms> <fresh documents> <replaced documents> <listed none> <unfit documents> <naming>
 /// <returns> <sound documents> <sample>" without what is 0 or empty at its end, "" when nothing is odd.
 std::string identity_text(const FeedState& s) {
+  const PostIdentity& identity = s.identity;
   std::string text = Packed()
-                         .add(std::string(to_string(s.identified_by)))
-                         .add(s.identified_since)
-                         .add(s.fresh_documents)
-                         .add(s.replaced_documents)
-                         .add(s.listed_none ? 1 : 0)
-                         .add(s.unfit_documents)
-                         .add(static_cast<int>(s.naming))
-                         .add(s.returns)
-                         .add(s.sound_documents)
+                         .add(std::string(to_string(identity.by)))
+                         .add(identity.since)
+                         .add(identity.fresh_documents)
+                         .add(identity.replaced_documents)
+                         .add(s.document.listed_none ? 1 : 0)
+                         .add(identity.unfit_documents)
+                         .add(static_cast<int>(identity.naming))
+                         .add(identity.returns)
+                         .add(identity.sound_documents)
                          .take();
-  if (!s.guid_sample.empty()) return text + ' ' + s.guid_sample;
+  if (!identity.guid_sample.empty()) return text + ' ' + identity.guid_sample;
   while (text.ends_with(" 0")) text.resize(text.size() - 2);
   return text == "guid" ? "" : text;
 }
 
 void read_identity(const std::string& text, FeedState& s) {
+  PostIdentity& identity = s.identity;
   std::string word;
   int listed_none = 0, naming = 0;
   Unpacked(text)
       .take(word)
-      .take(s.identified_since)
-      .take(s.fresh_documents)
-      .take(s.replaced_documents)
+      .take(identity.since)
+      .take(identity.fresh_documents)
+      .take(identity.replaced_documents)
       .take(listed_none)
-      .take(s.unfit_documents)
+      .take(identity.unfit_documents)
       .take(naming)
-      .take(s.returns)
-      .take(s.sound_documents)
-      .take(s.guid_sample);
-  s.identified_by = read_identified_by(word);
-  s.naming = naming == 1 ? Naming::mixed : naming == 2 ? Naming::substitutes : Naming::given;
-  s.listed_none = listed_none != 0;
-}
-
-/// All that is counted, in the order of the field `counts`.
-auto counts_of(auto& s) {
-  return std::tie(s.polls, s.polls_not_modified, s.polls_same_body, s.polls_unconditional, s.polls_failed,
-                  s.polls_with_new, s.total_wire_bytes, s.total_body_bytes, s.total_new, s.unconditional_first,
-                  s.unconditional_none, s.unconditional_target, s.unconditional_probe, s.early_polls);
-}
-
-std::string counts_text(const FeedState& s) {
-  Packed packed;
-  std::apply([&](auto... count) { (packed.add(count), ...); }, counts_of(s));
-  return packed.take();
-}
-
-void read_counts(const std::string& text, FeedState& s) {
-  Unpacked words(text);
-  std::apply([&](auto&... count) { (words.take(count), ...); }, counts_of(s));
+      .take(identity.returns)
+      .take(identity.sound_documents)
+      .take(identity.guid_sample);
+  identity.by = read_identified_by(word);
+  identity.naming = naming == 1 ? Naming::mixed : naming == 2 ? Naming::substitutes : Naming::given;
+  s.document.listed_none = listed_none != 0;
 }
 
 /// A field of the hash, both ways: "" for no value, which removes it.
@@ -188,13 +171,13 @@ struct Row {
   void (*read)(const std::string& value, FeedState& state);
 };
 
-// Rows of one value: how to reach it, as a pointer to a member of FeedState or of its part Part.
-template <auto Member, auto Part = nullptr>
-auto& value_in(auto& state) {
-  if constexpr (std::is_null_pointer_v<decltype(Part)>)
-    return state.*Member;
+// Rows of one value: the way to it, as pointers to a member of FeedState, to a member of that …
+template <auto Member, auto... Inner>
+auto& value_in(auto& whole) {
+  if constexpr (sizeof...(Inner) == 0)
+    return whole.*Member;
   else
-    return state.*Part.*Member;
+    return value_in<Inner...>(whole.*Member);
 }
 
 template <auto... Path>
@@ -221,19 +204,19 @@ constexpr Row flag(std::string_view name) {
           [](const std::string& value, FeedState& s) { value_in<Path...>(s) = !value.empty(); }};
 }
 
-/// Values that change together, packed; none while `is_there` says so.
-template <auto is_there, auto... Members>
+/// Values that change together, packed; none while `is_there` says so. `values_in`: references to them, in that order.
+template <auto is_there, auto values_in>
 constexpr Row packed(std::string_view name) {
   return {name,
           [](const FeedState& s) {
             if (!is_there(s)) return std::string();
             Packed text;
-            (text.add(s.*Members), ...);
+            std::apply([&](const auto&... value) { (text.add(value), ...); }, values_in(s));
             return text.take();
           },
           [](const std::string& value, FeedState& s) {
             Unpacked text(value);
-            (text.take(s.*Members), ...);
+            std::apply([&](auto&... word) { (text.take(word), ...); }, values_in(s));
           }};
 }
 
@@ -243,75 +226,89 @@ constexpr bool always(const FeedState&) {
   return true;
 }
 bool ever(const FeedState& s) {
-  return s.last_at.count() != 0;
+  return s.last.at.count() != 0;
 }
 
 constexpr std::array rows{
     text<&S::state>("state"),
-    text<&S::fetch_url>("fetch_url"),
-    Row{"moving", [](const S& s) { return probation_text(s.moving); },
-        [](const std::string& value, S& s) { s.moving = read_probation(value); }},
-    Row{"moves", [](const S& s) { return moves_text(s.moves); },
-        [](const std::string& value, S& s) { s.moves = read_moves(value); }},
-    text<&S::no_move_to>("no_move_to"),
-    text<&S::etag>("etag"),
-    text<&S::last_modified>("last_modified"),
-    text<&S::validators_url>("validators_url"),
-    Row{"hashes", [](const S& s) { return s.wire_hash + s.body_hash; },  // 32 hex digits each
+    text<&S::address, &FeedAddress::fetch_url>("fetch_url"),
+    Row{"moving", [](const S& s) { return probation_text(s.address.moving); },
+        [](const std::string& value, S& s) { s.address.moving = read_probation(value); }},
+    Row{"moves", [](const S& s) { return moves_text(s.address.moves); },
+        [](const std::string& value, S& s) { s.address.moves = read_moves(value); }},
+    text<&S::address, &FeedAddress::no_move_to>("no_move_to"),
+    text<&S::validators, &KnownValidators::etag>("etag"),
+    text<&S::validators, &KnownValidators::last_modified>("last_modified"),
+    text<&S::validators, &KnownValidators::url>("validators_url"),
+    Row{"hashes", [](const S& s) { return s.document.wire_hash + s.document.body_hash; },  // 32 hex digits each
         [](const std::string& value, S& s) {
-          s.wire_hash = value.substr(0, 32);
-          s.body_hash = value.size() > 32 ? value.substr(32) : "";
+          s.document.wire_hash = value.substr(0, 32);
+          s.document.body_hash = value.size() > 32 ? value.substr(32) : "";
         }},
-    packed<[](const S& s) { return s.wire_bytes != 0; }, &S::wire_bytes, &S::body_bytes>("sizes"),
-    flag<&S::ends_early>("ends_early"),
-    packed<[](const S& s) { return !s.refused_hash.empty(); }, &S::refused_hash, &S::refused_reason, &S::refused_by>(
-        "refused"),
+    packed<[](const S& s) { return s.document.wire_bytes != 0; },
+           [](auto& s) { return std::tie(s.document.wire_bytes, s.document.body_bytes); }>("sizes"),
+    flag<&S::document, &NewestDocument::ends_early>("ends_early"),
+    packed<[](const S& s) { return !s.refused.hash.empty(); },
+           [](auto& s) { return std::tie(s.refused.hash, s.refused.reason, s.refused.by); }>("refused"),
     Row{"probe",
         [](const S& s) {
-          if (s.not_modified_since.count() == 0 && s.last_probe.count() == 0) return std::string();
-          return Packed().add(s.not_modified_since).add(s.last_probe).add(s.validators_broken ? 1 : 0).take();
+          const KnownValidators& known = s.validators;
+          if (known.not_modified_since.count() == 0 && known.last_probe.count() == 0) return std::string();
+          return Packed().add(known.not_modified_since).add(known.last_probe).add(known.broken ? 1 : 0).take();
         },
         [](const std::string& value, S& s) {
           int broken = 0;
-          Unpacked(value).take(s.not_modified_since).take(s.last_probe).take(broken);
-          s.validators_broken = broken != 0;
+          Unpacked(value).take(s.validators.not_modified_since).take(s.validators.last_probe).take(broken);
+          s.validators.broken = broken != 0;
         }},
-    packed<ever, &S::last_status, &S::last_outcome, &S::last_error>("last"),
-    text<&S::last_detail>("last_detail"),
-    time<&S::last_at>("last_at"),
-    packed<always, &S::state_since, &S::last_success, &S::last_new, &S::imported>("times"),
-    packed<[](const S& s) { return s.failures != 0; }, &S::failures, &S::failure_group, &S::failing_since,
-           &S::group_since>("failures"),
-    count<&S::quarantines>("quarantines"),
-    time<&S::quarantined_at>("quarantined_at"),
-    count<&S::strikes>("strikes"),
-    packed<ever, &S::new_per_week>("rate"),
-    Row{"counts", [](const S& s) { return ever(s) ? counts_text(s) : ""; }, read_counts},
+    packed<ever, [](auto& s) { return std::tie(s.last.status, s.last.outcome, s.last.error); }>("last"),
+    text<&S::last, &LastRefresh::detail>("last_detail"),
+    time<&S::last, &LastRefresh::at>("last_at"),
+    packed<always,
+           [](auto& s) { return std::tie(s.state_since, s.last.success, s.rhythm.last_new, s.rhythm.imported); }>(
+        "times"),
+    packed<[](const S& s) { return s.failures.count != 0; },
+           [](auto& s) {
+             return std::tie(s.failures.count, s.failures.group, s.failures.since, s.failures.group_since);
+           }>("failures"),
+    count<&S::quarantine, &QuarantineRun::count>("quarantines"),
+    time<&S::quarantine, &QuarantineRun::since>("quarantined_at"),
+    count<&S::quarantine, &QuarantineRun::strikes>("strikes"),
+    packed<ever, [](auto& s) { return std::tie(s.rhythm.new_per_week); }>("rate"),
+    packed<ever,
+           [](auto& s) {
+             auto& all = s.counts;
+             return std::tie(all.polls, all.polls_not_modified, all.polls_same_body, all.polls_unconditional,
+                             all.polls_failed, all.polls_with_new, all.total_wire_bytes, all.total_body_bytes,
+                             all.total_new, all.unconditional_first, all.unconditional_none, all.unconditional_target,
+                             all.unconditional_probe, all.early_polls);
+           }>("counts"),
     Row{"identity", identity_text, read_identity},
-    Row{"withdrawn", [](const S& s) { return words_text(s.withdrawn); },
-        [](const std::string& value, S& s) { s.withdrawn = read_words(Unpacked(value)); }},
-    text<&S::due_reason>("won"),
-    text<&S::why>("why"),
-    time<&S::not_before>("not_before"),
-    text<&S::hints>("hints"),
-    packed<[](const S& s) { return s.listed != 0 || s.kept != 0; }, &S::listed, &S::kept>("retention"),
-    flag<&S::untrimmed>("untrimmed"),
+    Row{"withdrawn", [](const S& s) { return words_text(s.identity.withdrawn); },
+        [](const std::string& value, S& s) { s.identity.withdrawn = read_words(Unpacked(value)); }},
+    text<&S::due, &DueTime::reason>("won"),
+    text<&S::due, &DueTime::why>("why"),
+    time<&S::due, &DueTime::not_before>("not_before"),
+    text<&S::document, &NewestDocument::hints>("hints"),
+    packed<[](const S& s) { return s.document.listed != 0 || s.trim.kept != 0; },
+           [](auto& s) { return std::tie(s.document.listed, s.trim.kept); }>("retention"),
+    flag<&S::trim, &LastTrim::unfinished>("untrimmed"),
     text<&S::settings>("settings"),
-    Row{"advert", [](const S& s) { return advert_text(s.advert); },
-        [](const std::string& value, S& s) { s.advert = read_advert(value); }},
-    text<&PushStanding::state, &S::push>("push_state"),
-    time<&PushStanding::since, &S::push>("push_since"),
-    time<&PushStanding::verified, &S::push>("push_verified"),
-    time<&PushStanding::last_push, &S::push>("push_at"),
-    text<&PushStanding::hub, &S::push>("push_hub"),
-    text<&PushStanding::subscription, &S::push>("push_token"),
-    text<&PushStanding::note, &S::push>("push_note"),
-    count<&PushStanding::tries, &S::push>("push_tries"),
-    count<&PushStanding::denials, &S::push>("push_denials"),
-    time<&PushStanding::fell, &S::push>("push_fell"),
-    Row{"push", [](const S& s) { return push_health_text(s.push_health); },
-        [](const std::string& value, S& s) { s.push_health = read_push_health(value); }},
-    count<&S::consecutive_empty_pushes>("push_barren"),
+    Row{"advert", [](const S& s) { return advert_text(s.push.advert); },
+        [](const std::string& value, S& s) { s.push.advert = read_advert(value); }},
+    text<&S::push, &FeedPushes::standing, &PushStanding::state>("push_state"),
+    time<&S::push, &FeedPushes::standing, &PushStanding::since>("push_since"),
+    time<&S::push, &FeedPushes::standing, &PushStanding::verified>("push_verified"),
+    time<&S::push, &FeedPushes::standing, &PushStanding::last_push>("push_at"),
+    text<&S::push, &FeedPushes::standing, &PushStanding::hub>("push_hub"),
+    text<&S::push, &FeedPushes::standing, &PushStanding::subscription>("push_token"),
+    text<&S::push, &FeedPushes::standing, &PushStanding::note>("push_note"),
+    count<&S::push, &FeedPushes::standing, &PushStanding::tries>("push_tries"),
+    count<&S::push, &FeedPushes::standing, &PushStanding::denials>("push_denials"),
+    time<&S::push, &FeedPushes::standing, &PushStanding::fell>("push_fell"),
+    Row{"push", [](const S& s) { return push_health_text(s.push.health); },
+        [](const std::string& value, S& s) { s.push.health = read_push_health(value); }},
+    count<&S::push, &FeedPushes::empty_in_a_row>("push_barren"),
     Row{"trace_until", nullptr, time<&S::trace_until>("").read},  // traces.hpp writes it
 };
 
@@ -372,7 +369,7 @@ FeedState read_state(const Fields& fields) {
     row->read(has_more_pieces(first) ? (pieces = joined(fields, name, first)) : first, state);
   }
   // Scripts do not pack.
-  if (state.state == "quarantined") state.state_since = std::max(state.state_since, state.quarantined_at);
+  if (state.state == "quarantined") state.state_since = std::max(state.state_since, state.quarantine.since);
   return state;
 }
 

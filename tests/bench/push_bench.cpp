@@ -160,8 +160,8 @@ struct Bench {
     commit.next_due = claim.now + 24h;
     commit.before = commit.state = claim.state;
     commit.state.state = "healthy";
-    commit.state.imported = commit.state.last_at = claim.now;
-    commit.state.advert = {url, {"https://hub.example/"}, 0};  // else the worker ends the subscription
+    commit.state.rhythm.imported = commit.state.last.at = claim.now;
+    commit.state.push.advert = {url, {"https://hub.example/"}, 0};  // else the worker ends the subscription
     commit.document = true;
     const Commit* const one = &commit;
     if (!Ingest(store).commit(std::span(&one, 1)).front()) std::abort();

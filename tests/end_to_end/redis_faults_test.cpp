@@ -392,7 +392,7 @@ TEST(OnePass, OverThousandsOfFeedsOfOneHostTakesEachOnce) {
     for (std::size_t i = from; i < from + 500; ++i) urls.push_back(list[i].feed_url);
     const auto records = Feeds(world.store).records(urls);
     ASSERT_TRUE(records);
-    for (const auto& record : *records) polled_once += record && record->state.polls == 1 ? 1 : 0;
+    for (const auto& record : *records) polled_once += record && record->state.counts.polls == 1 ? 1 : 0;
   }
   EXPECT_EQ(polled_once, feeds);
 }

@@ -286,8 +286,8 @@ TEST_F(Refreshing, WaitsAsLongAsARedirectAsksTo) {
   EXPECT_EQ(world.http.requests().size(), 1U);
   const auto record = Feeds(world.store).records(std::vector{url});
   const auto now = world.store.now();
-  EXPECT_GT((*record)[0]->state.not_before, *now + std::chrono::minutes(115));
-  EXPECT_GE(*(*record)[0]->due, (*record)[0]->state.not_before);
+  EXPECT_GT((*record)[0]->state.due.not_before, *now + std::chrono::minutes(115));
+  EXPECT_GE(*(*record)[0]->due, (*record)[0]->state.due.not_before);
 }
 
 TEST_F(Refreshing, TakesThousandsOfSlowFeedsAtOnce) {

@@ -73,7 +73,7 @@ TEST_F(Streams, ATraceWhoseReaderGoesFinishesItsRefresh) {
   const Finished done = trace.wait();
   EXPECT_EQ(done.exit, 0) << done.err;
   EXPECT_EQ(done.err, "");
-  EXPECT_EQ(record(url).state.last_outcome, "updated");
+  EXPECT_EQ(record(url).state.last.outcome, "updated");
   EXPECT_EQ(record(url).claim, "");
   EXPECT_EQ(world.count("post_created"), 1U);
 }
@@ -115,7 +115,7 @@ TEST_F(Streams, APassOutlivesItsTerminalWhenItWasToldTo) {
   const Finished done = pass.wait();
   EXPECT_EQ(done.exit, 0) << done.err;
   EXPECT_EQ(done.err.find("event=drain"), std::string::npos) << done.err;
-  EXPECT_EQ(record(url).state.last_outcome, "updated");
+  EXPECT_EQ(record(url).state.last.outcome, "updated");
 }
 
 TEST_F(Streams, APassEndsWithItsTerminal) {

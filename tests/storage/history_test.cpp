@@ -388,7 +388,7 @@ void Histories::live(std::uint64_t seed) {
       listed = records.size();
       commit.retention.listed = listed;
       // The worker's clock of age is that of its state, as of the claim.
-      model.read(records, commit.retention, commit.state.last_at.count() / 1000);
+      model.read(records, commit.retention, commit.state.last.at.count() / 1000);
       if (done.result == Committed::Result::ok && chance(30)) {
         EXPECT_EQ(send(commit).result, Committed::Result::dup);
       }
@@ -397,7 +397,7 @@ void Histories::live(std::uint64_t seed) {
         commit = plan(take(url), records, retention);
         EXPECT_TRUE(commit.entries.empty());
         send(commit);
-        model.read(records, commit.retention, commit.state.last_at.count() / 1000);
+        model.read(records, commit.retention, commit.state.last.at.count() / 1000);
         if (retention.age.count() == 0) {
           EXPECT_EQ(*EventStream(store).last_id(), before);
         }
@@ -410,7 +410,7 @@ void Histories::live(std::uint64_t seed) {
       commit.tombs_left.clear();
       commit.retention.listed = listed;
       send(commit);
-      model.rest(commit.retention, commit.state.last_at.count() / 1000);
+      model.rest(commit.retention, commit.state.last.at.count() / 1000);
     } else if (what < 80) {
       if (model.posts.empty()) continue;
       auto chosen = model.posts.begin();

@@ -128,8 +128,8 @@ TEST_F(HostGates, ClosedItTellsEachFeedWhy) {
   close();
   polite();
   const auto record = Feeds(store).records(std::vector{feed(2)});
-  EXPECT_EQ((*record)[0]->state.due_reason, "host_backoff");
-  std::istringstream why((*record)[0]->state.why);
+  EXPECT_EQ((*record)[0]->state.due.reason, "host_backoff");
+  std::istringstream why((*record)[0]->state.due.why);
   std::string code, from;
   std::int64_t seconds = 0;
   why >> code >> seconds >> from;
@@ -146,10 +146,10 @@ TEST_F(HostGates, ItsLongNameCutsTheCodeOfNoReason) {
   for (int i = 0; i < 2; ++i) {
     const auto record = Feeds(store).records(std::vector{"https://" + name + "/" + std::to_string(i)});
     const FeedState& state = (*record)[0]->state;
-    if (state.due_reason != "host_spacing") continue;
+    if (state.due.reason != "host_spacing") continue;
     ++waiting;
-    EXPECT_TRUE(state.why.starts_with("host_spacing ")) << state.why;
-    EXPECT_EQ(state.why.size(), 63U) << "a piece of 64 bytes would seem to go on";
+    EXPECT_TRUE(state.due.why.starts_with("host_spacing ")) << state.due.why;
+    EXPECT_EQ(state.due.why.size(), 63U) << "a piece of 64 bytes would seem to go on";
   }
   EXPECT_EQ(waiting, 1U);
 }

@@ -19,9 +19,9 @@ class Moves : public test::StoreTest {
   Commit moving(const Claim& claimed) {
     Commit commit = plan(claimed, {post("a", 100)});
     const Move move{claimed.now, feed_url, target};
-    commit.move_to = commit.state.fetch_url = target;
-    commit.state.validators_url = target;
-    remember_move(commit.state, move);
+    commit.move_to = commit.state.address.fetch_url = target;
+    commit.state.validators.url = target;
+    remember_move(commit.state.address, move);
     commit.events.push_back(moved_event(move));
     return commit;
   }
@@ -39,8 +39,8 @@ TEST_F(Moves, ACommitMovesWhatIsRequestedAndNoKey) {
             R"({"from":"https://example.org/feed.xml","to":"https://elsewhere.org/feed.xml"})");
   EXPECT_EQ(signals("feed_moved")[0].at("feed_url").as_string(), feed_url);
   EXPECT_EQ(redis({"EXISTS", target + ":sort", "Feed:" + target, "state:feed:" + target}), "0");
-  EXPECT_EQ(state().moves.size(), 1U);
-  EXPECT_EQ(claim_one().state.fetch_url, target);
+  EXPECT_EQ(state().address.moves.size(), 1U);
+  EXPECT_EQ(claim_one().state.address.fetch_url, target);
   EXPECT_EQ(redis({"EXISTS", "state:host:elsewhere.org"}), "1") << "its host is the new one from now on";
 }
 
@@ -66,7 +66,7 @@ TEST_F(Moves, NothingIsMergedWhenTheTargetIsAFeed) {
 TEST_F(Moves, AnOperatorMovesAFeedAndBack) {
   add();
   Commit commit = plan(claim_one(), {post("a", 100)});
-  commit.state.etag = "\"x\"";
+  commit.state.validators.etag = "\"x\"";
   send(commit);
   const std::string keys = redis({"DBSIZE"});
   EXPECT_EQ(*Feeds(store).move(feed_url, target), MoveResult::moved);
@@ -81,7 +81,7 @@ TEST_F(Moves, AnOperatorMovesAFeedAndBack) {
   EXPECT_EQ(signals("feed_moved").size(), 2U);
   EXPECT_EQ(boost::json::serialize(signals("feed_moved")[1].at("data")),
             R"({"from":"https://elsewhere.org/feed.xml","to":"https://example.org/feed.xml"})");
-  EXPECT_EQ(state().moves.size(), 2U);
+  EXPECT_EQ(state().address.moves.size(), 2U);
   EXPECT_EQ(redis({"HGET", feed_url + ":guidmap", "a"}), "Entry:1");
 }
 
@@ -124,8 +124,8 @@ TEST_F(Moves, TheHistoryStaysBounded) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(*Feeds(store).move(feed_url, target + "?" + std::to_string(i)), MoveResult::moved);
   }
-  EXPECT_EQ(state().moves.size(), 8U);
-  EXPECT_EQ(state().moves.back().to, target + "?19");
+  EXPECT_EQ(state().address.moves.size(), 8U);
+  EXPECT_EQ(state().address.moves.back().to, target + "?19");
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ class OperatorTest : public testing::Test {
     commit.next_due = claimed.now + day;
     commit.before = commit.state = claimed.state;
     commit.state.state = state;
-    commit.state.last_at = claimed.now;
-    commit.state.due_reason = "adaptive";
+    commit.state.last.at = claimed.now;
+    commit.state.due.reason = "adaptive";
     const Commit* const one = &commit;
     const auto done = Ingest(store).commit(std::span(&one, 1)).front();
     EXPECT_TRUE(done) << done.error().detail;
@@ -84,7 +84,7 @@ TEST_F(OperatorTest, APausedFeedIsNotHandedOut) {
   EXPECT_EQ(pause(), Paused::already);
   EXPECT_EQ(pause("https://no.where/"), Paused::unknown);
   EXPECT_EQ(record().state.state, "paused");
-  EXPECT_EQ(record().state.due_reason, "paused");
+  EXPECT_EQ(record().state.due.reason, "paused");
   EXPECT_FALSE(record().due);
   EXPECT_EQ(counted("paused"), "1");
   EXPECT_EQ(counted("new"), "0");
@@ -100,7 +100,7 @@ TEST_F(OperatorTest, APausedFeedIsNotHandedOut) {
 TEST_F(OperatorTest, AResumedFeedHasItsStateAndComesWhenItMay) {
   add({feed_url});
   commit(claim().claims.at(0), "degraded");
-  const Milliseconds last = record().state.last_at;
+  const Milliseconds last = record().state.last.at;
   EXPECT_EQ(pause(), Paused::paused);
   EXPECT_EQ(resume({}, "https://no.where/").result, Resumed::Result::unknown);
   const Resumed soon = resume();
@@ -138,8 +138,8 @@ TEST_F(OperatorTest, AFeedPausedWhileItIsRefreshedIsCommittedAndStaysPaused) {
   pause();
   EXPECT_EQ(commit(claimed, "degraded").result, Committed::Result::ok);
   EXPECT_EQ(record().state.state, "paused");
-  EXPECT_EQ(record().state.due_reason, "paused");
-  EXPECT_EQ(record().state.last_at, claimed.now) << "the rest of the result is there";
+  EXPECT_EQ(record().state.due.reason, "paused");
+  EXPECT_EQ(record().state.last.at, claimed.now) << "the rest of the result is there";
   EXPECT_FALSE(record().due);
   EXPECT_EQ(record().claim, "");
   EXPECT_EQ(counted("paused"), "1");
@@ -230,13 +230,13 @@ TEST_F(OperatorTest, AHostMayWantItsFeedsToRest) {
   ASSERT_TRUE(Hosts(store).set(std::vector{HostSettings{"example.org", {}, {}, day, ""}}));
   const Claim first = claim().claims.at(0);  // never refreshed before
   commit(first);
-  const Milliseconds last = record().state.last_at;
+  const Milliseconds last = record().state.last.at;
   make_due();
   const ClaimBatch early = claim();
   EXPECT_TRUE(early.claims.empty());
   EXPECT_TRUE(early.deferred.empty()) << "run --once does not wait for it";
   EXPECT_EQ(record().due, last + day);
-  EXPECT_EQ(record().state.due_reason, "override");
+  EXPECT_EQ(record().state.due.reason, "override");
   const auto woken = Feeds(store).wake(std::vector{feed_url}, hour, false);
   EXPECT_EQ(woken->front().result, Wake::Result::too_early);
   EXPECT_EQ(woken->front().at, last + day);

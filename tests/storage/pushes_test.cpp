@@ -120,7 +120,7 @@ TEST_F(PushesTest, RemembersWhatIsAskedForBeforeItIsAsked) {
   EXPECT_EQ(kept->token, "token-of-h1");
   EXPECT_EQ(kept->secret, "secret-of-h1");
   EXPECT_EQ(count("pending"), 1U);
-  EXPECT_EQ(feed().state.push.hub, hub);
+  EXPECT_EQ(feed().state.push.standing.hub, hub);
   EXPECT_GT(std::stoll(redis({"PTTL", "websub:callback:h1"})), 0);
 }
 
@@ -130,7 +130,7 @@ TEST_F(PushesTest, ConfirmsWhatIsPendingAndNothingElse) {
   EXPECT_FALSE(answer("h1", "unsubscribe"));
   EXPECT_FALSE(answer("h1", "publish"));
   EXPECT_FALSE(answer("h1", "subscribe", topic + "/"));
-  EXPECT_EQ(feed().state.push.state, "pending");
+  EXPECT_EQ(feed().state.push.standing.state, "pending");
   const PushAnswer answered = answer("h1");
   ASSERT_TRUE(answered);
   EXPECT_EQ(answered->feed_url, feed_url);
@@ -138,7 +138,7 @@ TEST_F(PushesTest, ConfirmsWhatIsPendingAndNothingElse) {
   EXPECT_EQ(answered->to, "unproven");
   EXPECT_FALSE(answer("h1"));  // no longer pending
   EXPECT_EQ(find("h1")->state, "active");
-  EXPECT_EQ(feed().state.push.subscription, "h1");
+  EXPECT_EQ(feed().state.push.standing.subscription, "h1");
   EXPECT_EQ(count("pending"), 0U);
   EXPECT_EQ(count("unproven"), 1U);
 }
@@ -158,7 +158,7 @@ TEST_F(PushesTest, AThinPushMakesTheFeedDueAndKeepsItsOldTime) {
   EXPECT_EQ(noted.at.count(), due());
   EXPECT_LE(due(), now());
   EXPECT_EQ(state("push_due"), std::to_string(before));
-  EXPECT_EQ(feed().state.due_reason, "websub_push");
+  EXPECT_EQ(feed().state.due.reason, "websub_push");
 }
 
 TEST_F(PushesTest, PushesUntilTheFetchAreOne) {
@@ -218,7 +218,7 @@ TEST_F(PushesTest, AHintAmongContentIsFetchedForWithinAMinute) {
     write_push(std::to_string(i));
     EXPECT_LE(due(), now() + 60'000) << "the hint was forgotten over the content that came after it";
   }
-  EXPECT_EQ(feed().state.due_reason, "websub_push");
+  EXPECT_EQ(feed().state.due.reason, "websub_push");
   settle_feed();  // the fetch answers it
   const std::int64_t before = due();
   write_push("last");
@@ -309,7 +309,7 @@ TEST_F(PushesTest, AFatPushLeavesAMinuteToBeRead) {
   subscribe("h1");
   note("h1", PushNote::Kind::fat);
   EXPECT_NEAR(static_cast<double>(due() - now()), 60'000, 5'000);
-  EXPECT_EQ(feed().state.push.last_push.count(), 0) << "nobody knows yet whether it brings anything";
+  EXPECT_EQ(feed().state.push.standing.last_push.count(), 0) << "nobody knows yet whether it brings anything";
 }
 
 TEST_F(PushesTest, ABadSignatureIsCountedAndNothingElse) {
@@ -318,7 +318,7 @@ TEST_F(PushesTest, ABadSignatureIsCountedAndNothingElse) {
   const std::int64_t before = due();
   EXPECT_EQ(note("h1", PushNote::Kind::bad).result, PushNoted::Result::noted);
   EXPECT_EQ(due(), before);
-  EXPECT_EQ(feed().state.push.last_push.count(), 0);
+  EXPECT_EQ(feed().state.push.standing.last_push.count(), 0);
   EXPECT_EQ(find("h1")->bad, 1U);
 }
 
@@ -359,7 +359,7 @@ TEST_F(PushesTest, APushDuringARefreshIsFetchedForAfterIt) {
   EXPECT_GT(due(), now() + 60'000);  // the lease
   EXPECT_EQ(send(commit).result, Committed::Result::ok);
   EXPECT_LE(due(), now());
-  EXPECT_EQ(feed().state.due_reason, "websub_push");
+  EXPECT_EQ(feed().state.due.reason, "websub_push");
   EXPECT_EQ(state("push_due"), std::to_string(commit.next_due.count()));
 }
 
@@ -397,14 +397,14 @@ TEST_F(PushesTest, ARefreshTurnsTheSubscriptionUnlessItHasTurnedSince) {
   Commit commit = plan(claim_one(), {post("c", 300)});
   commit.push_to = "healthy";
   EXPECT_TRUE(send(commit).push_turned);
-  EXPECT_EQ(feed().state.push.state, "healthy");
+  EXPECT_EQ(feed().state.push.standing.state, "healthy");
   EXPECT_EQ(count("healthy"), 1U);
   EXPECT_EQ(count("unproven"), 0U);
   Commit late = plan(claim_one(), {post("d", 400)});
   late.push_to = "doubtful";
   ASSERT_TRUE(answer("h1", "denied"));
   EXPECT_FALSE(send(late).push_turned);
-  EXPECT_EQ(feed().state.push.state, "denied");
+  EXPECT_EQ(feed().state.push.standing.state, "denied");
 }
 
 // WEBSUB H1
@@ -412,19 +412,19 @@ TEST_F(PushesTest, RemembersThatItFellUntilItIsHealthy) {
   settle_feed();
   begin("h1");
   ASSERT_TRUE(answer("h1", "denied"));
-  const Milliseconds fell = feed().state.push.fell;
+  const Milliseconds fell = feed().state.push.standing.fell;
   EXPECT_GT(fell.count(), 0);
   settle(How::lost);
-  EXPECT_EQ(feed().state.push.fell, fell) << "since when";
+  EXPECT_EQ(feed().state.push.standing.fell, fell) << "since when";
   subscribe("h2");
-  EXPECT_EQ(feed().state.push.fell, fell) << "a new subscription has still to prove itself";
+  EXPECT_EQ(feed().state.push.standing.fell, fell) << "a new subscription has still to prove itself";
   Commit commit = plan(claim_one(), {post("c", 300)});
   commit.push_to = "healthy";
-  EXPECT_EQ(commit.before.push.fell, fell) << "so that it can be told";
+  EXPECT_EQ(commit.before.push.standing.fell, fell) << "so that it can be told";
   EXPECT_TRUE(send(commit).push_turned);
-  EXPECT_EQ(feed().state.push.fell.count(), 0);
+  EXPECT_EQ(feed().state.push.standing.fell.count(), 0);
   settle(How::lost);
-  EXPECT_GT(feed().state.push.fell.count(), 0);
+  EXPECT_GT(feed().state.push.standing.fell.count(), 0);
   settle(How::left);
   EXPECT_EQ(state("push_fell"), "(nil)");
 }
@@ -433,9 +433,9 @@ TEST_F(PushesTest, ARenewalKeepsTheOldPathUntilItsLeaseIsOver) {
   settle_feed();
   subscribe("h1");
   begin("h2");
-  EXPECT_EQ(feed().state.push.state, "unproven");
+  EXPECT_EQ(feed().state.push.standing.state, "unproven");
   ASSERT_TRUE(answer("h2"));
-  EXPECT_EQ(feed().state.push.subscription, "h2");
+  EXPECT_EQ(feed().state.push.standing.subscription, "h2");
   EXPECT_EQ(note("h1").result, PushNoted::Result::noted);
   EXPECT_EQ(note("h2").result, PushNoted::Result::noted);
 }
@@ -468,7 +468,7 @@ TEST_F(PushesTest, ADenialEndsItAndIsTriedAgainLaterAndLater) {
     const PushAnswer denied = answer("h", "denied");
     ASSERT_TRUE(denied);
     EXPECT_EQ(denied->to, "denied");
-    EXPECT_EQ(feed().state.push.note, "no reason");
+    EXPECT_EQ(feed().state.push.standing.note, "no reason");
     const double wait = std::stod(redis({"ZSCORE", "websub:due", feed_url})) - static_cast<double>(now());
     EXPECT_NEAR(wait / 86'400'000, days, 0.01);
   }
@@ -486,7 +486,7 @@ TEST_F(PushesTest, ALostSubscriptionBringsTheNormalScheduleBackAtOnce) {
   EXPECT_EQ(turn.from, "healthy");
   EXPECT_EQ(turn.to, "failed");
   EXPECT_LE(due(), now());
-  EXPECT_EQ(feed().state.push.tries, 1U);
+  EXPECT_EQ(feed().state.push.standing.tries, 1U);
 }
 
 TEST_F(PushesTest, AHubThatRefusesForgetsThePath) {
@@ -494,7 +494,7 @@ TEST_F(PushesTest, AHubThatRefusesForgetsThePath) {
   EXPECT_EQ(settle(How::refused, "h1").to, "failed");
   EXPECT_FALSE(find("h1"));
   EXPECT_FALSE(answer("h1"));
-  EXPECT_EQ(feed().state.push.note, "why");
+  EXPECT_EQ(feed().state.push.standing.note, "why");
 }
 
 TEST_F(PushesTest, AHubThatCannotBeAskedMayVerifyAllTheSame) {
@@ -526,7 +526,7 @@ TEST_F(PushesTest, HandsOutWhatIsKnownOfASubscription) {
   ASSERT_TRUE(taken->tasks[0].subscription && taken->tasks[0].asked_for);
   EXPECT_EQ(taken->tasks[0].subscription->hash, "h1");
   EXPECT_EQ(taken->tasks[0].asked_for->hash, "h2");
-  EXPECT_EQ(taken->tasks[0].state.push.state, "unproven");
+  EXPECT_EQ(taken->tasks[0].state.push.standing.state, "unproven");
 }
 
 TEST_F(PushesTest, RemovingTheFeedLeavesItsHubAndNothingBehind) {
@@ -651,7 +651,7 @@ TEST_F(PushesTest, WhatWasNotAskedCountsForNothing) {
   begin("h1");
   EXPECT_EQ(settle(How::put_off, "h1").to, "pending");
   EXPECT_FALSE(find("h1"));
-  EXPECT_EQ(feed().state.push.tries, 0U);
+  EXPECT_EQ(feed().state.push.standing.tries, 0U);
   EXPECT_EQ(state("push_pending"), "(nil)");
   EXPECT_NEAR(std::stod(redis({"ZSCORE", "websub:due", feed_url})), static_cast<double>(now()) + 3.6e6, 5e3);
   subscribe("h2");
@@ -687,7 +687,7 @@ TEST_F(PushesTest, ASubscriptionThatIsReliedOnIsLookedAfterWhenItsLeaseEnds) {
 TEST_F(PushesTest, LeavingIsForgetting) {
   subscribe("h1");
   EXPECT_EQ(settle(How::left).to, "");
-  EXPECT_EQ(feed().state.push, PushStanding());
+  EXPECT_EQ(feed().state.push.standing, PushStanding());
   EXPECT_EQ(count("unproven"), 0U);
   EXPECT_EQ(redis({"ZSCORE", "websub:due", feed_url}), "(nil)");
 }
@@ -716,7 +716,7 @@ TEST_F(PushesTest, APingMakesAKnownFeedDueOnceInAWhile) {
   const auto first = pushes.ping(feed_url, 5min);
   ASSERT_TRUE(first && *first);
   EXPECT_LE(due(), now());
-  EXPECT_EQ(feed().state.due_reason, "ping");
+  EXPECT_EQ(feed().state.due.reason, "ping");
   settle_feed();
   ASSERT_TRUE(*pushes.ping(feed_url, 5min));
   EXPECT_NEAR(static_cast<double>(due() - now()), 300'000, 5'000);

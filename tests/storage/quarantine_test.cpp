@@ -56,7 +56,7 @@ class Quarantine : public test::StoreTest {
 TEST_F(Quarantine, AStrikeIsClearedByCommitAndByRelease) {
   add();
   const Claim claimed = claim_one();
-  EXPECT_EQ(claimed.state.strikes, 1U);
+  EXPECT_EQ(claimed.state.quarantine.strikes, 1U);
   EXPECT_EQ(state("strikes"), "1");
   send(plan(claimed, {}));
   EXPECT_EQ(state("strikes"), "(nil)");
@@ -152,15 +152,15 @@ TEST_F(Quarantine, AWorkerMayDecideItToo) {
   add();
   Commit commit = plan(claim_one(), {});
   commit.state.state = "quarantined";
-  commit.state.quarantines = 1;
-  commit.state.quarantined_at = Milliseconds(5);
+  commit.state.quarantine.count = 1;
+  commit.state.quarantine.since = Milliseconds(5);
   send(commit);
   EXPECT_EQ(redis({"ZRANGE", "quarantine", "0", "-1"}), feed_url);
   EXPECT_EQ(redis({"HMGET", "stats:feeds:states", "new", "quarantined"}), "0 1");
   make_all_due();
   const Claim attempt = claim_one();
   EXPECT_TRUE(attempt.alone);
-  EXPECT_EQ(attempt.state.quarantines, 1U);
+  EXPECT_EQ(attempt.state.quarantine.count, 1U);
   send(plan(attempt, {}));
   EXPECT_EQ(redis({"EXISTS", "quarantine"}), "0");
   EXPECT_EQ(redis({"HMGET", "state:feed:" + feed_url, "state", "quarantines", "quarantined_at"}),

@@ -238,7 +238,7 @@ TEST_F(LostReplies, OfAClaimBringTheSameBatchAgainAndNoStrike) {
   const auto again = Ingest(store).claim(wanted);
   ASSERT_TRUE(again);
   ASSERT_EQ(again->claims.size(), 1U);
-  EXPECT_EQ(again->claims[0].state.strikes, 1U) << "the attempt under way alone";
+  EXPECT_EQ(again->claims[0].state.quarantine.strikes, 1U) << "the attempt under way alone";
   ASSERT_EQ(again->deferred.size(), 1U) << "whoever makes one pass must hear of it";
   EXPECT_EQ(again->deferred[0].feed_url, "http://a.org/2");
 }
@@ -252,7 +252,7 @@ TEST_F(LostReplies, OfAnAttemptOfThisVeryWorkerAreNoDeathOfIt) {
   StoreResult<ClaimBatch> again = ClaimBatch();
   while (again->claims.empty()) again = Ingest(store).claim(wanted);  // until the lease has ended
   EXPECT_FALSE(again->claims[0].alone) << "it lives";
-  EXPECT_EQ(again->claims[0].state.strikes, 1U);
+  EXPECT_EQ(again->claims[0].state.quarantine.strikes, 1U);
   wanted.worker = worker_b;
   wanted.request = 1;
   again = ClaimBatch();
@@ -362,7 +362,7 @@ TEST_F(Wishes, DoNotOverruleARetryAfter) {
   const Claim claimed = claim_one();
   Feeds(store).wake(std::vector{feed_url}, Milliseconds(0), true);
   Commit commit = plan(claimed, {});
-  commit.state.not_before = commit.next_due = claimed.now + std::chrono::hours(5);
+  commit.state.due.not_before = commit.next_due = claimed.now + std::chrono::hours(5);
   send(commit);
   EXPECT_EQ(due(), commit.next_due.count());
 }

@@ -78,10 +78,10 @@ class StoreTest : public testing::Test {
     commit.next_due = claimed.now + std::chrono::hours(1);
     commit.before = commit.state = claimed.state;
     commit.state.state = "healthy";
-    commit.state.last_at = claimed.now;
+    commit.state.last.at = claimed.now;
     commit.document = true;
-    commit.initial = claimed.state.imported.count() == 0;
-    if (commit.initial) commit.state.imported = claimed.now;
+    commit.initial = claimed.state.rhythm.imported.count() == 0;
+    if (commit.initial) commit.state.rhythm.imported = claimed.now;
     commit.entries = diff_entries(posts, *known, claimed.now).writes;
     commit.tombs_left = known->left;
     commit.tombs_back = known->back;

@@ -29,7 +29,7 @@ TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
   ASSERT_TRUE((*record)[0]);
   EXPECT_FALSE((*record)[1]);
   EXPECT_EQ((*record)[0]->state.settings, R"({"keep":5})");
-  EXPECT_EQ((*record)[0]->state.due_reason, "first");
+  EXPECT_EQ((*record)[0]->state.due.reason, "first");
   EXPECT_EQ((*record)[0]->feed, (Fields{{"title", "Title"}}));
 
   const ClaimBatch batch = claim();
@@ -124,7 +124,7 @@ TEST_F(StoreTest, StoresEntriesWithTheirIndexes) {
   const Claim claimed = claim_one();
   Commit commit = plan(claimed, {post("new", 200, "New"), post("old", 100)});
   commit.feed = {{"title", "Feed"}};
-  commit.state.etag = "\"x\"";
+  commit.state.validators.etag = "\"x\"";
   commit.events = {{"feed_created", "created", R"({"title":"Feed"})", ""}};
   const Committed done = send(commit);
   EXPECT_EQ(done.created, 2U);

@@ -242,7 +242,7 @@ TEST_F(TrimTest, MoreThan100GoOverSeveralPolls) {
   // Of these the server says 304: what is left over goes all the same.
   trimmed.push_back(refresh(posts(0, 350), strict).trimmed);
   EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "untrimmed"}), "1");
-  EXPECT_TRUE(Feeds(store).records(std::vector{feed_url})->front()->state.untrimmed);
+  EXPECT_TRUE(Feeds(store).records(std::vector{feed_url})->front()->state.trim.unfinished);
   for (int poll = 0; poll < 4; ++poll) trimmed.push_back(unchanged_poll(strict, 350).trimmed);
   EXPECT_EQ(trimmed, (std::vector<std::uint32_t>{100, 100, 100, 30, 0}));
   EXPECT_EQ(redis({"HEXISTS", "state:feed:" + feed_url, "untrimmed"}), "0");

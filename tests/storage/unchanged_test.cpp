@@ -31,14 +31,14 @@ class Unchanged : public test::StoreTest {
     commit.next_due = claim.now + hours(1);
     commit.before = commit.state = claim.state;
     FeedState& state = commit.state;
-    state.last_at = state.last_success = claim.now;
-    ++state.polls;
-    ++state.polls_not_modified;
-    state.last_status = 304;
-    state.last_outcome = "not_modified";
-    state.due_reason = "adaptive";
-    state.why = "adaptive 3200 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nphase " +
-                std::to_string(100 + state.polls);
+    state.last.at = state.last.success = claim.now;
+    ++state.counts.polls;
+    ++state.counts.polls_not_modified;
+    state.last.status = 304;
+    state.last.outcome = "not_modified";
+    state.due.reason = "adaptive";
+    state.due.why = "adaptive 3200 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nphase " +
+                    std::to_string(100 + state.counts.polls);
     commit.host.is = HostAnswer::Is::served;
     return commit;
   }
@@ -219,13 +219,13 @@ TEST_F(Unchanged, TakesUpAStateOfWholeValues) {
   ASSERT_EQ(batch.claims.size(), 1U);
   const Claim& claimed = batch.claims[0];
   EXPECT_EQ(std::to_string(claimed.due.count()), due_before);
-  EXPECT_EQ(claimed.state.etag.size(), 82U);
-  EXPECT_EQ(claimed.state.last_modified, "Mon, 01 Jan 2024 00:00:00 GMT");
-  EXPECT_EQ(claimed.state.polls, 350'400U);
+  EXPECT_EQ(claimed.state.validators.etag.size(), 82U);
+  EXPECT_EQ(claimed.state.validators.last_modified, "Mon, 01 Jan 2024 00:00:00 GMT");
+  EXPECT_EQ(claimed.state.counts.polls, 350'400U);
   EXPECT_EQ(send(not_modified(claimed)).result, Result::ok);
   EXPECT_EQ(due(), std::to_string((claimed.now + hours(1)).count()));
   FeedState expected = not_modified(claimed).state;
-  expected.strikes = 0;
+  expected.quarantine.strikes = 0;
   EXPECT_EQ((*Feeds(store).records(std::vector{feed_url}))[0]->state, expected);
   EXPECT_EQ(state("times"), "1 " + std::to_string(claimed.now.count()) + " 3 4");
   EXPECT_EQ(state("etag").size(), 82U);

@@ -8,13 +8,14 @@ namespace {
 
 TEST(Decide, TakesADocumentThatEndsInTheMiddleForNoFullList) {
   FeedState before = healthy();
-  before.listed = 30;
+  before.document.listed = 30;
   Document document = document_of({post("b", now_s)});
   StoredSnapshot known = unknown_guids(1);
   known.left = {"a"};
   EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.tombs_left, known.left);
-  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.state.listed, 1U);
-  EXPECT_EQ(decide_on(before, document_of({}), exchange_with()).commit.state.listed, 30U) << "nor is an empty one";
+  EXPECT_EQ(decide_on(before, document, exchange_with(), known).commit.state.document.listed, 1U);
+  EXPECT_EQ(decide_on(before, document_of({}), exchange_with()).commit.state.document.listed, 30U)
+      << "nor is an empty one";
   document.cut_short = true;
   const Decision decision = decide_on(before, document, exchange_with(), known);
   EXPECT_TRUE(decision.commit.tombs_left.empty());
@@ -28,18 +29,18 @@ TEST(Decide, TakesTheValidatorsOfADocumentThatEndsInTheMiddleWhenItComesAgain) {
   Document document = document_of({post("a", now_s)});
   document.cut_short = true;
   const FeedState after = decide_on(before, document, exchange, unknown_guids(1)).commit.state;
-  EXPECT_EQ(after.etag, before.etag);
-  EXPECT_EQ(after.last_modified, before.last_modified);
-  EXPECT_EQ(after.body_hash, document.print.body_hash);
+  EXPECT_EQ(after.validators.etag, before.validators.etag);
+  EXPECT_EQ(after.validators.last_modified, before.validators.last_modified);
+  EXPECT_EQ(after.document.body_hash, document.print.body_hash);
   EXPECT_EQ(after.state, "healthy");
-  EXPECT_EQ(decide_on(after, SameBody{document.print}, exchange).commit.state.etag, "\"cut\"");
+  EXPECT_EQ(decide_on(after, SameBody{document.print}, exchange).commit.state.validators.etag, "\"cut\"");
 }
 
 TEST(Decide, ConcludesNothingFromWhatADocumentThatEndsInTheMiddleDoesNotSay) {
   FeedState before = healthy();
-  before.advert = {"https://example.org/feed.xml", {"https://hub.example/"}, 0};
-  before.hints = to_text(ScheduleHints{.ttl_s = 7200});
-  before.fresh_documents = before.replaced_documents = 2;
+  before.push.advert = {"https://example.org/feed.xml", {"https://hub.example/"}, 0};
+  before.document.hints = to_text(ScheduleHints{.ttl_s = 7200});
+  before.identity.fresh_documents = before.identity.replaced_documents = 2;
   Document document = document_of({post("new", now_s), post("b", now_s)}, {{"title", "Ti"}, {"language", "de"}});
   document.deleted = {{"gone", now_s}};
   document.cut_short = true;
@@ -57,9 +58,9 @@ TEST(Decide, ConcludesNothingFromWhatADocumentThatEndsInTheMiddleDoesNotSay) {
   EXPECT_EQ(commit.entries[0].guid, "new");
   EXPECT_TRUE(commit.rekeys.empty() && commit.deleted.empty() && commit.tombs_left.empty() && commit.tombs_new.empty());
   EXPECT_EQ(commit.feed, (Fields{{"language", "de"}})) << "what is known stays";
-  EXPECT_EQ(commit.state.advert, before.advert);
-  EXPECT_EQ(commit.state.hints, before.hints);
-  EXPECT_EQ(commit.state.replaced_documents, 2U);
+  EXPECT_EQ(commit.state.push.advert, before.push.advert);
+  EXPECT_EQ(commit.state.document.hints, before.document.hints);
+  EXPECT_EQ(commit.state.identity.replaced_documents, 2U);
   EXPECT_EQ(signal_types(decision), Types{"feed_modified"});
 }
 
@@ -78,18 +79,18 @@ TEST(Decide, StoresWhatCameWholeOfADocumentThatBrokeOff) {
   EXPECT_EQ(decision.detail, "12 bytes are missing");
   ASSERT_EQ(decision.commit.entries.size(), 1U);
   EXPECT_FALSE(decision.commit.initial);
-  EXPECT_EQ(after.etag, before.etag);
-  EXPECT_EQ(after.wire_hash, before.wire_hash);
-  EXPECT_EQ(after.body_hash, before.body_hash);
-  EXPECT_EQ(after.failures, 1);
-  EXPECT_EQ(after.last_new, now);
-  EXPECT_EQ(after.polls_failed, before.polls_failed + 1);
+  EXPECT_EQ(after.validators.etag, before.validators.etag);
+  EXPECT_EQ(after.document.wire_hash, before.document.wire_hash);
+  EXPECT_EQ(after.document.body_hash, before.document.body_hash);
+  EXPECT_EQ(after.failures.count, 1);
+  EXPECT_EQ(after.rhythm.last_new, now);
+  EXPECT_EQ(after.counts.polls_failed, before.counts.polls_failed + 1);
   expect_due_after(decision, hour, "broke off");
 
   const Decision first = decide_on(FeedState(), document, exchange, unknown_guids(1));
   EXPECT_TRUE(first.commit.initial);
-  EXPECT_EQ(first.commit.state.imported.count(), 0) << "the whole document is the first import";
-  EXPECT_EQ(first.commit.state.total_new, 1U);
+  EXPECT_EQ(first.commit.state.rhythm.imported.count(), 0) << "the whole document is the first import";
+  EXPECT_EQ(first.commit.state.counts.total_new, 1U);
   EXPECT_TRUE(first.commit.events.empty());
 }
 
@@ -99,7 +100,7 @@ TEST(Decide, TakesWhatComesLaterOfAFeedThatAlwaysBreaksOffForNews) {
   document.failure = Unreadable{Reason::http_truncated, "12 bytes are missing", {}, false};
   FeedState before;
   EXPECT_TRUE(decide_on(before, document, exchange_with(), unknown_guids(1)).commit.initial);
-  before.total_new = 1;
+  before.counts.total_new = 1;
   EXPECT_FALSE(decide_on(before, document, exchange_with(), unknown_guids(1)).commit.initial);
 }
 
@@ -117,20 +118,20 @@ TEST(Decide, TakesThePostThatADocumentAlwaysEndsInForNewAlone) {
   Document document = document_of({post("b", now_s), post("a", now_s)});
   document.cut_short = true;
   const FeedState waiting = decide_on(healthy(), document, exchange_with(), unknown_guids(2)).commit.state;
-  EXPECT_TRUE(waiting.ends_early);
+  EXPECT_TRUE(waiting.document.ends_early);
   document.cut_post = "a";
   const Exchange exchange = exchange_with({}, {"\"cut\"", "", ""});
   const Commit fresh = decide_on(waiting, document, exchange, unknown_guids(2)).commit;
   EXPECT_EQ(fresh.entries.size(), 2U);
-  EXPECT_FALSE(fresh.state.ends_early);
-  EXPECT_EQ(fresh.state.etag, "\"cut\"");
+  EXPECT_FALSE(fresh.state.document.ends_early);
+  EXPECT_EQ(fresh.state.validators.etag, "\"cut\"");
   StoredSnapshot stored = unknown_guids(2);
   for (StoredSnapshot::Guid& guid : stored.guids)
     guid = {StoredSnapshot::Is::different, "Entry:1", {{"title", "Whole"}}, ""};
   const Commit known = decide_on(waiting, document, exchange, stored).commit;
   ASSERT_EQ(known.entries.size(), 1U) << "what is stored of it may be all of it";
   EXPECT_EQ(known.entries[0].guid, "b");
-  EXPECT_FALSE(decide_on(waiting, SameBody{document.print}, exchange).commit.state.ends_early);
+  EXPECT_FALSE(decide_on(waiting, SameBody{document.print}, exchange).commit.state.document.ends_early);
 }
 
 }  // namespace

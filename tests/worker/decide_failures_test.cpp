@@ -157,28 +157,28 @@ TEST_P(Rows, SayWhatFollows) {
   EXPECT_EQ(decision.reason, row.reason) << to_string(decision.reason) << " is not " << name;
   EXPECT_FALSE(decision.detail.empty()) << name;
   expect_due_after(decision, row.interval_s, name);
-  EXPECT_EQ(state.due_reason, row.code) << name;
+  EXPECT_EQ(state.due.reason, row.code) << name;
   EXPECT_EQ(state.state, row.state) << name;
-  EXPECT_EQ(state.last_status, row.last_status) << name;
-  EXPECT_EQ(state.last_error, to_string(row.reason)) << name;
-  EXPECT_EQ(state.last_outcome, "failed") << name;
-  EXPECT_EQ(state.last_detail, decision.detail) << name;
-  EXPECT_EQ(state.failures, 1) << name;
-  EXPECT_EQ(state.failing_since, now) << name;
-  EXPECT_EQ(state.polls_failed, before.polls_failed + 1) << name;
-  EXPECT_EQ(state.last_at, now) << name;
-  EXPECT_EQ(state.last_success, before.last_success) << name;
-  EXPECT_LT(state.new_per_week, before.new_per_week) << name << ": S keeps decaying";
+  EXPECT_EQ(state.last.status, row.last_status) << name;
+  EXPECT_EQ(state.last.error, to_string(row.reason)) << name;
+  EXPECT_EQ(state.last.outcome, "failed") << name;
+  EXPECT_EQ(state.last.detail, decision.detail) << name;
+  EXPECT_EQ(state.failures.count, 1) << name;
+  EXPECT_EQ(state.failures.since, now) << name;
+  EXPECT_EQ(state.counts.polls_failed, before.counts.polls_failed + 1) << name;
+  EXPECT_EQ(state.last.at, now) << name;
+  EXPECT_EQ(state.last.success, before.last.success) << name;
+  EXPECT_LT(state.rhythm.new_per_week, before.rhythm.new_per_week) << name << ": S keeps decaying";
   // HTTP P2: nothing of a refused answer is kept.
-  EXPECT_EQ(state.etag, before.etag) << name;
-  EXPECT_EQ(state.last_modified, before.last_modified) << name;
-  EXPECT_EQ(state.validators_url, before.validators_url) << name;
-  EXPECT_EQ(state.wire_hash, before.wire_hash) << name;
-  EXPECT_EQ(state.body_hash, before.body_hash) << name;
+  EXPECT_EQ(state.validators.etag, before.validators.etag) << name;
+  EXPECT_EQ(state.validators.last_modified, before.validators.last_modified) << name;
+  EXPECT_EQ(state.validators.url, before.validators.url) << name;
+  EXPECT_EQ(state.document.wire_hash, before.document.wire_hash) << name;
+  EXPECT_EQ(state.document.body_hash, before.document.body_hash) << name;
   EXPECT_FALSE(decision.commit.document) << name;
   EXPECT_TRUE(decision.commit.entries.empty()) << name;
   EXPECT_EQ(signal_types(decision), row.state == std::string("blocked") ? Types{"feed_failing"} : Types{}) << name;
-  EXPECT_FALSE(read_why(state.why).empty()) << name;
+  EXPECT_FALSE(read_why(state.due.why).empty()) << name;
 }
 
 /// base and cap of HTTP §4, seconds.
@@ -210,13 +210,13 @@ TEST_P(Rows, SayItTwiceInARow) {
   const auto [base, cap] = back_off_of(row);
   const std::int64_t doubled = std::min(cap, 2 * base);
   expect_due_after(twice, std::max(row.interval_s == base ? 0 : row.interval_s, doubled), row.name);
-  EXPECT_EQ(state.failures, 2);
+  EXPECT_EQ(state.failures.count, 2);
   EXPECT_EQ(state.state, row.state);
   if (row.interval_s > doubled || row.interval_s == base) {
-    EXPECT_EQ(state.due_reason, row.code);
+    EXPECT_EQ(state.due.reason, row.code);
   }
-  EXPECT_EQ(state.etag, healthy().etag);
-  EXPECT_EQ(state.body_hash, healthy().body_hash);
+  EXPECT_EQ(state.validators.etag, healthy().validators.etag);
+  EXPECT_EQ(state.document.body_hash, healthy().document.body_hash);
   EXPECT_EQ(signal_types(twice), Types{}) << "it is no news";
 }
 
@@ -227,11 +227,11 @@ TEST_P(Rows, SayItAnewAfterASuccess) {
   EXPECT_EQ(between.state, "healthy");
   const Decision first = decide_on(between, row.reading, exchange_with(row.headers));
   expect_due_after(first, row.interval_s, row.name);
-  EXPECT_EQ(first.commit.state.failures, 1);
-  EXPECT_EQ(first.commit.state.due_reason, row.code);
+  EXPECT_EQ(first.commit.state.failures.count, 1);
+  EXPECT_EQ(first.commit.state.due.reason, row.code);
   EXPECT_EQ(first.commit.state.state, row.state);
   const Decision after = decide_on(first.commit.state, NotModified());
-  EXPECT_EQ(after.commit.state.failures, 0);
+  EXPECT_EQ(after.commit.state.failures.count, 0);
   EXPECT_EQ(after.commit.state.state, "healthy");
   EXPECT_EQ(signal_types(after), row.state == std::string("blocked") ? Types{"feed_recovered"} : Types{});
 }
@@ -273,8 +273,8 @@ TEST(Decide, BacksOffFurtherAfterEachFailureOfAKind) {
   for (const Case& c : cases) {
     const Decision decision = decide_on(failed(c.group, c.failures, hours(20)), c.reading);
     expect_due_after(decision, c.interval_s, c.name);
-    EXPECT_EQ(decision.commit.state.failures, c.failures_after) << c.name;
-    EXPECT_EQ(decision.commit.state.failing_since, now - hours(20)) << c.name << ": since the first of any kind";
+    EXPECT_EQ(decision.commit.state.failures.count, c.failures_after) << c.name;
+    EXPECT_EQ(decision.commit.state.failures.since, now - hours(20)) << c.name << ": since the first of any kind";
   }
 }
 
@@ -362,7 +362,7 @@ TEST(Decide, TakesA403ForThrottlingWhereTheHostServesOthers) {
     EXPECT_EQ(decision.commit.host.is, answer <= 3 ? HostAnswer::Is::refused : HostAnswer::Is::served) << answer;
     EXPECT_EQ(decision.commit.host.cause, answer <= 3 ? "forbidden" : "") << answer;
     EXPECT_EQ(decision.commit.state.state == "blocked", answer > 3) << answer;
-    EXPECT_EQ(decision.commit.state.due_reason, "forbidden");
+    EXPECT_EQ(decision.commit.state.due.reason, "forbidden");
     state = decision.commit.state;
   }
   Claim strange = claim_of(healthy());
@@ -419,10 +419,10 @@ TEST(Decide, PutsOffWhatCannotBeFollowedNow) {
   const FeedState before = failed("status.server", 2, hours(3));
   const Decision decision = decide_on(before, error_of(Reason::worker_host_wait, true, 302));
   EXPECT_EQ(decision.outcome, Outcome::deferred);
-  EXPECT_EQ(decision.commit.state.last_error, "worker.host_wait");
-  EXPECT_EQ(decision.commit.state.failures, before.failures) << "nobody's failure";
-  EXPECT_EQ(decision.commit.state.polls_failed, before.polls_failed);
-  EXPECT_EQ(decision.commit.state.due_reason, "host_spacing");
+  EXPECT_EQ(decision.commit.state.last.error, "worker.host_wait");
+  EXPECT_EQ(decision.commit.state.failures.count, before.failures.count) << "nobody's failure";
+  EXPECT_EQ(decision.commit.state.counts.polls_failed, before.counts.polls_failed);
+  EXPECT_EQ(decision.commit.state.due.reason, "host_spacing");
   expect_due_after(decision, hour, "the first hop was asked");
 }
 
@@ -430,12 +430,12 @@ TEST(Decide, PutsOffWhatCannotBeFollowedNow) {
 TEST(Decide, RemembersADocumentThatCouldNotBeRead) {
   const BodyPrint print{std::string(32, 'e'), std::string(32, 'f'), 9, 9};
   const FeedState state = decide_on(healthy(), Unreadable{Reason::parse_not_a_feed, "x", print}).commit.state;
-  EXPECT_EQ(state.refused_hash, print.body_hash);
-  EXPECT_EQ(state.refused_reason, "parse.not_a_feed");
-  EXPECT_EQ(state.refused_by, FEEDMILL_VERSION);
-  EXPECT_EQ(decide_on(state, HttpStatus{500}).commit.state.refused_hash, print.body_hash);
-  EXPECT_EQ(decide_on(state, document_of({})).commit.state.refused_hash, "");
-  EXPECT_EQ(decide_on(healthy(), Unreadable{Reason::limit_body, "x", print}).commit.state.refused_hash, "")
+  EXPECT_EQ(state.refused.hash, print.body_hash);
+  EXPECT_EQ(state.refused.reason, "parse.not_a_feed");
+  EXPECT_EQ(state.refused.by, FEEDMILL_VERSION);
+  EXPECT_EQ(decide_on(state, HttpStatus{500}).commit.state.refused.hash, print.body_hash);
+  EXPECT_EQ(decide_on(state, document_of({})).commit.state.refused.hash, "");
+  EXPECT_EQ(decide_on(healthy(), Unreadable{Reason::limit_body, "x", print}).commit.state.refused.hash, "")
       << "another limit may let it pass";
 }
 
@@ -445,22 +445,22 @@ TEST(Decide, QuarantinesWhatTakesTooLongThreeTimesInARow) {
   FeedState state = healthy();
   for (int i = 0; i < 2; ++i) state = decide_on(state, endless).commit.state;
   EXPECT_EQ(state.state, "healthy");
-  EXPECT_EQ(state.due_reason, "backoff");
+  EXPECT_EQ(state.due.reason, "backoff");
   Decision third = decide_on(state, endless);
   state = third.commit.state;
   EXPECT_EQ(state.state, "quarantined");
-  EXPECT_EQ(state.quarantines, 1u);
-  EXPECT_EQ(state.quarantined_at, now);
-  EXPECT_EQ(state.last_detail, "more steps than are taken");
-  EXPECT_EQ(state.due_reason, "quarantine");
+  EXPECT_EQ(state.quarantine.count, 1u);
+  EXPECT_EQ(state.quarantine.since, now);
+  EXPECT_EQ(state.last.detail, "more steps than are taken");
+  EXPECT_EQ(state.due.reason, "quarantine");
   EXPECT_GE(third.retry_in_s, day);
   EXPECT_EQ(signal_types(third), Types{});
   third = decide_on(state, endless);
   EXPECT_GE(third.retry_in_s, 2 * day) << "twice as long each time";
-  EXPECT_EQ(third.commit.state.quarantined_at, now);
+  EXPECT_EQ(third.commit.state.quarantine.since, now);
   EXPECT_EQ(decide_on(state, document_of({})).commit.state.state, "healthy");
   state = decide_on(failed("parse", 5, hours(9)), endless).commit.state;
-  EXPECT_EQ(state.failures, 1) << "what cannot be read for other reasons does not count";
+  EXPECT_EQ(state.failures.count, 1) << "what cannot be read for other reasons does not count";
 }
 
 // SECURITY Q3
@@ -492,16 +492,16 @@ TEST(Decide, TakesASecond410ADayLaterForGood) {
   };
   for (const Case& c : cases) {
     FeedState before = failed(c.group, 1, c.failing_since);
-    before.last_at = before.group_since = now - c.last;
+    before.last.at = before.failures.group_since = now - c.last;
     const Decision decision = decide_on(before, HttpStatus{410});
     EXPECT_EQ(decision.commit.state.state, c.gone ? "gone" : "healthy") << c.name;
     EXPECT_EQ(signal_types(decision), c.gone ? Types{"feed_gone"} : Types{}) << c.name;
-    EXPECT_EQ(decision.commit.state.due_reason, "gone") << c.name;
+    EXPECT_EQ(decision.commit.state.due.reason, "gone") << c.name;
     expect_due_after(decision, c.gone ? 30 * day : day, c.name);
   }
   FeedState asked_between = failed("status.gone", 2, hours(25));
-  asked_between.group_since = now - hours(25);
-  asked_between.last_at = now - hours(1);
+  asked_between.failures.group_since = now - hours(25);
+  asked_between.last.at = now - hours(1);
   EXPECT_EQ(decide_on(asked_between, HttpStatus{410}).commit.state.state, "gone") << "a day after the first";
   FeedState gone = failed("status.server", 1, days(60), "gone");
   const Decision again = decide_on(gone, HttpStatus{410});
@@ -512,15 +512,15 @@ TEST(Decide, TakesASecond410ADayLaterForGood) {
 TEST(Decide, EndsARowOfFailures) {
   for (const Reading& reading : {Reading(NotModified()), Reading(SameBody()), Reading(document_of({}))}) {
     FeedState before = failed("status.server", 4, days(1), "degraded");
-    before.last_error = "status.server";
-    before.last_detail = "the server answered 500";
+    before.last.error = "status.server";
+    before.last.detail = "the server answered 500";
     const FeedState state = decide_on(before, reading).commit.state;
-    EXPECT_EQ(state.failures, 0) << reading.index();
-    EXPECT_EQ(state.failure_group, "") << reading.index();
-    EXPECT_EQ(state.failing_since, Milliseconds(0)) << reading.index();
-    EXPECT_EQ(state.last_error, "") << reading.index();
-    EXPECT_EQ(state.last_detail, "") << reading.index();
-    EXPECT_EQ(state.last_success, now) << reading.index();
+    EXPECT_EQ(state.failures.count, 0) << reading.index();
+    EXPECT_EQ(state.failures.group, "") << reading.index();
+    EXPECT_EQ(state.failures.since, Milliseconds(0)) << reading.index();
+    EXPECT_EQ(state.last.error, "") << reading.index();
+    EXPECT_EQ(state.last.detail, "") << reading.index();
+    EXPECT_EQ(state.last.success, now) << reading.index();
     EXPECT_EQ(state.state, "healthy") << reading.index();
   }
 }
@@ -528,7 +528,7 @@ TEST(Decide, EndsARowOfFailures) {
 TEST(Decide, CutsDetailsBetweenCharacters) {
   const std::string text = std::string(199, 'x') + "\xC3\xA4 and so on";
   const Decision decision = decide_on(healthy(), Unreadable{Reason::parse_malformed, text, {}});
-  EXPECT_EQ(decision.commit.state.last_detail, std::string(199, 'x'));
+  EXPECT_EQ(decision.commit.state.last.detail, std::string(199, 'x'));
   EXPECT_EQ(decision.detail, text);
 }
 

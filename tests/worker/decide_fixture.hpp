@@ -30,19 +30,19 @@ inline FeedState healthy() {
   FeedState state;
   state.state = "healthy";
   state.state_since = now - days(100);
-  state.etag = "\"old\"";
-  state.last_modified = "Sun, 01 Mar 2026 10:00:00 GMT";
-  state.wire_hash = std::string(32, 'a');
-  state.body_hash = std::string(32, 'b');
-  state.wire_bytes = 10;
-  state.body_bytes = 20;
-  state.last_status = 200;
-  state.last_outcome = "updated";
-  state.last_at = now - hours(1);
-  state.last_success = now - hours(1);
-  state.new_per_week = 10;
-  state.last_new = now - days(1);
-  state.imported = now - days(100);
+  state.validators.etag = "\"old\"";
+  state.validators.last_modified = "Sun, 01 Mar 2026 10:00:00 GMT";
+  state.document.wire_hash = std::string(32, 'a');
+  state.document.body_hash = std::string(32, 'b');
+  state.document.wire_bytes = 10;
+  state.document.body_bytes = 20;
+  state.last.status = 200;
+  state.last.outcome = "updated";
+  state.last.at = now - hours(1);
+  state.last.success = now - hours(1);
+  state.rhythm.new_per_week = 10;
+  state.rhythm.last_new = now - days(1);
+  state.rhythm.imported = now - days(100);
   return state;
 }
 
@@ -51,10 +51,10 @@ inline FeedState failed(const std::string& group, int failures, Milliseconds sin
                         const std::string& name = "healthy") {
   FeedState state = healthy();
   state.state = name;
-  state.failures = failures;
-  state.failure_group = group;
-  state.failing_since = now - since;
-  state.last_success = state.failing_since - hours(1);
+  state.failures.count = failures;
+  state.failures.group = group;
+  state.failures.since = now - since;
+  state.last.success = state.failures.since - hours(1);
   return state;
 }
 

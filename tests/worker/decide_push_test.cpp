@@ -31,15 +31,16 @@ TEST(DecidePush, PutsThePollOffForNewsAlone) {
   StoredSnapshot known = unknown_guids(1);
   const Decision news = push_on(claim, document_of({dated_post("a", now_s)}), known).decision;
   EXPECT_GT(news.commit.next_due, claim.due);
-  EXPECT_EQ(news.commit.state.last_at, now);
-  EXPECT_EQ(news.commit.state.push.last_push, now);
+  EXPECT_EQ(news.commit.state.last.at, now);
+  EXPECT_EQ(news.commit.state.push.standing.last_push, now);
   known.guids[0] = {StoredSnapshot::Is::same, "Entry:1", {}, ""};
   const Decision again = push_on(claim, document_of({dated_post("a", now_s)}), known).decision;
   EXPECT_TRUE(again.commit.entries.empty());
   EXPECT_EQ(again.commit.next_due, claim.due);
-  EXPECT_EQ(again.commit.state.last_at, claim.state.last_at);
-  EXPECT_EQ(again.commit.state.push.last_push, claim.state.push.last_push) << "the next poll's finds are its own";
-  EXPECT_EQ(again.commit.state.new_per_week, claim.state.new_per_week);
+  EXPECT_EQ(again.commit.state.last.at, claim.state.last.at);
+  EXPECT_EQ(again.commit.state.push.standing.last_push, claim.state.push.standing.last_push)
+      << "the next poll's finds are its own";
+  EXPECT_EQ(again.commit.state.rhythm.new_per_week, claim.state.rhythm.new_per_week);
 }
 
 TEST(DecidePush, LeavesWhatIsOlderThanTombstonesToAFetch) {
@@ -60,8 +61,8 @@ TEST(DecidePush, CreatesNothingThatWasTakenBackBeforeItCame) {
   known.deletable = {"", "0", ""};
   const Commit commit = decide_on(healthy(), document, exchange_with(), known).commit;
   EXPECT_EQ(commit.deleted, std::vector<std::string>{"gone"});
-  ASSERT_EQ(commit.state.withdrawn.size(), 2U) << "and not what is listed";
-  EXPECT_TRUE(was_withdrawn({commit.state.withdrawn.back()}, "late")) << "the one taken back last";
+  ASSERT_EQ(commit.state.identity.withdrawn.size(), 2U) << "and not what is listed";
+  EXPECT_TRUE(was_withdrawn({commit.state.identity.withdrawn.back()}, "late")) << "the one taken back last";
   const PushDecision pushed =
       push_on(pushed_claim(commit.state), document_of({dated_post("late", now_s)}), unknown_guids(1));
   EXPECT_TRUE(pushed.decision.commit.entries.empty());

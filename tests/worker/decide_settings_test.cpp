@@ -26,12 +26,12 @@ TEST(Decide, RemembersUntilWhenNotToAsk) {
         Case{"an earlier one is prolonged", now + hours(1), "86400", now + days(1)},
         Case{"a week at most", {}, "99999999", now + days(7)}}) {
     FeedState before = healthy();
-    before.not_before = c.before;
+    before.due.not_before = c.before;
     Headers headers;
     if (*c.retry_after != '\0') headers.emplace_back("retry-after", c.retry_after);
     for (const Reading& reading : {Reading(HttpStatus{503}), Reading(NotModified())}) {
       const Decision decision = decide_on(before, reading, exchange_with(headers));
-      EXPECT_EQ(decision.commit.state.not_before, c.after) << c.name;
+      EXPECT_EQ(decision.commit.state.due.not_before, c.after) << c.name;
       EXPECT_GE(decision.commit.next_due, c.after) << c.name;
     }
   }
@@ -42,14 +42,14 @@ TEST(Decide, KeepsADocumentsHintsThrough304) {
   Document document = document_of({});
   document.hints.ttl_s = 10 * hour;
   const Decision read = decide_on(healthy(), document);
-  EXPECT_EQ(read.commit.state.due_reason, "ttl");
+  EXPECT_EQ(read.commit.state.due.reason, "ttl");
   expect_due_after(read, 10 * hour, "ttl");
-  EXPECT_EQ(read.commit.state.hints, to_text(document.hints));
+  EXPECT_EQ(read.commit.state.document.hints, to_text(document.hints));
   const Decision renewed = decide_on(read.commit.state, NotModified());
-  EXPECT_EQ(renewed.commit.state.due_reason, "ttl");
-  EXPECT_EQ(renewed.commit.state.hints, read.commit.state.hints);
+  EXPECT_EQ(renewed.commit.state.due.reason, "ttl");
+  EXPECT_EQ(renewed.commit.state.document.hints, read.commit.state.document.hints);
   const Decision without = decide_on(read.commit.state, document_of({}));
-  EXPECT_EQ(without.commit.state.hints, "") << "the newest document says nothing any more";
+  EXPECT_EQ(without.commit.state.document.hints, "") << "the newest document says nothing any more";
 }
 
 TEST(Decide, LetsServersThatAreOpenedBeAskedOften) {
@@ -101,7 +101,7 @@ TEST(Settings, GovernRetentionAndInterval) {
   const Decision decision = decide_on(before, document_of({}), exchange_with(), {}, options);
   EXPECT_EQ(decision.commit.retention.entries, 7U);
   EXPECT_TRUE(decision.commit.retention.strict);
-  EXPECT_EQ(decision.commit.state.due_reason, "override");
+  EXPECT_EQ(decision.commit.state.due.reason, "override");
   expect_due_after(decision, 12 * hour, "success");
   expect_due_after(decide_on(before, HttpStatus{500}, exchange_with(), {}, options), 12 * hour, "failure");
   before.settings = "{broken";
@@ -136,27 +136,27 @@ TEST(Decide, TrimsWithoutADocumentOnlyWhereThereIsSomethingToTrim) {
   PolicyOptions options;
   options.retention.entries = 10;
   FeedState before = healthy();
-  before.listed = 30;
-  before.kept = 30;
+  before.document.listed = 30;
+  before.trim.kept = 30;
   const auto trims = [&] {
     const Decision decision = decide_on(before, NotModified(), exchange_with(), {}, options);
     EXPECT_EQ(decision.commit.retention.listed, 30U);
     return decision.commit.trim;
   };
   EXPECT_FALSE(trims()) << "as many as the document lists";
-  before.untrimmed = true;
+  before.trim.unfinished = true;
   EXPECT_TRUE(trims()) << "the last trim left some";
-  before.untrimmed = false;
+  before.trim.unfinished = false;
   before.settings = R"({"keep":7})";
   EXPECT_FALSE(trims()) << "the document lists more";
   options.retention.strict = true;
   EXPECT_TRUE(trims()) << "fewer are to be kept than before";
-  EXPECT_EQ(decide_on(before, NotModified(), exchange_with(), {}, options).commit.state.kept, 7U);
-  before.kept = 7;
+  EXPECT_EQ(decide_on(before, NotModified(), exchange_with(), {}, options).commit.state.trim.kept, 7U);
+  before.trim.kept = 7;
   EXPECT_FALSE(trims());
   options.retention.age = hours(1);
   EXPECT_TRUE(trims()) << "posts grow older without a document";
-  before.kept = 0;
+  before.trim.kept = 0;
   EXPECT_FALSE(decide_on(before, NotModified(), exchange_with(), {}, options).commit.trim)
       << "what the document lists is not known";
 }
@@ -164,10 +164,10 @@ TEST(Decide, TrimsWithoutADocumentOnlyWhereThereIsSomethingToTrim) {
 // HTTP F8, H7
 TEST(Settings, BoundTheIntervalFromAboveAndByHost) {
   FeedState before = healthy();
-  before.new_per_week = 0.01;  // adaptive: as seldom as may be
+  before.rhythm.new_per_week = 0.01;  // adaptive: as seldom as may be
   before.settings = R"({"interval_max":7200})";
   const Decision often = decide_on(before, NotModified());
-  EXPECT_EQ(often.commit.state.due_reason, "override");
+  EXPECT_EQ(often.commit.state.due.reason, "override");
   EXPECT_GE(often.commit.next_due, now + hours(2));
   EXPECT_LE(often.commit.next_due, now + hours(2) + minutes(12));
   const Decision told = decide_on(before, NotModified(), exchange_with({{"retry-after", "86400"}}));

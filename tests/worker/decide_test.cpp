@@ -15,38 +15,38 @@ namespace {
 // HTTP P5
 TEST(Decide, ProbesAServerThatAlwaysSays304) {
   FeedState state = healthy();
-  state.new_per_week = 3;
+  state.rhythm.new_per_week = 3;
   EXPECT_FALSE(wants_probe(state, now));
   state = decide_on(state, NotModified()).commit.state;
-  EXPECT_EQ(state.not_modified_since, now);
-  state.not_modified_since = now - days(14);
+  EXPECT_EQ(state.validators.not_modified_since, now);
+  state.validators.not_modified_since = now - days(14);
   EXPECT_TRUE(wants_probe(state, now));
   FeedState quiet = state;
-  quiet.new_per_week = 2;
+  quiet.rhythm.new_per_week = 2;
   EXPECT_FALSE(wants_probe(quiet, now)) << "nothing is missed there";
   FeedState unknown = state;
-  unknown.etag = unknown.last_modified = "";
+  unknown.validators.etag = unknown.validators.last_modified = "";
   EXPECT_FALSE(wants_probe(unknown, now)) << "it is asked without validators anyhow";
 
   Exchange probe = exchange_with({}, {"\"p\"", "", feed_url});
   probe.unconditional = Unconditional::probe;
   const FeedState honest = decide_on(state, SameBody{{"e", std::string(32, 'b'), 1, 1}}, probe).commit.state;
-  EXPECT_EQ(honest.last_probe, now);
-  EXPECT_EQ(honest.unconditional_probe, 1U);
-  EXPECT_FALSE(honest.validators_broken);
+  EXPECT_EQ(honest.validators.last_probe, now);
+  EXPECT_EQ(honest.counts.unconditional_probe, 1U);
+  EXPECT_FALSE(honest.validators.broken);
   EXPECT_FALSE(wants_probe(honest, now + days(13)));
   const FeedState denied = decide_on(state, HttpStatus{304}, probe).commit.state;
   EXPECT_FALSE(wants_probe(denied, now + hours(23))) << "one a day";
   EXPECT_TRUE(wants_probe(denied, now + hours(24)));
 
   FeedState caught = decide_on(state, document_of({post("n", now_s)}), probe, unknown_guids(1)).commit.state;
-  EXPECT_TRUE(caught.validators_broken);
-  caught.new_per_week = 0;
+  EXPECT_TRUE(caught.validators.broken);
+  caught.rhythm.new_per_week = 0;
   EXPECT_FALSE(wants_probe(caught, now + hours(23)));
   EXPECT_TRUE(wants_probe(caught, now + hours(24))) << "the daily probe stays";
   const FeedState cured =
       decide_on(caught, document_of({post("m", now_s)}), exchange_with(), unknown_guids(1)).commit.state;
-  EXPECT_FALSE(cured.validators_broken) << "a conditional request brought something";
+  EXPECT_FALSE(cured.validators.broken) << "a conditional request brought something";
 }
 
 // HTTP P24
@@ -55,8 +55,9 @@ TEST(Decide, CountsUnconditionalRequestsByReason) {
     Exchange exchange = exchange_with();
     exchange.unconditional = why;
     const FeedState s = decide_on(healthy(), NotModified(), exchange).commit.state;
-    return std::vector<std::uint64_t>{s.polls_unconditional, s.unconditional_first, s.unconditional_none,
-                                      s.unconditional_target, s.unconditional_probe};
+    return std::vector<std::uint64_t>{s.counts.polls_unconditional, s.counts.unconditional_first,
+                                      s.counts.unconditional_none, s.counts.unconditional_target,
+                                      s.counts.unconditional_probe};
   };
   using Counts = std::vector<std::uint64_t>;
   EXPECT_EQ(count(Unconditional::no), (Counts{0, 0, 0, 0, 0}));
@@ -87,9 +88,12 @@ TEST(Decide, KeepsTheValidatorsOfWhatItStored) {
       {"the same body deletes too", same, {"\"x\"", "", feed_url}, {"\"x\"", "", ""}},
       {"the same body elsewhere", same, {"\"x\"", "", other}, {"\"x\"", "", other}},
       {"304 renews both", NotModified(), {"\"x\"", "Mon", feed_url}, {"\"x\"", "Mon", ""}},
-      {"304 renews the tag", NotModified(), {"\"x\"", "", feed_url}, {"\"x\"", old.last_modified, ""}},
-      {"304 renews the date", NotModified(), {"", "Mon", feed_url}, {old.etag, "Mon", ""}},
-      {"304 with nothing keeps both", NotModified(), {"", "", feed_url}, {old.etag, old.last_modified, ""}},
+      {"304 renews the tag", NotModified(), {"\"x\"", "", feed_url}, {"\"x\"", old.validators.last_modified, ""}},
+      {"304 renews the date", NotModified(), {"", "Mon", feed_url}, {old.validators.etag, "Mon", ""}},
+      {"304 with nothing keeps both",
+       NotModified(),
+       {"", "", feed_url},
+       {old.validators.etag, old.validators.last_modified, ""}},
       {"bytes stay as they are",
        document_of({}),
        {"\"\xE4 ,;\"", "in a while", feed_url},
@@ -97,19 +101,19 @@ TEST(Decide, KeepsTheValidatorsOfWhatItStored) {
   };
   for (const Case& c : cases) {
     const FeedState state = decide_on(old, c.reading, exchange_with({}, c.sent)).commit.state;
-    EXPECT_EQ(state.etag, c.kept.etag) << c.name;
-    EXPECT_EQ(state.last_modified, c.kept.last_modified) << c.name;
-    EXPECT_EQ(state.validators_url, c.kept.url) << c.name;
+    EXPECT_EQ(state.validators.etag, c.kept.etag) << c.name;
+    EXPECT_EQ(state.validators.last_modified, c.kept.last_modified) << c.name;
+    EXPECT_EQ(state.validators.url, c.kept.url) << c.name;
   }
 }
 
 TEST(Decide, KeepsForeignValidatorsThroughA304) {
   FeedState before = healthy();
-  before.validators_url = "https://cdn.example.org/feed.xml";
-  const Exchange exchange = exchange_with({}, {"\"x\"", "", before.validators_url});
+  before.validators.url = "https://cdn.example.org/feed.xml";
+  const Exchange exchange = exchange_with({}, {"\"x\"", "", before.validators.url});
   const FeedState state = decide_on(before, NotModified(), exchange).commit.state;
-  EXPECT_EQ(state.validators_url, before.validators_url);
-  EXPECT_EQ(state.etag, "\"x\"");
+  EXPECT_EQ(state.validators.url, before.validators.url);
+  EXPECT_EQ(state.validators.etag, "\"x\"");
 }
 
 TEST(Decide, LeavesValidatorsAndHashesAloneWhenTheAnswerIsRefused) {
@@ -121,31 +125,33 @@ TEST(Decide, LeavesValidatorsAndHashesAloneWhenTheAnswerIsRefused) {
         Reading(HttpStatus{410}), Reading(error_of(Reason::http_truncated, true)),
         Reading(Unreadable{Reason::parse_malformed, "", print}), Reading(Unreadable{Reason::limit_body, "", print})}) {
     const FeedState state = decide_on(before, reading, with_new).commit.state;
-    EXPECT_EQ(state.etag, before.etag) << reading.index();
-    EXPECT_EQ(state.last_modified, before.last_modified) << reading.index();
-    EXPECT_EQ(state.validators_url, "") << reading.index();
-    EXPECT_EQ(state.wire_hash + state.body_hash, before.wire_hash + before.body_hash) << reading.index();
-    EXPECT_EQ(state.wire_bytes, before.wire_bytes) << reading.index();
-    EXPECT_EQ(state.hints, before.hints) << reading.index();
+    EXPECT_EQ(state.validators.etag, before.validators.etag) << reading.index();
+    EXPECT_EQ(state.validators.last_modified, before.validators.last_modified) << reading.index();
+    EXPECT_EQ(state.validators.url, "") << reading.index();
+    EXPECT_EQ(state.document.wire_hash + state.document.body_hash,
+              before.document.wire_hash + before.document.body_hash)
+        << reading.index();
+    EXPECT_EQ(state.document.wire_bytes, before.document.wire_bytes) << reading.index();
+    EXPECT_EQ(state.document.hints, before.document.hints) << reading.index();
   }
 }
 
 // HTTP P5
 TEST(Decide, RemembersTheHashesOfWhatItRead) {
   const FeedState stored = decide_on(healthy(), document_of({})).commit.state;
-  EXPECT_EQ(stored.wire_hash, std::string(32, 'c'));
-  EXPECT_EQ(stored.body_hash, std::string(32, 'd'));
-  EXPECT_EQ(stored.wire_bytes, 400U);
-  EXPECT_EQ(stored.body_bytes, 900U);
+  EXPECT_EQ(stored.document.wire_hash, std::string(32, 'c'));
+  EXPECT_EQ(stored.document.body_hash, std::string(32, 'd'));
+  EXPECT_EQ(stored.document.wire_bytes, 400U);
+  EXPECT_EQ(stored.document.body_bytes, 900U);
   const Decision same = decide_on(healthy(), SameBody{{std::string(32, 'e'), std::string(32, 'b'), 11, 20}});
   EXPECT_EQ(same.outcome, Outcome::unchanged);
-  EXPECT_EQ(same.commit.state.wire_hash, std::string(32, 'e')) << "compressed in another way";
-  EXPECT_EQ(same.commit.state.body_hash, std::string(32, 'b'));
-  EXPECT_EQ(same.commit.state.wire_bytes, 11U);
+  EXPECT_EQ(same.commit.state.document.wire_hash, std::string(32, 'e')) << "compressed in another way";
+  EXPECT_EQ(same.commit.state.document.body_hash, std::string(32, 'b'));
+  EXPECT_EQ(same.commit.state.document.wire_bytes, 11U);
   EXPECT_FALSE(same.commit.document);
   EXPECT_TRUE(same.commit.events.empty());
   const FeedState renewed = decide_on(healthy(), NotModified()).commit.state;
-  EXPECT_EQ(renewed.wire_hash, healthy().wire_hash);
+  EXPECT_EQ(renewed.document.wire_hash, healthy().document.wire_hash);
 }
 
 TEST(Decide, ImportsAFeedOnItsFirstDocument) {
@@ -164,11 +170,11 @@ TEST(Decide, ImportsAFeedOnItsFirstDocument) {
   EXPECT_EQ(commit.claim, "worker:1-1");
   EXPECT_EQ(commit.entries.size(), 4U);
   EXPECT_EQ(commit.state.state, "healthy");
-  EXPECT_EQ(commit.state.imported, now);
-  EXPECT_EQ(commit.state.last_success, now);
-  EXPECT_EQ(commit.state.total_new, 4U);
-  EXPECT_NEAR(commit.state.new_per_week, 1 + 0.5 + 0.25, 1e-6);
-  EXPECT_EQ(commit.state.last_new, now) << "the newest date, and not in the future";
+  EXPECT_EQ(commit.state.rhythm.imported, now);
+  EXPECT_EQ(commit.state.last.success, now);
+  EXPECT_EQ(commit.state.counts.total_new, 4U);
+  EXPECT_NEAR(commit.state.rhythm.new_per_week, 1 + 0.5 + 0.25, 1e-6);
+  EXPECT_EQ(commit.state.rhythm.last_new, now) << "the newest date, and not in the future";
   ASSERT_EQ(signal_types(decision), Types{"feed_created"});
   EXPECT_EQ(commit.events[0].action, "created");
   EXPECT_EQ(boost::json::parse(commit.events[0].data),
@@ -182,29 +188,29 @@ TEST(Decide, ImportsEmptyFeedsAndOldOnes) {
   const Decision empty = decide_on(FeedState(), document_of({}));
   EXPECT_TRUE(empty.commit.initial);
   EXPECT_EQ(signal_types(empty), Types{"feed_created"});
-  EXPECT_EQ(empty.commit.state.imported, now);
-  EXPECT_EQ(empty.commit.state.last_new, now);
-  EXPECT_EQ(empty.commit.state.polls_with_new, 0U);
+  EXPECT_EQ(empty.commit.state.rhythm.imported, now);
+  EXPECT_EQ(empty.commit.state.rhythm.last_new, now);
+  EXPECT_EQ(empty.commit.state.counts.polls_with_new, 0U);
   const Decision old =
       decide_on(FeedState(), document_of({post("a", now_s - 90 * day)}), exchange_with(), unknown_guids(1));
-  EXPECT_EQ(old.commit.state.last_new, now - days(90));
-  EXPECT_EQ(old.commit.state.due_reason, "dormant");
+  EXPECT_EQ(old.commit.state.rhythm.last_new, now - days(90));
+  EXPECT_EQ(old.commit.state.due.reason, "dormant");
   expect_due_after(old, 3 * day, "three months old");
   const Decision ancient = decide_on(FeedState(), document_of({post("a", -5)}), exchange_with(), unknown_guids(1));
-  EXPECT_EQ(ancient.commit.state.last_new, Milliseconds(1)) << "0 means never";
+  EXPECT_EQ(ancient.commit.state.rhythm.last_new, Milliseconds(1)) << "0 means never";
 }
 
 TEST(Decide, ImportsAfterFailuresToo) {
   FeedState before = failed("status.server", 4, days(8), "failing");
-  before.imported = Milliseconds(0);
-  before.new_per_week = 0;
+  before.rhythm.imported = Milliseconds(0);
+  before.rhythm.new_per_week = 0;
   const Decision decision = decide_on(before, document_of({post("a", now_s)}), exchange_with(), unknown_guids(1));
   EXPECT_TRUE(decision.commit.initial);
   EXPECT_EQ(signal_types(decision), (Types{"feed_created", "feed_recovered"}));
-  EXPECT_EQ(decision.commit.state.failures, 0);
-  EXPECT_EQ(decision.commit.state.failure_group, "");
-  EXPECT_EQ(decision.commit.state.failing_since, Milliseconds(0));
-  EXPECT_EQ(decision.commit.state.last_error, "");
+  EXPECT_EQ(decision.commit.state.failures.count, 0);
+  EXPECT_EQ(decision.commit.state.failures.group, "");
+  EXPECT_EQ(decision.commit.state.failures.since, Milliseconds(0));
+  EXPECT_EQ(decision.commit.state.last.error, "");
 }
 
 TEST(Decide, CountsNewEntriesIntoTheRate) {
@@ -212,11 +218,11 @@ TEST(Decide, CountsNewEntriesIntoTheRate) {
       decide_on(healthy(), document_of({post("b", now_s), post("a", now_s - 60)}), exchange_with(), unknown_guids(2));
   EXPECT_FALSE(two.commit.initial);
   EXPECT_EQ(two.outcome, Outcome::updated);
-  EXPECT_NEAR(two.commit.state.new_per_week, 10 * std::exp2(-1.0 / 168) + 2, 1e-9);
-  EXPECT_EQ(two.commit.state.last_new, now);
-  EXPECT_EQ(two.commit.state.total_new, 2U);
-  EXPECT_EQ(two.commit.state.polls_with_new, 1U);
-  EXPECT_EQ(two.commit.state.imported, healthy().imported);
+  EXPECT_NEAR(two.commit.state.rhythm.new_per_week, 10 * std::exp2(-1.0 / 168) + 2, 1e-9);
+  EXPECT_EQ(two.commit.state.rhythm.last_new, now);
+  EXPECT_EQ(two.commit.state.counts.total_new, 2U);
+  EXPECT_EQ(two.commit.state.counts.polls_with_new, 1U);
+  EXPECT_EQ(two.commit.state.rhythm.imported, healthy().rhythm.imported);
   ASSERT_EQ(two.commit.entries.size(), 2U);
   EXPECT_EQ(two.commit.entries[0].guid, "a") << "oldest first";
 
@@ -230,10 +236,10 @@ TEST(Decide, CountsNewEntriesIntoTheRate) {
       decide_on(healthy(), document_of({post("b", now_s), post("a", now_s - 60)}), exchange_with(), known);
   EXPECT_EQ(changed.outcome, Outcome::updated);
   EXPECT_EQ(changed.unchanged, 1U);
-  EXPECT_EQ(changed.commit.state.total_new, 0U) << "a change is no new entry";
-  EXPECT_EQ(changed.commit.state.polls_with_new, 0U);
-  EXPECT_EQ(changed.commit.state.last_new, healthy().last_new);
-  EXPECT_LT(changed.commit.state.new_per_week, 10);
+  EXPECT_EQ(changed.commit.state.counts.total_new, 0U) << "a change is no new entry";
+  EXPECT_EQ(changed.commit.state.counts.polls_with_new, 0U);
+  EXPECT_EQ(changed.commit.state.rhythm.last_new, healthy().rhythm.last_new);
+  EXPECT_LT(changed.commit.state.rhythm.new_per_week, 10);
   EXPECT_EQ(changed.commit.tombs_left, std::vector<std::string>{"gone"});
   EXPECT_EQ(changed.commit.tombs_back, std::vector<std::string>{"returned"});
   EXPECT_EQ(changed.commit.retention.listed, 2U);
@@ -278,13 +284,13 @@ TEST(Decide, TellsOfTheFeedOnlyWhatAReaderWouldNotice) {
 // HTTP P24
 TEST(Decide, Counts) {
   FeedState before = healthy();
-  before.polls = 100;
-  before.polls_not_modified = 50;
-  before.polls_same_body = 20;
-  before.polls_unconditional = 10;
-  before.polls_failed = 5;
-  before.total_wire_bytes = 1000;
-  before.total_body_bytes = 2000;
+  before.counts.polls = 100;
+  before.counts.polls_not_modified = 50;
+  before.counts.polls_same_body = 20;
+  before.counts.polls_unconditional = 10;
+  before.counts.polls_failed = 5;
+  before.counts.total_wire_bytes = 1000;
+  before.counts.total_body_bytes = 2000;
   struct Case {
     const char* name;
     Reading reading;
@@ -301,26 +307,26 @@ TEST(Decide, Counts) {
     Exchange exchange = exchange_with();
     if (!c.sent_validators) exchange.unconditional = Unconditional::no_validators;
     const FeedState state = decide_on(before, c.reading, exchange).commit.state;
-    EXPECT_EQ(state.polls, 101U) << c.name;
-    EXPECT_EQ(state.polls_not_modified, c.not_modified) << c.name;
-    EXPECT_EQ(state.polls_same_body, c.same_body) << c.name;
-    EXPECT_EQ(state.polls_unconditional, c.unconditional) << c.name;
-    EXPECT_EQ(state.polls_failed, c.failed) << c.name;
-    EXPECT_EQ(state.total_wire_bytes, 1500U) << c.name;
-    EXPECT_EQ(state.total_body_bytes, c.body_bytes) << c.name;
+    EXPECT_EQ(state.counts.polls, 101U) << c.name;
+    EXPECT_EQ(state.counts.polls_not_modified, c.not_modified) << c.name;
+    EXPECT_EQ(state.counts.polls_same_body, c.same_body) << c.name;
+    EXPECT_EQ(state.counts.polls_unconditional, c.unconditional) << c.name;
+    EXPECT_EQ(state.counts.polls_failed, c.failed) << c.name;
+    EXPECT_EQ(state.counts.total_wire_bytes, 1500U) << c.name;
+    EXPECT_EQ(state.counts.total_body_bytes, c.body_bytes) << c.name;
   }
 }
 
 TEST(Decide, NamesTheOutcomeOfASuccess) {
   const Decision renewed = decide_on(healthy(), NotModified());
   EXPECT_EQ(renewed.outcome, Outcome::not_modified);
-  EXPECT_EQ(renewed.commit.state.last_outcome, "not_modified");
-  EXPECT_EQ(renewed.commit.state.last_status, 304);
+  EXPECT_EQ(renewed.commit.state.last.outcome, "not_modified");
+  EXPECT_EQ(renewed.commit.state.last.status, 304);
   expect_due_after(renewed, 17522, "adaptive");
-  EXPECT_EQ(renewed.commit.state.due_reason, "adaptive");
+  EXPECT_EQ(renewed.commit.state.due.reason, "adaptive");
   const Decision nothing_new = decide_on(healthy(), document_of({}));
   EXPECT_EQ(nothing_new.outcome, Outcome::unchanged);
-  EXPECT_EQ(nothing_new.commit.state.last_status, 200);
+  EXPECT_EQ(nothing_new.commit.state.last.status, 200);
   EXPECT_TRUE(nothing_new.commit.document) << "retention still applies";
 }
 
@@ -329,13 +335,13 @@ TEST(Decide, SurvivesClocksThatStep) {
   for (const Milliseconds step :
        {Milliseconds(hours(1)), Milliseconds(days(365)), Milliseconds(-hours(1)), Milliseconds(-days(365))}) {
     FeedState before = healthy();
-    before.last_at = now + step;
-    before.last_new = now + step;
+    before.last.at = now + step;
+    before.rhythm.last_new = now + step;
     const Decision decision = decide_on(before, NotModified());
     EXPECT_GE(decision.commit.next_due, now + hours(1)) << step.count();
     EXPECT_LE(decision.commit.next_due, now + days(30)) << step.count();
-    EXPECT_LE(decision.commit.state.new_per_week, 10) << step.count();
-    EXPECT_GE(decision.commit.state.new_per_week, 0) << step.count();
+    EXPECT_LE(decision.commit.state.rhythm.new_per_week, 10) << step.count();
+    EXPECT_GE(decision.commit.state.rhythm.new_per_week, 0) << step.count();
   }
 }
 

@@ -66,7 +66,7 @@ class DelivererTest : public testing::Test {
     commit.next_due = claim.now;
     commit.before = commit.state = claim.state;
     commit.state.state = "healthy";
-    commit.state.last_at = claim.now;
+    commit.state.last.at = claim.now;
     commit.document = true;
     commit.entries = diff_entries(records, *known, claim.now).writes;
     commit.tombs_left = known->left;

@@ -120,7 +120,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
   const std::size_t documents = 12 + below(25);
   const std::size_t wrong_at = 2 + below(5);
   for (std::size_t n = 1; n <= documents; ++n) {
-    const bool wrong = kind.wrongly && n >= wrong_at && state().identified_by != IdentifiedBy::guid;
+    const bool wrong = kind.wrongly && n >= wrong_at && state().identity.by != IdentifiedBy::guid;
     // What the publisher does.
     if (n > 1 && chance(50)) {
       for (std::size_t i = 1 + below(2); i > 0; --i) add_post();
@@ -230,7 +230,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
       continue;
     }
     ASSERT_EQ(done.created, fresh) << told();
-    if (state().identified_by != IdentifiedBy::guid) {
+    if (state().identity.by != IdentifiedBy::guid) {
       ASSERT_LT(++waiting_to_return, 4) << told();
       continue;
     }

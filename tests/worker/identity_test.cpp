@@ -14,7 +14,7 @@ constexpr std::int64_t now_s = now.count() / 1000;
 FeedState healthy() {
   FeedState state;
   state.state = "healthy";
-  state.imported = now - std::chrono::days(10);
+  state.rhythm.imported = now - std::chrono::days(10);
   return state;
 }
 
@@ -49,7 +49,7 @@ struct Scene {
     known.guids.resize(document.entries.size());
     known.stored = posts.size();
   }
-  Recognised run(const FeedState& state = healthy()) { return recognise(state, document, known, posts); }
+  Recognised run(const FeedState& state = healthy()) { return recognise(state.identity, document, known, posts); }
 
   Document document;
   StoredSnapshot known;
@@ -72,28 +72,29 @@ Document document_of(std::size_t count) {
 }
 
 TEST(Comparing, IsForDocumentsOfWhichMostIsUnknown) {
-  EXPECT_TRUE(must_compare(healthy(), document_of(20), known_with(11, 9)));
-  EXPECT_FALSE(must_compare(healthy(), document_of(20), known_with(10, 10))) << "a busy day";
-  EXPECT_FALSE(must_compare(healthy(), document_of(20), known_with(0, 20)));
+  EXPECT_TRUE(must_compare(healthy().identity, document_of(20), known_with(11, 9)));
+  EXPECT_FALSE(must_compare(healthy().identity, document_of(20), known_with(10, 10))) << "a busy day";
+  EXPECT_FALSE(must_compare(healthy().identity, document_of(20), known_with(0, 20)));
   StoredSnapshot nothing = known_with(20, 0);
   nothing.stored = 0;
-  EXPECT_FALSE(must_compare(healthy(), document_of(20), nothing)) << "a first import";
+  EXPECT_FALSE(must_compare(healthy().identity, document_of(20), nothing)) << "a first import";
 }
 
 TEST(Comparing, IsForASwitchAndForWhatIsNewAtEveryFetch) {
   Document switched = document_of(20);
   switched.identified_by = IdentifiedBy::link;
-  EXPECT_TRUE(must_compare(healthy(), switched, known_with(0, 20)));
+  EXPECT_TRUE(must_compare(healthy().identity, switched, known_with(0, 20)));
   FeedState state = healthy();
   std::vector<std::uint32_t> turns;
-  for (state.fresh_documents = 0; state.fresh_documents < 50; ++state.fresh_documents) {
-    if (must_compare(state, document_of(20), known_with(2, 18))) turns.push_back(state.fresh_documents + 1);
-    EXPECT_FALSE(must_compare(state, document_of(20), known_with(1, 19))) << "5 % are borne";
+  for (state.identity.fresh_documents = 0; state.identity.fresh_documents < 50; ++state.identity.fresh_documents) {
+    if (must_compare(state.identity, document_of(20), known_with(2, 18)))
+      turns.push_back(state.identity.fresh_documents + 1);
+    EXPECT_FALSE(must_compare(state.identity, document_of(20), known_with(1, 19))) << "5 % are borne";
   }
   EXPECT_EQ(turns, (std::vector<std::uint32_t>{3, 6, 12, 24, 48})) << "ever more rarely when it shows nothing";
-  state.fresh_documents = 1;
-  state.replaced_documents = 1;
-  EXPECT_TRUE(must_compare(state, document_of(20), known_with(2, 18))) << "one has shown something";
+  state.identity.fresh_documents = 1;
+  state.identity.replaced_documents = 1;
+  EXPECT_TRUE(must_compare(state.identity, document_of(20), known_with(2, 18))) << "one has shown something";
 }
 
 TEST(Recognising, GivesStoredPostsTheirNewGuids) {
@@ -153,11 +154,11 @@ TEST(Recognising, BuriesWhatWasTrimmedUnderOtherGuids) {
 
 TEST(Recognising, SwitchesAfterThreeDocumentsInARow) {
   FeedState state = healthy();
-  state.replaced_documents = 1;
+  state.identity.replaced_documents = 1;
   Scene second(5);
   second.run(state);
   EXPECT_EQ(second.document.identified_by, IdentifiedBy::guid);
-  state.replaced_documents = 2;
+  state.identity.replaced_documents = 2;
   Scene third(5);
   third.posts.push_back(stored("older", 0));  // not listed any more
   const Recognised recognised = third.run(state);
@@ -173,7 +174,7 @@ TEST(Recognising, SwitchesAfterThreeDocumentsInARow) {
 
 TEST(Recognising, SwitchesToDigestsWhenLinksDoNotStayEither) {
   FeedState state = healthy();
-  state.replaced_documents = 2;
+  state.identity.replaced_documents = 2;
   Scene scene(4);
   for (std::size_t i = 0; i < 4; ++i) {
     const std::pair<std::string, std::string> text("summary_text", std::string(50, static_cast<char>('a' + i)));
@@ -188,8 +189,8 @@ TEST(Recognising, SwitchesToDigestsWhenLinksDoNotStayEither) {
 
 TEST(Recognising, StaysWhereNothingElseTellsPostsApart) {
   FeedState state = healthy();
-  state.identified_by = IdentifiedBy::digest;
-  state.replaced_documents = 7;
+  state.identity.by = IdentifiedBy::digest;
+  state.identity.replaced_documents = 7;
   Scene scene(4);
   scene.document.identified_by = IdentifiedBy::digest;
   scene.run(state);
@@ -239,7 +240,7 @@ struct Places {
     known.stored = posts.size();
   }
   bool are_seen() const {
-    return must_compare(healthy(), document, known) && names_places(document.entries, known.guids);
+    return must_compare(healthy().identity, document, known) && names_places(document.entries, known.guids);
   }
 
   Document document;
@@ -264,8 +265,8 @@ TEST(GuidsThatNamePlaces, AreSeenWhereMostPostsStandUnderThoseOfOthers) {
   EXPECT_FALSE(removed.are_seen()) << "most of it stayed";
   Places switched(10, 1);
   FeedState by_link = healthy();
-  by_link.identified_by = switched.document.identified_by = IdentifiedBy::link;
-  EXPECT_FALSE(must_compare(by_link, switched.document, switched.known));
+  by_link.identity.by = switched.document.identified_by = IdentifiedBy::link;
+  EXPECT_FALSE(must_compare(by_link.identity, switched.document, switched.known));
 }
 
 TEST(GuidsThatNamePlaces, AreNoneOfThoseOfPostsThatChange) {
@@ -285,7 +286,7 @@ TEST(GuidsThatNamePlaces, AreNoneOfThoseOfPostsThatChange) {
 
 TEST(GuidsThatNamePlaces, GiveWayToLinks) {
   Places places(10, 1);
-  const Recognised recognised = recognise(healthy(), places.document, places.known, places.posts);
+  const Recognised recognised = recognise(healthy().identity, places.document, places.known, places.posts);
   EXPECT_EQ(places.document.identified_by, IdentifiedBy::link);
   EXPECT_EQ(recognised.places.size(), 9U);
   EXPECT_EQ(places.known.guids[0].is, StoredSnapshot::Is::unknown) << "the one that is new";
@@ -303,14 +304,14 @@ TEST(GuidsThatNamePlaces, KeepTheirTombstonesWhereNothingElseTellsPostsApart) {
     record.fields = {{"date_published", "day 0"}, {"link", link_of(99)}, {"title", "The same"}};
   places.known.guids[0] = {StoredSnapshot::Is::tombstoned, "", {}, ""};
   ASSERT_TRUE(places.are_seen());
-  recognise(healthy(), places.document, places.known, places.posts);
+  recognise(healthy().identity, places.document, places.known, places.posts);
   EXPECT_EQ(places.document.identified_by, IdentifiedBy::guid);
   EXPECT_EQ(places.known.guids[0].is, StoredSnapshot::Is::tombstoned);
 }
 
 TEST(Recognising, DoesNotSwitchByPartOfADocument) {
   FeedState state = healthy();
-  state.replaced_documents = 2;
+  state.identity.replaced_documents = 2;
   Scene scene(5);
   scene.document.cut_short = true;
   scene.run(state);
@@ -322,32 +323,32 @@ TEST(Counting, ForgetsWithTheFirstDocumentThatIsAsItShould) {
   FeedState state = healthy();
   for (std::uint32_t i = 1; i <= 4; ++i) {
     count_document(state, document_of(20), known_with(2, 18), now);
-    EXPECT_EQ(state.fresh_documents, i);
+    EXPECT_EQ(state.identity.fresh_documents, i);
   }
-  state.replaced_documents = 2;
+  state.identity.replaced_documents = 2;
   StoredSnapshot shown = known_with(2, 18);
   shown.compared = shown.replaced = true;
   count_document(state, document_of(20), shown, now);
-  EXPECT_EQ(state.replaced_documents, 3U);
+  EXPECT_EQ(state.identity.replaced_documents, 3U);
   shown.replaced = false;
   count_document(state, document_of(20), shown, now);
-  EXPECT_EQ(state.replaced_documents, 0U);
+  EXPECT_EQ(state.identity.replaced_documents, 0U);
   count_document(state, document_of(20), known_with(1, 19), now);
-  EXPECT_EQ(state.fresh_documents, 0U);
-  EXPECT_FALSE(state.listed_none);
+  EXPECT_EQ(state.identity.fresh_documents, 0U);
+  EXPECT_FALSE(state.document.listed_none);
   count_document(state, {}, {}, now);
-  EXPECT_TRUE(state.listed_none);
+  EXPECT_TRUE(state.document.listed_none);
 }
 
 TEST(Counting, RemembersTheSwitch) {
   FeedState state = healthy();
-  state.fresh_documents = state.replaced_documents = 2;
+  state.identity.fresh_documents = state.identity.replaced_documents = 2;
   Document document = document_of(3);
   document.identified_by = IdentifiedBy::link;
   count_document(state, document, known_with(3, 0), now);
-  EXPECT_EQ(state.identified_by, IdentifiedBy::link);
-  EXPECT_EQ(state.identified_since, now);
-  EXPECT_EQ(state.fresh_documents + state.replaced_documents, 0U);
+  EXPECT_EQ(state.identity.by, IdentifiedBy::link);
+  EXPECT_EQ(state.identity.since, now);
+  EXPECT_EQ(state.identity.fresh_documents + state.identity.replaced_documents, 0U);
 }
 
 TEST(Gaps, AreDocumentsThatShareNothing) {
@@ -356,7 +357,7 @@ TEST(Gaps, AreDocumentsThatShareNothing) {
   EXPECT_FALSE(is_gap(healthy(), document_of(1), known_with(1, 0))) << "it says nothing of those before it";
   EXPECT_FALSE(is_gap({}, document_of(3), known_with(3, 0))) << "first import";
   FeedState empty = healthy();
-  empty.listed_none = true;
+  empty.document.listed_none = true;
   EXPECT_FALSE(is_gap(empty, document_of(3), known_with(3, 0)));
   StoredSnapshot nothing = known_with(3, 0);
   nothing.stored = 0;

@@ -15,7 +15,7 @@ const OverdueTokenBucket::Time start = OverdueTokenBucket::Time() + std::chrono:
 ClaimBatch batch_of(std::size_t feeds, Milliseconds late, const std::string& due_reason = "interval") {
   const Milliseconds now(1'000'000);
   Claim claim{"worker:1-1", "https://example.org/feed.xml", now - late, now, {}};
-  claim.state.due_reason = due_reason;
+  claim.state.due.reason = due_reason;
   ClaimBatch batch;
   batch.claims.assign(feeds, claim);
   return batch;

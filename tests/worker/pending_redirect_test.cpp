@@ -31,12 +31,12 @@ struct Poll {
 };
 
 /// Where the feed moves to with the last of these polls; "early" when it does before.
-std::string moved(const std::vector<Poll>& polls, FeedState state = {}, const std::string& requested = old_url) {
+std::string moved(const std::vector<Poll>& polls, FeedAddress address = {}, const std::string& requested = old_url) {
   std::string to;
   for (const Poll& poll : polls) {
     if (!to.empty()) return "early";
-    const Judgement judgement = judge(state, requested, poll.hops, poll.identity, start + poll.after);
-    state.moving = judgement.moving;
+    const Judgement judgement = judge(address, requested, poll.hops, poll.identity, start + poll.after);
+    address.moving = judgement.moving;
     to = judgement.move_to;
   }
   return to;
@@ -136,10 +136,10 @@ TEST(PendingRedirect, OneSightingIsEnoughForHttps) {
 
 // HTTP R7, R8
 TEST(PendingRedirect, NeverMovesWhereItMustNot) {
-  FeedState state;
-  state.no_move_to = target;
-  EXPECT_EQ(moved({{hours(0), there}, {hours(12), there}, {hours(24), there}, {hours(48), there}}, state), "");
-  EXPECT_EQ(moved({{hours(0), elsewhere}, {hours(12), elsewhere}, {hours(24), elsewhere}}, state), other);
+  FeedAddress address;
+  address.no_move_to = target;
+  EXPECT_EQ(moved({{hours(0), there}, {hours(12), there}, {hours(24), there}, {hours(48), there}}, address), "");
+  EXPECT_EQ(moved({{hours(0), elsewhere}, {hours(12), elsewhere}, {hours(24), elsewhere}}, address), other);
 }
 
 }  // namespace

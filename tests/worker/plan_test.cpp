@@ -189,10 +189,10 @@ TEST(PlannedFeeds, AreWhatTheStoreHas) {
   record.feed_url = "https://a.example/feed";
   EXPECT_FALSE(planned_feed(record)) << "not in the schedule";
   record.due = start;
-  record.state.fetch_url = "https://b.example/feed";
+  record.state.address.fetch_url = "https://b.example/feed";
   record.state.settings = R"({"interval_min":7200})";
-  record.state.hints = "3600 0 0 0";
-  record.state.new_per_week = 3;
+  record.state.document.hints = "3600 0 0 0";
+  record.state.rhythm.new_per_week = 3;
   const auto never = planned_feed(record);
   ASSERT_TRUE(never);
   EXPECT_EQ(never->host, "b.example");
@@ -200,9 +200,9 @@ TEST(PlannedFeeds, AreWhatTheStoreHas) {
   EXPECT_EQ(never->hints.ttl_s, 3600);
   EXPECT_FALSE(never->fetched);
   EXPECT_TRUE(never->validators) << "assumed";
-  record.state.last_at = start - 1h;
+  record.state.last.at = start - 1h;
   EXPECT_FALSE(planned_feed(record)->validators);
-  record.state.etag = "\"x\"";
+  record.state.validators.etag = "\"x\"";
   EXPECT_TRUE(planned_feed(record)->validators);
 }
 

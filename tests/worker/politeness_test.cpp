@@ -418,11 +418,11 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
   for (const std::string& url : urls) {
     const FeedState counted = state(url);
     const Referee::Polls seen = referee.polls(url);
-    EXPECT_EQ(counted.polls, seen.polls) << url;
-    EXPECT_EQ(counted.polls_not_modified, seen.not_modified) << url;
+    EXPECT_EQ(counted.counts.polls, seen.polls) << url;
+    EXPECT_EQ(counted.counts.polls_not_modified, seen.not_modified) << url;
   }
   // HTTP P5: the same document again and again is no news.
-  EXPECT_EQ(state(at("etag-moves")).polls_same_body, state(at("etag-moves")).polls - 1);
+  EXPECT_EQ(state(at("etag-moves")).counts.polls_same_body, state(at("etag-moves")).counts.polls - 1);
 }
 
 /// A visitor without manners, on a connection of its own.

@@ -106,10 +106,10 @@ class Polling : public testing::Test {
       if (alter) alter(claim.state, *document);
       known = look_up({url, document->entries, document->deleted});
       settle_repeated(*document, known);
-      if (must_compare(claim.state, *document, known)) {
+      if (must_compare(claim.state.identity, *document, known)) {
         const auto stored = Ingest(store).stored_posts(url);
         EXPECT_TRUE(stored);
-        const Recognised recognised = recognise(claim.state, *document, known, *stored);
+        const Recognised recognised = recognise(claim.state.identity, *document, known, *stored);
         ++reads;
         if (!recognised.look_up.empty()) add_recognised(known, recognised, look_up({url, recognised.look_up, {}}));
       }

@@ -43,7 +43,7 @@ TEST_F(Polling, TheSameDocumentAThousandTimesSendsNothing) {
   }
   EXPECT_EQ(dump(), before);
   EXPECT_EQ(signals().size(), sent);
-  EXPECT_EQ(state().polls, 1001U);
+  EXPECT_EQ(state().counts.polls, 1001U);
 }
 
 TEST_F(Polling, RekeysWhatANewCmsPublishesUnderNewGuids) {
@@ -107,7 +107,7 @@ TEST_F(Polling, SwitchesAFeedWhoseGuidsAreNewAtEveryFetch) {
     const Committed done = poll(rss(site(5, "https://example.org/", "fetch-" + std::to_string(i) + "-")));
     ASSERT_EQ(done.created, 0U) << i;
     ASSERT_EQ(done.rekeyed, i <= 3 ? 5U : 0U) << i;
-    ASSERT_EQ(state().identified_by, i < 3 ? IdentifiedBy::guid : IdentifiedBy::link) << i;
+    ASSERT_EQ(state().identity.by, i < 3 ? IdentifiedBy::guid : IdentifiedBy::link) << i;
   }
   EXPECT_EQ(redis({"HGET", "Entry:5", "guid"}), "link:example.org/post/5");
   EXPECT_EQ(redis({"GET", "ids:Entry"}), "5");
@@ -117,10 +117,10 @@ TEST_F(Polling, SwitchesAFeedWhoseGuidsAreNewAtEveryFetch) {
   EXPECT_EQ(poll(rss(site(6, "https://example.org/", "x"))).created, 1U) << "what is new is still seen";
   EXPECT_EQ(poll(rss(site(6, "http://www.example.org/", "x"))).created, 0U);
   EXPECT_EQ(poll(rss(site(6))).created, 0U) << "and the guids of old bring nothing back";
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link) << "one document proves nothing";
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link) << "one document proves nothing";
   EXPECT_EQ(poll(rss(site(6), "2")).events, 0U);
   const Committed back = poll(rss(site(7), "3"));
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   EXPECT_EQ(back.created, 1U);
   EXPECT_EQ(back.rekeyed, 6U);
   EXPECT_EQ(back.modified, 0U);
@@ -130,12 +130,12 @@ TEST_F(Polling, SwitchesAFeedWhoseGuidsAreNewAtEveryFetch) {
   EXPECT_EQ(signals("feed_rekeyed")[3].at("data").at("identified_by").as_string(), "guid");
   // Once it has gone back in vain it takes longer.
   for (int i = 1; i <= 3; ++i) poll(rss(site(7, "https://example.org/", "again-" + std::to_string(i) + "-")));
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link);
   for (int i = 1; i <= 6; ++i) {
-    EXPECT_EQ(state().identified_by, IdentifiedBy::link) << i;
+    EXPECT_EQ(state().identity.by, IdentifiedBy::link) << i;
     poll(rss(site(7), "sound " + std::to_string(i)));
   }
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   EXPECT_EQ(count("post_created"), 7U);
 }
 
@@ -159,7 +159,7 @@ TEST_F(Polling, KeepsItsGuidsWhenAPostIsThereTwiceUnderAnotherTitle) {
   const Committed done = poll(rss(items));
   EXPECT_EQ(done.modified, 34U) << "an edit is an edit";
   EXPECT_EQ(done.created, 0U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "g4"}), "Entry:4");
   EXPECT_EQ(count("feed_rekeyed"), 0U);
 }
@@ -177,7 +177,7 @@ TEST_F(Polling, KeepsItsGuidsWhenOneComesTwiceWithAnotherLink) {
     }
   }
   EXPECT_EQ(poll(rss(site(10))).events, 0U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "g4"}), "Entry:4");
   EXPECT_EQ(title_of("Entry:4"), "Post 4");
   std::vector<Item> mended = site(10);
@@ -256,7 +256,7 @@ TEST_F(Polling, KeepsItsGuidsWhenOneIsMissing) {
   for (Item& item : items) item.guid.clear();
   EXPECT_EQ(poll(rss(items)).events, 0U) << "all of them";
   EXPECT_EQ(poll(rss(site(10))).created, 0U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   EXPECT_EQ(count("feed_rekeyed"), 0U);
 }
 
@@ -285,7 +285,7 @@ TEST_F(Polling, HealsStoresThatOneBadDocumentSwitched) {
     options.is_feed_url = [](const std::string&) { return true; };
     const auto next = [&](std::string& line) { return static_cast<bool>(std::getline(file, line)); };
     ASSERT_TRUE(Archive(store).read(options, next));
-    ASSERT_EQ(to_string(state().identified_by), by);
+    ASSERT_EQ(to_string(state().identity.by), by);
     const std::string entries = redis({"ZCARD", url + ":sort"});
     const auto document = [&](int newest) {
       std::vector<Item> items = site(newest);
@@ -295,9 +295,9 @@ TEST_F(Polling, HealsStoresThatOneBadDocumentSwitched) {
     };
     EXPECT_EQ(poll(rss(document(11), "1")).events, 0U);
     EXPECT_EQ(poll(rss(document(11), "2")).events, 0U);
-    EXPECT_EQ(to_string(state().identified_by), by);
+    EXPECT_EQ(to_string(state().identity.by), by);
     const Committed done = poll(rss(document(11), "3"));
-    EXPECT_EQ(state().identified_by, IdentifiedBy::guid) << by;
+    EXPECT_EQ(state().identity.by, IdentifiedBy::guid) << by;
     EXPECT_EQ(done.created + done.modified, 0U);
     EXPECT_EQ(done.rekeyed, 9U);
     EXPECT_EQ(count("feed_rekeyed"), 1U);
@@ -338,7 +338,7 @@ TEST_F(Polling, SwitchesAFeedOfWhichAPartIsNewAtEveryFetch) {
     for (std::size_t place : {2U, 9U, 15U}) items[place].guid += "-" + std::to_string(i);
     created += poll(rss(items)).created;
   }
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link);
   EXPECT_LE(created, 3U * 5U) << "until it was noticed";
   EXPECT_EQ(poll(rss(site(20))).created, 0U);
 }
@@ -347,7 +347,7 @@ TEST_F(Polling, TellsPostsUnderOneGuidApartByTheirLinksFromTheBeginning) {
   std::vector<Item> items = site(2);
   for (Item& item : items) item.guid = "https://example.org/";
   EXPECT_EQ(poll(rss(items)).created, 2U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link);
   items.insert(items.begin(), {"https://example.org/", "https://example.org/post/3", "Post 3", 20, ""});
   const Committed done = poll(rss(items));
   EXPECT_EQ(done.created, 1U);
@@ -359,7 +359,7 @@ TEST_F(Polling, TellsApartTheSecondPostThatComesUnderTheSameGuid) {
   std::vector<Item> items = site(1);
   items[0].guid = "https://example.org/";
   poll(rss(items));
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   items.insert(items.begin(), {"https://example.org/", "https://example.org/post/2", "Post 2", 20, ""});
   const Committed done = poll(rss(items));
   EXPECT_EQ(done.created, 1U);
@@ -374,7 +374,7 @@ TEST_F(Polling, LosesNoPostThatOnlyItsTextTellsFromOthers) {
   std::vector<Item> items = site(4);
   for (Item& item : items) item.guid = "", item.link = "https://example.org/";
   EXPECT_EQ(poll(rss(items)).created, 4U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::digest);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::digest);
   EXPECT_EQ(poll(rss(items, "again")).created, 0U);
 }
 
@@ -385,10 +385,10 @@ TEST_F(Polling, LetsTombstonesFollowTheSwitch) {
   std::vector<Item> items = site(10);
   for (std::size_t i = 0; i < 6; ++i) items[i].guid = "https://example.org/";
   for (int i = 1; i <= 3; ++i) {
-    EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+    EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
     EXPECT_EQ(poll(rss(items, std::to_string(i))).created, 0U);
   }
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link);
   EXPECT_EQ(redis({"ZSCORE", url + ":tombs", "link:example.org/post/2"}), "inf");
   EXPECT_EQ(poll(rss(items, "again")).created, 0U);
   EXPECT_EQ(count("post_created"), 3U);
@@ -404,10 +404,10 @@ TEST_F(Polling, NoticesAGapAndComesAgainSooner) {
   const auto data = signals("feed_gap")[0].at("data").as_object();
   EXPECT_EQ(data.at("from").as_int64(), 1'741'176'000) << "5 March 2025";
   EXPECT_EQ(data.at("to").as_int64(), 1'742'126'400) << "16 March 2025";
-  EXPECT_NE(state().why.find("gap "), std::string::npos) << state().why;
+  EXPECT_NE(state().due.why.find("gap "), std::string::npos) << state().due.why;
   poll(rss(later, "again"));
   EXPECT_EQ(count("feed_gap"), 1U);
-  EXPECT_EQ(state().why.find("gap "), std::string::npos);
+  EXPECT_EQ(state().due.why.find("gap "), std::string::npos);
 }
 
 TEST_F(Polling, SeesNoGapAfterAnEmptyDocument) {
@@ -478,7 +478,7 @@ TEST_F(Polling, HonoursDeletionsOfAFeedThatIsToldApartByLinks) {
            children + "</feed>";
   };
   poll(atom(entry(1) + entry(2) + entry(3)));
-  ASSERT_EQ(state().identified_by, IdentifiedBy::link);
+  ASSERT_EQ(state().identity.by, IdentifiedBy::link);
   EXPECT_EQ(poll(atom(entry(1) + entry(3) + "<at:deleted-entry ref='same' when='2025-03-02T00:00:00Z'/>")).deleted, 0U)
       << "which of them?";
   EXPECT_EQ(poll(atom(entry(1) + entry(3) +
@@ -495,7 +495,7 @@ TEST_F(Polling, StoresWhatCameWholeAndTheRestWithTheWholeDocument) {
   const Committed part = poll_cut(xml, xml.find("Post 7"));
   EXPECT_EQ(part.created, 3U);
   EXPECT_EQ(decision.reason, Reason::http_truncated);
-  EXPECT_EQ(state().etag, "");
+  EXPECT_EQ(state().validators.etag, "");
   EXPECT_EQ(state().state, "new");
   EXPECT_EQ(poll_cut(xml, xml.find("Post 7")).events, 0U) << "I10";
   EXPECT_EQ(poll(xml).created, 7U);
@@ -503,7 +503,7 @@ TEST_F(Polling, StoresWhatCameWholeAndTheRestWithTheWholeDocument) {
     EXPECT_TRUE(created.contains("initial")) << "all of it is the first import";
   }
   EXPECT_EQ(count("feed_created"), 1U);
-  EXPECT_EQ(state().etag, "\"whole\"");
+  EXPECT_EQ(state().validators.etag, "\"whole\"");
   EXPECT_EQ(count("post_modified"), 0U);
 }
 
@@ -514,7 +514,7 @@ TEST_F(Polling, CutDocumentsAtAnyPlaceNeverChangeWhatIsStored) {
   const std::size_t sent = signals().size();
   for (std::size_t end = 0; end < xml.size(); end += 7) {
     ASSERT_EQ(poll_cut(xml, end).events, 0U) << end;
-    ASSERT_EQ(state().body_hash, before.body_hash);
+    ASSERT_EQ(state().document.body_hash, before.document.body_hash);
   }
   EXPECT_EQ(signals().size(), sent);
   EXPECT_EQ(redis({"HGETALL", "Feed:" + url}), "title Feed link https://example.org/ format rss20 san_ver 2");
@@ -550,10 +550,10 @@ TEST_F(Polling, KeepsTheIdentityThatAPartWouldChange) {
   std::vector<Item> items = site(40);
   items[0].guid = items[1].guid = "https://example.org/";  // 2 of 40 are borne, 2 of 5 are not
   poll(rss(items));
-  ASSERT_EQ(state().identified_by, IdentifiedBy::guid);
+  ASSERT_EQ(state().identity.by, IdentifiedBy::guid);
   const std::string xml = rss(items, "again");
   EXPECT_EQ(poll_cut(xml, xml.find("Post 35")).events, 0U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
 }
 
 TEST_F(Polling, GivesAPartAndTheWholeOneIdentity) {
@@ -561,7 +561,7 @@ TEST_F(Polling, GivesAPartAndTheWholeOneIdentity) {
   for (Item& item : items) item.guid = "https://example.org/";
   const std::string xml = rss(items);
   EXPECT_EQ(poll_cut(xml, xml.find("Post 5")).created, 5U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link);
   EXPECT_EQ(poll(xml).created, 5U);
   EXPECT_EQ(count("post_created"), 10U);
 
@@ -573,14 +573,14 @@ TEST_F(Polling, GivesAPartAndTheWholeOneIdentity) {
   ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url}}));
   const std::string second = rss(others);
   EXPECT_EQ(poll_cut(second, second.find("Post 6")).created, 4U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   const Committed done = poll(second);
   EXPECT_EQ(done.created, 6U);
   EXPECT_EQ(done.rekeyed, 0U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   poll(second + "<!-- 2 -->");
   EXPECT_EQ(poll(second + "<!-- 3 -->").rekeyed, 10U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link) << "three documents in a row";
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link) << "three documents in a row";
   EXPECT_EQ(count("post_created"), 10U);
 }
 
@@ -590,10 +590,10 @@ TEST_F(Polling, ReadsADocumentThatEndsInTheMiddleAgainUntilItComesTwice) {
   poll(xml);
   etag = "\"cut\"";
   EXPECT_EQ(poll(cut).events, 0U);
-  EXPECT_EQ(state().etag, "\"whole\"");
+  EXPECT_EQ(state().validators.etag, "\"whole\"");
   EXPECT_EQ(state().state, "healthy");
   EXPECT_EQ(poll(cut).events, 0U);
-  EXPECT_EQ(state().etag, "\"cut\"") << "it is all there is";
+  EXPECT_EQ(state().validators.etag, "\"cut\"") << "it is all there is";
 }
 
 TEST_F(Polling, StoresThePostThatADocumentAlwaysEndsIn) {
@@ -632,7 +632,7 @@ TEST_F(Polling, RecognisesPostsWhoseGuidsRotateInDocumentsThatAreAlwaysCut) {
   }
   EXPECT_LE(created, 3U * 3U) << "a part of them, until it was noticed";
   EXPECT_EQ(count("feed_rekeyed"), 0U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   EXPECT_EQ(poll(rss(site(21))).created, 2U) << "the one that was always cut off, and the new one";
 }
 
@@ -648,7 +648,7 @@ TEST_F(Polling, TakesGuidsThatNamePlacesForNone) {
   const Committed done = poll(rss(numbered(17)));
   EXPECT_EQ(done.created, 2U);
   EXPECT_EQ(done.modified, 0U) << "none takes the place of another";
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link);
   EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "12") << "those that have left are kept";
   std::set<std::string> titles;
   for (const StoredEntry& entry : *Entries(store).all_by_order(url)) titles.insert(entry.get("title"));
@@ -687,7 +687,7 @@ TEST_F(Polling, TakesTombstonesOfPlacesForNone) {
     ASSERT_TRUE(*Entries(store).remove((*entry)->id));
   }
   poll(rss(numbered(17)));
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link) << "most of what is not buried stands elsewhere";
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link) << "most of what is not buried stands elsewhere";
   std::set<std::string> titles;
   for (const StoredEntry& entry : *Entries(store).all_by_order(url)) {
     EXPECT_TRUE(titles.insert(entry.get("title")).second) << entry.get("title") << " twice";
@@ -730,7 +730,7 @@ TEST_F(Polling, BringsNoRemovedPostBackWhenItsFeedIsSwitchedToLinks) {
   ASSERT_TRUE(*Entries(store).remove((*third)->id));
   for (Item& item : items) item.guid = "https://example.org/";
   for (int i = 1; i <= 4; ++i) EXPECT_EQ(poll(rss(items, std::to_string(i))).created, 0U) << i;
-  EXPECT_EQ(state().identified_by, IdentifiedBy::link);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::link);
   EXPECT_EQ(count("post_created"), 10U);
 }
 
@@ -742,7 +742,7 @@ TEST_F(Polling, KeepsPostsOfTheFutureWhereTheyCameIn) {
   for (std::size_t at = xml.find("2025"); at != std::string::npos; at = xml.find("2025", at))
     xml.replace(at, 4, "2095");
   poll(xml);
-  const std::int64_t now_s = decision.commit.state.last_at.count() / 1000;
+  const std::int64_t now_s = decision.commit.state.last.at.count() / 1000;
   for (const StoredEntry& entry : *Entries(store).all_by_order(url)) {
     EXPECT_LE(std::stoll(entry.get("timestamp")), now_s);
   }
@@ -769,7 +769,7 @@ TEST_F(Polling, TellsPostsUnderOneGuidApartThatAreFew) {
   std::vector<Item> items = site(40);
   items[3].guid = items[30].guid = "twice";
   EXPECT_EQ(poll(rss(items)).created, 40U);
-  EXPECT_EQ(state().identified_by, IdentifiedBy::guid);
+  EXPECT_EQ(state().identity.by, IdentifiedBy::guid);
   EXPECT_EQ(poll(rss(items, "again")).events, 0U);
   std::vector<Item> exact = items;
   exact.push_back(items[5]);  // the same post, listed twice

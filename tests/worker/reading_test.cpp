@@ -39,10 +39,10 @@ const Header gzipped{"content-encoding", "gzip"};
 /// The state after `reading` was stored.
 FeedState state_after(const BodyPrint& print) {
   FeedState state;
-  state.wire_hash = print.wire_hash;
-  state.body_hash = print.body_hash;
-  state.wire_bytes = print.wire_bytes;
-  state.body_bytes = print.body_bytes;
+  state.document.wire_hash = print.wire_hash;
+  state.document.body_hash = print.body_hash;
+  state.document.wire_bytes = print.wire_bytes;
+  state.document.body_bytes = print.body_bytes;
   return state;
 }
 
@@ -85,14 +85,14 @@ TEST(Reading, DoesNotDecodeTheBytesItHas) {
   const auto* refused = std::get_if<Unreadable>(&first);
   ASSERT_NE(refused, nullptr);
   FeedState state = state_after(refused->print);
-  state.body_hash = std::string(32, 'b');
-  state.body_bytes = 4711;
+  state.document.body_hash = std::string(32, 'b');
+  state.document.body_bytes = 4711;
   const Reading again = read_one(answer(undecodable, {gzipped}), state);
   const auto* same = std::get_if<SameBody>(&again);
   ASSERT_NE(same, nullptr);
-  EXPECT_EQ(same->print.wire_hash, state.wire_hash);
+  EXPECT_EQ(same->print.wire_hash, state.document.wire_hash);
   EXPECT_EQ(same->print.wire_bytes, undecodable.size());
-  EXPECT_EQ(same->print.body_hash, state.body_hash) << "taken from the state, since nothing was decoded";
+  EXPECT_EQ(same->print.body_hash, state.document.body_hash) << "taken from the state, since nothing was decoded";
   EXPECT_EQ(same->print.body_bytes, 4711U);
 }
 
@@ -107,8 +107,8 @@ TEST(Reading, DoesNotParseTheTextItHas) {
   const Reading again = read_one(answer(coded, {gzipped}), state);
   const auto* same = std::get_if<SameBody>(&again);
   ASSERT_NE(same, nullptr);
-  EXPECT_EQ(same->print.body_hash, state.body_hash);
-  EXPECT_NE(same->print.wire_hash, state.wire_hash);
+  EXPECT_EQ(same->print.body_hash, state.document.body_hash);
+  EXPECT_NE(same->print.wire_hash, state.document.wire_hash);
   EXPECT_EQ(same->print.wire_bytes, coded.size());
   EXPECT_EQ(same->print.body_bytes, no_feed.size());
 }
@@ -305,10 +305,10 @@ TEST(Reading, LeavesOutThePostThatADocumentEndsIn) {
 /// What is read of a document that ended in the middle before, and now comes again as it was.
 Reading read_again(const std::string& body, FeedState state = {}) {
   const auto first = std::get<Document>(read_one(answer(body), state));
-  state.wire_hash = first.print.wire_hash;
-  state.body_hash = first.print.body_hash;
-  state.imported = state.last_at = Milliseconds(1);
-  state.ends_early = true;
+  state.document.wire_hash = first.print.wire_hash;
+  state.document.body_hash = first.print.body_hash;
+  state.rhythm.imported = state.last.at = Milliseconds(1);
+  state.document.ends_early = true;
   return read_one(answer(body), state);
 }
 
@@ -345,7 +345,7 @@ TEST(Reading, KeepsNoPostWhoseNameMayBeHalf) {
   EXPECT_TRUE(cut_in("<guid>a</guid><pubDate>Sun, 01 Mar 202")) << "its date";
   EXPECT_FALSE(cut_in("<dc:identifier>doi:10.1/2</dc:identifier><guid>a</guid><title>A"));
   FeedState by_link;
-  by_link.identified_by = IdentifiedBy::link;
+  by_link.identity.by = IdentifiedBy::link;
   EXPECT_TRUE(again(feed_text.substr(0, feed_text.rfind("</title>")), by_link)) << "its guid does not count";
 }
 
@@ -387,7 +387,7 @@ TEST(Reading, Takes304OnlyAsAnAnswerToValidators) {
   const Decision decision = decide(claim, reading, {}, {}, {}, now);
   EXPECT_EQ(decision.reason, Reason::http_unexpected);
   EXPECT_EQ(decision.detail, "the server answered 304 to a request without validators");
-  EXPECT_EQ(decision.commit.state.polls_not_modified, 0U);
+  EXPECT_EQ(decision.commit.state.counts.polls_not_modified, 0U);
   EXPECT_GE(decision.commit.next_due, now + std::chrono::minutes(60));
 }
 
@@ -425,13 +425,13 @@ TEST(Reading, KnowsPagesThatWantToSeeABrowser) {
 TEST(Reading, DoesNotParseAgainWhatCouldNotBeRead) {
   const auto first = std::get<Unreadable>(read_one(answer("<html>no feed</html>")));
   FeedState state;
-  state.refused_hash = first.print.body_hash;
-  state.refused_reason = "parse.limit";  // not what parsing it would say
-  state.refused_by = FEEDMILL_VERSION;
+  state.refused.hash = first.print.body_hash;
+  state.refused.reason = "parse.limit";  // not what parsing it would say
+  state.refused.by = FEEDMILL_VERSION;
   const auto again = std::get<Unreadable>(read_one(answer("<html>no feed</html>"), state));
   EXPECT_EQ(again.reason, Reason::parse_limit);
   EXPECT_EQ(std::get<Unreadable>(read_one(answer("<html>other</html>"), state)).reason, Reason::parse_not_a_feed);
-  state.refused_by = "0.0.1";
+  state.refused.by = "0.0.1";
   EXPECT_EQ(std::get<Unreadable>(read_one(answer("<html>no feed</html>"), state)).reason, Reason::parse_not_a_feed)
       << "another version tries again";
 }

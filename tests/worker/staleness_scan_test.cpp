@@ -37,7 +37,7 @@ TEST_F(SurveyTest, FindsTheHealthyFeedThatHadNoSuccessForLongest) {
   const auto succeeded = [&](const std::string& feed, const std::string& state, Milliseconds ago) {
     FeedState is;
     is.state = state;
-    is.last_at = is.last_success = now - ago;
+    is.last.at = is.last.success = now - ago;
     for (const auto& [name, value] : changed_state_fields(FeedState(), is)) {
       command({"HSET", "state:feed:https://example.org/" + feed, name, value});
     }

@@ -31,23 +31,24 @@ Milliseconds next_start(const HostView& host) {
 
 std::string state_text(const FeedRecord& record, Milliseconds now) {
   const FeedState& state = record.state;
-  if (state.last_at.count() == 0) return state.state + "; never fetched";
+  const LastRefresh& last = state.last;
+  const PollCounts& counts = state.counts;
+  if (last.at.count() == 0) return state.state + "; never fetched";
   std::string text = state.state + "; last ";
-  if (state.last_status != 0) {
-    text +=
-        fmt::format("{} ({}) ", state.last_status, state.last_error.empty() ? state.last_outcome : state.last_error);
+  if (last.status != 0) {
+    text += fmt::format("{} ({}) ", last.status, last.error.empty() ? last.outcome : last.error);
   } else {
-    text += fmt::format("{} ", state.last_error.empty() ? state.last_outcome : state.last_error);
+    text += fmt::format("{} ", last.error.empty() ? last.outcome : last.error);
   }
-  text += from_now(state.last_at, now);
-  if (state.failures > 0) {
-    text += fmt::format(", {} failure{} in a row since {}", state.failures, state.failures == 1 ? "" : "s",
-                        rfc3339(state.failing_since));
+  text += from_now(last.at, now);
+  if (state.failures.count > 0) {
+    text += fmt::format(", {} failure{} in a row since {}", state.failures.count, state.failures.count == 1 ? "" : "s",
+                        rfc3339(state.failures.since));
   }
-  text += fmt::format(", {} failure{} ever", state.polls_failed, state.polls_failed == 1 ? "" : "s");
-  if (state.polls > 0) {
-    text += fmt::format(", hit rate {} % of {} poll{}", (state.polls_with_new * 100 + state.polls / 2) / state.polls,
-                        state.polls, state.polls == 1 ? "" : "s");
+  text += fmt::format(", {} failure{} ever", counts.polls_failed, counts.polls_failed == 1 ? "" : "s");
+  if (counts.polls > 0) {
+    text += fmt::format(", hit rate {} % of {} poll{}", (counts.polls_with_new * 100 + counts.polls / 2) / counts.polls,
+                        counts.polls, counts.polls == 1 ? "" : "s");
   }
   return text;
 }
@@ -57,36 +58,38 @@ std::string next_text(const FeedRecord& record, Milliseconds now) {
     return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
   }
   if (!record.due) return "never: it is not in the schedule";
-  return due_text(*record.due, now, record.state.due_reason);
+  return due_text(*record.due, now, record.state.due.reason);
 }
 
-std::string validators_text(const FeedState& state) {
-  if (state.etag.empty() && state.last_modified.empty()) return "none: the server sent no ETag and no Last-Modified";
+std::string validators_text(const KnownValidators& validators) {
+  if (validators.etag.empty() && validators.last_modified.empty())
+    return "none: the server sent no ETag and no Last-Modified";
   std::string text;
-  if (!state.etag.empty()) text += "ETag " + state.etag;
-  if (!state.last_modified.empty()) text += (text.empty() ? "" : ", ") + ("Last-Modified " + state.last_modified);
-  return text + (state.validators_url.empty() ? "" : ", of " + state.validators_url);
+  if (!validators.etag.empty()) text += "ETag " + validators.etag;
+  if (!validators.last_modified.empty())
+    text += (text.empty() ? "" : ", ") + ("Last-Modified " + validators.last_modified);
+  return text + (validators.url.empty() ? "" : ", of " + validators.url);
 }
 
-std::string identity_text(const FeedState& state) {
+std::string identity_text(const PostIdentity& identity) {
   std::string text = "guid, else link, else digest, as each entry has it";
-  if (state.identified_by == IdentifiedBy::link) text = "link, else digest";
-  if (state.identified_by == IdentifiedBy::digest) text = "digest of title, date and text";
-  if (state.identified_by != IdentifiedBy::guid) {
+  if (identity.by == IdentifiedBy::link) text = "link, else digest";
+  if (identity.by == IdentifiedBy::digest) text = "digest of title, date and text";
+  if (identity.by != IdentifiedBy::guid) {
     text += fmt::format(", since {}: the identity before it did not tell the entries apart, or changed at every fetch",
-                        rfc3339(state.identified_since));
-    if (state.sound_documents > 0) {
+                        rfc3339(identity.since));
+    if (identity.sound_documents > 0) {
       text += fmt::format("; its guids have stayed for {} documents in a row, and count again when that goes on",
-                          state.sound_documents);
+                          identity.sound_documents);
     }
-  } else if (state.naming == Naming::mixed) {
+  } else if (identity.naming == Naming::mixed) {
     text += "; some entries have no guid of their own";
   }
-  if (state.unfit_documents > 0) {
-    text += fmt::format("; it does not tell apart most entries of the last {} documents", state.unfit_documents);
+  if (identity.unfit_documents > 0) {
+    text += fmt::format("; it does not tell apart most entries of the last {} documents", identity.unfit_documents);
   }
-  if (state.replaced_documents > 0) {
-    text += fmt::format("; known entries came under new ones in the last {} documents", state.replaced_documents);
+  if (identity.replaced_documents > 0) {
+    text += fmt::format("; known entries came under new ones in the last {} documents", identity.replaced_documents);
   }
   return text;
 }
@@ -125,26 +128,26 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
   const FeedState& state = record.state;
   std::vector<std::pair<std::string, std::string>> lines;
   lines.emplace_back("state", state_text(record, now));
-  if (!state.last_detail.empty()) lines.emplace_back("detail", state.last_detail);
+  if (!state.last.detail.empty()) lines.emplace_back("detail", state.last.detail);
   lines.emplace_back("next", next_text(record, now));
-  const std::string inputs = due_inputs_text(state.why);
+  const std::string inputs = due_inputs_text(state.due.why);
   if (!inputs.empty()) lines.emplace_back("inputs", inputs);
-  if (state.not_before > now) {
-    lines.emplace_back("held", fmt::format("Retry-After holds until {}, {}", rfc3339(state.not_before),
-                                           from_now(state.not_before, now)));
+  if (state.due.not_before > now) {
+    lines.emplace_back("held", fmt::format("Retry-After holds until {}, {}", rfc3339(state.due.not_before),
+                                           from_now(state.due.not_before, now)));
   }
   lines.emplace_back("host", host_text(host, now));
-  lines.emplace_back("websub", push_text(state, subscription, now));
-  lines.emplace_back("cache", validators_text(state));
-  lines.emplace_back("identity", identity_text(state));
-  if (!state.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.fetch_url);
+  lines.emplace_back("websub", push_text(state.push, subscription, now));
+  lines.emplace_back("cache", validators_text(state.validators));
+  lines.emplace_back("identity", identity_text(state.identity));
+  if (!state.address.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.address.fetch_url);
   lines.emplace_back("settings", state.settings.empty() ? "none" : state.settings);
   return lines;
 }
 
 StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record) {
   HostView host;
-  host.name = host_of(record.state.fetch_url.empty() ? record.feed_url : record.state.fetch_url);
+  host.name = host_of(record.state.address.fetch_url.empty() ? record.feed_url : record.state.address.fetch_url);
   const HostRule rule = rules.of(host.name);
   host.limits = rule.limits;
   auto state = Hosts(store).state(rule.gate);
@@ -166,7 +169,7 @@ StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRul
   auto host = read_host(store, rules, explained.record);
   if (!host) return host.error();
   explained.host = std::move(*host);
-  auto subscription = subscription_of(store, explained.record.state);
+  auto subscription = subscription_of(store, explained.record.state.push);
   if (!subscription) return subscription.error();
   explained.subscription = std::move(*subscription);
   return std::optional(std::move(explained));
@@ -176,7 +179,7 @@ json::object explain_json(const Explained& explained) {
   json::object row = show_json(explained.record);
   row["now"] = rfc3339(explained.now);
   row["host"] = host_json(explained.host, explained.now);
-  row["websub"] = push_json(explained.record.state, explained.subscription);
+  row["websub"] = push_json(explained.record.state.push, explained.subscription);
   return row;
 }
 

@@ -100,11 +100,11 @@ void add_row(Html& html, const FeedRecord& feed, Milliseconds now) {
   if (!title.empty()) html.add(" <span class=\"sub\">{}</span>", short_text(feed.feed_url, 160));
   html.add("</td><td class=\"words\">{} <span class=\"sub\">{}</span></td><td class=\"words\">",
            state_word(feed.state.state),
-           feed.state.last_at.count() == 0 ? "never fetched" : reason_text(last_result(feed.state)));
+           feed.state.last.at.count() == 0 ? "never fetched" : reason_text(last_result(feed.state.last)));
   if (!feed.claim.empty())
     html.add("being fetched");
   else if (feed.due)
-    html.add("{} <span class=\"sub\">{}</span>", time_ago(*feed.due, now), reason_text(feed.state.due_reason));
+    html.add("{} <span class=\"sub\">{}</span>", time_ago(*feed.due, now), reason_text(feed.state.due.reason));
   else
     html.add("never");
   html.add("</td></tr>\n");

@@ -60,7 +60,7 @@ Html head_section(const FeedStory& story) {
 }
 
 std::vector<PushFact> pushes_of(const Explained& explained) {
-  return push_facts(explained.record.state, explained.subscription, explained.now);
+  return push_facts(explained.record.state.push, explained.subscription, explained.now);
 }
 
 /// Nothing where no hub is named and none is subscribed to.
@@ -70,7 +70,7 @@ Html pushes_section(const Explained& explained) {
   if (facts.empty()) return html;
   html.add("<section aria-labelledby=\"pushes\"><h2 id=\"pushes\">Push (WebSub)</h2>\n<dl class=\"story\">\n");
   for (const PushFact& fact : facts) add_fact(html, fact.name, short_text(fact.value, 1'000));
-  const std::string& state = explained.record.state.push.state;
+  const std::string& state = explained.record.state.push.standing.state;
   const auto meaning = std::ranges::find(push_state_texts(), state, &PushStateText::name);
   html.add("</dl>\n");
   if (meaning != push_state_texts().end()) html.add("<p class=\"sub\">{}</p>\n", meaning->meaning);
@@ -98,23 +98,24 @@ Html story_section(const FeedStory& story) {
 
 Html figures_section(const FeedStory& story) {
   const FeedState& state = story.explained.record.state;
+  const PollCounts& counts = state.counts;
   const auto count = [](std::uint64_t number) { return grouped(static_cast<std::int64_t>(number)); };
   Html html;
   html.add("<section aria-labelledby=\"figures\"><h2 id=\"figures\">Since it was added</h2>\n<dl class=\"story\">\n");
-  add_fact(
-      html, "Polls",
-      fmt::format("{}: {} brought something new, {} were not modified, {} failed", count(state.polls),
-                  percent_text(state.polls_with_new, state.polls), percent_text(state.polls_not_modified, state.polls),
-                  percent_text(state.polls_failed, state.polls)));
+  add_fact(html, "Polls",
+           fmt::format("{}: {} brought something new, {} were not modified, {} failed", count(counts.polls),
+                       percent_text(counts.polls_with_new, counts.polls),
+                       percent_text(counts.polls_not_modified, counts.polls),
+                       percent_text(counts.polls_failed, counts.polls)));
   add_fact(html, "Entries",
-           fmt::format("{} kept, {} seen, {:.1f} a week", count(story.explained.record.entries), count(state.total_new),
-                       state.new_per_week));
+           fmt::format("{} kept, {} seen, {:.1f} a week", count(story.explained.record.entries),
+                       count(counts.total_new), state.rhythm.new_per_week));
   add_fact(html, "Document",
-           state.body_bytes == 0
-               ? ""
-               : fmt::format("{}, {} on the wire", bytes_text(state.body_bytes), bytes_text(state.wire_bytes)));
-  add_fact(html, "Received", bytes_text(state.total_wire_bytes));
-  if (state.quarantines > 0) add_fact(html, "Quarantines", count(state.quarantines));
+           state.document.body_bytes == 0 ? ""
+                                          : fmt::format("{}, {} on the wire", bytes_text(state.document.body_bytes),
+                                                        bytes_text(state.document.wire_bytes)));
+  add_fact(html, "Received", bytes_text(counts.total_wire_bytes));
+  if (state.quarantine.count > 0) add_fact(html, "Quarantines", count(state.quarantine.count));
   html.add("</dl></section>\n");
   return html;
 }
@@ -141,16 +142,16 @@ Html entries_section(const FeedStory& story) {
 }
 
 Html moves_section(const FeedStory& story) {
-  const FeedState& state = story.explained.record.state;
+  const FeedAddress& address = story.explained.record.state.address;
   Html html;
-  if (state.moves.empty() && state.moving.to.empty()) return html;
+  if (address.moves.empty() && address.moving.to.empty()) return html;
   html.add("<section aria-labelledby=\"moves\"><h2 id=\"moves\">Moves</h2>\n<ul class=\"items\">\n");
-  if (!state.moving.to.empty()) {
+  if (!address.moving.to.empty()) {
     html.add("<li><p>May be moving to <bdi>{}</bdi></p><p class=\"sub\">seen {} times since {}</p></li>\n",
-             short_text(state.moving.to, 300), state.moving.sightings,
-             time_ago(state.moving.since, story.explained.now));
+             short_text(address.moving.to, 300), address.moving.sightings,
+             time_ago(address.moving.since, story.explained.now));
   }
-  for (auto move = state.moves.rbegin(); move != state.moves.rend(); ++move) {
+  for (auto move = address.moves.rbegin(); move != address.moves.rend(); ++move) {
     html.add("<li><p>To <bdi>{}</bdi> <span class=\"soft\">{}</span></p><p class=\"sub\">from <bdi>{}</bdi></p></li>\n",
              short_text(move->to, 300), time_ago(move->at, story.explained.now), short_text(move->from, 300));
   }

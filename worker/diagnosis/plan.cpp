@@ -228,18 +228,18 @@ std::optional<PlannedFeed> planned_feed(const FeedRecord& record) {
   const FeedState& state = record.state;
   PlannedFeed feed;
   feed.url = record.feed_url;
-  feed.host = host_of(state.fetch_url.empty() ? record.feed_url : state.fetch_url);
-  feed.hints = read_schedule_hints(state.hints);
-  feed.new_per_week = state.new_per_week;
+  feed.host = host_of(state.address.fetch_url.empty() ? record.feed_url : state.address.fetch_url);
+  feed.hints = read_schedule_hints(state.document.hints);
+  feed.new_per_week = state.rhythm.new_per_week;
   feed.due = *record.due;
-  feed.last_at = state.last_at;
-  feed.last_new = state.last_new;
-  feed.not_before = state.not_before;
+  feed.last_at = state.last.at;
+  feed.last_new = state.rhythm.last_new;
+  feed.not_before = state.due.not_before;
   const FeedSettings settings = read_settings(state.settings);
   if (settings.interval_min) feed.interval_min = std::chrono::seconds(*settings.interval_min);
   if (settings.interval_max) feed.interval_max = std::chrono::seconds(*settings.interval_max);
-  feed.fetched = state.last_at.count() != 0;
-  feed.validators = !feed.fetched || !state.etag.empty() || !state.last_modified.empty();
+  feed.fetched = state.last.at.count() != 0;
+  feed.validators = !feed.fetched || !state.validators.etag.empty() || !state.validators.last_modified.empty();
   return feed;
 }
 

@@ -27,10 +27,10 @@ FetchRequest request_of(const Claim& claim) {
   const FeedState& state = claim.state;
   FetchRequest request;
   request.feed_url = claim.feed_url;
-  request.url = state.fetch_url.empty() ? claim.feed_url : state.fetch_url;
+  request.url = state.address.fetch_url.empty() ? claim.feed_url : state.address.fetch_url;
   if (!wants_probe(state, claim.now)) {
-    request.validators = {state.etag, state.last_modified,
-                          state.validators_url.empty() ? request.url : state.validators_url};
+    request.validators = {state.validators.etag, state.validators.last_modified,
+                          state.validators.url.empty() ? request.url : state.validators.url};
   }
   request.settings = read_settings(state.settings);
   request.identity = claim.host_identity;
@@ -42,8 +42,8 @@ FetchRequest request_of(const Claim& claim) {
 Unconditional unconditional(const Claim& claim, const FetchResponse& response) {
   const FeedState& state = claim.state;
   if (response.conditional) return Unconditional::no;
-  if (state.imported.count() == 0) return Unconditional::first;
-  if (state.etag.empty() && state.last_modified.empty()) return Unconditional::no_validators;
+  if (state.rhythm.imported.count() == 0) return Unconditional::first;
+  if (state.validators.etag.empty() && state.validators.last_modified.empty()) return Unconditional::no_validators;
   return wants_probe(state, claim.now) ? Unconditional::probe : Unconditional::target_changed;
 }
 
@@ -157,9 +157,10 @@ asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::strin
 asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, const Claim& claim,
                                                        ReadingOptions options) {
   const std::filesystem::path poison = options_.keep_poison;  // the options may change meanwhile
-  const std::string host = host_of(claim.state.fetch_url.empty() ? claim.feed_url : claim.state.fetch_url);
+  const std::string host =
+      host_of(claim.state.address.fetch_url.empty() ? claim.feed_url : claim.state.address.fetch_url);
   const std::string gate = options_.hosts.of(host).gate;
-  std::uint64_t needed = std::min(expected_bytes(fetched, claim.state.body_bytes), options.max_body_bytes);
+  std::uint64_t needed = std::min(expected_bytes(fetched, claim.state.document.body_bytes), options.max_body_bytes);
   for (;;) {
     Reading reading;
     const auto work = [&] {

@@ -23,7 +23,7 @@ class FetchedDocument final : public DocumentSource {
       : fetcher_(fetcher),
         threads_(threads),
         store_(store),
-        memory_(memory, claim.state.wire_bytes),
+        memory_(memory, claim.state.document.wire_bytes),
         options_(options) {}
 
   /// A second time without content coding when that was broken (HTTP §4). Cancellation unwinds with operation_aborted.

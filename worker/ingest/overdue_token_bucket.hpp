@@ -44,7 +44,7 @@ class OverdueTokenBucket {
   /// These were taken.
   void spend(const ClaimBatch& batch) {
     for (const Claim& claim : batch.claims) {
-      if (claim.now - claim.due > overdue_after && claim.state.due_reason != "manual") tokens_ -= 1;
+      if (claim.now - claim.due > overdue_after && claim.state.due.reason != "manual") tokens_ -= 1;
     }
   }
 

@@ -122,14 +122,14 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
   if (!known) co_return known;
   settle_repeated(*document, *known);
-  if (!must_compare(claim.state, *document, *known)) co_return known;
+  if (!must_compare(claim.state.identity, *document, *known)) co_return known;
 
   // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not come as news.
   const auto read_posts = [&](Store& store) { return Ingest(store).stored_posts(claim.feed_url); };
   const auto read_all = [&] { return store_.call(read_posts); };
   const StoreResult<std::vector<StoredPost>> stored = co_await answer_of(read_all, deadline);
   if (!stored) co_return stored.error();
-  const Recognised recognised = recognise(claim.state, *document, *known, *stored);
+  const Recognised recognised = recognise(claim.state.identity, *document, *known, *stored);
   if (recognised.look_up.empty()) co_return known;
   const LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup};
   const auto look_again = [&] { return store_.look_up(once_more); };

@@ -23,8 +23,8 @@ std::optional<std::chrono::duration<double>> StalenessScan::step(Store& store) {
     }
     for (const FeedRecord& record : page->feeds) {
       const FeedState& state = record.state;
-      if (state.state != "healthy" || state.last_success.count() == 0) continue;
-      oldest_ = std::min(oldest_.value_or(state.last_success), state.last_success);
+      if (state.state != "healthy" || state.last.success.count() == 0) continue;
+      oldest_ = std::min(oldest_.value_or(state.last.success), state.last.success);
     }
     place_ = page->next;
     if (place_) continue;

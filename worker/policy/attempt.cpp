@@ -121,9 +121,9 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   BodyPrint print;
   print.wire_bytes = response.body.size();
   print.wire_hash = fingerprint(response.body);
-  if (print.wire_hash == state.wire_hash && !state.ends_early) {  // HTTP P5: nothing is decoded
-    print.body_hash = state.body_hash;
-    print.body_bytes = state.body_bytes;
+  if (print.wire_hash == state.document.wire_hash && !state.document.ends_early) {  // HTTP P5: nothing is decoded
+    print.body_hash = state.document.body_hash;
+    print.body_bytes = state.document.body_bytes;
     return SameBody{std::move(print)};
   }
   const DecodeLimits limits{.max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes};
@@ -138,10 +138,10 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
     return Unreadable{Reason::parse_not_a_feed, "compressed, which the server does not say", print, true};
   print.body_bytes = body->size();
   print.body_hash = fingerprint(*body);
-  const bool again = print.body_hash == state.body_hash;
-  if (again && !state.ends_early) return SameBody{std::move(print)};
-  if (print.body_hash == state.refused_hash && state.refused_by == FEEDMILL_VERSION) {  // HTTP §4: not parsed again
-    return Unreadable{reason_named(state.refused_reason), "the document that could not be read before",
+  const bool again = print.body_hash == state.document.body_hash;
+  if (again && !state.document.ends_early) return SameBody{std::move(print)};
+  if (print.body_hash == state.refused.hash && state.refused.by == FEEDMILL_VERSION) {  // HTTP §4: not parsed again
+    return Unreadable{reason_named(state.refused.reason), "the document that could not be read before",
                       std::move(print)};
   }
 
@@ -234,17 +234,19 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   if (!feed) return feed.error();
   Document document;
   document.cut_short = feed->cut_short;
-  if (document.cut_short && cut_post == CutPost::kept) document.cut_post = mark_cut_post(*feed, state.identified_by);
+  if (document.cut_short && cut_post == CutPost::kept) document.cut_post = mark_cut_post(*feed, state.identity.by);
   if (document.cut_short && document.cut_post.empty()) {
     std::erase_if(feed->entries, [](const Entry& entry) { return entry.cut_short; });
   }
-  const bool first = state.imported.count() == 0 && state.total_new == 0;  // nothing is stored under another identity
+  const bool first =
+      state.rhythm.imported.count() == 0 && state.counts.total_new == 0;  // nothing is stored under another identity
   // What part of a list shows is not what the whole of it would.
   const IdentifiedBy fits =
-      document.cut_short && !first ? state.identified_by : fitting_identity(*feed, state.identified_by);
-  document.unfit = fits != state.identified_by;
-  document.identified_by = first || state.unfit_documents + 1 >= documents_to_switch ? fits : state.identified_by;
-  document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identified_by);
+      document.cut_short && !first ? state.identity.by : fitting_identity(*feed, state.identity.by);
+  document.unfit = fits != state.identity.by;
+  document.identified_by =
+      first || state.identity.unfit_documents + 1 >= documents_to_switch ? fits : state.identity.by;
+  document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identity.by);
   document.deleted = deletions(*feed, document.identified_by);
   document.feed = feed_fields(*feed);
   document.markup = {options.html, options.keep_class};

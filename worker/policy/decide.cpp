@@ -80,8 +80,8 @@ class Decider {
 
   void operator()(const Document& document) {
     FeedState& state = draft_.state();
-    state.last_status = 200;
-    const bool first = state.imported.count() == 0;
+    state.last.status = 200;
+    const bool first = state.rhythm.imported.count() == 0;
     EntryDiff diff = diff_entries(document.entries, known_, now_);
     Commit& commit = draft_.commit();
     if (document.cut_short) {
@@ -94,7 +94,7 @@ class Decider {
       commit.deleted = withdrawn(document.deleted, known_.deletable, document.entries);
       leave_out(diff.writes, commit.deleted);
     }
-    remember_withdrawn(state.withdrawn, taken_back(document, known_, commit.deleted), diff.writes);
+    remember_withdrawn(state.identity.withdrawn, taken_back(document, known_, commit.deleted), diff.writes);
     const auto created = static_cast<std::uint32_t>(std::count_if(
         diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
     if (first && !document.failure) {
@@ -102,22 +102,23 @@ class Decider {
       for (const EntryRecord& entry : document.entries) {
         if (entry.timestamp) dates.push_back(*entry.timestamp);
       }
-      state.new_per_week = imported_rate(dates, now_);
-      state.imported = now_;
+      state.rhythm.new_per_week = imported_rate(dates, now_);
+      state.rhythm.imported = now_;
       const auto newest = std::max_element(dates.begin(), dates.end());
-      state.last_new = newest == dates.end() ? now_ : std::clamp(Milliseconds(*newest * 1000), Milliseconds(1), now_);
+      state.rhythm.last_new =
+          newest == dates.end() ? now_ : std::clamp(Milliseconds(*newest * 1000), Milliseconds(1), now_);
     } else {
-      if (created > 0) state.last_new = now_;
+      if (created > 0) state.rhythm.last_new = now_;
     }
-    if (created > 0) ++state.polls_with_new;
-    state.total_new += created;
-    state.total_body_bytes += document.print.body_bytes;
-    if (created > 0 && !first) state.validators_broken = exchange_.unconditional == Unconditional::probe;
-    state.not_modified_since = Milliseconds(0);
+    if (created > 0) ++state.counts.polls_with_new;
+    state.counts.total_new += created;
+    state.counts.total_body_bytes += document.print.body_bytes;
+    if (created > 0 && !first) state.validators.broken = exchange_.unconditional == Unconditional::probe;
+    state.validators.not_modified_since = Milliseconds(0);
 
     commit.document = true;
     // One that always breaks off is never imported as a whole: what comes after its first posts is news.
-    commit.initial = first && !(document.failure && claim_.state.total_new > 0);
+    commit.initial = first && !(document.failure && claim_.state.counts.total_new > 0);
     commit.entries = std::move(diff.writes);
     commit.tombs_back = known_.back;
     if (!document.cut_short) {
@@ -129,9 +130,9 @@ class Decider {
     }
     const std::uint64_t listed = document.entries.size();
     // An empty document is mostly a server's trouble: the posts of the one before it are not trimmed for it.
-    state.listed = document.cut_short || listed == 0 ? std::max(state.listed, listed) : listed;
-    commit.retention.listed = state.listed;
-    state.kept = commit.retention.count();
+    state.document.listed = document.cut_short || listed == 0 ? std::max(state.document.listed, listed) : listed;
+    commit.retention.listed = state.document.listed;
+    state.trim.kept = commit.retention.count();
     draft_.decision.unchanged = diff.unchanged;
     count_document(state, document, known_, now_);  // there are feeds that never end otherwise
     if (document.failure) {  // nothing else is concluded from it, and the next document is read whole
@@ -143,12 +144,10 @@ class Decider {
     // byte for byte it is all there is.
     if (!document.cut_short || !document.cut_post.empty()) take_validators();
     take_print(document.print);
-    state.ends_early = document.cut_short && document.cut_post.empty();
-    state.refused_hash.clear();
-    state.refused_reason.clear();
-    state.refused_by.clear();
+    state.document.ends_early = document.cut_short && document.cut_post.empty();
+    state.refused = RefusedDocument();
     if (std::string hints = to_text(document.hints); !document.cut_short || !hints.empty()) {
-      state.hints = std::move(hints);
+      state.document.hints = std::move(hints);
     }
     tell_feed(document, first);
     draft_.context.gap = !document.cut_short && is_gap(claim_.state, document, known_);
@@ -164,33 +163,33 @@ class Decider {
 
   void operator()(const SameBody& same) {
     FeedState& state = draft_.state();
-    state.last_status = 200;
-    ++state.polls_same_body;
-    state.total_body_bytes += same.print.body_bytes;
-    state.not_modified_since = Milliseconds(0);
+    state.last.status = 200;
+    ++state.counts.polls_same_body;
+    state.counts.total_body_bytes += same.print.body_bytes;
+    state.validators.not_modified_since = Milliseconds(0);
     trim_if_needed();
     take_validators();
     take_print(same.print);
-    state.ends_early = false;
+    state.document.ends_early = false;
     consider_move({true, false, unretracted()});
     draft_.succeed(Outcome::unchanged, 0, false);
   }
 
   void operator()(const NotModified&) {
     FeedState& state = draft_.state();
-    state.last_status = 304;
-    ++state.polls_not_modified;
+    state.last.status = 304;
+    ++state.counts.polls_not_modified;
     const Validators& renewed = exchange_.validators;  // HTTP P2: those it carries, the rest stays
-    if (!renewed.etag.empty()) state.etag = renewed.etag;
-    if (!renewed.last_modified.empty()) state.last_modified = renewed.last_modified;
-    if (state.not_modified_since.count() == 0) state.not_modified_since = now_;
+    if (!renewed.etag.empty()) state.validators.etag = renewed.etag;
+    if (!renewed.last_modified.empty()) state.validators.last_modified = renewed.last_modified;
+    if (state.validators.not_modified_since.count() == 0) state.validators.not_modified_since = now_;
     trim_if_needed();
     consider_move({true, false, unretracted()});
     draft_.succeed(Outcome::not_modified, 0, false);
   }
 
   void operator()(const HttpStatus& answer) {
-    draft_.state().last_status = answer.status;
+    draft_.state().last.status = answer.status;
     if (answer.status == 410 && draft_.is_confirmed_gone()) {
       draft_.end_as_gone();
       return;
@@ -216,7 +215,7 @@ class Decider {
   }
 
   void operator()(const FetchError& error) {
-    draft_.state().last_status = error.status;
+    draft_.state().last.status = error.status;
     if (error.reason == Reason::worker_host_wait) {
       draft_.put_off(error.detail);
       return;
@@ -226,11 +225,9 @@ class Decider {
 
   void operator()(const Unreadable& unreadable) {
     FeedState& state = draft_.state();
-    state.last_status = 200;
+    state.last.status = 200;
     if (to_string(unreadable.reason).starts_with("parse.") && !unreadable.print.body_hash.empty()) {
-      state.refused_hash = unreadable.print.body_hash;
-      state.refused_reason = to_string(unreadable.reason);
-      state.refused_by = FEEDMILL_VERSION;
+      state.refused = {unreadable.print.body_hash, std::string(to_string(unreadable.reason)), FEEDMILL_VERSION};
     }
     draft_.fail(failure_of_error(unreadable.reason, true), unreadable.detail);
   }
@@ -280,7 +277,7 @@ class Decider {
 
   /// Whether a post that is not stored may have been, and is nobody's news.
   bool may_be_gone(const EntryWrite& write) {
-    if (was_withdrawn(claim_.state.withdrawn, write.guid)) return true;
+    if (was_withdrawn(claim_.state.identity.withdrawn, write.guid)) return true;
     return is_dated(write) && Milliseconds(write.timestamp * 1000) < now_ - draft_.commit().retention.grace;
   }
 
@@ -306,41 +303,44 @@ class Decider {
   }
 
   /// What the stored document said of a new address still holds when it is served again.
-  std::string unretracted() const { return claim_.state.moving.by_document ? claim_.state.moving.to : std::string(); }
+  std::string unretracted() const {
+    const PendingRedirect& moving = claim_.state.address.moving;
+    return moving.by_document ? moving.to : std::string();
+  }
 
   /// HTTP R5–R9. After take_validators(): those belong to the URL that sent them, whatever is requested next.
   void consider_move(const Identity& identity) {
     Commit& commit = draft_.commit();
     FeedState& state = commit.state;
     const std::string& from = exchange_.requested_url;
-    Judgement judgement = judge(claim_.state, from, exchange_.hops, identity, now_);
-    state.moving = std::move(judgement.moving);
+    Judgement judgement = judge(claim_.state.address, from, exchange_.hops, identity, now_);
+    state.address.moving = std::move(judgement.moving);
     if (judgement.move_to.empty()) return;
-    if (state.validators_url.empty()) state.validators_url = from;
+    if (state.validators.url.empty()) state.validators.url = from;
     const Move move{now_, from, judgement.move_to};
     const bool back = move.to == claim_.feed_url;
-    state.fetch_url = back ? "" : move.to;
+    state.address.fetch_url = back ? "" : move.to;
     if (!back) commit.move_to = move.to;
-    remember_move(state, move);
+    remember_move(state.address, move);
     commit.events.push_back(moved_event(move));
   }
 
   /// HTTP P2: a stored or equal document replaces both validators.
   void take_validators() {
-    FeedState& state = draft_.state();
+    KnownValidators& known = draft_.state().validators;
     const Validators& sent = exchange_.validators;
-    state.etag = sent.etag;
-    state.last_modified = sent.last_modified;
+    known.etag = sent.etag;
+    known.last_modified = sent.last_modified;
     const bool any = !sent.etag.empty() || !sent.last_modified.empty();
-    state.validators_url = any && sent.url != exchange_.requested_url ? sent.url : "";
+    known.url = any && sent.url != exchange_.requested_url ? sent.url : "";
   }
 
   void take_print(const BodyPrint& print) {
-    FeedState& state = draft_.state();
-    state.wire_hash = print.wire_hash;
-    state.body_hash = print.body_hash;
-    state.wire_bytes = print.wire_bytes;
-    state.body_bytes = print.body_bytes;
+    NewestDocument& stored = draft_.state().document;
+    stored.wire_hash = print.wire_hash;
+    stored.body_hash = print.body_hash;
+    stored.wire_bytes = print.wire_bytes;
+    stored.body_bytes = print.body_bytes;
   }
 
   void tell_feed(const Document& document, bool first) {
@@ -364,17 +364,17 @@ class Decider {
   void trim_if_needed() {
     Commit& commit = draft_.commit();
     FeedState& state = commit.state;
-    if (state.kept == 0) return;  // what the document lists is not known
-    commit.retention.listed = state.listed;
+    if (state.trim.kept == 0) return;  // what the document lists is not known
+    commit.retention.listed = state.document.listed;
     const std::uint64_t kept = commit.retention.count();
-    commit.trim =
-        state.untrimmed || kept < state.kept || commit.retention.age.count() != 0 || commit.retention.bytes != 0;
-    state.kept = kept;
+    commit.trim = state.trim.unfinished || kept < state.trim.kept || commit.retention.age.count() != 0 ||
+                  commit.retention.bytes != 0;
+    state.trim.kept = kept;
   }
 
   /// WEBSUB D1, D5.
   void take_advert(const HubLinks& links) {
-    HubAdvert& advert = draft_.state().advert;
+    HubAdvert& advert = draft_.state().push.advert;
     if (!links.hubs.empty())
       advert = {links.topic, links.hubs, 0};
     else if (!advert.hubs.empty() && advert.missing < 3)
@@ -383,7 +383,7 @@ class Decider {
 
   /// Whether a push should have brought one of the new posts: it is old enough, but not older than what could be.
   bool has_overdue(const std::vector<EntryWrite>& writes) const {
-    const Milliseconds from = std::max(claim_.state.push.verified, claim_.state.last_at);
+    const Milliseconds from = std::max(claim_.state.push.standing.verified, claim_.state.last.at);
     return std::ranges::any_of(writes, [&](const EntryWrite& write) {
       const Milliseconds at(write.timestamp * 1000);
       return write.id.empty() && is_dated(write) && at > from && now_ - at > push_patience;
@@ -400,11 +400,13 @@ class Decider {
 }  // namespace
 
 bool wants_probe(const FeedState& state, Milliseconds now) {
-  if (state.etag.empty() && state.last_modified.empty()) return false;
-  if (state.last_probe.count() != 0 && now - state.last_probe < hours(24)) return false;
-  if (state.validators_broken) return true;
-  if (state.consecutive_empty_pushes > 0 && state.not_modified_since.count() != 0 && is_by_push(state)) return true;
-  return state.not_modified_since.count() != 0 && now - state.not_modified_since >= days(14) && state.new_per_week > 2;
+  const KnownValidators& known = state.validators;
+  if (known.etag.empty() && known.last_modified.empty()) return false;
+  if (known.last_probe.count() != 0 && now - known.last_probe < hours(24)) return false;
+  if (known.broken) return true;
+  if (state.push.empty_in_a_row > 0 && known.not_modified_since.count() != 0 && is_by_push(state)) return true;
+  return known.not_modified_since.count() != 0 && now - known.not_modified_since >= days(14) &&
+         state.rhythm.new_per_week > 2;
 }
 
 Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const StoredSnapshot& known,

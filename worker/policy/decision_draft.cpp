@@ -44,14 +44,14 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   commit.before = commit.state = claim.state;
   commit.retention = retention_of(options.retention, settings);
   FeedState& state = commit.state;
-  state.last_at = now;
-  state.last_status = 0;
-  state.last_error.clear();
-  state.last_detail.clear();
-  if (state.not_before <= now) state.not_before = Milliseconds(0);
-  ++state.polls;
-  state.total_wire_bytes += exchange.wire_bytes;
-  if (exchange.early) ++state.early_polls;
+  state.last.at = now;
+  state.last.status = 0;
+  state.last.error.clear();
+  state.last.detail.clear();
+  if (state.due.not_before <= now) state.due.not_before = Milliseconds(0);
+  ++state.counts.polls;
+  state.counts.total_wire_bytes += exchange.wire_bytes;
+  if (exchange.early) ++state.counts.early_polls;
   count_unconditional();
   context.feed_url = claim.feed_url;
   context.now = now;
@@ -60,77 +60,76 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   context.opened_by_allow = exchange.opened_by_allow;
   context.interval_min = least_interval();
   if (settings.interval_max) context.interval_max = std::chrono::seconds(*settings.interval_max);
-  context.not_before = state.not_before;
+  context.not_before = state.due.not_before;
   if (context.retry_after && context.retry_after->wait.count() > 0) {
-    state.not_before = std::max(state.not_before, now + Milliseconds(context.retry_after->wait));
+    state.due.not_before = std::max(state.due.not_before, now + Milliseconds(context.retry_after->wait));
   }
 }
 
 void DecisionDraft::succeed(Outcome outcome, std::uint32_t created, bool first) {
   FeedState& state = decision.commit.state;
   decision.outcome = outcome;
-  state.last_outcome = to_string(outcome);
-  state.last_success = now_;
-  state.failures = 0;
-  state.failure_group.clear();
-  state.failing_since = Milliseconds(0);
-  state.group_since = Milliseconds(0);
+  state.last.outcome = to_string(outcome);
+  state.last.success = now_;
+  state.failures = FailureRun();
   if (!first) {
-    state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, created);
+    state.rhythm.new_per_week = decayed_rate(state.rhythm.new_per_week, now_ - claim_.state.last.at, created);
   }
   set_state("healthy");
-  context.last_new = state.last_new;
+  context.last_new = state.rhythm.last_new;
   watch(created, decision.commit.entries.empty(), false);
-  plan(due_after_success(options_.schedule, context, state.new_per_week, read_schedule_hints(state.hints)));
+  plan(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
+                         read_schedule_hints(state.document.hints)));
 }
 
 void DecisionDraft::put_off(std::string detail) {
   FeedState& state = decision.commit.state;
   decision.outcome = Outcome::deferred;
   decision.reason = Reason::worker_host_wait;
-  state.last_outcome = to_string(Outcome::deferred);
-  state.last_error = to_string(Reason::worker_host_wait);
-  state.last_detail = utf8_prefix(redact(detail), longest_detail);
+  state.last.outcome = to_string(Outcome::deferred);
+  state.last.error = to_string(Reason::worker_host_wait);
+  state.last.detail = utf8_prefix(redact(detail), longest_detail);
   decision.detail = std::move(detail);
-  context.last_new = state.last_new;
+  context.last_new = state.rhythm.last_new;
   const Milliseconds floor = shortest_floor(options_.schedule, context);
   plan(due_after_failure(context, floor, floor, 1, "host_spacing"));
 }
 
 void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32_t created) {
   FeedState& state = decision.commit.state;
-  context.last_new = state.last_new;
+  context.last_new = state.rhythm.last_new;
   decision.outcome = Outcome::failed;
   decision.reason = failure.reason;
-  state.last_outcome = to_string(Outcome::failed);
-  state.last_error = to_string(failure.reason);
-  state.last_detail = utf8_prefix(redact(detail), longest_detail);
+  state.last.outcome = to_string(Outcome::failed);
+  state.last.error = to_string(failure.reason);
+  state.last.detail = utf8_prefix(redact(detail), longest_detail);
   decision.detail = std::move(detail);
-  ++state.polls_failed;
+  ++state.counts.polls_failed;
   const std::string_view group = group_of(failure.reason);
-  const bool again = state.failure_group == group;
-  state.failures = again ? state.failures + 1 : 1;
-  if (!again) state.group_since = now_;
-  state.failure_group = group;
-  if (state.failing_since.count() == 0) state.failing_since = now_;
-  if (claim_.state.last_at.count() != 0) {
-    state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, created);
+  FailureRun& failures = state.failures;
+  const bool again = failures.group == group;
+  failures.count = again ? failures.count + 1 : 1;
+  if (!again) failures.group_since = now_;
+  failures.group = group;
+  if (failures.since.count() == 0) failures.since = now_;
+  if (claim_.state.last.at.count() != 0) {
+    state.rhythm.new_per_week = decayed_rate(state.rhythm.new_per_week, now_ - claim_.state.last.at, created);
   }
-  if (!states_freshness(state.last_status)) context.fresh = Freshness();
-  if (failure.reason == Reason::parse_limit && state.failures >= attempts_at_a_limit) {
+  if (!states_freshness(state.last.status)) context.fresh = Freshness();
+  if (failure.reason == Reason::parse_limit && failures.count >= attempts_at_a_limit) {
     quarantine();
     return;
   }
   set_state(failing_state(failure));
-  plan(due_after_failure(context, failure.base, failure.cap, state.failures, failure.code));
+  plan(due_after_failure(context, failure.base, failure.cap, failures.count, failure.code));
 }
 
 /// SECURITY Q2: what takes more than any document deserves, time after time, waits as what has killed workers does.
 void DecisionDraft::quarantine() {
   FeedState& state = decision.commit.state;
-  if (state.state != "quarantined") state.quarantined_at = now_;
+  if (state.state != "quarantined") state.quarantine.since = now_;
   set_state("quarantined");
-  plan(due_after_failure(context, hours(24), days(7), static_cast<int>(++state.quarantines), "quarantine"));
+  plan(due_after_failure(context, hours(24), days(7), static_cast<int>(++state.quarantine.count), "quarantine"));
 }
 
 void DecisionDraft::end_as_gone() {
@@ -142,17 +141,18 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
   FeedState& state = decision.commit.state;
   decision.outcome = wrote ? Outcome::updated : Outcome::unchanged;
   if (wrote) {
-    state.total_new += created;
-    if (created > 0) state.last_new = now_;
-    state.new_per_week = decayed_rate(state.new_per_week, now_ - claim_.state.last_at, created);
-    state.last_at = state.push.last_push = now_;
+    state.counts.total_new += created;
+    if (created > 0) state.rhythm.last_new = now_;
+    state.rhythm.new_per_week = decayed_rate(state.rhythm.new_per_week, now_ - claim_.state.last.at, created);
+    state.last.at = state.push.standing.last_push = now_;
   }
   watch(created, !wrote, true);
   decision.commit.next_due = claim_.due;
   // What brought nothing puts no poll off: a hub may send the same for ever (RELIABILITY I16).
   if (!wrote || state.state != "healthy") return;
-  context.last_new = state.last_new;
-  plan(due_after_success(options_.schedule, context, state.new_per_week, read_schedule_hints(state.hints)));
+  context.last_new = state.rhythm.last_new;
+  plan(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
+                         read_schedule_hints(state.document.hints)));
   // Sooner than the last answer has asked for it is not: what that was is not known any more.
   if (decision.commit.next_due < claim_.due) decision.commit.next_due = claim_.due;
 }
@@ -177,24 +177,24 @@ std::optional<Milliseconds> DecisionDraft::least_interval() const {
 
 /// HTTP P4, P24.
 void DecisionDraft::count_unconditional() {
-  FeedState& state = decision.commit.state;
   if (exchange_.unconditional == Unconditional::no) return;
-  ++state.polls_unconditional;
+  FeedState& state = decision.commit.state;
+  ++state.counts.polls_unconditional;
   switch (exchange_.unconditional) {
     case Unconditional::no:
       break;
     case Unconditional::first:
-      ++state.unconditional_first;
+      ++state.counts.unconditional_first;
       break;
     case Unconditional::no_validators:
-      ++state.unconditional_none;
+      ++state.counts.unconditional_none;
       break;
     case Unconditional::target_changed:
-      ++state.unconditional_target;
+      ++state.counts.unconditional_target;
       break;
     case Unconditional::probe:
-      ++state.unconditional_probe;
-      state.last_probe = now_;
+      ++state.counts.unconditional_probe;
+      state.validators.last_probe = now_;
       break;
   }
 }
@@ -215,17 +215,17 @@ void DecisionDraft::tell_host() {
   const FeedState& state = decision.commit.state;
   HostAnswer& host = decision.commit.host;
   host.host = led_to();
-  host.document = state.last_status == 200;
+  host.document = state.last.status == 200;
   host.needs_identity = exchange_.identity && decision.outcome != Outcome::failed;
   host.needs_http1 = exchange_.fell_back;
   const bool throttled =
-      state.last_error == to_string(Reason::status_forbidden) && host_serves_others() && state.failures <= 3;
+      state.last.error == to_string(Reason::status_forbidden) && host_serves_others() && state.failures.count <= 3;
   const bool told_when = context.retry_after && context.retry_after->wait.count() > 0;
-  if (state.last_status == 429 || state.last_status == 503 || throttled || told_when) {
+  if (state.last.status == 429 || state.last.status == 503 || throttled || told_when) {
     host.is = HostAnswer::Is::refused;
-    host.cause = state.last_status == 429 ? "rate_limited" : throttled ? "forbidden" : "unavailable";
+    host.cause = state.last.status == 429 ? "rate_limited" : throttled ? "forbidden" : "unavailable";
     if (told_when) host.retry_at = now_ + Milliseconds(context.retry_after->wait);
-  } else if (state.last_status >= 200 && state.last_status < 500) {
+  } else if (state.last.status >= 200 && state.last.status < 500) {
     host.is = HostAnswer::Is::served;
   }
 }
@@ -234,40 +234,40 @@ void DecisionDraft::tell_host() {
 void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
   if (!options_.push.on) return;
   Commit& commit = decision.commit;
-  FeedState& state = commit.state;
-  if (payload || is_by_push(claim_.state))
-    state.consecutive_empty_pushes = barren ? std::min(state.consecutive_empty_pushes + 1, 1000U) : 0;
-  const bool first = claim_.state.imported.count() == 0;
-  const PushSight sight{now_, claim_.state.last_at, payload, first ? 0 : created, overdue, state.new_per_week};
-  PushVerdict verdict = watch_push(state.push, state.push_health, sight, options_.push);
-  state.push_health = verdict.health;
+  FeedPushes& push = commit.state.push;
+  if (payload || is_by_push(claim_.state)) push.empty_in_a_row = barren ? std::min(push.empty_in_a_row + 1, 1000U) : 0;
+  const bool first = claim_.state.rhythm.imported.count() == 0;
+  const double new_per_week = commit.state.rhythm.new_per_week;
+  const PushSight sight{now_, claim_.state.last.at, payload, first ? 0 : created, overdue, new_per_week};
+  PushVerdict verdict = watch_push(push.standing, push.health, sight, options_.push);
+  push.health = verdict.health;
   decision.pushed_first = verdict.pushed_first;
   decision.poll_first = verdict.poll_first;
   if (verdict.state == "healthy") context.push_fallback = verdict.health.fallback;
-  if (verdict.state != state.push.state) commit.push_to = verdict.state;
+  if (verdict.state != push.standing.state) commit.push_to = verdict.state;
 
-  const HubAdvert& advert = state.advert;
+  const HubAdvert &advert = push.advert, &before = claim_.state.push.advert;
   const bool wanted = !advert.hubs.empty() && advert.missing < 3 && settings.websub != "off";
-  const bool subscribed = !state.push.state.empty();
-  const bool changed = wanted && advert != claim_.state.advert && advert.missing == claim_.state.advert.missing;
+  const bool subscribed = !push.standing.state.empty();
+  const bool changed = wanted && advert != before && advert.missing == before.missing;
   if (wanted != subscribed || changed)
     commit.push_ask = now_;
   else if (commit.push_to == "failed")
-    commit.push_ask = now_ + push_retry_after(state.push.tries);
+    commit.push_ask = now_ + push_retry_after(push.standing.tries);
 }
 
 std::string_view DecisionDraft::failing_state(const Failure& failure) const {
   const FeedState& state = decision.commit.state;
   if (state.state == "gone" || state.state == "quarantined") return state.state;  // only a success ends these
-  if (failure.blocks_after > 0 && state.failures >= failure.blocks_after) return "blocked";
-  if (now_ - state.failing_since >= days(7)) return "failing";
-  if (state.failures >= 3 && (state.state == "healthy" || state.state == "new")) return "degraded";
+  if (failure.blocks_after > 0 && state.failures.count >= failure.blocks_after) return "blocked";
+  if (now_ - state.failures.since >= days(7)) return "failing";
+  if (state.failures.count >= 3 && (state.state == "healthy" || state.state == "new")) return "degraded";
   return state.state;
 }
 
 bool DecisionDraft::is_confirmed_gone() const {
-  const FeedState& before = claim_.state;
-  return before.state == "gone" || (before.failure_group == "status.gone" && now_ - before.group_since >= hours(24));
+  const FailureRun& failures = claim_.state.failures;
+  return claim_.state.state == "gone" || (failures.group == "status.gone" && now_ - failures.group_since >= hours(24));
 }
 
 void DecisionDraft::set_state(std::string_view name) {
@@ -279,8 +279,8 @@ void DecisionDraft::set_state(std::string_view name) {
 
 void DecisionDraft::plan(const NextDue& next) {
   decision.commit.next_due = next.due;
-  decision.commit.state.due_reason = next.due_reason;
-  decision.commit.state.why = why_text(next.inputs);
+  decision.commit.state.due.reason = next.due_reason;
+  decision.commit.state.due.why = why_text(next.inputs);
 }
 
 /// HTTP §4: to failing or blocked feed_failing, to gone feed_gone, from these back to healthy feed_recovered.
@@ -296,8 +296,8 @@ void DecisionDraft::tell_transition() {
     type = "feed_recovered";
   if (type == nullptr) return;
   boost::json::object data{
-      {"state", state.state}, {"reason", state.last_error}, {"since", state.state_since.count() / 1000}};
-  if (state.last_error.empty()) data.erase("reason");
+      {"state", state.state}, {"reason", state.last.error}, {"since", state.state_since.count() / 1000}};
+  if (state.last.error.empty()) data.erase("reason");
   decision.commit.events.push_back({type, "updated", boost::json::serialize(data), ""});
 }
 

@@ -68,22 +68,23 @@ Naming naming(bool given, bool substitutes) {
 }
 
 /// Whether a post that is unknown may be stored under a substitute, or under a guid that it has not got now.
-bool may_be_renamed(const FeedState& state, const EntryRecord& record) {
+bool may_be_renamed(const PostIdentity& identity, const EntryRecord& record) {
   if (!record.shared_guid.empty() && record.guid != record.shared_guid) return true;
-  if (state.identified_by != IdentifiedBy::guid) return false;
-  return state.naming != (is_named(record) ? Naming::given : Naming::substitutes);
+  if (identity.by != IdentifiedBy::guid) return false;
+  return identity.naming != (is_named(record) ? Naming::given : Naming::substitutes);
 }
 
 /// One document against what is stored.
 class Comparison {
  public:
-  Comparison(const FeedState& state, Document& document, StoredSnapshot& known, const std::vector<StoredPost>& stored)
+  Comparison(const PostIdentity& identity, Document& document, StoredSnapshot& known,
+             const std::vector<StoredPost>& stored)
       : document_(document), known_(known), stored_(stored) {
     known.compared = true;
-    switching_ = document.identified_by != state.identified_by;
+    switching_ = document.identified_by != identity.by;
     permalinks_ = has_permalinks(document.entries);
     for (std::size_t i = 0; i < stored.size(); ++i) by_guid_.emplace(stored[i].guid, i);
-    const bool returns = known.stored <= stored.size() && may_return(state, document, known);
+    const bool returns = known.stored <= stored.size() && may_return(identity, document, known);
     if (!switching_ && !returns) {
       choose_holders();
       follow_others();
@@ -99,9 +100,9 @@ class Comparison {
     else
       match();
     if (document.cut_short || switching_) return;
-    if (known.replaced && state.replaced_documents + 1 >= documents_to_switch) {
-      switch_identity(better_identity(state.identified_by));
-    } else if (state.identified_by == IdentifiedBy::guid && names_places(document.entries, known.guids)) {
+    if (known.replaced && identity.replaced_documents + 1 >= documents_to_switch) {
+      switch_identity(better_identity(identity.by));
+    } else if (identity.by == IdentifiedBy::guid && names_places(document.entries, known.guids)) {
       std::vector<StoredSnapshot::Guid> before = known.guids;
       forget_tombstones();
       switch_identity(IdentifiedBy::link);
@@ -463,31 +464,31 @@ void settle_repeated(Document& document, StoredSnapshot& known) {
   std::erase_if(known.guids, [&](const StoredSnapshot::Guid&) { return goes[guid++]; });
 }
 
-bool must_compare(const FeedState& state, const Document& document, const StoredSnapshot& known) {
+bool must_compare(const PostIdentity& identity, const Document& document, const StoredSnapshot& known) {
   if (known.stored == 0 || document.entries.empty()) return false;
-  if (document.identified_by != state.identified_by || may_return(state, document, known)) return true;
+  if (document.identified_by != identity.by || may_return(identity, document, known)) return true;
   for (std::size_t i = 0; i < known.guids.size(); ++i) {
-    if (is_unknown(known.guids[i]) && may_be_renamed(state, document.entries[i])) return true;
+    if (is_unknown(known.guids[i]) && may_be_renamed(identity, document.entries[i])) return true;
   }
-  const bool by_guid = state.identified_by == IdentifiedBy::guid && !document.cut_short;
+  const bool by_guid = identity.by == IdentifiedBy::guid && !document.cut_short;
   for (std::size_t i = 0; by_guid && i < known.guids.size(); ++i) {
     if (is_another(document.entries[i], known.guids[i])) return true;
   }
   if (by_guid && names_places(document.entries, known.guids)) return true;
   const std::size_t unknown = count_unknown(known), listed = document.entries.size();
   if (2 * unknown > listed) return true;
-  return are_many(unknown, listed) && (state.replaced_documents > 0 || is_turn(state.fresh_documents + 1));
+  return are_many(unknown, listed) && (identity.replaced_documents > 0 || is_turn(identity.fresh_documents + 1));
 }
 
-Recognised recognise(const FeedState& state, Document& document, StoredSnapshot& known,
+Recognised recognise(const PostIdentity& identity, Document& document, StoredSnapshot& known,
                      const std::vector<StoredPost>& stored) {
-  Recognised recognised = Comparison(state, document, known, stored).take();
+  Recognised recognised = Comparison(identity, document, known, stored).take();
   known.recognised = recognised.look_up.size();
   return recognised;
 }
 
-bool is_told_apart_as_ever(const FeedState& state, const StoredSnapshot& known) {
-  return !known.compared || (known.recognised == 0 && known.rekeys.empty() && known.naming == state.naming);
+bool is_told_apart_as_ever(const PostIdentity& identity, const StoredSnapshot& known) {
+  return !known.compared || (known.recognised == 0 && known.rekeys.empty() && known.naming == identity.naming);
 }
 
 void add_recognised(StoredSnapshot& known, const Recognised& recognised, StoredSnapshot found) {
@@ -514,7 +515,8 @@ Naming naming_of(const std::vector<EntryRecord>& entries) {
 }
 
 bool is_gap(const FeedState& before, const Document& document, const StoredSnapshot& known) {
-  if (before.imported.count() == 0 || before.listed_none || known.stored == 0 || document.entries.size() < 2)
+  if (before.rhythm.imported.count() == 0 || before.document.listed_none || known.stored == 0 ||
+      document.entries.size() < 2)
     return false;
   return std::all_of(known.guids.begin(), known.guids.end(), is_unknown);
 }

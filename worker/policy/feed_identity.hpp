@@ -23,7 +23,7 @@ void settle_repeated(Document& document, StoredSnapshot& known);
 /// (storage/records/post_identity.hpp), or more than 5 % have been unknown for so long that they may be new at every
 /// fetch (looked at after 3 documents, 6, 12 …), or a post that is unknown under a substitute may be stored under a
 /// guid, or the other way round, or a post is not the one that is stored under its guid.
-bool must_compare(const FeedState& state, const Document& document, const StoredSnapshot& known);
+bool must_compare(const PostIdentity& identity, const Document& document, const StoredSnapshot& known);
 
 /// Stored posts that the document lists under new guids, to be looked up once more for what they hold.
 struct Recognised {
@@ -38,14 +38,14 @@ struct Recognised {
 /// stays what it is, where its link or its text leads to its own entry. When stored posts had new guids in three
 /// documents in a row, or the guids name places, `document` gets the guids of the identity that has stayed the same;
 /// when its guids have proven sound, those; never one that ends in the middle.
-Recognised recognise(const FeedState& state, Document& document, StoredSnapshot& known,
+Recognised recognise(const PostIdentity& identity, Document& document, StoredSnapshot& known,
                      const std::vector<StoredPost>& stored);
 
 /// Adds what the store said of `recognised.look_up`.
 void add_recognised(StoredSnapshot& known, const Recognised& recognised, StoredSnapshot found);
 
 /// Whether the comparison, if there was one, left everything as it was: each post is told apart as it always was.
-bool is_told_apart_as_ever(const FeedState& state, const StoredSnapshot& known);
+bool is_told_apart_as_ever(const PostIdentity& identity, const StoredSnapshot& known);
 
 /// What the posts of a document are stored under when nothing else is stored.
 Naming naming_of(const std::vector<EntryRecord>& entries);

@@ -71,54 +71,56 @@ bool gives_guids(const Document& document) {
   return all > 0 && places < all && !are_many(bad, all);
 }
 
-/// FeedState::sound_documents after this one, of a feed that is not identified by its guids.
-std::uint32_t count_sound(const FeedState& state, const Document& document, const StoredSnapshot& known) {
+/// PostIdentity::sound_documents after this one, of a feed that is not identified by its guids.
+std::uint32_t count_sound(const PostIdentity& identity, const Document& document, const StoredSnapshot& known) {
   if (!gives_guids(document)) return 0;
-  if (state.sound_documents == 0) return 1;
-  return stayed(state.guid_sample, document, known).value_or(false) ? state.sound_documents + 1 : 1;
+  if (identity.sound_documents == 0) return 1;
+  return stayed(identity.guid_sample, document, known).value_or(false) ? identity.sound_documents + 1 : 1;
 }
 
 }  // namespace
 
-bool may_return(const FeedState& state, const Document& document, const StoredSnapshot& known) {
-  if (state.identified_by == IdentifiedBy::guid || document.identified_by != state.identified_by) return false;
+bool may_return(const PostIdentity& identity, const Document& document, const StoredSnapshot& known) {
+  if (identity.by == IdentifiedBy::guid || document.identified_by != identity.by) return false;
   constexpr std::uint32_t most_doublings = 8;
-  const std::uint32_t wanted = documents_to_switch << std::min(state.returns, most_doublings);
-  return !document.cut_short && state.sound_documents + 1 >= wanted && count_sound(state, document, known) >= wanted;
+  const std::uint32_t wanted = documents_to_switch << std::min(identity.returns, most_doublings);
+  return !document.cut_short && identity.sound_documents + 1 >= wanted &&
+         count_sound(identity, document, known) >= wanted;
 }
 
 void count_document(FeedState& state, const Document& document, const StoredSnapshot& known, Milliseconds now) {
+  PostIdentity& identity = state.identity;
   const std::size_t listed = document.entries.size();
-  state.listed_none = listed == 0;
+  state.document.listed_none = listed == 0;
   if (document.identified_by == IdentifiedBy::guid && (known.compared || known.stored == 0)) {
-    state.naming = known.compared ? known.naming : naming_of(document.entries);
+    identity.naming = known.compared ? known.naming : naming_of(document.entries);
   }
-  if (document.identified_by != state.identified_by) {
-    if (document.identified_by == IdentifiedBy::guid) ++state.returns;
-    state.identified_by = document.identified_by;
-    state.identified_since = now;
-    state.fresh_documents = state.replaced_documents = state.unfit_documents = state.sound_documents = 0;
-    state.guid_sample.clear();
-    if (state.identified_by != IdentifiedBy::guid) state.naming = Naming::given;
+  if (document.identified_by != identity.by) {
+    if (document.identified_by == IdentifiedBy::guid) ++identity.returns;
+    identity.by = document.identified_by;
+    identity.since = now;
+    identity.fresh_documents = identity.replaced_documents = identity.unfit_documents = identity.sound_documents = 0;
+    identity.guid_sample.clear();
+    if (identity.by != IdentifiedBy::guid) identity.naming = Naming::given;
     return;
   }
   if (!document.cut_short && listed > 0) {
-    state.unfit_documents = document.unfit ? state.unfit_documents + 1 : 0;
-    if (state.identified_by != IdentifiedBy::guid) {
-      state.sound_documents = count_sound(state, document, known);
-      state.guid_sample = state.sound_documents == 0 ? "" : sample_of(document);
+    identity.unfit_documents = document.unfit ? identity.unfit_documents + 1 : 0;
+    if (identity.by != IdentifiedBy::guid) {
+      identity.sound_documents = count_sound(identity, document, known);
+      identity.guid_sample = identity.sound_documents == 0 ? "" : sample_of(document);
     }
   }
   const auto fresh =
       static_cast<std::size_t>(std::count_if(known.guids.begin(), known.guids.end(), [](const auto& guid) {
         return guid.is == StoredSnapshot::Is::unknown || !guid.stored_guid.empty();
       }));
-  const bool many = state.imported.count() != 0 && are_many(fresh, listed);
-  state.fresh_documents = many ? state.fresh_documents + 1 : 0;
+  const bool many = state.rhythm.imported.count() != 0 && are_many(fresh, listed);
+  identity.fresh_documents = many ? identity.fresh_documents + 1 : 0;
   if (!many)
-    state.replaced_documents = 0;
+    identity.replaced_documents = 0;
   else if (known.compared)
-    state.replaced_documents = known.replaced ? state.replaced_documents + 1 : 0;
+    identity.replaced_documents = known.replaced ? identity.replaced_documents + 1 : 0;
 }
 
 }  // namespace feedmill

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t documents_to_switch = 3;
 
 /// Whether a feed that goes by something else goes back to its guids with this document: they have been there,
 /// different and unchanged, in three documents in a row, and in twice as many after each return.
-bool may_return(const FeedState& state, const Document& document, const StoredSnapshot& known);
+bool may_return(const PostIdentity& identity, const Document& document, const StoredSnapshot& known);
 
 /// Counts the document in the feed's state; `known` as the comparison has left it, if there was one.
 void count_document(FeedState& state, const Document& document, const StoredSnapshot& known, Milliseconds now);

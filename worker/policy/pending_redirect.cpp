@@ -32,7 +32,7 @@ std::string permanent_target(std::span<const Hop> hops) {
   return target;
 }
 
-Judgement judge(const FeedState& before, const std::string& requested, std::span<const Hop> hops,
+Judgement judge(const FeedAddress& before, const std::string& requested, std::span<const Hop> hops,
                 const Identity& identity, Milliseconds now) {
   Judgement result{before.moving, ""};
   PendingRedirect& moving = result.moving;

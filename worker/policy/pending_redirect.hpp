@@ -27,7 +27,7 @@ std::string permanent_target(std::span<const Hop> hops);
 
 /// After a poll that succeeded. `requested` is the URL asked for, `hops` its answers. The egress check of the target is
 /// that of its own hop, a moment ago.
-Judgement judge(const FeedState& before, const std::string& requested, std::span<const Hop> hops,
+Judgement judge(const FeedAddress& before, const std::string& requested, std::span<const Hop> hops,
                 const Identity& identity, Milliseconds now);
 
 }  // namespace feedmill

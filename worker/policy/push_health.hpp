@@ -37,7 +37,7 @@ inline constexpr Milliseconds push_patience = std::chrono::minutes(10);
 
 /// A push came since the last refresh: this one is its doing.
 inline bool is_by_push(const FeedState& state) {
-  return state.push.last_push > state.last_at;
+  return state.push.standing.last_push > state.last.at;
 }
 
 /// Nothing changes where there is no subscription that has been accepted.

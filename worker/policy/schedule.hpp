@@ -38,7 +38,7 @@ struct ScheduleHints {
 
 ScheduleHints schedule_hints(const Feed& feed);
 
-/// As FeedState::hints keeps them, "" when there are none; what cannot be read counts as nothing.
+/// As NewestDocument::hints keeps them, "" when there are none; what cannot be read counts as nothing.
 std::string to_text(const ScheduleHints& hints);
 ScheduleHints read_schedule_hints(std::string_view text);
 

@@ -28,11 +28,12 @@ void note_answer(Report& report, const Answer& answer) {
 /// A host that this refresh has closed or opened for all its feeds (HTTP H4, H5).
 void note_host(Report& report, const Commit& commit, const Committed& done) {
   if (done.circuit == Committed::Circuit::unchanged) return;
-  const std::string& requested = commit.before.fetch_url.empty() ? commit.feed_url : commit.before.fetch_url;
+  const std::string& requested =
+      commit.before.address.fetch_url.empty() ? commit.feed_url : commit.before.address.fetch_url;
   report.host = commit.host.host.empty() ? host_of(requested) : commit.host.host;
   report.circuit_opened = done.circuit == Committed::Circuit::opened;
   report.host_cause = commit.host.cause;
-  report.circuit_open_for = done.circuit_open_until - commit.state.last_at;
+  report.circuit_open_for = done.circuit_open_until - commit.state.last.at;
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ void RefreshObserver::attempted(const Exchange& exchange, const Reading& reading
     report_.body_bytes = same->print.body_bytes;
     report_.saved_hash = same->print.body_bytes;
   } else if (std::holds_alternative<NotModified>(reading)) {
-    report_.saved_not_modified = claim_.state.wire_bytes;
+    report_.saved_not_modified = claim_.state.document.wire_bytes;
   }
 }
 
@@ -80,7 +81,7 @@ void RefreshObserver::decided(const StoredSnapshot& known, const Decision& decis
   report_.detail = decision.detail;
   report_.unchanged = decision.unchanged;
   report_.next_in = std::chrono::seconds(decision.retry_in_s);
-  report_.due_reason = decision.commit.state.due_reason;
+  report_.due_reason = decision.commit.state.due.reason;
   report_.pushed_first = decision.pushed_first;
   report_.poll_first = decision.poll_first;
   report_.state_from = claim_.state.state;
@@ -140,8 +141,8 @@ void RefreshObserver::note_committed(const Decision& decision, const Committed& 
   count("post_deleted", done.deleted);
   count("feed_rekeyed", done.rekeyed > 0 ? 1 : 0);
   if (done.result != Committed::Result::ok) return;
-  const std::vector<Move>& moves = decision.commit.state.moves;
-  if (moves != decision.commit.before.moves) {
+  const std::vector<Move>& moves = decision.commit.state.address.moves;
+  if (moves != decision.commit.before.address.moves) {
     report.moved = !done.move_taken;
     report.move_taken = done.move_taken;
     report.moved_from = moves.back().from;
@@ -149,17 +150,17 @@ void RefreshObserver::note_committed(const Decision& decision, const Committed& 
   }
   note_host(report, decision.commit, done);
   if (done.push_turned) {
-    report.push_from = decision.commit.before.push.state;
+    report.push_from = decision.commit.before.push.standing.state;
     report.push_to = decision.commit.push_to;
-    report.push_hub = decision.commit.before.push.hub;
-    report.push_fell = decision.commit.before.push.fell.count() != 0;
+    report.push_hub = decision.commit.before.push.standing.hub;
+    report.push_fell = decision.commit.before.push.standing.fell.count() != 0;
     report.hub_in_trouble = done.hub_in_trouble;
   }
   for (const FeedEvent& event : decision.commit.events) {
     if (!done.move_taken || event.type != "feed_moved") count(event.type.c_str(), 1);
   }
   if (decision.commit.initial) return;
-  const std::int64_t stored = decision.commit.state.last_at.count() / 1000;
+  const std::int64_t stored = decision.commit.state.last.at.count() / 1000;
   for (const EntryWrite& write : decision.commit.entries) {
     const bool dated = std::any_of(write.set.begin(), write.set.end(), [](const auto& field) {
       return field.first == "date_published" || field.first == "date_updated";

@@ -57,8 +57,8 @@ void TraceText::claimed(const Claim& claim) {
                             late.count() >= 1000 ? fmt::format(", {} s ago", grouped(late.count() / 1000))
                             : late.count() < 0   ? std::string(", which is not yet")
                                                  : std::string()));
-  tell("claim", fmt::format("state {}, {} so far, {} in a row failed", state.state, plural(state.polls, "poll"),
-                            state.failures));
+  tell("claim", fmt::format("state {}, {} so far, {} in a row failed", state.state, plural(state.counts.polls, "poll"),
+                            state.failures.count));
   if (claim.alone) tell("claim", "alone: an earlier attempt did not come back (SECURITY Q2)");
 }
 
@@ -94,8 +94,8 @@ void TraceText::decided(const Claim& claim, const StoredSnapshot& known, const D
   tell("decide",
        fmt::format("{}{}{}; state {} -> {}", to_string(decision.outcome), decision.reason == Reason::none ? "" : " ",
                    to_string(decision.reason), claim.state.state, commit.state.state));
-  tell("next", due_text(commit.next_due, commit.state.last_at, commit.state.due_reason));
-  tell("next", "made of " + due_inputs_text(commit.state.why));
+  tell("next", due_text(commit.next_due, commit.state.last.at, commit.state.due.reason));
+  tell("next", "made of " + due_inputs_text(commit.state.due.why));
 }
 
 void TraceText::committed(const StoreResult<Committed>& done) {

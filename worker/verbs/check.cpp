@@ -101,8 +101,8 @@ json::object checked_json(const Checked& checked) {
                   {"body_wire", checked.print().wire_bytes},
                   {"body", checked.print().body_bytes},
                   {"body_limit", checked.config.fetch.max_body}};
-  row["etag"] = text_or_null(visible(state.etag));
-  row["last_modified"] = text_or_null(visible(state.last_modified));
+  row["etag"] = text_or_null(visible(state.validators.etag));
+  row["last_modified"] = text_or_null(visible(state.validators.last_modified));
   row["feed"] = look.feed ? json::value(feed_json(*look.feed)) : json::value();
   row["page_feeds"] = json::array();
   for (const FeedCandidate& candidate : look.page.feeds) {
@@ -118,8 +118,8 @@ json::object checked_json(const Checked& checked) {
                   {"state", state.state},
                   {"create", checked.decision.commit.entries.size()},
                   {"next_due", rfc3339(checked.decision.commit.next_due)},
-                  {"won", state.due_reason},
-                  {"why", due_inputs_json(state.why)}};
+                  {"won", state.due.reason},
+                  {"why", due_inputs_json(state.due.why)}};
   return row;
 }
 
@@ -150,8 +150,9 @@ NamedLines checked_lines(const Checked& checked) {
   lines.emplace_back("size", size_text(answered.wire_bytes(), checked.print(), checked.config.fetch.max_body));
   if (look.feed) {
     add_feed(*look.feed, lines);
-    lines.emplace_back("etag", state.etag.empty() ? "none" : state.etag);
-    lines.emplace_back("last-modified", state.last_modified.empty() ? "none" : state.last_modified);
+    lines.emplace_back("etag", state.validators.etag.empty() ? "none" : state.validators.etag);
+    lines.emplace_back("last-modified",
+                       state.validators.last_modified.empty() ? "none" : state.validators.last_modified);
   }
   for (const FeedCandidate& candidate : look.page.feeds) {
     if (candidate.found_in != FoundIn::anchor) lines.emplace_back("names a feed", candidate.url);
@@ -161,8 +162,8 @@ NamedLines checked_lines(const Checked& checked) {
   lines.emplace_back("a worker would", look.feed
                                            ? fmt::format("store {} entries", checked.decision.commit.entries.size())
                                            : fmt::format("note {}", to_string(checked.decision.reason)));
-  lines.emplace_back("next", due_text(checked.decision.commit.next_due, checked.now, state.due_reason));
-  lines.emplace_back("inputs", due_inputs_text(state.why));
+  lines.emplace_back("next", due_text(checked.decision.commit.next_due, checked.now, state.due.reason));
+  lines.emplace_back("inputs", due_inputs_text(state.due.why));
   return lines;
 }
 

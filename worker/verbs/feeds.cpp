@@ -187,7 +187,7 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
                                  : is_due(*record, *now) ? "due"
                                                          : from_now(*record->due, *now);
         std::vector<std::string> cells = {record->state.state, std::to_string(record->entries), next,
-                                          last_result(record->state)};
+                                          last_result(record->state.last)};
         if (titles) cells.emplace_back(field_of(record->feed, "title"));
         cells.push_back(record->feed_url);
         table.row(cells);
@@ -210,17 +210,17 @@ int run_verb(const ShowVerb& verb, const VerbContext& context) {
     terminal.error(fmt::format("show: no such feed: {} (see feedmill list)", visible(urls->front())));
     return exits::no;
   }
-  const auto subscription = subscription_of(context.store, record->state);
+  const auto subscription = subscription_of(context.store, record->state.push);
   if (subscription.has_error()) return fail(terminal, "show", subscription.error());
   if (terminal.json()) {
     auto row = show_json(*record);
-    row["websub"] = push_json(record->state, *subscription);
+    row["websub"] = push_json(record->state.push, *subscription);
     terminal.line(row);
     return exits::done;
   }
   Columns table(terminal, {{"", 18}, {"", 0}});
   for (const auto& [name, value] : show_lines(*record, *now)) table.row({name, value});
-  table.row({"websub", push_text(record->state, *subscription, *now)});
+  table.row({"websub", push_text(record->state.push, *subscription, *now)});
   return exits::done;
 }
 

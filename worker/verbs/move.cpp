@@ -15,8 +15,8 @@ namespace {
 StoreResult<Move> last_move(Store& store, const std::string& url) {
   const auto records = Feeds(store).records(std::span(&url, 1));
   if (records.has_error()) return records.error();
-  if (!records->front() || records->front()->state.moves.empty()) return Move{};
-  return records->front()->state.moves.back();
+  if (!records->front() || records->front()->state.address.moves.empty()) return Move{};
+  return records->front()->state.address.moves.back();
 }
 
 int tell_moved(const std::string& url, const VerbContext& context) {

@@ -107,11 +107,11 @@ void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Mil
 Result result_of(const FeedRecord& record, const Awaited& before) {
   const FeedState& state = record.state;
   return {record.feed_url,
-          state.last_outcome,
-          state.last_error,
-          state.last_detail,
-          state.last_status,
-          state.total_new - std::min(state.total_new, before.total_new),
+          state.last.outcome,
+          state.last.error,
+          state.last.detail,
+          state.last.status,
+          state.counts.total_new - std::min(state.counts.total_new, before.total_new),
           record.due.value_or(Milliseconds(0))};
 }
 
@@ -141,7 +141,7 @@ StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context
     for (std::size_t i = 0; i < part.size(); ++i) {
       const std::optional<FeedRecord>& record = (*records)[i];
       if (!record) continue;  // removed meanwhile
-      if (record->state.last_at == part[i].last_at) {
+      if (record->state.last.at == part[i].last_at) {
         left.push_back(part[i]);
         left.back().claimed = !record->claim.empty() && record->due > *now;  // else the lease is over
       } else {
@@ -191,7 +191,7 @@ StoreResult<std::vector<Awaited>> registered(const std::vector<std::string>& url
   std::vector<Awaited> known;
   for (std::size_t i = 0; i < urls.size(); ++i) {
     if (const std::optional<FeedRecord>& record = (*records)[i]) {
-      known.push_back({urls[i], record->state.last_at, record->state.total_new, false});
+      known.push_back({urls[i], record->state.last.at, record->state.counts.total_new, false});
     } else {
       context.terminal.error(
           fmt::format("refresh: no such feed: {}; nothing was refreshed (see feedmill list)", visible(urls[i])));

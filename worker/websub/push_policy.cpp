@@ -26,10 +26,11 @@ bool is_running(const PushTask& task, Milliseconds now) {
 
 /// That of the subscription as long as it is advertised and was not refused; else the next of the list (WEBSUB S11).
 std::string hub_to_ask(const PushTask& task) {
-  const HubAdvert& advert = task.state.advert;
+  const HubAdvert& advert = task.state.push.advert;
+  const std::uint32_t tries = task.state.push.standing.tries;
   const bool known = task.subscription && std::ranges::find(advert.hubs, task.subscription->hub) != advert.hubs.end();
-  if (known && task.state.push.tries == 0) return task.subscription->hub;
-  return advert.hubs[task.state.push.tries % advert.hubs.size()];
+  if (known && tries == 0) return task.subscription->hub;
+  return advert.hubs[tries % advert.hubs.size()];
 }
 
 }  // namespace
@@ -40,16 +41,15 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
     if (record.ends >= 3 || record.lease_end <= now) return {Do::forget, {}, "", "", ""};  // it runs out by itself
     return {Do::unsubscribe, push_pending_for, record.hub_url, record.topic, ""};
   }
-  const FeedState& state = task.state;
-  const HubAdvert& advert = state.advert;
-  const bool wanted = !advert.hubs.empty() && advert.missing < 3 && read_settings(state.settings).websub != "off";
+  const HubAdvert& advert = task.state.push.advert;
+  const PushStanding& standing = task.state.push.standing;
+  const bool wanted = !advert.hubs.empty() && advert.missing < 3 && read_settings(task.state.settings).websub != "off";
   const bool running = is_running(task, now);
-  if (!wanted) return {state.push.state.empty() ? Do::forget : Do::leave, {}, "", "", ""};
+  if (!wanted) return {standing.state.empty() ? Do::forget : Do::leave, {}, "", "", ""};
 
   const PushStep subscribe{Do::subscribe, push_pending_for, hub_to_ask(task), advert.topic, ""};
-  const bool was_running =
-      state.push.state == "unproven" || state.push.state == "healthy" || state.push.state == "doubtful";
-  const PushStep lapsed{Do::lost, push_retry_after(state.push.tries), "", "", "its lease is over and was not renewed"};
+  const bool was_running = standing.state == "unproven" || standing.state == "healthy" || standing.state == "doubtful";
+  const PushStep lapsed{Do::lost, push_retry_after(standing.tries), "", "", "its lease is over and was not renewed"};
   if (task.asked_for && task.asked_for->state == "pending") {
     const Milliseconds over = task.asked_for->pending_since + push_pending_for;
     const bool still_meant = task.asked_for->topic == advert.topic &&
@@ -58,14 +58,14 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
     if (was_running && !running) return lapsed;  // WEBSUB L2: a late answer may bring it back
     if (now < over) return wait_until(running ? std::min(over, task.subscription->lease_end) : over, now);
     const std::string note = "its hub took the subscription and did not verify it within an hour";
-    if (running) return {Do::retry, hub_retry_after(state.push.tries, {}), "", "", note};
-    return {Do::lost, push_retry_after(state.push.tries), "", "", note};
+    if (running) return {Do::retry, hub_retry_after(standing.tries, {}), "", "", note};
+    return {Do::lost, push_retry_after(standing.tries), "", "", note};
   }
   if (running) {
     const PushRecord& record = *task.subscription;
     const bool changed =
         record.topic != advert.topic || std::ranges::find(advert.hubs, record.hub) == advert.hubs.end();
-    if (changed || now >= record.renew_at || state.push.state == "failed") return subscribe;
+    if (changed || now >= record.renew_at || standing.state == "failed") return subscribe;
     return wait_until(std::min(record.renew_at, record.lease_end), now);
   }
   return was_running ? lapsed : subscribe;

@@ -20,9 +20,9 @@ namespace {
 FetchResponse response_of(const FeedState& state, const Pushed& pushed) {
   FetchResponse response;
   response.status = 200;
-  response.url = !state.validators_url.empty() ? state.validators_url
-                 : !state.fetch_url.empty()    ? state.fetch_url
-                                               : pushed.feed_url;
+  response.url = !state.validators.url.empty()      ? state.validators.url
+                 : !state.address.fetch_url.empty() ? state.address.fetch_url
+                                                    : pushed.feed_url;
   if (!pushed.content_type.empty()) response.headers.emplace_back("content-type", pushed.content_type);
   return response;
 }
@@ -52,7 +52,7 @@ asio::awaitable<Attempt> PushedDocument::attempt(const Claim& claim, RefreshObse
   co_await threads_.read(gate, *pushed_.memory, std::min(needed, how.max_body_bytes), options_.memory_wait, work);
   seen.read(result.reading, std::chrono::steady_clock::now() - from);
   if (const auto* document = std::get_if<Document>(&result.reading)) {
-    other_identity_ = document->identified_by != claim.state.identified_by;
+    other_identity_ = document->identified_by != claim.state.identity.by;
   }
   pushed_.memory->hold(cost_of_storing(result.reading));
   co_return result;
@@ -62,7 +62,8 @@ DecisionResult PushedDocument::decide(const Claim& claim, const Attempt& attempt
                                       Milliseconds) {
   const auto* const document = std::get_if<Document>(&attempt.reading);
   const bool whole = document != nullptr && !document->cut_short;
-  if (!whole || claim.state.imported.count() == 0 || other_identity_ || !is_told_apart_as_ever(claim.state, known)) {
+  if (!whole || claim.state.rhythm.imported.count() == 0 || other_identity_ ||
+      !is_told_apart_as_ever(claim.state.identity, known)) {
     return Deferral();
   }
   PushDecision pushed = decide_push(claim, *document, known, options_.policy);

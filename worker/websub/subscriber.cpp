@@ -293,13 +293,13 @@ asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep
       settlement.how = How::sent;
     } else if (reply.is == Reply::Is::refused) {
       settlement.how = How::refused;
-      settlement.delay = push_retry_after(task.state.push.tries);
+      settlement.delay = push_retry_after(task.state.push.standing.tries);
     } else if (reply.is == Reply::Is::not_asked) {
       settlement.how = How::put_off;
       settlement.delay = options_.wall;
     } else {
       settlement.how = How::again;
-      settlement.delay = hub_retry_after(task.state.push.tries, reply.retry_after);
+      settlement.delay = hub_retry_after(task.state.push.standing.tries, reply.retry_after);
     }
     co_await settle(task, std::move(settlement), now);
     co_return;
@@ -396,7 +396,8 @@ asio::awaitable<void> Subscriber::settle(const PushTask& task, PushSettlement se
     co_return;
   }
   if (task.feed_url.empty()) co_return;
-  PushNews news{task.feed_url, done->from, done->to, settlement.note, task.state.push.hub, done->hub_in_trouble};
+  PushNews news{task.feed_url,       done->from, done->to, settlement.note, task.state.push.standing.hub,
+                done->hub_in_trouble};
   co_await tell(std::move(news), now);
 }
 

@@ -14,7 +14,7 @@ namespace feedmill {
 /// "3 200": digits in groups of three.
 std::string grouped(std::int64_t number);
 
-/// "adaptive 3 200 s (S = 54.5)  floor 3 600 s  phase +131 s" of what FeedState::why holds; "" of what cannot be read.
+/// "adaptive 3 200 s (S = 54.5)  floor 3 600 s  phase +131 s" of what DueTime::why holds; "" of what cannot be read.
 /// Not cleaned: part of it is what a server said.
 std::string due_inputs_text(std::string_view why);
 /// The same as JSON array [{"code":…,"s":…,"from":…}]; null of nothing.

@@ -13,27 +13,27 @@ namespace feedmill {
 
 namespace json = boost::json;
 
-StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedState& state) {
-  if (state.push.subscription.empty()) return std::optional<PushRecord>();
-  auto found = Pushes(store).find(std::span(&state.push.subscription, 1)).front();
+StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedPushes& pushes) {
+  if (pushes.standing.subscription.empty()) return std::optional<PushRecord>();
+  auto found = Pushes(store).find(std::span(&pushes.standing.subscription, 1)).front();
   // Its secrets are not for every user (SECURITY A1); the rest stands in the state.
   if (!found && found.error().code == StoreError::Code::auth) return std::optional<PushRecord>();
   return found;
 }
 
-std::vector<PushFact> push_facts(const FeedState& state, const std::optional<PushRecord>& subscription,
+std::vector<PushFact> push_facts(const FeedPushes& pushes, const std::optional<PushRecord>& subscription,
                                  Milliseconds now) {
-  const PushStanding& push = state.push;
+  const PushStanding& push = pushes.standing;
   std::vector<PushFact> facts;
   if (push.state.empty()) {
-    if (state.advert.hubs.empty()) return facts;
+    if (pushes.advert.hubs.empty()) return facts;
     facts.push_back(
-        {"Hub", "", fmt::format("{} for {}, not subscribed to", state.advert.hubs.front(), state.advert.topic)});
+        {"Hub", "", fmt::format("{} for {}, not subscribed to", pushes.advert.hubs.front(), pushes.advert.topic)});
     return facts;
   }
   facts.push_back({"State", "", fmt::format("{} since {}", push.state, rfc3339(push.since))});
   facts.push_back(
-      {"Hub", ", at ", fmt::format("{} for {}", push.hub.empty() ? "no hub" : push.hub, state.advert.topic)});
+      {"Hub", ", at ", fmt::format("{} for {}", push.hub.empty() ? "no hub" : push.hub, pushes.advert.topic)});
   if (!push.note.empty()) facts.push_back({"What went wrong", "; ", push.note});
   if (subscription && subscription->state == "active") {
     std::string lease =
@@ -43,7 +43,7 @@ std::vector<PushFact> push_facts(const FeedState& state, const std::optional<Pus
     facts.push_back({"Lease", "; lease ", std::move(lease)});
   }
   if (push.last_push.count() != 0) facts.push_back({"Last push", "; last push ", from_now(push.last_push, now)});
-  const PushHealth& health = state.push_health;
+  const PushHealth& health = pushes.health;
   if (health.pushed_first + health.poll_first > 0) {
     facts.push_back({"Who was first", "; ",
                      fmt::format("push first {} times, poll first {} times", health.pushed_first, health.poll_first)});
@@ -54,9 +54,9 @@ std::vector<PushFact> push_facts(const FeedState& state, const std::optional<Pus
   return facts;
 }
 
-std::string push_text(const FeedState& state, const std::optional<PushRecord>& subscription, Milliseconds now) {
+std::string push_text(const FeedPushes& pushes, const std::optional<PushRecord>& subscription, Milliseconds now) {
   std::string text;
-  for (const PushFact& fact : push_facts(state, subscription, now)) text.append(fact.lead).append(fact.value);
+  for (const PushFact& fact : push_facts(pushes, subscription, now)) text.append(fact.lead).append(fact.value);
   return text.empty() ? "none advertised" : text;
 }
 
@@ -72,27 +72,29 @@ std::span<const PushStateText> push_state_texts() {
   return texts;
 }
 
-json::value push_json(const FeedState& state, const std::optional<PushRecord>& subscription) {
-  if (state.advert.hubs.empty() && state.push.state.empty()) return {};
+json::value push_json(const FeedPushes& pushes, const std::optional<PushRecord>& subscription) {
+  const HubAdvert& advert = pushes.advert;
+  const PushStanding& standing = pushes.standing;
+  if (advert.hubs.empty() && standing.state.empty()) return {};
   json::object row;
-  row["state"] = state.push.state.empty() ? json::value() : json::value(state.push.state);
-  row["since"] = time_json(state.push.since);
-  row["hubs"] = json::value_from(state.advert.hubs);
-  row["topic"] = state.advert.topic;
-  row["hub"] = state.push.hub;
-  row["note"] = state.push.note;
-  row["verified"] = time_json(state.push.verified);
-  row["last_push"] = time_json(state.push.last_push);
+  row["state"] = standing.state.empty() ? json::value() : json::value(standing.state);
+  row["since"] = time_json(standing.since);
+  row["hubs"] = json::value_from(advert.hubs);
+  row["topic"] = advert.topic;
+  row["hub"] = standing.hub;
+  row["note"] = standing.note;
+  row["verified"] = time_json(standing.verified);
+  row["last_push"] = time_json(standing.last_push);
   row["lease_end"] = time_json(subscription ? subscription->lease_end : Milliseconds(0));
   row["renew_at"] = time_json(subscription ? subscription->renew_at : Milliseconds(0));
   row["signed"] = subscription && !subscription->secret.empty();
   row["bad_signatures"] = subscription ? subscription->bad : 0;
-  row["tries"] = state.push.tries;
-  row["denials"] = state.push.denials;
-  row["pushed_first"] = state.push_health.pushed_first;
-  row["poll_first"] = state.push_health.poll_first;
-  row["near"] = state.push_health.near;
-  row["fallback_s"] = state.push_health.fallback.count() / 1000;
+  row["tries"] = standing.tries;
+  row["denials"] = standing.denials;
+  row["pushed_first"] = pushes.health.pushed_first;
+  row["poll_first"] = pushes.health.poll_first;
+  row["near"] = pushes.health.near;
+  row["fallback_s"] = pushes.health.fallback.count() / 1000;
   return row;
 }
 

@@ -14,7 +14,7 @@
 namespace feedmill {
 
 /// What the store knows of a feed's subscription; nothing when there is none.
-StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedState& state);
+StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedPushes& pushes);
 
 /// One thing that there is to say of a subscription; not cleaned.
 struct PushFact {
@@ -24,7 +24,7 @@ struct PushFact {
 };
 
 /// State, hub, what the hub said, lease, last push, who was first, polling; without what is not known.
-std::vector<PushFact> push_facts(const FeedState& state, const std::optional<PushRecord>& subscription,
+std::vector<PushFact> push_facts(const FeedPushes& pushes, const std::optional<PushRecord>& subscription,
                                  Milliseconds now);
 
 /// PushStanding::state and what it means, in a few words.
@@ -35,9 +35,9 @@ struct PushStateText {
 std::span<const PushStateText> push_state_texts();
 
 /// One line; not cleaned.
-std::string push_text(const FeedState& state, const std::optional<PushRecord>& subscription, Milliseconds now);
+std::string push_text(const FeedPushes& pushes, const std::optional<PushRecord>& subscription, Milliseconds now);
 
 /// An object; null when no hub is advertised and none is subscribed to.
-boost::json::value push_json(const FeedState& state, const std::optional<PushRecord>& subscription);
+boost::json::value push_json(const FeedPushes& pushes, const std::optional<PushRecord>& subscription);
 
 }  // namespace feedmill

@@ -67,11 +67,11 @@ json::object list_json(const FeedRecord& record) {
   row["bytes"] = record.bytes;
   row["due"] = record.due ? time_json(*record.due) : json::value();
   row["claimed"] = !record.claim.empty();
-  row["last_at"] = time_json(record.state.last_at);
-  row["last_outcome"] = text_or_null(record.state.last_outcome);
-  row["last_status"] = record.state.last_status == 0 ? json::value() : json::value(record.state.last_status);
-  row["last_error"] = text_or_null(record.state.last_error);
-  row["failures"] = record.state.failures;
+  row["last_at"] = time_json(record.state.last.at);
+  row["last_outcome"] = text_or_null(record.state.last.outcome);
+  row["last_status"] = record.state.last.status == 0 ? json::value() : json::value(record.state.last.status);
+  row["last_error"] = text_or_null(record.state.last.error);
+  row["failures"] = record.state.failures.count;
   return row;
 }
 
@@ -82,53 +82,53 @@ json::object show_json(const FeedRecord& record) {
   for (const auto& [name, value] : record.feed) feed[name] = value;
   row["claim"] = text_or_null(record.claim);
   row["state_since"] = is_paused(state) ? json::value() : time_json(state.state_since);
-  row["fetch_url"] = text_or_null(state.fetch_url);
-  row["moving_to"] = text_or_null(state.moving.to);
-  row["moving_sightings"] = state.moving.sightings;
-  row["moving_since"] = time_json(state.moving.since);
-  row["no_move_to"] = text_or_null(state.no_move_to);
+  row["fetch_url"] = text_or_null(state.address.fetch_url);
+  row["moving_to"] = text_or_null(state.address.moving.to);
+  row["moving_sightings"] = state.address.moving.sightings;
+  row["moving_since"] = time_json(state.address.moving.since);
+  row["no_move_to"] = text_or_null(state.address.no_move_to);
   json::array& moves = row["moves"].emplace_array();
-  for (const Move& move : state.moves) {
+  for (const Move& move : state.address.moves) {
     moves.push_back(json::object{{"at", time_json(move.at)}, {"from", move.from}, {"to", move.to}});
   }
-  row["identified_by"] = to_string(state.identified_by);
-  row["identified_since"] = time_json(state.identified_since);
-  row["etag"] = text_or_null(state.etag);
-  row["last_modified"] = text_or_null(state.last_modified);
-  row["validators_url"] = text_or_null(state.validators_url);
-  row["wire_hash"] = text_or_null(state.wire_hash);
-  row["body_hash"] = text_or_null(state.body_hash);
-  row["wire_bytes"] = state.wire_bytes;
-  row["body_bytes"] = state.body_bytes;
-  row["last_detail"] = text_or_null(state.last_detail);
-  row["last_success"] = time_json(state.last_success);
-  row["failure_group"] = text_or_null(state.failure_group);
-  row["failing_since"] = time_json(state.failing_since);
-  row["new_per_week"] = state.new_per_week;
-  row["last_new"] = time_json(state.last_new);
-  row["imported"] = time_json(state.imported);
-  row["strikes"] = state.strikes;
-  row["quarantines"] = state.quarantines;
-  row["validators_broken"] = state.validators_broken;
-  row["polls"] = state.polls;
-  row["polls_not_modified"] = state.polls_not_modified;
-  row["polls_same_body"] = state.polls_same_body;
-  row["polls_unconditional"] = state.polls_unconditional;
+  row["identified_by"] = to_string(state.identity.by);
+  row["identified_since"] = time_json(state.identity.since);
+  row["etag"] = text_or_null(state.validators.etag);
+  row["last_modified"] = text_or_null(state.validators.last_modified);
+  row["validators_url"] = text_or_null(state.validators.url);
+  row["wire_hash"] = text_or_null(state.document.wire_hash);
+  row["body_hash"] = text_or_null(state.document.body_hash);
+  row["wire_bytes"] = state.document.wire_bytes;
+  row["body_bytes"] = state.document.body_bytes;
+  row["last_detail"] = text_or_null(state.last.detail);
+  row["last_success"] = time_json(state.last.success);
+  row["failure_group"] = text_or_null(state.failures.group);
+  row["failing_since"] = time_json(state.failures.since);
+  row["new_per_week"] = state.rhythm.new_per_week;
+  row["last_new"] = time_json(state.rhythm.last_new);
+  row["imported"] = time_json(state.rhythm.imported);
+  row["strikes"] = state.quarantine.strikes;
+  row["quarantines"] = state.quarantine.count;
+  row["validators_broken"] = state.validators.broken;
+  row["polls"] = state.counts.polls;
+  row["polls_not_modified"] = state.counts.polls_not_modified;
+  row["polls_same_body"] = state.counts.polls_same_body;
+  row["polls_unconditional"] = state.counts.polls_unconditional;
   json::object& unconditional = row["unconditional"].emplace_object();
-  unconditional["first"] = state.unconditional_first;
-  unconditional["no_validators"] = state.unconditional_none;
-  unconditional["target_changed"] = state.unconditional_target;
-  unconditional["probe"] = state.unconditional_probe;
-  row["early_polls"] = state.early_polls;
-  row["polls_failed"] = state.polls_failed;
-  row["polls_with_new"] = state.polls_with_new;
-  row["total_wire_bytes"] = state.total_wire_bytes;
-  row["total_body_bytes"] = state.total_body_bytes;
-  row["total_new"] = state.total_new;
-  row["won"] = text_or_null(state.due_reason);
-  row["why"] = due_inputs_json(state.why);
-  row["not_before"] = time_json(state.not_before);
-  row["hints"] = embedded_json(state.hints);
+  unconditional["first"] = state.counts.unconditional_first;
+  unconditional["no_validators"] = state.counts.unconditional_none;
+  unconditional["target_changed"] = state.counts.unconditional_target;
+  unconditional["probe"] = state.counts.unconditional_probe;
+  row["early_polls"] = state.counts.early_polls;
+  row["polls_failed"] = state.counts.polls_failed;
+  row["polls_with_new"] = state.counts.polls_with_new;
+  row["total_wire_bytes"] = state.counts.total_wire_bytes;
+  row["total_body_bytes"] = state.counts.total_body_bytes;
+  row["total_new"] = state.counts.total_new;
+  row["won"] = text_or_null(state.due.reason);
+  row["why"] = due_inputs_json(state.due.why);
+  row["not_before"] = time_json(state.due.not_before);
+  row["hints"] = embedded_json(state.document.hints);
   row["settings"] = embedded_json(state.settings);
   return row;
 }
@@ -148,37 +148,37 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   const bool dated = state.state_since.count() != 0 && !is_paused(state);
   add("state", dated ? fmt::format("{} since {}", state.state, rfc3339(state.state_since)) : state.state);
   add_time("due", record.due.value_or(Milliseconds(0)));
-  if (!state.due_reason.empty() && record.due) add("due because of", state.due_reason);
+  if (!state.due.reason.empty() && record.due) add("due because of", state.due.reason);
   add("being fetched by", record.claim);
-  add("fetched from", state.fetch_url);
-  if (!state.moving.to.empty()) {
-    add("may be moving to", fmt::format("{}, seen {} times since {}", state.moving.to, state.moving.sightings,
-                                        rfc3339(state.moving.since)));
+  add("fetched from", state.address.fetch_url);
+  if (!state.address.moving.to.empty()) {
+    add("may be moving to", fmt::format("{}, seen {} times since {}", state.address.moving.to,
+                                        state.address.moving.sightings, rfc3339(state.address.moving.since)));
   }
-  if (state.identified_by != IdentifiedBy::guid) {
-    add("posts told apart by",
-        fmt::format("{} since {}", to_string(state.identified_by), rfc3339(state.identified_since)));
+  if (state.identity.by != IdentifiedBy::guid) {
+    add("posts told apart by", fmt::format("{} since {}", to_string(state.identity.by), rfc3339(state.identity.since)));
   }
-  add_time("last refresh", state.last_at);
-  if (!state.last_outcome.empty()) {
-    add("outcome", fmt::format("{}{}{}", state.last_outcome, state.last_status == 0 ? "" : ", status ",
-                               state.last_status == 0 ? "" : std::to_string(state.last_status)));
+  add_time("last refresh", state.last.at);
+  if (!state.last.outcome.empty()) {
+    add("outcome", fmt::format("{}{}{}", state.last.outcome, state.last.status == 0 ? "" : ", status ",
+                               state.last.status == 0 ? "" : std::to_string(state.last.status)));
   }
-  add("reason", state.last_error);
-  add("detail", state.last_detail);
-  add_time("last success", state.last_success);
-  if (state.failures > 0) add("failures in a row", std::to_string(state.failures));
-  add_time("not before", state.not_before);
-  add("etag", state.etag);
-  add("last-modified", state.last_modified);
-  if (state.body_bytes > 0)
-    add("document", fmt::format("{} bytes, {} on the wire", state.body_bytes, state.wire_bytes));
-  if (state.polls > 0) {
-    add("polls",
-        fmt::format("{}, {} not modified, {} same body, {} with new entries, {} failed", state.polls,
-                    state.polls_not_modified, state.polls_same_body, state.polls_with_new, state.polls_failed));
-    add("hit rate", fmt::format("{} % of polls brought a new entry", state.polls_with_new * 100 / state.polls));
-    add("new entries", fmt::format("{} so far, {:.1f} a week", state.total_new, state.new_per_week));
+  add("reason", state.last.error);
+  add("detail", state.last.detail);
+  add_time("last success", state.last.success);
+  if (state.failures.count > 0) add("failures in a row", std::to_string(state.failures.count));
+  add_time("not before", state.due.not_before);
+  add("etag", state.validators.etag);
+  add("last-modified", state.validators.last_modified);
+  if (state.document.body_bytes > 0)
+    add("document", fmt::format("{} bytes, {} on the wire", state.document.body_bytes, state.document.wire_bytes));
+  if (state.counts.polls > 0) {
+    add("polls", fmt::format("{}, {} not modified, {} same body, {} with new entries, {} failed", state.counts.polls,
+                             state.counts.polls_not_modified, state.counts.polls_same_body, state.counts.polls_with_new,
+                             state.counts.polls_failed));
+    add("hit rate",
+        fmt::format("{} % of polls brought a new entry", state.counts.polls_with_new * 100 / state.counts.polls));
+    add("new entries", fmt::format("{} so far, {:.1f} a week", state.counts.total_new, state.rhythm.new_per_week));
   }
   std::string settings;
   for (const std::string& text : setting_texts(read_settings(state.settings))) {
@@ -212,9 +212,9 @@ std::vector<std::string> entry_cells(const StoredEntry& entry) {
   return {rfc3339(Milliseconds(place_of(entry).score * 1000)), entry.id, title.empty() ? entry.get("link") : title};
 }
 
-std::string last_result(const FeedState& state) {
-  if (!state.last_error.empty()) return state.last_error;
-  if (state.last_status != 0) return std::to_string(state.last_status);
+std::string last_result(const LastRefresh& last) {
+  if (!last.error.empty()) return last.error;
+  if (last.status != 0) return std::to_string(last.status);
   return "-";
 }
 

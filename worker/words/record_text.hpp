@@ -47,6 +47,6 @@ EntryCursor place_of(const StoredEntry& entry);
 std::vector<std::string> entry_cells(const StoredEntry& entry);
 
 /// The short reason or HTTP status of a feed's last refresh, for a column: "200", "http.timeout", "-".
-std::string last_result(const FeedState& state);
+std::string last_result(const LastRefresh& last);
 
 }  // namespace feedmill

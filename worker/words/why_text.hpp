@@ -1,4 +1,4 @@
-// What a due time was made of, as FeedState::why keeps it (HTTP E1).
+// What a due time was made of, as DueTime::why keeps it (HTTP E1).
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace feedmill {
 
-/// One input of a due time: what FeedState::why lists (HTTP E1). `code` is one of HTTP §11.
+/// One input of a due time: what DueTime::why lists (HTTP E1). `code` is one of HTTP §11.
 struct DueInput {
   std::string_view code;
   std::int64_t seconds = 0;
   std::string from;  ///< raw input, at most 120 bytes
 };
 
-/// What FeedState::why holds of them: one a line, "<code> <seconds> <from>".
+/// What DueTime::why holds of them: one a line, "<code> <seconds> <from>".
 std::string why_text(std::span<const DueInput> inputs);
 /// The inputs that such a text holds; their codes lie in it. Lines that cannot be read are left out.
 std::vector<DueInput> read_why(std::string_view why);

@@ -264,7 +264,7 @@ FeedList list_of(std::size_t feeds) {
     record.feed_url = "https://example.org/" + std::to_string(i);
     record.due = now + 5min;
     record.state.state = "healthy";
-    record.state.due_reason = "adaptive";
+    record.state.due.reason = "adaptive";
   }
   return list;
 }
@@ -316,9 +316,9 @@ TEST(FeedPage, TellsTheStoryInTheWordsOfExplain) {
   record.feed_url = "https://example.org/feed";
   record.feed = {{"title", "A <b>title</b>"}, {"link", "javascript:alert(1)"}, {"description", "d"}};
   record.state.state = "degraded";
-  record.state.last_detail = "<img src=x onerror=alert(1)>";
-  record.state.moves = {{now - 1h, "https://example.org/old", "https://example.org/new"}};
-  record.state.moving.to = "https://example.org/soon";
+  record.state.last.detail = "<img src=x onerror=alert(1)>";
+  record.state.address.moves = {{now - 1h, "https://example.org/old", "https://example.org/new"}};
+  record.state.address.moving.to = "https://example.org/soon";
   story.entries.push_back({"Entry:7",
                            {{"title", "<script>"},
                             {"link", "https://example.org/7"},
@@ -352,16 +352,16 @@ TEST(FeedPage, ShowsHowItsSubscriptionStands) {
   FeedRecord& record = story.explained.record;
   story.explained.now = now;
   record.feed_url = "https://example.org/feed";
-  record.state.advert = {"https://example.org/self", {"https://hub.example/"}, 0};
+  record.state.push.advert = {"https://example.org/self", {"https://hub.example/"}, 0};
   const std::string named = feed_page(story).text();
   EXPECT_THAT(named, HasSubstr("<dd>https://hub.example/ for https://example.org/self, not subscribed to</dd>"));
-  record.state.push.state = "doubtful";
-  record.state.push.since = now - 2h;
-  record.state.push.hub = "https://hub.example/";
-  record.state.push.note = "answered 500: <b>";
-  record.state.push.last_push = now - 26min;
-  record.state.push_health.pushed_first = 4;
-  record.state.push_health.poll_first = 2;
+  record.state.push.standing.state = "doubtful";
+  record.state.push.standing.since = now - 2h;
+  record.state.push.standing.hub = "https://hub.example/";
+  record.state.push.standing.note = "answered 500: <b>";
+  record.state.push.standing.last_push = now - 26min;
+  record.state.push.health.pushed_first = 4;
+  record.state.push.health.poll_first = 2;
   PushRecord& subscription = story.explained.subscription.emplace();
   subscription.state = "active";
   subscription.token = "canary-of-the-token";

@@ -135,10 +135,10 @@ class Commands : public testing::Test {
     commit.next_due = claim.now + std::chrono::hours(1);
     commit.state = claim.state;
     commit.state.state = "healthy";
-    commit.state.last_at = claim.now;
-    commit.state.last_status = 200;
-    commit.state.last_outcome = "updated";
-    commit.state.total_new += titles.size();
+    commit.state.last.at = claim.now;
+    commit.state.last.status = 200;
+    commit.state.last.outcome = "updated";
+    commit.state.counts.total_new += titles.size();
     commit.document = true;
     commit.feed = {{"link", "http://a.example/"}, {"title", "A feed \x1B[31m"}};
     for (std::size_t i = 0; i < titles.size(); ++i) {
@@ -485,7 +485,7 @@ TEST_F(Commands, RefreshDoesItselfWhatAVanishedWorkerLeft) {
       Fleet(store_).heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::milliseconds(700)).has_value());
   const Outcome outcome = feedmill({"refresh", feed_a});
   EXPECT_EQ(outcome.exit, 1) << "nobody is at that address: " << outcome.err;
-  EXPECT_NE(record(feed_a).state.last_at.count(), 0) << outcome.out;
+  EXPECT_NE(record(feed_a).state.last.at.count(), 0) << outcome.out;
 }
 
 TEST_F(Commands, RefreshesNothingWhenOneFeedIsUnknown) {

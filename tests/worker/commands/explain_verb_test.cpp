@@ -20,14 +20,14 @@ FeedRecord record_of_the_specification() {
   record.due = due;
   FeedState& state = record.state;
   state.state = "healthy";
-  state.last_status = 304;
-  state.last_outcome = "not_modified";
-  state.last_at = now - 41min - 10s;
-  state.polls = 212;
-  state.polls_with_new = 40;
-  state.polls_failed = 3;
-  state.due_reason = "max_age";
-  state.why = "adaptive 3200 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nttl 1800\nphase 131";
+  state.last.status = 304;
+  state.last.outcome = "not_modified";
+  state.last.at = now - 41min - 10s;
+  state.counts.polls = 212;
+  state.counts.polls_with_new = 40;
+  state.counts.polls_failed = 3;
+  state.due.reason = "max_age";
+  state.due.why = "adaptive 3200 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nttl 1800\nphase 131";
   return record;
 }
 
@@ -53,12 +53,12 @@ TEST(Explain, SaysWhatTheSpecificationShows) {
 
 TEST(Explain, SaysWhatElseCounts) {
   FeedRecord record = record_of_the_specification();
-  record.state.etag = "W/\"a\"";
-  record.state.last_modified = "Sun, 01 Mar 2026 10:00:00 GMT";
-  record.state.validators_url = "https://cdn.example/feed.xml";
-  record.state.fetch_url = "https://new.example/feed.xml";
+  record.state.validators.etag = "W/\"a\"";
+  record.state.validators.last_modified = "Sun, 01 Mar 2026 10:00:00 GMT";
+  record.state.validators.url = "https://cdn.example/feed.xml";
+  record.state.address.fetch_url = "https://new.example/feed.xml";
   record.state.settings = R"({"keep":7})";
-  record.state.not_before = now + 3h;
+  record.state.due.not_before = now + 3h;
   const std::string shown = text(record, {"new.example", {}, {}});
   EXPECT_NE(shown.find("cache    ETag W/\"a\", Last-Modified Sun, 01 Mar 2026 10:00:00 GMT, of https://cdn.example/"),
             std::string::npos)
@@ -71,18 +71,18 @@ TEST(Explain, SaysWhatElseCounts) {
 TEST(Explain, SaysThatAFeedFailsAndWasNeverFetched) {
   FeedRecord record = record_of_the_specification();
   record.state.state = "degraded";
-  record.state.last_status = 0;
-  record.state.last_outcome = "failed";
-  record.state.last_error = "dns.timeout";
-  record.state.last_detail = "no name server answered";
-  record.state.failures = 3;
-  record.state.failing_since = now - 3h;
+  record.state.last.status = 0;
+  record.state.last.outcome = "failed";
+  record.state.last.error = "dns.timeout";
+  record.state.last.detail = "no name server answered";
+  record.state.failures.count = 3;
+  record.state.failures.since = now - 3h;
   const std::string failing = text(record, {"example.org", {}, {}});
   EXPECT_EQ(failing.find("state    degraded; last dns.timeout 41 min ago, 3 failures in a row since 2026-"), 0U)
       << failing;
   EXPECT_NE(failing.find("detail   no name server answered\n"), std::string::npos) << failing;
   record.state = FeedState();
-  record.state.due_reason = "spread";
+  record.state.due.reason = "spread";
   const std::string fresh = text(record, {"example.org", {}, {}});
   EXPECT_EQ(fresh.find("state    new; never fetched\nnext     2026-03-01T13:07:12Z, in 26 min, because of spread\n"),
             0U)

@@ -19,8 +19,8 @@ const std::string hub = "https://hub.example/", other = "https://other.example/"
 PushTask task(const std::string& state = "", std::vector<std::string> hubs = {hub}) {
   PushTask one;
   one.feed_url = "https://example.org/feed";
-  one.state.push.state = state;
-  if (!hubs.empty()) one.state.advert = {topic, std::move(hubs), 0};
+  one.state.push.standing.state = state;
+  if (!hubs.empty()) one.state.push.advert = {topic, std::move(hubs), 0};
   return one;
 }
 
@@ -80,7 +80,7 @@ TEST(PushPlan, ARenewalThatIsNotVerifiedWhenTheLeaseEndsIsNotWaitedFor) {
     EXPECT_EQ(plan_push(asked, now).delay, 10min) << state;
     EXPECT_EQ(plan_push(asked, now + 10min).what, Do::lost) << state;
     EXPECT_EQ(plan_push(asked, now + 10min).note, "its lease is over and was not renewed");
-    asked.state.advert.topic = "https://example.org/another";
+    asked.state.push.advert.topic = "https://example.org/another";
     EXPECT_EQ(plan_push(asked, now + 10min).what, Do::subscribe) << state;
   }
 }
@@ -103,34 +103,34 @@ TEST(PushPlan, ALeaseThatIsOverIsLost) {
 
 TEST(PushPlan, AnotherHubOrTopicIsSubscribedToAtOnce) {
   PushTask one = running("healthy");
-  one.state.advert = {topic, {other}, 0};
+  one.state.push.advert = {topic, {other}, 0};
   EXPECT_EQ(plan_push(one, now).what, Do::subscribe);
   EXPECT_EQ(plan_push(one, now).hub, other);
-  one.state.advert = {topic + "2", {hub}, 0};
+  one.state.push.advert = {topic + "2", {hub}, 0};
   EXPECT_EQ(plan_push(one, now).what, Do::subscribe);
   EXPECT_EQ(plan_push(one, now).topic, topic + "2");
 }
 
 TEST(PushPlan, AHubThatStaysAmongOthersIsKept) {
   PushTask one = running("healthy");
-  one.state.advert.hubs = {other, hub};
+  one.state.push.advert.hubs = {other, hub};
   EXPECT_EQ(plan_push(one, now).what, Do::wait);
   EXPECT_EQ(plan_push(one, now + 10h).hub, hub);
 }
 
 TEST(PushPlan, AHubThatFailedIsFollowedByTheNext) {
   PushTask one = task("failed", {hub, other});
-  one.state.push.tries = 1;
+  one.state.push.standing.tries = 1;
   EXPECT_EQ(plan_push(one, now).hub, other);
-  one.state.push.tries = 2;
+  one.state.push.standing.tries = 2;
   EXPECT_EQ(plan_push(one, now).hub, hub);
 }
 
 TEST(PushPlan, LeavesWhatIsNamedNoMoreInThreeDocuments) {
   PushTask one = running("healthy");
-  one.state.advert.missing = 2;
+  one.state.push.advert.missing = 2;
   EXPECT_EQ(plan_push(one, now).what, Do::wait);
-  one.state.advert.missing = 3;
+  one.state.push.advert.missing = 3;
   EXPECT_EQ(plan_push(one, now).what, Do::leave);
 }
 

@@ -52,7 +52,7 @@ class TwoHubs : public WebSubTest {
       const auto records = Feeds(store).records(std::span(&url, 1));
       ASSERT_TRUE(records);
       if (!records->front()) continue;  // removed
-      EXPECT_EQ(records->front()->state.push.tries, 0U) << url;
+      EXPECT_EQ(records->front()->state.push.standing.tries, 0U) << url;
     }
   }
 
@@ -78,7 +78,8 @@ TEST_F(TwoHubs, RenewalsAtOneDoNotWaitForTheOther) {
   fall_silent();
   for (const auto* urls : {&of_silent, &of_healthy}) {
     for (const std::string& url : *urls) {
-      redis_command(redis, {"HSET", "websub:callback:" + record(url).state.push.subscription, "renew_at", "1"});
+      redis_command(redis,
+                    {"HSET", "websub:callback:" + record(url).state.push.standing.subscription, "renew_at", "1"});
       redis_command(redis, {"ZADD", "websub:due", "XX", "1", url});
     }
   }
@@ -138,7 +139,7 @@ class Leases : public WebSubTest, public testing::WithParamInterface<Refusals> {
   std::int64_t number(const std::vector<std::string>& words) { return std::stoll(redis_command(redis, words)); }
   std::int64_t next_look(const std::string& url) { return number({"ZSCORE", "websub:due", url}); }
   std::int64_t of_subscription(const std::string& url, const std::string& field) {
-    return number({"HGET", "websub:callback:" + record(url).state.push.subscription, field});
+    return number({"HGET", "websub:callback:" + record(url).state.push.standing.subscription, field});
   }
   void pass(std::int64_t time) {
     constexpr const char* script = R"lua(
@@ -155,7 +156,7 @@ for _, member in ipairs(redis.call('ZRANGE', 'websub:due', 0, -1)) do redis.call
     const std::string url = subscribed_feed(path);
     for (int i = 2; i <= 4; ++i) push_and_wait(url, atom({{std::to_string(i), "one more"}}));
     refresh(url);
-    EXPECT_EQ(record(url).state.push.state, "healthy");
+    EXPECT_EQ(record(url).state.push.standing.state, "healthy");
     EXPECT_GT(*record(url).due, *store.now() + 5h);
     return url;
   }
@@ -176,26 +177,26 @@ TEST_P(Leases, ThatEndWithoutRenewalLeavePollingAtItsPaceAtOnce) {
     const std::size_t before = hub.requests().size();
     std::size_t looks = 0;
     std::int64_t planned = 0, lease_end = 0;
-    while (record(url).state.push.state == "healthy") {
+    while (record(url).state.push.standing.state == "healthy") {
       ASSERT_LT(++looks, 60U) << length;
       const std::size_t asked = hub.requests().size();
       refuse(asked - before);
       lease_end = of_subscription(url, "lease_end");
       planned = next_look(url);
       ASSERT_LE(planned, lease_end) << length << ", look " << looks;
-      const std::uint32_t tries = record(url).state.push.tries;
+      const std::uint32_t tries = record(url).state.push.standing.tries;
       pass(planned - store.now()->count());
       const bool told_later = asked - before < GetParam().times;  // when it has answered, that is yet to be stored
       ASSERT_TRUE(becomes([&] {
-        return record(url).state.push.tries != tries || (!told_later && hub.requests().size() != asked);
+        return record(url).state.push.standing.tries != tries || (!told_later && hub.requests().size() != asked);
       })) << length
           << ", look " << looks;
     }
     EXPECT_EQ(planned, lease_end) << length;
     EXPECT_GE(hub.requests().size(), before + 1) << length;
-    EXPECT_EQ(record(url).state.push.state, "failed");
+    EXPECT_EQ(record(url).state.push.standing.state, "failed");
     EXPECT_LE(*record(url).due, *store.now()) << length << ": it is polled at once";
-    EXPECT_EQ(record(url).state.due_reason, "websub_fallback");
+    EXPECT_EQ(record(url).state.due.reason, "websub_fallback");
     // Its hub is left alone for a day at least, and for as long as it wants to be.
     EXPECT_GT(next_look(url), store.now()->count() + 23 * 3'600'000) << length;
     const bool to_be_left_alone = !GetParam().retry_after.empty();

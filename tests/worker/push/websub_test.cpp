@@ -31,7 +31,7 @@ TEST_F(WebSubTest, SubscribesToTheSelfThatIsNamed) {
   EXPECT_EQ(asked.request.header("Expect"), "");
   EXPECT_TRUE(asked.request.header("User-Agent").starts_with("feedmill/"));
   EXPECT_TRUE(asked.callback.starts_with("http://127.0.0.1:" + std::to_string(port) + "/w/"));
-  EXPECT_EQ(record(url).state.push.state, "unproven");
+  EXPECT_EQ(record(url).state.push.standing.state, "unproven");
   EXPECT_EQ(Feeds(store).urls()->size(), 1U);
 }
 
@@ -47,7 +47,7 @@ TEST_F(WebSubTest, AnHttpHubIsAskedWithoutASecretAndItsPushesAreHints) {
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_EQ(answers[0].status, 202);
   EXPECT_EQ(title(url, "2"), "(none)");
-  EXPECT_EQ(record(url).state.due_reason, "websub_push");
+  EXPECT_EQ(record(url).state.due.reason, "websub_push");
 }
 
 TEST_F(WebSubTest, APushIsWrittenLikeAFetchWithoutAskingTheOrigin) {
@@ -59,10 +59,10 @@ TEST_F(WebSubTest, APushIsWrittenLikeAFetchWithoutAskingTheOrigin) {
   EXPECT_EQ(publisher.count("/feed"), asked);
   EXPECT_EQ(title(url, "2"), "second");
   const FeedRecord after = record(url);
-  EXPECT_EQ(after.state.etag, before.etag);
-  EXPECT_EQ(after.state.body_hash, before.body_hash);
-  EXPECT_EQ(after.state.polls, before.polls);
-  EXPECT_EQ(after.state.push_health.pushed_first, 1U);
+  EXPECT_EQ(after.state.validators.etag, before.validators.etag);
+  EXPECT_EQ(after.state.document.body_hash, before.document.body_hash);
+  EXPECT_EQ(after.state.counts.polls, before.counts.polls);
+  EXPECT_EQ(after.state.push.health.pushed_first, 1U);
   EXPECT_EQ(after.claim, "");
   EXPECT_GT(*after.due, *store.now() + 50min);
   // A poll of the same document has nothing to add.
@@ -122,7 +122,7 @@ TEST_F(WebSubTest, AChangeThatDoesNotSayItIsNewerIsLeftToAFetch) {
   const std::string url = subscribed_feed();
   push(url, atom({{"1", "changed, perhaps"}}));
   EXPECT_TRUE(
-      becomes([&] { return record(url).state.due_reason == "websub_push" && *record(url).due <= *store.now(); }));
+      becomes([&] { return record(url).state.due.reason == "websub_push" && *record(url).due <= *store.now(); }));
   EXPECT_EQ(title(url, "1"), "first");
 }
 
@@ -135,7 +135,7 @@ TEST_F(WebSubTest, APushBringsNoPostBackThatMayHaveBeenTrimmed) {
   const std::string url = subscribed_feed();
   push(url, atom({{"2", "old", days_ago(8)}}));
   EXPECT_TRUE(becomes([&] {
-    return record(url).state.due_reason == "websub_push" && *record(url).due <= *store.now();
+    return record(url).state.due.reason == "websub_push" && *record(url).due <= *store.now();
   })) << "the publisher says whether it is there";
   EXPECT_EQ(title(url, "2"), "(none)");
   push_and_wait(url, atom({{"2", "old", days_ago(8)}, {"3", "third"}}));
@@ -152,7 +152,7 @@ TEST_F(WebSubTest, APushDeletesNothingAndTheFetchDecides) {
   const std::string gone = deletion("1", days_ago(5));
   push_and_wait(url, atom({{"4", "fourth"}}, gone));
   EXPECT_TRUE(
-      becomes([&] { return record(url).state.due_reason == "websub_push" && *record(url).due <= *store.now(); }));
+      becomes([&] { return record(url).state.due.reason == "websub_push" && *record(url).due <= *store.now(); }));
   EXPECT_EQ(title(url, "1"), "first");
   publisher.serve("/feed", Response{.body = atom({{"4", "fourth"}}, hub_links(url) + gone)});
   EXPECT_EQ(refresh(url).events, (std::vector<std::pair<std::string, std::uint32_t>>{{"post_deleted", 1}}));
@@ -179,7 +179,7 @@ TEST_F(WebSubTest, ALatePushBringsNoPostBackThatWasTakenBack) {
   const std::size_t before = signals();
   push(url, push_of_2);
   EXPECT_TRUE(becomes([&] {
-    return record(url).state.due_reason == "websub_push" && *record(url).due <= *store.now();
+    return record(url).state.due.reason == "websub_push" && *record(url).due <= *store.now();
   })) << "the publisher has the last word";
   EXPECT_EQ(title(url, "2"), "(none)");
   EXPECT_EQ(signals(), before);
@@ -189,7 +189,7 @@ TEST_F(WebSubTest, ALatePushBringsNoPostBackThatWasTakenBack) {
   publisher.serve("/feed", Response{.body = atom({{"2", "second"}, {"1", "first"}}, hub_links(url))});
   refresh(url);
   EXPECT_EQ(title(url, "2"), "second") << "and it lists it again";
-  EXPECT_TRUE(record(url).state.withdrawn.empty());
+  EXPECT_TRUE(record(url).state.identity.withdrawn.empty());
 }
 
 // WEBSUB H1
@@ -198,7 +198,7 @@ TEST_F(WebSubTest, PushesThatAreProvenAgainByANewSubscriptionAreToldOnce) {
   int post = 10;
   const auto prove = [&] {
     for (int i = 0; i < 3; ++i) push_and_wait(url, atom({{std::to_string(++post), "one more"}}));
-    EXPECT_TRUE(becomes([&] { return record(url).state.push.state == "healthy"; }));
+    EXPECT_TRUE(becomes([&] { return record(url).state.push.standing.state == "healthy"; }));
   };
   const auto told = [&](const std::string& state) {
     const auto notices = Notifications(store).list(std::string(operator_user));
@@ -211,7 +211,7 @@ TEST_F(WebSubTest, PushesThatAreProvenAgainByANewSubscriptionAreToldOnce) {
   EXPECT_EQ(told("healthy"), 0) << "nobody had heard that they are not";
   for (int times = 1; times <= 2; ++times) {
     ASSERT_TRUE(Pushes(store).settle({url, PushSettlement::How::lost, 0ms, "", "its lease is over", "", ""}));
-    ASSERT_TRUE(becomes([&] { return record(url).state.push.state == "unproven"; }));
+    ASSERT_TRUE(becomes([&] { return record(url).state.push.standing.state == "unproven"; }));
     EXPECT_EQ(told("healthy"), times - 1);
     prove();
     EXPECT_TRUE(becomes([&] { return told("healthy") == times; })) << told("healthy");
@@ -273,7 +273,7 @@ TEST_F(WebSubTest, APushForAFeedBeingFetchedIsFetchedForAfterIt) {
   EXPECT_EQ(title(url, "2"), "(none)");
   refresh(claimed);
   EXPECT_LE(*record(url).due, *store.now() + 61s);
-  EXPECT_EQ(record(url).state.due_reason, "websub_push");
+  EXPECT_EQ(record(url).state.due.reason, "websub_push");
 }
 
 TEST_F(WebSubTest, ContentGoesToTheFeedOfThePathWhateverItClaims) {
@@ -360,7 +360,7 @@ TEST_F(WebSubTest, AHubThatMovesIsAskedAgainWhereItIs) {
     const std::lock_guard lock(mutex);
     EXPECT_EQ(hub.requests().back().request.body, first);
     EXPECT_TRUE(becomes([&] {
-      const std::string hash = record(url).state.push.subscription;
+      const std::string hash = record(url).state.push.standing.subscription;
       const std::string expected = status == 308 ? hub.url() : hub_server.url(path);
       return (*Pushes(store).find(std::span(&hash, 1)).front())->hub_url == expected;
     }));
@@ -372,8 +372,8 @@ TEST_F(WebSubTest, AHubThatRefusesFailsAndTheReasonIsKept) {
   const std::string url = publisher.url("/feed");
   add_feed("/feed", {{"1", "first"}}, hub_links(url));
   start();
-  EXPECT_TRUE(becomes([&] { return record(url).state.push.state == "failed"; }));
-  EXPECT_EQ(record(url).state.push.note, "answered 403: not you");
+  EXPECT_TRUE(becomes([&] { return record(url).state.push.standing.state == "failed"; }));
+  EXPECT_EQ(record(url).state.push.standing.note, "answered 403: not you");
   EXPECT_TRUE(becomes([&] { return !Notifications(store).list(std::string(operator_user))->empty(); }));
   EXPECT_EQ(hub.requests().size(), 1U);
 }
@@ -389,7 +389,7 @@ TEST_F(WebSubTest, WhatAHubRepeatsOfASecretIsNotKept) {
   const std::string url = publisher.url("/feed");
   add_feed("/feed", {{"1", "first"}}, hub_links(url, hub_server.url("/echo")));
   start();
-  ASSERT_TRUE(becomes([&] { return record(url).state.push.state == "failed"; }));
+  ASSERT_TRUE(becomes([&] { return record(url).state.push.standing.state == "failed"; }));
   const std::lock_guard lock(mutex);
   std::string token, secret;
   for (const auto& [name, value] : form_fields(sent)) {
@@ -398,7 +398,7 @@ TEST_F(WebSubTest, WhatAHubRepeatsOfASecretIsNotKept) {
   }
   ASSERT_EQ(token.size(), 26U);
   ASSERT_EQ(secret.size(), 64U);
-  const std::string note = record(url).state.push.note;
+  const std::string note = record(url).state.push.standing.note;
   EXPECT_NE(note.find("answered 400: cannot do"), std::string::npos);
   EXPECT_EQ(note.find(token), std::string::npos);
   EXPECT_EQ(note.find(secret), std::string::npos);
@@ -410,8 +410,8 @@ TEST_F(WebSubTest, ADenialIsHeeded) {
   add_feed("/feed", {{"1", "first"}}, hub_links(url));
   start();
   ASSERT_TRUE(hub.await_requests(1));
-  EXPECT_EQ(record(url).state.push.state, "denied");
-  EXPECT_EQ(record(url).state.push.note, "no such feed here");
+  EXPECT_EQ(record(url).state.push.standing.state, "denied");
+  EXPECT_EQ(record(url).state.push.standing.note, "no such feed here");
   EXPECT_EQ(hub.verifications().at(0).status, 200);
 }
 
@@ -422,7 +422,7 @@ TEST_F(WebSubTest, WhatADenialRepeatsOfASecretIsNotKept) {
   const HttpAnswer answer =
       WebSubHub::verify(callback, {{"hub.mode", "denied"}, {"hub.topic", url}, {"hub.reason", reason}});
   EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(record(url).state.push.note, "not for <redacted> at <redacted>, password=<redacted>");
+  EXPECT_EQ(record(url).state.push.standing.note, "not for <redacted> at <redacted>, password=<redacted>");
   const auto notices = Notifications(store).list(std::string(operator_user));
   ASSERT_TRUE(notices);
   ASSERT_FALSE(notices->empty());
@@ -453,7 +453,7 @@ TEST_F(WebSubTest, VerificationsOfSomethingElseAreRefused) {
   start();
   ASSERT_TRUE(hub.await_requests(1));
   EXPECT_EQ(hub.verifications().at(0).status, 404);
-  EXPECT_EQ(record(url).state.push.state, "pending");
+  EXPECT_EQ(record(url).state.push.standing.state, "pending");
   EXPECT_EQ(metric("feedmill_websub_verifications_total{result=\"refused\"}"), "1");
 }
 
@@ -473,7 +473,7 @@ TEST_F(WebSubTest, SwitchingItOffForAFeedUnsubscribes) {
   refresh(url);
   EXPECT_TRUE(hub.await_requests(2));
   EXPECT_EQ(hub.requests().back().mode, "unsubscribe");
-  EXPECT_EQ(record(url).state.push.state, "");
+  EXPECT_EQ(record(url).state.push.standing.state, "");
 }
 
 TEST_F(WebSubTest, StoppingAnswersCallbacksForAWhileAndWritesWhatCame) {
