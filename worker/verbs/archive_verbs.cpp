@@ -1,5 +1,3 @@
-#include "worker/verbs/archive_verbs.hpp"
-
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -16,7 +14,9 @@
 #include "storage/upkeep/archive.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/unique_fd.hpp"
+#include "worker/command_line/operation_verbs.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/words/moments.hpp"

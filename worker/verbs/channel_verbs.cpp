@@ -1,5 +1,3 @@
-#include "worker/verbs/channel_verbs.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +6,8 @@
 
 #include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/user_verbs.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -19,16 +19,16 @@ constexpr std::size_t page_size = 200;
 
 class ChannelCarrier {
  public:
-  ChannelCarrier(const ChannelVerb& verb, const VerbContext& context)
-      : verb_(verb), store_(context.store), channels_(context.store), terminal_(context.terminal) {}
+  explicit ChannelCarrier(const VerbContext& context)
+      : store_(context.store), channels_(context.store), terminal_(context.terminal) {}
 
-  int list() {
+  int carry_out(const ChannelListVerb& verb) {
     const auto all = channels_.list();
     if (all.has_error()) return fail(all.error());
     Columns table(terminal_, {{"UNREAD", 8, true}, {"FEEDS", 7, true}, {"CHANNEL", 0}});
     if (!terminal_.json()) table.heading();
     for (const ChannelRecord& channel : *all) {
-      if (!is_wanted(channel.uid)) continue;
+      if (!is_wanted(verb.user, channel.uid)) continue;
       if (terminal_.json()) {
         json::object row = row_of(channel.uid);
         row["position"] = channel.position;
@@ -43,11 +43,11 @@ class ChannelCarrier {
     return exits::done;
   }
 
-  int unread_count() {
+  int carry_out(const ChannelUnreadCountVerb& verb) {
     const auto all = channels_.list();
     if (all.has_error()) return fail(all.error());
     bool all_known = true;
-    for (const std::string& uid : verb_.channels) {
+    for (const std::string& uid : verb.channels) {
       const auto known = std::find_if(all->begin(), all->end(), [&](const auto& one) { return one.uid == uid; });
       if (known != all->end()) continue;
       unknown(uid);
@@ -55,36 +55,36 @@ class ChannelCarrier {
     }
     if (!all_known) return exits::no;
     for (const ChannelRecord& channel : *all) {
-      const auto& only = verb_.channels;
+      const auto& only = verb.channels;
       if (!only.empty() && std::find(only.begin(), only.end(), channel.uid) == only.end()) continue;
-      if (is_wanted(channel.uid)) tell(channel.uid, "unread", channel.unread);
+      if (is_wanted(verb.user, channel.uid)) tell(channel.uid, "unread", channel.unread);
     }
     return exits::done;
   }
 
-  int add() {
-    const auto added = channels_.add(verb_.channels);
+  int carry_out(const ChannelAddVerb& verb) {
+    const auto added = channels_.add(verb.channels);
     if (added.has_error()) return fail(added.error());
     for (std::size_t i = 0; i < added->size(); ++i) {
-      tell_result((*added)[i] ? "added" : "present", verb_.channels[i]);
+      tell_result((*added)[i] ? "added" : "present", verb.channels[i]);
     }
     return exits::done;
   }
 
-  int remove() {
-    if (!verb_.yes) {
+  int carry_out(const ChannelRemoveVerb& verb) {
+    if (!verb.yes) {
       if (!terminal_.can_ask()) {
         terminal_.error("channel remove: this deletes channels and what was marked read in them; say --yes");
         return exits::usage;
       }
       if (!terminal_.confirm(
-              fmt::format("Delete {} channel{}?", verb_.channels.size(), verb_.channels.size() == 1 ? "" : "s"))) {
+              fmt::format("Delete {} channel{}?", verb.channels.size(), verb.channels.size() == 1 ? "" : "s"))) {
         terminal_.note("nothing was deleted");
         return exits::no;
       }
     }
     bool all_known = true;
-    for (const std::string& uid : verb_.channels) {
+    for (const std::string& uid : verb.channels) {
       stop_if_interrupted();
       const auto removed = channels_.remove(uid);
       if (removed.has_error()) return fail(removed.error());
@@ -99,11 +99,11 @@ class ChannelCarrier {
   }
 
   /// Those named first, then the others as they stand.
-  int order() {
+  int carry_out(const ChannelOrderVerb& verb) {
     const auto all = channels_.list();
     if (all.has_error()) return fail(all.error());
     std::vector<std::string> order;
-    for (const std::string& uid : verb_.channels) {
+    for (const std::string& uid : verb.channels) {
       const auto known = std::find_if(all->begin(), all->end(), [&](const auto& one) { return one.uid == uid; });
       if (known == all->end()) return unknown(uid);
       if (std::find(order.begin(), order.end(), uid) == order.end()) order.push_back(uid);
@@ -115,10 +115,10 @@ class ChannelCarrier {
     return exits::done;
   }
 
-  int feeds() {
-    const std::string& uid = verb_.channels.front();
-    const auto adding = feed_urls(terminal_, "channel feeds", verb_.add_feeds, "nothing was changed");
-    const auto removing = feed_urls(terminal_, "channel feeds", verb_.remove_feeds, "nothing was changed");
+  int carry_out(const ChannelFeedsVerb& verb) {
+    const std::string& uid = verb.channel;
+    const auto adding = feed_urls(terminal_, "channel feeds", verb.add, "nothing was changed");
+    const auto removing = feed_urls(terminal_, "channel feeds", verb.remove, "nothing was changed");
     if (!adding || !removing) return exits::bad_input;
     const auto records = all_records(store_, *adding);
     if (records.has_error()) return fail(records.error());
@@ -134,31 +134,31 @@ class ChannelCarrier {
     if (followed.has_error()) return fail(followed.error());
     for (std::size_t i = 0; i < followed->size(); ++i) {
       if (!(*followed)[i]) return unknown(uid);
-      tell_feed(*(*followed)[i] ? "added" : "present", (*adding)[i]);
+      tell_feed(uid, *(*followed)[i] ? "added" : "present", (*adding)[i]);
     }
     for (const std::string& url : *removing) {
       stop_if_interrupted();
       const auto removed = channels_.unfollow({uid, url});
       if (removed.has_error()) return fail(removed.error());
       if (!*removed) return unknown(uid);
-      tell_feed(**removed ? "removed" : "not in it", url);
+      tell_feed(uid, **removed ? "removed" : "not in it", url);
     }
     if (!adding->empty() || !removing->empty()) return exits::done;
     const auto urls = channels_.feeds(uid);
     if (urls.has_error()) return fail(urls.error());
     if (!*urls) return unknown(uid);
-    for (const std::string& url : **urls) tell_feed("", url);
+    for (const std::string& url : **urls) tell_feed(uid, "", url);
     return exits::done;
   }
 
-  int timeline() {
-    const std::string& uid = verb_.channels.front();
+  int carry_out(const ChannelTimelineVerb& verb) {
+    const std::string& uid = verb.channel;
     Columns table(terminal_, {{"TIME", 20}, {"ID", 14}, {"TITLE", 0}});
-    std::optional<EntryCursor> before = verb_.before;
+    std::optional<EntryCursor> before = verb.before;
     std::size_t shown = 0;
-    while (shown < verb_.limit) {
+    while (shown < verb.limit) {
       stop_if_interrupted();
-      const std::size_t wanted = std::min<std::size_t>(page_size, verb_.limit - shown);
+      const std::size_t wanted = std::min<std::size_t>(page_size, verb.limit - shown);
       const auto page = channels_.timeline(uid, wanted, before);
       if (page.has_error()) return fail(page.error());
       if (!*page) return unknown(uid);
@@ -181,16 +181,14 @@ class ChannelCarrier {
     return exits::done;
   }
 
-  int mark() {
-    const std::string& uid = verb_.channels.front();
-    const bool read = verb_.does == ChannelVerb::Does::read;
-    const auto changed = verb_.all ? channels_.mark_all_read(uid)
-                         : read    ? channels_.mark_read(uid, verb_.entries)
-                                   : channels_.mark_unread(uid, verb_.entries);
-    if (changed.has_error()) return fail(changed.error());
-    if (!*changed) return unknown(uid);
-    tell(uid, read ? "marked_read" : "marked_unread", **changed);
-    return exits::done;
+  int carry_out(const ChannelReadVerb& verb) {
+    return tell_marked(
+        verb.channel, "marked_read",
+        verb.all ? channels_.mark_all_read(verb.channel) : channels_.mark_read(verb.channel, verb.entries));
+  }
+
+  int carry_out(const ChannelUnreadVerb& verb) {
+    return tell_marked(verb.channel, "marked_unread", channels_.mark_unread(verb.channel, verb.entries));
   }
 
  private:
@@ -201,7 +199,17 @@ class ChannelCarrier {
     return exits::no;
   }
 
-  bool is_wanted(const std::string& uid) const { return verb_.user.empty() || uid.starts_with(verb_.user + "/"); }
+  static bool is_wanted(const std::string& user, const std::string& uid) {
+    return user.empty() || uid.starts_with(user + "/");
+  }
+
+  int tell_marked(const std::string& uid, std::string_view name,
+                  const StoreResult<std::optional<std::uint64_t>>& changed) {
+    if (changed.has_error()) return fail(changed.error());
+    if (!*changed) return unknown(uid);
+    tell(uid, name, **changed);
+    return exits::done;
+  }
 
   static json::object row_of(const std::string& uid) {
     json::object row = json_row();
@@ -216,11 +224,11 @@ class ChannelCarrier {
     terminal_.line(row);
   }
 
-  void tell_feed(std::string_view result, const std::string& url) {
+  void tell_feed(const std::string& uid, std::string_view result, const std::string& url) {
     if (!terminal_.json()) {
       return terminal_.line(result.empty() ? visible(url) : fmt::format("{} {}", result, visible(url)));
     }
-    json::object row = row_of(verb_.channels.front());
+    json::object row = row_of(uid);
     row["url"] = url;
     if (!result.empty()) row["result"] = result;
     terminal_.line(row);
@@ -233,7 +241,6 @@ class ChannelCarrier {
     terminal_.line(row);
   }
 
-  const ChannelVerb& verb_;
   Store& store_;
   Channels channels_;
   Terminal& terminal_;
@@ -241,28 +248,32 @@ class ChannelCarrier {
 
 }  // namespace
 
-int run_verb(const ChannelVerb& verb, const VerbContext& context) {
-  ChannelCarrier carrier(verb, context);
-  switch (verb.does) {
-    case ChannelVerb::Does::list:
-      return carrier.list();
-    case ChannelVerb::Does::add:
-      return carrier.add();
-    case ChannelVerb::Does::remove:
-      return carrier.remove();
-    case ChannelVerb::Does::order:
-      return carrier.order();
-    case ChannelVerb::Does::feeds:
-      return carrier.feeds();
-    case ChannelVerb::Does::timeline:
-      return carrier.timeline();
-    case ChannelVerb::Does::read:
-    case ChannelVerb::Does::unread:
-      return carrier.mark();
-    case ChannelVerb::Does::unread_count:
-      return carrier.unread_count();
-  }
-  return exits::bug;
+int run_verb(const ChannelListVerb& verb, const VerbContext& context) {
+  return ChannelCarrier(context).carry_out(verb);
+}
+int run_verb(const ChannelAddVerb& verb, const VerbContext& context) {
+  return ChannelCarrier(context).carry_out(verb);
+}
+int run_verb(const ChannelRemoveVerb& verb, const VerbContext& context) {
+  return ChannelCarrier(context).carry_out(verb);
+}
+int run_verb(const ChannelOrderVerb& verb, const VerbContext& context) {
+  return ChannelCarrier(context).carry_out(verb);
+}
+int run_verb(const ChannelFeedsVerb& verb, const VerbContext& context) {
+  return ChannelCarrier(context).carry_out(verb);
+}
+int run_verb(const ChannelTimelineVerb& verb, const VerbContext& context) {
+  return ChannelCarrier(context).carry_out(verb);
+}
+int run_verb(const ChannelReadVerb& verb, const VerbContext& context) {
+  return ChannelCarrier(context).carry_out(verb);
+}
+int run_verb(const ChannelUnreadVerb& verb, const VerbContext& context) {
+  return ChannelCarrier(context).carry_out(verb);
+}
+int run_verb(const ChannelUnreadCountVerb& verb, const VerbContext& context) {
+  return ChannelCarrier(context).carry_out(verb);
 }
 
 }  // namespace feedmill

@@ -1,5 +1,3 @@
-#include "worker/verbs/check.hpp"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -11,7 +9,10 @@
 #include "parsers/feed/document_json.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/base/wall_clock.hpp"
+#include "worker/command_line/question_verbs.hpp"
+#include "worker/config/config.hpp"
 #include "worker/diagnosis/probe.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/http_fields.hpp"

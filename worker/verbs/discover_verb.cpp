@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/question_verbs.hpp"
 #include "worker/diagnosis/discover.hpp"
 
 namespace feedmill {

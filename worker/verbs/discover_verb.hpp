@@ -5,14 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "worker/command_line/cli.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/diagnosis/discover.hpp"
 #include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
-
-/// Lists the feeds behind an address; no Redis. Exit 1 when there is none.
-int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal);
 
 /// A feed to add.
 struct FeedBehind {

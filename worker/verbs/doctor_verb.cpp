@@ -1,5 +1,3 @@
-#include "worker/verbs/doctor_verb.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -16,7 +14,10 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/base/wall_clock.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/diagnosis/egress_view.hpp"
 #include "worker/egress/web_url.hpp"

@@ -1,5 +1,3 @@
-#include "worker/verbs/entry_change.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -18,8 +16,10 @@
 #include "storage/records/json_member.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/units.hpp"
+#include "worker/command_line/post_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/verbs/input_file.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

@@ -1,5 +1,3 @@
-#include "worker/verbs/entry_verbs.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -10,6 +8,8 @@
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/post_verbs.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

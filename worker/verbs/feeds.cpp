@@ -1,4 +1,4 @@
-#include "worker/verbs/feeds.hpp"
+#include "storage/feeds/feeds.hpp"
 
 #include <algorithm>
 #include <span>
@@ -7,12 +7,13 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/add_preview.hpp"
 #include "worker/verbs/change.hpp"
 #include "worker/verbs/discover_verb.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/verbs/refresh_verb.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/push_text.hpp"

@@ -1,11 +1,12 @@
-#include "worker/verbs/health.hpp"
-
 #include <string>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "storage/records/json_member.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/config/config.hpp"
 #include "worker/verbs/admin_client.hpp"
 
 namespace feedmill {

@@ -1,5 +1,3 @@
-#include "worker/verbs/lists.hpp"
-
 #include <algorithm>
 #include <deque>
 #include <ranges>
@@ -15,8 +13,10 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/verbs/feeds.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/verbs/input_file.hpp"
+#include "worker/verbs/open_store.hpp"
+#include "worker/verbs/subscriptions.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -193,15 +193,7 @@ int prune(const ImportVerb& verb, const SubscriptionList& list, const VerbContex
   return run_verb(RemoveVerb{std::move(*registered), verb.yes, verb.dry_run}, context);
 }
 
-}  // namespace
-
-boost::system::result<SubscriptionList, VerbFailure> read_list(const ImportVerb& verb) {
-  const auto bytes = read_input(verb.file, max_opml_bytes);
-  if (bytes.has_error()) return VerbFailure{exits::bad_input, bytes.error().text};
-  return read_subscriptions(*bytes);
-}
-
-int run_verb(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
+int import(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   Counts counts;
   {
@@ -238,6 +230,17 @@ int run_verb(const ImportVerb& verb, const SubscriptionList& list, const VerbCon
   if (!verb.dry_run) note_without_worker(context);
   if (verb.prune) return prune(verb, list, context);
   return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;
+}
+
+}  // namespace
+
+int run_verb(const ImportVerb& verb, const Config& config, Terminal& terminal) {
+  note_interrupts();
+  // A file that cannot be read is told before a store is asked for.
+  const auto bytes = read_input(verb.file, max_opml_bytes);
+  if (bytes.has_error()) return fail(terminal, verb.row.name, VerbFailure{exits::bad_input, bytes.error().text});
+  const SubscriptionList list = read_subscriptions(*bytes);
+  return with_store(verb, config, terminal, [&](const VerbContext& context) { return import(verb, list, context); });
 }
 
 int run_verb(const ExportVerb& verb, const VerbContext& context) {

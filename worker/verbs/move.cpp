@@ -1,11 +1,11 @@
-#include "worker/verbs/move.hpp"
-
 #include <span>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "storage/feeds/feeds.hpp"
+#include "worker/command_line/feed_verbs.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

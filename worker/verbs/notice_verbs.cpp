@@ -1,5 +1,3 @@
-#include "worker/verbs/notice_verbs.hpp"
-
 #include <utility>
 
 #include <boost/json.hpp>
@@ -7,7 +5,10 @@
 
 #include "storage/records/json_member.hpp"
 #include "storage/timelines/notifications.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/command_line/user_verbs.hpp"
 #include "worker/timelines/notification_matcher.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -74,7 +75,7 @@ void tell_count(Terminal& terminal, const std::string& user, std::string_view na
 }
 
 /// The rules a command line asks for; absent after saying what is wrong with one.
-std::optional<std::vector<Watch>> rules_of(const NotifyVerb& verb, Terminal& terminal) {
+std::optional<std::vector<Watch>> rules_of(const NotifyRulesVerb& verb, Terminal& terminal) {
   std::vector<Watch> rules;
   const auto urls = feed_urls(terminal, "notify rules", verb.feeds, "nothing was changed");
   if (!urls) return {};
@@ -92,7 +93,18 @@ std::optional<std::vector<Watch>> rules_of(const NotifyVerb& verb, Terminal& ter
   return rules;
 }
 
-int rules(const NotifyVerb& verb, Notifications& notifications, Terminal& terminal) {
+int tell_changed(const NotifyVerb& verb, std::string_view name, const StoreResult<std::size_t>& changed,
+                 Terminal& terminal) {
+  if (changed.has_error()) return fail(terminal, "notify", changed.error());
+  tell_count(terminal, verb.user, name, *changed);
+  return exits::done;
+}
+
+}  // namespace
+
+int run_verb(const NotifyRulesVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  Notifications notifications(context.store);
   const auto wanted = rules_of(verb, terminal);
   if (!wanted) return exits::bad_input;
   for (const Watch& watch : *wanted) {
@@ -104,12 +116,12 @@ int rules(const NotifyVerb& verb, Notifications& notifications, Terminal& termin
       return exits::no;
     }
   }
-  if (!verb.remove_rules.empty()) {
-    const auto gone = notifications.unwatch(verb.user, verb.remove_rules);
+  if (!verb.remove.empty()) {
+    const auto gone = notifications.unwatch(verb.user, verb.remove);
     if (gone.has_error()) return fail(terminal, "notify", gone.error());
-    if (*gone < verb.remove_rules.size()) {
-      terminal.error(fmt::format("notify rules: {} of these are no rules of {}", verb.remove_rules.size() - *gone,
-                                 visible(verb.user)));
+    if (*gone < verb.remove.size()) {
+      terminal.error(
+          fmt::format("notify rules: {} of these are no rules of {}", verb.remove.size() - *gone, visible(verb.user)));
       return exits::no;
     }
   }
@@ -132,21 +144,19 @@ int rules(const NotifyVerb& verb, Notifications& notifications, Terminal& termin
   return exits::done;
 }
 
-}  // namespace
-
-int run_verb(const NotifyVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
+int run_verb(const NotifyListVerb& verb, const VerbContext& context) {
   Notifications notifications(context.store);
-  if (verb.does == NotifyVerb::Does::rules) return rules(verb, notifications, terminal);
-  if (verb.does == NotifyVerb::Does::list) {
-    const auto told = tell_notices(notifications, verb.user, verb.unread, terminal);
-    return told.has_error() ? fail(terminal, "notify", told.error()) : exits::done;
-  }
-  const bool read = verb.does == NotifyVerb::Does::read;
-  const auto changed = read ? notifications.mark_read(verb.user, verb.ids) : notifications.remove(verb.user, verb.ids);
-  if (changed.has_error()) return fail(terminal, "notify", changed.error());
-  tell_count(terminal, verb.user, read ? "marked_read" : "deleted", *changed);
-  return exits::done;
+  const auto told = tell_notices(notifications, verb.user, verb.unread, context.terminal);
+  return told.has_error() ? fail(context.terminal, "notify", told.error()) : exits::done;
+}
+
+int run_verb(const NotifyReadVerb& verb, const VerbContext& context) {
+  return tell_changed(verb, "marked_read", Notifications(context.store).mark_read(verb.user, verb.ids),
+                      context.terminal);
+}
+
+int run_verb(const NotifyDeleteVerb& verb, const VerbContext& context) {
+  return tell_changed(verb, "deleted", Notifications(context.store).remove(verb.user, verb.ids), context.terminal);
 }
 
 int run_verb(const NoticesVerb& verb, const VerbContext& context) {

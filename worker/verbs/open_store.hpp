@@ -12,7 +12,7 @@
 #include "storage/records/feed_record.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/cli.hpp"
+#include "worker/command_line/verb_row.hpp"
 #include "worker/config/config.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/redis_server/private_server.hpp"
@@ -44,6 +44,11 @@ struct VerbContext {
   Terminal& terminal;
 };
 
+/// Opens the store as `verb` needs it, and returns what `work`, given a VerbContext, returns; when it cannot be opened,
+/// says why and returns the exit code for that.
+template <class Kind, class Work>
+int with_store(const Kind& verb, const Config& config, Terminal& terminal, Work work);
+
 /// The canonical spelling of addresses given as arguments, each once. Every one that is no absolute http(s) address is
 /// told on stderr, with `consequence` behind it; then there is no value, and the exit code is 65.
 std::optional<std::vector<std::string>> feed_urls(Terminal& terminal, std::string_view verb,
@@ -66,6 +71,17 @@ boost::system::result<std::vector<FeedRecord>, int> known_records(const VerbCont
 /// Prints the line and returns the code: `return fail(terminal, "add", failure)`.
 int fail(Terminal& terminal, std::string_view verb, const VerbFailure& failure);
 int fail(Terminal& terminal, std::string_view verb, const StoreError& error);
+
+template <class Kind, class Work>
+int with_store(const Kind& verb, const Config& config, Terminal& terminal, Work work) {
+  StoreUse use = StoreUse::change;
+  if constexpr (requires { verb.use(); }) use = verb.use();
+  auto session = StoreSession::open(config, use);
+  if (session.has_error()) return fail(terminal, name_in_failures(verb), session.error());
+  const int code = work(VerbContext{config, session->store(), terminal});
+  terminal.flush();  // before a private server is stopped, which takes its time
+  return code;
+}
 
 }  // namespace feedmill
 

@@ -13,6 +13,7 @@
 #include "parsers/report/reading_report.hpp"
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/command_line/cli.hpp"
 #include "worker/verbs/input_file.hpp"
 
 namespace feedmill {
@@ -55,7 +56,7 @@ boost::system::result<Feed, InputError> read_file(const ParseVerb& verb) {
   hints.content_type = verb.content_type.empty() ? header(verb, "Content-Type") : std::string_view(verb.content_type);
   hints.content_location = header(verb, "Content-Location");
   hints.content_language = header(verb, "Content-Language");
-  hints.html = verb.html;
+  hints.html = verb.html();
   hints.whole_values = !verb.explain;  // caps are the store's: here the whole document is wanted
   auto feed = read_feed(*body, hints);
   if (feed.has_value()) return std::move(*feed);

@@ -12,6 +12,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/question_verbs.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/input_file.hpp"

@@ -15,6 +15,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/process/run.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"

@@ -1,5 +1,3 @@
-#include "worker/verbs/stats.hpp"
-
 #include <algorithm>
 
 #include <boost/json.hpp>
@@ -7,6 +5,8 @@
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill {

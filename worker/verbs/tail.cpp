@@ -13,6 +13,7 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/records/json_member.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/post_verbs.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -138,8 +139,11 @@ std::string signal_json(const EventRecord& record) {
   return fmt::format("{{\"schema\":1{}{}", separator, rest);
 }
 
-int run_verb(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal) {
-  return Follower(verb, config, std::move(session), terminal).follow();
+int run_verb(const TailVerb& verb, const Config& config, Terminal& terminal) {
+  note_interrupts();
+  auto session = StoreSession::open(config, verb.use());
+  if (session.has_error()) return fail(terminal, verb.row.name, session.error());
+  return Follower(verb, config, std::move(*session), terminal).follow();
 }
 
 }  // namespace feedmill

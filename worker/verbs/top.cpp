@@ -1,5 +1,3 @@
-#include "worker/verbs/top.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -14,7 +12,10 @@
 #include <fmt/format.h>
 
 #include "worker/base/interrupt.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/config/config.hpp"
 #include "worker/verbs/admin_client.hpp"
 #include "worker/verbs/screen.hpp"
 #include "worker/verbs/top_view.hpp"
@@ -170,6 +171,7 @@ class LiveScreen {
 }  // namespace
 
 int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal) {
+  note_interrupts();
   const auto client = AdminClient::open(config);
   if (client.has_error()) {
     terminal.error("top: " + client.error());

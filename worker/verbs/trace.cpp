@@ -1,5 +1,3 @@
-#include "worker/verbs/trace.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -14,9 +12,11 @@
 #include "storage/feeds/feeds.hpp"
 #include "worker/admin/explanation.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/question_verbs.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/process/run.hpp"
 #include "worker/trace/trace_text.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
 

@@ -1,5 +1,3 @@
-#include "worker/verbs/verify_verb.hpp"
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -19,7 +17,9 @@
 #include "worker/base/interrupt.hpp"
 #include "worker/base/unique_fd.hpp"
 #include "worker/base/wall_clock.hpp"
+#include "worker/command_line/operation_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
