@@ -69,7 +69,7 @@ struct RunVerb {
 
   void take(Arguments& line) { line.flag("--once", once, "Try every feed that is due once, then exit"); }
 };
-int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sources, Terminal& terminal);
+int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sources);
 
 struct ListVerb {
   static constexpr VerbRow row{"list", "All feeds, one a line", "feedmill list --state failing --json"};

@@ -170,11 +170,10 @@ NamedLines checked_lines(const Checked& checked) {
 }  // namespace
 
 int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal) {
-  const auto urls = feed_urls(terminal, "check", {verb.url}, "give an absolute http or https URL");
-  if (!urls) return exits::bad_input;
+  const std::string url = feed_url(terminal, verb.url);
   note_interrupts();
   Probe probe(config);
-  const Look look = probe.look(urls->front());
+  const Look look = probe.look(url);
   const Milliseconds now = wall_clock();
   const Checked checked{look, config, first_decision(look, config, now), now};
   if (terminal.json()) {
@@ -186,9 +185,8 @@ int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal) {
   if (look.feed) return exits::done;
   terminal.flush();
   const char* const remedy = look.is_page() ? "; it is a web page: see feedmill discover" : "";
-  terminal.error(
-      fmt::format("check: {} is not usable as a feed: {}{}", visible(urls->front()), visible(look.trouble()), remedy));
-  return exits::no;
+  throw VerbFailure{exits::no,
+                    fmt::format("{} is not usable as a feed: {}{}", visible(url), visible(look.trouble()), remedy)};
 }
 
 }  // namespace feedmill

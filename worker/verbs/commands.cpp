@@ -36,20 +36,24 @@ boost::system::result<Config, int> configuration(const ConfigSources& sources, T
   return std::move(*config);
 }
 
+int carry_out(const VersionVerb& verb, const ConfigSources&, Terminal& terminal) {
+  return run_verb(verb, terminal);
+}
+
 /// What the verb needs is what its run_verb() takes.
 template <class Kind>
 int carry_out(const Kind& verb, const ConfigSources& sources, Terminal& terminal) {
   if constexpr (requires { run_verb(verb, terminal); }) {
-    return run_verb(verb, terminal);
+    return carry_out(verb, terminal, [&] { return run_verb(verb, terminal); });
   } else if constexpr (requires { run_verb(verb, sources, terminal); }) {
-    return run_verb(verb, sources, terminal);
+    return carry_out(verb, terminal, [&] { return run_verb(verb, sources, terminal); });
   } else {
     const auto config = configuration(sources, terminal);
     if (config.has_error()) return config.error();
     if constexpr (requires { run_verb(verb, *config, terminal); }) {
-      return run_verb(verb, *config, terminal);
-    } else if constexpr (requires { run_verb(verb, *config, sources, terminal); }) {
-      return run_verb(verb, *config, sources, terminal);
+      return carry_out(verb, terminal, [&] { return run_verb(verb, *config, terminal); });
+    } else if constexpr (requires { run_verb(verb, *config, sources); }) {
+      return carry_out(verb, terminal, [&] { return run_verb(verb, *config, sources); });
     } else {
       note_interrupts();
       return with_store(verb, *config, terminal, [&](const VerbContext& context) { return run_verb(verb, context); });
@@ -59,10 +63,9 @@ int carry_out(const Kind& verb, const ConfigSources& sources, Terminal& terminal
 
 }  // namespace
 
-int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sources, Terminal& terminal) {
+int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sources) {
   if (const Finding kept = check_poison_directory(config); kept.verdict == Verdict::fail) {
-    return fail(terminal, verb.row.name,
-                VerbFailure{exits::configuration, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)});
+    throw VerbFailure{exits::configuration, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)};
   }
   return run(config, sources, verb.once);
 }
