@@ -5,8 +5,9 @@ from transcript import Transcript, read_text
 
 
 def verbs_of(text):
-    part = re.search(r"^Verbs:\n((?:  .*\n)+)", text, re.M)
-    return re.findall(r"^  ([a-z][a-z-]*) ", part.group(1), re.M) if part else []
+    """The verbs that a help lists, under the headings of their groups."""
+    parts = re.findall(r"^(?!Options|Configuration|Positionals|Keys|Fields|Example)[A-Z].*:\n((?:  .*\n)+)", text, re.M)
+    return [name for part in parts for name in re.findall(r"^  ([a-z][a-z-]*) ", part, re.M)]
 
 
 def all_verbs(world, verb=()):

@@ -196,7 +196,8 @@ void Terminal::note(std::string_view text) {
 }
 
 void Terminal::error(std::string_view text) {
-  write_all(options_.err, fmt::format("feedmill: {}\n", redact(text)));  // SECURITY K1
+  const std::string line = fmt::format("{}{}{}", verb_, verb_.empty() ? "" : ": ", text);
+  write_all(options_.err, fmt::format("feedmill: {}\n", redact(line)));  // SECURITY K1
 }
 
 bool Terminal::can_draw() const {

@@ -71,9 +71,13 @@ class Terminal {
   /// the terminal; OutputFailed when the device failed.
   void flush();
 
+  /// From now on errors tell which verb they are of; "" at first: of none.
+  void speak_for(std::string_view verb) { verb_ = verb; }
+  const std::string& verb() const { return verb_; }
+
   /// Talk, unless quiet: one line on stderr.
   void note(std::string_view text);
-  /// "feedmill: " and `text` on one line on stderr.
+  /// "feedmill: ", the verb if any, and `text` on one line on stderr.
   void error(std::string_view text);
   /// Asks on the terminal; only "y" or "yes" is a yes. Call only if can_ask().
   bool confirm(std::string_view question);
@@ -91,7 +95,7 @@ class Terminal {
   TerminalOptions options_;
   bool out_is_terminal_, err_is_terminal_, color_;
   std::size_t out_width_ = 0;
-  std::string buffer_;
+  std::string buffer_, verb_;
 };
 
 /// Lines of columns. Every column but the last has a fixed width and is cut to it on a terminal; the last takes what is

@@ -1,7 +1,8 @@
-// The command line's verbs and flags as plain values.
+// The command line's verbs and flags as plain values: what help, completions, the manual and the reference page show.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace feedmill {
@@ -10,20 +11,39 @@ struct CommandFlag {
   std::vector<std::string> names;  ///< "-q", "--quiet"
   std::string value;               ///< what it takes: "URL", "DURATION"; "" = nothing
   std::string about;
+  std::string group;  ///< the heading it stands under
 };
 
 /// An argument without a flag.
 struct CommandArgument {
   std::string name, about;
+  bool required = false;
+  bool many = false;
+
+  /// As a line of usage has it: "URL", "[ID...]".
+  std::string usage() const {
+    const std::string text = name + (many ? "..." : "");
+    return required ? text : "[" + text + "]";
+  }
 };
 
-/// A verb, a group of verbs, or at the root the program.
+/// Lines that a help text has besides.
+struct CommandNotes {
+  std::string title;
+  std::vector<std::string> lines;
+};
+
+/// A verb, verbs below one word, or at the root the program.
 struct CommandNode {
-  std::string name, about;
-  std::string notes;  ///< what its help says besides: "Example:\n  feedmill …"
+  std::string name, about, group;
+  CommandNotes notes;                ///< no lines: none
+  std::vector<std::string> example;  ///< lines
   std::vector<CommandFlag> flags;
   std::vector<CommandArgument> arguments;
-  std::vector<CommandNode> verbs;  ///< below it, in the order of the help
+  std::vector<CommandNode> verbs;  ///< below it, in the order of the help, those of a group together
 };
+
+/// What `-h` shows of `node`, to which the words `path` lead: "entry put", "" for the program itself.
+std::string help_text(const CommandNode& node, std::string_view path);
 
 }  // namespace feedmill

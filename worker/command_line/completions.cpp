@@ -133,6 +133,7 @@ std::string zsh(const CommandNode& tree) {
       "_feedmill() {\n"
       "  local verb=''\n"
       "  local -i i\n"
+      "  local -i none=1\n"
       "  local -a verbs flags\n"
       "  for ((i = 2; i < CURRENT; i++)); do\n"
       "    case \"${words[i]}\" in " +
@@ -141,22 +142,37 @@ std::string zsh(const CommandNode& tree) {
       "  case \"${words[CURRENT-1]}\" in " +
       flag_names(tree, true, "|", true) +
       ") _files; return ;; esac\n"
-      "  case \"$verb\" in\n";
+      "  if [[ ${words[CURRENT]} == -* ]]; then\n"
+      "    case \"$verb\" in\n";
   for (const Place& place : places_of(tree)) {
-    text += "    " + in_quotes(place.path) + ")\n      verbs=(";
+    if (!place.path.empty()) text += "      " + in_quotes(place.path) + ") flags=(" + zsh_flags(*place.node) + ") ;;\n";
+  }
+  text += "    esac\n    flags+=(" + zsh_flags(tree) +
+          ")\n"
+          "    _describe flag flags\n"
+          "    return\n"
+          "  fi\n"
+          "  case \"$verb\" in\n";
+  for (const Place& place : places_of(tree)) {
+    if (place.node->verbs.empty()) continue;
+    text += "    " + in_quotes(place.path) + ")";
+    std::string group;
     for (const CommandNode& verb : place.node->verbs) {
+      if (verb.group != group) {
+        if (!group.empty()) text += "); _describe " + in_quotes(group) + " verbs && none=0";
+        group = verb.group;
+        text += "\n      verbs=(";
+      }
       text += (text.back() == '(' ? "" : " ") + described(verb.name, verb.about);
     }
-    text += ")\n      flags=(" + (place.path.empty() ? "" : zsh_flags(*place.node)) + ")\n      ;;\n";
+    text += "); _describe " + in_quotes(group) + " verbs && none=0\n      ;;\n";
   }
-  text += "  esac\n  flags+=(" + zsh_flags(tree) +
-          ")\n"
-          "  if [[ ${words[CURRENT]} == -* ]]; then _describe flag flags\n"
-          "  elif (( ${#verbs} )); then _describe verb verbs\n"
-          "  else _files\n"
-          "  fi\n"
-          "}\n"
-          "_feedmill \"$@\"\n";
+  text +=
+      "    *) _files && none=0 ;;\n"
+      "  esac\n"
+      "  return none\n"
+      "}\n"
+      "_feedmill \"$@\"\n";
   return text;
 }
 
@@ -190,7 +206,8 @@ std::string fish(const CommandNode& tree) {
   for (const Place& place : places_of(tree)) {
     const std::string condition = " -n " + in_quotes("__feedmill_at \"" + place.path + "\"");
     for (const CommandNode& verb : place.node->verbs) {
-      text += "complete -c feedmill" + condition + " -f -a " + verb.name + " -d " + in_quotes(verb.about, true) + "\n";
+      const std::string about = place.path.empty() ? verb.group + ": " + verb.about : verb.about;
+      text += "complete -c feedmill" + condition + " -f -a " + verb.name + " -d " + in_quotes(about, true) + "\n";
     }
     if (place.path.empty()) continue;
     for (const CommandFlag& flag : place.node->flags) text += fish_flag(condition, flag);

@@ -1,5 +1,6 @@
 #include "worker/command_line/manual.hpp"
 
+#include <cctype>
 #include <string_view>
 #include <vector>
 
@@ -51,25 +52,6 @@ std::string flags(const CommandNode& node) {
   return text;
 }
 
-/// The lines under `title` in a help text's notes.
-std::vector<std::string> lines_under(std::string_view notes, std::string_view title) {
-  std::vector<std::string> lines;
-  bool inside = false;
-  while (!notes.empty()) {
-    const std::size_t end = std::min(notes.find('\n'), notes.size());
-    const std::string_view line = notes.substr(0, end);
-    notes.remove_prefix(std::min(end + 1, notes.size()));
-    if (line == title) {
-      inside = true;
-    } else if (inside && line.starts_with("  ")) {
-      lines.emplace_back(line.substr(2));
-    } else {
-      inside = false;
-    }
-  }
-  return lines;
-}
-
 std::string verbatim(const std::vector<std::string>& lines) {
   std::string text = ".PP\n.RS 4\n.nf\n";
   for (const std::string& line : lines) text += roff(line) + "\n";
@@ -77,21 +59,35 @@ std::string verbatim(const std::vector<std::string>& lines) {
 }
 
 void add_verb(std::string& text, const CommandNode& node, const std::string& path) {
-  if (!node.verbs.empty()) {
-    for (const CommandNode& verb : node.verbs) add_verb(text, verb, path + " " + verb.name);
-    return;
+  if (!node.example.empty()) {
+    text += ".SS \"" + roff(path);
+    for (const CommandArgument& argument : node.arguments) text += " " + roff(argument.usage());
+    text += "\"\n" + roff(node.about) + ".\n";
+    for (const CommandArgument& argument : node.arguments) {
+      text += paragraph("\\fI" + roff(argument.name) + "\\fR", argument.about);
+    }
+    for (const CommandFlag& flag : node.flags) {
+      if (flag.names.front() != "-h") text += paragraph(flag_heading(flag), flag.about);
+    }
+    if (!node.notes.lines.empty()) text += verbatim(node.notes.lines);
+    text += verbatim(node.example);
   }
-  text += ".SS \"" + roff(path);
-  for (const CommandArgument& argument : node.arguments) text += " " + roff(argument.name);
-  text += "\"\n" + roff(node.about) + ".\n";
-  for (const CommandArgument& argument : node.arguments) {
-    text += paragraph("\\fI" + roff(argument.name) + "\\fR", argument.about);
+  for (const CommandNode& verb : node.verbs) add_verb(text, verb, path + " " + verb.name);
+}
+
+/// The verbs under the headings of their groups.
+std::string verbs(const CommandNode& tree) {
+  std::string text, group;
+  for (const CommandNode& verb : tree.verbs) {
+    if (verb.group != group) {
+      group = verb.group;
+      text += ".SH VERBS: ";
+      for (const char c : group) text += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      text += "\n";
+    }
+    add_verb(text, verb, verb.name);
   }
-  for (const CommandFlag& flag : node.flags) {
-    if (flag.names.front() != "-h") text += paragraph(flag_heading(flag), flag.about);
-  }
-  if (const auto keys = lines_under(node.notes, "Keys:"); !keys.empty()) text += verbatim(keys);
-  if (const auto example = lines_under(node.notes, "Example:"); !example.empty()) text += verbatim(example);
+  return text;
 }
 
 std::string configuration() {
@@ -155,9 +151,7 @@ std::string manual_page(const CommandNode& tree) {
       ".SH FLAGS\n"
       "These may stand before or behind the verb.\n",
       written, FEEDMILL_VERSION);
-  text += flags(tree) + ".SH VERBS\n";
-  for (const CommandNode& verb : tree.verbs) add_verb(text, verb, verb.name);
-  text += configuration() + exit_status();
+  text += flags(tree) + verbs(tree) + configuration() + exit_status();
   text +=
       ".SH SIGNALS\n"
       "SIGTERM and SIGINT drain a running worker, a second one cancels what is under way and gives it back; SIGHUP "

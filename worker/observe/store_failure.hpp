@@ -8,7 +8,7 @@
 
 namespace feedmill {
 
-/// Why a verb ends early: its exit code, and one line for people.
+/// Why a verb ends early: its exit code, and one line for people, "" when they have been told. Verbs throw it.
 struct VerbFailure {
   int exit = 0;
   std::string text;

@@ -1,5 +1,3 @@
-#include "worker/verbs/about.hpp"
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,8 +9,12 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include "worker/base/terminal.hpp"
+#include "worker/command_line/cli.hpp"
 #include "worker/command_line/completions.hpp"
 #include "worker/command_line/manual.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
 
 namespace feedmill {

@@ -114,16 +114,15 @@ int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const Ver
   std::vector<std::string> urls;
   for (const FeedBehind& feed : feeds) urls.push_back(feed.url);
   const auto records = all_records(context.store, urls);
-  if (records.has_error()) return fail(context.terminal, "add", records.error());
   std::vector<EgressQuestion> questions;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
-    const std::optional<FeedRecord>& record = (*records)[i];
+    const std::optional<FeedRecord>& record = records[i];
     questions.push_back({urls[i], record ? read_settings(record->state.settings) : verb.settings});
   }
   const std::vector<EgressView> views = EgressViewer(context.config).of(questions, lookup_timeout);
   const HostRules hosts(context.config);
   for (std::size_t i = 0; i < feeds.size(); ++i) {
-    const bool present = (*records)[i].has_value();
+    const bool present = records[i].has_value();
     const Previewed feed{feeds[i], argument_of(feeds[i], verb.urls), present, questions[i].settings,
                          views[i], hosts.of(host_of(urls[i]))};
     if (context.terminal.json()) {

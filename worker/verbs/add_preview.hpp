@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "worker/command_line/cli.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/verbs/discover_verb.hpp"
 #include "worker/verbs/open_store.hpp"
 

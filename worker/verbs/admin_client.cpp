@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "parsers/text/numbers.hpp"
+#include "worker/base/exits.hpp"
+#include "worker/observe/store_failure.hpp"
 
 namespace feedmill {
 namespace {
@@ -40,11 +42,12 @@ AdminAnswer answer_in(const std::string& text, const boost::system::error_code& 
 
 }  // namespace
 
-boost::system::result<AdminClient, std::string> AdminClient::open(const Config& config) {
+AdminClient AdminClient::open(const Config& config) {
   const ListenAddress& listen = config.admin.listen;
   if (!listen || listen->port() == 0) {
-    return fmt::format("admin.listen is {}: there is no listener to ask; set an address with a port",
-                       listen ? "port 0" : "off");
+    throw VerbFailure{exits::configuration,
+                      fmt::format("admin.listen is {}: there is no listener to ask; set an address with a port",
+                                  listen ? "port 0" : "off")};
   }
   return AdminClient(reachable(*listen), config.admin.token);
 }

@@ -5,7 +5,6 @@
 #include <string>
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/system/result.hpp>
 
 #include "worker/config/config.hpp"
 
@@ -20,8 +19,8 @@ struct AdminAnswer {
 class AdminClient {
  public:
   /// The listener of this configuration (admin.listen, admin.token_file), on loopback when it listens on all
-  /// addresses. The error: why there is none to ask, and what to do about it.
-  static boost::system::result<AdminClient, std::string> open(const Config& config);
+  /// addresses. Throws VerbFailure where there is none to ask.
+  static AdminClient open(const Config& config);
 
   /// GET `target`, with the token if there is one, 5 seconds at most. `go_on` is asked ten times a second and may end
   /// the question by saying no or by throwing; it is no answer then. More than 4 MiB are not read.

@@ -1,5 +1,3 @@
-#include "worker/verbs/archive_verbs.hpp"
-
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -16,7 +14,9 @@
 #include "storage/upkeep/archive.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/unique_fd.hpp"
+#include "worker/command_line/operation_verbs.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
 namespace {
@@ -116,59 +116,46 @@ json::object row_of(std::string_view result, const ArchiveFigures& figures) {
   return row;
 }
 
-int failed_file(std::string_view verb, const std::system_error& error, int exit, Terminal& terminal) {
-  return fail(terminal, verb, VerbFailure{exit, visible(error.what())});
-}
-
 }  // namespace
 
 int run_verb(const StoreExportVerb& verb, const VerbContext& context) try {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "store export", verb.feeds, "nothing was written");
-  if (!urls) return exits::bad_input;
-  if (!urls->empty()) {
-    const auto known = known_records(context, "store export", *urls, "nothing was written");
-    if (known.has_error()) return known.error();
-  }
+  const auto urls = feed_urls(terminal, verb.feeds, "nothing was written");
+  known_records(context, urls, "nothing was written");
   Progress progress(terminal, "exporting", 0);
   ExportOptions options;
-  options.feed_urls = *urls;
+  options.feed_urls = urls;
   options.progress = [&](std::uint64_t done, std::uint64_t) {
     stop_if_interrupted();
     progress.reached(done);
   };
   if (verb.file == "-") {
-    const auto done = Archive(context.store).write(options, [&](std::string_view line) {
+    const auto done = or_fail(Archive(context.store).write(options, [&](std::string_view line) {
       terminal.line(line.substr(0, line.size() - 1));
-    });
-    if (done.has_error()) return fail(terminal, "store export", done.error());
+    }));
     terminal.note(
-        fmt::format("store export: {} feeds, {} entries, {} channels", done->feeds, done->entries, done->channels));
+        fmt::format("{}: {} feeds, {} entries, {} channels", terminal.verb(), done.feeds, done.entries, done.channels));
     return exits::done;
   }
   NewFile file(verb.file);
-  const auto done = Archive(context.store).write(options, [&](std::string_view line) { file.write(line); });
-  if (done.has_error()) return fail(terminal, "store export", done.error());
+  const auto done = or_fail(Archive(context.store).write(options, [&](std::string_view line) { file.write(line); }));
   file.complete();
   if (terminal.json()) {
-    terminal.line(row_of("exported", *done));
+    terminal.line(row_of("exported", done));
   } else {
-    terminal.line(fmt::format("exported {} feeds, {} entries, {} channels to {}", done->feeds, done->entries,
-                              done->channels, visible(verb.file)));
+    terminal.line(fmt::format("exported {} feeds, {} entries, {} channels to {}", done.feeds, done.entries,
+                              done.channels, visible(verb.file)));
   }
   return exits::done;
 } catch (const std::system_error& error) {
-  return failed_file("store export", error, exits::directory, context.terminal);
+  throw VerbFailure{exits::directory, visible(error.what())};
 }
 
 int run_verb(const StoreImportVerb& verb, const VerbContext& context) try {
   Terminal& terminal = context.terminal;
   if (verb.replace && !verb.yes && !verb.dry_run) {
-    if (!terminal.can_ask()) {
-      terminal.error("store import: --replace removes feeds that are there; add --yes to do so without being asked");
-      return exits::usage;
-    }
-    if (!terminal.confirm("Remove the feeds that are there and bring back those of the file?")) return exits::no;
+    confirm(terminal, "Remove the feeds that are there and bring back those of the file?",
+            "--replace removes feeds that are there; add --yes to do so without being asked", "");
   }
   Lines lines(verb.file);
   Progress progress(terminal, "importing, line", 0);
@@ -186,11 +173,10 @@ int run_verb(const StoreImportVerb& verb, const VerbContext& context) try {
   const auto done = Archive(context.store).read(options, [&](std::string& line) { return lines.next(line); });
   if (done.has_error()) {
     const ArchiveError& wrong = done.error();
-    if (!wrong.bad_input) return fail(terminal, "store import", wrong.error);
-    return fail(terminal, "store import",
-                VerbFailure{exits::bad_input,
-                            fmt::format("line {} {}; feeds before it are complete{}", wrong.line,
-                                        visible(wrong.error.detail), verb.dry_run ? ", nothing was written" : "")});
+    if (!wrong.bad_input) throw failure_of(wrong.error);
+    throw VerbFailure{exits::bad_input,
+                      fmt::format("line {} {}; feeds before it are complete{}", wrong.line, visible(wrong.error.detail),
+                                  verb.dry_run ? ", nothing was written" : "")};
   }
   const std::string_view result = verb.dry_run ? "would import" : "imported";
   if (terminal.json()) {
@@ -206,7 +192,7 @@ int run_verb(const StoreImportVerb& verb, const VerbContext& context) try {
   }
   return exits::done;
 } catch (const std::system_error& error) {
-  return failed_file("store import", error, exits::bad_input, context.terminal);
+  throw VerbFailure{exits::bad_input, visible(error.what())};
 }
 
 }  // namespace feedmill

@@ -10,6 +10,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/words/moments.hpp"
@@ -83,30 +84,23 @@ std::string unusable_names(const Config& config, const FeedSettings& before, con
 
 int run_verb(const SetVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "set", {verb.url}, "nothing was set");
-  if (!urls) return exits::bad_input;
+  const std::string url = feed_url(terminal, verb.url, "nothing was set");
   for (;;) {  // again when somebody else has changed the settings meanwhile
     stop_if_interrupted();
-    const auto records = known_records(context, "set", *urls, "nothing was set");
-    if (records.has_error()) return records.error();
-    const std::string& url = urls->front();
-    const std::string& stored = records->front().state.settings;
+    const auto records = known_records(context, {url}, "nothing was set");
+    const std::string& stored = records.front().state.settings;
     const FeedSettings before = read_settings(stored);
     FeedSettings settings = before;
     for (const std::string& change : verb.changes) change_setting(settings, change);  // cli.cpp has checked each
     std::string remedy = check_settings(settings);
     if (remedy.empty()) remedy = unusable_names(context.config, before, settings);
-    if (!remedy.empty()) {
-      terminal.error(fmt::format("set: {}; nothing was set", remedy));
-      return exits::usage;
-    }
+    if (!remedy.empty()) throw VerbFailure{exits::usage, remedy + "; nothing was set"};
     if (verb.dry_run) {
       tell_settings(terminal, "would set", url, settings);
       return exits::done;
     }
-    const auto changed = Feeds(context.store).change_settings(url, stored, settings_json(settings));
-    if (changed.has_error()) return fail(terminal, "set", changed.error());
-    if (*changed != SettingsChange::done) continue;
+    const auto changed = or_fail(Feeds(context.store).change_settings(url, stored, settings_json(settings)));
+    if (changed != SettingsChange::done) continue;
     tell_settings(terminal, "set", url, settings);
     if (settings.auth != before.auth) note_other_origin(url, settings, context);
     return exits::done;
@@ -115,24 +109,21 @@ int run_verb(const SetVerb& verb, const VerbContext& context) {
 
 int run_verb(const PauseVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "pause", verb.urls, "nothing was paused");
-  if (!urls) return exits::bad_input;
-  const auto records = known_records(context, "pause", *urls, "nothing was paused");
-  if (records.has_error()) return records.error();
+  const auto urls = feed_urls(terminal, verb.urls, "nothing was paused");
+  const auto records = known_records(context, urls, "nothing was paused");
   if (verb.dry_run) {
-    for (const FeedRecord& record : *records) {
+    for (const FeedRecord& record : records) {
       const bool already = record.state.state == "paused";
       tell_feed(terminal, already ? "paused already" : "would pause", record.feed_url, {}, {});
     }
     return exits::done;
   }
-  for (std::size_t begin = 0; begin < urls->size(); begin += change_batch) {
+  for (std::size_t begin = 0; begin < urls.size(); begin += change_batch) {
     stop_if_interrupted();
-    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(change_batch, urls->size() - begin));
-    const auto paused = Feeds(context.store).pause(part);
-    if (paused.has_error()) return fail(terminal, "pause", paused.error());
+    const auto part = std::span<const std::string>(urls).subspan(begin, std::min(change_batch, urls.size() - begin));
+    const auto paused = or_fail(Feeds(context.store).pause(part));
     for (std::size_t i = 0; i < part.size(); ++i) {
-      const Paused result = (*paused)[i];
+      const Paused result = paused[i];
       tell_feed(terminal,
                 result == Paused::paused    ? "paused"
                 : result == Paused::already ? "paused already"
@@ -145,18 +136,15 @@ int run_verb(const PauseVerb& verb, const VerbContext& context) {
 
 int run_verb(const ResumeVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "resume", verb.urls, "nothing was resumed");
-  if (!urls) return exits::bad_input;
-  const auto records = known_records(context, "resume", *urls, "nothing was resumed");
-  if (records.has_error()) return records.error();
-  const auto now = context.store.now();
-  if (now.has_error()) return fail(terminal, "resume", now.error());
+  const auto urls = feed_urls(terminal, verb.urls, "nothing was resumed");
+  const auto records = known_records(context, urls, "nothing was resumed");
+  const auto now = or_fail(context.store.now());
   std::vector<ResumedFeed> feeds;
-  for (const FeedRecord& record : *records) {
+  for (const FeedRecord& record : records) {
     if (record.state.state != "paused") {
-      tell_feed(terminal, "not paused", record.feed_url, record.due.value_or(Milliseconds(0)), *now);
+      tell_feed(terminal, "not paused", record.feed_url, record.due.value_or(Milliseconds(0)), now);
     } else if (verb.dry_run) {
-      tell_feed(terminal, "would resume", record.feed_url, {}, *now);
+      tell_feed(terminal, "would resume", record.feed_url, {}, now);
     } else {  // many at once are spread as those of an import are (HTTP P12)
       const std::uint64_t rate = context.config.schedule.import_rate;
       const std::uint64_t wait = rate == 0 ? 0 : feeds.size() * 1000 / rate;
@@ -166,11 +154,10 @@ int run_verb(const ResumeVerb& verb, const VerbContext& context) {
   for (std::size_t begin = 0; begin < feeds.size(); begin += change_batch) {
     stop_if_interrupted();
     const auto part = std::span<const ResumedFeed>(feeds).subspan(begin, std::min(change_batch, feeds.size() - begin));
-    const auto resumed = Feeds(context.store).resume(part, context.config.schedule.floor);
-    if (resumed.has_error()) return fail(terminal, "resume", resumed.error());
+    const auto resumed = or_fail(Feeds(context.store).resume(part, context.config.schedule.floor));
     for (std::size_t i = 0; i < part.size(); ++i) {
-      const bool gone = (*resumed)[i].result == Resumed::Result::unknown;
-      tell_feed(terminal, gone ? "gone already" : "resumed", part[i].feed_url, (*resumed)[i].due, *now);
+      const bool gone = resumed[i].result == Resumed::Result::unknown;
+      tell_feed(terminal, gone ? "gone already" : "resumed", part[i].feed_url, resumed[i].due, now);
     }
   }
   return exits::done;

@@ -1,5 +1,3 @@
-#include "worker/verbs/check.hpp"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -11,7 +9,10 @@
 #include "parsers/feed/document_json.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/base/wall_clock.hpp"
+#include "worker/command_line/question_verbs.hpp"
+#include "worker/config/config.hpp"
 #include "worker/diagnosis/probe.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/http_fields.hpp"
@@ -170,11 +171,10 @@ NamedLines checked_lines(const Checked& checked) {
 }  // namespace
 
 int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal) {
-  const auto urls = feed_urls(terminal, "check", {verb.url}, "give an absolute http or https URL");
-  if (!urls) return exits::bad_input;
+  const std::string url = feed_url(terminal, verb.url);
   note_interrupts();
   Probe probe(config);
-  const Look look = probe.look(urls->front());
+  const Look look = probe.look(url);
   const Milliseconds now = wall_clock();
   const Checked checked{look, config, first_decision(look, config, now), now};
   if (terminal.json()) {
@@ -186,9 +186,8 @@ int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal) {
   if (look.feed) return exits::done;
   terminal.flush();
   const char* const remedy = look.is_page() ? "; it is a web page: see feedmill discover" : "";
-  terminal.error(
-      fmt::format("check: {} is not usable as a feed: {}{}", visible(urls->front()), visible(look.trouble()), remedy));
-  return exits::no;
+  throw VerbFailure{exits::no,
+                    fmt::format("{} is not usable as a feed: {}{}", visible(url), visible(look.trouble()), remedy)};
 }
 
 }  // namespace feedmill

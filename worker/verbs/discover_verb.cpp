@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/question_verbs.hpp"
 #include "worker/diagnosis/discover.hpp"
 
 namespace feedmill {
@@ -50,15 +51,14 @@ std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, cons
   }
   if (!feeds.empty()) {
     terminal.flush();
-    terminal.error(
-        fmt::format("add: {} is a web page with {} feeds; nothing was added: add one of these, or say --first",
-                    visible(url), feeds.size()));
+    terminal.error(fmt::format("{} is a web page with {} feeds; nothing was added: add one of these, or say --first",
+                               visible(url), feeds.size()));
     tell_found(terminal, url, feeds);
     return {};
   }
   if (discovery.look.is_page()) {
     terminal.error(
-        fmt::format("add: {} is a web page on which no feed was found; nothing was added (to add it all the "
+        fmt::format("{} is a web page on which no feed was found; nothing was added (to add it all the "
                     "same: echo URL | feedmill import -)",
                     visible(url)));
     return {};
@@ -73,10 +73,8 @@ std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, cons
 }  // namespace
 
 int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal) {
-  const auto urls = feed_urls(terminal, "discover", {verb.url}, "give an absolute http or https URL");
-  if (!urls) return exits::bad_input;
+  const std::string url = feed_url(terminal, verb.url);
   note_interrupts();
-  const std::string& url = urls->front();
   Probe probe(config);
   const Discovery discovery = discover(probe, url);
   for (const RefusedCandidate& refused : discovery.refused) {
@@ -87,26 +85,21 @@ int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal)
   tell_found(terminal, url, discovery.feeds);
   if (!discovery.feeds.empty()) return exits::done;
   terminal.flush();
-  if (discovery.look.is_page()) {
-    terminal.error(fmt::format("discover: {} offers no feed; {} places were tried (-v says which)", visible(url),
-                               discovery.refused.size()));
-  } else {
-    terminal.error(fmt::format("discover: {}: {}", visible(url), visible(discovery.look.trouble())));
-  }
-  return exits::no;
+  throw VerbFailure{exits::no, discovery.look.is_page()
+                                   ? fmt::format("{} offers no feed; {} places were tried (-v says which)",
+                                                 visible(url), discovery.refused.size())
+                                   : fmt::format("{}: {}", visible(url), visible(discovery.look.trouble()))};
 }
 
-StoreResult<std::optional<std::vector<FeedBehind>>> feeds_behind(const std::vector<std::string>& urls,
-                                                                 const AddVerb& verb, const VerbContext& context) {
-  using Found = std::optional<std::vector<FeedBehind>>;
+std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const AddVerb& verb,
+                                     const VerbContext& context) {
   std::vector<std::string> doubtful;
   for (const std::string& url : urls) {
     if (!looks_like_feed(url)) doubtful.push_back(url);
   }
   const auto records = all_records(context.store, doubtful);
-  if (records.has_error()) return records.error();
   for (std::size_t i = doubtful.size(); i-- > 0;) {
-    if ((*records)[i]) doubtful.erase(doubtful.begin() + static_cast<std::ptrdiff_t>(i));
+    if (records[i]) doubtful.erase(doubtful.begin() + static_cast<std::ptrdiff_t>(i));
   }
   std::optional<Probe> probe;
   if (!doubtful.empty()) probe.emplace(context.config);
@@ -124,8 +117,8 @@ StoreResult<std::optional<std::vector<FeedBehind>>> feeds_behind(const std::vect
       feeds.push_back(std::move(*feed));
     }
   }
-  if (undecided) return Found();
-  return Found(std::move(feeds));
+  if (undecided) throw VerbFailure{exits::no, ""};
+  return feeds;
 }
 
 }  // namespace feedmill

@@ -5,14 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "worker/command_line/cli.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/diagnosis/discover.hpp"
 #include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
-
-/// Lists the feeds behind an address; no Redis. Exit 1 when there is none.
-int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal);
 
 /// A feed to add.
 struct FeedBehind {
@@ -24,9 +21,8 @@ struct FeedBehind {
 
 /// The feeds to add for `urls`. An address that says feed, or is registered, stands for itself and is not asked for.
 /// Any other is looked at: of a page its one feed is taken, of several the first if `first`; what cannot be reached is
-/// taken as it stands, and told. No value: a page had no feed or several, which was told: nothing is to be added.
-/// The error is the store's. Writes nothing.
-StoreResult<std::optional<std::vector<FeedBehind>>> feeds_behind(const std::vector<std::string>& urls,
-                                                                 const AddVerb& verb, const VerbContext& context);
+/// taken as it stands, and told. Writes nothing. Throws VerbFailure, also where a page had no feed or several.
+std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const AddVerb& verb,
+                                     const VerbContext& context);
 
 }  // namespace feedmill

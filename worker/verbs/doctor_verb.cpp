@@ -1,5 +1,3 @@
-#include "worker/verbs/doctor_verb.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -16,7 +14,10 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/base/wall_clock.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/diagnosis/egress_view.hpp"
 #include "worker/egress/web_url.hpp"
@@ -61,8 +62,8 @@ class Reporter {
 
 /// The hosts whose feeds cannot fit. Of hosts with so few feeds that they fit however often those are polled no record
 /// is read.
-StoreResult<std::vector<HostLoad>> unfit_hosts(Store& store, const std::vector<std::string>& urls,
-                                               const PlanOptions& options, std::size_t& hosts) {
+std::vector<HostLoad> unfit_hosts(Store& store, const std::vector<std::string>& urls, const PlanOptions& options,
+                                  std::size_t& hosts) {
   std::unordered_map<std::string, std::vector<std::string>> by_host;
   std::unordered_map<std::string, HostRule> rules;  // by gate
   for (const std::string& url : urls) {
@@ -78,10 +79,8 @@ StoreResult<std::vector<HostLoad>> unfit_hosts(Store& store, const std::vector<s
     const double possible = requests_a_day(rules.at(host).limits);
     const double most = static_cast<double>(feeds.size()) * 86'400'000.0 / shortest;
     if (possible == 0 || most <= possible) continue;
-    const auto records = all_records(store, feeds);
-    if (records.has_error()) return records.error();
     HostLoad load{host, feeds.size(), 0, 0, possible};
-    for (const std::optional<FeedRecord>& record : *records) {
+    for (const std::optional<FeedRecord>& record : all_records(store, feeds)) {
       if (auto feed = record ? planned_feed(*record) : std::nullopt) {
         respect(*feed, options.hosts.of(feed->host));
         load.wanted_a_day += polls_a_day(*feed, options.schedule, options.start);
@@ -165,16 +164,14 @@ class FeedServers {
 constexpr std::size_t most_names = 300;
 
 /// What the policy says of the feeds' servers.
-StoreResult<std::vector<Finding>> feed_server_findings(const Config& config, Store& store,
-                                                       const std::vector<std::string>& urls) {
+std::vector<Finding> feed_server_findings(const Config& config, Store& store, const std::vector<std::string>& urls) {
   FeedServers servers(config);
   constexpr std::size_t feeds_per_trip = 500;  // records of many more are not held at once
   for (std::size_t begin = 0; begin < urls.size(); begin += feeds_per_trip) {
     stop_if_interrupted();
     const auto records =
-        Feeds(store).records(std::span(urls).subspan(begin, std::min(feeds_per_trip, urls.size() - begin)));
-    if (records.has_error()) return records.error();
-    for (const std::optional<FeedRecord>& record : *records) {
+        or_fail(Feeds(store).records(std::span(urls).subspan(begin, std::min(feeds_per_trip, urls.size() - begin))));
+    for (const std::optional<FeedRecord>& record : records) {
       if (record) servers.add(record->feed_url, read_settings(record->state.settings));
     }
   }
@@ -195,47 +192,40 @@ std::string name_to_look_up(const std::vector<std::string>& urls) {
   return "example.com";
 }
 
+/// Has `work` done; that the store fails is a finding.
+template <class Work>
+void attempt(Reporter& reporter, Work work) {
+  try {
+    work();
+  } catch (const VerbFailure& failure) {
+    reporter.tell(store_finding(failure));
+  }
+}
+
 /// All that hangs on Redis; the registered feeds.
 std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
-  auto session = StoreSession::connect(config);
-  if (session.has_error()) {
-    reporter.tell(store_finding(session.error()));
-    return {};
-  }
-  Store& store = session->store();
-  const auto facts = Fleet(store).server();
-  if (facts.has_error()) {
-    reporter.tell(store_finding(failure_of(facts.error())));
-    return {};
-  }
-  const auto opened = store.open(false);
-  if (opened.has_error()) {
-    reporter.tell(Finding{"redis", Verdict::fail, facts->server, failure_of(opened.error()).text});
-  } else {
-    reporter.tell(Finding{"redis", Verdict::ok,
-                          fmt::format("{}, {}, {}, {}", facts->server, facts->role, facts->policy, facts->link), ""});
-  }
-  reporter.tell(check_server(*facts, wall_clock()));
-  const auto urls = Feeds(store).urls();
-  if (urls.has_error()) {
-    reporter.tell(store_finding(failure_of(urls.error())));
-    return {};
-  }
-  reporter.tell(check_contact(urls->size(), config.fetch.contact));
-  std::size_t hosts = 0;
-  const auto unfit = unfit_hosts(store, *urls, plan_options(config, facts->now, 1), hosts);
-  if (unfit.has_error()) {
-    reporter.tell(store_finding(failure_of(unfit.error())));
-  } else {
-    reporter.tell(check_hosts(*unfit, hosts));
-  }
-  const auto servers = feed_server_findings(config, store, *urls);
-  if (servers.has_error()) {
-    reporter.tell(store_finding(failure_of(servers.error())));
-  } else {
-    reporter.tell(*servers);
-  }
-  return *urls;
+  std::vector<std::string> urls;
+  attempt(reporter, [&] {
+    StoreSession session = StoreSession::connect(config);
+    Store& store = session.store();
+    const ServerFacts facts = or_fail(Fleet(store).server());
+    if (const auto opened = store.open(false); opened.has_error()) {
+      reporter.tell(Finding{"redis", Verdict::fail, facts.server, failure_of(opened.error()).text});
+    } else {
+      reporter.tell(Finding{"redis", Verdict::ok,
+                            fmt::format("{}, {}, {}, {}", facts.server, facts.role, facts.policy, facts.link), ""});
+    }
+    reporter.tell(check_server(facts, wall_clock()));
+    urls = or_fail(Feeds(store).urls());
+    reporter.tell(check_contact(urls.size(), config.fetch.contact));
+    attempt(reporter, [&] {
+      std::size_t hosts = 0;
+      const auto unfit = unfit_hosts(store, urls, plan_options(config, facts.now, 1), hosts);
+      reporter.tell(check_hosts(unfit, hosts));
+    });
+    attempt(reporter, [&] { reporter.tell(feed_server_findings(config, store, urls)); });
+  });
+  return urls;
 }
 
 }  // namespace

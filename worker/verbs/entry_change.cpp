@@ -1,5 +1,3 @@
-#include "worker/verbs/entry_change.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -18,8 +16,10 @@
 #include "storage/records/json_member.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/units.hpp"
+#include "worker/command_line/post_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/verbs/input_file.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -40,18 +40,8 @@ std::string counted(std::uint64_t number, std::string_view one, std::string_view
   return fmt::format("{} {}", number, number == 1 ? one : many);
 }
 
-/// Asks a person, needs --yes elsewhere (OPERATIONS U4). The exit code when it is not to be done.
-std::optional<int> refused(Terminal& terminal, std::string_view verb, bool yes, std::string_view does,
-                           const std::string& question) {
-  if (yes) return {};
-  if (!terminal.can_ask()) {
-    terminal.error(fmt::format("{}: this {}; say --yes, or --dry-run to see what would go", verb, does));
-    return exits::usage;
-  }
-  if (terminal.confirm(question)) return {};
-  terminal.note("nothing was removed");
-  return exits::no;
-}
+constexpr std::string_view not_asked = "this deletes entries for good; say --yes, or --dry-run to see what would go";
+constexpr std::string_view nothing_removed = "nothing was removed";
 
 // --- entry put
 // --------------------------------------------------------------------------------------------------------
@@ -137,17 +127,15 @@ std::uint64_t bytes_of(const StoredEntry& entry) {
 }
 
 /// How many of a feed's entries an expiry would take: the store's rule, read out newest first.
-StoreResult<std::uint64_t> would_go(Store& store, const std::string& url, const Expiry& expiry) {
-  const auto now = store.now();
-  if (now.has_error()) return now.error();
-  const std::int64_t oldest = expiry.age ? (*now - *expiry.age).count() / 1000 : 0;
+std::uint64_t would_go(Store& store, const std::string& url, const Expiry& expiry) {
+  const auto now = or_fail(store.now());
+  const std::int64_t oldest = expiry.age ? (now - *expiry.age).count() / 1000 : 0;
   std::uint64_t stay = 0, seen = 0, bytes = 0;
   bool full = false;
   for (std::optional<EntryCursor> before;;) {
     stop_if_interrupted();
-    const auto page = Entries(store).all_by_order(url, change_page, before);
-    if (page.has_error()) return page.error();
-    for (const StoredEntry& entry : *page) {
+    const auto page = or_fail(Entries(store).all_by_order(url, change_page, before));
+    for (const StoredEntry& entry : page) {
       ++seen;
       before = place_of(entry);
       bytes += bytes_of(entry);
@@ -155,7 +143,7 @@ StoreResult<std::uint64_t> would_go(Store& store, const std::string& url, const 
              (expiry.bytes && bytes > *expiry.bytes && seen > 1);
       if (!full) ++stay;
     }
-    if (page->size() < change_page) return seen - stay;
+    if (page.size() < change_page) return seen - stay;
   }
 }
 
@@ -174,44 +162,31 @@ int run_verb(const EntryPutVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const int unfit = verb.file.empty() ? exits::usage : exits::bad_input;
   auto entries = read_entries(verb);
-  if (entries.has_error()) {
-    terminal.error(fmt::format("entry put: {}; nothing was stored", entries.error()));
-    return unfit;
-  }
+  if (entries.has_error()) throw VerbFailure{unfit, entries.error() + "; nothing was stored"};
   std::map<std::string, GivenMarkup> markups;  // by feed
   for (GivenEntry& entry : *entries) {
-    const auto urls = feed_urls(terminal, "entry put", {entry.feed_url}, "nothing was stored");
-    if (!urls) return exits::bad_input;
-    entry.feed_url = urls->front();
+    entry.feed_url = feed_url(terminal, entry.feed_url, "nothing was stored");
     const auto known = markups.find(entry.feed_url);
     if (known == markups.end()) {
-      const auto records = known_records(context, "entry put", *urls, "nothing was stored");
-      if (records.has_error()) return records.error();
-      const auto policy = read_settings(records->front().state.settings).html_policy;
+      const auto records = known_records(context, {entry.feed_url}, "nothing was stored");
+      const auto policy = read_settings(records.front().state.settings).html_policy;
       markups[entry.feed_url] = {policy.value_or(context.config.html.policy), context.config.html.keep_class};
     }
     const auto record = given_record(entry, {}, true, markups[entry.feed_url]);
     if (record.has_error()) {
-      terminal.error(
-          fmt::format("entry put: {}: {}; nothing was stored", visible(entry.guid), visible(record.error())));
-      return unfit;
+      throw VerbFailure{unfit, fmt::format("{}: {}; nothing was stored", visible(entry.guid), visible(record.error()))};
     }
   }
   for (const GivenEntry& entry : *entries) {
     stop_if_interrupted();
     const GivenMarkup& markup = markups[entry.feed_url];
-    const auto saved = verb.replace ? Entries(context.store).save(entry, markup)
-                                    : Entries(context.store).update_or_create(entry, markup);
-    if (saved.has_error()) return fail(terminal, "entry put", saved.error());
-    if (saved->result == Saved::Result::unknown_feed) {
-      terminal.error(fmt::format("entry put: no such feed: {} (see feedmill list)", visible(entry.feed_url)));
-      return exits::no;
+    const auto saved = or_fail(verb.replace ? Entries(context.store).save(entry, markup)
+                                            : Entries(context.store).update_or_create(entry, markup));
+    if (saved.result == Saved::Result::unknown_feed) throw no_such_feed(entry.feed_url);
+    if (saved.result == Saved::Result::unfit) {
+      throw VerbFailure{unfit, fmt::format("{}: {}", visible(entry.guid), visible(saved.detail))};
     }
-    if (saved->result == Saved::Result::unfit) {
-      terminal.error(fmt::format("entry put: {}: {}", visible(entry.guid), visible(saved->detail)));
-      return unfit;
-    }
-    tell(terminal, entry, *saved);
+    tell(terminal, entry, saved);
   }
   return exits::done;
 }
@@ -230,11 +205,9 @@ int run_verb(const EntryRemoveVerb& verb, const VerbContext& context) {
   };
   bool missing = false;
   for (const std::string& id : ids) {
-    const auto entry = Entries(context.store).get(id);
-    if (entry.has_error()) return fail(terminal, "entry remove", entry.error());
-    if (*entry) continue;
-    terminal.error(
-        fmt::format("entry remove: no such entry: {}; nothing was removed (see feedmill entries URL)", visible(id)));
+    const auto entry = or_fail(Entries(context.store).get(id));
+    if (entry) continue;
+    terminal.error(fmt::format("no such entry: {}; nothing was removed (see feedmill entries URL)", visible(id)));
     missing = true;
   }
   if (missing) return exits::no;
@@ -242,25 +215,23 @@ int run_verb(const EntryRemoveVerb& verb, const VerbContext& context) {
     for (const std::string& id : ids) tell_id("would remove", id);
     return exits::done;
   }
-  const std::string question =
-      fmt::format("Remove {}? They do not come back.", counted(ids.size(), "stored entry", "stored entries"));
-  if (const auto code = refused(terminal, "entry remove", verb.yes, "deletes entries for good", question)) return *code;
+  if (!verb.yes) {
+    confirm(terminal,
+            fmt::format("Remove {}? They do not come back.", counted(ids.size(), "stored entry", "stored entries")),
+            not_asked, nothing_removed);
+  }
   for (const std::string& id : ids) {
     stop_if_interrupted();
-    const auto removed = Entries(context.store).remove(id);
-    if (removed.has_error()) return fail(terminal, "entry remove", removed.error());
-    tell_id(*removed ? "removed" : "gone already", id);
+    const auto removed = or_fail(Entries(context.store).remove(id));
+    tell_id(removed ? "removed" : "gone already", id);
   }
   return exits::done;
 }
 
 int run_verb(const ExpireVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "expire", {verb.url}, "nothing was removed");
-  if (!urls) return exits::bad_input;
-  const auto records = known_records(context, "expire", *urls, "nothing was removed");
-  if (records.has_error()) return records.error();
-  const std::string& url = urls->front();
+  const std::string url = feed_url(terminal, verb.url, nothing_removed);
+  known_records(context, {url}, nothing_removed);
   const auto tell_trimmed = [&](std::string_view result, std::uint64_t trimmed) {
     if (!terminal.json()) {
       return terminal.line(fmt::format("{} {} of {}", result, counted(trimmed, "entry", "entries"), visible(url)));
@@ -272,21 +243,17 @@ int run_verb(const ExpireVerb& verb, const VerbContext& context) {
     terminal.line(row);
   };
   if (verb.dry_run) {
-    const auto going = would_go(context.store, url, verb.expiry);
-    if (going.has_error()) return fail(terminal, "expire", going.error());
-    tell_trimmed("would trim", *going);
+    tell_trimmed("would trim", would_go(context.store, url, verb.expiry));
     return exits::done;
   }
-  const std::string question =
-      fmt::format("Trim {} to {}? What goes does not come back.", visible(url), what_stays(verb.expiry));
-  if (const auto code = refused(terminal, "expire", verb.yes, "deletes entries for good", question)) return *code;
-  const auto trimmed = Entries(context.store).expire(url, verb.expiry);
-  if (trimmed.has_error()) return fail(terminal, "expire", trimmed.error());
-  if (!*trimmed) {
-    terminal.error(fmt::format("expire: no such feed: {} (see feedmill list)", visible(url)));
-    return exits::no;
+  if (!verb.yes) {
+    confirm(terminal,
+            fmt::format("Trim {} to {}? What goes does not come back.", visible(url), what_stays(verb.expiry)),
+            not_asked, nothing_removed);
   }
-  tell_trimmed("trimmed", **trimmed);
+  const auto trimmed = or_fail(Entries(context.store).expire(url, verb.expiry));
+  if (!trimmed) throw no_such_feed(url);
+  tell_trimmed("trimmed", *trimmed);
   return exits::done;
 }
 

@@ -1,5 +1,3 @@
-#include "worker/verbs/entry_verbs.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -10,6 +8,8 @@
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/post_verbs.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -54,15 +54,8 @@ void tell(Terminal& terminal, const StoredEntry& entry) {
 
 int run_verb(const EntriesVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "entries", {verb.url}, "give an absolute http or https URL");
-  if (!urls) return exits::bad_input;
-  const std::string& url = urls->front();
-  const auto known = Feeds(context.store).is_registered(url);
-  if (known.has_error()) return fail(terminal, "entries", known.error());
-  if (!*known) {
-    terminal.error(fmt::format("entries: no such feed: {} (see feedmill list)", visible(url)));
-    return exits::no;
-  }
+  const std::string url = feed_url(terminal, verb.url);
+  if (!or_fail(Feeds(context.store).is_registered(url))) throw no_such_feed(url);
   Columns table(terminal, {{"TIME", 20}, {"ID", 14}, {"TITLE", 0}});
   if (!terminal.json()) table.heading();
   std::optional<EntryCursor> before = verb.before;
@@ -70,18 +63,17 @@ int run_verb(const EntriesVerb& verb, const VerbContext& context) {
   while (shown < verb.limit) {
     stop_if_interrupted();
     const std::size_t wanted = std::min<std::size_t>(page_size, verb.limit - shown);
-    const auto page = Entries(context.store).all_by_order(url, wanted, before);
-    if (page.has_error()) return fail(terminal, "entries", page.error());
-    for (const StoredEntry& entry : *page) {
+    const auto page = or_fail(Entries(context.store).all_by_order(url, wanted, before));
+    for (const StoredEntry& entry : page) {
       if (terminal.json()) {
         terminal.line(entry_json(entry));
       } else {
         table.row(entry_cells(entry));
       }
     }
-    shown += page->size();
-    if (!page->empty()) before = place_of(page->back());
-    if (page->size() < wanted) return exits::done;
+    shown += page.size();
+    if (!page.empty()) before = place_of(page.back());
+    if (page.size() < wanted) return exits::done;
   }
   if (!terminal.json() && before) {
     terminal.flush();
@@ -92,22 +84,17 @@ int run_verb(const EntriesVerb& verb, const VerbContext& context) {
 
 int run_verb(const EntryVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  StoreResult<std::optional<StoredEntry>> found = std::optional<StoredEntry>();
+  std::optional<StoredEntry> found;
   std::string what = visible(verb.id);
   if (!verb.id.empty()) {
-    found = Entries(context.store).get(verb.id);
+    found = or_fail(Entries(context.store).get(verb.id));
   } else {
-    const auto urls = feed_urls(terminal, "entry", {verb.feed}, "give an absolute http or https URL");
-    if (!urls) return exits::bad_input;
-    found = Entries(context.store).get_by_guid(urls->front(), verb.guid);
-    what = fmt::format("guid \"{}\" in {}", visible(verb.guid), visible(urls->front()));
+    const std::string url = feed_url(terminal, verb.feed);
+    found = or_fail(Entries(context.store).get_by_guid(url, verb.guid));
+    what = fmt::format("guid \"{}\" in {}", visible(verb.guid), visible(url));
   }
-  if (found.has_error()) return fail(terminal, "entry", found.error());
-  if (!*found) {
-    terminal.error(fmt::format("entry: no such entry: {} (see feedmill entries URL)", what));
-    return exits::no;
-  }
-  tell(terminal, **found);
+  if (!found) throw VerbFailure{exits::no, fmt::format("no such entry: {} (see feedmill entries URL)", what)};
+  tell(terminal, *found);
   return exits::done;
 }
 

@@ -1,33 +1,28 @@
-#include "worker/verbs/explain_verb.hpp"
-
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "worker/admin/explanation.hpp"
 #include "worker/admin/status_json.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/command_line/question_verbs.hpp"
 #include "worker/config/host_rules.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
 int run_verb(const ExplainVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "explain", {verb.url}, "give an absolute http or https URL");
-  if (!urls) return exits::bad_input;
-  const auto explained = read_explained(context.store, HostRules(context.config), urls->front());
-  if (explained.has_error()) return fail(terminal, "explain", explained.error());
-  if (!*explained) {
-    terminal.error(fmt::format("explain: no such feed: {} (see feedmill list)", visible(urls->front())));
-    return exits::no;
-  }
+  const std::string url = feed_url(terminal, verb.url);
+  const auto explained = or_fail(read_explained(context.store, HostRules(context.config), url));
+  if (!explained) throw no_such_feed(url);
   if (terminal.json()) {
-    boost::json::object row = without_secrets(explain_json(**explained)).as_object();  // SECURITY K1
-    row["url"] = urls->front();
+    boost::json::object row = without_secrets(explain_json(*explained)).as_object();  // SECURITY K1
+    row["url"] = url;
     terminal.line(row);
     return exits::done;
   }
   for (const auto& [name, value] :
-       explain_lines((*explained)->record, (*explained)->host, (*explained)->now, (*explained)->subscription)) {
+       explain_lines(explained->record, explained->host, explained->now, explained->subscription)) {
     terminal.line(fmt::format("{:<9}{}", name, visible(redact(value))));
   }
   return exits::done;

@@ -1,4 +1,4 @@
-#include "worker/verbs/feeds.hpp"
+#include "storage/feeds/feeds.hpp"
 
 #include <algorithm>
 #include <span>
@@ -7,12 +7,13 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/add_preview.hpp"
 #include "worker/verbs/change.hpp"
 #include "worker/verbs/discover_verb.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/verbs/refresh_verb.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/push_text.hpp"
@@ -42,30 +43,25 @@ bool is_due(const FeedRecord& record, Milliseconds now) {
 
 int run_verb(const AddVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto given = feed_urls(terminal, "add", verb.urls, "nothing was added");
-  if (!given) return exits::bad_input;
+  const auto given = feed_urls(terminal, verb.urls, "nothing was added");
   if (const std::string remedy = unusable_names(context.config, {}, verb.settings); !remedy.empty()) {
-    terminal.error(fmt::format("add: {}; nothing was added", remedy));
-    return exits::usage;
+    throw VerbFailure{exits::usage, remedy + "; nothing was added"};
   }
-  const auto behind = feeds_behind(*given, verb, context);
-  if (behind.has_error()) return fail(terminal, "add", behind.error());
-  if (!*behind) return exits::no;
-  if (verb.dry_run) return preview(verb, **behind, context);
+  const std::vector<FeedBehind> behind = feeds_behind(given, verb, context);
+  if (verb.dry_run) return preview(verb, behind, context);
   const std::string settings = settings_json(verb.settings);
   std::vector<std::string> urls;
   std::vector<NewFeed> feeds;
-  for (const FeedBehind& one : **behind) {
+  for (const FeedBehind& one : behind) {
     urls.push_back(one.url);
     NewFeed& feed = feeds.emplace_back();
     feed.feed_url = one.url;
     feed.settings = settings;
   }
-  const auto added = Feeds(context.store).add(feeds);
-  if (added.has_error()) return fail(terminal, "add", added.error());
+  const auto added = or_fail(Feeds(context.store).add(feeds));
   std::vector<std::string> just_added;
   for (std::size_t i = 0; i < urls.size(); ++i) {
-    const bool is_new = (*added)[i];
+    const bool is_new = added[i];
     if (is_new) just_added.push_back(urls[i]);
     tell(terminal, is_new ? "added" : "present", urls[i]);
     if (!is_new && !settings.empty()) {
@@ -84,77 +80,57 @@ namespace {
 
 /// Ends what an interrupted removal has left, to which somebody had said yes, and takes those feeds off `urls`
 /// (RELIABILITY L17).
-StoreResult<void> finish_removals_of(std::vector<std::string>& urls, const VerbContext& context) {
-  const auto records = Feeds(context.store).records(urls);
-  if (records.has_error()) return records.error();
+void finish_removals_of(std::vector<std::string>& urls, const VerbContext& context) {
+  const auto records = or_fail(Feeds(context.store).records(urls));
   std::vector<std::string> left;
   for (std::size_t i = 0; i < urls.size(); ++i) {
-    bool finished = false;
-    if (!(*records)[i]) {
-      const auto removed = Feeds(context.store).remove(urls[i]);
-      if (removed.has_error()) return removed.error();
-      finished = *removed;
-    }
-    if (finished)
+    if (!records[i] && or_fail(Feeds(context.store).remove(urls[i]))) {
       tell(context.terminal, "removed", urls[i]);
-    else
+    } else {
       left.push_back(urls[i]);
+    }
   }
   urls = std::move(left);
-  return {};
 }
 
 }  // namespace
 
 int run_verb(const RemoveVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  auto urls = feed_urls(terminal, "remove", verb.urls, "nothing was removed");
-  if (!urls) return exits::bad_input;
+  auto urls = feed_urls(terminal, verb.urls, "nothing was removed");
   if (!verb.dry_run) {
-    if (const auto finished = finish_removals_of(*urls, context); finished.has_error())
-      return fail(terminal, "remove", finished.error());
-    const auto finished = Feeds(context.store).finish_removals();
-    if (finished.has_error()) return fail(terminal, "remove", finished.error());
-    if (*finished > 0)
-      terminal.note(fmt::format("finished {} that had been interrupted", counted(*finished, "removal")));
-    if (urls->empty()) return exits::done;
+    finish_removals_of(urls, context);
+    const auto finished = or_fail(Feeds(context.store).finish_removals());
+    if (finished > 0) terminal.note(fmt::format("finished {} that had been interrupted", counted(finished, "removal")));
+    if (urls.empty()) return exits::done;
   }
-  const auto records = known_records(context, "remove", *urls, "nothing was removed");
-  if (records.has_error()) return records.error();
+  const auto records = known_records(context, urls, "nothing was removed");
   std::uint64_t entries = 0;
-  for (const FeedRecord& record : *records) entries += record.entries;
+  for (const FeedRecord& record : records) entries += record.entries;
   if (verb.dry_run) {
-    for (const std::string& url : *urls) tell(terminal, "would remove", url);
+    for (const std::string& url : urls) tell(terminal, "would remove", url);
     return exits::done;
   }
   if (!verb.yes) {
-    if (!terminal.can_ask()) {
-      terminal.error("remove: this deletes feeds and their entries; say --yes, or --dry-run to see what would go");
-      return exits::usage;
-    }
-    if (!terminal.confirm(fmt::format("Remove {} with {} stored entries?", counted(urls->size(), "feed"), entries))) {
-      terminal.note("nothing was removed");
-      return exits::no;
-    }
+    confirm(terminal, fmt::format("Remove {} with {} stored entries?", counted(urls.size(), "feed"), entries),
+            "this deletes feeds and their entries; say --yes, or --dry-run to see what would go",
+            "nothing was removed");
   }
-  Progress progress(terminal, "removing", urls->size());
-  for (std::size_t i = 0; i < urls->size(); ++i) {
+  Progress progress(terminal, "removing", urls.size());
+  for (std::size_t i = 0; i < urls.size(); ++i) {
     stop_if_interrupted();
     progress.reached(i);
-    const auto removed = Feeds(context.store).remove((*urls)[i]);
-    if (removed.has_error()) return fail(terminal, "remove", removed.error());
-    tell(terminal, *removed ? "removed" : "gone already", (*urls)[i]);
+    const auto removed = or_fail(Feeds(context.store).remove(urls[i]));
+    tell(terminal, removed ? "removed" : "gone already", urls[i]);
   }
   return exits::done;
 }
 
 int run_verb(const ListVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto now = context.store.now();
-  if (now.has_error()) return fail(terminal, "list", now.error());
-  const auto urls = Feeds(context.store).urls();
-  if (urls.has_error()) return fail(terminal, "list", urls.error());
-  if (urls->empty()) {
+  const auto now = or_fail(context.store.now());
+  const auto urls = or_fail(Feeds(context.store).urls());
+  if (urls.empty()) {
     const Config& config = context.config;
     terminal.note(fmt::format("no feeds yet{}: feedmill add URL, or feedmill import FILE",
                               config.embedded() ? " in " + visible(config.store.data_dir.string()) : ""));
@@ -169,23 +145,22 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
   Columns table(terminal, std::move(columns));
   if (!terminal.json()) table.heading();
   constexpr std::size_t step = 500;
-  for (std::size_t begin = 0; begin < urls->size(); begin += step) {
+  for (std::size_t begin = 0; begin < urls.size(); begin += step) {
     stop_if_interrupted();
-    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(step, urls->size() - begin));
-    const auto records = Feeds(context.store).records(part);
-    if (records.has_error()) return fail(terminal, "list", records.error());
-    for (const std::optional<FeedRecord>& record : *records) {
+    const auto part = std::span<const std::string>(urls).subspan(begin, std::min(step, urls.size() - begin));
+    const auto records = or_fail(Feeds(context.store).records(part));
+    for (const std::optional<FeedRecord>& record : records) {
       if (!record) continue;  // removed meanwhile
       if (!verb.state.empty() && record->state.state != verb.state) continue;
       if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
-      if (verb.due && !is_due(*record, *now)) continue;
+      if (verb.due && !is_due(*record, now)) continue;
       if (terminal.json()) {
         terminal.line(list_json(*record));
       } else {
-        const std::string next = !record->claim.empty()  ? "fetching"
-                                 : !record->due          ? "-"
-                                 : is_due(*record, *now) ? "due"
-                                                         : from_now(*record->due, *now);
+        const std::string next = !record->claim.empty() ? "fetching"
+                                 : !record->due         ? "-"
+                                 : is_due(*record, now) ? "due"
+                                                        : from_now(*record->due, now);
         std::vector<std::string> cells = {record->state.state, std::to_string(record->entries), next,
                                           last_result(record->state.last)};
         if (titles) cells.emplace_back(field_of(record->feed, "title"));
@@ -199,28 +174,20 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
 
 int run_verb(const ShowVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "show", {verb.url}, "give an absolute http or https URL");
-  if (!urls) return exits::bad_input;
-  const auto now = context.store.now();
-  if (now.has_error()) return fail(terminal, "show", now.error());
-  const auto records = Feeds(context.store).records(*urls);
-  if (records.has_error()) return fail(terminal, "show", records.error());
-  const std::optional<FeedRecord>& record = records->front();
-  if (!record) {
-    terminal.error(fmt::format("show: no such feed: {} (see feedmill list)", visible(urls->front())));
-    return exits::no;
-  }
-  const auto subscription = subscription_of(context.store, record->state.push);
-  if (subscription.has_error()) return fail(terminal, "show", subscription.error());
+  const std::string url = feed_url(terminal, verb.url);
+  const auto now = or_fail(context.store.now());
+  const std::optional<FeedRecord> record = all_records(context.store, {url}).front();
+  if (!record) throw no_such_feed(url);
+  const auto subscription = or_fail(subscription_of(context.store, record->state.push));
   if (terminal.json()) {
     auto row = show_json(*record);
-    row["websub"] = push_json(record->state.push, *subscription);
+    row["websub"] = push_json(record->state.push, subscription);
     terminal.line(row);
     return exits::done;
   }
   Columns table(terminal, {{"", 18}, {"", 0}});
-  for (const auto& [name, value] : show_lines(*record, *now)) table.row({name, value});
-  table.row({"websub", push_text(record->state.push, *subscription, *now)});
+  for (const auto& [name, value] : show_lines(*record, now)) table.row({name, value});
+  table.row({"websub", push_text(record->state.push, subscription, now)});
   return exits::done;
 }
 

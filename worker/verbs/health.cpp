@@ -1,11 +1,13 @@
-#include "worker/verbs/health.hpp"
-
 #include <string>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "storage/records/json_member.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/config/config.hpp"
+#include "worker/observe/store_failure.hpp"
 #include "worker/verbs/admin_client.hpp"
 
 namespace feedmill {
@@ -34,13 +36,9 @@ void tell(const boost::json::value& check, Terminal& terminal) {
 }  // namespace
 
 int run_verb(const HealthVerb& verb, const Config& config, Terminal& terminal) {
-  const auto client = AdminClient::open(config);
-  if (client.has_error()) {
-    terminal.error("health: " + client.error());
-    return exits::configuration;
-  }
+  const AdminClient client = AdminClient::open(config);
   const std::string path = verb.ready ? "/readyz" : "/livez";
-  const AdminAnswer answer = client->get(path + "?verbose");
+  const AdminAnswer answer = client.get(path + "?verbose");
   const bool healthy = answer.status == 200;
   if (terminal.json()) {
     boost::json::object row = json_row();
@@ -55,7 +53,7 @@ int run_verb(const HealthVerb& verb, const Config& config, Terminal& terminal) {
   }
   if (healthy) return exits::done;
   terminal.flush();
-  if (answer.status == 0) terminal.error("health: " + visible(client->nobody(answer)));
+  if (answer.status == 0) throw VerbFailure{exits::no, visible(client.nobody(answer))};
   return exits::no;
 }
 

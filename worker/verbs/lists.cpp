@@ -1,5 +1,3 @@
-#include "worker/verbs/lists.hpp"
-
 #include <algorithm>
 #include <deque>
 #include <ranges>
@@ -15,8 +13,10 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/verbs/feeds.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/verbs/input_file.hpp"
+#include "worker/verbs/open_store.hpp"
+#include "worker/verbs/subscriptions.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -70,15 +70,14 @@ NewFeed new_feed(const Subscription& subscription, const SubscriptionList& list,
 
 /// Which of `batch` are new; adds them unless it is a dry run. First fetches are spread over the time that the import
 /// takes at schedule.import_rate; `added` feeds of this import stand before the batch.
-StoreResult<std::vector<bool>> add_batch(const Batch& batch, const SubscriptionList& list, std::size_t added,
-                                         bool dry_run, const VerbContext& context) {
+std::vector<bool> add_batch(const Batch& batch, const SubscriptionList& list, std::size_t added, bool dry_run,
+                            const VerbContext& context) {
   if (dry_run) {
     std::vector<std::string> urls;
     for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
-    const auto records = Feeds(context.store).records(urls);
-    if (records.has_error()) return records.error();
+    const auto records = or_fail(Feeds(context.store).records(urls));
     std::vector<bool> is_new;
-    for (const auto& record : *records) is_new.push_back(!record);
+    for (const auto& record : records) is_new.push_back(!record);
     return is_new;
   }
   const std::uint64_t rate = context.config.schedule.import_rate;
@@ -87,11 +86,11 @@ StoreResult<std::vector<bool>> add_batch(const Batch& batch, const SubscriptionL
     const std::uint64_t wait = rate == 0 ? 0 : (added + feeds.size()) * 1000 / rate;
     feeds.push_back(new_feed(subscription, list, Milliseconds(static_cast<std::int64_t>(wait))));
   }
-  return Feeds(context.store).add(feeds);
+  return or_fail(Feeds(context.store).add(feeds));
 }
 
 /// Puts the feeds into the channels that their folders stand for; also those that were there before.
-StoreResult<void> put_into_channels(const Batch& batch, std::string_view user, Store& store) {
+void put_into_channels(const Batch& batch, std::string_view user, Store& store) {
   std::vector<std::string> uids;  // in the order in which they come
   std::unordered_set<std::string> known;
   std::vector<Membership> memberships;
@@ -101,11 +100,10 @@ StoreResult<void> put_into_channels(const Batch& batch, std::string_view user, S
       memberships.push_back({std::move(uid), subscription.feed_url});
     }
   }
-  if (uids.empty()) return {};
+  if (uids.empty()) return;
   Channels channels(store);
-  if (const auto added = channels.add(uids); added.has_error()) return added.error();
-  if (const auto followed = channels.follow(memberships); followed.has_error()) return followed.error();
-  return {};
+  or_fail(channels.add(uids));
+  or_fail(channels.follow(memberships));
 }
 
 void tell_feed(Terminal& terminal, const Subscription& subscription, bool is_new, bool dry_run) {
@@ -140,11 +138,11 @@ void tell_bad_rows(Terminal& terminal, std::string_view result, const Rows& rows
     }
     if (shown == shown_places && !terminal.verbose()) continue;
     ++shown;
-    terminal.error(text.empty() ? fmt::format("import: line {}: {}: {}", row.line, result, reason)
-                                : fmt::format("import: line {}: {}: \"{}\": {}", row.line, result, text, reason));
+    terminal.error(text.empty() ? fmt::format("line {}: {}: {}", row.line, result, reason)
+                                : fmt::format("line {}: {}: \"{}\": {}", row.line, result, text, reason));
   }
   if (shown < rows.size()) {
-    terminal.error(fmt::format("import: {} more rows {} (-v shows them all)", rows.size() - shown, result));
+    terminal.error(fmt::format("{} more rows {} (-v shows them all)", rows.size() - shown, result));
   }
 }
 
@@ -179,29 +177,20 @@ json::object export_json(const FeedRecord& record, const FeedSettings& settings)
 /// Removes the feeds that a list without a fault does not name (OPERATIONS O7).
 int prune(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
   if (!list.refused.empty() || !list.broken.empty() || list.feeds.empty()) {
-    context.terminal.error(list.feeds.empty()
-                               ? "import: nothing was pruned: the list names no feed, so that all would go"
-                               : "import: nothing was pruned: rows of the list could not be read; mend them first");
-    return exits::bad_input;
+    throw VerbFailure{exits::bad_input,
+                      list.feeds.empty() ? "nothing was pruned: the list names no feed, so that all would go"
+                                         : "nothing was pruned: rows of the list could not be read; mend them first"};
   }
-  auto registered = Feeds(context.store).urls();
-  if (registered.has_error()) return fail(context.terminal, "import", registered.error());
+  auto registered = or_fail(Feeds(context.store).urls());
   std::unordered_set<std::string_view> named;
   for (const Subscription& feed : list.feeds) named.insert(feed.feed_url);
-  std::erase_if(*registered, [&](const std::string& url) { return named.contains(url); });
-  if (registered->empty()) return exits::done;
-  return run_verb(RemoveVerb{std::move(*registered), verb.yes, verb.dry_run}, context);
+  std::erase_if(registered, [&](const std::string& url) { return named.contains(url); });
+  if (registered.empty()) return exits::done;
+  const RemoveVerb removal{std::move(registered), verb.yes, verb.dry_run};
+  return carry_out(removal, context.terminal, [&] { return run_verb(removal, context); });
 }
 
-}  // namespace
-
-boost::system::result<SubscriptionList, VerbFailure> read_list(const ImportVerb& verb) {
-  const auto bytes = read_input(verb.file, max_opml_bytes);
-  if (bytes.has_error()) return VerbFailure{exits::bad_input, bytes.error().text};
-  return read_subscriptions(*bytes);
-}
-
-int run_verb(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
+int import(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   Counts counts;
   {
@@ -210,24 +199,21 @@ int run_verb(const ImportVerb& verb, const SubscriptionList& list, const VerbCon
       stop_if_interrupted();
       progress.reached(begin);
       const Batch batch = next_batch(list.feeds, begin);
-      const auto is_new = add_batch(batch, list, counts.added, verb.dry_run, context);
-      if (is_new.has_error()) {
+      std::vector<bool> is_new;
+      std::string so_far = fmt::format("{} of {} feeds are in, run it again for the rest", begin, list.feeds.size());
+      try {
+        is_new = add_batch(batch, list, counts.added, verb.dry_run, context);
+        so_far = "the channels are not complete, run it again";
+        if (!verb.dry_run) put_into_channels(batch, verb.user, context.store);
+      } catch (const VerbFailure& failure) {
         terminal.flush();
-        return fail(terminal,
-                    fmt::format("import: {} of {} feeds are in, run it again for the rest", begin, list.feeds.size()),
-                    is_new.error());
-      }
-      if (!verb.dry_run) {
-        if (const auto put = put_into_channels(batch, verb.user, context.store); put.has_error()) {
-          terminal.flush();
-          return fail(terminal, "import: the channels are not complete, run it again", put.error());
-        }
+        throw VerbFailure{failure.exit, so_far + ": " + failure.text};
       }
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const Subscription& feed = list.feeds[begin + i];
-        (*is_new)[i] ? ++counts.added : ++counts.present;
+        is_new[i] ? ++counts.added : ++counts.present;
         if (!feed.written.empty()) ++counts.repaired;
-        tell_feed(terminal, feed, (*is_new)[i], verb.dry_run);
+        tell_feed(terminal, feed, is_new[i], verb.dry_run);
       }
       begin += batch.size();
     }
@@ -240,25 +226,32 @@ int run_verb(const ImportVerb& verb, const SubscriptionList& list, const VerbCon
   return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;
 }
 
+}  // namespace
+
+int run_verb(const ImportVerb& verb, const Config& config, Terminal& terminal) {
+  note_interrupts();
+  // A file that cannot be read is told before a store is asked for.
+  const auto bytes = read_input(verb.file, max_opml_bytes);
+  if (bytes.has_error()) throw VerbFailure{exits::bad_input, bytes.error().text};
+  const SubscriptionList list = read_subscriptions(*bytes);
+  return with_store(verb, config, terminal, [&](const VerbContext& context) { return import(verb, list, context); });
+}
+
 int run_verb(const ExportVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto now = context.store.now();
-  if (now.has_error()) return fail(terminal, "export", now.error());
-  const auto urls = Feeds(context.store).urls();
-  if (urls.has_error()) return fail(terminal, "export", urls.error());
+  const auto now = or_fail(context.store.now());
+  const auto urls = or_fail(Feeds(context.store).urls());
   std::vector<ExportedFeed> feeds;
-  for (std::size_t begin = 0; begin < urls->size(); begin += list_batch) {
+  for (std::size_t begin = 0; begin < urls.size(); begin += list_batch) {
     stop_if_interrupted();
-    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(list_batch, urls->size() - begin));
-    const auto records = Feeds(context.store).records(part);
-    if (records.has_error()) return fail(terminal, "export", records.error());
-    const auto channels = Channels(context.store).holding(part);
-    if (channels.has_error()) return fail(terminal, "export", channels.error());
-    for (std::size_t i = 0; i < records->size(); ++i) {
-      const std::optional<FeedRecord>& record = (*records)[i];
+    const auto part = std::span<const std::string>(urls).subspan(begin, std::min(list_batch, urls.size() - begin));
+    const auto records = or_fail(Feeds(context.store).records(part));
+    const auto channels = or_fail(Channels(context.store).holding(part));
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const std::optional<FeedRecord>& record = records[i];
       if (!record) continue;
       FeedSettings settings = read_settings(record->state.settings);
-      settings.folders = folders_of((*channels)[i], settings.folders, verb.user);
+      settings.folders = folders_of(channels[i], settings.folders, verb.user);
       const bool in_a_folder = std::any_of(settings.folders.begin(), settings.folders.end(),
                                            [](const std::vector<std::string>& path) { return !path.empty(); });
       if (!verb.user.empty() && !in_a_folder) continue;
@@ -270,7 +263,7 @@ int run_verb(const ExportVerb& verb, const VerbContext& context) {
                        std::string(field_of(record->feed, "link")), std::move(settings)});
     }
   }
-  if (!terminal.json()) terminal.raw(subscriptions_opml(feeds, now->count() / 1000));
+  if (!terminal.json()) terminal.raw(subscriptions_opml(feeds, now.count() / 1000));
   return exits::done;
 }
 

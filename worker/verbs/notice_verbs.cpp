@@ -1,5 +1,3 @@
-#include "worker/verbs/notice_verbs.hpp"
-
 #include <utility>
 
 #include <boost/json.hpp>
@@ -7,7 +5,10 @@
 
 #include "storage/records/json_member.hpp"
 #include "storage/timelines/notifications.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/command_line/user_verbs.hpp"
 #include "worker/timelines/notification_matcher.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -48,10 +49,9 @@ std::string line_of(const StoredNotice& notice, const json::object& object) {
   return link.empty() ? line : line + "  " + link;
 }
 
-StoreResult<void> tell_notices(Notifications& notifications, const std::string& user, bool unread, Terminal& terminal) {
-  const auto notices = notifications.list(user);
-  if (notices.has_error()) return notices.error();
-  for (const StoredNotice& notice : *notices) {
+void tell_notices(Notifications& notifications, const std::string& user, bool unread, Terminal& terminal) {
+  const auto notices = or_fail(notifications.list(user));
+  for (const StoredNotice& notice : notices) {
     const json::object object = object_of(notice);
     if (unread && is_read(object)) continue;
     if (terminal.json()) {
@@ -62,7 +62,6 @@ StoreResult<void> tell_notices(Notifications& notifications, const std::string& 
       terminal.line(line_of(notice, object));
     }
   }
-  return {};
 }
 
 void tell_count(Terminal& terminal, const std::string& user, std::string_view name, std::size_t number) {
@@ -73,51 +72,47 @@ void tell_count(Terminal& terminal, const std::string& user, std::string_view na
   terminal.line(row);
 }
 
-/// The rules a command line asks for; absent after saying what is wrong with one.
-std::optional<std::vector<Watch>> rules_of(const NotifyVerb& verb, Terminal& terminal) {
+/// The rules a command line asks for.
+std::vector<Watch> rules_of(const NotifyRulesVerb& verb, Terminal& terminal) {
   std::vector<Watch> rules;
-  const auto urls = feed_urls(terminal, "notify rules", verb.feeds, "nothing was changed");
-  if (!urls) return {};
-  for (const std::string& url : *urls) rules.push_back({verb.user, "", Watch::Kind::feed, url});
+  for (const std::string& url : feed_urls(terminal, verb.feeds, "nothing was changed")) {
+    rules.push_back({verb.user, "", Watch::Kind::feed, url});
+  }
   for (const std::string& uid : verb.channels) rules.push_back({verb.user, "", Watch::Kind::channel, uid});
   for (const std::string& words : verb.words) {
     if (words.size() > 1024 || words_of(words).empty()) {
-      terminal.error(
-          fmt::format("notify rules: \"{}\" holds no word, or is longer than 1024 bytes; nothing was changed",
-                      visible(words.substr(0, 100))));
-      return {};
+      terminal.error(fmt::format("\"{}\" holds no word, or is longer than 1024 bytes; nothing was changed",
+                                 visible(words.substr(0, 100))));
+      throw VerbFailure{exits::bad_input, ""};
     }
     rules.push_back({verb.user, "", Watch::Kind::words, words});
   }
   return rules;
 }
 
-int rules(const NotifyVerb& verb, Notifications& notifications, Terminal& terminal) {
-  const auto wanted = rules_of(verb, terminal);
-  if (!wanted) return exits::bad_input;
-  for (const Watch& watch : *wanted) {
-    const auto id = notifications.watch(watch);
-    if (id.has_error()) return fail(terminal, "notify", id.error());
-    if (!*id) {
-      terminal.error(fmt::format("notify rules: {} has {} rules, which is as many as there may be; --remove some",
-                                 visible(verb.user), max_watches));
+}  // namespace
+
+int run_verb(const NotifyRulesVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  Notifications notifications(context.store);
+  for (const Watch& watch : rules_of(verb, terminal)) {
+    if (!or_fail(notifications.watch(watch))) {
+      terminal.error(fmt::format("{} has {} rules, which is as many as there may be; --remove some", visible(verb.user),
+                                 max_watches));
       return exits::no;
     }
   }
-  if (!verb.remove_rules.empty()) {
-    const auto gone = notifications.unwatch(verb.user, verb.remove_rules);
-    if (gone.has_error()) return fail(terminal, "notify", gone.error());
-    if (*gone < verb.remove_rules.size()) {
-      terminal.error(fmt::format("notify rules: {} of these are no rules of {}", verb.remove_rules.size() - *gone,
-                                 visible(verb.user)));
+  if (!verb.remove.empty()) {
+    const auto gone = or_fail(notifications.unwatch(verb.user, verb.remove));
+    if (gone < verb.remove.size()) {
+      terminal.error(fmt::format("{} of these are no rules of {}", verb.remove.size() - gone, visible(verb.user)));
       return exits::no;
     }
   }
-  const auto all = notifications.watches(verb.user);
-  if (all.has_error()) return fail(terminal, "notify", all.error());
+  const auto all = or_fail(notifications.watches(verb.user));
   Columns table(terminal, {{"ID", 8}, {"KIND", 8}, {"WATCHED", 0}});
   if (!terminal.json()) table.heading();
-  for (const Watch& watch : *all) {
+  for (const Watch& watch : all) {
     if (terminal.json()) {
       json::object row = json_row();
       row["user"] = watch.user;
@@ -132,20 +127,21 @@ int rules(const NotifyVerb& verb, Notifications& notifications, Terminal& termin
   return exits::done;
 }
 
-}  // namespace
-
-int run_verb(const NotifyVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
+int run_verb(const NotifyListVerb& verb, const VerbContext& context) {
   Notifications notifications(context.store);
-  if (verb.does == NotifyVerb::Does::rules) return rules(verb, notifications, terminal);
-  if (verb.does == NotifyVerb::Does::list) {
-    const auto told = tell_notices(notifications, verb.user, verb.unread, terminal);
-    return told.has_error() ? fail(terminal, "notify", told.error()) : exits::done;
-  }
-  const bool read = verb.does == NotifyVerb::Does::read;
-  const auto changed = read ? notifications.mark_read(verb.user, verb.ids) : notifications.remove(verb.user, verb.ids);
-  if (changed.has_error()) return fail(terminal, "notify", changed.error());
-  tell_count(terminal, verb.user, read ? "marked_read" : "deleted", *changed);
+  tell_notices(notifications, verb.user, verb.unread, context.terminal);
+  return exits::done;
+}
+
+int run_verb(const NotifyReadVerb& verb, const VerbContext& context) {
+  const std::size_t marked = or_fail(Notifications(context.store).mark_read(verb.user, verb.ids));
+  tell_count(context.terminal, verb.user, "marked_read", marked);
+  return exits::done;
+}
+
+int run_verb(const NotifyDeleteVerb& verb, const VerbContext& context) {
+  const std::size_t deleted = or_fail(Notifications(context.store).remove(verb.user, verb.ids));
+  tell_count(context.terminal, verb.user, "deleted", deleted);
   return exits::done;
 }
 
@@ -154,13 +150,11 @@ int run_verb(const NoticesVerb& verb, const VerbContext& context) {
   Notifications notifications(context.store);
   const std::string user(operator_user);
   if (verb.clear) {
-    const auto gone = notifications.remove(user);
-    if (gone.has_error()) return fail(terminal, "notices", gone.error());
-    tell_count(terminal, user, "deleted", *gone);
+    tell_count(terminal, user, "deleted", or_fail(notifications.remove(user)));
     return exits::done;
   }
-  const auto told = tell_notices(notifications, user, false, terminal);
-  return told.has_error() ? fail(terminal, "notices", told.error()) : exits::done;
+  tell_notices(notifications, user, false, terminal);
+  return exits::done;
 }
 
 }  // namespace feedmill

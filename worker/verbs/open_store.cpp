@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
-#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@
 
 namespace feedmill {
 
-boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Config& config, StoreUse use) {
+StoreSession StoreSession::connect(const Config& config, StoreUse use) {
   StoreSession session;
   std::string url = config.redis.url;
   if (config.embedded()) {
@@ -26,7 +25,7 @@ boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Con
     options.give_up = [] { return interrupted(); };
     auto server = EmbeddedRedis::open(options);
     stop_if_interrupted();
-    if (server.has_error()) return VerbFailure{exit_code(server.error().code), visible(server.error().detail)};
+    if (server.has_error()) throw VerbFailure{exit_code(server.error().code), visible(server.error().detail)};
     session.server_ = std::move(*server);
     url = session.server_->url();
   }
@@ -37,31 +36,32 @@ boost::system::result<StoreSession, VerbFailure> StoreSession::connect(const Con
   return session;
 }
 
-boost::system::result<StoreSession, VerbFailure> StoreSession::open(const Config& config, StoreUse use) {
-  auto session = connect(config, use);
-  if (session.has_error()) return session.error();
-  const auto opened = session->store_->open(use == StoreUse::change);
-  if (opened.has_error()) return failure_of(opened.error());
+StoreSession StoreSession::open(const Config& config, StoreUse use) {
+  StoreSession session = connect(config, use);
+  or_fail(session.store_->open(use == StoreUse::change));
   return session;
 }
 
-std::optional<std::vector<std::string>> feed_urls(Terminal& terminal, std::string_view verb,
-                                                  const std::vector<std::string>& arguments,
-                                                  std::string_view consequence) {
+std::vector<std::string> feed_urls(Terminal& terminal, const std::vector<std::string>& arguments,
+                                   std::string_view consequence) {
   std::vector<std::string> urls;
   bool good = true;
   for (const std::string& argument : arguments) {
     const auto canonical = canonical_feed_url(argument);
     if (canonical.has_error()) {
       good = false;
-      terminal.error(fmt::format("{}: \"{}\" is no feed address: {}; {}", verb, visible(argument),
-                                 visible(canonical.error()), consequence));
+      terminal.error(
+          fmt::format("\"{}\" is no feed address: {}; {}", visible(argument), visible(canonical.error()), consequence));
     } else if (std::find(urls.begin(), urls.end(), *canonical) == urls.end()) {
       urls.push_back(*canonical);
     }
   }
-  if (!good) return {};
+  if (!good) throw VerbFailure{exits::bad_input, ""};
   return urls;
+}
+
+std::string feed_url(Terminal& terminal, const std::string& argument, std::string_view consequence) {
+  return feed_urls(terminal, {argument}, consequence).front();
 }
 
 void note_without_worker(const VerbContext& context) {
@@ -73,55 +73,47 @@ void note_without_worker(const VerbContext& context) {
   context.terminal.note(fmt::format("no worker runs on {} yet: feedmill run fetches them", where));
 }
 
-StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
-                                                                const std::vector<std::string>& feed_urls) {
+std::vector<std::optional<FeedRecord>> all_records(Store& store, const std::vector<std::string>& feed_urls) {
   constexpr std::size_t step = 500;
   std::vector<std::optional<FeedRecord>> all;
   all.reserve(feed_urls.size());
   for (std::size_t begin = 0; begin < feed_urls.size(); begin += step) {
     stop_if_interrupted();
     const std::span<const std::string> urls(feed_urls);
-    auto records = Feeds(store).records(urls.subspan(begin, std::min(step, feed_urls.size() - begin)));
-    if (records.has_error()) return records.error();
-    std::move(records->begin(), records->end(), std::back_inserter(all));
+    auto records = or_fail(Feeds(store).records(urls.subspan(begin, std::min(step, feed_urls.size() - begin))));
+    std::move(records.begin(), records.end(), std::back_inserter(all));
   }
   return all;
 }
 
-boost::system::result<std::vector<FeedRecord>, int> known_records(const VerbContext& context, std::string_view verb,
-                                                                  const std::vector<std::string>& feed_urls,
-                                                                  std::string_view consequence) {
-  using Result = boost::system::result<std::vector<FeedRecord>, int>;
+std::vector<FeedRecord> known_records(const VerbContext& context, const std::vector<std::string>& feed_urls,
+                                      std::string_view consequence) {
   auto records = all_records(context.store, feed_urls);
-  if (records.has_error()) {
-    return Result(boost::system::in_place_error, fail(context.terminal, verb, records.error()));
-  }
   std::vector<FeedRecord> known;
   for (std::size_t i = 0; i < feed_urls.size(); ++i) {
-    if (auto& record = (*records)[i]) {
-      known.push_back(std::move(*record));
+    if (records[i]) {
+      known.push_back(std::move(*records[i]));
     } else {
       context.terminal.error(
-          fmt::format("{}: no such feed: {}; {} (see feedmill list)", verb, visible(feed_urls[i]), consequence));
+          fmt::format("no such feed: {}; {} (see feedmill list)", visible(feed_urls[i]), consequence));
     }
   }
-  if (known.size() < feed_urls.size()) return Result(boost::system::in_place_error, exits::no);
+  if (known.size() < feed_urls.size()) throw VerbFailure{exits::no, ""};
   return known;
 }
 
-int fail(Terminal& terminal, std::string_view verb, const VerbFailure& failure) {
-  terminal.error(fmt::format("{}: {}", verb, failure.text));
-  return failure.exit;
+VerbFailure no_such_feed(const std::string& url) {
+  return {exits::no, fmt::format("no such feed: {} (see feedmill list)", visible(url))};
 }
 
-int fail(Terminal& terminal, std::string_view verb, const StoreError& error) {
-  return fail(terminal, verb, failure_of(error));
+void confirm(Terminal& terminal, const std::string& question, std::string_view unasked, std::string_view declined) {
+  if (!terminal.can_ask()) {
+    terminal.error(unasked);
+    throw VerbFailure{exits::usage, ""};
+  }
+  if (terminal.confirm(question)) return;
+  if (!declined.empty()) terminal.note(declined);
+  throw VerbFailure{exits::no, ""};
 }
 
 }  // namespace feedmill
-
-namespace boost::system {
-void throw_exception_from_error(const feedmill::VerbFailure& failure, const boost::source_location&) {
-  throw std::runtime_error(failure.text);
-}
-}  // namespace boost::system

@@ -5,14 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
-
-#include <boost/system/result.hpp>
 
 #include "storage/records/feed_record.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/cli.hpp"
+#include "worker/command_line/verb_row.hpp"
 #include "worker/config/config.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/redis_server/private_server.hpp"
@@ -23,12 +23,11 @@ namespace feedmill {
 /// least as long as this.
 class StoreSession {
  public:
-  /// Blocks until the store answers or the attempt failed.
-  static boost::system::result<StoreSession, VerbFailure> open(const Config& config, StoreUse use = StoreUse::change);
+  /// Blocks until the store answers. Throws VerbFailure when the attempt failed.
+  static StoreSession open(const Config& config, StoreUse use = StoreUse::change);
 
   /// The same, without a word to the server yet: whether it is one that we can use shows later.
-  static boost::system::result<StoreSession, VerbFailure> connect(const Config& config,
-                                                                  StoreUse use = StoreUse::change);
+  static StoreSession connect(const Config& config, StoreUse use = StoreUse::change);
 
   Store& store() { return *store_; }
 
@@ -44,31 +43,65 @@ struct VerbContext {
   Terminal& terminal;
 };
 
+/// What the store answered. Throws VerbFailure when it did not.
+template <class T>
+T or_fail(StoreResult<T> answer) {
+  if (answer.has_error()) throw failure_of(answer.error());
+  if constexpr (!std::is_void_v<T>) return std::move(*answer);
+}
+
+/// Does `work` in the name of `verb` and returns the exit code: its own, or that of a VerbFailure, which is told.
+template <class Kind, class Work>
+int carry_out(const Kind& verb, Terminal& terminal, Work work) {
+  terminal.speak_for(verb.row.name);
+  try {
+    return work();
+  } catch (const VerbFailure& failure) {
+    terminal.speak_for(name_in_failures(verb));
+    if (!failure.text.empty()) terminal.error(failure.text);
+    return failure.exit;
+  }
+}
+
+/// The same with the store opened as `verb` needs it: `work` is given a VerbContext.
+template <class Kind, class Work>
+int with_store(const Kind& verb, const Config& config, Terminal& terminal, Work work) {
+  return carry_out(verb, terminal, [&] {
+    StoreUse use = StoreUse::change;
+    if constexpr (requires { verb.use(); }) use = verb.use();
+    StoreSession session = StoreSession::open(config, use);
+    const int code = carry_out(verb, terminal, [&] { return work(VerbContext{config, session.store(), terminal}); });
+    terminal.flush();  // before a private server is stopped, which takes its time
+    return code;
+  });
+}
+
+// What follows throws VerbFailure, too.
+
 /// The canonical spelling of addresses given as arguments, each once. Every one that is no absolute http(s) address is
-/// told on stderr, with `consequence` behind it; then there is no value, and the exit code is 65.
-std::optional<std::vector<std::string>> feed_urls(Terminal& terminal, std::string_view verb,
-                                                  const std::vector<std::string>& arguments,
-                                                  std::string_view consequence);
+/// told on stderr, with `consequence` behind it; then the exit code is 65.
+std::vector<std::string> feed_urls(Terminal& terminal, const std::vector<std::string>& arguments,
+                                   std::string_view consequence);
+/// The same of one.
+std::string feed_url(Terminal& terminal, const std::string& argument,
+                     std::string_view consequence = "give an absolute http or https URL");
+
+/// feed_records in bounded steps; stops when interrupted.
+std::vector<std::optional<FeedRecord>> all_records(Store& store, const std::vector<std::string>& feed_urls);
+
+/// The records of feeds that a verb changes. Those that are unknown are told on stderr, with `consequence` behind; then
+/// the exit code is 1.
+std::vector<FeedRecord> known_records(const VerbContext& context, const std::vector<std::string>& feed_urls,
+                                      std::string_view consequence);
+
+/// A feed that is not registered: exit code 1.
+VerbFailure no_such_feed(const std::string& url);
+
+/// Goes on when somebody at the terminal says yes to `question`; else ends with `declined` as a note and exit code 1.
+/// Where nobody can be asked, `unasked` says what to do about it, and the exit code is 64 (OPERATIONS U4).
+void confirm(Terminal& terminal, const std::string& question, std::string_view unasked, std::string_view declined);
 
 /// Tells who has added feeds that nobody fetches them yet, and where they are.
 void note_without_worker(const VerbContext& context);
 
-/// feed_records in bounded steps; stops when interrupted.
-StoreResult<std::vector<std::optional<FeedRecord>>> all_records(Store& store,
-                                                                const std::vector<std::string>& feed_urls);
-
-/// The records of feeds that a verb changes. Those that are unknown are told on stderr, with `consequence` behind;
-/// then, and when the store fails, there is the exit code instead.
-boost::system::result<std::vector<FeedRecord>, int> known_records(const VerbContext& context, std::string_view verb,
-                                                                  const std::vector<std::string>& feed_urls,
-                                                                  std::string_view consequence);
-
-/// Prints the line and returns the code: `return fail(terminal, "add", failure)`.
-int fail(Terminal& terminal, std::string_view verb, const VerbFailure& failure);
-int fail(Terminal& terminal, std::string_view verb, const StoreError& error);
-
 }  // namespace feedmill
-
-namespace boost::system {
-[[noreturn]] void throw_exception_from_error(const feedmill::VerbFailure& failure, const boost::source_location& where);
-}  // namespace boost::system

@@ -13,6 +13,8 @@
 #include "parsers/report/reading_report.hpp"
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/command_line/cli.hpp"
+#include "worker/observe/store_failure.hpp"
 #include "worker/verbs/input_file.hpp"
 
 namespace feedmill {
@@ -55,7 +57,7 @@ boost::system::result<Feed, InputError> read_file(const ParseVerb& verb) {
   hints.content_type = verb.content_type.empty() ? header(verb, "Content-Type") : std::string_view(verb.content_type);
   hints.content_location = header(verb, "Content-Location");
   hints.content_language = header(verb, "Content-Language");
-  hints.html = verb.html;
+  hints.html = verb.html();
   hints.whole_values = !verb.explain;  // caps are the store's: here the whole document is wanted
   auto feed = read_feed(*body, hints);
   if (feed.has_value()) return std::move(*feed);
@@ -75,13 +77,14 @@ std::string answer_request(const std::string& request) {
   const auto answer = [](int exit, std::string_view out, std::string_view err) {
     return json::serialize(json::object{{"rc", exit}, {"out", out}, {"err", err}});
   };
+  const std::string name(ParseVerb::row.name);
   boost::system::error_code error;
   const json::value asked = json::parse(request, error);
   const json::value* const argv = error || !asked.is_object() ? nullptr : asked.as_object().if_contains("argv");
   if (argv == nullptr || !argv->is_array()) {
     return answer(exits::usage, "", "feedmill: a request is {\"argv\": [\"FILE\", …]} on one line\n");
   }
-  std::vector<std::string> arguments = {"parse"};
+  std::vector<std::string> arguments = {name};
   for (const json::value& argument : argv->as_array()) {
     if (argument.is_string()) arguments.emplace_back(argument.as_string());
   }
@@ -89,11 +92,11 @@ std::string answer_request(const std::string& request) {
   if (line.has_error()) return answer(line.error().exit, "", "feedmill: " + line.error().text + "\n");
   const auto* const verb = std::get_if<ParseVerb>(&line->verb);
   if (verb == nullptr || verb->pipe || verb->file == "-") {
-    return answer(exits::usage, "", "feedmill: parse: a request names a FILE\n");
+    return answer(exits::usage, "", "feedmill: " + name + ": a request names a FILE\n");
   }
   const ParseAnswer parsed = parse_file(*verb, line->terminal.json);
   return answer(parsed.exit, parsed.out.empty() ? "" : parsed.out + "\n",
-                parsed.err.empty() ? "" : "feedmill: parse: " + redact(parsed.err) + "\n");
+                parsed.err.empty() ? "" : "feedmill: " + name + ": " + redact(parsed.err) + "\n");
 }
 
 int run_verb(const ParseVerb& verb, Terminal& terminal) {
@@ -106,10 +109,7 @@ int run_verb(const ParseVerb& verb, Terminal& terminal) {
     return exits::done;
   }
   const auto feed = read_file(verb);
-  if (feed.has_error()) {
-    terminal.error("parse: " + feed.error().text);
-    return exits::bad_input;
-  }
+  if (feed.has_error()) throw VerbFailure{exits::bad_input, feed.error().text};
   if (verb.explain) {
     terminal.line(explanation(*feed, terminal.json()));
   } else {

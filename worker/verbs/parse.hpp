@@ -5,7 +5,7 @@
 #include <string>
 
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/cli.hpp"
+#include "worker/command_line/question_verbs.hpp"
 
 namespace feedmill {
 
@@ -22,7 +22,5 @@ ParseAnswer parse_file(const ParseVerb& verb, bool json = false);
 
 /// Answers one request of `parse --pipe`, {"argv":[…]}, with {"rc":…,"out":…,"err":…}. No newline at the end.
 std::string answer_request(const std::string& request);
-
-int run_verb(const ParseVerb& verb, Terminal& terminal);
 
 }  // namespace feedmill

@@ -12,6 +12,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/question_verbs.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/input_file.hpp"
@@ -33,29 +34,23 @@ struct PlannedFleet {
   Milliseconds start = made_up_start;
   std::string source;  ///< for people
 };
-using PlannedFleetResult = boost::system::result<PlannedFleet, VerbFailure>;
 
-PlannedFleetResult stored(const PlanVerb& verb, const Config& config, Terminal& terminal) {
-  auto session = StoreSession::open(config, StoreUse::read);
-  if (session.has_error()) return session.error();
-  Store& store = session->store();
-  const auto now = store.now();
-  if (now.has_error()) return failure_of(now.error());
-  const auto urls = Feeds(store).urls();
-  if (urls.has_error()) return failure_of(urls.error());
+PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+  StoreSession session = StoreSession::open(config, StoreUse::read);
+  Store& store = session.store();
   PlannedFleet fleet;
-  fleet.start = *now;
+  fleet.start = or_fail(store.now());
+  const auto urls = or_fail(Feeds(store).urls());
   fleet.source = "stored";
-  fleet.feeds.reserve(urls->size());
-  Progress progress(terminal, "reading", urls->size());
+  fleet.feeds.reserve(urls.size());
+  Progress progress(terminal, "reading", urls.size());
   constexpr std::size_t step = 500;
-  for (std::size_t begin = 0; begin < urls->size(); begin += step) {
+  for (std::size_t begin = 0; begin < urls.size(); begin += step) {
     stop_if_interrupted();
     progress.reached(begin);
-    const auto part = std::span<const std::string>(*urls).subspan(begin, std::min(step, urls->size() - begin));
-    const auto records = Feeds(store).records(part);
-    if (records.has_error()) return failure_of(records.error());
-    for (const std::optional<FeedRecord>& record : *records) {
+    const auto part = std::span<const std::string>(urls).subspan(begin, std::min(step, urls.size() - begin));
+    const auto records = or_fail(Feeds(store).records(part));
+    for (const std::optional<FeedRecord>& record : records) {
       std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
       if (feed && (verb.host.empty() || feed->host == verb.host)) fleet.feeds.push_back(std::move(*feed));
     }
@@ -63,7 +58,7 @@ PlannedFleetResult stored(const PlanVerb& verb, const Config& config, Terminal& 
   return fleet;
 }
 
-PlannedFleetResult made_up(const PlanVerb& verb, std::uint64_t number, const ScheduleOptions& schedule) {
+PlannedFleet made_up(const PlanVerb& verb, std::uint64_t number, const ScheduleOptions& schedule) {
   PlannedFleet fleet;
   fleet.source = "made up";
   fleet.feeds.reserve(number);
@@ -74,10 +69,10 @@ PlannedFleetResult made_up(const PlanVerb& verb, std::uint64_t number, const Sch
 }
 
 /// As an import would begin with them: first fetches spread, rates made up.
-PlannedFleetResult listed(const PlanVerb& verb, const Config& config) {
+PlannedFleet listed(const PlanVerb& verb, const Config& config) {
   const auto bytes = read_input(verb.feeds, max_opml_bytes);
   if (bytes.has_error()) {
-    return VerbFailure{exits::bad_input, bytes.error().text + " (--feeds takes a number or a file)"};
+    throw VerbFailure{exits::bad_input, bytes.error().text + " (--feeds takes a number or a file)"};
   }
   const SubscriptionList list = read_subscriptions(*bytes);
   PlannedFleet fleet;
@@ -97,18 +92,18 @@ PlannedFleetResult listed(const PlanVerb& verb, const Config& config) {
     feed.due = fleet.start + Milliseconds(static_cast<std::int64_t>(wait));
     fleet.feeds.push_back(std::move(feed));
   }
-  if (fleet.feeds.empty()) return VerbFailure{exits::bad_input, fmt::format("{} lists no feeds", visible(verb.feeds))};
+  if (fleet.feeds.empty()) throw VerbFailure{exits::bad_input, fmt::format("{} lists no feeds", visible(verb.feeds))};
   return fleet;
 }
 
-PlannedFleetResult fleet_of(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+PlannedFleet fleet_of(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   if (verb.feeds.empty()) return stored(verb, config, terminal);
   std::uint64_t number = 0;
   const char* const end = verb.feeds.data() + verb.feeds.size();
   const auto [read_to, error] = std::from_chars(verb.feeds.data(), end, number);
   if (read_to != end || error == std::errc::invalid_argument) return listed(verb, config);
   if (error != std::errc{} || number < 1 || number > most_made_up) {
-    return VerbFailure{exits::usage, fmt::format("--feeds: a number from 1 to {}, or a file", most_made_up)};
+    throw VerbFailure{exits::usage, fmt::format("--feeds: a number from 1 to {}, or a file", most_made_up)};
   }
   return made_up(verb, number, refresh_options(config, RunMode::selected).policy.schedule);
 }
@@ -227,13 +222,12 @@ PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days
 
 int run_verb(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
-  auto fleet = fleet_of(verb, config, terminal);
-  if (fleet.has_error()) return fail(terminal, "plan", fleet.error());
-  if (fleet->feeds.empty()) terminal.note("no feeds to plan for: feedmill plan --feeds 100000 makes some up");
+  PlannedFleet fleet = fleet_of(verb, config, terminal);
+  if (fleet.feeds.empty()) terminal.note("no feeds to plan for: feedmill plan --feeds 100000 makes some up");
   Plan plan;
   {
     Progress progress(terminal, "simulating", verb.days * std::size_t{24});
-    plan = simulate(std::move(fleet->feeds), plan_options(config, fleet->start, verb.days), [&](std::size_t hour) {
+    plan = simulate(std::move(fleet.feeds), plan_options(config, fleet.start, verb.days), [&](std::size_t hour) {
       stop_if_interrupted();
       progress.reached(hour);
     });
@@ -241,7 +235,7 @@ int run_verb(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   if (terminal.json()) {
     terminal.line(plan_json(plan, verb));
   } else {
-    tell_plan(plan, verb, fleet->source, terminal);
+    tell_plan(plan, verb, fleet.source, terminal);
   }
   terminal.flush();
   warn_of_hosts(plan, terminal);

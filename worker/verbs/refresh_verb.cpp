@@ -15,6 +15,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/feed_verbs.hpp"
 #include "worker/process/run.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -126,9 +127,8 @@ Result result_of(const Report& report, Milliseconds now) {
 }
 
 /// Shows the feeds' results as others bring them. Takes those that are done out of `awaited`.
-StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
-  const auto now = context.store.now();
-  if (now.has_error()) return now.error();
+void look(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
+  const auto now = or_fail(context.store.now());
   std::vector<Awaited> left;
   for (std::size_t begin = 0; begin < awaited.size(); begin += refresh_batch) {
     stop_if_interrupted();
@@ -136,26 +136,24 @@ StoreResult<void> look(std::vector<Awaited>& awaited, const VerbContext& context
         std::span<const Awaited>(awaited).subspan(begin, std::min(refresh_batch, awaited.size() - begin));
     std::vector<std::string> urls;
     for (const Awaited& feed : part) urls.push_back(feed.url);
-    const auto records = Feeds(context.store).records(urls);
-    if (records.has_error()) return records.error();
+    const auto records = or_fail(Feeds(context.store).records(urls));
     for (std::size_t i = 0; i < part.size(); ++i) {
-      const std::optional<FeedRecord>& record = (*records)[i];
+      const std::optional<FeedRecord>& record = records[i];
       if (!record) continue;  // removed meanwhile
       if (record->state.last.at == part[i].last_at) {
         left.push_back(part[i]);
-        left.back().claimed = !record->claim.empty() && record->due > *now;  // else the lease is over
+        left.back().claimed = !record->claim.empty() && record->due > now;  // else the lease is over
       } else {
         tell(context.terminal, result_of(*record, part[i]), tally);
       }
     }
   }
   awaited = std::move(left);
-  return {};
 }
 
 /// Waits for running workers, and for whoever else is at a feed. Gives up when nothing has come for longer than a fetch
-/// may take. Ends with exits::done: `awaited` is then empty, or no worker lives and nobody is at some feed left in it.
-int wait_for_others(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
+/// may take. At the end `awaited` is empty, or no worker lives and nobody is at some feed left in it.
+void wait_for_others(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
   Terminal& terminal = context.terminal;
   const std::size_t total = awaited.size();
   const auto patience = context.config.fetch.wall + context.config.schedule.lease;
@@ -164,37 +162,31 @@ int wait_for_others(std::vector<Awaited>& awaited, const VerbContext& context, T
   while (!awaited.empty()) {
     stop_if_interrupted();
     const std::size_t before = awaited.size();
-    if (const auto looked = look(awaited, context, tally); looked.has_error()) {
-      return fail(terminal, "refresh", looked.error());
-    }
+    look(awaited, context, tally);
     progress.reached(total - awaited.size());
     if (awaited.empty()) break;
     if (awaited.size() < before) last_news = Clock::now();
-    const auto figures = Fleet(context.store).figures();
-    if (figures.has_error()) return fail(terminal, "refresh", figures.error());
-    if (figures->workers == 0 && !std::ranges::all_of(awaited, &Awaited::claimed)) break;
+    const auto figures = or_fail(Fleet(context.store).figures());
+    if (figures.workers == 0 && !std::ranges::all_of(awaited, &Awaited::claimed)) break;
     if (Clock::now() - last_news > patience) {
-      terminal.error(
-          fmt::format("refresh: {} of {} feeds are still waiting: no result has come for long; they stay due",
-                      awaited.size(), total));
-      return exits::unfinished;
+      throw VerbFailure{exits::unfinished,
+                        fmt::format("{} of {} feeds are still waiting: no result has come for long; they stay due",
+                                    awaited.size(), total)};
     }
     std::this_thread::sleep_for(look_interval);
   }
-  return exits::done;
 }
 
 /// The registered feeds among `urls`, with what they look like now; tells those that are none.
-StoreResult<std::vector<Awaited>> registered(const std::vector<std::string>& urls, const VerbContext& context) {
+std::vector<Awaited> registered(const std::vector<std::string>& urls, const VerbContext& context) {
   const auto records = all_records(context.store, urls);
-  if (records.has_error()) return records.error();
   std::vector<Awaited> known;
   for (std::size_t i = 0; i < urls.size(); ++i) {
-    if (const std::optional<FeedRecord>& record = (*records)[i]) {
+    if (const std::optional<FeedRecord>& record = records[i]) {
       known.push_back({urls[i], record->state.last.at, record->state.counts.total_new, false});
     } else {
       context.terminal.error(
-          fmt::format("refresh: no such feed: {}; nothing was refreshed (see feedmill list)", visible(urls[i])));
+          fmt::format("no such feed: {}; nothing was refreshed (see feedmill list)", visible(urls[i])));
     }
   }
   return known;
@@ -204,21 +196,20 @@ StoreResult<std::vector<Awaited>> registered(const std::vector<std::string>& url
 /// fetches ended: that is in `tally`.
 int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbContext& context, Tally& tally) {
   Terminal& terminal = context.terminal;
-  const auto now = context.store.now();
-  if (now.has_error()) return fail(terminal, "refresh", now.error());
+  const auto now = or_fail(context.store.now());
   std::vector<Awaited> awaited;
   for (std::size_t begin = 0; begin < feeds.size(); begin += refresh_batch) {
     stop_if_interrupted();
     const std::size_t count = std::min(refresh_batch, feeds.size() - begin);
     std::vector<std::string> batch;
     for (std::size_t i = 0; i < count; ++i) batch.push_back(feeds[begin + i].url);
-    const auto woken = Feeds(context.store).wake(batch, context.config.schedule.manual_floor, verb.ignore_floor);
-    if (woken.has_error()) return fail(terminal, "refresh", woken.error());
+    const auto woken =
+        or_fail(Feeds(context.store).wake(batch, context.config.schedule.manual_floor, verb.ignore_floor));
     for (std::size_t i = 0; i < count; ++i) {
-      const Wake& wake = (*woken)[i];
+      const Wake& wake = woken[i];
       const bool comes =
           wake.result == Wake::Result::due || wake.result == Wake::Result::noted || feeds[begin + i].just_added;
-      if (verb.defer || !comes) tell_wake(terminal, batch[i], wake, *now);
+      if (verb.defer || !comes) tell_wake(terminal, batch[i], wake, now);
       if (comes) awaited.push_back(feeds[begin + i]);
     }
   }
@@ -226,8 +217,8 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
   if (verb.defer || awaited.empty()) return exits::done;
 
   for (;;) {
-    const int waited = wait_for_others(awaited, context, tally);
-    if (waited != exits::done || awaited.empty()) return waited;
+    wait_for_others(awaited, context, tally);
+    if (awaited.empty()) return exits::done;
     // No worker lives, or it has gone meanwhile: what nobody is at is done here.
     std::set<std::string> idle, told;
     for (const Awaited& feed : awaited) {
@@ -235,17 +226,15 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
     }
     const int code = refresh_in_process(context.config, {idle.begin(), idle.end()}, [&](const Report& report) {
       told.insert(report.feed_url);
-      tell(terminal, result_of(report, *now), tally);
+      tell(terminal, result_of(report, now), tally);
     });
     if (code != exits::done) return code;
     std::erase_if(awaited, [&](const Awaited& feed) { return told.contains(feed.url); });
-    if (const auto looked = look(awaited, context, tally); looked.has_error()) {
-      return fail(terminal, "refresh", looked.error());
-    }
+    look(awaited, context, tally);
     std::erase_if(awaited, [&](const Awaited& feed) {
       if (feed.claimed || !idle.contains(feed.url)) return false;
       tally.put_off = true;  // it can be had neither here nor from somebody else
-      tell_wake(terminal, feed.url, {Wake::Result::noted, *now}, *now);
+      tell_wake(terminal, feed.url, {Wake::Result::noted, now}, now);
       return true;
     });
     terminal.flush();
@@ -255,34 +244,24 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
 }  // namespace
 
 int run_verb(const RefreshVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
-  std::vector<std::string> urls;
-  if (verb.all) {
-    auto all = Feeds(context.store).urls();
-    if (all.has_error()) return fail(terminal, "refresh", all.error());
-    urls = std::move(*all);
-  } else {
-    auto given = feed_urls(terminal, "refresh", verb.urls, "nothing was refreshed");
-    if (!given) return exits::bad_input;
-    urls = std::move(*given);
-  }
+  const std::vector<std::string> urls =
+      verb.all ? or_fail(Feeds(context.store).urls()) : feed_urls(context.terminal, verb.urls, "nothing was refreshed");
   auto known = registered(urls, context);
-  if (known.has_error()) return fail(terminal, "refresh", known.error());
-  if (!verb.all && known->size() < urls.size()) return exits::no;
+  if (!verb.all && known.size() < urls.size()) return exits::no;
   Tally tally;
-  const int code = refresh(std::move(*known), verb, context, tally);
+  const int code = refresh(std::move(known), verb, context, tally);
   return code == exits::done ? tally.exit() : code;
 }
 
 int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
                   const VerbContext& context) {
   auto known = registered(feed_urls, context);
-  if (known.has_error()) return fail(context.terminal, "add", known.error());
-  for (Awaited& feed : *known) {
+  for (Awaited& feed : known) {
     if (std::find(just_added.begin(), just_added.end(), feed.url) != just_added.end()) feed = {feed.url, {}, 0, true};
   }
   Tally tally;  // the feeds are in, whatever came of their first fetch
-  return refresh(std::move(*known), {}, context, tally);
+  const RefreshVerb verb;
+  return carry_out(verb, context.terminal, [&] { return refresh(std::move(known), verb, context, tally); });
 }
 
 }  // namespace feedmill

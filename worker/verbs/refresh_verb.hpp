@@ -4,12 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "worker/command_line/cli.hpp"
 #include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
-
-int run_verb(const RefreshVerb& verb, const VerbContext& context);
 
 /// Fetches registered feeds and shows the results. Those in `just_added` had never been fetched when they were added: a
 /// worker may have done it since, and then that is their result.

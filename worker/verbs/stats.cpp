@@ -1,5 +1,3 @@
-#include "worker/verbs/stats.hpp"
-
 #include <algorithm>
 
 #include <boost/json.hpp>
@@ -7,6 +5,8 @@
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill {
@@ -22,46 +22,43 @@ double seconds_since(std::optional<Milliseconds> then, Milliseconds now) {
 
 int run_verb(const StatsVerb&, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto fleet = Fleet(context.store).figures();
-  if (fleet.has_error()) return fail(terminal, "stats", fleet.error());
-  const auto stream = EventStream(context.store).figures();
-  if (stream.has_error()) return fail(terminal, "stats", stream.error());
-  const double oldest_due = seconds_since(fleet->oldest_due, fleet->now);
+  const auto fleet = or_fail(Fleet(context.store).figures());
+  const auto stream = or_fail(EventStream(context.store).figures());
+  const double oldest_due = seconds_since(fleet.oldest_due, fleet.now);
   if (terminal.json()) {
     json::object row = json_row();
-    row["at"] = rfc3339(fleet->now);
-    row["feeds"] = fleet->feeds;
+    row["at"] = rfc3339(fleet.now);
+    row["feeds"] = fleet.feeds;
     json::object& states = row["states"].emplace_object();
-    for (const auto& [state, count] : fleet->states) states[state] = count;
-    row["due"] = fleet->due;
+    for (const auto& [state, count] : fleet.states) states[state] = count;
+    row["due"] = fleet.due;
     row["oldest_due_seconds"] = oldest_due;
-    row["claimed"] = fleet->claimed;
-    row["workers"] = fleet->workers;
-    row["stream_records"] = stream->records;
-    row["stream_limit_records"] = stream->hard_limit;
+    row["claimed"] = fleet.claimed;
+    row["workers"] = fleet.workers;
+    row["stream_records"] = stream.records;
+    row["stream_limit_records"] = stream.hard_limit;
     json::array& groups = row["groups"].emplace_array();
-    for (const StreamFigures::Group& group : stream->groups) {
-      groups.push_back({{"name", group.name},
-                        {"lag_records", group.lag},
-                        {"lag_seconds", seconds_since(group.oldest, stream->now)}});
+    for (const StreamFigures::Group& group : stream.groups) {
+      groups.push_back(
+          {{"name", group.name}, {"lag_records", group.lag}, {"lag_seconds", seconds_since(group.oldest, stream.now)}});
     }
     terminal.line(row);
     return exits::done;
   }
   Columns table(terminal, {{"", 20}, {"", 0}});
   std::string states;
-  for (const auto& [state, count] : fleet->states) {
+  for (const auto& [state, count] : fleet.states) {
     if (count > 0) states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, state);
   }
-  table.row({"feeds", states.empty() ? std::to_string(fleet->feeds) : fmt::format("{}: {}", fleet->feeds, states)});
-  table.row({"due", oldest_due > 0 ? fmt::format("{}, the oldest for {:.0f} s", fleet->due, oldest_due)
-                                   : std::to_string(fleet->due)});
-  table.row({"being fetched", std::to_string(fleet->claimed)});
-  table.row({"workers", std::to_string(fleet->workers)});
-  table.row({"signals", fmt::format("{} of at most {}", stream->records, stream->hard_limit)});
-  for (const StreamFigures::Group& group : stream->groups) {
+  table.row({"feeds", states.empty() ? std::to_string(fleet.feeds) : fmt::format("{}: {}", fleet.feeds, states)});
+  table.row({"due", oldest_due > 0 ? fmt::format("{}, the oldest for {:.0f} s", fleet.due, oldest_due)
+                                   : std::to_string(fleet.due)});
+  table.row({"being fetched", std::to_string(fleet.claimed)});
+  table.row({"workers", std::to_string(fleet.workers)});
+  table.row({"signals", fmt::format("{} of at most {}", stream.records, stream.hard_limit)});
+  for (const StreamFigures::Group& group : stream.groups) {
     table.row({"group " + group.name,
-               fmt::format("{} behind, the oldest for {:.0f} s", group.lag, seconds_since(group.oldest, stream->now))});
+               fmt::format("{} behind, the oldest for {:.0f} s", group.lag, seconds_since(group.oldest, stream.now))});
   }
   return exits::done;
 }

@@ -13,6 +13,7 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/records/json_member.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/post_verbs.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -56,9 +57,7 @@ class Follower {
   int follow() {
     if (last_ == "$") {
       // Named now: after a reconnect "$" would skip what came meanwhile.
-      const auto newest = EventStream(session_.store()).last_id();
-      if (newest.has_error()) return fail(terminal_, "tail", newest.error());
-      last_ = *newest;
+      last_ = or_fail(EventStream(session_.store()).last_id());
     }
     for (;;) {
       stop_if_interrupted();
@@ -66,11 +65,11 @@ class Follower {
           EventStream(session_.store()).read(last_, records_per_read, std::min(read_block, config_.redis.timeout / 2));
       if (records.has_error()) {
         const VerbFailure failure = failure_of(records.error());
-        if (failure.exit != exits::unavailable) return fail(terminal_, "tail", failure);
+        if (failure.exit != exits::unavailable) throw failure;
         reconnect(failure);
         continue;
       }
-      if (std::exchange(away_, false)) terminal_.note("feedmill: tail: Redis is back");
+      if (std::exchange(away_, false)) terminal_.note(fmt::format("feedmill: {}: Redis is back", terminal_.verb()));
       pause_ = first_wait;
       for (const EventRecord& record : *records) show(record);
       terminal_.flush();
@@ -86,13 +85,18 @@ class Follower {
   }
 
   void reconnect(const VerbFailure& failure) {
-    if (!std::exchange(away_, true)) terminal_.note("feedmill: tail: " + failure.text + "; waiting for it");
+    if (!std::exchange(away_, true)) {
+      terminal_.note(fmt::format("feedmill: {}: {}; waiting for it", terminal_.verb(), failure.text));
+    }
     wait(pause_);
     pause_ = std::min(pause_ * 2, longest_wait);
     session_.store().disconnect();
     if (!config_.embedded()) return;
     // The private server may have ended with the worker that watched over it, or moved: adopt or start it.
-    if (auto opened = StoreSession::open(config_, StoreUse::read); opened.has_value()) session_ = std::move(*opened);
+    try {
+      session_ = StoreSession::open(config_, StoreUse::read);
+    } catch (const VerbFailure&) {  // the next attempt will do
+    }
   }
 
   const TailVerb& verb_;
@@ -138,8 +142,9 @@ std::string signal_json(const EventRecord& record) {
   return fmt::format("{{\"schema\":1{}{}", separator, rest);
 }
 
-int run_verb(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal) {
-  return Follower(verb, config, std::move(session), terminal).follow();
+int run_verb(const TailVerb& verb, const Config& config, Terminal& terminal) {
+  note_interrupts();
+  return Follower(verb, config, StoreSession::open(config, verb.use()), terminal).follow();
 }
 
 }  // namespace feedmill

@@ -2,13 +2,9 @@
 #pragma once
 
 #include "storage/records/stream_records.hpp"
-#include "worker/command_line/cli.hpp"
 #include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
-
-/// Shows events until interrupted. Reconnects by itself: `session` is opened anew when the private server went away.
-int run_verb(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal);
 
 /// An event for people, one line: its time, type, feed or post.
 std::string signal_line(const EventRecord& record);

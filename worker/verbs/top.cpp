@@ -1,5 +1,3 @@
-#include "worker/verbs/top.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -14,7 +12,11 @@
 #include <fmt/format.h>
 
 #include "worker/base/interrupt.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
+#include "worker/command_line/operation_verbs.hpp"
+#include "worker/config/config.hpp"
+#include "worker/observe/store_failure.hpp"
 #include "worker/verbs/admin_client.hpp"
 #include "worker/verbs/screen.hpp"
 #include "worker/verbs/top_view.hpp"
@@ -75,7 +77,8 @@ int repeat(const AdminClient& client, json::object first, std::chrono::milliseco
     if (status.has_value()) {
       terminal.line(*status);
     } else if (!away) {
-      terminal.note(fmt::format("feedmill: top: {}; asked again every {}", status.error(), format_duration(interval)));
+      terminal.note(fmt::format("feedmill: {}: {}; asked again every {}", terminal.verb(), status.error(),
+                                format_duration(interval)));
     }
     away = status.has_error();
   }
@@ -170,23 +173,17 @@ class LiveScreen {
 }  // namespace
 
 int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal) {
-  const auto client = AdminClient::open(config);
-  if (client.has_error()) {
-    terminal.error("top: " + client.error());
-    return exits::configuration;
-  }
-  Asked status = ask(*client, not_interrupted);
-  if (status.has_error()) {
-    terminal.error("top: " + status.error());
-    return exits::no;
-  }
+  note_interrupts();
+  const AdminClient client = AdminClient::open(config);
+  Asked status = ask(client, not_interrupted);
+  if (status.has_error()) throw VerbFailure{exits::no, status.error()};
   const auto interval = verb.interval.value_or(usual_interval);
   if (terminal.json()) {
-    if (verb.interval) return repeat(*client, std::move(*status), interval, terminal);
+    if (verb.interval) return repeat(client, std::move(*status), interval, terminal);
     terminal.line(*status);
     return exits::done;
   }
-  if (!verb.once && terminal.can_draw()) return LiveScreen(*client, std::move(*status), interval, terminal).watch();
+  if (!verb.once && terminal.can_draw()) return LiveScreen(client, std::move(*status), interval, terminal).watch();
   TopFrame frame;
   frame.width = terminal.width();
   for (const TopLine& line : top_view(*status, nullptr, frame)) terminal.line(painted(line, terminal));

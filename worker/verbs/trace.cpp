@@ -1,5 +1,3 @@
-#include "worker/verbs/trace.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -14,9 +12,11 @@
 #include "storage/feeds/feeds.hpp"
 #include "worker/admin/explanation.hpp"
 #include "worker/base/interrupt.hpp"
+#include "worker/command_line/question_verbs.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/process/run.hpp"
 #include "worker/trace/trace_text.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
 
@@ -54,11 +54,9 @@ class Printer {
 };
 
 /// What the gate of the feed's host says now.
-StoreResult<void> tell_host(const FeedRecord& record, Milliseconds now, const VerbContext& context, TraceText& trace) {
-  const auto host = read_host(context.store, HostRules(context.config), record);
-  if (host.has_error()) return host.error();
-  trace.tell("host", host_text(*host, now));
-  return {};
+void tell_host(const FeedRecord& record, Milliseconds now, const VerbContext& context, TraceText& trace) {
+  const auto host = or_fail(read_host(context.store, HostRules(context.config), record));
+  trace.tell("host", host_text(host, now));
 }
 
 /// The mark that has workers write a feed's refreshes down; taken away at the end, whatever the end is.
@@ -76,12 +74,11 @@ class Mark {
   Mark& operator=(const Mark&) = delete;
 
   /// For a while from now on; false when the feed has gone.
-  StoreResult<bool> renew() {
+  bool renew() {
     const auto left = std::chrono::ceil<Milliseconds>(end_ - std::chrono::steady_clock::now());
-    const auto until = traces_.follow(url_, std::clamp(left, Milliseconds(1), mark));
-    if (until.has_error()) return until.error();
-    if (*until) until_ = std::max(until_.value_or(**until), **until);  // the store keeps the later one
-    return until->has_value();
+    const auto until = or_fail(traces_.follow(url_, std::clamp(left, Milliseconds(1), mark)));
+    if (until) until_ = std::max(until_.value_or(*until), *until);  // the store keeps the later one
+    return until.has_value();
   }
 
  private:
@@ -96,69 +93,52 @@ int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, co
   Terminal& terminal = context.terminal;
   const std::string& url = record.feed_url;
   Traces traces(context.store);
-  const auto newest = traces.last(url);
-  if (newest.has_error()) return fail(terminal, "trace", newest.error());
+  std::string last = or_fail(traces.last(url));
   const auto end = std::chrono::steady_clock::now() + verb.span;
   Mark followed(traces, url, end);
-  terminal.note(fmt::format("feedmill: trace: follows {} until {}; {} (feedmill refresh URL --defer: now)",
-                            visible(url), rfc3339(now + verb.span),
+  terminal.note(fmt::format("feedmill: {}: follows {} until {}; {} (feedmill refresh URL --defer: now)",
+                            terminal.verb(), visible(url), rfc3339(now + verb.span),
                             record.due ? "it is due " + from_now(*record.due, now) : "it is in no schedule"));
   Printer printer(terminal);
-  std::string last = *newest;
   bool told = false;
   while (std::chrono::steady_clock::now() < end) {
     stop_if_interrupted();
     terminal.flush();  // says when whoever reads has gone
-    const auto renewed = followed.renew();
-    if (renewed.has_error()) return fail(terminal, "trace", renewed.error());
-    if (!*renewed) {
-      terminal.error(fmt::format("trace: {} has been removed", visible(url)));
-      return exits::no;
-    }
+    if (!followed.renew()) throw VerbFailure{exits::no, fmt::format("{} has been removed", visible(url))};
     const auto records =
-        traces.read(url, last, lines_per_read, std::min(trace_block, context.config.redis.timeout / 2));
-    if (records.has_error()) return fail(terminal, "trace", records.error());
-    for (const TraceRecord& written : *records) {
+        or_fail(traces.read(url, last, lines_per_read, std::min(trace_block, context.config.redis.timeout / 2)));
+    for (const TraceRecord& written : records) {
       last = written.id;
       printer.tell(written.line.ms, visible(written.line.step), visible(written.line.text));
       told = true;
     }
   }
   if (told) return exits::done;
-  terminal.error(fmt::format("trace: nobody has refreshed {} in this time", visible(url)));
-  return exits::no;
+  throw VerbFailure{exits::no, fmt::format("nobody has refreshed {} in this time", visible(url))};
 }
 
 }  // namespace
 
 int run_verb(const TraceVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "trace", {verb.url}, "give an absolute http or https URL");
-  if (!urls) return exits::bad_input;
-  const auto now = context.store.now();
-  if (now.has_error()) return fail(terminal, "trace", now.error());
-  const auto records = Feeds(context.store).records(*urls);
-  if (records.has_error()) return fail(terminal, "trace", records.error());
-  const std::string& url = urls->front();
-  const std::optional<FeedRecord>& record = records->front();
+  const std::string url = feed_url(terminal, verb.url);
+  const auto now = or_fail(context.store.now());
+  const std::optional<FeedRecord> record = all_records(context.store, {url}).front();
   if (!record) {
-    terminal.error(fmt::format("trace: no such feed: {} (add it, or see feedmill check)", visible(url)));
-    return exits::no;
+    throw VerbFailure{exits::no, fmt::format("no such feed: {} (add it, or see feedmill check)", visible(url))};
   }
-  if (verb.live) return follow(verb, *record, *now, context);
-  const auto woken = Feeds(context.store).wake(*urls, context.config.schedule.manual_floor, verb.ignore_floor);
-  if (woken.has_error()) return fail(terminal, "trace", woken.error());
-  const Wake& wake = woken->front();
+  if (verb.live) return follow(verb, *record, now, context);
+  const Wake wake =
+      or_fail(Feeds(context.store).wake(std::span(&url, 1), context.config.schedule.manual_floor, verb.ignore_floor))
+          .front();
   if (wake.result == Wake::Result::too_early) {
-    terminal.error(
-        fmt::format("trace: {} may be fetched {}, at {} (--ignore-floor: sooner, unless the server said "
-                    "when)",
-                    visible(url), from_now(wake.at, *now), rfc3339(wake.at)));
-    return exits::no;
+    throw VerbFailure{exits::no,
+                      fmt::format("{} may be fetched {}, at {} (--ignore-floor: sooner, unless the server said "
+                                  "when)",
+                                  visible(url), from_now(wake.at, now), rfc3339(wake.at))};
   }
   if (wake.result == Wake::Result::paused) {
-    terminal.error(fmt::format("trace: {} is paused (feedmill resume lets it go on)", visible(url)));
-    return exits::no;
+    throw VerbFailure{exits::no, fmt::format("{} is paused (feedmill resume lets it go on)", visible(url))};
   }
   Printer printer(terminal);
   bool closed = false;
@@ -170,15 +150,12 @@ int run_verb(const TraceVerb& verb, const VerbContext& context) {
       closed = true;  // whoever reads has seen enough; the refresh goes on
     }
   });
-  if (const auto told = tell_host(*record, *now, context, trace); told.has_error()) {
-    return fail(terminal, "trace", told.error());
-  }
+  tell_host(*record, now, context, trace);
   const int code = refresh_in_process(
       context.config, {url}, [](const Report&) {}, &trace);
   if (code != exits::done || trace.began()) return code;
-  terminal.error(
-      fmt::format("trace: a worker is fetching {} at this moment; it is due again right after", visible(url)));
-  return exits::no;
+  throw VerbFailure{exits::no,
+                    fmt::format("a worker is fetching {} at this moment; it is due again right after", visible(url))};
 }
 
 }  // namespace feedmill

@@ -1,5 +1,3 @@
-#include "worker/verbs/verify_verb.hpp"
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -19,7 +17,9 @@
 #include "worker/base/interrupt.hpp"
 #include "worker/base/unique_fd.hpp"
 #include "worker/base/wall_clock.hpp"
+#include "worker/command_line/operation_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -155,8 +155,10 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
     terminal.line(row);
     return;
   }
-  for (const std::string& note : summary.notes) terminal.note("verify: " + note);
-  if (!journal.empty()) terminal.note("verify: what was replaced stands in " + visible(journal));
+  for (const std::string& note : summary.notes) terminal.note(terminal.verb() + ": " + note);
+  if (!journal.empty()) {
+    terminal.note(fmt::format("{}: what was replaced stands in {}", terminal.verb(), visible(journal)));
+  }
   terminal.line(fmt::format("{}: {} feeds, {} entries, {} signals, {} channels; violations {}, repaired {}, left {}",
                             left == 0 ? "healthy" : "violated", summary.feeds, summary.entries, summary.events,
                             summary.channels, summary.violations, summary.repaired, left));
@@ -166,14 +168,13 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
 
 int run_verb(const VerifyVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, "verify", verb.feeds, "nothing was looked at");
-  if (!urls) return exits::bad_input;
+  const auto urls = feed_urls(terminal, verb.feeds, "nothing was looked at");
 
   Journal journal(verb.journal.empty() ? usual_journal() : verb.journal);
   std::string problem;  // with the journal
   Progress progress(terminal, "verifying", 0);
   VerifyOptions options;
-  options.feed_urls = *urls;
+  options.feed_urls = urls;
   options.progress = [&](std::uint64_t done, std::uint64_t) {
     stop_if_interrupted();
     progress.reached(done);
@@ -202,7 +203,7 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
   auto summary = Verifier(context.store, options).run();
   if (summary.has_error()) {
     terminal.flush();
-    return fail(terminal, "verify", summary.error());
+    throw failure_of(summary.error());
   }
   std::uint64_t left = summary->violations;
   if (summary->repaired > 0) {  // what the repairs have left, or brought
@@ -213,14 +214,14 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
     const auto again = Verifier(context.store, options).run();
     if (again.has_error()) {
       terminal.flush();
-      return fail(terminal, "verify", again.error());
+      throw failure_of(again.error());
     }
     left = again->violations;
   }
   tell_summary(*summary, left, journal.is_open() ? journal.path() : "", terminal);
   if (!problem.empty()) {
     terminal.flush();
-    return fail(terminal, "verify", VerbFailure{exits::directory, visible(problem) + "; nothing more was repaired"});
+    throw VerbFailure{exits::directory, visible(problem) + "; nothing more was repaired"};
   }
   return left == 0 ? exits::done : exits::no;
 }

@@ -2,29 +2,30 @@
 _feedmill() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--state|--host|--user|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--journal|--feed|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--for) ((i++)); continue ;; esac
+    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${COMP_WORDS[i]}" in
-      ' add'|' remove'|' move'|' refresh'|' show'|' set'|' pause'|' resume'|' list'|' import'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' notices'|' stats'|' verify'|' store'|' parse'|' explain'|' check'|' discover'|' plan'|' doctor'|' health'|' top'|' trace'|' run'|' config'|' completion'|' man') verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
+      ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
       'entry put'|'entry remove') verb="$verb ${COMP_WORDS[i]}" ;;
       'channel list'|'channel add'|'channel remove'|'channel order'|'channel feeds'|'channel timeline'|'channel read'|'channel unread'|'channel unread-count') verb="$verb ${COMP_WORDS[i]}" ;;
       'notify rules'|'notify list'|'notify read'|'notify delete') verb="$verb ${COMP_WORDS[i]}" ;;
       'store export'|'store import') verb="$verb ${COMP_WORDS[i]}" ;;
-      'config show'|'config check') verb="$verb ${COMP_WORDS[i]}" ;;
+      'config check'|'config show') verb="$verb ${COMP_WORDS[i]}" ;;
     esac
   done
-  case "$previous" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--state|--host|--user|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--journal|--feed|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--for) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;; esac
+  case "$previous" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;; esac
   case "$verb" in
-    '') verbs='add remove move refresh show set pause resume list import export entries entry expire tail channel notify notices stats verify store parse explain check discover plan doctor health top trace run config completion man' flags='' ;;
+    '') verbs='add import run list show refresh set pause resume move remove export entries entry expire tail channel notify explain trace check discover parse plan doctor health top stats notices verify store config completion man' flags='' ;;
     'add') verbs='' flags='-h --help --now --first --dry-run --keep --interval-min --policy --auth' ;;
-    'remove') verbs='' flags='-h --help --yes --dry-run' ;;
-    'move') verbs='' flags='-h --help --undo' ;;
-    'refresh') verbs='' flags='-h --help --all --defer --ignore-floor' ;;
+    'import') verbs='' flags='-h --help --dry-run --prune --yes --user' ;;
+    'run') verbs='' flags='-h --help --once' ;;
+    'list') verbs='' flags='-h --help --state --host --due' ;;
     'show') verbs='' flags='-h --help' ;;
+    'refresh') verbs='' flags='-h --help --all --defer --ignore-floor' ;;
     'set') verbs='' flags='-h --help --dry-run' ;;
     'pause') verbs='' flags='-h --help --dry-run' ;;
     'resume') verbs='' flags='-h --help --dry-run' ;;
-    'list') verbs='' flags='-h --help --state --host --due' ;;
-    'import') verbs='' flags='-h --help --dry-run --prune --yes --user' ;;
+    'move') verbs='' flags='-h --help --undo' ;;
+    'remove') verbs='' flags='-h --help --yes --dry-run' ;;
     'export') verbs='' flags='-h --help --user' ;;
     'entries') verbs='' flags='-h --help --limit --before' ;;
     'entry') verbs='put remove' flags='-h --help --feed --guid' ;;
@@ -47,25 +48,24 @@ _feedmill() {
     'notify list') verbs='' flags='-h --help --unread' ;;
     'notify read') verbs='' flags='-h --help --all' ;;
     'notify delete') verbs='' flags='-h --help --all' ;;
-    'notices') verbs='' flags='-h --help --clear' ;;
-    'stats') verbs='' flags='-h --help' ;;
-    'verify') verbs='' flags='-h --help --feed --repair --resanitise --journal' ;;
-    'store') verbs='export import' flags='-h --help' ;;
-    'store export') verbs='' flags='-h --help --feed' ;;
-    'store import') verbs='' flags='-h --help --dry-run --replace --yes' ;;
-    'parse') verbs='' flags='-h --help --url --content-type --header --raw-html --html-policy --explain --pipe' ;;
     'explain') verbs='' flags='-h --help' ;;
+    'trace') verbs='' flags='-h --help --ignore-floor --live --for' ;;
     'check') verbs='' flags='-h --help' ;;
     'discover') verbs='' flags='-h --help' ;;
+    'parse') verbs='' flags='-h --help --url --content-type --header --raw-html --html-policy --explain --pipe' ;;
     'plan') verbs='' flags='-h --help --days --host --feeds' ;;
     'doctor') verbs='' flags='-h --help' ;;
     'health') verbs='' flags='-h --help --ready' ;;
     'top') verbs='' flags='-h --help --once --interval' ;;
-    'trace') verbs='' flags='-h --help --ignore-floor --live --for' ;;
-    'run') verbs='' flags='-h --help --once' ;;
-    'config') verbs='show check' flags='-h --help' ;;
-    'config show') verbs='' flags='-h --help --origin --changed' ;;
+    'stats') verbs='' flags='-h --help' ;;
+    'notices') verbs='' flags='-h --help --clear' ;;
+    'verify') verbs='' flags='-h --help --feed --repair --resanitise --journal' ;;
+    'store') verbs='export import' flags='-h --help' ;;
+    'store export') verbs='' flags='-h --help --feed' ;;
+    'store import') verbs='' flags='-h --help --dry-run --replace --yes' ;;
+    'config') verbs='check show' flags='-h --help' ;;
     'config check') verbs='' flags='-h --help' ;;
+    'config show') verbs='' flags='-h --help --origin --changed' ;;
     'completion') verbs='' flags='-h --help' ;;
     'man') verbs='' flags='-h --help' ;;
   esac

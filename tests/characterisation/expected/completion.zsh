@@ -3,241 +3,105 @@
 _feedmill() {
   local verb=''
   local -i i
+  local -i none=1
   local -a verbs flags
   for ((i = 2; i < CURRENT; i++)); do
-    case "${words[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--state|--host|--user|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--journal|--feed|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--for) ((i++)); continue ;; esac
+    case "${words[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${words[i]}" in
-      ' add'|' remove'|' move'|' refresh'|' show'|' set'|' pause'|' resume'|' list'|' import'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' notices'|' stats'|' verify'|' store'|' parse'|' explain'|' check'|' discover'|' plan'|' doctor'|' health'|' top'|' trace'|' run'|' config'|' completion'|' man') verb="${verb:+$verb }${words[i]}" ;;
+      ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${words[i]}" ;;
       'entry put'|'entry remove') verb="$verb ${words[i]}" ;;
       'channel list'|'channel add'|'channel remove'|'channel order'|'channel feeds'|'channel timeline'|'channel read'|'channel unread'|'channel unread-count') verb="$verb ${words[i]}" ;;
       'notify rules'|'notify list'|'notify read'|'notify delete') verb="$verb ${words[i]}" ;;
       'store export'|'store import') verb="$verb ${words[i]}" ;;
-      'config show'|'config check') verb="$verb ${words[i]}" ;;
+      'config check'|'config show') verb="$verb ${words[i]}" ;;
     esac
   done
-  case "${words[CURRENT-1]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--state|--host|--user|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--journal|--feed|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--for) _files; return ;; esac
+  case "${words[CURRENT-1]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) _files; return ;; esac
+  if [[ ${words[CURRENT]} == -* ]]; then
+    case "$verb" in
+      'add') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--now:Fetch at once and show what came' '--first:Of a web page with several feeds the first' '--dry-run:Only say what would be added, whether it may be fetched, and what would hold for it; a private server is started for that as for any verb' '--keep:Entries to keep of these feeds (default: retention.entries)' '--interval-min:Never fetch more often: 15min 24h 7d' '--policy:The [egress.policy] of the configuration that holds for them' '--auth:The [feed_auth] of the configuration that they send') ;;
+      'import') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only say what would be added or removed' '--prune:Then remove the feeds that the list does not name, with their posts' '--yes:Do not ask before --prune' '--user:Folders become channels of this user: USER/FOLDER') ;;
+      'run') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--once:Try every feed that is due once, then exit') ;;
+      'list') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--state:Only feeds in this state' '--host:Only feeds of this host' '--due:Only feeds that are due') ;;
+      'show') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'refresh') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--all:Every feed' '--defer:Only make them due; a running worker fetches them' '--ignore-floor:Even if the last fetch was a moment ago') ;;
+      'set') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only say what would be set') ;;
+      'pause') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only say what would be paused') ;;
+      'resume') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only say what would be resumed') ;;
+      'move') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--undo:Request again what was requested before its last move (90 days)') ;;
+      'remove') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--yes:Do not ask' '--dry-run:Only say what would be removed') ;;
+      'export') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--user:Only what this user'\''s channels hold, as folders') ;;
+      'entries') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--limit:At most so many (20)' '--before:Only those after this one in the order: SCORE:ID as the last line tells it') ;;
+      'entry') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Address of its feed' '--guid:What identifies it inside its feed') ;;
+      'entry put') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Address of its feed' '--guid:What identifies it inside its feed' '--file:JSON objects with the fields, as entry --json prints them; feed_url and guid may stand inside; - for stdin' '--replace:Fields that are not given go') ;;
+      'entry remove') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--yes:Do not ask' '--dry-run:Only say what would be removed') ;;
+      'expire') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--limit:So many of the newest stay' '--age:Older ones go' '--bytes:So many bytes stay, the newest entry whatever its size' '--yes:Do not ask' '--dry-run:Only say how many would go') ;;
+      'tail') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--from:After this stream id; 0: all there are' '--type:Only this type; may be repeated') ;;
+      'channel') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'channel list') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--user:Only channels of this user, which are named USER/…') ;;
+      'channel add') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'channel remove') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--yes:Do not ask') ;;
+      'channel order') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'channel feeds') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--add:Put this feed into it; may be repeated' '--remove:Take this feed out; may be repeated') ;;
+      'channel timeline') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--limit:At most so many (20)' '--before:Only those after this one in the order: SCORE:ID as the last line tells it') ;;
+      'channel read') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--all:All that is in the timeline now') ;;
+      'channel unread') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'channel unread-count') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--user:Only channels of this user, which are named USER/…') ;;
+      'notify') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'notify rules') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Watch this feed; may be repeated' '--channel:Watch this channel; may be repeated' '--words:Watch for posts that hold all these words; may be repeated' '--remove:Drop the rule with this id; may be repeated') ;;
+      'notify list') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--unread:Only those not marked read') ;;
+      'notify read') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--all:All of them') ;;
+      'notify delete') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--all:All of them') ;;
+      'explain') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'trace') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--ignore-floor:Even if the last fetch was a moment ago' '--live:Do not fetch: show what workers do with this feed, refresh by refresh' '--for:With --live: for so long (10min)') ;;
+      'check') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'discover') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'parse') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--url:Where it came from: the base of relative links' '--content-type:Its Content-Type header' '--header:Another response header; may be repeated' '--raw-html:Leave markup as it is' '--html-policy:strict or classic' '--explain:Say in words what was repaired and which rule decided, in place of the document' '--pipe:Answer JSON requests, a line each, from stdin') ;;
+      'plan') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--days:Days to simulate (1)' '--host:Only feeds of this host' '--feeds:So many made-up feeds, or those of an OPML file or list of URLs, in place of the stored ones') ;;
+      'doctor') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'health') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--ready:Whether it is ready to work, too') ;;
+      'top') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--once:Show it once and end; so it is without a terminal, too' '--interval:Ask anew so often (2s); with --json a line each time') ;;
+      'stats') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'notices') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--clear:Delete them all') ;;
+      'verify') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Only this feed; may be repeated' '--repair:Mend what can be mended without guessing; what is replaced is written to a journal first' '--resanitise:Also find posts whose markup today'\''s policy would store otherwise; with --repair store it so, without signals' '--journal:Where to (feedmill-repair-TIME.jsonl here); a new file') ;;
+      'store') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'store export') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Only this feed; may be repeated') ;;
+      'store import') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only check the file and say what would be brought back' '--replace:Feeds that are there are removed first; else they stay as they are' '--yes:Do not ask before replacing') ;;
+      'config') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'config check') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'config show') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--origin:Where each value comes from' '--changed:Only what differs from the default') ;;
+      'completion') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+      'man') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
+    esac
+    flags+=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--json:JSON on stdout, a line for each object' '-q:Only data and errors' '--quiet:Only data and errors' '-v:Say more' '--verbose:Say more' '--color:auto, always or never' '--version:Versions of feedmill and its libraries' '--config:Configuration file' '--redis:the server: redis://, rediss:// for TLS, or unix:; empty: a private one is started (redis.url; empty)' '--key-prefix:goes before every key and channel (redis.key_prefix; empty)' '--embedded:start a private server; auto: when redis.url is empty (redis.embedded; auto)' '--data-dir:where the private server keeps its data (store.data_dir; $STATE_DIRECTORY, else for root /var/lib/feedmill if it is there, else the user'\''s data directory)' '--keep:how many are kept, or what the document lists if that is more (retention.entries; 50)' '--lanes:refreshes at once (worker.lanes; 256)' '--no-ingest:Do not fetch feeds (worker.ingest)' '--no-deliver:Do not keep timelines and notices (worker.deliver)' '--contact:who asks, in the User-Agent; required above 1000 feeds (fetch.contact; empty)' '--allow:addresses opened that are blocked by default (egress.allow; empty)' '--listen:metrics, probes, pings and the status page; off; port 0: any free one, which the log names (admin.listen; 127.0.0.1:9810)' '--log-level:least level that is written (log.level; info)')
+    _describe flag flags
+    return
+  fi
   case "$verb" in
     '')
-      verbs=('add:Add feeds' 'remove:Remove feeds with everything stored of them' 'move:Request another URL for a feed; its keys and entries stay' 'refresh:Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off' 'show:All that is known of one feed' 'set:Change what holds for one feed: key=value, key= takes it away' 'pause:Fetch feeds no more until they are resumed' 'resume:Fetch paused feeds again' 'list:All feeds, one a line' 'import:Add the feeds of an OPML file or of a list of URLs, one a line' 'export:Write all feeds as OPML 2.0' 'entries:Entries of a feed, newest first' 'entry:One entry' 'expire:Trim a feed now: by number (50 when nothing is said), by age, by bytes' 'tail:Signals as they come' 'channel:Timelines gathered from feeds, for one user or all' 'notify:What users asked to be told of' 'notices:What operators should know, newest first' 'stats:Figures of all workers and the whole store' 'verify:Check the invariants of the store beside running workers; exit 1 when any is violated' 'store:The store as a file, and back' 'parse:Read a feed document and print it as JSON, or explain it; no Redis, no network' 'explain:Why a feed is due when it is, and all that counts for it' 'check:Fetch an address once, store nothing, and say all there is to say; no Redis' 'discover:The feeds that a web page offers; no Redis' 'plan:Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit' 'doctor:Check Redis, network, limits and configuration, with a remedy for what is wrong' 'health:Ask the running worker on this machine whether it lives' 'top:Watch the running worker on this machine: rates, lateness, hosts, notices; q quits' 'trace:Tell every step and decision of a refresh: made here, or by whichever worker' 'run:The worker: fetches what is due until it is stopped' 'config:The configuration in force' 'completion:A script that completes verbs and flags: bash, zsh or fish' 'man:The manual page')
-      flags=()
-      ;;
-    'add')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--now:Fetch at once and show what came' '--first:Of a web page with several feeds the first' '--dry-run:Only say what would be added, whether it may be fetched, and what would hold for it; a private server is started for that as for any verb' '--keep:Entries to keep of these feeds (default: retention.entries)' '--interval-min:Never fetch more often: 15min 24h 7d' '--policy:The [egress.policy] of the configuration that holds for them' '--auth:The [feed_auth] of the configuration that they send')
-      ;;
-    'remove')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--yes:Do not ask' '--dry-run:Only say what would be removed')
-      ;;
-    'move')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--undo:Request again what was requested before its last move (90 days)')
-      ;;
-    'refresh')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--all:Every feed' '--defer:Only make them due; a running worker fetches them' '--ignore-floor:Even if the last fetch was a moment ago')
-      ;;
-    'show')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'set')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only say what would be set')
-      ;;
-    'pause')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only say what would be paused')
-      ;;
-    'resume')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only say what would be resumed')
-      ;;
-    'list')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--state:Only feeds in this state' '--host:Only feeds of this host' '--due:Only feeds that are due')
-      ;;
-    'import')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only say what would be added or removed' '--prune:Then remove the feeds that the list does not name, with their posts' '--yes:Do not ask before --prune' '--user:Folders become channels of this user: USER/FOLDER')
-      ;;
-    'export')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--user:Only what this user'\''s channels hold, as folders')
-      ;;
-    'entries')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--limit:At most so many (20)' '--before:Only those after this one in the order: SCORE:ID as the last line tells it')
+      verbs=('add:Add feeds' 'import:Add the feeds of an OPML file or of a list of URLs, one a line' 'run:The worker: fetches what is due until it is stopped' 'list:All feeds, one a line' 'show:All that is known of one feed' 'refresh:Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off' 'set:Change what holds for one feed: key=value, key= takes it away' 'pause:Fetch feeds no more until they are resumed' 'resume:Fetch paused feeds again' 'move:Request another URL for a feed; its keys and entries stay' 'remove:Remove feeds with everything stored of them' 'export:Write all feeds as OPML 2.0'); _describe 'Feeds' verbs && none=0
+      verbs=('entries:Entries of a feed, newest first' 'entry:One entry' 'expire:Trim a feed now: by number (50 when nothing is said), by age, by bytes' 'tail:Signals as they come'); _describe 'Posts' verbs && none=0
+      verbs=('channel:Timelines gathered from feeds, for one user or all' 'notify:What users asked to be told of'); _describe 'Users' verbs && none=0
+      verbs=('explain:Why a feed is due when it is, and all that counts for it' 'trace:Tell every step and decision of a refresh: made here, or by whichever worker' 'check:Fetch an address once, store nothing, and say all there is to say; no Redis' 'discover:The feeds that a web page offers; no Redis' 'parse:Read a feed document and print it as JSON, or explain it; no Redis, no network' 'plan:Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit'); _describe 'Why and what if' verbs && none=0
+      verbs=('doctor:Check Redis, network, limits and configuration, with a remedy for what is wrong' 'health:Ask the running worker on this machine whether it lives' 'top:Watch the running worker on this machine: rates, lateness, hosts, notices; q quits' 'stats:Figures of all workers and the whole store' 'notices:What operators should know, newest first' 'verify:Check the invariants of the store beside running workers; exit 1 when any is violated' 'store:The store as a file, and back' 'config:The configuration in force' 'completion:A script that completes verbs and flags: bash, zsh or fish' 'man:The manual page'); _describe 'Operation' verbs && none=0
       ;;
     'entry')
-      verbs=('put:Create an entry of a feed, or change fields of it' 'remove:Delete entries; they do not come back while their feeds list them')
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Address of its feed' '--guid:What identifies it inside its feed')
-      ;;
-    'entry put')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Address of its feed' '--guid:What identifies it inside its feed' '--file:JSON objects with the fields, as entry --json prints them; feed_url and guid may stand inside; - for stdin' '--replace:Fields that are not given go')
-      ;;
-    'entry remove')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--yes:Do not ask' '--dry-run:Only say what would be removed')
-      ;;
-    'expire')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--limit:So many of the newest stay' '--age:Older ones go' '--bytes:So many bytes stay, the newest entry whatever its size' '--yes:Do not ask' '--dry-run:Only say how many would go')
-      ;;
-    'tail')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--from:After this stream id; 0: all there are' '--type:Only this type; may be repeated')
+      verbs=('put:Create an entry of a feed, or change fields of it' 'remove:Delete entries; they do not come back while their feeds list them'); _describe 'Posts' verbs && none=0
       ;;
     'channel')
-      verbs=('list:All channels in their order' 'add:Create channels' 'remove:Delete channels with their read marks and rules' 'order:Put channels first, in this order; the others keep theirs' 'feeds:The feeds of a channel, and putting feeds into it or out of it' 'timeline:What is unread in a channel, newest first' 'read:Mark entries of a channel read: they leave its timeline' 'unread:Mark entries of a channel unread: they come back' 'unread-count:How many entries are unread, in each channel')
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'channel list')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--user:Only channels of this user, which are named USER/…')
-      ;;
-    'channel add')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'channel remove')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--yes:Do not ask')
-      ;;
-    'channel order')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'channel feeds')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--add:Put this feed into it; may be repeated' '--remove:Take this feed out; may be repeated')
-      ;;
-    'channel timeline')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--limit:At most so many (20)' '--before:Only those after this one in the order: SCORE:ID as the last line tells it')
-      ;;
-    'channel read')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--all:All that is in the timeline now')
-      ;;
-    'channel unread')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'channel unread-count')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--user:Only channels of this user, which are named USER/…')
+      verbs=('list:All channels in their order' 'add:Create channels' 'remove:Delete channels with their read marks and rules' 'order:Put channels first, in this order; the others keep theirs' 'feeds:The feeds of a channel, and putting feeds into it or out of it' 'timeline:What is unread in a channel, newest first' 'read:Mark entries of a channel read: they leave its timeline' 'unread:Mark entries of a channel unread: they come back' 'unread-count:How many entries are unread, in each channel'); _describe 'Users' verbs && none=0
       ;;
     'notify')
-      verbs=('rules:A user'\''s rules: a feed, a channel or words to watch' 'list:A user'\''s notices, newest first' 'read:Mark notices read' 'delete:Delete notices')
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'notify rules')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Watch this feed; may be repeated' '--channel:Watch this channel; may be repeated' '--words:Watch for posts that hold all these words; may be repeated' '--remove:Drop the rule with this id; may be repeated')
-      ;;
-    'notify list')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--unread:Only those not marked read')
-      ;;
-    'notify read')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--all:All of them')
-      ;;
-    'notify delete')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--all:All of them')
-      ;;
-    'notices')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--clear:Delete them all')
-      ;;
-    'stats')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'verify')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Only this feed; may be repeated' '--repair:Mend what can be mended without guessing; what is replaced is written to a journal first' '--resanitise:Also find posts whose markup today'\''s policy would store otherwise; with --repair store it so, without signals' '--journal:Where to (feedmill-repair-TIME.jsonl here); a new file')
+      verbs=('rules:A user'\''s rules: a feed, a channel or words to watch' 'list:A user'\''s notices, newest first' 'read:Mark notices read' 'delete:Delete notices'); _describe 'Users' verbs && none=0
       ;;
     'store')
-      verbs=('export:Write the store, or some feeds, as JSON lines beside running workers' 'import:Bring back what store export wrote; again is harmless, and goes on where it stopped')
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'store export')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Only this feed; may be repeated')
-      ;;
-    'store import')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only check the file and say what would be brought back' '--replace:Feeds that are there are removed first; else they stay as they are' '--yes:Do not ask before replacing')
-      ;;
-    'parse')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--url:Where it came from: the base of relative links' '--content-type:Its Content-Type header' '--header:Another response header; may be repeated' '--raw-html:Leave markup as it is' '--html-policy:strict or classic' '--explain:Say in words what was repaired and which rule decided, in place of the document' '--pipe:Answer JSON requests, a line each, from stdin')
-      ;;
-    'explain')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'check')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'discover')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'plan')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--days:Days to simulate (1)' '--host:Only feeds of this host' '--feeds:So many made-up feeds, or those of an OPML file or list of URLs, in place of the stored ones')
-      ;;
-    'doctor')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'health')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--ready:Whether it is ready to work, too')
-      ;;
-    'top')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--once:Show it once and end; so it is without a terminal, too' '--interval:Ask anew so often (2s); with --json a line each time')
-      ;;
-    'trace')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--ignore-floor:Even if the last fetch was a moment ago' '--live:Do not fetch: show what workers do with this feed, refresh by refresh' '--for:With --live: for so long (10min)')
-      ;;
-    'run')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--once:Try every feed that is due once, then exit')
+      verbs=('export:Write the store, or some feeds, as JSON lines beside running workers' 'import:Bring back what store export wrote; again is harmless, and goes on where it stopped'); _describe 'Operation' verbs && none=0
       ;;
     'config')
-      verbs=('show:Every option'\''s value' 'check:Every problem of the configuration; exit 1 when there is one')
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
+      verbs=('check:Every problem of the configuration; exit 1 when there is one' 'show:Every option'\''s value'); _describe 'Operation' verbs && none=0
       ;;
-    'config show')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--origin:Where each value comes from' '--changed:Only what differs from the default')
-      ;;
-    'config check')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'completion')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
-    'man')
-      verbs=()
-      flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name')
-      ;;
+    *) _files && none=0 ;;
   esac
-  flags+=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--json:JSON on stdout, a line for each object' '-q:Only data and errors' '--quiet:Only data and errors' '-v:Say more' '--verbose:Say more' '--color:auto, always or never' '--version:Versions of feedmill and its libraries' '--config:Configuration file' '--redis:the server: redis://, rediss:// for TLS, or unix:; empty: a private one is started (redis.url; empty)' '--key-prefix:goes before every key and channel (redis.key_prefix; empty)' '--embedded:start a private server; auto: when redis.url is empty (redis.embedded; auto)' '--data-dir:where the private server keeps its data (store.data_dir; $STATE_DIRECTORY, else for root /var/lib/feedmill if it is there, else the user'\''s data directory)' '--keep:how many are kept, or what the document lists if that is more (retention.entries; 50)' '--lanes:refreshes at once (worker.lanes; 256)' '--no-ingest:Do not fetch feeds (worker.ingest)' '--no-deliver:Do not keep timelines and notices (worker.deliver)' '--contact:who asks, in the User-Agent; required above 1000 feeds (fetch.contact; empty)' '--allow:addresses opened that are blocked by default (egress.allow; empty)' '--listen:metrics, probes, pings and the status page; off; port 0: any free one, which the log names (admin.listen; 127.0.0.1:9810)' '--log-level:least level that is written (log.level; info)')
-  if [[ ${words[CURRENT]} == -* ]]; then _describe flag flags
-  elif (( ${#verbs} )); then _describe verb verbs
-  else _files
-  fi
+  return none
 }
 _feedmill "$@"

@@ -89,8 +89,8 @@ TEST(CommandLine, ReadsEachVerb) {
                        "feed.xml", "--content-type", "text/xml", "--html-policy", "classic"});
   EXPECT_EQ(parse.file, "feed.xml");
   EXPECT_EQ(parse.headers, (std::vector<std::pair<std::string, std::string>>{{"Content-Language", "de"}, {"X", "y"}}));
-  EXPECT_EQ(parse.html, HtmlPolicy::classic);
-  EXPECT_EQ(verb<ParseVerb>({"parse", "--raw-html", "-"}).html, HtmlPolicy::raw);
+  EXPECT_EQ(parse.html(), HtmlPolicy::classic);
+  EXPECT_EQ(verb<ParseVerb>({"parse", "--raw-html", "-"}).html(), HtmlPolicy::raw);
   EXPECT_TRUE(verb<ParseVerb>({"parse", "--pipe"}).pipe);
 
   EXPECT_TRUE(verb<AddVerb>({"add", "http://a.example/", "--first"}).first);
@@ -240,6 +240,16 @@ TEST(CommandLine, HasHelpWithAnExampleForEachVerb) {
     EXPECT_NE(help.find(std::string("feedmill entry ") + name), std::string::npos) << help;
   }
   EXPECT_EQ(read_command_line({"-h"}).error().exit, 0);
+}
+
+TEST(CommandLine, HelpShowsVerbsByGroupAndBracketsRoundWhatMayBeLeftOut) {
+  const auto help = [](const Words& words) { return read_command_line(words).error().text; };
+  EXPECT_NE(help({"-h"}).find("\nFeeds:\n  add  "), std::string::npos);
+  EXPECT_NE(help({"-h"}).find("\n\nOperation:\n  doctor  "), std::string::npos);
+  EXPECT_NE(help({"move", "-h"}).find("feedmill move [OPTIONS] URL [NEW]\n"), std::string::npos);
+  EXPECT_NE(help({"set", "-h"}).find("feedmill set [OPTIONS] URL NAME=VALUE...\n"), std::string::npos);
+  EXPECT_NE(help({"entry", "-h"}).find("feedmill entry [OPTIONS] [ID] [VERB]\n"), std::string::npos);
+  EXPECT_EQ(help({"remove", "-h"}).find("--purge"), std::string::npos) << "said for who is used to it";
 }
 
 }  // namespace

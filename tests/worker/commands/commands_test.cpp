@@ -169,6 +169,23 @@ class Commands : public testing::Test {
   Store store_;
 };
 
+TEST_F(Commands, TellUnderWhichNameTheyFailed) {
+  const auto told = [&](const Words& words, const std::string& text) {
+    const Outcome outcome = feedmill(words);
+    EXPECT_EQ(outcome.err.find("feedmill: " + text), 0U) << outcome.err;
+  };
+  const std::string list = file("urls.txt", feed_a + "\n");
+  feedmill({"add", feed_b});
+  told({"entry", "put", "--feed", feed_a, "--guid", "g", "title=T"}, "entry put: no such feed");
+  // Verbs below `channel` share a name where nothing is wrong with what was given.
+  told({"channel", "read", "none", "--all"}, "channel: no such channel");
+  told({"channel", "feeds", "none", "--add", "nonsense"}, "channel feeds: \"nonsense\" is no feed address");
+  // What an import prunes is removed, under that name.
+  const Outcome pruned = feedmill({"import", list, "--prune"});
+  EXPECT_EQ(pruned.exit, 64);
+  EXPECT_NE(pruned.err.find("feedmill: remove: this deletes feeds"), std::string::npos) << pruned.err;
+}
+
 TEST_F(Commands, AddsFeedsOnce) {
   const Outcome first =
       feedmill({"add", "HTTP://A.example/feed.xml", feed_b, feed_b, "--keep", "7", "--interval-min", "90min"});

@@ -121,9 +121,11 @@ TEST(Terminal, WritesLinesAndJsonToDataAndTalkElsewhere) {
     terminal.line(json_row());
     terminal.note("hint");
     terminal.error("wrong");
+    terminal.speak_for("entry put");
+    terminal.error("more so");
   }
   EXPECT_EQ(out.read(), "one\n{\"schema\":1}\n");
-  EXPECT_EQ(err.read(), "hint\nfeedmill: wrong\n");
+  EXPECT_EQ(err.read(), "hint\nfeedmill: wrong\nfeedmill: entry put: more so\n");
 }
 
 TEST(Terminal, IsSilentButForErrorsWhenQuiet) {

@@ -1,11 +1,13 @@
 // Values of flags and arguments: text → what it means, or one line that says what is wrong with it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "storage/records/stored_entry.hpp"
 
@@ -29,7 +31,24 @@ EntryCursor cursor(const std::string& text);
 /// Checks for "$", "0", "1763690000000" or "1763690000000-3".
 void check_stream_id(const std::string& text);
 
+/// A duration within bounds; `such` is one for an example.
+std::chrono::milliseconds duration(std::string_view flag, const std::string& text, std::chrono::milliseconds least,
+                                   std::chrono::milliseconds most, std::string_view such);
+
 /// "Name: value".
 std::pair<std::string, std::string> header(const std::string& text);
+
+/// "title=First", a field of an entry: looked at here, so that nothing is stored of a list with a mistake in it.
+std::pair<std::string, std::string> assignment(const std::string& text);
+
+/// Checks that `name` may be that of a `what`: a channel, a user.
+void check_name(std::string_view what, const std::string& name);
+
+/// Checks each "key=value" that is to be set for a feed, and all together.
+void check_changes(const std::vector<std::string>& changes);
+
+/// The states of a feed, and the types of signals that exist (HTTP §4, DESIGN §4).
+std::span<const std::string_view> feed_states();
+std::span<const std::string_view> signal_types();
 
 }  // namespace feedmill

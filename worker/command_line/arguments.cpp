@@ -1,0 +1,77 @@
+#include "worker/command_line/arguments.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace feedmill {
+namespace {
+
+/// What CLI11 calls "NAME=VALUE": it takes letters alone.
+std::string plain(const std::string& name) {
+  return name.substr(0, name.find('='));
+}
+
+}  // namespace
+
+Arguments::Arguments(CLI::App& app, CommandNode& node) : app_(app), node_(node) {
+  add_flag("-h,--help", "", "This help; of a verb after its name");  // which CLI11 looks for itself
+}
+
+void Arguments::flag(const std::string& names, bool& to, const std::string& about) {
+  app_.add_flag(names, to);
+  add_flag(names, "", about);
+}
+
+void Arguments::flag(const std::string& names, std::function<void()> given, const std::string& about) {
+  app_.add_flag_callback(names, std::move(given));
+  add_flag(names, "", about);
+}
+
+void Arguments::value(const std::string& name, const std::string& unit, std::string& to, const std::string& about) {
+  app_.add_option(name, to)->type_name(unit);
+  add_flag(name, unit, about);
+}
+
+void Arguments::value(const std::string& name, const std::string& unit, Read read, const std::string& about) {
+  app_.add_option_function<std::string>(name, std::move(read))->type_name(unit);
+  add_flag(name, unit, about);
+}
+
+void Arguments::values(const std::string& name, const std::string& unit, std::vector<std::string>& to,
+                       const std::string& about) {
+  values(
+      name, unit, [&to](const std::string& text) { to.push_back(text); }, about);
+}
+
+void Arguments::values(const std::string& name, const std::string& unit, Read each, const std::string& about) {
+  const auto all = [each = std::move(each)](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) each(text);
+  };
+  app_.add_option_function<std::vector<std::string>>(name, all)->allow_extra_args(false)->type_name(unit);
+  add_flag(name, unit, about);
+}
+
+void Arguments::implied(const std::string& name, const std::string& refusal) {
+  app_.add_flag_function(name, [refusal](std::int64_t said) {
+    if (said <= 0) refuse(refusal);
+  });
+}
+
+void Arguments::add_argument(const std::string& name, std::string& to, const char* about, bool required) {
+  app_.add_option(plain(name), to);
+  node_.arguments.push_back({name, about, required, false});
+}
+
+void Arguments::add_argument(const std::string& name, std::vector<std::string>& to, const char* about, bool required) {
+  app_.add_option(plain(name), to);
+  node_.arguments.push_back({name, about, required, true});
+}
+
+void Arguments::add_flag(const std::string& names, const std::string& unit, const std::string& about) {
+  CommandFlag& flag = node_.flags.emplace_back();
+  flag.names = CLI::detail::split(names, ',');
+  flag.value = unit;
+  flag.about = about;
+  flag.group = group_;
+}
+
+}  // namespace feedmill

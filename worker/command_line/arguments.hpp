@@ -1,0 +1,75 @@
+// What a verb takes: each argument and flag said once, for the parser and for all texts about it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/command_line/command_tree.hpp"
+#include "worker/command_line/values.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace feedmill {
+
+/// A verb names here what it takes, in the order of its help. Where values go to outlives the reading of the command
+/// line.
+class Arguments {
+ public:
+  /// Takes the text that was given; may refuse() it.
+  using Read = std::function<void(const std::string& text)>;
+
+  /// What is named goes into both; both outlive this, the first also the reading.
+  Arguments(CLI::App& app, CommandNode& node);
+
+  /// An argument that must be given, a std::string or several of them; `missing` is what is said without it.
+  template <class To>
+  void required(const std::string& name, To& to, const char* about, const std::string& missing = {}) {
+    add_argument(name, to, about, true);
+    check([&to, text = missing.empty() ? name + " is missing" : missing] {
+      if (to.empty()) refuse(text);
+    });
+  }
+  /// One that may be left out.
+  template <class To>
+  void optional(const std::string& name, To& to, const char* about) {
+    add_argument(name, to, about, false);
+  }
+
+  /// "--json", or "-q,--quiet". False again with "=false".
+  void flag(const std::string& names, bool& to, const std::string& about);
+  void flag(const std::string& names, std::function<void()> given, const std::string& about);
+  /// One that takes a value: "--keep", "N".
+  void value(const std::string& name, const std::string& unit, std::string& to, const std::string& about);
+  void value(const std::string& name, const std::string& unit, Read read, const std::string& about);
+  /// One that takes a value and may be repeated; `each` is called for every one.
+  void values(const std::string& name, const std::string& unit, std::vector<std::string>& to, const std::string& about);
+  void values(const std::string& name, const std::string& unit, Read each, const std::string& about);
+  /// A flag that says what is so anyway, and is not shown; `refusal` is said to who takes it back.
+  void implied(const std::string& name, const std::string& refusal);
+
+  /// What is added from now on stands under this heading; "Options" at first.
+  void heading(std::string group) { group_ = std::move(group); }
+  /// Lines that the help has besides.
+  void notes(std::string title, std::vector<std::string> lines) { node_.notes = {std::move(title), std::move(lines)}; }
+
+  /// What looks at all values together, may refuse() them, and puts in what follows from others.
+  void check(std::function<void()> check) { checks_.push_back(std::move(check)); }
+  /// To be called in this order when all values are there.
+  const std::vector<std::function<void()>>& checks() const { return checks_; }
+
+ private:
+  void add_argument(const std::string& name, std::string& to, const char* about, bool required);
+  void add_argument(const std::string& name, std::vector<std::string>& to, const char* about, bool required);
+  void add_flag(const std::string& names, const std::string& unit, const std::string& about);
+
+  CLI::App& app_;
+  CommandNode& node_;
+  std::string group_ = "Options";
+  std::vector<std::function<void()>> checks_;
+};
+
+}  // namespace feedmill

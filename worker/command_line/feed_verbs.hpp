@@ -1,0 +1,218 @@
+// The verbs of feeds: what each is called, takes and needs. Its function run_verb() stands in worker/verbs.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "worker/command_line/arguments.hpp"
+#include "worker/command_line/verb_row.hpp"
+#include "worker/config/feed_settings.hpp"
+
+namespace feedmill {
+
+struct AddVerb {
+  static constexpr VerbRow row{"add", "Add feeds", "feedmill add https://example.org/feed.xml --now"};
+  std::vector<std::string> urls;
+  bool now = false, first = false, dry_run = false;
+  FeedSettings settings;  ///< of those that are new
+
+  void take(Arguments& line) {
+    line.required("URL", urls,
+                  "Absolute http or https addresses. One that does not say feed (/feed, .rss, .xml …) is looked at "
+                  "first: of a web page its feed is added; what cannot be reached is added as it stands. import adds "
+                  "without looking");
+    line.flag("--now", now, "Fetch at once and show what came");
+    line.flag("--first", first, "Of a web page with several feeds the first");
+    line.flag("--dry-run", dry_run,
+              "Only say what would be added, whether it may be fetched, and what would hold for it; a private server "
+              "is started for that as for any verb");
+    const auto setting = [&](const std::string& name, const char* key, const char* unit, const char* about) {
+      const auto change = [this, name, key](const std::string& text) {
+        const std::string remedy = change_setting(settings, fmt::format("{}={}", key, text));
+        if (!remedy.empty()) refuse(fmt::format("{}: {}", name, remedy));
+      };
+      line.value(name, unit, change, about);
+    };
+    setting("--keep", "keep", "N", "Entries to keep of these feeds (default: retention.entries)");
+    setting("--interval-min", "interval_min", "DURATION", "Never fetch more often: 15min 24h 7d");
+    setting("--policy", "policy", "NAME", "The [egress.policy] of the configuration that holds for them");
+    setting("--auth", "auth", "NAME", "The [feed_auth] of the configuration that they send");
+  }
+  StoreUse use() const { return dry_run ? StoreUse::read : StoreUse::change; }
+};
+int run_verb(const AddVerb& verb, const VerbContext& context);
+
+struct ImportVerb {
+  static constexpr VerbRow row{"import", "Add the feeds of an OPML file or of a list of URLs, one a line",
+                               "feedmill import subscriptions.opml --dry-run"};
+  std::string file;  ///< "-" = stdin
+  bool dry_run = false;
+  bool prune = false, yes = false;  ///< remove what the list does not name; without asking
+  std::string user;                 ///< whose channels the folders become; "" = nobody's own
+
+  void take(Arguments& line) {
+    line.required("FILE", file, "OPML or a list of URLs; - for stdin", "FILE is missing (- for stdin)");
+    line.flag("--dry-run", dry_run, "Only say what would be added or removed");
+    line.flag("--prune", prune, "Then remove the feeds that the list does not name, with their posts");
+    line.flag("--yes", yes, "Do not ask before --prune");
+    line.value("--user", "USER", user, "Folders become channels of this user: USER/FOLDER");
+  }
+};
+int run_verb(const ImportVerb& verb, const Config& config, Terminal& terminal);
+
+struct RunVerb {
+  static constexpr VerbRow row{"run", "The worker: fetches what is due until it is stopped", "feedmill run --once"};
+  bool once = false;
+
+  void take(Arguments& line) { line.flag("--once", once, "Try every feed that is due once, then exit"); }
+};
+int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sources);
+
+struct ListVerb {
+  static constexpr VerbRow row{"list", "All feeds, one a line", "feedmill list --state failing --json"};
+  std::string state, host;  ///< "" = any
+  bool due = false;
+
+  void take(Arguments& line) {
+    const auto read_state = [this](const std::string& text) {
+      one_of("--state", text, feed_states());
+      state = text;
+    };
+    line.value("--state", "STATE", read_state, "Only feeds in this state");
+    line.value("--host", "HOST", host, "Only feeds of this host");
+    line.flag("--due", due, "Only feeds that are due");
+  }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const ListVerb& verb, const VerbContext& context);
+
+struct ShowVerb {
+  static constexpr VerbRow row{"show", "All that is known of one feed", "feedmill show https://example.org/feed.xml"};
+  std::string url;
+
+  void take(Arguments& line) { line.required("URL", url, "Address of a feed"); }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const ShowVerb& verb, const VerbContext& context);
+
+struct RefreshVerb {
+  static constexpr VerbRow row{
+      "refresh", "Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off",
+      "feedmill refresh https://example.org/feed.xml"};
+  std::vector<std::string> urls;
+  bool all = false, defer = false, ignore_floor = false;
+
+  void take(Arguments& line) {
+    line.optional("URL", urls, "Addresses of feeds");
+    line.flag("--all", all, "Every feed");
+    line.flag("--defer", defer, "Only make them due; a running worker fetches them");
+    line.flag("--ignore-floor", ignore_floor, "Even if the last fetch was a moment ago");
+    line.check([this] {
+      if (urls.empty() && !all) refuse("URL is missing (or --all)");
+      if (!urls.empty() && all) refuse("URL and --all exclude each other");
+    });
+  }
+};
+int run_verb(const RefreshVerb& verb, const VerbContext& context);
+
+struct SetVerb {
+  static constexpr VerbRow row{"set", "Change what holds for one feed: key=value, key= takes it away",
+                               "feedmill set https://example.org/feed.xml keep=200 interval_min=6h"};
+  std::string url;
+  std::vector<std::string> changes;  ///< "key=value", each by itself in order (feed_settings.hpp)
+  bool dry_run = false;
+
+  void take(Arguments& line) {
+    line.required("URL", url, "Address of a feed");
+    line.required("NAME=VALUE", changes, "What to change", "what to change is missing: NAME=VALUE");
+    line.flag("--dry-run", dry_run, "Only say what would be set");
+    line.check([this] { check_changes(changes); });
+    std::vector<std::string> keys;
+    for (const FeedSetting& setting : feed_setting_table()) {
+      keys.push_back(fmt::format("{:<34}{}", fmt::format("{}={}", setting.key, setting.unit), setting.meaning));
+    }
+    keys.push_back(fmt::format("{:<34}{}", "header.NAME=text", "sent to the feed's own origin"));
+    line.notes("Keys", std::move(keys));
+  }
+};
+int run_verb(const SetVerb& verb, const VerbContext& context);
+
+struct PauseVerb {
+  static constexpr VerbRow row{"pause", "Fetch feeds no more until they are resumed",
+                               "feedmill pause https://example.org/feed.xml"};
+  std::vector<std::string> urls;
+  bool dry_run = false;
+
+  void take(Arguments& line) {
+    line.required("URL", urls, "Addresses of feeds");
+    line.flag("--dry-run", dry_run, "Only say what would be paused");
+  }
+};
+int run_verb(const PauseVerb& verb, const VerbContext& context);
+
+struct ResumeVerb {
+  static constexpr VerbRow row{"resume", "Fetch paused feeds again", "feedmill resume https://example.org/feed.xml"};
+  std::vector<std::string> urls;
+  bool dry_run = false;
+
+  void take(Arguments& line) {
+    line.required("URL", urls, "Addresses of feeds");
+    line.flag("--dry-run", dry_run, "Only say what would be resumed");
+  }
+};
+int run_verb(const ResumeVerb& verb, const VerbContext& context);
+
+struct MoveVerb {
+  static constexpr VerbRow row{"move", "Request another URL for a feed; its keys and entries stay",
+                               "feedmill move https://example.org/old.xml https://example.org/new.xml"};
+  std::string url;
+  std::string to;  ///< "" with undo
+  bool undo = false;
+
+  void take(Arguments& line) {
+    line.required("URL", url, "Address of a feed, as it was added");
+    line.optional("NEW", to, "What to request from now on");
+    line.flag("--undo", undo, "Request again what was requested before its last move (90 days)");
+    line.check([this] {
+      if (undo && !to.empty()) refuse("NEW and --undo exclude each other");
+      if (!undo && to.empty()) refuse("NEW is missing (or --undo)");
+    });
+  }
+};
+int run_verb(const MoveVerb& verb, const VerbContext& context);
+
+struct RemoveVerb {
+  static constexpr VerbRow row{"remove", "Remove feeds with everything stored of them",
+                               "feedmill remove https://example.org/feed.xml --yes"};
+  std::vector<std::string> urls;
+  bool yes = false, dry_run = false;
+
+  void take(Arguments& line) {
+    line.required("URL", urls, "Addresses of feeds");
+    line.flag("--yes", yes, "Do not ask");
+    line.flag("--dry-run", dry_run, "Only say what would be removed");
+    line.implied("--purge", "--purge: a feed's entries always go with it; leave it out, or see feedmill pause");
+  }
+};
+int run_verb(const RemoveVerb& verb, const VerbContext& context);
+
+struct ExportVerb {
+  static constexpr VerbRow row{"export", "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml"};
+  std::string user;  ///< only this one's channels; "" = all
+
+  void take(Arguments& line) { line.value("--user", "USER", user, "Only what this user's channels hold, as folders"); }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const ExportVerb& verb, const VerbContext& context);
+
+/// In the order of the help, as in all such lists.
+struct FeedVerbs {
+  static constexpr std::string_view group = "Feeds";
+  using List = std::tuple<AddVerb, ImportVerb, RunVerb, ListVerb, ShowVerb, RefreshVerb, SetVerb, PauseVerb, ResumeVerb,
+                          MoveVerb, RemoveVerb, ExportVerb>;
+};
+
+}  // namespace feedmill

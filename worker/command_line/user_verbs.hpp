@@ -1,0 +1,233 @@
+// The verbs of users, timelines and notices of theirs: what each is called, takes and needs.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "worker/command_line/arguments.hpp"
+#include "worker/command_line/post_verbs.hpp"
+#include "worker/command_line/verb_row.hpp"
+
+namespace feedmill {
+
+struct ChannelVerb {
+  static constexpr VerbRow family{"channel", "Timelines gathered from feeds, for one user or all", ""};
+  static constexpr std::string_view fails_as = family.name;
+
+ protected:
+  static void take_channel(Arguments& line, std::string& channel) {
+    line.required("CHANNEL", channel, "Name of a channel");
+    line.check([&channel] { check_name("channel", channel); });
+  }
+  static void take_channels(Arguments& line, std::vector<std::string>& channels) {
+    line.required("CHANNEL", channels, "Names of channels; of a user's own USER/NAME");
+    line.check([&channels] { check_names(channels); });
+  }
+  static void take_user(Arguments& line, std::string& user) {
+    line.value("--user", "USER", user, "Only channels of this user, which are named USER/…");
+  }
+  static void check_names(const std::vector<std::string>& channels) {
+    for (const std::string& uid : channels) check_name("channel", uid);
+  }
+};
+
+struct ChannelListVerb : ChannelVerb {
+  static constexpr VerbRow row{"channel list", "All channels in their order", "feedmill channel list --user anna"};
+  std::string user;  ///< only channels of this user; "" = of all
+
+  void take(Arguments& line) { take_user(line, user); }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const ChannelListVerb& verb, const VerbContext& context);
+
+struct ChannelAddVerb : ChannelVerb {
+  static constexpr VerbRow row{"channel add", "Create channels", "feedmill channel add anna/news"};
+  std::vector<std::string> channels;
+
+  void take(Arguments& line) { take_channels(line, channels); }
+};
+int run_verb(const ChannelAddVerb& verb, const VerbContext& context);
+
+struct ChannelRemoveVerb : ChannelVerb {
+  static constexpr VerbRow row{"channel remove", "Delete channels with their read marks and rules",
+                               "feedmill channel remove anna/news --yes"};
+  std::vector<std::string> channels;
+  bool yes = false;
+
+  void take(Arguments& line) {
+    take_channels(line, channels);
+    line.flag("--yes", yes, "Do not ask");
+  }
+};
+int run_verb(const ChannelRemoveVerb& verb, const VerbContext& context);
+
+struct ChannelOrderVerb : ChannelVerb {
+  static constexpr VerbRow row{"channel order", "Put channels first, in this order; the others keep theirs",
+                               "feedmill channel order anna/work anna/news"};
+  std::vector<std::string> channels;
+
+  void take(Arguments& line) { take_channels(line, channels); }
+};
+int run_verb(const ChannelOrderVerb& verb, const VerbContext& context);
+
+struct ChannelFeedsVerb : ChannelVerb {
+  static constexpr VerbRow row{"channel feeds", "The feeds of a channel, and putting feeds into it or out of it",
+                               "feedmill channel feeds anna/news --add https://example.org/feed.xml"};
+  std::string channel;
+  std::vector<std::string> add, remove;
+
+  void take(Arguments& line) {
+    take_channel(line, channel);
+    line.values("--add", "URL", add, "Put this feed into it; may be repeated");
+    line.values("--remove", "URL", remove, "Take this feed out; may be repeated");
+  }
+  StoreUse use() const { return add.empty() && remove.empty() ? StoreUse::read : StoreUse::change; }
+};
+int run_verb(const ChannelFeedsVerb& verb, const VerbContext& context);
+
+struct ChannelTimelineVerb : ChannelVerb, EntryPage {
+  static constexpr VerbRow row{"channel timeline", "What is unread in a channel, newest first",
+                               "feedmill channel timeline anna/news --limit 5"};
+  std::string channel;
+
+  void take(Arguments& line) {
+    take_channel(line, channel);
+    take_page(line);
+  }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const ChannelTimelineVerb& verb, const VerbContext& context);
+
+struct ChannelReadVerb : ChannelVerb {
+  static constexpr VerbRow row{"channel read", "Mark entries of a channel read: they leave its timeline",
+                               "feedmill channel read anna/news Entry:17"};
+  std::string channel;
+  std::vector<std::string> entries;
+  bool all = false;
+
+  void take(Arguments& line) {
+    take_channel(line, channel);
+    line.optional("ID", entries, "Such as Entry:17");
+    line.flag("--all", all, "All that is in the timeline now");
+    line.check([this] {
+      if (entries.empty() != all) refuse("ID is missing (or --all)");
+    });
+  }
+};
+int run_verb(const ChannelReadVerb& verb, const VerbContext& context);
+
+struct ChannelUnreadVerb : ChannelVerb {
+  static constexpr VerbRow row{"channel unread", "Mark entries of a channel unread: they come back",
+                               "feedmill channel unread anna/news Entry:17"};
+  std::string channel;
+  std::vector<std::string> entries;
+
+  void take(Arguments& line) {
+    take_channel(line, channel);
+    line.required("ID", entries, "Such as Entry:17");
+  }
+};
+int run_verb(const ChannelUnreadVerb& verb, const VerbContext& context);
+
+struct ChannelUnreadCountVerb : ChannelVerb {
+  static constexpr VerbRow row{"channel unread-count", "How many entries are unread, in each channel",
+                               "feedmill channel unread-count --user anna"};
+  std::vector<std::string> channels;  ///< only these; none = all
+  std::string user;                   ///< only channels of this user; "" = of all
+
+  void take(Arguments& line) {
+    line.optional("CHANNEL", channels, "Only these channels");
+    take_user(line, user);
+    line.check([this] { check_names(channels); });
+  }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const ChannelUnreadCountVerb& verb, const VerbContext& context);
+
+struct NotifyVerb {
+  static constexpr VerbRow family{"notify", "What users asked to be told of", ""};
+  static constexpr std::string_view fails_as = family.name;
+  std::string user;
+
+ protected:
+  void take_user(Arguments& line) {
+    line.required("USER", user, "Name of a user; operators are _operator");
+    line.check([this] { check_name("user", user); });
+  }
+  static void take_ids(Arguments& line, std::vector<std::string>& ids, bool& all) {
+    line.optional("ID", ids, "As notify list tells it");
+    line.flag("--all", all, "All of them");
+    line.check([&ids, &all] {
+      if (ids.empty() != all) refuse("ID is missing (or --all)");
+    });
+  }
+};
+
+struct NotifyRulesVerb : NotifyVerb {
+  static constexpr VerbRow row{"notify rules", "A user's rules: a feed, a channel or words to watch",
+                               "feedmill notify rules anna --words \"redis cluster\""};
+  std::vector<std::string> feeds, channels, words;  ///< rules to add
+  std::vector<std::string> remove;                  ///< ids
+
+  void take(Arguments& line) {
+    take_user(line);
+    line.values("--feed", "URL", feeds, "Watch this feed; may be repeated");
+    line.values("--channel", "CHANNEL", channels, "Watch this channel; may be repeated");
+    line.values("--words", "WORDS", words, "Watch for posts that hold all these words; may be repeated");
+    line.values("--remove", "ID", remove, "Drop the rule with this id; may be repeated");
+    line.check([this] {
+      for (const std::string& uid : channels) check_name("channel", uid);
+    });
+  }
+  StoreUse use() const {
+    const bool asks = feeds.empty() && channels.empty() && words.empty() && remove.empty();
+    return asks ? StoreUse::read : StoreUse::change;
+  }
+};
+int run_verb(const NotifyRulesVerb& verb, const VerbContext& context);
+
+struct NotifyListVerb : NotifyVerb {
+  static constexpr VerbRow row{"notify list", "A user's notices, newest first", "feedmill notify list anna --unread"};
+  bool unread = false;
+
+  void take(Arguments& line) {
+    take_user(line);
+    line.flag("--unread", unread, "Only those not marked read");
+  }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const NotifyListVerb& verb, const VerbContext& context);
+
+struct NotifyReadVerb : NotifyVerb {
+  static constexpr VerbRow row{"notify read", "Mark notices read", "feedmill notify read anna --all"};
+  std::vector<std::string> ids;
+  bool all = false;
+
+  void take(Arguments& line) {
+    take_user(line);
+    take_ids(line, ids, all);
+  }
+};
+int run_verb(const NotifyReadVerb& verb, const VerbContext& context);
+
+struct NotifyDeleteVerb : NotifyVerb {
+  static constexpr VerbRow row{"notify delete", "Delete notices", "feedmill notify delete anna --all"};
+  std::vector<std::string> ids;
+  bool all = false;
+
+  void take(Arguments& line) {
+    take_user(line);
+    take_ids(line, ids, all);
+  }
+};
+int run_verb(const NotifyDeleteVerb& verb, const VerbContext& context);
+
+struct UserVerbs {
+  static constexpr std::string_view group = "Users";
+  using List = std::tuple<ChannelListVerb, ChannelAddVerb, ChannelRemoveVerb, ChannelOrderVerb, ChannelFeedsVerb,
+                          ChannelTimelineVerb, ChannelReadVerb, ChannelUnreadVerb, ChannelUnreadCountVerb,
+                          NotifyRulesVerb, NotifyListVerb, NotifyReadVerb, NotifyDeleteVerb>;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,129 @@
+#include "worker/command_line/values.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "parsers/text/numbers.hpp"
+#include "storage/records/given_entry.hpp"
+#include "storage/timelines/channels.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/base/units.hpp"
+#include "worker/config/config.hpp"
+#include "worker/config/feed_settings.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::array<std::string_view, 8> states = {"new",     "healthy", "degraded",    "failing",
+                                                    "blocked", "gone",    "quarantined", "paused"};
+constexpr std::array<std::string_view, 12> types = {"feed_created",   "feed_modified", "feed_moved",   "feed_failing",
+                                                    "feed_recovered", "feed_gone",     "feed_rekeyed", "feed_gap",
+                                                    "post_created",   "post_modified", "post_deleted", "post_trimmed"};
+
+}  // namespace
+
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> names) {
+  const std::string_view nearest = nearest_name(name, names);
+  return nearest.empty() ? std::string() : fmt::format(", did you mean {}?", nearest);
+}
+
+void refuse(std::string text) {
+  throw CLI::ValidationError(std::move(text));
+}
+
+std::uint64_t number(std::string_view flag, const std::string& text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t value = 0;
+  if (!read_number(text, value) || value < least || value > most) {
+    refuse(fmt::format("{}: \"{}\" is no number from {} to {}", flag, visible(text), least, most));
+  }
+  return value;
+}
+
+void one_of(std::string_view flag, const std::string& text, std::span<const std::string_view> names) {
+  if (std::find(names.begin(), names.end(), text) != names.end()) return;
+  const std::string hint = did_you_mean(text, names);
+  refuse(fmt::format("{}: \"{}\" is none of {}{}", flag, visible(text), fmt::join(names, " "), hint));
+}
+
+EntryCursor cursor(const std::string& text) {
+  EntryCursor before;
+  const std::size_t colon = text.find(':');
+  const bool has_score = read_number(std::string_view(text).substr(0, colon), before.score);
+  if (colon == std::string::npos || !has_score || colon + 1 == text.size()) {
+    refuse(fmt::format("--before: \"{}\" is no SCORE:ID such as 1763689990:Entry:17", visible(text)));
+  }
+  before.id = text.substr(colon + 1);
+  return before;
+}
+
+void check_stream_id(const std::string& text) {
+  if (text == "$") return;
+  const auto digits = [](std::string_view part) {
+    return !part.empty() && part.size() <= 19 && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const std::string_view view = text;
+  const std::size_t dash = view.find('-');
+  if (digits(view.substr(0, dash)) && (dash == std::string_view::npos || digits(view.substr(dash + 1)))) return;
+  refuse(fmt::format("--from: \"{}\" is no stream id such as 1763690000000-3, 0 or $", visible(text)));
+}
+
+std::chrono::milliseconds duration(std::string_view flag, const std::string& text, std::chrono::milliseconds least,
+                                   std::chrono::milliseconds most, std::string_view such) {
+  const auto span = read_duration(text);
+  if (!span || *span < least || *span > most) {
+    refuse(fmt::format("{}: give a duration of {} to {}, as {}", flag, format_duration(least), format_duration(most),
+                       such));
+  }
+  return *span;
+}
+
+std::pair<std::string, std::string> header(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || colon == 0) {
+    refuse(fmt::format("--header: \"{}\" is no \"Name: value\"", visible(text)));
+  }
+  std::string value = text.substr(colon + 1);
+  value.erase(0, value.find_first_not_of(" \t"));
+  value.erase(value.find_last_not_of(" \t") + 1);
+  return {text.substr(0, colon), value};
+}
+
+std::pair<std::string, std::string> assignment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) refuse("write NAME=VALUE, or NAME= to take a field away");
+  const std::string name = text.substr(0, equals);
+  const auto known = given_fields();
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    refuse(fmt::format("unknown field \"{}\"{}", visible(name), did_you_mean(name, known)));
+  }
+  return {name, text.substr(equals + 1)};
+}
+
+void check_name(std::string_view what, const std::string& name) {
+  if (const std::string_view wrong = unfit_name(name); !wrong.empty()) {
+    refuse(fmt::format("{} \"{}\" cannot be one: {}", what, visible(name), wrong));
+  }
+}
+
+/// Values are not repeated: one may be a secret in the wrong place.
+void check_changes(const std::vector<std::string>& changes) {
+  FeedSettings scratch;
+  for (const std::string& change : changes) {
+    const std::string remedy = change_setting(scratch, change);
+    if (!remedy.empty()) refuse(fmt::format("{}: {}", visible(change.substr(0, change.find('='))), remedy));
+  }
+  const std::string contradiction = check_settings(scratch);
+  if (!contradiction.empty()) refuse(contradiction);
+}
+
+std::span<const std::string_view> feed_states() {
+  return states;
+}
+std::span<const std::string_view> signal_types() {
+  return types;
+}
+
+}  // namespace feedmill
