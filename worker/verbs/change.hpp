@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "worker/config/feed_settings.hpp"
 #include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
