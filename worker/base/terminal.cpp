@@ -176,6 +176,20 @@ void Terminal::line(const boost::json::object& object) {
   line(boost::json::serialize(object));
 }
 
+void Terminal::tell(boost::json::object fields, std::string_view text) {
+  if (!json()) return line(text);
+  boost::json::object row = json_row();
+  for (auto& field : fields) row[field.key()] = std::move(field.value());
+  line(row);
+}
+
+void Terminal::tell(boost::json::object fields, const std::vector<std::pair<std::string, std::string>>& lines,
+                    std::size_t width) {
+  if (json()) return tell(std::move(fields), "");
+  Columns table(*this, {{"", width}, {"", 0}});
+  for (const auto& [name, value] : lines) table.row({name, value});
+}
+
 void Terminal::raw(std::string_view text) {
   buffer_ += text;
   if (out_is_terminal_ || buffer_.size() >= buffer_bytes) flush();
@@ -224,7 +238,7 @@ std::string Terminal::painted(std::string_view code, std::string_view text) cons
 Columns::Columns(Terminal& terminal, std::vector<Column> columns) : terminal_(terminal), columns_(std::move(columns)) {}
 
 void Columns::heading() {
-  if (terminal_.width() == 0) return;
+  if (terminal_.width() == 0 || terminal_.json()) return;
   std::vector<std::string> names;
   for (const Column& column : columns_) names.emplace_back(column.name);
   terminal_.line(terminal_.bold(laid_out(names)));
@@ -232,6 +246,10 @@ void Columns::heading() {
 
 void Columns::row(const std::vector<std::string>& cells) {
   terminal_.line(laid_out(cells));
+}
+
+void Columns::row(boost::json::object fields, const std::vector<std::string>& cells) {
+  terminal_.tell(std::move(fields), terminal_.json() ? "" : laid_out(cells));
 }
 
 std::string Columns::laid_out(const std::vector<std::string>& cells) const {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/json/object.hpp>
@@ -65,6 +66,14 @@ class Terminal {
   void line(std::string_view text);
   /// A line of JSON; `schema` stands first (OPERATIONS U1).
   void line(const boost::json::object& object);
+
+  /// Something that a verb found or did: for programs an object with `schema` and then `fields`, for people `text`,
+  /// cleaned by the caller.
+  void tell(boost::json::object fields, std::string_view text);
+  /// The same where people read names and values, a line each, the values from column `width` + 2 on; cleaned here.
+  void tell(boost::json::object fields, const std::vector<std::pair<std::string, std::string>>& lines,
+            std::size_t width);
+
   /// Data that is no line: a document.
   void raw(std::string_view text);
   /// Hands on what is buffered. Throws OutputClosed when the reader has gone (noticed even with nothing to write), or
@@ -98,8 +107,8 @@ class Terminal {
   std::string buffer_, verb_;
 };
 
-/// Lines of columns. Every column but the last has a fixed width and is cut to it on a terminal; the last takes what is
-/// left. Away from a terminal nothing is cut.
+/// Lines of columns, or for programs an object each. Every column but the last has a fixed width and is cut to it on a
+/// terminal; the last takes what is left. Away from a terminal nothing is cut.
 class Columns {
  public:
   struct Column {
@@ -110,10 +119,12 @@ class Columns {
   /// `terminal` outlives this.
   Columns(Terminal& terminal, std::vector<Column> columns);
 
-  /// The names, on a terminal only.
+  /// The names, on a terminal only, and not for programs.
   void heading();
   /// A cell for each column; cells are cleaned here.
   void row(const std::vector<std::string>& cells);
+  /// The same, and for programs `fields`, as Terminal::tell() has them.
+  void row(boost::json::object fields, const std::vector<std::string>& cells);
 
  private:
   std::string laid_out(const std::vector<std::string>& cells) const;

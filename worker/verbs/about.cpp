@@ -57,12 +57,8 @@ std::vector<std::string> curl_features() {
 }
 
 void tell(Terminal& terminal, const ConfigProblem& problem) {
-  if (!terminal.json()) return terminal.line(visible(to_string(problem)));
-  boost::json::object row = json_row();
-  row["key"] = problem.key;
-  row["origin"] = problem.origin;
-  row["remedy"] = problem.remedy;
-  terminal.line(row);
+  terminal.tell({{"key", problem.key}, {"origin", problem.origin}, {"remedy", problem.remedy}},
+                visible(to_string(problem)));
 }
 
 }  // namespace
@@ -70,18 +66,12 @@ void tell(Terminal& terminal, const ConfigProblem& problem) {
 int run_verb(const ConfigShowVerb& verb, const Config& config, Terminal& terminal) {
   for (const ShownOption& option : show(config)) {
     if (verb.changed && option.origin == "default") continue;
-    if (terminal.json()) {
-      boost::json::object row = json_row();
-      row["key"] = option.key;
-      row["value"] = option.value;
-      if (verb.origin) row["origin"] = option.origin;
-      row["default"] = option.fallback;
-      row["meaning"] = option.meaning;
-      terminal.line(row);
-    } else {
-      const std::string line = fmt::format("{} = {}", option.key, visible(option.value));
-      terminal.line(verb.origin ? fmt::format("{:<44} # {}", line, visible(option.origin)) : line);
-    }
+    boost::json::object row = {{"key", option.key}, {"value", option.value}};
+    if (verb.origin) row["origin"] = option.origin;
+    row["default"] = option.fallback;
+    row["meaning"] = option.meaning;
+    const std::string line = fmt::format("{} = {}", option.key, visible(option.value));
+    terminal.tell(row, verb.origin ? fmt::format("{:<44} # {}", line, visible(option.origin)) : line);
   }
   return exits::done;
 }

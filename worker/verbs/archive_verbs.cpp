@@ -108,12 +108,7 @@ class Lines {
 };
 
 json::object row_of(std::string_view result, const ArchiveFigures& figures) {
-  json::object row = json_row();
-  row["result"] = result;
-  row["feeds"] = figures.feeds;
-  row["entries"] = figures.entries;
-  row["channels"] = figures.channels;
-  return row;
+  return {{"result", result}, {"feeds", figures.feeds}, {"entries", figures.entries}, {"channels", figures.channels}};
 }
 
 }  // namespace
@@ -140,12 +135,8 @@ int run_verb(const StoreExportVerb& verb, const VerbContext& context) try {
   NewFile file(verb.file);
   const auto done = or_fail(Archive(context.store).write(options, [&](std::string_view line) { file.write(line); }));
   file.complete();
-  if (terminal.json()) {
-    terminal.line(row_of("exported", done));
-  } else {
-    terminal.line(fmt::format("exported {} feeds, {} entries, {} channels to {}", done.feeds, done.entries,
-                              done.channels, visible(verb.file)));
-  }
+  terminal.tell(row_of("exported", done), fmt::format("exported {} feeds, {} entries, {} channels to {}", done.feeds,
+                                                      done.entries, done.channels, visible(verb.file)));
   return exits::done;
 } catch (const std::system_error& error) {
   throw VerbFailure{exits::directory, visible(error.what())};
@@ -179,17 +170,13 @@ int run_verb(const StoreImportVerb& verb, const VerbContext& context) try {
                                   verb.dry_run ? ", nothing was written" : "")};
   }
   const std::string_view result = verb.dry_run ? "would import" : "imported";
-  if (terminal.json()) {
-    json::object row = row_of(result, *done);
-    row["present"] = done->present;
-    row["replaced"] = done->replaced;
-    row["kept_ids"] = done->kept_numbers;
-    terminal.line(row);
-  } else {
-    terminal.line(fmt::format("{} {} feeds, {} entries, {} channels; left alone {}, replaced {}{}", result, done->feeds,
-                              done->entries, done->channels, done->present, done->replaced,
-                              done->kept_numbers ? "; entries kept their ids" : ""));
-  }
+  json::object row = row_of(result, *done);
+  row["present"] = done->present;
+  row["replaced"] = done->replaced;
+  row["kept_ids"] = done->kept_numbers;
+  terminal.tell(row, fmt::format("{} {} feeds, {} entries, {} channels; left alone {}, replaced {}{}", result,
+                                 done->feeds, done->entries, done->channels, done->present, done->replaced,
+                                 done->kept_numbers ? "; entries kept their ids" : ""));
   return exits::done;
 } catch (const std::system_error& error) {
   throw VerbFailure{exits::bad_input, visible(error.what())};

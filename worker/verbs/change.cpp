@@ -39,29 +39,16 @@ void note_other_origin(const std::string& url, const FeedSettings& settings, con
 }
 
 void tell_settings(Terminal& terminal, std::string_view result, const std::string& url, const FeedSettings& settings) {
-  if (terminal.json()) {
-    boost::json::object row = json_row();
-    row["url"] = url;
-    row["result"] = result;
-    row["settings"] = embedded_json(settings_json(settings));
-    return terminal.line(row);
-  }
   std::string line = fmt::format("{} {}", result, visible(url));
   for (const std::string& text : setting_texts(settings)) line += " " + visible(text);
-  terminal.line(line);
+  terminal.tell({{"url", url}, {"result", result}, {"settings", embedded_json(settings_json(settings))}}, line);
 }
 
 void tell_feed(Terminal& terminal, std::string_view result, const std::string& url, Milliseconds due,
                Milliseconds now) {
-  if (terminal.json()) {
-    boost::json::object row = json_row();
-    row["url"] = url;
-    row["result"] = result;
-    row["due"] = time_json(due);
-    return terminal.line(row);
-  }
   const bool when = due.count() != 0;
-  terminal.line(fmt::format("{} {}{}", result, visible(url), when ? ", due " + from_now(std::max(due, now), now) : ""));
+  terminal.tell({{"url", url}, {"result", result}, {"due", time_json(due)}},
+                fmt::format("{} {}{}", result, visible(url), when ? ", due " + from_now(std::max(due, now), now) : ""));
 }
 
 }  // namespace

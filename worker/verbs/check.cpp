@@ -177,12 +177,7 @@ int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal) {
   const Look look = probe.look(url);
   const Milliseconds now = wall_clock();
   const Checked checked{look, config, first_decision(look, config, now), now};
-  if (terminal.json()) {
-    terminal.line(checked_json(checked));
-  } else {
-    Columns table(terminal, {{"", 14}, {"", 0}});
-    for (const auto& [name, value] : checked_lines(checked)) table.row({name, value});
-  }
+  terminal.tell(checked_json(checked), checked_lines(checked), 14);
   if (look.feed) return exits::done;
   terminal.flush();
   const char* const remedy = look.is_page() ? "; it is a web page: see feedmill discover" : "";

@@ -13,28 +13,17 @@
 namespace feedmill {
 namespace {
 
-namespace json = boost::json;
-
-json::object found_json(const std::string& page, const FoundFeed& feed) {
-  json::object row = json_row();
-  row["page"] = page;
-  row["url"] = feed.url;
-  row["title"] = visible(feed.title);
-  row["format"] = feed.format;
-  row["entries"] = feed.entries;
-  row["found_in"] = to_string(feed.found_in);
-  return row;
-}
-
 void tell_found(Terminal& terminal, const std::string& page, const std::vector<FoundFeed>& feeds) {
-  if (terminal.json()) {
-    for (const FoundFeed& feed : feeds) terminal.line(found_json(page, feed));
-    return;
-  }
   Columns table(terminal, {{"FORMAT", 8}, {"ENTRIES", 7, true}, {"FOUND IN", 11}, {"TITLE", 28}, {"URL", 0}});
   table.heading();
   for (const FoundFeed& feed : feeds) {
-    table.row({feed.format, std::to_string(feed.entries), std::string(to_string(feed.found_in)), feed.title, feed.url});
+    table.row({{"page", page},
+               {"url", feed.url},
+               {"title", visible(feed.title)},
+               {"format", feed.format},
+               {"entries", feed.entries},
+               {"found_in", to_string(feed.found_in)}},
+              {feed.format, std::to_string(feed.entries), std::string(to_string(feed.found_in)), feed.title, feed.url});
   }
 }
 

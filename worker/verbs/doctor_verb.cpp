@@ -24,6 +24,7 @@
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/plan_verb.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -35,19 +36,14 @@ class Reporter {
 
   void tell(const Finding& finding) {
     failed_ = failed_ || finding.verdict == Verdict::fail;
-    if (terminal_.json()) {
-      boost::json::object row = json_row();
-      row["check"] = finding.check;
-      row["verdict"] = to_string(finding.verdict);
-      row["text"] = visible(finding.text);
-      row["remedy"] = finding.remedy.empty() ? boost::json::value() : boost::json::value(visible(finding.remedy));
-      terminal_.line(row);
-    } else {
-      const std::string verdict = fmt::format("{:<5}", to_string(finding.verdict));
-      terminal_.line(fmt::format("{}{:<16}{}{}", finding.verdict == Verdict::ok ? verdict : terminal_.red(verdict),
-                                 finding.check, visible(finding.text),
-                                 finding.remedy.empty() ? "" : ": " + visible(finding.remedy)));
-    }
+    const std::string verdict = fmt::format("{:<5}", to_string(finding.verdict));
+    const std::string remedy = visible(finding.remedy);
+    terminal_.tell({{"check", finding.check},
+                    {"verdict", to_string(finding.verdict)},
+                    {"text", visible(finding.text)},
+                    {"remedy", text_or_null(remedy)}},
+                   fmt::format("{}{:<16}{}{}{}", finding.verdict == Verdict::ok ? verdict : terminal_.red(verdict),
+                               finding.check, visible(finding.text), remedy.empty() ? "" : ": ", remedy));
     terminal_.flush();
   }
   void tell(const std::vector<Finding>& findings) {

@@ -109,14 +109,9 @@ void tell(Terminal& terminal, const GivenEntry& entry, const Saved& saved) {
   const std::string_view result = saved.result == Saved::Result::created    ? "created"
                                   : saved.result == Saved::Result::modified ? "modified"
                                                                             : "unchanged";
-  if (!terminal.json()) return terminal.line(fmt::format("{} {}, rev {}", result, visible(saved.id), saved.rev));
-  json::object row = json_row();
-  row["id"] = saved.id;
-  row["result"] = result;
-  row["rev"] = saved.rev;
-  row["feed_url"] = entry.feed_url;
-  row["guid"] = entry.guid;
-  terminal.line(row);
+  terminal.tell(
+      {{"id", saved.id}, {"result", result}, {"rev", saved.rev}, {"feed_url", entry.feed_url}, {"guid", entry.guid}},
+      fmt::format("{} {}, rev {}", result, visible(saved.id), saved.rev));
 }
 
 // --- expire
@@ -197,11 +192,7 @@ int run_verb(const EntryRemoveVerb& verb, const VerbContext& context) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   const auto tell_id = [&](std::string_view result, const std::string& id) {
-    if (!terminal.json()) return terminal.line(fmt::format("{} {}", result, visible(id)));
-    json::object row = json_row();
-    row["id"] = id;
-    row["result"] = result;
-    terminal.line(row);
+    terminal.tell({{"id", id}, {"result", result}}, fmt::format("{} {}", result, visible(id)));
   };
   bool missing = false;
   for (const std::string& id : ids) {
@@ -233,14 +224,8 @@ int run_verb(const ExpireVerb& verb, const VerbContext& context) {
   const std::string url = feed_url(terminal, verb.url, nothing_removed);
   known_records(context, {url}, nothing_removed);
   const auto tell_trimmed = [&](std::string_view result, std::uint64_t trimmed) {
-    if (!terminal.json()) {
-      return terminal.line(fmt::format("{} {} of {}", result, counted(trimmed, "entry", "entries"), visible(url)));
-    }
-    json::object row = json_row();
-    row["url"] = url;
-    row["result"] = result;
-    row["entries"] = trimmed;
-    terminal.line(row);
+    terminal.tell({{"url", url}, {"result", result}, {"entries", trimmed}},
+                  fmt::format("{} {} of {}", result, counted(trimmed, "entry", "entries"), visible(url)));
   };
   if (verb.dry_run) {
     tell_trimmed("would trim", would_go(context.store, url, verb.expiry));

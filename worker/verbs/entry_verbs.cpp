@@ -9,6 +9,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/post_verbs.hpp"
+#include "worker/verbs/entry_list.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -52,20 +53,16 @@ void tell(Terminal& terminal, const StoredEntry& entry) {
 
 }  // namespace
 
-int run_verb(const EntriesVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
-  const std::string url = feed_url(terminal, verb.url);
-  if (!or_fail(Feeds(context.store).is_registered(url))) throw no_such_feed(url);
+void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal& terminal, const EntryPages& pages) {
   Columns table(terminal, {{"TIME", 20}, {"ID", 14}, {"TITLE", 0}});
-  if (!terminal.json()) table.heading();
-  std::optional<EntryCursor> before = verb.before;
-  std::size_t shown = 0;
-  while (shown < verb.limit) {
+  std::optional<EntryCursor> before = asked_for.before;
+  for (std::size_t shown = 0; shown < asked_for.limit;) {
     stop_if_interrupted();
-    const std::size_t wanted = std::min<std::size_t>(page_size, verb.limit - shown);
-    const auto page = or_fail(Entries(context.store).all_by_order(url, wanted, before));
+    const std::size_t most = std::min<std::size_t>(page_size, asked_for.limit - shown);
+    const std::vector<StoredEntry> page = pages(most, before);
+    if (shown == 0) table.heading();
     for (const StoredEntry& entry : page) {
-      if (terminal.json()) {
+      if (terminal.json()) {  // which is much longer than the cells
         terminal.line(entry_json(entry));
       } else {
         table.row(entry_cells(entry));
@@ -73,12 +70,21 @@ int run_verb(const EntriesVerb& verb, const VerbContext& context) {
     }
     shown += page.size();
     if (!page.empty()) before = place_of(page.back());
-    if (page.size() < wanted) return exits::done;
+    if (page.size() < most) return;
   }
-  if (!terminal.json() && before) {
-    terminal.flush();
-    terminal.note(fmt::format("older: feedmill entries {} --before {}:{}", visible(url), before->score, before->id));
-  }
+  if (terminal.json() || !before) return;
+  terminal.flush();
+  terminal.note(fmt::format("older: feedmill {} --before {}:{}", words, before->score, before->id));
+}
+
+int run_verb(const EntriesVerb& verb, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const std::string url = feed_url(terminal, verb.url);
+  if (!or_fail(Feeds(context.store).is_registered(url))) throw no_such_feed(url);
+  tell_entries(verb, "entries " + visible(url), terminal,
+               [&](std::size_t most, const std::optional<EntryCursor>& before) {
+                 return or_fail(Entries(context.store).all_by_order(url, most, before));
+               });
   return exits::done;
 }
 

@@ -24,11 +24,7 @@ namespace {
 
 /// One feed and what was done with it.
 void tell(Terminal& terminal, std::string_view result, const std::string& url) {
-  if (!terminal.json()) return terminal.line(fmt::format("{} {}", result, visible(url)));
-  boost::json::object row = json_row();
-  row["url"] = url;
-  row["result"] = result;
-  terminal.line(row);
+  terminal.tell({{"url", url}, {"result", result}}, fmt::format("{} {}", result, visible(url)));
 }
 
 std::string counted(std::size_t number, std::string_view thing) {
@@ -143,7 +139,7 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
   if (titles) columns.push_back({"TITLE", 28});
   columns.push_back({"URL", 0});
   Columns table(terminal, std::move(columns));
-  if (!terminal.json()) table.heading();
+  table.heading();
   constexpr std::size_t step = 500;
   for (std::size_t begin = 0; begin < urls.size(); begin += step) {
     stop_if_interrupted();
@@ -154,19 +150,15 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
       if (!verb.state.empty() && record->state.state != verb.state) continue;
       if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
       if (verb.due && !is_due(*record, now)) continue;
-      if (terminal.json()) {
-        terminal.line(list_json(*record));
-      } else {
-        const std::string next = !record->claim.empty() ? "fetching"
-                                 : !record->due         ? "-"
-                                 : is_due(*record, now) ? "due"
-                                                        : from_now(*record->due, now);
-        std::vector<std::string> cells = {record->state.state, std::to_string(record->entries), next,
-                                          last_result(record->state.last)};
-        if (titles) cells.emplace_back(field_of(record->feed, "title"));
-        cells.push_back(record->feed_url);
-        table.row(cells);
-      }
+      const std::string next = !record->claim.empty() ? "fetching"
+                               : !record->due         ? "-"
+                               : is_due(*record, now) ? "due"
+                                                      : from_now(*record->due, now);
+      std::vector<std::string> cells = {record->state.state, std::to_string(record->entries), next,
+                                        last_result(record->state.last)};
+      if (titles) cells.emplace_back(field_of(record->feed, "title"));
+      cells.push_back(record->feed_url);
+      table.row(list_json(*record), cells);
     }
   }
   return exits::done;
@@ -179,15 +171,11 @@ int run_verb(const ShowVerb& verb, const VerbContext& context) {
   const std::optional<FeedRecord> record = all_records(context.store, {url}).front();
   if (!record) throw no_such_feed(url);
   const auto subscription = or_fail(subscription_of(context.store, record->state.push));
-  if (terminal.json()) {
-    auto row = show_json(*record);
-    row["websub"] = push_json(record->state.push, subscription);
-    terminal.line(row);
-    return exits::done;
-  }
-  Columns table(terminal, {{"", 18}, {"", 0}});
-  for (const auto& [name, value] : show_lines(*record, now)) table.row({name, value});
-  table.row({"websub", push_text(record->state.push, subscription, now)});
+  auto row = show_json(*record);
+  row["websub"] = push_json(record->state.push, subscription);
+  auto lines = show_lines(*record, now);
+  lines.emplace_back("websub", push_text(record->state.push, subscription, now));
+  terminal.tell(std::move(row), lines, 18);
   return exits::done;
 }
 

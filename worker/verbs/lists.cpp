@@ -147,20 +147,15 @@ void tell_bad_rows(Terminal& terminal, std::string_view result, const Rows& rows
 }
 
 void tell_summary(Terminal& terminal, const Counts& counts, const SubscriptionList& list, bool dry_run) {
-  if (terminal.json()) {
-    json::object row = json_row();
-    row["result"] = "summary";
-    row["dry_run"] = dry_run;
-    row["added"] = counts.added;
-    row["present"] = counts.present;
-    row["repaired"] = counts.repaired;
-    row["refused"] = list.refused.size();
-    row["merged"] = list.merged;
-    row["broken"] = list.broken.size();
-    terminal.line(row);
-    return;
-  }
-  terminal.line(fmt::format("{} {}, present {}, repaired {}, refused {}, merged {}{}", dry_run ? "would add" : "added",
+  terminal.tell({{"result", "summary"},
+                 {"dry_run", dry_run},
+                 {"added", counts.added},
+                 {"present", counts.present},
+                 {"repaired", counts.repaired},
+                 {"refused", list.refused.size()},
+                 {"merged", list.merged},
+                 {"broken", list.broken.size()}},
+                fmt::format("{} {}, present {}, repaired {}, refused {}, merged {}{}", dry_run ? "would add" : "added",
                             counts.added, counts.present, counts.repaired, list.refused.size(), list.merged,
                             list.broken.empty() ? "" : fmt::format(", broken places {}", list.broken.size())));
 }

@@ -17,37 +17,15 @@ Move last_move(Store& store, const std::string& url) {
   return !record || record->state.address.moves.empty() ? Move() : record->state.address.moves.back();
 }
 
-int tell_moved(const std::string& url, const VerbContext& context) {
+void tell_moved(const std::string& url, const VerbContext& context) {
   const Move move = last_move(context.store, url);
   // What was said of the old URL, a long back-off say, must not keep the new one waiting.
   const auto woken =
       or_fail(Feeds(context.store).wake(std::span(&url, 1), context.config.schedule.manual_floor, false));
-  if (!context.terminal.json()) {
-    context.terminal.line(fmt::format("moved {}: {} is requested from now on, no more {}", visible(url),
-                                      visible(move.to), visible(move.from)));
-    return exits::done;
-  }
-  boost::json::object row = json_row();
-  row["url"] = url;
-  row["result"] = "moved";
-  row["from"] = move.from;
-  row["to"] = move.to;
-  row["due"] = time_json(woken.front().at);
-  context.terminal.line(row);
-  return exits::done;
-}
-
-int tell_same(const std::string& url, const std::string& to, Terminal& terminal) {
-  if (terminal.json()) {
-    boost::json::object row = json_row();
-    row["url"] = url;
-    row["result"] = "same";
-    row["to"] = to;
-    terminal.line(row);
-  } else {
-    terminal.line(fmt::format("same {}: {} is what is requested already", visible(url), visible(to)));
-  }
-  return exits::done;
+  context.terminal.tell(
+      {{"url", url}, {"result", "moved"}, {"from", move.from}, {"to", move.to}, {"due", time_json(woken.front().at)}},
+      fmt::format("moved {}: {} is requested from now on, no more {}", visible(url), visible(move.to),
+                  visible(move.from)));
 }
 
 }  // namespace
@@ -59,9 +37,12 @@ int run_verb(const MoveVerb& verb, const VerbContext& context) {
   const auto result = or_fail(verb.undo ? Feeds(context.store).undo_move(url) : Feeds(context.store).move(url, to));
   switch (result) {
     case MoveResult::moved:
-      return tell_moved(url, context);
+      tell_moved(url, context);
+      return exits::done;
     case MoveResult::same:
-      return tell_same(url, to, terminal);
+      terminal.tell({{"url", url}, {"result", "same"}, {"to", to}},
+                    fmt::format("same {}: {} is what is requested already", visible(url), visible(to)));
+      return exits::done;
     case MoveResult::unknown:
       throw no_such_feed(url);
     case MoveResult::taken:

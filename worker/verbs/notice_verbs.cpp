@@ -54,22 +54,12 @@ void tell_notices(Notifications& notifications, const std::string& user, bool un
   for (const StoredNotice& notice : notices) {
     const json::object object = object_of(notice);
     if (unread && is_read(object)) continue;
-    if (terminal.json()) {
-      json::object row = json_row();
-      for (const auto& [name, value] : object) row[name] = value;
-      terminal.line(row);
-    } else {
-      terminal.line(line_of(notice, object));
-    }
+    terminal.tell(object, line_of(notice, object));
   }
 }
 
 void tell_count(Terminal& terminal, const std::string& user, std::string_view name, std::size_t number) {
-  if (!terminal.json()) return terminal.line(fmt::format("{} {}", name, number));
-  json::object row = json_row();
-  row["user"] = user;
-  row[name] = number;
-  terminal.line(row);
+  terminal.tell({{"user", user}, {name, number}}, fmt::format("{} {}", name, number));
 }
 
 /// The rules a command line asks for.
@@ -111,18 +101,10 @@ int run_verb(const NotifyRulesVerb& verb, const VerbContext& context) {
   }
   const auto all = or_fail(notifications.watches(verb.user));
   Columns table(terminal, {{"ID", 8}, {"KIND", 8}, {"WATCHED", 0}});
-  if (!terminal.json()) table.heading();
+  table.heading();
   for (const Watch& watch : all) {
-    if (terminal.json()) {
-      json::object row = json_row();
-      row["user"] = watch.user;
-      row["id"] = watch.id;
-      row["kind"] = to_string(watch.kind);
-      row["target"] = watch.target;
-      terminal.line(row);
-    } else {
-      table.row({watch.id, std::string(to_string(watch.kind)), watch.target});
-    }
+    table.row({{"user", watch.user}, {"id", watch.id}, {"kind", to_string(watch.kind)}, {"target", watch.target}},
+              {watch.id, std::string(to_string(watch.kind)), watch.target});
   }
   return exits::done;
 }

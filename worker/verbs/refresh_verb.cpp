@@ -60,25 +60,20 @@ struct Tally {
 
 void tell(Terminal& terminal, const Result& result, Tally& tally) {
   tally.count(result);
-  if (terminal.json()) {
-    boost::json::object row = json_row();
-    row["url"] = result.url;
-    row["result"] = "refreshed";
-    row["outcome"] = result.outcome;
-    row["status"] = result.status == 0 ? boost::json::value() : boost::json::value(result.status);
-    row["error"] = result.error.empty() ? boost::json::value() : boost::json::value(result.error);
-    if (!result.detail.empty()) row["detail"] = result.detail;
-    row["created"] = result.created;
-    row["next_due"] = time_json(result.next_due);
-    terminal.line(row);
-  } else {
-    std::string line = fmt::format("{} {}", result.outcome, visible(result.url));
-    if (result.status != 0) line += fmt::format(" status={}", result.status);
-    if (result.created != 0) line += fmt::format(" new={}", result.created);
-    if (!result.error.empty()) line += fmt::format(" reason={}", result.error);
-    if (!result.detail.empty()) line += fmt::format(" ({})", visible(result.detail));
-    terminal.line(line);
-  }
+  boost::json::object row = {{"url", result.url},
+                             {"result", "refreshed"},
+                             {"outcome", result.outcome},
+                             {"status", result.status == 0 ? boost::json::value() : boost::json::value(result.status)},
+                             {"error", text_or_null(result.error)}};
+  if (!result.detail.empty()) row["detail"] = result.detail;
+  row["created"] = result.created;
+  row["next_due"] = time_json(result.next_due);
+  std::string line = fmt::format("{} {}", result.outcome, visible(result.url));
+  if (result.status != 0) line += fmt::format(" status={}", result.status);
+  if (result.created != 0) line += fmt::format(" new={}", result.created);
+  if (!result.error.empty()) line += fmt::format(" reason={}", result.error);
+  if (!result.detail.empty()) line += fmt::format(" ({})", visible(result.detail));
+  terminal.tell(std::move(row), line);
   terminal.flush();
 }
 
@@ -89,20 +84,14 @@ void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Mil
                            : wake.result == Wake::Result::due     ? "due"
                            : wake.result == Wake::Result::paused  ? "paused"
                                                                   : "unknown";
-  if (terminal.json()) {
-    boost::json::object row = json_row();
-    row["url"] = url;
-    row["result"] = word;
-    row["due"] = time_json(wake.at);
-    terminal.line(row);
-  } else if (wake.result == Wake::Result::too_early) {
-    terminal.line(fmt::format("too early {}: may run {}, at {} (--ignore-floor: sooner, unless the server said when)",
-                              visible(url), from_now(wake.at, now), rfc3339(wake.at)));
+  std::string line = fmt::format("{} {}", word, visible(url));
+  if (wake.result == Wake::Result::too_early) {
+    line = fmt::format("too early {}: may run {}, at {} (--ignore-floor: sooner, unless the server said when)",
+                       visible(url), from_now(wake.at, now), rfc3339(wake.at));
   } else if (wake.result == Wake::Result::paused) {
-    terminal.line(fmt::format("paused {}: feedmill resume lets it go on", visible(url)));
-  } else {
-    terminal.line(fmt::format("{} {}", word, visible(url)));
+    line += ": feedmill resume lets it go on";
   }
+  terminal.tell({{"url", url}, {"result", word}, {"due", time_json(wake.at)}}, line);
 }
 
 Result result_of(const FeedRecord& record, const Awaited& before) {

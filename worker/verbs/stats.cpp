@@ -21,45 +21,39 @@ double seconds_since(std::optional<Milliseconds> then, Milliseconds now) {
 }  // namespace
 
 int run_verb(const StatsVerb&, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
   const auto fleet = or_fail(Fleet(context.store).figures());
   const auto stream = or_fail(EventStream(context.store).figures());
   const double oldest_due = seconds_since(fleet.oldest_due, fleet.now);
-  if (terminal.json()) {
-    json::object row = json_row();
-    row["at"] = rfc3339(fleet.now);
-    row["feeds"] = fleet.feeds;
-    json::object& states = row["states"].emplace_object();
-    for (const auto& [state, count] : fleet.states) states[state] = count;
-    row["due"] = fleet.due;
-    row["oldest_due_seconds"] = oldest_due;
-    row["claimed"] = fleet.claimed;
-    row["workers"] = fleet.workers;
-    row["stream_records"] = stream.records;
-    row["stream_limit_records"] = stream.hard_limit;
-    json::array& groups = row["groups"].emplace_array();
-    for (const StreamFigures::Group& group : stream.groups) {
-      groups.push_back(
-          {{"name", group.name}, {"lag_records", group.lag}, {"lag_seconds", seconds_since(group.oldest, stream.now)}});
-    }
-    terminal.line(row);
-    return exits::done;
-  }
-  Columns table(terminal, {{"", 20}, {"", 0}});
-  std::string states;
+  json::object states;
+  std::string states_text;
   for (const auto& [state, count] : fleet.states) {
-    if (count > 0) states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, state);
+    states[state] = count;
+    if (count > 0) states_text += fmt::format("{}{} {}", states_text.empty() ? ": " : ", ", count, state);
   }
-  table.row({"feeds", states.empty() ? std::to_string(fleet.feeds) : fmt::format("{}: {}", fleet.feeds, states)});
-  table.row({"due", oldest_due > 0 ? fmt::format("{}, the oldest for {:.0f} s", fleet.due, oldest_due)
-                                   : std::to_string(fleet.due)});
-  table.row({"being fetched", std::to_string(fleet.claimed)});
-  table.row({"workers", std::to_string(fleet.workers)});
-  table.row({"signals", fmt::format("{} of at most {}", stream.records, stream.hard_limit)});
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"feeds", fmt::format("{}{}", fleet.feeds, states_text)},
+      {"due",
+       oldest_due > 0 ? fmt::format("{}, the oldest for {:.0f} s", fleet.due, oldest_due) : std::to_string(fleet.due)},
+      {"being fetched", std::to_string(fleet.claimed)},
+      {"workers", std::to_string(fleet.workers)},
+      {"signals", fmt::format("{} of at most {}", stream.records, stream.hard_limit)}};
+  json::array groups;
   for (const StreamFigures::Group& group : stream.groups) {
-    table.row({"group " + group.name,
-               fmt::format("{} behind, the oldest for {:.0f} s", group.lag, seconds_since(group.oldest, stream.now))});
+    const double behind = seconds_since(group.oldest, stream.now);
+    groups.push_back({{"name", group.name}, {"lag_records", group.lag}, {"lag_seconds", behind}});
+    lines.emplace_back("group " + group.name, fmt::format("{} behind, the oldest for {:.0f} s", group.lag, behind));
   }
+  context.terminal.tell({{"at", rfc3339(fleet.now)},
+                         {"feeds", fleet.feeds},
+                         {"states", std::move(states)},
+                         {"due", fleet.due},
+                         {"oldest_due_seconds", oldest_due},
+                         {"claimed", fleet.claimed},
+                         {"workers", fleet.workers},
+                         {"stream_records", stream.records},
+                         {"stream_limit_records", stream.hard_limit},
+                         {"groups", std::move(groups)}},
+                        lines, 20);
   return exits::done;
 }
 

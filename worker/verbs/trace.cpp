@@ -23,8 +23,6 @@
 namespace feedmill {
 namespace {
 
-namespace json = boost::json;
-
 constexpr Milliseconds trace_block{500};  // so that Ctrl-C is noticed soon
 constexpr Milliseconds mark{30'000};      // what a follower that is killed leaves
 constexpr std::size_t lines_per_read = 500;
@@ -35,16 +33,9 @@ class Printer {
   explicit Printer(Terminal& terminal) : terminal_(terminal) {}
 
   void tell(std::int64_t ms, std::string_view step, const std::string& text) {
-    if (terminal_.json()) {
-      json::object row = json_row();
-      row["ms"] = ms;
-      row["step"] = step;
-      row["text"] = text;
-      terminal_.line(row);
-    } else {
-      terminal_.line(fmt::format("{:>7} ms  {:<9}{}", ms, step == last_step_ ? "" : step, text));
-      last_step_ = step;
-    }
+    terminal_.tell({{"ms", ms}, {"step", step}, {"text", text}},
+                   fmt::format("{:>7} ms  {:<9}{}", ms, step == last_step_ ? "" : step, text));
+    last_step_ = step;
     terminal_.flush();
   }
 

@@ -117,49 +117,46 @@ std::string usual_journal() {
 }
 
 void tell(const Violation& violation, Terminal& terminal) {
-  if (terminal.json()) {
-    json::object row = json_row();
-    row["result"] = "violation";
-    row["invariant"] = violation.invariant;
-    row["kind"] = violation.kind;
-    row["url"] = byte_text(violation.feed_url);
-    json::array& keys = row["keys"].emplace_array();
-    for (const std::string& key : violation.keys) keys.push_back(byte_text(key));
-    row["detail"] = visible(violation.detail);
-    row["repairable"] = !violation.changes.empty();
-    row["outcome"] = to_string(violation.outcome).substr(0, to_string(violation.outcome).find(':'));
-    terminal.line(row);
-    return;
+  json::array keys;
+  std::string key_texts;
+  for (const std::string& key : violation.keys) {
+    keys.push_back(byte_text(key));
+    key_texts += (key_texts.empty() ? "" : ", ") + visible(key);
   }
-  std::string keys;
-  for (const std::string& key : violation.keys) keys += (keys.empty() ? "" : ", ") + visible(key);
-  std::string line = fmt::format("{} {}: {}: {}", violation.invariant, violation.kind, keys, visible(violation.detail));
-  if (violation.outcome != Violation::Outcome::found) line += fmt::format(" ({})", to_string(violation.outcome));
-  terminal.line(line);
+  const std::string_view outcome = to_string(violation.outcome);
+  std::string line =
+      fmt::format("{} {}: {}: {}", violation.invariant, violation.kind, key_texts, visible(violation.detail));
+  if (violation.outcome != Violation::Outcome::found) line += fmt::format(" ({})", outcome);
+  terminal.tell({{"result", "violation"},
+                 {"invariant", violation.invariant},
+                 {"kind", violation.kind},
+                 {"url", byte_text(violation.feed_url)},
+                 {"keys", std::move(keys)},
+                 {"detail", visible(violation.detail)},
+                 {"repairable", !violation.changes.empty()},
+                 {"outcome", outcome.substr(0, outcome.find(':'))}},
+                line);
 }
 
 void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::string& journal, Terminal& terminal) {
-  if (terminal.json()) {
-    json::object row = json_row();
-    row["result"] = "summary";
-    row["feeds"] = summary.feeds;
-    row["entries"] = summary.entries;
-    row["signals"] = summary.events;
-    row["channels"] = summary.channels;
-    row["violations"] = summary.violations;
-    row["repaired"] = summary.repaired;
-    row["left"] = left;
-    json::array& notes = row["notes"].emplace_array();
-    for (const std::string& note : summary.notes) notes.emplace_back(note);
-    if (!journal.empty()) row["journal"] = byte_text(journal);
-    terminal.line(row);
-    return;
+  json::object row = {{"result", "summary"},
+                      {"feeds", summary.feeds},
+                      {"entries", summary.entries},
+                      {"signals", summary.events},
+                      {"channels", summary.channels},
+                      {"violations", summary.violations},
+                      {"repaired", summary.repaired},
+                      {"left", left},
+                      {"notes", json::value_from(summary.notes)}};
+  if (!journal.empty()) row["journal"] = byte_text(journal);
+  if (!terminal.json()) {
+    for (const std::string& note : summary.notes) terminal.note(terminal.verb() + ": " + note);
+    if (!journal.empty()) {
+      terminal.note(fmt::format("{}: what was replaced stands in {}", terminal.verb(), visible(journal)));
+    }
   }
-  for (const std::string& note : summary.notes) terminal.note(terminal.verb() + ": " + note);
-  if (!journal.empty()) {
-    terminal.note(fmt::format("{}: what was replaced stands in {}", terminal.verb(), visible(journal)));
-  }
-  terminal.line(fmt::format("{}: {} feeds, {} entries, {} signals, {} channels; violations {}, repaired {}, left {}",
+  terminal.tell(std::move(row),
+                fmt::format("{}: {} feeds, {} entries, {} signals, {} channels; violations {}, repaired {}, left {}",
                             left == 0 ? "healthy" : "violated", summary.feeds, summary.entries, summary.events,
                             summary.channels, summary.violations, summary.repaired, left));
 }

@@ -128,6 +128,25 @@ TEST(Terminal, WritesLinesAndJsonToDataAndTalkElsewhere) {
   EXPECT_EQ(err.read(), "hint\nfeedmill: wrong\nfeedmill: entry put: more so\n");
 }
 
+TEST(Terminal, TellsPeopleAndProgramsTheSameInTheirOwnWay) {
+  const auto told = [](bool json) {
+    Pipe out;
+    {
+      Terminal terminal({.json = json, .out = out.writer()});
+      terminal.tell({{"url", "u"}, {"result", "added"}}, "added u");
+      terminal.tell({{"feeds", 3}}, {{"feeds", "3: all well"}, {"hosts", "\x1B[2J"}}, 6);
+      Columns table(terminal, {{"N", 3, true}, {"URL", 0}});
+      table.heading();
+      table.row({{"n", 1}, {"url", "u"}}, {"1", "u"});
+    }
+    return out.read();
+  };
+  EXPECT_EQ(told(false), "added u\nfeeds   3: all well\nhosts   \\x1B[2J\n  1  u\n");
+  EXPECT_EQ(told(true),
+            "{\"schema\":1,\"url\":\"u\",\"result\":\"added\"}\n{\"schema\":1,\"feeds\":3}\n"
+            "{\"schema\":1,\"n\":1,\"url\":\"u\"}\n");
+}
+
 TEST(Terminal, IsSilentButForErrorsWhenQuiet) {
   Pipe out, err;
   Terminal terminal({.quiet = true, .out = out.writer(), .err = err.writer()});
