@@ -19,8 +19,6 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t change_batch = 500;  // feeds per store call
-
 template <class Row>
 std::string not_configured(std::string_view key, const std::string& name, std::string_view table,
                            const Named<Row>& rows) {
@@ -105,9 +103,7 @@ int run_verb(const PauseVerb& verb, const VerbContext& context) {
     }
     return exits::done;
   }
-  for (std::size_t begin = 0; begin < urls.size(); begin += change_batch) {
-    stop_if_interrupted();
-    const auto part = std::span<const std::string>(urls).subspan(begin, std::min(change_batch, urls.size() - begin));
+  in_parts(urls, [&](const auto& part) {
     const auto paused = or_fail(Feeds(context.store).pause(part));
     for (std::size_t i = 0; i < part.size(); ++i) {
       const Paused result = paused[i];
@@ -117,7 +113,7 @@ int run_verb(const PauseVerb& verb, const VerbContext& context) {
                                             : "gone already",
                 part[i], {}, {});
     }
-  }
+  });
   return exits::done;
 }
 
@@ -138,15 +134,13 @@ int run_verb(const ResumeVerb& verb, const VerbContext& context) {
       feeds.push_back({record.feed_url, Milliseconds(static_cast<std::int64_t>(wait))});
     }
   }
-  for (std::size_t begin = 0; begin < feeds.size(); begin += change_batch) {
-    stop_if_interrupted();
-    const auto part = std::span<const ResumedFeed>(feeds).subspan(begin, std::min(change_batch, feeds.size() - begin));
+  in_parts(feeds, [&](const auto& part) {
     const auto resumed = or_fail(Feeds(context.store).resume(part, context.config.schedule.floor));
     for (std::size_t i = 0; i < part.size(); ++i) {
       const bool gone = resumed[i].result == Resumed::Result::unknown;
       tell_feed(terminal, gone ? "gone already" : "resumed", part[i].feed_url, resumed[i].due, now);
     }
-  }
+  });
   return exits::done;
 }
 

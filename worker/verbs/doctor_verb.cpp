@@ -162,15 +162,11 @@ constexpr std::size_t most_names = 300;
 /// What the policy says of the feeds' servers.
 std::vector<Finding> feed_server_findings(const Config& config, Store& store, const std::vector<std::string>& urls) {
   FeedServers servers(config);
-  constexpr std::size_t feeds_per_trip = 500;  // records of many more are not held at once
-  for (std::size_t begin = 0; begin < urls.size(); begin += feeds_per_trip) {
-    stop_if_interrupted();
-    const auto records =
-        or_fail(Feeds(store).records(std::span(urls).subspan(begin, std::min(feeds_per_trip, urls.size() - begin))));
-    for (const std::optional<FeedRecord>& record : records) {
+  in_parts(urls, [&](const auto& part) {  // records of many more are not held at once
+    for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(part))) {
       if (record) servers.add(record->feed_url, read_settings(record->state.settings));
     }
-  }
+  });
   const std::size_t all = servers.size();
   std::vector<FeedServer> looked_at;
   for (FeedServers::Asked& asked : servers.look(most_names)) {

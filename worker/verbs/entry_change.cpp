@@ -43,9 +43,6 @@ std::string counted(std::uint64_t number, std::string_view one, std::string_view
 constexpr std::string_view not_asked = "this deletes entries for good; say --yes, or --dry-run to see what would go";
 constexpr std::string_view nothing_removed = "nothing was removed";
 
-// --- entry put
-// --------------------------------------------------------------------------------------------------------
-
 /// The value of a member as the store takes it; nothing when it has the wrong type.
 std::optional<std::string> field_text(const json::value& value) {
   if (value.is_null()) return std::string();
@@ -76,32 +73,28 @@ boost::system::result<GivenEntry, std::string> read_entry(const json::value& val
   return entry;
 }
 
-boost::system::result<std::vector<GivenEntry>, std::string> read_entries(const EntryPutVerb& verb) {
+std::vector<GivenEntry> read_entries(const EntryPutVerb& verb) {
+  if (verb.file.empty()) return {{verb.feed, verb.guid, verb.fields}};
   std::vector<GivenEntry> entries;
-  if (verb.file.empty()) {
-    entries.push_back({verb.feed, verb.guid, verb.fields});
-    return entries;
-  }
-  const auto input = read_input(verb.file, longest_input);
-  if (input.has_error()) return input.error().text;
+  const std::string input = read_input(verb.file, longest_input, "; nothing was stored");
   json::stream_parser parser;
   const auto problem = [&](const std::string& what) {
-    return fmt::format("object {} of {}: {}", entries.size() + 1, verb.file == "-" ? "stdin" : visible(verb.file),
-                       what);
+    return VerbFailure{exits::bad_input, fmt::format("object {} of {}: {}; nothing was stored", entries.size() + 1,
+                                                     verb.file == "-" ? "stdin" : visible(verb.file), what)};
   };
-  for (std::string_view rest = *input;;) {
+  for (std::string_view rest = input;;) {
     rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
     if (rest.empty()) break;
     boost::system::error_code error;
     rest.remove_prefix(parser.write_some(rest.data(), rest.size(), error));
     if (!error && !parser.done()) parser.finish(error);
-    if (error) return problem("no JSON: " + error.message());
+    if (error) throw problem("no JSON: " + error.message());
     auto entry = read_entry(parser.release(), verb);
-    if (entry.has_error()) return problem(entry.error());
+    if (entry.has_error()) throw problem(entry.error());
     entries.push_back(std::move(*entry));
     parser.reset();
   }
-  if (entries.empty()) return std::string("no entry was given");
+  if (entries.empty()) throw VerbFailure{exits::bad_input, "no entry was given; nothing was stored"};
   return entries;
 }
 
@@ -113,9 +106,6 @@ void tell(Terminal& terminal, const GivenEntry& entry, const Saved& saved) {
       {{"id", saved.id}, {"result", result}, {"rev", saved.rev}, {"feed_url", entry.feed_url}, {"guid", entry.guid}},
       fmt::format("{} {}, rev {}", result, visible(saved.id), saved.rev));
 }
-
-// --- expire
-// -----------------------------------------------------------------------------------------------------------
 
 std::uint64_t bytes_of(const StoredEntry& entry) {
   return leading_number<std::uint64_t>(entry.get("bytes"));
@@ -156,10 +146,9 @@ std::string what_stays(const Expiry& expiry) {
 int run_verb(const EntryPutVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const int unfit = verb.file.empty() ? exits::usage : exits::bad_input;
-  auto entries = read_entries(verb);
-  if (entries.has_error()) throw VerbFailure{unfit, entries.error() + "; nothing was stored"};
+  std::vector<GivenEntry> entries = read_entries(verb);
   std::map<std::string, GivenMarkup> markups;  // by feed
-  for (GivenEntry& entry : *entries) {
+  for (GivenEntry& entry : entries) {
     entry.feed_url = feed_url(terminal, entry.feed_url, "nothing was stored");
     const auto known = markups.find(entry.feed_url);
     if (known == markups.end()) {
@@ -172,7 +161,7 @@ int run_verb(const EntryPutVerb& verb, const VerbContext& context) {
       throw VerbFailure{unfit, fmt::format("{}: {}; nothing was stored", visible(entry.guid), visible(record.error()))};
     }
   }
-  for (const GivenEntry& entry : *entries) {
+  for (const GivenEntry& entry : entries) {
     stop_if_interrupted();
     const GivenMarkup& markup = markups[entry.feed_url];
     const auto saved = or_fail(verb.replace ? Entries(context.store).save(entry, markup)

@@ -140,12 +140,8 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
   columns.push_back({"URL", 0});
   Columns table(terminal, std::move(columns));
   table.heading();
-  constexpr std::size_t step = 500;
-  for (std::size_t begin = 0; begin < urls.size(); begin += step) {
-    stop_if_interrupted();
-    const auto part = std::span<const std::string>(urls).subspan(begin, std::min(step, urls.size() - begin));
-    const auto records = or_fail(Feeds(context.store).records(part));
-    for (const std::optional<FeedRecord>& record : records) {
+  in_parts(urls, [&](const auto& part) {
+    for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(part))) {
       if (!record) continue;  // removed meanwhile
       if (!verb.state.empty() && record->state.state != verb.state) continue;
       if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
@@ -160,7 +156,7 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
       cells.push_back(record->feed_url);
       table.row(list_json(*record), cells);
     }
-  }
+  });
   return exits::done;
 }
 

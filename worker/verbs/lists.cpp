@@ -108,13 +108,11 @@ void put_into_channels(const Batch& batch, std::string_view user, Store& store) 
 
 void tell_feed(Terminal& terminal, const Subscription& subscription, bool is_new, bool dry_run) {
   if (terminal.json()) {
-    json::object row = json_row();
-    row["result"] = is_new ? (dry_run ? "would add" : "added") : "present";
-    row["url"] = subscription.feed_url;
-    row["line"] = subscription.line;
+    json::object row = {{"result", is_new ? (dry_run ? "would add" : "added") : "present"},
+                        {"url", subscription.feed_url},
+                        {"line", subscription.line}};
     if (!subscription.written.empty()) row["repaired_from"] = visible(subscription.written);
-    terminal.line(row);
-    return;
+    return terminal.tell(std::move(row), "");
   }
   if (dry_run && is_new) terminal.line("would add " + visible(subscription.feed_url));
   if (!subscription.written.empty()) {
@@ -129,12 +127,10 @@ void tell_bad_rows(Terminal& terminal, std::string_view result, const Rows& rows
   for (const RefusedRow& row : rows) {
     const std::string text = visible(row.text), reason = visible(row.reason);
     if (terminal.json()) {
-      json::object object = json_row();
-      object["result"] = result;
-      object["line"] = row.line;
+      json::object object = {{"result", result}, {"line", row.line}};
       if (!text.empty()) object["text"] = text;
       object["reason"] = reason;
-      terminal.line(object);
+      terminal.tell(std::move(object), "");
     }
     if (shown == shown_places && !terminal.verbose()) continue;
     ++shown;
@@ -161,12 +157,11 @@ void tell_summary(Terminal& terminal, const Counts& counts, const SubscriptionLi
 }
 
 json::object export_json(const FeedRecord& record, const FeedSettings& settings) {
-  json::object row = json_row();
-  row["url"] = record.feed_url;
-  row["title"] = field_of(record.feed, "title");
-  row["link"] = field_of(record.feed, "link");
-  row["settings"] = embedded_json(settings_json(settings));
-  return row;
+  return {{"schema", 1},
+          {"url", record.feed_url},
+          {"title", field_of(record.feed, "title")},
+          {"link", field_of(record.feed, "link")},
+          {"settings", embedded_json(settings_json(settings))}};
 }
 
 /// Removes the feeds that a list without a fault does not name (OPERATIONS O7).
@@ -226,9 +221,7 @@ int import(const ImportVerb& verb, const SubscriptionList& list, const VerbConte
 int run_verb(const ImportVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
   // A file that cannot be read is told before a store is asked for.
-  const auto bytes = read_input(verb.file, max_opml_bytes);
-  if (bytes.has_error()) throw VerbFailure{exits::bad_input, bytes.error().text};
-  const SubscriptionList list = read_subscriptions(*bytes);
+  const SubscriptionList list = read_subscriptions(read_input(verb.file, max_opml_bytes));
   return with_store(verb, config, terminal, [&](const VerbContext& context) { return import(verb, list, context); });
 }
 
@@ -237,9 +230,7 @@ int run_verb(const ExportVerb& verb, const VerbContext& context) {
   const auto now = or_fail(context.store.now());
   const auto urls = or_fail(Feeds(context.store).urls());
   std::vector<ExportedFeed> feeds;
-  for (std::size_t begin = 0; begin < urls.size(); begin += list_batch) {
-    stop_if_interrupted();
-    const auto part = std::span<const std::string>(urls).subspan(begin, std::min(list_batch, urls.size() - begin));
+  in_parts(urls, [&](const auto& part) {
     const auto records = or_fail(Feeds(context.store).records(part));
     const auto channels = or_fail(Channels(context.store).holding(part));
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -257,7 +248,7 @@ int run_verb(const ExportVerb& verb, const VerbContext& context) {
       feeds.push_back({record->feed_url, std::string(field_of(record->feed, "title")),
                        std::string(field_of(record->feed, "link")), std::move(settings)});
     }
-  }
+  });
   if (!terminal.json()) terminal.raw(subscriptions_opml(feeds, now.count() / 1000));
   return exits::done;
 }

@@ -74,15 +74,12 @@ void note_without_worker(const VerbContext& context) {
 }
 
 std::vector<std::optional<FeedRecord>> all_records(Store& store, const std::vector<std::string>& feed_urls) {
-  constexpr std::size_t step = 500;
   std::vector<std::optional<FeedRecord>> all;
   all.reserve(feed_urls.size());
-  for (std::size_t begin = 0; begin < feed_urls.size(); begin += step) {
-    stop_if_interrupted();
-    const std::span<const std::string> urls(feed_urls);
-    auto records = or_fail(Feeds(store).records(urls.subspan(begin, std::min(step, feed_urls.size() - begin))));
+  in_parts(feed_urls, [&](const auto& part) {
+    auto records = or_fail(Feeds(store).records(part));
     std::move(records.begin(), records.end(), std::back_inserter(all));
-  }
+  });
   return all;
 }
 

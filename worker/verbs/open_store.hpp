@@ -1,8 +1,10 @@
 // The store as verbs reach it: the configured Redis, or the private server, kept up while the verb lasts.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -11,6 +13,7 @@
 
 #include "storage/records/feed_record.hpp"
 #include "storage/store/store.hpp"
+#include "worker/base/interrupt.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/command_line/verb_row.hpp"
 #include "worker/config/config.hpp"
@@ -86,7 +89,18 @@ std::vector<std::string> feed_urls(Terminal& terminal, const std::vector<std::st
 std::string feed_url(Terminal& terminal, const std::string& argument,
                      std::string_view consequence = "give an absolute http or https URL");
 
-/// feed_records in bounded steps; stops when interrupted.
+/// Calls `work` with one part of `all` after the other, each fit for one call of the store. Stops between them when
+/// interrupted.
+template <class Item, class Work>
+void in_parts(const std::vector<Item>& all, Work work) {
+  constexpr std::size_t most = 500;
+  for (std::span<const Item> rest(all); !rest.empty(); rest = rest.subspan(std::min(most, rest.size()))) {
+    stop_if_interrupted();
+    work(rest.first(std::min(most, rest.size())));
+  }
+}
+
+/// The records of these feeds, none where one is not registered.
 std::vector<std::optional<FeedRecord>> all_records(Store& store, const std::vector<std::string>& feed_urls);
 
 /// The records of feeds that a verb changes. Those that are unknown are told on stderr, with `consequence` behind; then

@@ -48,10 +48,8 @@ std::string explanation(const Feed& feed, bool as_json) {
   return lines;
 }
 
-/// The feed, or what `err` of the answer says.
-boost::system::result<Feed, InputError> read_file(const ParseVerb& verb) {
-  const auto body = read_input(verb.file, max_document_bytes);
-  if (body.has_error()) return body.error();
+Feed read_file(const ParseVerb& verb) {
+  const std::string body = read_input(verb.file, max_document_bytes);
   DocumentHints hints;
   hints.url = verb.url;
   hints.content_type = verb.content_type.empty() ? header(verb, "Content-Type") : std::string_view(verb.content_type);
@@ -59,19 +57,13 @@ boost::system::result<Feed, InputError> read_file(const ParseVerb& verb) {
   hints.content_language = header(verb, "Content-Language");
   hints.html = verb.html();
   hints.whole_values = !verb.explain;  // caps are the store's: here the whole document is wanted
-  auto feed = read_feed(*body, hints);
+  auto feed = read_feed(body, hints);
   if (feed.has_value()) return std::move(*feed);
   const std::string name = verb.file == "-" ? "stdin" : visible(verb.file);
-  return InputError{0, fmt::format("{} is no feed: {}", name, visible(feed.error().detail))};
+  throw VerbFailure{exits::bad_input, fmt::format("{} is no feed: {}", name, visible(feed.error().detail))};
 }
 
 }  // namespace
-
-ParseAnswer parse_file(const ParseVerb& verb, bool json) {
-  const auto feed = read_file(verb);
-  if (feed.has_error()) return {exits::bad_input, {}, feed.error().text};
-  return {exits::done, verb.explain ? explanation(*feed, json) : document_json(*feed), {}};
-}
 
 std::string answer_request(const std::string& request) {
   const auto answer = [](int exit, std::string_view out, std::string_view err) {
@@ -94,9 +86,13 @@ std::string answer_request(const std::string& request) {
   if (verb == nullptr || verb->pipe || verb->file == "-") {
     return answer(exits::usage, "", "feedmill: " + name + ": a request names a FILE\n");
   }
-  const ParseAnswer parsed = parse_file(*verb, line->terminal.json);
-  return answer(parsed.exit, parsed.out.empty() ? "" : parsed.out + "\n",
-                parsed.err.empty() ? "" : "feedmill: " + name + ": " + redact(parsed.err) + "\n");
+  try {
+    const Feed feed = read_file(*verb);
+    const std::string out = verb->explain ? explanation(feed, line->terminal.json) : document_json(feed);
+    return answer(exits::done, out.empty() ? "" : out + "\n", "");
+  } catch (const VerbFailure& failure) {
+    return answer(failure.exit, "", "feedmill: " + name + ": " + redact(failure.text) + "\n");
+  }
 }
 
 int run_verb(const ParseVerb& verb, Terminal& terminal) {
@@ -108,12 +104,11 @@ int run_verb(const ParseVerb& verb, Terminal& terminal) {
     }
     return exits::done;
   }
-  const auto feed = read_file(verb);
-  if (feed.has_error()) throw VerbFailure{exits::bad_input, feed.error().text};
+  const Feed feed = read_file(verb);
   if (verb.explain) {
-    terminal.line(explanation(*feed, terminal.json()));
+    terminal.line(explanation(feed, terminal.json()));
   } else {
-    write_document_json(*feed, [&](std::string_view piece) { terminal.raw(piece); });
+    write_document_json(feed, [&](std::string_view piece) { terminal.raw(piece); });
     terminal.line("");
   }
   return exits::done;

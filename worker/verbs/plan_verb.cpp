@@ -44,17 +44,15 @@ PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& termin
   fleet.source = "stored";
   fleet.feeds.reserve(urls.size());
   Progress progress(terminal, "reading", urls.size());
-  constexpr std::size_t step = 500;
-  for (std::size_t begin = 0; begin < urls.size(); begin += step) {
-    stop_if_interrupted();
-    progress.reached(begin);
-    const auto part = std::span<const std::string>(urls).subspan(begin, std::min(step, urls.size() - begin));
-    const auto records = or_fail(Feeds(store).records(part));
-    for (const std::optional<FeedRecord>& record : records) {
+  std::size_t read = 0;
+  in_parts(urls, [&](const auto& part) {
+    progress.reached(read);
+    read += part.size();
+    for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(part))) {
       std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
       if (feed && (verb.host.empty() || feed->host == verb.host)) fleet.feeds.push_back(std::move(*feed));
     }
-  }
+  });
   return fleet;
 }
 
@@ -70,11 +68,8 @@ PlannedFleet made_up(const PlanVerb& verb, std::uint64_t number, const ScheduleO
 
 /// As an import would begin with them: first fetches spread, rates made up.
 PlannedFleet listed(const PlanVerb& verb, const Config& config) {
-  const auto bytes = read_input(verb.feeds, max_opml_bytes);
-  if (bytes.has_error()) {
-    throw VerbFailure{exits::bad_input, bytes.error().text + " (--feeds takes a number or a file)"};
-  }
-  const SubscriptionList list = read_subscriptions(*bytes);
+  const SubscriptionList list =
+      read_subscriptions(read_input(verb.feeds, max_opml_bytes, " (--feeds takes a number or a file)"));
   PlannedFleet fleet;
   fleet.source = "of " + verb.feeds;
   const std::uint64_t rate = config.schedule.import_rate;

@@ -25,7 +25,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t refresh_batch = 500;  // feeds per store call
 constexpr std::chrono::milliseconds look_interval{200};
 
 /// A feed that a worker was asked to fetch, and what its record said before.
@@ -119,10 +118,7 @@ Result result_of(const Report& report, Milliseconds now) {
 void look(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
   const auto now = or_fail(context.store.now());
   std::vector<Awaited> left;
-  for (std::size_t begin = 0; begin < awaited.size(); begin += refresh_batch) {
-    stop_if_interrupted();
-    const std::span<const Awaited> part =
-        std::span<const Awaited>(awaited).subspan(begin, std::min(refresh_batch, awaited.size() - begin));
+  in_parts(awaited, [&](const auto& part) {
     std::vector<std::string> urls;
     for (const Awaited& feed : part) urls.push_back(feed.url);
     const auto records = or_fail(Feeds(context.store).records(urls));
@@ -136,7 +132,7 @@ void look(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tall
         tell(context.terminal, result_of(*record, part[i]), tally);
       }
     }
-  }
+  });
   awaited = std::move(left);
 }
 
@@ -187,21 +183,18 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
   Terminal& terminal = context.terminal;
   const auto now = or_fail(context.store.now());
   std::vector<Awaited> awaited;
-  for (std::size_t begin = 0; begin < feeds.size(); begin += refresh_batch) {
-    stop_if_interrupted();
-    const std::size_t count = std::min(refresh_batch, feeds.size() - begin);
-    std::vector<std::string> batch;
-    for (std::size_t i = 0; i < count; ++i) batch.push_back(feeds[begin + i].url);
+  in_parts(feeds, [&](const auto& part) {
+    std::vector<std::string> urls;
+    for (const Awaited& feed : part) urls.push_back(feed.url);
     const auto woken =
-        or_fail(Feeds(context.store).wake(batch, context.config.schedule.manual_floor, verb.ignore_floor));
-    for (std::size_t i = 0; i < count; ++i) {
+        or_fail(Feeds(context.store).wake(urls, context.config.schedule.manual_floor, verb.ignore_floor));
+    for (std::size_t i = 0; i < part.size(); ++i) {
       const Wake& wake = woken[i];
-      const bool comes =
-          wake.result == Wake::Result::due || wake.result == Wake::Result::noted || feeds[begin + i].just_added;
-      if (verb.defer || !comes) tell_wake(terminal, batch[i], wake, now);
-      if (comes) awaited.push_back(feeds[begin + i]);
+      const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted || part[i].just_added;
+      if (verb.defer || !comes) tell_wake(terminal, urls[i], wake, now);
+      if (comes) awaited.push_back(part[i]);
     }
-  }
+  });
   terminal.flush();
   if (verb.defer || awaited.empty()) return exits::done;
 
