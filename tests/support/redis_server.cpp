@@ -36,34 +36,137 @@ std::string text_of(ReplyView reply) {
   std::abort();
 }
 
-}  // namespace
-
-RedisServer::RedisServer(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
+std::filesystem::path new_directory() {
   std::string pattern = (std::filesystem::temp_directory_path() / "feedmill-test-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) give_up("no temporary directory");
-  directory_ = pattern;
+  return pattern;
+}
+
+void stop(pid_t server) {
+  ::kill(server, SIGKILL);
+  waitpid(server, nullptr, 0);
+}
+
+void remove_with_all_in_it(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+}
+
+/// What a test may have changed, as Redis tells it; "" when it does not. A replica leaves a backlog, a save its
+/// outcome.
+std::string settings_of(Redis& redis) {
+  for (const Words& question : {Words{"CONFIG", "GET", "*"}, Words{"ACL", "LIST"}, Words{"INFO", "replication"},
+                                Words{"INFO", "persistence"}}) {
+    redis.append(question);
+  }
+  std::string all;
+  const auto config = redis.next();
+  if (config) {
+    for (const auto& [name, value] : config->pairs()) {
+      if (name != "dir") all.append(name).append(" ").append(value).append("\n");  // where it is moved to
+    }
+  }
+  const auto users = redis.next(), replication = redis.next(), persistence = redis.next();
+  if (!config || !users || !replication || !persistence) return "";
+  all += text_of(*users);
+  all += replication->text();
+  std::istringstream lines{std::string(persistence->text())};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("status") != line.npos || line.find("_in_progress") != line.npos) all += line;
+  }
+  return all;
+}
+
+/// Empties it of what settings_of() does not tell; false when it does not obey. Cached scripts stay, for they are named
+/// by what they say and hold nothing: to compile ours anew took most of the time of a test.
+bool forget_everything(Redis& redis) {
+  const std::initializer_list<Words> commands{{"CLIENT", "KILL", "SKIPME", "yes"},
+                                              {"CLIENT", "UNPAUSE"},
+                                              {"FLUSHALL", "SYNC"},
+                                              {"FUNCTION", "FLUSH", "SYNC"},
+                                              {"CONFIG", "RESETSTAT"},
+                                              {"SLOWLOG", "RESET"},
+                                              {"LATENCY", "RESET"},
+                                              {"ACL", "LOG", "RESET"}};
+  for (const Words& command : commands) redis.append(command);
+  bool obeyed = true;
+  for (std::size_t i = 0; i < commands.size(); ++i) obeyed = redis.next().has_value() && obeyed;
+  return obeyed;
+}
+
+}  // namespace
+
+/// Ends them with the process; but not with a child that was forked from it.
+struct RedisServer::Idlers {
+  Idlers() = default;
+  Idlers(const Idlers&) = delete;
+  Idlers& operator=(const Idlers&) = delete;
+  ~Idlers() {
+    if (getpid() != owner) return;
+    for (const Idle& idle : all) {
+      stop(idle.pid);
+      remove_with_all_in_it(idle.directory);
+    }
+  }
+
+  std::vector<Idle> all;
+  pid_t owner = getpid();
+};
+
+RedisServer::Idlers& RedisServer::idlers() {
+  static Idlers idlers;
+  return idlers;
+}
+
+RedisServer::RedisServer(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
   signal(SIGPIPE, SIG_IGN);  // as main() does: a lost connection is an error value
-  start();
+  take_or_start();
 }
 
 RedisServer::~RedisServer() {
+  if (make_idle()) return;
   kill();
+  remove_with_all_in_it(directory_);
+}
+
+void RedisServer::take_or_start() {
+  if (arguments_.empty() && !idlers().all.empty()) {
+    Idle idle = std::move(idlers().all.back());
+    idlers().all.pop_back();
+    directory_ = std::move(idle.directory);
+    pid_ = idle.pid;
+    as_started_ = std::move(idle.as_started);
+    has_users_ = true;
+    return;
+  }
+  directory_ = new_directory();
+  start();
+  if (!arguments_.empty()) return;
+  Redis redis(address_of(*this), std::chrono::seconds(5));
+  if (redis.connect()) as_started_ = settings_of(redis);
+}
+
+/// Whether it can serve another test; then it is no longer ours.
+bool RedisServer::make_idle() {
+  if (as_started_.empty() || pid_ <= 0) return false;
+  // First another path, so that nobody comes who is not sent away below. Redis goes by the directory, not by its name.
   std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
+  const std::filesystem::path there = new_directory();
+  std::filesystem::rename(directory_, there, ignored);
+  directory_ = there;
+  Redis redis(address_of(*this), std::chrono::seconds(5));
+  if (!redis.connect() || !forget_everything(redis) || settings_of(redis) != as_started_) return false;
+  for (const auto& file : std::filesystem::directory_iterator(directory_, ignored)) {
+    if (file.path() != socket() && file.path().filename() != "redis.log") remove_with_all_in_it(file.path());
+  }
+  idlers().all.push_back({directory_, pid_, std::move(as_started_)});
+  return true;
 }
 
 void RedisServer::spawn(const std::vector<std::string>& more) {
-  std::vector<std::string> words{"redis-server",
-                                 "--port",
-                                 "0",
-                                 "--unixsocket",
-                                 socket().string(),
-                                 "--save",
-                                 "",
-                                 "--dir",
-                                 directory_.string(),
-                                 "--logfile",
-                                 (directory_ / "redis.log").string()};
+  std::vector<std::string> words{
+      "redis-server",      "--port",    "0",        "--unixsocket", socket().string(), "--save", "", "--dir",
+      directory_.string(), "--logfile", "redis.log"};  // in that directory, also when it has another name
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   words.insert(words.end(), more.begin(), more.end());
   std::vector<char*> argv;
@@ -80,11 +183,13 @@ void RedisServer::spawn(const std::vector<std::string>& more) {
 
 void RedisServer::start_loading(const std::vector<std::string>& more) {
   spawn(more);
+  as_started_.clear();
   has_users_ = false;
 }
 
 void RedisServer::start(const std::vector<std::string>& more) {
   spawn(more);
+  as_started_.clear();
   Redis redis(address_of(*this), std::chrono::seconds(5));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
@@ -93,7 +198,7 @@ void RedisServer::start(const std::vector<std::string>& more) {
     if (pong.error().code == StoreError::Code::auth) return;
     if (waitpid(pid_, nullptr, WNOHANG) == pid_) give_up("it ended at once");
     if (std::chrono::steady_clock::now() > deadline) give_up("it does not answer");
-    std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // not in the way of what it waits for
     if (pong.error().code == StoreError::Code::loading) redis.disconnect();
   }
 }
@@ -119,8 +224,7 @@ void RedisServer::make_users() {
 
 void RedisServer::kill() {
   if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  stop(pid_);
   pid_ = -1;
 }
 

@@ -1,4 +1,9 @@
 // A redis-server of a test's own: on a unix socket, in a directory of its own, gone with the object.
+//
+// Starting one costs more than most tests do. One that was started without arguments and is found at the end as it was
+// at the beginning is emptied and serves a later test of the same process, under another path: whoever was left behind
+// by the test before cannot come back. One that was killed or started again, whose configuration or users differ, or
+// that does not answer, ends with its test. Tests need not know: each finds an empty server that nobody speaks to.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +15,7 @@ namespace feedmill::test {
 
 class RedisServer {
  public:
-  /// Starts it and waits until it answers; aborts the test program when none is installed.
+  /// Starts it and waits until it answers; aborts the test program when none is installed. Not on two threads at once.
   /// `arguments`: further command-line arguments, as in {"--appendonly", "yes"}.
   explicit RedisServer(std::vector<std::string> arguments = {});
   ~RedisServer();
@@ -35,13 +40,25 @@ class RedisServer {
   void start_loading(const std::vector<std::string>& more);
 
  private:
-  std::filesystem::path directory_;
+  /// A server that serves no test.
+  struct Idle {
+    std::filesystem::path directory;
+    pid_t pid = -1;
+    std::string as_started;  ///< its configuration, users and replicas, as Redis tells them
+  };
+  struct Idlers;
+  static Idlers& idlers();
+
+  void take_or_start();
+  bool make_idle();
   void spawn(const std::vector<std::string>& more);
   void make_users();
 
+  std::filesystem::path directory_;
   std::vector<std::string> arguments_;
   pid_t pid_ = -1;
   bool has_users_ = false;  // not where the default user has a password
+  std::string as_started_;  // as of Idle; "" = not to be used again
 };
 
 /// One command of the default user on a connection of its own, for looking behind the store's back: its answer as text,

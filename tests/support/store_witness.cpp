@@ -5,6 +5,7 @@
 #include <chrono>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include <boost/json.hpp>
 
@@ -19,7 +20,16 @@ using Table = std::map<std::string, std::string>;
 
 class Connection {
  public:
-  explicit Connection(const std::string& url) : redis_(*parse_redis_url(url), std::chrono::seconds(10)) {}
+  /// A server that was just started again may still be loading: it is waited for.
+  explicit Connection(const std::string& url) : redis_(*parse_redis_url(url), std::chrono::seconds(10)) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    for (;;) {
+      const auto pong = redis_.command({"PING"});
+      if (pong || pong.error().code != StoreError::Code::loading) return;
+      if (std::chrono::steady_clock::now() > deadline) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
 
   Reply ask(const std::vector<std::string>& words) {
     auto reply = redis_.command(Words(words.begin(), words.end()));
