@@ -10,7 +10,23 @@ import unittest
 
 TEXT = pathlib.Path(sys.argv[1]).read_text()
 LINES = re.sub(r"\\\n\s*", " ", re.sub(r"(?m)^\s*#.*\n", "", TEXT)).splitlines()
-FINAL = LINES[max(i for i, line in enumerate(LINES) if line.startswith("FROM ")):]
+
+
+def stages():
+    """The lines of each stage by its name, the one without a name last as ""."""
+    found, name = {}, None
+    for line in LINES:
+        if line.startswith("FROM "):
+            name = line.partition(" AS ")[2]
+            assert name not in found, name
+            found[name] = []
+        if name is not None and line.strip():
+            found[name].append(line)
+    return found
+
+
+STAGES = stages()
+FINAL = STAGES["image"]
 
 
 class Dockerfile(unittest.TestCase):
@@ -22,17 +38,40 @@ class Dockerfile(unittest.TestCase):
     def test_stages(self):
         # One base for both, which who builds names by its digest.
         self.assertEqual([line for line in LINES if line.startswith(("ARG ", "FROM "))],
-                         ["ARG BASE=debian:13-slim", "FROM ${BASE} AS build", "FROM build AS test", "FROM ${BASE}"])
-        # The image holds what was tested: nothing comes straight from the build.
-        copied = [line for line in FINAL if line.startswith("COPY ")]
-        self.assertTrue(copied)
-        for line in copied:
-            self.assertTrue(line.startswith("COPY --from=test "), line)
+                         ["ARG BASE=debian:13-slim", "FROM ${BASE} AS build", "FROM build AS test", "FROM build AS publisher",
+                          "FROM ${BASE} AS image", "FROM image AS sample", "FROM image"])
+        # Without a target the image is built, and nothing else is in it.
+        self.assertEqual(list(STAGES)[-1], "")
+        self.assertEqual(STAGES[""], ["FROM image"])
+
+    def needed_by(self, name):
+        """The stages that a builder goes through for one."""
+        needed = {name}
+        for line in STAGES[name]:
+            for other in re.findall(r"^FROM (\S+)|--from=(\S+)", line):
+                if (other := "".join(other)) in STAGES:
+                    needed |= self.needed_by(other)
+        return needed
+
+    def test_the_image_waits_for_no_tests(self):
+        self.assertEqual(self.needed_by(""), {"", "image", "build"})
+        self.assertEqual(self.needed_by("sample"), {"sample", "image", "build", "publisher"})
+        commands = [line for name in self.needed_by("") | self.needed_by("sample") for line in STAGES[name]
+                    if line.startswith("RUN ")]
+        self.assertFalse([line for line in commands if re.search(r"scripts/test|ctest|\bdev\b", line)])
+        self.assertEqual(STAGES["test"], ["FROM build AS test", "RUN scripts/test"])
+
+    def test_the_sample_is_the_image_and_a_publisher(self):
+        first, *rest = STAGES["sample"]
+        self.assertFalse([line for line in rest if not line.startswith(("COPY --from=publisher ", "RUN "))])
+        self.assertTrue(any(line.startswith("COPY ") and "feedmill_sample_publisher /usr/bin/" in line for line in rest))
 
     def test_runs_as_nobody_in_particular(self):
         self.assertEqual(self.one("USER "), "USER 65532")
         self.assertLess(FINAL.index("USER 65532"), len(FINAL) - 1)
         self.assertFalse([line for line in FINAL[FINAL.index("USER 65532"):] if line.startswith("RUN ")])
+        for name in ("sample", ""):
+            self.assertFalse([line for line in STAGES[name] if line.startswith(("USER ", "ENTRYPOINT ", "CMD "))], name)
 
     def test_needs_no_shell(self):
         self.assertEqual(self.one("ENTRYPOINT "), 'ENTRYPOINT ["feedmill"]')

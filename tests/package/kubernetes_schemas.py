@@ -62,7 +62,7 @@ KINDS = {
     "Namespace": thing("=v1"),
     "ServiceAccount": thing("=v1", automountServiceAccountToken="bool"),
     "ConfigMap": thing("=v1", **{"data!": {"*": "str"}}),
-    "Service": thing("=v1", {"type": "str", "selector!": LABELS,
+    "Service": thing("=v1", {"type": "str", "clusterIP": "str", "selector!": LABELS,
                              "ports!": [{"name": "port_name", "port!": "port", "targetPort": "int_or_str", "protocol": "str"}]}),
     "Deployment": thing("=apps/v1", {
         "replicas": "int", "selector!": SELECTOR, "template!": POD_TEMPLATE,

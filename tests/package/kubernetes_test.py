@@ -121,6 +121,9 @@ class Fields(unittest.TestCase):
         environment = {variable["name"]: variable["value"] for variable in container["env"]}
         self.assertTrue(environment["FEEDMILL_DATA_DIR"].startswith(mounts["data"] + "/"))
         self.assertEqual(environment["FEEDMILL_REDIS_EMBEDDED"], "true")
+        governing = one("embedded", "Service", spec["serviceName"])
+        self.assertEqual(governing["spec"]["clusterIP"], "None")
+        self.assertEqual(governing["spec"]["selector"], spec["selector"]["matchLabels"])
 
     def test_pods(self):
         for overlay, workload in self.workloads():
@@ -197,6 +200,15 @@ class Fields(unittest.TestCase):
                 self.assertEqual(path["backend"]["service"]["name"], "feedmill-callback")
                 self.assertNotEqual(path["path"], "/")
 
+    def test_the_ingress_takes_pushes_and_tells_nobody_their_paths(self):
+        annotations = one("complete", "Ingress", "feedmill-callback")["metadata"]["annotations"]
+        nginx = {name.removeprefix("nginx.ingress.kubernetes.io/"): value for name, value in annotations.items()}
+        self.assertEqual(nginx, {"proxy-body-size": "4m", "enable-access-log": "false", "proxy-next-upstream": "off"})
+        # The same as the server block for an nginx outside of a cluster.
+        block = (DEPLOY / "nginx-websub.conf").read_text()
+        for line in ("client_max_body_size 4m;", "access_log off;", "proxy_next_upstream off;"):
+            self.assertIn(line, block)
+
     def test_disruptions(self):
         spec = one("standalone", "PodDisruptionBudget")["spec"]
         self.assertEqual(spec, {"maxUnavailable": 1, "selector": {"matchLabels": OURS}})
@@ -240,6 +252,8 @@ class Fields(unittest.TestCase):
         self.assertTrue(any("feedmill_schedule_lateness_seconds_bucket" in query for query in queries))
         self.assertTrue(any("feedmill_due_feeds" in query for query in queries))
         self.assertFalse(any("feedmill_feeds" in query for query in queries))
+        for query in queries:
+            self.assertIn('{namespace="feedmill"}', query)
         self.assertEqual(spec["scaleTargetRef"]["name"], one("complete", "Deployment")["metadata"]["name"])
         self.assertEqual(spec["minReplicaCount"], 2)
 

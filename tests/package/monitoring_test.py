@@ -34,13 +34,16 @@ body_bytes feeds due_feeds oldest_due_seconds claimed_feeds hosts_backing_off wo
 memory_budget_bytes unacknowledged_bytes stream_records stream_limit_records delivery_lag_records delivery_lag_seconds
 ready draining redis_up redis_trouble last_commit_timestamp_seconds oldest_success_age_seconds
 websub_deliveries_total websub_verifications_total websub_first_total websub_turns_total websub_subscriptions
-callback_duration_seconds
+callback_duration_seconds clock_offset_seconds
 """.split()
 ALERTS = """
-FeedmillDown FeedmillNotReady FeedmillNoCommits FeedmillScheduleLate FeedmillMostFetchesFail FeedmillManyFetchesFail
-FeedmillRedisErrors FeedmillDeliveryLag FeedmillStreamFilling FeedmillQuarantineGrowing FeedmillEgressBlocked
-FeedmillEarlyPoll FeedmillMemoryNearBudget FeedmillFeedsStale FeedmillNothingNew FeedmillLogSuppressed FeedmillBug
+FeedmillDown FeedmillAbsent FeedmillNotReady FeedmillNoCommits FeedmillScheduleLate FeedmillMostFetchesFail
+FeedmillManyFetchesFail FeedmillRedisErrors FeedmillDeliveryLag FeedmillStreamFilling FeedmillQuarantineGrowing
+FeedmillEgressBlocked FeedmillEarlyPoll FeedmillMemoryNearBudget FeedmillFeedsStale FeedmillFeedsNeverRead
+FeedmillNothingNew FeedmillClockWrong FeedmillLogSuppressed FeedmillBug
 """.split()
+# What every runbook_url begins with, and the head of the alerts says to replace.
+RUNBOOKS = "https://feedmill.example/docs/"
 ROWS = ["Overview", "Politeness", "Failures", "Pipeline", "Redis", "WebSub", "Process"]
 
 
@@ -107,7 +110,7 @@ class Monitoring(unittest.TestCase):
     def test_labels_that_are_asked_for_are_served(self):
         for name, label, value in re.findall(r'(feedmill_[a-z_]+)\{[^}]*?(\w+)="([^"$]+)"',
                                              json.dumps(DASHBOARD).replace('\\"', '"') + yaml.dump(RULES)):
-            self.assertRegex(SCRAPE, rf'{name}\{{[^}}]*{label}="{value}"')
+            self.assertTrue(re.search(rf'{name}\{{[^}}]*{label}="{value}"', SCRAPE), f'{name} has no {label}="{value}"')
 
     def test_alerts_are_complete(self):
         self.assertEqual([rule["alert"] for rule in RULES], ALERTS)
@@ -115,10 +118,21 @@ class Monitoring(unittest.TestCase):
         for rule in RULES:
             self.assertIn(rule["labels"]["severity"], ("page", "ticket"))
             self.assertEqual(set(rule["annotations"]), {"summary", "description", "runbook_url"}, rule["alert"])
+            # Absolute, so that it is a link wherever the alert is read.
             guide, _, heading = rule["annotations"]["runbook_url"].partition("#")
-            self.assertEqual(pathlib.Path(guide).name, GUIDE.name)
+            self.assertEqual(guide, RUNBOOKS + GUIDE.name)
             self.assertIn(heading, headings, rule["alert"])
             self.assertIn("{{", rule["annotations"]["description"], "no value")
+
+    def test_the_head_says_where_the_runbooks_are_named(self):
+        head = (DEPLOY / "prometheus/alerts.yml").read_text().split("groups:")[0]
+        self.assertIn(f"sed -i 's|{RUNBOOKS.rstrip('/')}|https://", head)
+
+    def test_installations_do_not_melt_together(self):
+        for rule in RULES:
+            self.assertNotRegex(rule["expr"], r"\b(sum|max|min|avg|count|topk)\s*\(", rule["alert"])
+            for kept in re.findall(r"\bby \(([^)]*)\)", rule["expr"]):
+                self.assertLessEqual({"namespace", "job"}, set(kept.split(", ")), rule["alert"])
 
     def test_alerts_fire_and_stay_silent(self):
         cases = yaml.safe_load((DEPLOY / "prometheus/alerts_test.yml").read_text())["tests"]
@@ -133,9 +147,11 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
 
     def test_expressions_of_the_dashboard_are_understood(self):
+        expressions = [target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", [])]
+        expressions += [annotation["expr"] for annotation in DASHBOARD["annotations"]["list"]]
         groups = {"groups": [{"name": "dashboard", "rules": [
-            {"record": f"panel:{panel['id']}:{target['refId']}", "expr": target["expr"].replace("$__rate_interval", "5m")}
-            for panel in DASHBOARD["panels"] for target in panel.get("targets", [])]}]}
+            {"record": f"dashboard:{i}", "expr": expression.replace("$__rate_interval", "5m")}
+            for i, expression in enumerate(expressions)]}]}
         with tempfile.NamedTemporaryFile("w", suffix=".yml") as rules:
             rules.write(yaml.dump(groups))
             rules.flush()
@@ -147,6 +163,9 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(DASHBOARD["__inputs"][0]["pluginId"], "prometheus")
         variables = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
         self.assertEqual(variables["datasource"]["type"], "datasource")
+        self.assertEqual(list(variables), ["datasource", "namespace", "job", "instance"])
+        for annotation in DASHBOARD["annotations"]["list"]:
+            self.assertEqual(annotation["datasource"]["uid"], "${datasource}")
         identifiers = [panel["id"] for panel in DASHBOARD["panels"]]
         self.assertEqual(len(identifiers), len(set(identifiers)))
         places = set()
@@ -159,6 +178,10 @@ class Monitoring(unittest.TestCase):
                     places.add((x, y))
             if panel["type"] != "row":
                 self.assertEqual(panel["datasource"]["uid"], "${datasource}")
+                chosen = 'namespace=~"$namespace",job=~"$job",instance=~"$instance"'
+                for target in panel["targets"]:
+                    self.assertEqual(target["expr"].count("feedmill_") + target["expr"].count("process_"),
+                                     target["expr"].count("{" + chosen), panel["title"])
 
 
 if __name__ == "__main__":

@@ -84,10 +84,8 @@ std::string ServedRequest::header(std::string_view name) const {
   return "";
 }
 
-HttpServer::HttpServer(std::uint16_t port)
-    : acceptor_(context_, tcp::endpoint(asio::ip::address_v4::loopback(), port)),
-      held_(context_),
-      port_(acceptor_.local_endpoint().port()) {
+HttpServer::HttpServer(std::uint16_t port, asio::ip::address_v4 address)
+    : acceptor_(context_, tcp::endpoint(address, port)), held_(context_), port_(acceptor_.local_endpoint().port()) {
   acceptor_.listen(4096);
   asio::co_spawn(context_, accept(), asio::detached);
   thread_ = std::thread([this] { context_.run(); });

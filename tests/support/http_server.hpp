@@ -66,8 +66,10 @@ class HttpServer {
  public:
   using Handler = std::function<Response(const ServedRequest&)>;
 
-  /// Listens on 127.0.0.1; 0 takes a free port. Throws boost::system::system_error when the port is taken.
-  explicit HttpServer(std::uint16_t port = 0);
+  /// Listens on 127.0.0.1, or on `address`; 0 takes a free port. Throws boost::system::system_error when the port is
+  /// taken.
+  explicit HttpServer(std::uint16_t port = 0,
+                      boost::asio::ip::address_v4 address = boost::asio::ip::address_v4::loopback());
   /// HTTPS, likewise; `configure` may set more on the native context: versions, ALPN.
   explicit HttpServer(const Identity& identity, const std::function<void(SSL_CTX*)>& configure = {},
                       std::uint16_t port = 0);

@@ -1,6 +1,6 @@
 // A publisher on loopback for trying things out: one blog in each feed format, a new or edited post every few seconds,
-// and as many generated feeds as wanted; with --hub-ca a hub that pushes the blogs. What it says depends on the clock
-// alone, so a restart goes on where it was.
+// and as many generated feeds as wanted; with --hub-ca a hub that pushes the blogs; with --name on all addresses,
+// called so by other machines. What it says depends on the clock alone, so a restart goes on where it was.
 
 #include <algorithm>
 #include <array>
@@ -41,6 +41,7 @@ struct Arguments {
   std::size_t feeds = 0;
   std::chrono::milliseconds delay{0};
   std::string print_urls;
+  std::string name;    ///< host of its addresses, "" = 127.0.0.1, and then it listens there alone
   std::string hub_ca;  ///< file for the authority of its hub's certificate, "" = it has no hub
 };
 
@@ -475,21 +476,27 @@ std::optional<Arguments> parse(int count, char** values) {
       arguments.delay = std::chrono::milliseconds(*number);
     } else if (name == "--print-urls") {
       arguments.print_urls = value;
+    } else if (name == "--name") {
+      arguments.name = value;
     } else if (name == "--hub-ca") {
       arguments.hub_ca = value;
     } else {
       return std::nullopt;
     }
   }
+  // The hub and its certificate are 127.0.0.1's.
+  if (!arguments.name.empty() && !arguments.hub_ca.empty()) return std::nullopt;
   return arguments;
 }
 
 /// On the port asked for; when none was, on the usual one or one of those after it.
 std::unique_ptr<HttpServer> listen(const Arguments& arguments) {
-  if (arguments.port) return std::make_unique<HttpServer>(*arguments.port);
+  using boost::asio::ip::address_v4;
+  const address_v4 address = arguments.name.empty() ? address_v4::loopback() : address_v4::any();
+  if (arguments.port) return std::make_unique<HttpServer>(*arguments.port, address);
   for (std::uint16_t port = usual_port;; ++port) {
     try {
-      return std::make_unique<HttpServer>(port);
+      return std::make_unique<HttpServer>(port, address);
     } catch (const boost::system::system_error& error) {
       if (error.code() != boost::system::errc::address_in_use || port == usual_port + 100) throw;
     }
@@ -559,7 +566,7 @@ int run(const Arguments& arguments) {
   const std::unique_ptr<HttpServer> server = listen(arguments);
   std::optional<SampleHub> hub;
   if (!arguments.hub_ca.empty()) hub.emplace(arguments.hub_ca, static_cast<std::uint16_t>(server->port() + 1000));
-  const Site site{server->url(""), hub ? hub->url() : ""};
+  const Site site{arguments.name.empty() ? server->url("") : server->url(arguments.name, ""), hub ? hub->url() : ""};
   server->forget_requests();
   server->serve_rest([&](const ServedRequest& request) { return answer(request, site, arguments); });
 
@@ -586,7 +593,7 @@ int main(int count, char** values) {
     const auto arguments = feedmill::test::parse(count, values);
     if (!arguments) {
       std::cerr << "usage: feedmill_sample_publisher [--port N] [--interval 3s] [--feeds N] [--delay MS] "
-                   "[--print-urls FILE] [--hub-ca FILE]\n";
+                   "[--print-urls FILE] [--hub-ca FILE | --name HOST]\n";
       return 64;
     }
     return feedmill::test::run(*arguments);
