@@ -178,7 +178,7 @@ expect_cites("/// SECURITY Q1–Q3, T3[1], DESIGN §3.1. DESIGN §3–§5"
              "1 SECURITY Q1;1 SECURITY Q2;1 SECURITY Q3;1 SECURITY T3;1 DESIGN §3.1;1 DESIGN §3;1 DESIGN §4;1 DESIGN §5")
 expect_cites("// as said (SECURITY\n/// S14), and (HTTP P1,\n-- P2; WEBSUB L2)"
              "2 SECURITY S14;2 HTTP P1;3 HTTP P2;3 WEBSUB L2")
-expect_cites("RFC 9110 §5.1, RFC 2822, HTTP 503, HTTP/2, HTTP §x, deploy/OPERATIONS.md, U+0041, C0" "")
+expect_cites("RFC 9110 §5.1, RFC 2822, HTTP 503, HTTP/2, HTTP §x, docs/OPERATIONS.md, U+0041, C0" "")
 expect_cites("find(\"DESIGN 3.1\")" "1 DESIGN §3.1")
 set(found "")
 invariants_in("a('I3', x) \"L16\" \"X1\"\n'I15'" found)

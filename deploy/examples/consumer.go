@@ -1,11 +1,11 @@
-// Keeps a hash of posts from feedmill's signals, through disconnects and crashes, without hole or double.
+// Keeps a hash of posts from feedmill's events, through disconnects and crashes: nothing is lost, nothing done twice.
 //
 //	consumer /run/redis.sock myapp:posts        (or HOST:PORT instead of the socket)
 //
 // With Debian's golang-github-gomodule-redigo-dev: GO111MODULE=off GOPATH=/usr/share/gocode go build consumer.go
 // Elsewhere: go mod init consumer && go get github.com/gomodule/redigo && go build
 //
-// What is done with a signal stands in the same Redis as the stream, so doing it and acknowledging it are one
+// What is done with an event stands in the same Redis as the stream, so doing it and acknowledging it are one
 // transaction: it happens once or not at all. What was handed out and not acknowledged is read first.
 package main
 
@@ -22,7 +22,7 @@ import (
 
 const stream, group, consumer = "stream:signals", "example-go", "one"
 
-type signal struct {
+type event struct {
 	Type     string `json:"type"`
 	Seq      string `json:"seq"`
 	EntityID string `json:"entity_id"`
@@ -34,17 +34,17 @@ type signal struct {
 func apply(server redis.Conn, target, id, text string) error {
 	server.Send("MULTI")
 	if text != "" { // else it was trimmed away before we came to it
-		var s signal
-		if err := json.Unmarshal([]byte(text), &s); err != nil {
-			return fmt.Errorf("signal %s: %w", id, err)
+		var e event
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			return fmt.Errorf("event %s: %w", id, err)
 		}
-		switch s.Type {
+		switch e.Type {
 		case "post_created", "post_modified":
-			server.Send("HSET", target, s.EntityID, s.Data.Title)
+			server.Send("HSET", target, e.EntityID, e.Data.Title)
 		case "post_deleted", "post_trimmed":
-			server.Send("HDEL", target, s.EntityID)
+			server.Send("HDEL", target, e.EntityID)
 		}
-		server.Send("HINCRBY", target+":seen", s.Seq, 1)
+		server.Send("HINCRBY", target+":seen", e.Seq, 1)
 	}
 	server.Send("XACK", stream, group, id)
 	answers, err := redis.Values(server.Do("EXEC")) // sends all of it at once

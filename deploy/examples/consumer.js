@@ -1,20 +1,20 @@
 #!/usr/bin/env node
-// Keeps a hash of posts from feedmill's signals, through disconnects and crashes, without hole or double.
+// Keeps a hash of posts from feedmill's events, through disconnects and crashes: nothing is lost, nothing done twice.
 //
 //     consumer.js /run/redis.sock myapp:posts        (npm install redis@4, or Debian's node-redis)
 //
-// What is done with a signal stands in the same Redis as the stream, so doing it and acknowledging it are one
+// What is done with an event stands in the same Redis as the stream, so doing it and acknowledging it are one
 // transaction: it happens once or not at all. What was handed out and not acknowledged is read first.
 const { createClient } = require('redis');
 
 const [path, target] = process.argv.slice(2);
 const stream = 'stream:signals', group = 'example-node', consumer = 'one';
 
-function apply(transaction, signal) {
-  const { type, entity_id: id, data } = signal;
+function apply(transaction, event) {
+  const { type, entity_id: id, data } = event;
   if (type === 'post_created' || type === 'post_modified') transaction.hSet(target, id, data.title ?? '');
   if (type === 'post_deleted' || type === 'post_trimmed') transaction.hDel(target, id);
-  transaction.hIncrBy(`${target}:seen`, signal.seq, 1);
+  transaction.hIncrBy(`${target}:seen`, event.seq, 1);
 }
 
 async function follow(client) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Keeps a table of posts from feedmill's signals, through disconnects and crashes, without hole or double.
+"""Keeps a table of posts from feedmill's events, through disconnects and crashes: nothing is lost, nothing done twice.
 
     consumer.py unix:///run/redis.sock posts.db      (Debian: python3-redis)
 
-A consumer group remembers what was handed out and not acknowledged. That is read first; what is done with a signal and
-the fact that it was done go into one transaction, and only then it is acknowledged. A signal that comes twice, because
+A consumer group remembers what was handed out and not acknowledged. That is read first; what is done with an event and
+the fact that it was done go into one transaction, and only then it is acknowledged. An event that comes twice, because
 the acknowledgement was lost, finds itself done.
 """
 import json
@@ -27,18 +27,18 @@ def connect(url):
     return server
 
 
-def apply(table, stream_id, signal):
+def apply(table, stream_id, event):
     with table:  # one transaction
         done = table.execute("INSERT OR IGNORE INTO done VALUES (?)", (stream_id,)).rowcount == 0
         if done:
             return
-        if signal["type"] in ("post_created", "post_modified"):
-            data = signal["data"]
+        if event["type"] in ("post_created", "post_modified"):
+            data = event["data"]
             table.execute("INSERT OR REPLACE INTO posts VALUES (?, ?, ?, ?)",
-                          (signal["entity_id"], signal["feed_url"], data.get("title", ""), data["timestamp"]))
-        elif signal["type"] in ("post_deleted", "post_trimmed"):
-            table.execute("DELETE FROM posts WHERE id = ?", (signal["entity_id"],))
-    print(stream_id, signal["type"], signal["entity_id"], flush=True)
+                          (event["entity_id"], event["feed_url"], data.get("title", ""), data["timestamp"]))
+        elif event["type"] in ("post_deleted", "post_trimmed"):
+            table.execute("DELETE FROM posts WHERE id = ?", (event["entity_id"],))
+    print(stream_id, event["type"], event["entity_id"], flush=True)
 
 
 def follow(server, table):

@@ -26,7 +26,7 @@ void expect_file(const fs::path& name, const std::string& text) {
 }
 
 TEST(ConfigReference, StandsInTheTree) {
-  expect_file("deploy/CONFIGURATION.md", config_reference());
+  expect_file("docs/CONFIGURATION.md", config_reference());
   expect_file("deploy/feedmill.toml.example", sample_config());
 }
 

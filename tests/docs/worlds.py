@@ -1,0 +1,228 @@
+"""Where the commands of the documents are run: the program with Redis and publishers on loopback."""
+import http.server
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/characterisation"))
+import events  # noqa: E402
+from world import Names, Redis  # noqa: E402
+
+PATIENCE = 90  # seconds for whatever a block waits for, beside other tests
+
+
+def wait_for(what, done):
+    until = time.monotonic() + PATIENCE
+    while not done():
+        if time.monotonic() > until:
+            raise TimeoutError("waited in vain for " + what)
+        time.sleep(0.02)  # between looks at another process
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Publisher:
+    """example.org: documents, and what it answers for them."""
+
+    def __init__(self):
+        self.answers = {}
+        publisher = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                status, kind, body = publisher.answers.get(self.path, (404, "text/plain", "not here"))
+                body = body.encode()
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def serve(self, path, body, kind="application/rss+xml", status=200):
+        self.answers[path] = (status, kind, body)
+
+
+class World:
+    """A scratch directory that looks like the tree, with the program first in PATH."""
+
+    def __init__(self, program):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="feedmill-docs-"))
+        self.running = []
+        for name in ("deploy", "docs", "scripts", "tests"):
+            (self.directory / name).symlink_to(ROOT / name)
+        for folder in ("build/release", "bin"):
+            (self.directory / folder).mkdir(parents=True)
+        (self.directory / "build/release/feedmill").symlink_to(program)
+        self.script("bin/feedmill", f'exec "{program}" "$@"')
+        self.environment = {
+            "PATH": f"{self.directory}/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+            "HOME": str(self.directory / "home"), "TMPDIR": str(self.directory), "LC_ALL": "C.UTF-8", "TZ": "UTC",
+            "RUNTIME_DIRECTORY": str(self.directory), "PYTHONDONTWRITEBYTECODE": "1",
+            "FEEDMILL_EGRESS_ALLOW": "127.0.0.0/8:1024-65535", "FEEDMILL_MEMORY_BUDGET": "512MiB",
+        }
+        (self.directory / "home").mkdir()
+        self.words = []  # what stands in the documents, and what is meant here
+
+    def script(self, name, text):
+        path = self.directory / name
+        path.write_text(f"#!/bin/bash\n{text}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def here(self, text):
+        for written, meant in self.words:
+            text = text.replace(written, meant)
+        return text
+
+    def as_written(self, text):
+        for written, meant in reversed(self.words):
+            text = text.replace(meant, written)
+        return text
+
+    def start(self, script, **more):
+        """Runs a script of bash in a session of its own, its output in a file."""
+        out = tempfile.TemporaryFile("w+", dir=self.directory)
+        err = tempfile.TemporaryFile("w+", dir=self.directory)
+        if script.count("\n") == 1 and not re.search("[|;&>]", script):
+            script = "exec " + script  # it hears itself when it is to end
+        process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", self.here(script)], cwd=self.directory,
+                                   env={**self.environment, **more}, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                   start_new_session=True)
+        process.out, process.err = out, err
+        self.running.append(process)
+        return process
+
+    def said(self, process, stream="out"):
+        file = getattr(process, stream)
+        file.flush()
+        return self.as_written(pathlib.Path(f"/proc/self/fd/{file.fileno()}").read_text(errors="replace"))
+
+    def stop(self, process):
+        """Ends what a block started: first the script, which may end others in their order, then what is left."""
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                pass
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(process.pid, how)
+                wait_for("the end of what a block started", lambda: process.poll() is not None and self.is_gone(process))
+            except (ProcessLookupError, TimeoutError):
+                continue
+        self.running.remove(process)
+
+    @staticmethod
+    def is_gone(process):
+        try:
+            os.killpg(process.pid, 0)
+            return False
+        except ProcessLookupError:
+            return True
+
+    def run(self, script, expected=0, **more):
+        process = self.start(script, **more)
+        try:
+            code = process.wait(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            code = "no end"
+        out, err = self.said(process), self.said(process, "err")
+        self.stop(process)
+        if code != expected:
+            raise Failed(f"ended with {code} instead of {expected}\n{out}{err}")
+        return out
+
+    def close(self):
+        for process in list(self.running):
+            self.stop(process)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Failed(Exception):
+    pass
+
+
+class Example(World):
+    """https://example.org with a few feeds, one Redis, and a worker."""
+
+    def __init__(self, program):
+        super().__init__(program)
+        self.redis = Redis(str(self.directory), "redis")
+        self.publisher = Publisher()
+        self.names = Names({})
+        self.admin = free_port()
+        self.script("bin/redis-cli", f'exec /usr/bin/redis-cli -s "{self.redis.socket}" "$@"')
+        self.words = [("https://example.org", f"http://127.0.0.1:{self.publisher.port}"),
+                      ("redis://localhost:6379/0", f"unix://{self.redis.socket}"),
+                      ("127.0.0.1:9810", f"127.0.0.1:{self.admin}")]
+        self.environment.update(
+            FEEDMILL_REDIS_URL=self.redis.url, FEEDMILL_DNS_SERVERS=f"127.0.0.1:{self.names.port}",
+            FEEDMILL_ADMIN_LISTEN=f"127.0.0.1:{self.admin}",
+            FEEDMILL_MIN_FLOOR="1s", FEEDMILL_FLOOR="5min", FEEDMILL_HOST_SPACING="0ms",
+            FEEDMILL_MANUAL_FLOOR="1s", FEEDMILL_DRAIN_LISTEN="0s", FEEDMILL_POLL="50ms")
+
+    def begin(self, page):
+        """As a reader has it who has followed README, where the first feed is added."""
+        events.publish(self.publisher)
+        for name, content in events.FILES.items():
+            (self.directory / name).write_text(self.here(content))
+        self.worker = self.start("exec feedmill run")
+        self.run("until feedmill health --ready >health 2>&1; do sleep 0.05; done")
+        if page.name != "README.md":
+            self.run("feedmill add https://example.org/feed.xml --now")
+
+    def close(self):
+        self.publisher.server.shutdown()
+        super().close()
+        self.redis.kill()
+
+
+class Sample(World):
+    """scripts/run, with what it would build, and ports of our own where it says which."""
+
+    def __init__(self, program, publisher):
+        super().__init__(program)
+        (self.directory / "scripts").unlink()
+        (self.directory / "scripts").mkdir()
+        (self.directory / "build/release/tests/support").mkdir(parents=True)
+        # In a hurry: an edited post comes within seconds instead of a minute.
+        self.script("build/release/tests/support/feedmill_sample_publisher", f'exec "{publisher}" --interval 250ms "$@"')
+        admin, callback = free_port(), free_port()
+        text = (ROOT / "scripts/run").read_text()
+        self.words = [("127.0.0.1:9810", f"127.0.0.1:{admin}"), ("127.0.0.1:9811", f"127.0.0.1:{callback}")]
+        self.script("scripts/build", ":")
+        run = self.directory / "scripts/run"
+        run.write_text(self.here(text))
+        run.chmod(0o755)
+        self.environment.update(FEEDMILL_ADMIN_LISTEN=f"127.0.0.1:{admin}",
+                                FEEDMILL_WEBSUB_LISTEN=f"127.0.0.1:{callback}", FEEDMILL_DRAIN_LISTEN="0s")
+        self.environment.pop("FEEDMILL_EGRESS_ALLOW")
+
+    def begin(self, page):
+        """README starts it itself."""
+        if page.name != "README.md":
+            self.start("exec ./scripts/run")
+            self.run("until feedmill health --ready >health 2>&1; do sleep 0.05; done")
