@@ -100,8 +100,8 @@ std::string configuration() {
       "sizes 64KiB, 16MiB. What is marked (SIGHUP) is taken over when the process is sent that signal.\n";
   for (const Option& option : option_table()) {
     std::string heading = "\\fB" + roff(option.key) + "\\fR (\\fI" + roff(option.unit) + "\\fR)";
-    std::string about = fmt::format("{}. Default: {}. Environment: FEEDMILL_{}", option.meaning,
-                                    option.fallback.empty() ? "empty" : option.fallback, option.env);
+    std::string about = fmt::format("{}. Default: {}. Environment: {}", option.meaning,
+                                    option.fallback.empty() ? "empty" : option.fallback, variable_of(option));
     if (!option.flag.empty()) about += fmt::format(". Flag: {}", option.flag);
     text += paragraph(heading, about + (option.reloads ? ". (SIGHUP)" : "."));
   }

@@ -1,11 +1,13 @@
 #include "worker/config/config.hpp"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 #include <unistd.h>
 
@@ -21,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view env_prefix = "FEEDMILL_";
+constexpr std::string_view from_file =
+    "_FILE";  // behind a variable's name: its value names a file that holds the value
 constexpr std::size_t max_file_bytes = 16U << 20U;
 
 const Option* find_option(std::string_view key) {
@@ -29,10 +33,38 @@ const Option* find_option(std::string_view key) {
   return found == table.end() ? nullptr : &*found;
 }
 
-const Option* find_variable(std::string_view env) {
+std::string old_variable_of(const Option& option) {
+  return option.old_env.empty() ? std::string() : fmt::format("{}{}", env_prefix, option.old_env);
+}
+
+/// All variables that the option is read from, those first that win when there are several by mistake.
+std::vector<std::string> spellings(const Option& option) {
+  std::vector<std::string> names{variable_of(option)};
+  if (!option.old_env.empty()) names.push_back(old_variable_of(option));
+  for (std::size_t i = 0, plain = names.size(); i < plain; ++i) names.push_back(names[i] + std::string(from_file));
+  return names;
+}
+
+const Option* find_variable(std::string_view name) {
   const auto table = option_table();
-  const auto found = std::ranges::find(table, env, &Option::env);
+  const auto found = std::ranges::find_if(
+      table, [&](const Option& option) { return variable_of(option) == name || old_variable_of(option) == name; });
   return found == table.end() ? nullptr : &*found;
+}
+
+/// What Kubernetes puts into every container for each Service whose name begins with "feedmill":
+/// FEEDMILL_X_SERVICE_HOST, FEEDMILL_X_SERVICE_PORT_HTTP, FEEDMILL_X_PORT=tcp://…, FEEDMILL_X_PORT_80_TCP_ADDR … Not
+/// ours.
+bool is_service_link(std::string_view name, std::string_view value) {
+  if (name.ends_with("_SERVICE_HOST") || name.ends_with("_SERVICE_PORT")) return true;
+  if (name.find("_SERVICE_PORT_") != std::string_view::npos) return true;
+  if (name.ends_with("_PORT") && value.find("://") != std::string_view::npos) return true;
+  const std::size_t port = name.find("_PORT_");
+  if (port == std::string_view::npos) return false;
+  const std::string_view number = name.substr(port + std::string_view("_PORT_").size());
+  const std::string_view protocol = number.substr(std::min(number.find_first_not_of("0123456789"), number.size()));
+  return protocol.size() < number.size() &&
+         (protocol.starts_with("_TCP") || protocol.starts_with("_UDP") || protocol.starts_with("_SCTP"));
 }
 
 std::string_view variable(const ConfigSources& sources, std::string_view name) {
@@ -169,7 +201,7 @@ class Reader {
       } else if (node.is_table() && leads_somewhere(key)) {
         read_table(*node.as_table(), key, origin);
       } else {
-        add_unknown(key, "", where, &Option::key);
+        add_unknown(key, "", where, keys());
       }
     }
   }
@@ -234,45 +266,56 @@ class Reader {
   }
 
   void add_unknown(const std::string& name, const std::string& value, const std::string& origin,
-                   std::string_view Option::*which) {
-    std::vector<std::string_view> names;
-    for (const auto& option : option_table()) names.push_back(option.*which);
+                   std::span<const std::string_view> names) {
     const auto near = nearest_name(name, names);
     problems_.push_back({name, value, origin,
                          near.empty() ? "no such option; `feedmill config show` lists them all"
                                       : "no such option; did you mean " + std::string(near) + "?"});
   }
 
+  static std::vector<std::string_view> keys() {
+    std::vector<std::string_view> keys;
+    for (const Option& option : option_table()) keys.push_back(option.key);
+    return keys;
+  }
+
+  void add_unknown_variable(const std::string& name) {
+    std::vector<std::string> variables;
+    for (const Option& option : option_table()) variables.push_back(variable_of(option));
+    add_unknown(name, "", "environment", std::vector<std::string_view>(variables.begin(), variables.end()));
+  }
+
   void read_environment() {
     for (const auto& [name, value] : sources_.environment) {
       if (!name.starts_with(env_prefix)) continue;
-      const std::string_view own = std::string_view(name).substr(env_prefix.size());
-      if (is_service_link(own)) continue;
-      const std::string origin = "environment " + name;
-      if (const Option* option = find_variable(own)) {
-        set(*option, value, origin);
-        continue;
-      }
-      constexpr std::string_view from_file = "_FILE";
-      const Option* option =
-          own.ends_with(from_file) ? find_variable(own.substr(0, own.size() - from_file.size())) : nullptr;
-      if (option == nullptr) {
-        add_unknown(std::string(own), "", origin, &Option::env);
-      } else if (sources_.environment.contains(std::string(env_prefix) + std::string(option->env))) {
-        problems_.push_back({std::string(option->key), value, origin,
-                             "given twice: unset one of " + name + " and FEEDMILL_" + std::string(option->env)});
-      } else if (const auto text = secret_in(value)) {
-        if (readable_by_all(value) && may_hold_password(*option)) warn_readable(value);
-        set(*option, *text, origin);
-      } else {
-        problems_.push_back({std::string(option->key), value, origin, text.error()});
+      const Option* option = find_variable(name);
+      const bool names_file = option == nullptr && name.ends_with(from_file);
+      if (names_file) option = find_variable(std::string_view(name).substr(0, name.size() - from_file.size()));
+      if (option != nullptr) {
+        read_variable(*option, name, value, names_file);
+      } else if (!is_service_link(name, value)) {
+        add_unknown_variable(name);
       }
     }
   }
 
-  /// What Kubernetes puts into every container for a Service named "feedmill"; not ours.
-  static bool is_service_link(std::string_view name) {
-    return name == "PORT" || name.starts_with("PORT_") || name == "SERVICE_HOST" || name.starts_with("SERVICE_PORT");
+  /// `names_file`: the value is the name of a file that holds it.
+  void read_variable(const Option& option, const std::string& name, const std::string& value, bool names_file) {
+    const std::string origin = "environment " + name;
+    for (const std::string& other : spellings(option)) {
+      if (other == name) break;  // those behind it tell of this one
+      if (!sources_.environment.contains(other)) continue;
+      problems_.push_back(
+          {std::string(option.key), value, origin, "given twice: unset one of " + name + " and " + other});
+      return;
+    }
+    if (!names_file) return set(option, value, origin);
+    if (const auto text = secret_in(value)) {
+      if (readable_by_all(value) && may_hold_password(option)) warn_readable(value);
+      set(option, *text, origin);
+    } else {
+      problems_.push_back({std::string(option.key), value, origin, text.error()});
+    }
   }
 
   void read_flags() {
@@ -280,7 +323,7 @@ class Reader {
       if (const Option* option = find_option(key)) {
         set(*option, text, option->flag.empty() ? "flag" : "flag " + std::string(option->flag));
       } else {
-        add_unknown(key, text, "flag", &Option::key);
+        add_unknown(key, text, "flag", keys());
       }
     }
   }
@@ -469,6 +512,13 @@ boost::system::result<Reload, std::vector<ConfigProblem>> reload_config(const Co
   }
   for (std::string& key : changed_named(running, reload.config)) reload.changed.push_back(std::move(key));
   return reload;
+}
+
+std::string variable_of(const Option& option) {
+  std::string name(env_prefix);
+  for (const char c : option.key)
+    name.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '.' ? '_' : c);
+  return name;
 }
 
 std::vector<ShownOption> show(const Config& config) {

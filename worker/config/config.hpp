@@ -179,7 +179,7 @@ using ConfigField =
 /// One row of the table: parsing, `--help`, `config show`, the sample file and the manual are made from it.
 struct Option {
   std::string_view key;       ///< in the file: "redis.url"
-  std::string_view env;       ///< without the leading FEEDMILL_
+  std::string_view old_env;   ///< without the leading FEEDMILL_: what its variable was called before, "" = as now
   std::string_view flag;      ///< "--redis", "" when there is none
   std::string_view fallback;  ///< the default as a person would write it, or what it depends on
   std::string_view unit;      ///< what may be written: "URL", "duration", "auto/true/false"
@@ -189,6 +189,12 @@ struct Option {
   std::string (*check)(const Config&) = nullptr;
   bool reloads = false;  ///< SIGHUP takes a new value over; else it holds from the next start on
 };
+
+/// The option's variable of the environment: "FEEDMILL_REDIS_URL" of redis.url.
+std::string variable_of(const Option& option);
+
+/// So many feeds may be fetched without fetch.contact (HTTP P19).
+inline constexpr std::size_t feeds_without_contact = 1000;
 
 /// All options, in the order of the manual. Constant for the life of the program.
 std::span<const Option> option_table();
@@ -211,7 +217,7 @@ std::filesystem::path config_file(const ConfigSources& sources);
 struct ConfigProblem {
   std::string key;     ///< "" when the file as a whole cannot be read
   std::string value;   ///< as written, secrets hidden
-  std::string origin;  ///< "file /etc/feedmill/feedmill.toml:3", "environment FEEDMILL_FLOOR", "flag --keep"
+  std::string origin;  ///< "file /etc/feedmill/feedmill.toml:3", "environment FEEDMILL_SCHEDULE_FLOOR", "flag --keep"
   std::string remedy;
 
   bool operator==(const ConfigProblem&) const = default;

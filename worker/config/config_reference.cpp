@@ -87,8 +87,9 @@ std::string config_reference() {
       "holds and why, `feedmill config check` says what is wrong.\n\n"
       "Later ones win: default, file, environment, flag. The file is the one that `--config` names, else the first "
       "`feedmill.toml` in `$CONFIGURATION_DIRECTORY`, `$XDG_CONFIG_HOME/feedmill`, `/etc/feedmill`; "
-      "`deploy/feedmill.toml.example` holds every option. Variables of the environment begin with `FEEDMILL_`; with "
-      "`_FILE` behind it a variable names a file that holds the value. Durations: `500ms 90s 15min 24h 7d`; sizes: "
+      "`deploy/feedmill.toml.example` holds every option. An option's variable is `FEEDMILL_`, its table and its "
+      "key; what some were called before is still read. With `_FILE` behind it a variable names a file that holds the "
+      "value. Durations: `500ms 90s 15min 24h 7d`; sizes: "
       "`64KiB "
       "16MiB`; lists are written with commas in the environment.\n\n"
       "SIGHUP (`systemctl reload feedmill`) reads the file again. What is marked below is taken over at once; of "
@@ -98,7 +99,9 @@ std::string config_reference() {
       "| key | environment | flag | default | value | SIGHUP | meaning |\n|---|---|---|---|---|---|---|\n";
   for (const Option& option : option_table()) {
     const auto code = [](std::string_view word) { return word.empty() ? std::string() : fmt::format("`{}`", word); };
-    text += fmt::format("| `{}` | `{}` | {} | {} | {} | {} | {} |\n", option.key, option.env, code(option.flag),
+    std::string variables = code(variable_of(option));
+    if (!option.old_env.empty()) variables += fmt::format(", before: `FEEDMILL_{}`", option.old_env);
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", option.key, variables, code(option.flag),
                         option.fallback.empty()    ? "empty"
                         : is_told_in_words(option) ? cell(option.fallback)
                                                    : code(option.fallback),

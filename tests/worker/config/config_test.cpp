@@ -6,6 +6,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -110,10 +111,13 @@ TEST_F(ConfigTest, HasTheDefaultsOfTheManual) {
 }
 
 TEST_F(ConfigTest, NamesInTheTableAreUnique) {
-  std::set<std::string_view> keys, variables, flags;
+  std::set<std::string_view> keys, flags;
+  std::set<std::string> variables;
   for (const auto& option : option_table()) {
     EXPECT_TRUE(keys.insert(option.key).second) << option.key;
-    EXPECT_TRUE(variables.insert(option.env).second) << option.env;
+    EXPECT_TRUE(variables.insert(variable_of(option)).second) << option.key;
+    EXPECT_TRUE(option.old_env.empty() || variables.insert(fmt::format("FEEDMILL_{}", option.old_env)).second)
+        << option.old_env;
     EXPECT_TRUE(option.flag.empty() || flags.insert(option.flag).second) << option.flag;
     EXPECT_FALSE(option.meaning.empty()) << option.key;
   }
@@ -197,7 +201,7 @@ format = "json"
 
 TEST_F(ConfigTest, TellsAllProblemsAtOnce) {
   file("[redis]\nprefix = \"x\"\ntimeout = 5\n[fetch]\nwal = \"1s\"\n[nonsense]\na = 1\n");
-  env("LANE", "3");
+  env("WORKER_LANE", "3");
   env("HTTP2", "yes");
   sources.flags["admin.listen"] = "everywhere";
   const std::string from = "(file " + sources.file.string();
@@ -207,7 +211,7 @@ TEST_F(ConfigTest, TellsAllProblemsAtOnce) {
                   "redis.timeout = \"5\" " + from + ":3): write a duration with its unit: 500ms 90s 15min 24h 7d",
                   "fetch.wal " + from + ":5): no such option; did you mean fetch.wall?",
                   "nonsense " + from + ":6): no such option; `feedmill config show` lists them all",
-                  "LANE (environment FEEDMILL_LANE): no such option; did you mean LANES?",
+                  "FEEDMILL_WORKER_LANE (environment): no such option; did you mean FEEDMILL_WORKER_LANES?",
                   "fetch.http2 = \"yes\" (environment FEEDMILL_HTTP2): write true or false",
                   "admin.listen = \"everywhere\" (flag --listen): write address:port, as 127.0.0.1:9810 or [::1]:9810, "
                   "or off"));
@@ -385,9 +389,34 @@ TEST_F(ConfigTest, NeedsADecisionInKubernetes) {
 }
 
 TEST_F(ConfigTest, LeavesServiceLinksOfKubernetesAlone) {
-  for (const char* name : {"PORT", "PORT_9810_TCP", "PORT_9810_TCP_ADDR", "SERVICE_HOST", "SERVICE_PORT_ADMIN"})
-    env(name, "x");
+  // Of Services called feedmill, feedmill-admin and feedmill-redis.
+  for (const std::string service : {"", "ADMIN_", "REDIS_"}) {
+    env(service + "SERVICE_HOST", "10.0.0.1");
+    env(service + "SERVICE_PORT", "9810");
+    env(service + "SERVICE_PORT_ADMIN", "9810");
+    env(service + "PORT", "tcp://10.0.0.1:9810");
+    env(service + "PORT_9810_TCP", "tcp://10.0.0.1:9810");
+    env(service + "PORT_9810_TCP_ADDR", "10.0.0.1");
+  }
   load();
+  env("ADMIN_PORT", "9810");  // somebody's guess
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("FEEDMILL_ADMIN_PORT (environment): no such option")));
+}
+
+TEST_F(ConfigTest, ReadsVariablesByTheirKeysAndByTheirOldNames) {
+  env("FETCH_CONTACT", "https://example.org/us");
+  env("LANES", "7");
+  env("SCHEDULE_FLOOR_FILE", write("floor", "11min\n").string());
+  const Config config = load();
+  EXPECT_EQ(config.fetch.contact, "https://example.org/us");
+  EXPECT_EQ(config.worker.lanes, 7U);
+  EXPECT_EQ(config.schedule.floor, 11min);
+  EXPECT_EQ(config.origins.at("worker.lanes"), "environment FEEDMILL_LANES");
+  env("WORKER_LANES", "8");
+  env("FLOOR", "12min");
+  EXPECT_THAT(problems(), UnorderedElementsAre(HasSubstr("unset one of FEEDMILL_LANES and FEEDMILL_WORKER_LANES"),
+                                               HasSubstr("unset one of FEEDMILL_SCHEDULE_FLOOR_FILE and "
+                                                         "FEEDMILL_FLOOR")));
 }
 
 TEST_F(ConfigTest, ShowsNoPassword) {
