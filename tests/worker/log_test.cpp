@@ -126,6 +126,20 @@ TEST_F(LogTest, WritesLogfmt) {
               testing::EndsWith(R"( level=info event=start url="a b" quote="say \"x\" \\" equals="a=b" n=-1)"));
 }
 
+TEST_F(LogTest, WritesForEyesOnATerminal) {
+  options.format = LogFormat::console;
+  options.worker = std::string(32, 'a');
+  const auto lines = lines_of([](Log& log) {
+    log.write(LogLevel::warn, "feed_state", "feed is failing",
+              {{"feed", "0123456789abcdef"}, {"url", "https://example.org/\x1b[2J"}, {"reason", "status.server"}});
+    log.write(LogLevel::info, "ready", "ready", {{"lanes", 256}});
+  });
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], testing::MatchesRegex("..:..:.. warn   feed is failing  https://example.org/"
+                                              "\\\\x1b\\[2J reason=status.server"));
+  EXPECT_THAT(lines[1], testing::MatchesRegex("..:..:.. info   ready lanes=256"));
+}
+
 TEST_F(LogTest, LeavesOutWhatIsBelowItsLevel) {
   options.level = LogLevel::warn;
   EXPECT_EQ(lines_of([](Log& log) {

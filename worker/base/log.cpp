@@ -68,16 +68,18 @@ std::string number_text(double number) {
   return std::string(digits.data(), end);
 }
 
-/// Puts the parts of a line together, in either format.
+/// Puts the parts of a line together.
 class LineBuilder {
  public:
-  explicit LineBuilder(bool json) : json_(json) {}
+  explicit LineBuilder(LogFormat format) : format_(format) {}
 
   void add(std::string_view name, const std::string& value) {
-    if (json_) {
+    if (format_ == LogFormat::json) {
       append(name, boost::json::serialize(boost::json::string(value)));
-    } else {
+    } else if (format_ == LogFormat::logfmt) {
       append(name, logfmt_text(value));
+    } else {
+      add_for_eyes(name, value);
     }
   }
   void add(const LogField& field) {
@@ -92,20 +94,34 @@ class LineBuilder {
       append(field.name, std::get<bool>(field.value) ? "true" : "false");
     }
   }
-  std::string finish() { return json_ ? (line_.empty() ? "{" : line_) + "}\n" : line_ + "\n"; }
+  std::string finish() { return format_ == LogFormat::json ? (line_.empty() ? "{" : line_) + "}\n" : line_ + "\n"; }
 
  private:
   /// A field that would make the line too long is left out.
   void append(std::string_view name, const std::string& encoded) {
     if (line_.size() + name.size() + encoded.size() + 32 > longest_line) return;
-    if (json_) {
+    if (format_ == LogFormat::json) {
       line_.append(line_.empty() ? "{\"" : ",\"").append(name).append("\":").append(encoded);
     } else {
       line_.append(line_.empty() ? "" : " ").append(name).append("=").append(encoded);
     }
   }
 
-  const bool json_;
+  void add_for_eyes(std::string_view name, const std::string& value) {
+    if (name == "event" || name == "worker" || name == "feed") return;  // for programs
+    if (line_.size() + value.size() + 32 > longest_line) return;
+    if (name == "ts") {
+      line_ = value.substr(value.find('T') + 1, 8);
+    } else if (name == "level") {
+      line_.append(" ").append(value).append(5 - value.size(), ' ');
+    } else if (name == "msg" || name == "url") {
+      line_.append("  ").append(value);
+    } else {
+      append(name, logfmt_text(value));
+    }
+  }
+
+  const LogFormat format_;
   std::string line_;
 };
 
@@ -180,7 +196,7 @@ std::optional<std::uint64_t> LogRate::admit(LogLevel level, std::string_view eve
 Log::Log(Options options)
     : options_([&] {
         if (options.format == LogFormat::automatic)
-          options.format = ::isatty(options.fd) != 0 ? LogFormat::logfmt : LogFormat::json;
+          options.format = ::isatty(options.fd) != 0 ? LogFormat::console : LogFormat::json;
         return std::move(options);
       }()),
       level_(options_.level),
@@ -211,7 +227,7 @@ void Log::write(LogLevel level, std::string_view event, std::string_view message
     ++suppressed_;
     return;
   }
-  LineBuilder line(options_.format == LogFormat::json);
+  LineBuilder line(options_.format);
   line.add("ts", format_time(std::chrono::system_clock::now()));
   line.add("level", std::string(to_string(level)));
   line.add("event", std::string(event));
@@ -220,7 +236,7 @@ void Log::write(LogLevel level, std::string_view event, std::string_view message
   if (*suppressed > 0) line.add(LogField("suppressed", *suppressed));
   for (const auto& field : fields) line.add(field);
   std::string text = line.finish();
-  if (journal_ && options_.format == LogFormat::logfmt) text.insert(0, journal_priority(level));
+  if (journal_ && options_.format != LogFormat::json) text.insert(0, journal_priority(level));
   enqueue({level, std::move(text)});
 }
 
@@ -330,13 +346,14 @@ void log_refresh(Log& log, const Report& report) {
                                {"detail", report.detail}});
   log.write(LogLevel::debug, "refresh", "", fields);
   if (changed) {
-    const bool worse = report.state_to != "healthy";
+    const bool worse = report.state_to != "healthy", never_read = report.state_to == "never_read";
     std::vector<LogField> with_states = fields;
     with_states.emplace_back("state_from", report.state_from);
     with_states.emplace_back("state_to", report.state_to);
-    const std::string message = "feed is " + report.state_to;
-    log.write(worse && !report.state_from.empty() && report.state_from != "new" ? LogLevel::warn : LogLevel::info,
-              "feed_state", message, with_states);
+    const std::string message =
+        never_read ? "feed cannot be read, and never could; is its address right?" : "feed is " + report.state_to;
+    const bool known = !report.state_from.empty() && report.state_from != "new";
+    log.write(worse && (known || never_read) ? LogLevel::warn : LogLevel::info, "feed_state", message, with_states);
   }
   if (moves) log_move(log, report, feed);
   if (!report.host.empty()) log_host(log, report);

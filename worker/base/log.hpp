@@ -26,8 +26,9 @@ enum class LogLevel { debug, info, warn, error };
 /// "debug" …
 std::string_view to_string(LogLevel level);
 
-/// automatic: logfmt on a terminal, else JSON.
-enum class LogFormat { automatic, json, logfmt };
+/// automatic: console on a terminal, else JSON. console is for eyes alone: time of day, level, message, address, and of
+/// the rest what is no name of ours.
+enum class LogFormat { automatic, json, logfmt, console };
 
 /// Text from outside made fit for a terminal and for one line: control characters, invisible and direction-changing
 /// ones as \xNN or \u{…}, and so are bytes that are no UTF-8 (SECURITY O2).
