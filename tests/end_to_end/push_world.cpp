@@ -85,6 +85,9 @@ std::int64_t PushWorker::metric(const std::string& series) const {
   if (at == std::string::npos) return -1;
   return number(std::string_view(text).substr(at + series.size() + 2));
 }
+std::string PushWorker::page(const std::string& path) const {
+  return get(admin_, path);
+}
 std::int64_t PushWorker::deliveries(const std::string& result) const {
   return metric("feedmill_websub_deliveries_total{result=\"" + result + "\"}");
 }

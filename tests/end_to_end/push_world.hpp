@@ -36,6 +36,8 @@ class PushWorker {
   std::uint16_t port() const { return port_; }  ///< of its callbacks
   /// A series as /metrics has it: name and labels; -1 when it is not there.
   std::int64_t metric(const std::string& series) const;
+  /// A page of its admin listener: head and body.
+  std::string page(const std::string& path) const;
   std::int64_t deliveries(const std::string& result) const;
   std::int64_t verifications(const std::string& result) const;
   /// What stays of its memory with the kernel, in KiB.

@@ -7,6 +7,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/json.hpp>
 #include <gtest/gtest.h>
 
 #include "tests/end_to_end/push_world.hpp"
@@ -60,6 +61,38 @@ TEST_F(GenuineDeliveries, AreTheContentOfTheirFeedAndNoMore) {
   EXPECT_EQ(world.title(url, "packed"), "unpacked");
   EXPECT_EQ(world.http.requests().size(), asked);
   EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "2");
+}
+
+TEST_F(GenuineDeliveries, CountInEveryFigure) {
+  const std::string url = world.subscribed_feed();
+  const HubSubscriber to = world.subscriber(url);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(world.push_and_wait(url, {"new " + std::to_string(i), "pushed"}));
+  ASSERT_TRUE(world.push_and_wait(url, {"new 0", "edited", days_ago(1)}));
+  const std::size_t created = world.count("post_created"), modified = world.count("post_modified");
+  EXPECT_EQ(created, 21U) << "one came with the first fetch";
+  EXPECT_EQ(modified, 1U);
+  const PushWorker& worker = world.worker();
+  EXPECT_EQ(worker.metric("feedmill_entries_total{action=\"created\"}"), static_cast<std::int64_t>(created));
+  EXPECT_EQ(worker.metric("feedmill_entries_total{action=\"modified\"}"), static_cast<std::int64_t>(modified));
+  EXPECT_EQ(worker.metric("feedmill_publish_delay_seconds_count"), 20) << "all but the first import";
+  boost::json::value status;
+  ASSERT_TRUE(eventually([&] {  // an answer is kept for a moment
+    const std::string answer = worker.page("/status.json");
+    status = boost::json::parse(answer.substr(answer.find("\r\n\r\n") + 4)).at("worker");
+    return status.at("last_1h").at("pushes").to_number<int>() == 21;
+  })) << status;
+  for (const char* span : {"since_start", "last_10min", "last_1h", "last_24h"}) {
+    const boost::json::value& figures = status.at(span);
+    EXPECT_EQ(figures.at("entries_created").to_number<std::size_t>(), created) << span;
+    EXPECT_EQ(figures.at("entries_modified").to_number<std::size_t>(), modified) << span;
+    EXPECT_EQ(figures.at("refreshes").to_number<int>(), 1) << span;
+    EXPECT_EQ(figures.at("commits").to_number<std::int64_t>(), worker.metric("feedmill_commits_total{result=\"ok\"}"));
+  }
+  const boost::json::value& newest = status.at("stretches").as_array().back();
+  EXPECT_EQ(newest.at("pushes").to_number<int>(), 21);
+  EXPECT_EQ(newest.at("entries_created").to_number<std::size_t>(), created);
+  EXPECT_LE(status.at("last_commit_age_seconds").to_number<int>(), 60);
+  EXPECT_NE(worker.page("/status").find(">21</dd><dd class=\"sub\">in the last hour; 21 pushes"), std::string::npos);
 }
 
 TEST_F(GenuineDeliveries, AreHintsWhereTheyCannotBeRead) {

@@ -14,6 +14,7 @@ void RefreshFigures::add(const RefreshFigures& other) {
   not_modified += other.not_modified;
   failed += other.failed;
   with_new += other.with_new;
+  pushes += other.pushes;
   created += other.created;
   modified += other.modified;
   wire_bytes += other.wire_bytes;
@@ -81,6 +82,14 @@ void StatusHistory::record(const Report& report, Clock::time_point now) {
     ++minute.failed[static_cast<std::size_t>(report.reason)];
   }
   record_host(report, now);
+}
+
+void StatusHistory::record_push(const Report& report, Clock::time_point now) {
+  RefreshFigures figures;
+  figures.pushes = 1;
+  figures.created = report.created;
+  figures.modified = report.modified;
+  add(figures, now);
 }
 
 void StatusHistory::committed(bool stored, Clock::time_point now) {

@@ -18,7 +18,8 @@ namespace feedmill {
 struct RefreshFigures {
   std::uint64_t updated = 0, unchanged = 0, not_modified = 0, failed = 0;  ///< refreshes by how they ended
   std::uint64_t with_new = 0;                                              ///< brought a new entry
-  std::uint64_t created = 0, modified = 0;                                 ///< entries
+  std::uint64_t pushes = 0;                  ///< documents that hubs pushed, read and compared with what is stored
+  std::uint64_t created = 0, modified = 0;   ///< entries, of refreshes and of pushes
   std::uint64_t wire_bytes = 0, saved_bytes = 0;                           ///< received; spared against full bodies
   std::uint64_t bugs = 0;                                                  ///< refreshes that met one
   std::uint64_t commits = 0, commits_failed = 0;
@@ -59,6 +60,8 @@ class StatusHistory {
 
   /// A refresh that ended; those that were put off or cancelled do not count. `now` never goes back.
   void record(const Report& report, Clock::time_point now);
+  /// A push that ended, written or found to hold nothing new.
+  void record_push(const Report& report, Clock::time_point now);
   void committed(bool stored, Clock::time_point now);
 
   /// The newest `minutes`, the current one included.

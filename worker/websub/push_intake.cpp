@@ -121,6 +121,7 @@ asio::awaitable<void> PushIntake::write(const Claim& claim, Pushed& pushed) {
   if (!written || document.leaves_doubt()) co_await fetch_instead(pushed.hash);
   if (!written) co_return;
   metrics_.pushed(report);
+  if (options_.tell) options_.tell(report);
   co_await tell_turn(report, claim.now);
 }
 

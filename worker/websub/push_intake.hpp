@@ -31,6 +31,7 @@ class PushIntake {
     std::size_t lanes = 8;     ///< read at once
     std::size_t per_feed = 8;  ///< held for one feed
     std::size_t most = 1000;   ///< held
+    std::function<void(const Report&)> tell = nullptr;  ///< on the loop: of each that was read and compared
   };
 
   PushIntake(boost::asio::any_io_executor executor, Refresher& refresher, ReadingThreads& threads, PushStore& pushes,

@@ -57,6 +57,20 @@ TEST(StatusHistory, AddsUpTheMinutesAskedFor) {
   EXPECT_EQ(history.figures(62, now).refreshes(), 2U);
 }
 
+TEST(StatusHistory, CountsPushesBesideRefreshes) {
+  StatusHistory history(start);
+  Report pushed = report(Outcome::updated);
+  pushed.created = 3;
+  pushed.modified = 1;
+  history.record_push(pushed, start + 1min);
+  history.record_push(report(Outcome::unchanged), start + 2min);
+  const RefreshFigures figures = history.figures(10, start + 3min);
+  EXPECT_EQ(figures.pushes, 2U);
+  EXPECT_EQ(figures.created, 3U);
+  EXPECT_EQ(figures.modified, 1U);
+  EXPECT_EQ(figures.refreshes(), 0U) << "nobody was asked";
+}
+
 TEST(StatusHistory, KnowsWhatMostFailedForOfLate) {
   StatusHistory history(start);
   EXPECT_FALSE(history.main_failure(start));
