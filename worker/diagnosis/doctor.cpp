@@ -19,6 +19,7 @@
 #include <openssl/x509.h>
 #include <unistd.h>
 
+#include "worker/base/wall_clock.hpp"
 #include "worker/egress/proxy.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/look_up.hpp"
@@ -75,8 +76,8 @@ std::string listed(const std::vector<std::string>& words) {
 Finding check_clock(Milliseconds skew) {
   const double seconds = std::abs(static_cast<double>(skew.count())) / 1000.0;
   const std::string text = fmt::format("ours and the server's differ by {:.1f} s", seconds);
-  if (seconds <= 5) return ok("clock", text);
-  return {"clock", seconds > 300 ? Verdict::fail : Verdict::warn, text,
+  if (abs(skew) <= clock_warning) return ok("clock", text);
+  return {"clock", abs(skew) > clock_fault ? Verdict::fail : Verdict::warn, text,
           "set both by NTP: due times go by the server's clock, certificates and dates by ours"};
 }
 

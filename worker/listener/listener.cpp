@@ -60,7 +60,7 @@ boost::system::result<std::unique_ptr<Listener>, ListenError> Listener::open(con
     std::ostringstream text;
     text << "cannot listen on " << endpoint << ": " << error.message() << "; choose another address with " << how
          << ", port 0 for any free one, or off";
-    return ListenError{text.str()};
+    return ListenError{text.str(), error == boost::asio::error::address_in_use};
   }
   return std::unique_ptr<Listener>(new Listener(std::move(acceptor)));
 }

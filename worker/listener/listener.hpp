@@ -21,6 +21,7 @@ namespace feedmill {
 /// Why a listener could not be opened; the caller exits 78.
 struct ListenError {
   std::string detail;  ///< names the address and what to change
+  bool busy = false;   ///< somebody else listens there, maybe for a moment only
 };
 
 [[noreturn]] void throw_exception_from_error(const ListenError& error, const boost::source_location&);

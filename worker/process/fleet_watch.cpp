@@ -7,6 +7,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/base/host_name.hpp"
+#include "worker/base/wall_clock.hpp"
 #include "worker/ingest/staleness_scan.hpp"
 
 namespace feedmill {
@@ -38,6 +39,35 @@ asio::awaitable<void> beat(ProcessParts& parts) {
   }
 }
 
+namespace {
+
+/// Our clock minus Redis'; half of what the question took is its error.
+StoreResult<Milliseconds> clock_offset(Store& store) {
+  const Milliseconds before = wall_clock();
+  const StoreResult<Milliseconds> now = store.now();
+  if (!now) return now;
+  return (before + wall_clock()) / 2 - *now;
+}
+
+void note_clock(ProcessParts& parts, Milliseconds offset) {
+  const bool was_off = abs(parts.clock_offset) > clock_warning, is_off = abs(offset) > clock_warning;
+  parts.clock_offset = offset;
+  parts.metrics.set_clock_offset(offset);
+  if (was_off == is_off) return;
+  const double seconds = std::chrono::duration<double>(offset).count();
+  if (is_off) {
+    parts.log.write(abs(offset) > clock_fault ? LogLevel::error : LogLevel::warn, "clock",
+                    "this machine's clock and the one of Redis differ; set both by NTP: due times go by Redis', "
+                    "certificates and dates by ours",
+                    {{"offset_seconds", seconds}});
+  } else {
+    parts.log.write(LogLevel::info, "clock", "this machine's clock and the one of Redis agree again",
+                    {{"offset_seconds", seconds}});
+  }
+}
+
+}  // namespace
+
 asio::awaitable<void> watch_fleet(ProcessParts& parts) {
   asio::steady_timer timer(parts.loop);
   StalenessScan survey;
@@ -55,6 +85,8 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     const StoreResult<StreamFigures> stream =
         co_await parts.store.call([](Store& store) { return EventStream(store).trim(); });
     if (stream) parts.metrics.set_stream(*stream);
+    const StoreResult<Milliseconds> offset = co_await parts.store.call(clock_offset);
+    if (offset) note_clock(parts, *offset);
     co_await parts.store.call([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
     if (parts.config.worker.ingest) {
       const StoreResult<void> fit = co_await parts.store.call([](Store& store) { return store.check_eviction(); });

@@ -19,7 +19,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Milliseconds first_wait{50}, longest_wait{5'000};
-constexpr std::size_t contact_needed_above = 1000;  // HTTP P19
 
 /// HTTP P19: whoever fetches much says whom to write to.
 asio::awaitable<int> check_contact(ProcessParts& parts) {
@@ -27,11 +26,12 @@ asio::awaitable<int> check_contact(ProcessParts& parts) {
       co_await parts.store.call([](Store& store) { return Fleet(store).figures(); });
   if (!figures) co_return exits::done;  // the worker finds out by itself
   parts.metrics.set_fleet(*figures);
-  if (figures->feeds <= contact_needed_above || !parts.config.fetch.contact.empty()) co_return exits::done;
-  parts.log.write(LogLevel::error, "config_error",
-                  "fetch.contact is required above 1000 feeds: set it (--contact, FEEDMILL_CONTACT) to a URL where "
-                  "publishers can learn who fetches their feeds",
-                  {{"feeds", figures->feeds}});
+  if (figures->feeds <= feeds_without_contact || !parts.config.fetch.contact.empty()) co_return exits::done;
+  parts.log.write(
+      LogLevel::error, "config_error",
+      "fetch.contact is required above 1000 feeds: set it (--contact, FEEDMILL_FETCH_CONTACT) to a URL where "
+      "publishers can learn who fetches their feeds",
+      {{"feeds", figures->feeds}});
   co_return exits::configuration;
 }
 

@@ -83,6 +83,7 @@ struct ProcessParts {
   std::unique_ptr<WebSub> websub;  // null: no hub is subscribed to
   bool opened = false;             // the store has answered and may be used
   StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why it may not yet
+  Milliseconds clock_offset{};  // our clock minus Redis', as of the last look
   std::string reload_refused;   // why the last SIGHUP changed nothing; "" when it did
   std::string restart_awaited;  // keys that were changed since the start and hold from the next one on
 };

@@ -16,6 +16,7 @@
 #include "worker/process/opening.hpp"
 #include "worker/process/process_status.hpp"
 #include "worker/process/reloading.hpp"
+#include "worker/process/run_options.hpp"
 
 namespace feedmill {
 
@@ -36,14 +37,15 @@ int Process::run() {
     stopping_.ended();
   });
   parts_.loop.run();
+  stopping_.tell_end(exit_code);
   return exit_code;
 }
 
 /// The exit code when one cannot be bound; it has been told why.
 std::optional<int> Process::open_listeners() {
-  const auto refused = [this](const std::string& why) {
-    parts_.log.write(LogLevel::error, "config_error", why);
-    return exits::configuration;
+  const auto refused = [this](const ListenError& why) {
+    parts_.log.write(LogLevel::error, why.busy ? "listen_error" : "config_error", why.detail);
+    return why.busy ? exits::unfinished : exits::configuration;  // systemd tries the first again
   };
   const Config& config = parts_.config;
   if (parts_.mode == RunMode::daemon && config.admin.listen) {
@@ -52,14 +54,17 @@ std::optional<int> Process::open_listeners() {
     options.token = config.admin.token;
     options.hosts = config.admin.hosts;
     auto opened = Admin::open(parts_.loop.get_executor(), options, health_of(parts_), parts_.pages.pages());
-    if (!opened) return refused(opened.error().detail);
+    if (!opened) return refused(opened.error());
     parts_.admin = std::move(*opened);
   }
   if (auto options = websub_options(config, parts_.options.id, parts_.mode)) {
+    options->intake.tell = [this](const Report& report) {
+      parts_.history.record_push(report, std::chrono::steady_clock::now());
+    };
     auto opened =
         WebSub::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url), std::move(*options),
                      {parts_.refresher, parts_.threads, parts_.fetcher, parts_.memory, parts_.metrics, parts_.log});
-    if (!opened) return refused(opened.error().detail);
+    if (!opened) return refused(opened.error());
     parts_.websub = std::move(*opened);
   }
   return {};

@@ -60,6 +60,7 @@ ProcessStatus process_status(ProcessParts& parts) {
   status.pid = getpid();
   status.configuration = parts.configuration;
   status.clock = wall_clock();
+  status.clock_offset = parts.clock_offset;
   status.ready = ready_checks(parts);
   status.stopping = parts.worker.stopping();
   status.reload_refused = parts.reload_refused;

@@ -18,10 +18,11 @@ class SignalWait {
       : signals_(signals), descriptor_(executor, ::fcntl(signals.descriptor(), F_DUPFD_CLOEXEC, 3)) {}
 
   /// Until one has come; it is taken.
-  boost::asio::awaitable<void> next() {
-    do {
+  boost::asio::awaitable<int> next() {
+    for (;;) {
       co_await descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read, boost::asio::use_awaitable);
-    } while (!signals_.take());
+      if (const auto signal = signals_.take()) co_return *signal;
+    }
   }
 
  private:

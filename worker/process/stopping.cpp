@@ -1,13 +1,17 @@
 #include "worker/process/stopping.hpp"
 
+#include <csignal>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "storage/redis/test_point.hpp"
 #include "worker/base/exits.hpp"
+#include "worker/base/units.hpp"
 #include "worker/process/signal_wait.hpp"
 
 namespace feedmill {
@@ -23,17 +27,19 @@ constexpr Milliseconds leave_within{1'800};  // RELIABILITY D2 allows 2 s
 asio::awaitable<void> Stopping::obey() {
   SignalWait signals(parts_.loop.get_executor(), signals_);
   for (;;) {
-    co_await signals.next();
-    stop();
+    const int signal = co_await signals.next();
+    stop(signal == SIGINT && ::isatty(STDIN_FILENO) != 0);
   }
 }
 
-void Stopping::stop() {
+void Stopping::stop(bool at_terminal) {
   Worker& worker = parts_.worker;
   const bool first = !worker.stopping();
   worker.stop();
   test_point("S16");
-  if (parts_.websub) first ? parts_.websub->stop() : parts_.websub->hurry();
+  // Hubs may answer for drain.listen; who looks on does not wait for that, and they come again.
+  if (parts_.websub) first && !at_terminal ? parts_.websub->stop() : parts_.websub->hurry();
+  if (first) since_ = std::chrono::steady_clock::now();
   parts_.nap.cancel();
   if (!first) parts_.deliver.stop();
   if (parts_.mode == RunMode::selected) {  // a verb does not drain: it gives back what it has and ends with 130
@@ -47,10 +53,33 @@ void Stopping::stop() {
   parts_.metrics.set_draining(true);
   parts_.notify.stopping(first ? "draining" : "stopping");
   if (parts_.mode != RunMode::daemon) return;
-  parts_.log.write(LogLevel::info, first ? "drain" : "stop",
-                   first ? "told to stop: refreshes in flight may finish; a second signal cancels them"
-                         : "told to stop now: refreshes in flight are cancelled and given back",
+  if (!first) {
+    parts_.log.write(LogLevel::info, "stop", "told to stop now: refreshes in flight are cancelled and given back",
+                     {{"in_flight", worker.in_flight()}});
+    return;
+  }
+  const bool hubs = parts_.websub && parts_.websub->callbacks() != nullptr && !at_terminal;
+  std::string waits;
+  if (worker.in_flight() > 0)
+    waits = fmt::format("up to {} for {} refreshes in flight", format_duration(parts_.config.drain.timeout),
+                        worker.in_flight());
+  if (hubs)
+    waits += fmt::format("{}{} for answers of hubs (drain.listen)", waits.empty() ? "" : ", and ",
+                         format_duration(parts_.config.drain.listen));
+  parts_.log.write(LogLevel::info, "drain",
+                   waits.empty() ? "told to stop; nothing is in flight"
+                                 : "told to stop: waits " + waits + "; a second signal ends it at once",
                    {{"in_flight", worker.in_flight()}});
+}
+
+void Stopping::tell_end(int exit_code) {
+  if (!since_ || parts_.mode != RunMode::daemon) return;
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - *since_).count();
+  parts_.log.write(LogLevel::info, "stopped",
+                   exit_code == exits::done ? "stopped; what was claimed is stored or given back"
+                                            : "stopped; what could not be given back comes due when its lease ends",
+                   {{"took_ms", took}});
 }
 
 /// RELIABILITY D2: a store that does not answer must not keep us; the leases run out by themselves.
