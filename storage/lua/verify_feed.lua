@@ -104,7 +104,8 @@ if not registered then
 end
 
 if first == '0' then
-  local known = {new = 1, healthy = 1, degraded = 1, failing = 1, blocked = 1, gone = 1, quarantined = 1, paused = 1}
+  local known = {new = 1, never_read = 1, healthy = 1, degraded = 1, failing = 1, blocked = 1, gone = 1,
+                 quarantined = 1, paused = 1}
   if not state or not known[state] then
     find('I6', 'state.unknown', url, {feed_state}, 'its state is ' .. shown(state), {hset(feed_state, 'state', state, 'new')})
   end

@@ -177,7 +177,7 @@ TEST_F(Policy, WhatTakesTooManyStepsIsQuarantinedAndOthersAreRead) {
     world.http.serve("/good", {.body = rss(posts)});
     pass();
     EXPECT_EQ(state(endless, "last"), "200 failed parse.limit");
-    EXPECT_EQ(state(endless, "state"), i < 3 ? "new" : "quarantined") << i;
+    EXPECT_EQ(state(endless, "state"), i < 3 ? "never_read" : "quarantined") << i;
     EXPECT_EQ(world.redis_text({"ZCARD", good + ":sort"}), number) << "others are read";
   }
   EXPECT_EQ(world.http.count("/endless"), 4U);

@@ -290,11 +290,16 @@ TEST(Decide, MovesThroughTheStates) {
                 legal = HttpStatus{451}, missing = HttpStatus{404}, good = NotModified();
   FeedState fresh;
   const Case cases[] = {
-      {"new fails", fresh, server, "new", {}},
+      {"new fails", fresh, server, "never_read", {"feed_failing"}},
+      {"never read fails again", never_read(), server, "never_read", {}},
+      {"never read for a month", never_read(days(30)), missing, "never_read", {}},
+      {"never read, of an earlier version", never_read(hours(9), "degraded"), server, "never_read", {"feed_failing"}},
+      {"never read is refused", never_read(hours(9), "never_read", "status.auth"), auth, "blocked", {"feed_failing"}},
+      {"never read, refused and then something else", never_read(days(1), "blocked"), server, "blocked", {}},
+      {"never read is read", never_read(), good, "healthy", {"feed_recovered"}},
       {"new succeeds", fresh, good, "healthy", {}},
       {"second failure", failed("status.server", 1, hours(1)), server, "healthy", {}},
       {"third failure", failed("status.server", 2, hours(3)), server, "degraded", {}},
-      {"third failure of a new feed", failed("status.server", 2, hours(3), "new"), server, "degraded", {}},
       {"third failure of another kind", failed("dns", 2, hours(3)), server, "healthy", {}},
       {"just short of seven days",
        failed("status.server", 9, days(7) - Milliseconds(1), "degraded"),
@@ -330,6 +335,18 @@ TEST(Decide, MovesThroughTheStates) {
     EXPECT_EQ(state.state_since, c.before.state == c.state ? c.before.state_since : now) << c.name;
     EXPECT_EQ(decision.commit.before, c.before) << c.name;
   }
+}
+
+TEST(Decide, TellsTheFirstFailureOfAFeedThatWasNeverRead) {
+  const auto data_of = [](const Decision& decision) {
+    return decision.commit.events.size() == 1 ? boost::json::parse(decision.commit.events[0].data)
+                                              : boost::json::value();
+  };
+  EXPECT_EQ(
+      data_of(decide_on(FeedState(), HttpStatus{404})),
+      boost::json::parse(R"({"state":"never_read","reason":"status.not_found","since":1772366400,"first":true})"));
+  EXPECT_EQ(data_of(decide_on(FeedState(), HttpStatus{451})).at("first"), boost::json::value(true));
+  EXPECT_TRUE(decide_on(never_read(), HttpStatus{404}).commit.events.empty()) << "once";
 }
 
 TEST(Decide, SaysInTheSignalWhyAFeedFails) {

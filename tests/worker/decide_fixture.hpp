@@ -58,6 +58,20 @@ inline FeedState failed(const std::string& group, int failures, Milliseconds sin
   return state;
 }
 
+/// A feed that has failed for `since` and was never read.
+inline FeedState never_read(Milliseconds since = hours(9), const std::string& name = "never_read",
+                            const std::string& group = "status.server") {
+  FeedState state;
+  state.state = name;
+  state.state_since = now - since;
+  state.last.at = now - hours(1);
+  state.last.outcome = "failed";
+  state.failures.count = 5;
+  state.failures.group = group;
+  state.failures.since = now - since;
+  return state;
+}
+
 inline Claim claim_of(FeedState state) {
   return Claim{"worker:1-1", feed_url, now - seconds(5), now - seconds(1), std::move(state)};
 }

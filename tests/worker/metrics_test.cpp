@@ -60,6 +60,7 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_stream_limit_records",
                                        "feedmill_delivery_lag_records",
                                        "feedmill_delivery_lag_seconds",
+                                       "feedmill_clock_offset_seconds",
                                        "feedmill_bugs_total",
                                        "feedmill_log_suppressed_total",
                                        "feedmill_refresh_duration_seconds",
@@ -98,14 +99,17 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "process_max_fds",
                                        "process_start_time_seconds"};
   std::set<std::string> names;
-  const Metrics metrics(build);
+  Metrics metrics(build);
+  StreamFigures figures;
+  figures.groups = {{"delivery", 0, {}}};
+  metrics.set_stream(figures);
   std::istringstream lines(metrics.text());
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("# TYPE ")) names.insert(line.substr(7, line.find(' ', 7) - 7));
   EXPECT_EQ(names, expected);
 }
 
-TEST(Metrics, TheSlowestGroupIsTheLagOfDelivery) {
+TEST(Metrics, EachGroupHasItsLagOfDelivery) {
   Metrics metrics(build);
   StreamFigures figures;
   figures.records = 12;
@@ -116,12 +120,25 @@ TEST(Metrics, TheSlowestGroupIsTheLagOfDelivery) {
   metrics.delivered(5, 2, 1);
   const std::string text = metrics.text();
   for (const char* line :
-       {"feedmill_stream_records 12\n", "feedmill_stream_limit_records 200\n", "feedmill_delivery_lag_records 9\n",
-        "feedmill_delivery_lag_seconds 2.5\n", "feedmill_delivery_records_total{result=\"applied\"} 5\n",
+       {"feedmill_stream_records 12\n", "feedmill_stream_limit_records 200\n",
+        "feedmill_delivery_lag_records{group=\"other\"} 9\n", "feedmill_delivery_lag_records{group=\"delivery\"} 0\n",
+        "feedmill_delivery_lag_seconds{group=\"slow\"} 2.5\n",
+        "feedmill_delivery_records_total{result=\"applied\"} 5\n",
         "feedmill_delivery_records_total{result=\"repeated\"} 2\n",
         "feedmill_delivery_records_total{result=\"failed\"} 1\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line;
   }
+  // Names are the consumers' own, and so is how many there are.
+  figures.groups.assign(100, {"", 1, {}});
+  for (std::size_t i = 0; i < figures.groups.size(); ++i) figures.groups[i] = {"g\n\"" + std::to_string(i), i, {}};
+  metrics.set_stream(figures);
+  const auto times = [](const std::string& in, const std::string& what) {
+    std::size_t count = 0;
+    for (std::size_t at = in.find(what); at != std::string::npos; at = in.find(what, at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(times(metrics.text(), "feedmill_delivery_lag_records{"), 20U);
+  EXPECT_EQ(times(metrics.text(), "group=\"slow\""), 0U);
 }
 
 TEST(Metrics, StartsWithEverySeriesAtZero) {

@@ -17,8 +17,8 @@
 namespace feedmill {
 namespace {
 
-constexpr std::array<std::string_view, 8> states = {"new",     "healthy", "degraded",    "failing",
-                                                    "blocked", "gone",    "quarantined", "paused"};
+constexpr std::array<std::string_view, 9> states = {"new",     "never_read", "healthy",     "degraded", "failing",
+                                                    "blocked", "gone",       "quarantined", "paused"};
 constexpr std::array<std::string_view, 12> types = {"feed_created",   "feed_modified", "feed_moved",   "feed_failing",
                                                     "feed_recovered", "feed_gone",     "feed_rekeyed", "feed_gap",
                                                     "post_created",   "post_modified", "post_deleted", "post_trimmed"};

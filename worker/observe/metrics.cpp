@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "worker/base/log.hpp"
 #include "worker/observe/process_metrics.hpp"
 
 namespace feedmill {
@@ -84,6 +87,31 @@ class Maker {
  private:
   prometheus::Registry& registry_;
 };
+
+/// Series whose names others choose, as consumer groups': those that there are now, and no more.
+class GaugesByName {
+ public:
+  explicit GaugesByName(prometheus::Family<Gauge>& family) : family_(family) {}
+
+  void set(const std::string& label, const std::vector<std::pair<std::string, double>>& values) {
+    std::map<std::string, Gauge*> now;
+    for (const auto& [name, value] : values) {
+      const auto [place, is_new] = now.try_emplace(name, nullptr);
+      if (is_new) place->second = &family_.Add({{label, name}});  // the same again when it is there
+      place->second->Set(value);
+    }
+    for (const auto& [name, gauge] : gauges_) {
+      if (!now.contains(name)) family_.Remove(gauge);
+    }
+    gauges_ = std::move(now);
+  }
+
+ private:
+  prometheus::Family<Gauge>& family_;
+  std::map<std::string, Gauge*> gauges_;
+};
+
+constexpr std::size_t most_groups = 20, longest_group = 100;
 
 std::string_view response_class(int status) {
   if (status == 304 || status == 429) return status == 304 ? "304" : "429";
@@ -206,7 +234,7 @@ struct Metrics::Series {
 
   SeriesByLabel<Gauge> feeds =
       make.gauges("feeds", "Feeds, by state.", "state",
-                  {"new", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"});
+                  {"new", "never_read", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"});
   Gauge& due = make.gauge("due_feeds", "Feeds that are due.");
   Gauge& oldest_due = make.gauge("oldest_due_seconds", "How long the feed that waits longest has been due.");
   Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
@@ -218,9 +246,11 @@ struct Metrics::Series {
   Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
   Gauge& stream_records = make.gauge("stream_records", "Records in the signal stream.");
   Gauge& stream_limit = make.gauge("stream_limit_records", "Where the stream is trimmed whoever lags.");
-  Gauge& lag_records =
-      make.gauge("delivery_lag_records", "Signals that the slowest consumer group has not acknowledged.");
-  Gauge& lag_seconds = make.gauge("delivery_lag_seconds", "Age of the oldest of them.");
+  GaugesByName lag_records{make.family("delivery_lag_records",
+                                       "Events that a consumer group has not acknowledged; the 20 furthest behind.")};
+  GaugesByName lag_seconds{make.family("delivery_lag_seconds", "Age of the oldest of them.")};
+  Gauge& clock_offset =
+      make.gauge("clock_offset_seconds", "This machine's clock minus the one of Redis, which due times go by.");
   SeriesByLabel<Gauge> subscriptions =
       make.gauges("websub_subscriptions", "Feeds subscribed to at hubs, by state.", "state",
                   {"pending", "unproven", "healthy", "doubtful", "failed", "denied"});
@@ -355,6 +385,7 @@ void Metrics::pushed(const Report& report) {
   add(series_->entries, "trimmed", report.trimmed);
   add(series_->events, "post_created", report.created);
   add(series_->events, "post_modified", report.modified);
+  for (const double delay : report.publish_delays) series_->publish_delay.Observe(delay);
   if (report.pushed_first) find(series_->push_first, "push")->Increment();
 }
 void Metrics::bug() {
@@ -384,14 +415,22 @@ void Metrics::set_fleet(const FleetFigures& figures) {
 void Metrics::set_stream(const StreamFigures& figures) {
   series_->stream_records.Set(static_cast<double>(figures.records));
   series_->stream_limit.Set(static_cast<double>(figures.hard_limit));
-  std::uint64_t records = 0;
-  std::chrono::duration<double> seconds{0};
-  for (const StreamFigures::Group& group : figures.groups) {
-    records = std::max(records, group.lag);
-    if (group.oldest) seconds = std::max<std::chrono::duration<double>>(seconds, figures.now - *group.oldest);
+  std::vector<std::pair<std::string, double>> records, seconds;
+  std::vector<StreamFigures::Group> groups = figures.groups;
+  std::ranges::stable_sort(groups, std::greater(), &StreamFigures::Group::lag);
+  if (groups.size() > most_groups) groups.resize(most_groups);
+  for (const StreamFigures::Group& group : groups) {
+    const std::string name = clean(group.name.substr(0, longest_group));
+    const std::chrono::duration<double> behind = group.oldest ? figures.now - *group.oldest : Milliseconds(0);
+    records.emplace_back(name, static_cast<double>(group.lag));
+    seconds.emplace_back(name, behind.count());
   }
-  series_->lag_records.Set(static_cast<double>(records));
-  series_->lag_seconds.Set(seconds.count());
+  series_->lag_records.set("group", records);
+  series_->lag_seconds.set("group", seconds);
+}
+
+void Metrics::set_clock_offset(std::chrono::duration<double> offset) {
+  series_->clock_offset.Set(offset.count());
 }
 
 void Metrics::set_oldest_success(std::chrono::duration<double> age) {

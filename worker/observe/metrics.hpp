@@ -62,8 +62,9 @@ class Metrics {
   // --- set when it is known -----------------------------------------------------------------------------------------
 
   void set_fleet(const FleetFigures& figures);
-  /// Length of the stream and how far its groups are behind: the slowest counts.
+  /// Length of the stream and how far each of its groups is behind.
   void set_stream(const StreamFigures& figures);
+  void set_clock_offset(std::chrono::duration<double> offset);
   void set_oldest_success(std::chrono::duration<double> age);
   void set_lanes(std::size_t busy, std::size_t free);
   void set_inflight_bytes(std::uint64_t bytes);

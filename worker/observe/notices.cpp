@@ -31,9 +31,14 @@ constexpr std::array life_cycle{
     LifeCycle{"feed_gap", "feed has left out posts", "set a shorter interval: more is posted than its document lists"},
 };
 
+bool is_never_read(const Event& event) {
+  return field_of(event.data, "state") == "never_read";
+}
+
 /// As the log says it: "feed is blocked" says more than that it fails.
 std::string text_of(const LifeCycle& row, const Event& event) {
   const std::string_view state = field_of(event.data, "state");
+  if (is_never_read(event)) return "feed cannot be read, and never could";
   return state.empty() ? std::string(row.text) : "feed is " + std::string(state);
 }
 
@@ -74,7 +79,9 @@ std::optional<Notice> operator_notice(const Event& event) {
   object["timestamp"] = event.timestamp;
   for (const auto& [name, value] : event.data) object[name] = value;
   object["text"] = text_of(*row, event);
-  object["remedy"] = row->remedy;
+  object["remedy"] = is_never_read(event)
+                         ? "see feedmill explain for why; when the address is wrong, feedmill move or remove it"
+                         : row->remedy;
   return Notice{std::string(operator_user), event.id, json::serialize(object)};
 }
 

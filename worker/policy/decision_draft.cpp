@@ -260,6 +260,10 @@ std::string_view DecisionDraft::failing_state(const Failure& failure) const {
   const FeedState& state = decision.commit.state;
   if (state.state == "gone" || state.state == "quarantined") return state.state;  // only a success ends these
   if (failure.blocks_after > 0 && state.failures.count >= failure.blocks_after) return "blocked";
+  const bool stays = state.state == "blocked" || state.state == "paused";
+  // Posts of a document that broke off are something to read.
+  const bool read = state.rhythm.imported.count() != 0 || state.counts.total_new > 0;
+  if (!read && !stays) return "never_read";
   if (now_ - state.failures.since >= days(7)) return "failing";
   if (state.failures.count >= 3 && (state.state == "healthy" || state.state == "new")) return "degraded";
   return state.state;
@@ -283,21 +287,26 @@ void DecisionDraft::plan(const NextDue& next) {
   decision.commit.state.due.why = why_text(next.inputs);
 }
 
-/// HTTP §4: to failing or blocked feed_failing, to gone feed_gone, from these back to healthy feed_recovered.
+/// HTTP §4: to never_read, failing or blocked feed_failing, to gone feed_gone, from these back to healthy
+/// feed_recovered.
 void DecisionDraft::tell_transition() {
   const std::string& from = claim_.state.state;
   const FeedState& state = decision.commit.state;
+  const auto fails = [](std::string_view name) {
+    return name == "never_read" || name == "failing" || name == "blocked";
+  };
   const char* type = nullptr;
-  if (state.state == "failing" || state.state == "blocked")
+  if (fails(state.state))
     type = "feed_failing";
   else if (state.state == "gone")
     type = "feed_gone";
-  else if (state.state == "healthy" && (from == "failing" || from == "blocked" || from == "gone"))
+  else if (state.state == "healthy" && (fails(from) || from == "gone"))
     type = "feed_recovered";
   if (type == nullptr) return;
   boost::json::object data{
       {"state", state.state}, {"reason", state.last.error}, {"since", state.state_since.count() / 1000}};
   if (state.last.error.empty()) data.erase("reason");
+  if (fails(state.state) && from == "new") data["first"] = true;  // nothing was known of it, not even that it is there
   decision.commit.events.push_back({type, "updated", boost::json::serialize(data), ""});
 }
 

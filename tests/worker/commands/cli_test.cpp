@@ -171,7 +171,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{"NoFile", {"import"}, "import: FILE is missing (- for stdin) (see feedmill import -h)"},
         WrongCase{"UnknownState",
                   {"list", "--state", "faling"},
-                  "list: --state: \"faling\" is none of new healthy degraded failing blocked gone quarantined paused, "
+                  "list: --state: \"faling\" is none of new never_read healthy degraded failing blocked gone "
+                  "quarantined paused, "
                   "did you "
                   "mean failing? (see feedmill list -h)"},
         WrongCase{"BadNumber",
