@@ -30,6 +30,14 @@ StoreResult<std::string> EventStream::last_id() {
   return reply->size() == 0 ? std::string("0-0") : std::string((*reply)[0][0].text());
 }
 
+StoreResult<std::vector<EventRecord>> EventStream::newest(std::size_t count) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string count_text = std::to_string(count);
+  const auto reply = impl_.redis.command({"XREVRANGE", impl_.keys.signals(), "+", "-", "COUNT", count_text});
+  if (!reply) return reply.error();
+  return read_event_records(*reply);
+}
+
 StoreResult<StreamFigures> EventStream::figures() {
   const auto time = impl_.now();
   if (!time) return time.error();

@@ -22,6 +22,9 @@ class EventStream {
   /// Id of the newest record, "0-0" when there is none.
   StoreResult<std::string> last_id();
 
+  /// The newest records, newest first.
+  StoreResult<std::vector<EventRecord>> newest(std::size_t count);
+
   /// How far each consumer group of the events has come.
   StoreResult<StreamFigures> figures();
   /// The same, and takes away what is over the cap or 7 days old and that every group has acknowledged (RELIABILITY

@@ -121,7 +121,7 @@ asio::awaitable<Admin::Response> Admin::show(std::string_view path, std::string_
   Response response = http_reply(http::int_to_status(page.status), page.type, std::move(page.body));
   if (page.type.starts_with("text/html")) {  // SECURITY O4
     response.set("Content-Security-Policy",
-                 "default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'");
+                 "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
     response.set("Referrer-Policy", "no-referrer");
   }
   co_return response;

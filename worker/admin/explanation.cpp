@@ -8,10 +8,12 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/hosts.hpp"
 #include "worker/admin/status_json.hpp"
+#include "worker/config/feed_settings.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
+#include "worker/words/plain_words.hpp"
 #include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -53,12 +55,12 @@ std::string state_text(const FeedRecord& record, Milliseconds now) {
   return text;
 }
 
-std::string next_text(const FeedRecord& record, Milliseconds now) {
+std::string next_text(const FeedRecord& record, Milliseconds now, bool numbers) {
   if (!record.claim.empty() && record.due && *record.due > now) {  // while the lease runs
     return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
   }
   if (!record.due) return "never: it is not in the schedule";
-  return due_text(*record.due, now, record.state.due.reason);
+  return due_text(*record.due, now, numbers ? record.state.due.reason : "");
 }
 
 std::string validators_text(const KnownValidators& validators) {
@@ -124,13 +126,18 @@ std::string host_text(const HostView& host, Milliseconds now) {
 
 std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
                                                                Milliseconds now,
-                                                               const std::optional<PushRecord>& subscription) {
+                                                               const std::optional<PushRecord>& subscription,
+                                                               bool numbers) {
   const FeedState& state = record.state;
   std::vector<std::pair<std::string, std::string>> lines;
   lines.emplace_back("state", state_text(record, now));
   if (!state.last.detail.empty()) lines.emplace_back("detail", state.last.detail);
-  lines.emplace_back("next", next_text(record, now));
-  const std::string inputs = due_inputs_text(state.due.why);
+  const std::string remedy = remedy_words(state.last.error, record.feed_url);
+  if (!remedy.empty()) lines.emplace_back("do", remedy);
+  lines.emplace_back("next", next_text(record, now, numbers));
+  const std::string why = record.claim.empty() ? schedule_words(state.due.why, state.due.reason) : "";
+  if (!why.empty()) lines.emplace_back("why", why);
+  const std::string inputs = numbers ? due_inputs_text(state.due.why) : "";
   if (!inputs.empty()) lines.emplace_back("inputs", inputs);
   if (state.due.not_before > now) {
     lines.emplace_back("held", fmt::format("Retry-After holds until {}, {}", rfc3339(state.due.not_before),
@@ -141,7 +148,8 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
   lines.emplace_back("cache", validators_text(state.validators));
   lines.emplace_back("identity", identity_text(state.identity));
   if (!state.address.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.address.fetch_url);
-  lines.emplace_back("settings", state.settings.empty() ? "none" : state.settings);
+  const std::vector<std::string> settings = setting_texts(read_settings(state.settings));
+  lines.emplace_back("settings", settings.empty() ? "none" : fmt::format("{}", fmt::join(settings, "; ")));
   return lines;
 }
 

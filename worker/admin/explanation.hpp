@@ -28,10 +28,12 @@ StoreResult<HostView> read_host(Store& store, const HostRules& rules, const Feed
 /// "example.org: 1 of 2 slots free, next start in 15 min, no back-off".
 std::string host_text(const HostView& host, Milliseconds now);
 
-/// What `explain` says to people: names and values in the order to show, not cleaned.
+/// What `explain` says to people: names and values in the order to show, not cleaned. `numbers`: and what the due time
+/// was made of, as the scheduler reckons it.
 std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
                                                                Milliseconds now,
-                                                               const std::optional<PushRecord>& subscription = {});
+                                                               const std::optional<PushRecord>& subscription = {},
+                                                               bool numbers = false);
 
 /// A feed and its host at one moment, which is Redis' time.
 struct Explained {

@@ -78,6 +78,19 @@ Html chips(const FeedListQuery& query, const FleetFigures& fleet) {
   return html;
 }
 
+/// A GET of the list itself; what it is narrowed to by links stays.
+Html search_form(const FeedListQuery& query) {
+  Html html;
+  html.add(
+      "<form action=\"/status/feeds\" role=\"search\"><label for=\"q\">Part of the address</label>"
+      "<input id=\"q\" name=\"q\" type=\"search\" maxlength=\"200\" value=\"{}\">",
+      query.part);
+  if (!query.state.empty()) html.add("<input type=\"hidden\" name=\"state\" value=\"{}\">", query.state);
+  if (!query.host.empty()) html.add("<input type=\"hidden\" name=\"host\" value=\"{}\">", query.host);
+  html.add("<button>Search</button></form>\n");
+  return html;
+}
+
 bool searches(const FeedListQuery& query) {
   return !query.host.empty() || !query.part.empty();
 }
@@ -168,7 +181,8 @@ StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query) {
 Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
   const FeedPage& page = list.page;
   Html html;
-  html.add("<section aria-labelledby=\"feeds\"><h1 id=\"feeds\">Feeds</h1>\n{}", chips(query, list.fleet));
+  html.add("<section aria-labelledby=\"feeds\"><h1 id=\"feeds\">Feeds</h1>\n{}{}", search_form(query),
+           chips(query, list.fleet));
   if (searches(query)) {
     html.add("<p>");
     if (!query.host.empty()) html.add("On <b><bdi>{}</bdi></b>. ", query.host);
@@ -206,9 +220,7 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
         "has all.</p>\n",
         feeds_in(list.fleet, query.state) - page.total, query.state);
   }
-  html.add(
-      "<p class=\"sub\">To find a feed, put its address or a part of it behind "
-      "<code>/status/feeds?q=</code>.</p>\n</section>\n");
+  html.add("</section>\n");
   return html;
 }
 

@@ -13,6 +13,7 @@
 #include "worker/base/redact.hpp"
 #include "worker/listener/query.hpp"
 #include "worker/words/due_text.hpp"
+#include "worker/words/plain_words.hpp"
 #include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -27,7 +28,8 @@ constexpr std::size_t entries_shown = 20, signals_shown = 20;
 std::string_view line_name(std::string_view name) {
   if (name == "detail") return "It said";
   if (name == "next") return "Next";
-  if (name == "inputs") return "Reckoned from";
+  if (name == "why") return "Because";
+  if (name == "do") return "What to do";
   if (name == "held") return "Held back";
   if (name == "websub") return "Push (WebSub)";
   if (name == "cache") return "Validators";
@@ -63,6 +65,27 @@ std::vector<PushFact> pushes_of(const Explained& explained) {
   return push_facts(explained.record.state.push, explained.subscription, explained.now);
 }
 
+/// What one may want to do, to copy; nothing where the address holds a secret.
+Html commands_section(const FeedStory& story) {
+  const std::string& url = story.explained.record.feed_url;
+  Html html;
+  if (redact(url) != url) return html;
+  const std::string word = shell_word(url);
+  const bool paused = story.explained.record.state.state == "paused";
+  html.add(
+      "<section aria-labelledby=\"commands\"><h2 id=\"commands\">Commands</h2>\n<ul class=\"commands\">\n"
+      "<li>Fetch it now <code>feedmill refresh {}</code></li>\n<li>See every step of a fetch <code>feedmill check "
+      "{}</code></li>\n",
+      word, word);
+  html.add("<li>{} <code>feedmill {} {}</code></li>\n", paused ? "Fetch it again" : "Fetch it no more for now",
+           paused ? "resume" : "pause", word);
+  html.add(
+      "<li>Fetch it at most so often <code>feedmill set {} interval_min=6h</code></li>\n<li>Remove it and its posts "
+      "<code>feedmill remove {}</code></li>\n</ul></section>\n",
+      word, word);
+  return html;
+}
+
 /// Nothing where no hub is named and none is subscribed to.
 Html pushes_section(const Explained& explained) {
   const std::vector<PushFact> facts = pushes_of(explained);
@@ -90,7 +113,7 @@ Html story_section(const FeedStory& story) {
   }
   html.add("</dl>\n");
   if (redact(explained.record.feed_url) == explained.record.feed_url)
-    html.add("<p class=\"sub\"><a href=\"/explain?url={}\">The same for programs</a></p>",
+    html.add("<p class=\"sub\"><a href=\"/explain?url={}\">As JSON</a></p>",
              percent_encoded(explained.record.feed_url));
   html.add("</section>\n");
   return html;
@@ -177,7 +200,7 @@ std::string_view signal_word(std::string_view type) {
 
 Html signals_section(const FeedStory& story) {
   Html html;
-  html.add("<section aria-labelledby=\"signals\"><h2 id=\"signals\">Signals</h2>\n");
+  html.add("<section aria-labelledby=\"signals\"><h2 id=\"signals\">Events</h2>\n");
   if (story.events.empty()) {
     html.add("<p class=\"empty\">None among the newest {} of all feeds.</p></section>\n", signals_looked_at);
     return html;
@@ -224,8 +247,9 @@ StoreResult<std::optional<FeedStory>> read_feed_story(Store& store, const HostRu
 
 Html feed_page(const FeedStory& story) {
   Html html;
-  html.add("{}<div class=\"columns\">\n{}{}{}{}{}{}</div>\n", head_section(story), story_section(story),
-           pushes_section(story.explained), entries_section(story), figures_section(story), moves_section(story),
+  html.add("{}<div class=\"columns\">\n{}{}{}", head_section(story), story_section(story),
+           pushes_section(story.explained), entries_section(story));
+  html.add("{}{}{}{}</div>\n", figures_section(story), commands_section(story), moves_section(story),
            signals_section(story));
   return html;
 }

@@ -17,7 +17,8 @@ struct StateText {
 };
 constexpr std::array state_texts{
     StateText{"healthy", "fetched as planned"},
-    StateText{"new", "not read yet"},
+    StateText{"new", "not tried yet"},
+    StateText{"never_read", "tried, but never read: its address may be wrong"},
     StateText{"degraded", "failed three times in a row or more"},
     StateText{"failing", "no success for 7 days"},
     StateText{"blocked", "its server refuses us"},
@@ -44,19 +45,27 @@ std::string whole_page(const PageFrame& frame, const Html& main) {
   Html nav;
   add_nav_link(nav, frame, "/status", "Overview");
   add_nav_link(nav, frame, "/status/feeds", "Feeds");
+  Html again;
+  if (frame.refreshes) again.add("<meta http-equiv=\"refresh\" content=\"{}\">\n", refresh_every.count());
   Html page;
   page.add(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<title>{} · feedmill</title>\n<link rel=\"stylesheet\" href=\"{}\">\n</head>\n<body>\n"
+      "<title>{} · feedmill</title>\n<link rel=\"stylesheet\" href=\"{}\">\n{}</head>\n<body>\n"
       "<a class=\"skip\" href=\"#main\">To the content</a>\n"
       "<header><p class=\"brand\"><b>feedmill</b> <bdi>{}</bdi></p><nav "
       "aria-label=\"Pages\"><ul>{}</ul></nav></header>\n"
       "<main id=\"main\">\n{}</main>\n<footer>\n",
-      frame.title, style_path, frame.host, nav, main);
-  page.add("<p>As of <time datetime=\"{}\">{}</time>, kept for 5 seconds.", rfc3339(frame.at), rfc3339(frame.at));
-  if (!frame.json_path.empty()) page.add(" <a href=\"{}\">The same for programs</a>.", frame.json_path);
+      frame.title, style_path, again, frame.host, nav, main);
+  page.add("<p>As of <time datetime=\"{}\">{}</time>.", rfc3339(frame.at), rfc3339(frame.at));
+  if (frame.refreshes) {
+    page.add(" This page refreshes itself every {} seconds: <a href=\"{}?still=1\">stop that</a>.",
+             refresh_every.count(), frame.path);
+  } else if (frame.stopped) {
+    page.add(" This page stands still: <a href=\"{}\">refresh it by itself</a>.", frame.path);
+  }
+  if (!frame.json_path.empty()) page.add(" <a href=\"{}\">As JSON</a>.", frame.json_path);
   page.add("</p>\n<p>feedmill {}, configuration <code>{}</code></p>\n</footer>\n</body>\n</html>\n", frame.version,
            frame.configuration);
   return page.text();
@@ -126,6 +135,16 @@ Html bars(std::span<const double> values, std::string_view label) {
              fmt::format("{:.2f}", high));
   }
   html.add("</svg>");
+  return html;
+}
+
+Html bar(double share) {
+  const double length = share <= 0 ? 0 : std::clamp(share * 100, 1.0, 100.0);  // what is there can be seen
+  Html html;
+  html.add(
+      "<svg class=\"bar\" aria-hidden=\"true\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\">"
+      "<rect width=\"{}\" height=\"1\"/></svg>",
+      fmt::format("{:.1f}", length));
   return html;
 }
 

@@ -1,6 +1,7 @@
 // What all our pages are made of: frame, times, links, small pictures.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +20,11 @@ struct PageFrame {
   std::string configuration;
   Milliseconds at{};      ///< when its figures were taken
   std::string json_path;  ///< the same for programs, "" = nowhere
+  bool refreshes = false;  ///< by itself, every refresh_every
+  bool stopped = false;    ///< it would, had not somebody asked for `path` with ?still=1
 };
+
+inline constexpr std::chrono::seconds refresh_every{15};
 
 /// A whole page around its main part.
 std::string whole_page(const PageFrame& frame, const Html& main);
@@ -46,6 +51,8 @@ Html outside_link(std::string_view url, std::string_view text);
 
 /// Bars side by side, as high as their values; `label` says it in words.
 Html bars(std::span<const double> values, std::string_view label);
+/// One bar that lies, as long as its share of a whole, 0 to 1; for beside a figure that says the same.
+Html bar(double share);
 
 /// The stylesheet, served at style_path.
 std::string_view stylesheet();

@@ -25,7 +25,7 @@ body {
   font-variant-numeric: tabular-nums; overflow-wrap: anywhere;
 }
 a { color: var(--link); text-underline-offset: .18em; text-decoration-thickness: 1px; }
-a:focus-visible, summary:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 2px; }
+a:focus-visible, summary:focus-visible, input:focus-visible, button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 2px; }
 .skip { position: absolute; left: -100vw; top: 0; }
 .skip:focus { left: 1rem; background: var(--sheet); padding: .5rem; z-index: 1; }
 h1, h2, h3 { line-height: 1.25; margin: 0; font-weight: 600; }
@@ -70,6 +70,7 @@ section { background: var(--sheet); border: 1px solid var(--line); border-radius
 figure { margin: 0; }
 figcaption { font-size: .9rem; margin-bottom: .25rem; }
 .bars { display: block; width: 100%; height: 3.2rem; fill: var(--bar); border-bottom: 1px solid var(--line); }
+.bar { display: block; width: 100%; min-width: 4rem; height: .7rem; margin-top: .4rem; fill: var(--bar); }
 .axis { display: flex; justify-content: space-between; color: var(--soft); font-size: .8rem; margin: .1rem 0 0; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem; }
 caption { text-align: left; color: var(--soft); font-size: .85rem; padding: 0 0 .4rem; }
@@ -85,7 +86,7 @@ tbody tr:hover { background: var(--ground); }
   margin-right: .4em; background: var(--soft); }
 .state.healthy::before { background: var(--good); }
 .state.degraded::before, .state.blocked::before { background: var(--warn); }
-.state.failing::before, .state.quarantined::before { background: var(--bad); }
+.state.failing::before, .state.never_read::before, .state.quarantined::before { background: var(--bad); }
 .state.gone::before, .state.paused::before, .state.new::before { background: none; border: 2px solid var(--soft); }
 .chips { display: flex; flex-wrap: wrap; gap: .4rem; margin: .7rem 0; }
 .chips a { display: inline-block; padding: .2rem .65rem; border: 1px solid var(--line); border-radius: 99px;
@@ -100,6 +101,15 @@ tbody tr:hover { background: var(--ground); }
   .story div { display: grid; grid-template-columns: 10rem 1fr; gap: 1rem; }
   .story dt { font-size: .9rem; }
 }
+form { display: flex; flex-wrap: wrap; gap: .4rem .6rem; align-items: baseline; margin: .7rem 0; }
+input, button { font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--line);
+  border-radius: 6px; padding: .3rem .6rem; }
+input { flex: 1 1 12rem; min-width: 0; }
+button { cursor: pointer; }
+.commands { list-style: none; margin: 0; padding: 0; }
+.commands li { padding: .35rem 0; }
+.commands code { display: block; padding: .35rem .6rem; background: var(--ground); border-radius: 6px;
+  user-select: all; }
 .items { list-style: none; margin: 0; padding: 0; }
 .items li { padding: .5rem 0; border-top: 1px solid var(--line); }
 .items li:first-child { border-top: 0; padding-top: 0; }

@@ -5,10 +5,14 @@
 #include <fmt/format.h>
 
 #include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "storage/feeds/hosts.hpp"
+#include "storage/records/event_record.hpp"
 #include "worker/base/figure_text.hpp"
+#include "worker/base/wall_clock.hpp"
 #include "worker/listener/query.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -60,6 +64,13 @@ void judge_process(const Status& status, std::vector<Concern>& found) {
   if (!process.restart_awaited.empty()) {
     found.push_back({Weight::note, "Changed since the start, but not in use yet: " + process.restart_awaited + ".",
                      "Restart this worker when it suits; the rest of the configuration was taken over.", ""});
+  }
+  if (abs(process.clock_offset) > clock_warning) {
+    found.push_back(
+        {abs(process.clock_offset) > clock_fault ? Weight::bad : Weight::warning,
+         fmt::format("This machine's clock is {} {} the one of Redis.", span_text(abs(process.clock_offset)),
+                     process.clock_offset.count() > 0 ? "ahead of" : "behind"),
+         "Set both by NTP: due times go by Redis' clock, certificates and dates of posts by this one.", ""});
   }
   if (process.memory_budget > 0 && process.memory_used > process.memory_budget / 10 * 9) {
     found.push_back({Weight::warning,
@@ -129,6 +140,14 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
                                  percent(store.stream.records, store.stream.hard_limit)),
                      "Start the readers that lag, remove groups that nobody reads, or raise signals.max_len.", ""});
   }
+  if (const auto never_read = feeds_in(store.fleet, "never_read"); never_read > 0) {
+    const bool many = never_read * 20 >= store.fleet.feeds;
+    found.push_back({many ? Weight::warning : Weight::note,
+                     never_read == 1 ? "A feed was tried and could never be read."
+                                     : fmt::format("{} feeds were tried and could never be read.", never_read),
+                     "Their addresses may be wrong, or closed to us: feedmill explain URL says why, and what to do.",
+                     "/status/feeds?state=never_read"});
+  }
   if (const auto quarantined = feeds_in(store.fleet, "quarantined"); quarantined > 0) {
     found.push_back({Weight::warning,
                      quarantined == 1
@@ -174,6 +193,36 @@ void take_history(ProcessStatus& status, const StatusHistory& history, StatusHis
   status.hosts_age = duration_cast<std::chrono::seconds>(history.hosts_age(now));
 }
 
+namespace {
+
+/// Of the newest 100 events those that tell of new posts.
+StoreResult<std::vector<NewestPost>> read_newest_posts(Store& store) {
+  const auto records = EventStream(store).newest(100);
+  if (!records) return records.error();
+  std::vector<NewestPost> posts;
+  std::vector<std::string> feed_urls;
+  for (const EventRecord& record : *records) {
+    if (record.type != "post_created" || posts.size() == newest_posts) continue;
+    const auto event = read_event(record);
+    if (!event) continue;
+    NewestPost& post = posts.emplace_back();
+    post.title = field_of(event->data, "title");
+    post.link = field_of(event->data, "link");
+    post.feed_url = event->feed_url;
+    post.at = std::chrono::seconds(event->timestamp);
+    feed_urls.push_back(post.feed_url);
+  }
+  if (posts.empty()) return posts;
+  const auto feeds = Feeds(store).records(feed_urls);
+  if (!feeds) return feeds.error();
+  for (std::size_t i = 0; i < posts.size(); ++i) {
+    if ((*feeds)[i]) posts[i].feed_title = field_of((*feeds)[i]->feed, "title");
+  }
+  return posts;
+}
+
+}  // namespace
+
 StoreResult<StoreStatus> read_store_status(Store& store) {
   StoreStatus status;
   auto fleet = Fleet(store).figures();
@@ -189,6 +238,9 @@ StoreResult<StoreStatus> read_store_status(Store& store) {
   if (!notices) return notices.error();
   status.notices = std::move(*notices);
   if (status.notices.size() > most_notices) status.notices.resize(most_notices);
+  auto posts = read_newest_posts(store);
+  if (!posts) return posts.error();
+  status.posts = std::move(*posts);
   const auto closed = Hosts(store).backing_off(most_hosts);
   if (!closed) return closed.error();
   auto states = Hosts(store).states(*closed);

@@ -23,7 +23,8 @@ struct ProcessStatus {
   std::string worker, host, version;
   std::int64_t pid = 0;
   std::string configuration;  ///< 16 hex digits, equal for equal effective values
-  Milliseconds clock{};       ///< unix time by this machine
+  Milliseconds clock{};         ///< unix time by this machine
+  Milliseconds clock_offset{};  ///< that minus Redis' time, when it was last looked at
   std::chrono::seconds uptime{};
   std::vector<Check> ready;
   bool stopping = false;
@@ -55,6 +56,13 @@ struct OpenCircuit {
   HostState state;
 };
 
+/// A post that was stored of late. Texts are the publisher's.
+struct NewestPost {
+  std::string title, link;
+  std::string feed_url, feed_title;  ///< the title "" when it is not known
+  Milliseconds at{};                 ///< when it was stored
+};
+
 /// What the store says of the fleet.
 struct StoreStatus {
   FleetFigures fleet;
@@ -62,10 +70,11 @@ struct StoreStatus {
   std::vector<WorkerRecord> workers;
   std::vector<StoredNotice> notices;  ///< newest first
   std::vector<OpenCircuit> closed;    ///< the longest first
+  std::vector<NewestPost> posts;      ///< newest first, at most newest_posts
 };
-inline constexpr std::size_t most_hosts = 20, most_notices = 20;  ///< OPERATIONS §6
+inline constexpr std::size_t most_hosts = 20, most_notices = 20, newest_posts = 10;  ///< OPERATIONS §6
 
-/// About 20 commands and one for each worker and host shown, whatever the store holds.
+/// About 25 commands and one for each worker, host and post shown, whatever the store holds.
 StoreResult<StoreStatus> read_store_status(Store& store);
 
 /// Something that is not as it should be.

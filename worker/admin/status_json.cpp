@@ -29,6 +29,7 @@ json::object figures_json(const RefreshFigures& figures) {
           {"unchanged", figures.unchanged},
           {"not_modified", figures.not_modified},
           {"failed", figures.failed},
+          {"pushes", figures.pushes},
           {"hit_rate", share(figures.with_new, figures.refreshes())},
           {"not_modified_share", share(figures.not_modified, figures.refreshes())},
           {"entries_created", figures.created},
@@ -86,6 +87,14 @@ json::object store_json(const StoreStatus& store) {
                                   {"cause", field_of(host.state.other, "cause")},
                                   {"until", time_json(host.state.not_before)}});
   }
+  json::array& posts = object["newest_posts"].emplace_array();
+  for (const NewestPost& post : store.posts) {
+    posts.push_back(json::object{{"at", time_json(post.at)},
+                                 {"title", post.title},
+                                 {"link", text_or_null(post.link)},
+                                 {"feed_url", post.feed_url},
+                                 {"feed_title", text_or_null(post.feed_title)}});
+  }
   json::array& notices = object["notices"].emplace_array();
   for (const StoredNotice& notice : store.notices) notices.push_back(embedded_json(notice.json));
   return object;
@@ -124,6 +133,7 @@ json::object status_json(const Status& status) {
                       {"resident_bytes", process.memory_resident}};
   worker["last_commit_age_seconds"] =
       process.last_commit_ago.count() < 0 ? json::value() : json::value(process.last_commit_ago.count());
+  worker["clock_offset_seconds"] = seconds(process.clock_offset);
   worker["log_suppressed"] = process.log_suppressed;
   json::object& total = worker["since_start"].emplace_object();
   total["seconds"] = seconds(process.total_for);
@@ -134,6 +144,8 @@ json::object status_json(const Status& status) {
   json::array& stretches = worker["stretches"].emplace_array();
   for (const RefreshFigures& one : process.stretches) {
     stretches.push_back(json::object{{"refreshes", one.refreshes()},
+                                     {"failed", one.failed},
+                                     {"pushes", one.pushes},
                                      {"entries_created", one.created},
                                      {"lateness_worst_seconds", seconds(one.worst_lateness)}});
   }

@@ -35,7 +35,7 @@ std::string_view weight_word(Concern::Weight weight) {
 /// What a readiness check found, as a person would say it.
 std::string check_words(const Check& check) {
   if (check.name == "redis") return check.passed ? "Redis answers" : "Redis does not serve";
-  if (check.name == "not_draining") return check.passed ? "not told to stop" : "told to stop";
+  if (check.name == "not_draining") return check.passed ? "" : "told to stop";
   return fmt::format("{}: {}", check.name, check.passed ? "yes" : "no");
 }
 
@@ -46,8 +46,10 @@ Html verdict_section(const Status& status, const std::vector<Concern>& found) {
            verdict(found));
   std::string checks;
   for (const Check& check : status.process.ready) {
-    checks += fmt::format("{}{}{}", checks.empty() ? "" : "; ", check_words(check),
-                          check.detail.empty() ? "" : " (" + check.detail + ")");
+    const std::string said = check_words(check);
+    if (said.empty()) continue;
+    checks +=
+        fmt::format("{}{}{}", checks.empty() ? "" : "; ", said, check.detail.empty() ? "" : " (" + check.detail + ")");
   }
   const bool ready = std::ranges::all_of(status.process.ready, &Check::passed);
   html.add("<p class=\"soft\">This worker is {} for {}, {}. {}.</p>\n", status.process.stopping ? "stopping, up" : "up",
@@ -88,17 +90,34 @@ double minutes_covered(const ProcessStatus& process, double minutes) {
   return std::clamp(static_cast<double>(process.uptime.count()) / 60, 1.0, minutes);
 }
 
+/// "all healthy", "98 healthy, 2 not tried yet", "3 never read, 5 need a look".
+std::string feeds_in_words(const FleetFigures& fleet) {
+  if (fleet.feeds == 0) return "add some: feedmill add URL";
+  const std::uint64_t healthy = feeds_in(fleet, "healthy"), untried = feeds_in(fleet, "new"),
+                      paused = feeds_in(fleet, "paused"), never_read = feeds_in(fleet, "never_read");
+  if (healthy == fleet.feeds) return "all healthy";
+  const std::uint64_t told = healthy + untried + paused + never_read;
+  const std::uint64_t others = fleet.feeds - std::min(told, fleet.feeds);
+  std::string text;
+  const auto add = [&](std::uint64_t count, std::string_view what) {
+    if (count > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(static_cast<std::int64_t>(count)), what);
+  };
+  add(never_read, "never read");
+  add(others, others == 1 ? "needs a look" : "need a look");
+  if (text.empty()) add(healthy, "healthy");
+  add(untried, "not tried yet");
+  if (never_read + others == 0) add(paused, "paused");
+  return text;
+}
+
 Html tiles_section(const Status& status) {
   const ProcessStatus& process = status.process;
   Html html;
   html.add("<section aria-label=\"At a glance\"><dl class=\"tiles\">\n");
   if (status.store) {
     const FleetFigures& fleet = status.store->fleet;
-    const std::uint64_t well = feeds_in(fleet, "healthy") + feeds_in(fleet, "new");
-    add_tile(html, "Feeds", number(fleet.feeds),
-             fleet.feeds == 0      ? "add some: feedmill add URL"
-             : well >= fleet.feeds ? "all healthy or new"
-                                   : grouped(static_cast<std::int64_t>(fleet.feeds - well)) + " need a look");
+    add_tile(html, "Feeds", number(fleet.feeds), feeds_in_words(fleet));
     add_tile(html, "Due now", number(fleet.due),
              fleet.oldest_due && *fleet.oldest_due < fleet.now
                  ? "the oldest for " + span_text(fleet.now - *fleet.oldest_due)
@@ -106,15 +125,21 @@ Html tiles_section(const Status& status) {
   }
   const double refreshed = static_cast<double>(process.ten_minutes.refreshes()) / minutes_covered(process, 10);
   add_tile(html, "Refreshes a minute", words(rate_text(refreshed)),
-           process.ten_minutes.refreshes() == 0 ? "none in the last 10 minutes" : "over the last 10 minutes");
-  add_tile(html, "New entries", number(process.hour.created), "in the last hour");
+           process.ten_minutes.refreshes() == 0
+               ? "none in the last 10 minutes"
+               : fmt::format("over {}", process.uptime < std::chrono::minutes(10) ? span_text(process.uptime)
+                                                                                  : "the last 10 minutes"));
+  add_tile(html, "New posts", number(process.hour.created),
+           process.hour.pushes == 0
+               ? "in the last hour"
+               : fmt::format("in the last hour; {} pushes", grouped(static_cast<std::int64_t>(process.hour.pushes))));
   add_tile(html, "Lateness",
            words(process.ten_minutes.refreshes() == 0 ? "–" : span_text(process.ten_minutes.lateness_of(0.99))),
-           process.ten_minutes.refreshes() == 0 ? "nothing was due" : "99 of 100 within it");
+           process.ten_minutes.refreshes() == 0 ? "nothing was due" : "99 % of feeds start within it");
   if (status.store) {
     std::uint64_t lag = 0;
     for (const StreamFigures::Group& group : status.store->stream.groups) lag = std::max(lag, group.lag);
-    add_tile(html, "Signals unread", number(lag), lag == 0 ? "all have been delivered" : "by the slowest reader");
+    add_tile(html, "Events unread", number(lag), lag == 0 ? "every reader has them all" : "by the slowest reader");
   }
   html.add("</dl></section>\n");
   return html;
@@ -123,37 +148,91 @@ Html tiles_section(const Status& status) {
 template <class Value>
 Html spark(const ProcessStatus& process, std::string_view name, std::string_view most_of, Value value,
            std::string (*text)(double)) {
+  // Of a young worker the time that there is: at least an hour, so that bars do not become walls.
+  const std::chrono::minutes up = std::chrono::ceil<std::chrono::hours>(process.uptime);
+  const std::size_t shown = std::clamp<std::size_t>(static_cast<std::size_t>(up.count()) / stretch_minutes,
+                                                    60 / stretch_minutes, stretch_count);
+  const std::string reach = fmt::format("{} h", shown * stretch_minutes / 60);
   std::vector<double> values;
   for (const RefreshFigures& stretch : process.stretches) values.push_back(value(stretch));
+  if (values.size() > shown) values.erase(values.begin(), values.end() - static_cast<std::ptrdiff_t>(shown));
   const double most = values.empty() ? 0 : *std::ranges::max_element(values);
-  const std::string peak = most > 0 ? fmt::format("{} {}", most_of, text(most)) : "none";
   Html html;
+  if (most <= 0) return html;  // the table below says that there were none
+  const std::string peak = fmt::format("{} {}", most_of, text(most));
   html.add(
-      "<figure><figcaption>{} <span class=\"soft\">{}</span></figcaption>{}<p class=\"axis\"><span>6 h ago</span>"
+      "<figure><figcaption>{} <span class=\"soft\">{}</span></figcaption>{}<p class=\"axis\"><span>{} ago</span>"
       "<span>now</span></p></figure>\n",
-      name, peak, bars(values, fmt::format("{} over the last 6 hours, {}", name, peak)));
+      name, peak, bars(values, fmt::format("{} over the last {}, {}", name, reach, peak)), reach);
   return html;
 }
 
+/// How much a stretch held a minute; of a worker that is younger than one, of the time that it has been up.
+double a_minute(const ProcessStatus& process, std::uint64_t count) {
+  return static_cast<double>(count) / minutes_covered(process, stretch_minutes);
+}
+
 Html sparks_section(const ProcessStatus& process) {
+  const auto rate = [&process](std::uint64_t RefreshFigures::*count) {
+    return [&process, count](const RefreshFigures& one) { return a_minute(process, one.*count); };
+  };
   Html html;
   html.add(
-      "<section aria-labelledby=\"day\"><h2 id=\"day\">The last 6 hours of this worker</h2>\n<div "
+      "<section aria-labelledby=\"day\"><h2 id=\"day\">This worker, minute by minute</h2>\n<div "
       "class=\"sparks\">\n{}{}{}",
-      spark(
-          process, "Refreshes a minute", "at most",
-          [](const RefreshFigures& one) { return static_cast<double>(one.refreshes()) / stretch_minutes; }, rate_text),
-      spark(
-          process, "New entries a minute", "at most",
-          [](const RefreshFigures& one) { return static_cast<double>(one.created) / stretch_minutes; }, rate_text),
-      spark(
-          process, "Lateness", "at worst", [](const RefreshFigures& one) { return one.worst_lateness.count(); },
-          [](double seconds) { return span_text(std::chrono::duration<double>(seconds)); }));
-  html.add("</div>\n");
-  if (process.uptime < std::chrono::hours(6))
-    html.add("<p class=\"sub\">It has been up for {}; before that nothing is known here.</p>\n",
-             span_text(process.uptime));
-  html.add("</section>\n");
+      spark(process, "Feeds with something new", "at most", rate(&RefreshFigures::updated), rate_text),
+      spark(process, "Failures", "at most", rate(&RefreshFigures::failed), rate_text),
+      spark(process, "Pushes", "at most", rate(&RefreshFigures::pushes), rate_text));
+  html.add("{}{}{}",
+           spark(
+               process, "Refreshes", "at most",
+               [&](const RefreshFigures& one) { return a_minute(process, one.refreshes()); }, rate_text),
+           spark(process, "New posts", "at most", rate(&RefreshFigures::created), rate_text),
+           spark(
+               process, "Lateness", "at worst", [](const RefreshFigures& one) { return one.worst_lateness.count(); },
+               [](double seconds) { return span_text(std::chrono::duration<double>(seconds)); }));
+  html.add("</div>\n</section>\n");
+  return html;
+}
+
+/// How late refreshes of the last hour began.
+Html lateness_section(const RefreshFigures& hour) {
+  Html html;
+  std::uint64_t all = 0;
+  for (const std::uint32_t count : hour.lateness) all += count;
+  if (all == 0) return html;
+  html.add(
+      "<section aria-labelledby=\"late\"><h2 id=\"late\">How late feeds were started</h2>\n<table><caption>Refreshes "
+      "of the last hour.</caption><thead><tr><th scope=\"col\">Late by</th><th scope=\"col\"></th><th scope=\"col\" "
+      "class=\"number\">Share</th></tr></thead><tbody>\n");
+  for (std::size_t i = 0; i < hour.lateness.size(); ++i) {
+    if (hour.lateness[i] == 0) continue;
+    const auto bound = [](std::size_t at) { return span_text(std::chrono::duration<double>(lateness_bounds[at])); };
+    const std::string late = i < lateness_bounds.size() ? "at most " + bound(i) : "more than " + bound(i - 1);
+    html.add("<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"number\">{}</td></tr>\n", late,
+             bar(static_cast<double>(hour.lateness[i]) / static_cast<double>(all)),
+             percent_text(hour.lateness[i], all));
+  }
+  html.add("</tbody></table></section>\n");
+  return html;
+}
+
+Html posts_section(const StoreStatus& store) {
+  Html html;
+  html.add("<section aria-labelledby=\"posts\"><h2 id=\"posts\">Newest posts</h2>\n");
+  if (store.posts.empty()) {
+    html.add("<p class=\"empty\">None among the newest events.</p></section>\n");
+    return html;
+  }
+  html.add("<ul class=\"items\">\n");
+  for (const NewestPost& post : store.posts) {
+    const std::string_view name = post.title.empty() ? std::string_view(post.link) : std::string_view(post.title);
+    html.add("<li><p>{}</p><p class=\"sub\">{}, {}</p></li>\n",
+             outside_link(post.link, short_text(name.empty() ? "without a title" : name, 120)),
+             feed_link(post.feed_url, short_text(post.feed_title.empty() ? post.feed_url : post.feed_title, 80)),
+             time_ago(post.at, store.fleet.now));
+  }
+  html.add("</ul></section>\n");
   return html;
 }
 
@@ -168,16 +247,21 @@ Html states_section(const FleetFigures& fleet) {
     html.add(
         "<table><thead><tr><th scope=\"col\">State</th><th scope=\"col\" "
         "class=\"number\">Feeds</th></tr></thead><tbody>\n");
+    std::string none;
     for (const std::string_view state : all_states()) {
       const std::uint64_t count = feeds_in(fleet, state);
-      html.add("<tr><td>");
-      if (count > 0)
-        html.add("<a href=\"/status/feeds?state={}\">{}</a>", state, state_word(state));
-      else
-        html.add("{}", state_word(state));
-      html.add(" <span class=\"sub\">{}</span></td><td class=\"number\">{}</td></tr>\n", state_meaning(state), count);
+      if (count == 0) {
+        none += fmt::format("{}{}", none.empty() ? "" : ", ", state);
+        continue;
+      }
+      html.add(
+          "<tr><td><a href=\"/status/feeds?state={}\">{}</a> <span class=\"sub\">{}</span></td><td "
+          "class=\"number\">{}</td></tr>\n",
+          state, state_word(state), state_meaning(state), count);
     }
     html.add("</tbody></table>");
+    if (!none.empty()) html.add("<p class=\"sub\">None is {}.</p>", none);
+    html.add("<p><a href=\"/status/feeds\">Search feeds</a></p>");
   }
   html.add("</section>\n");
   return html;
@@ -195,8 +279,9 @@ Html pushes_section(const FleetFigures& fleet) {
   for (const PushStateText& state : push_state_texts()) {
     const auto found =
         std::ranges::find(fleet.push_states, state.name, [](const auto& one) { return std::string_view(one.first); });
+    if (found == fleet.push_states.end() || found->second == 0) continue;
     html.add("<tr><td>{} <span class=\"sub\">{}</span></td><td class=\"number\">{}</td></tr>\n", state.name,
-             state.meaning, found == fleet.push_states.end() ? 0 : found->second);
+             state.meaning, found->second);
   }
   html.add("</tbody></table></section>\n");
   return html;
@@ -224,8 +309,9 @@ Html refreshes_section(const ProcessStatus& process) {
   add_row(html, "not modified (304)", share(hour.not_modified, hour.refreshes()),
           share(day.not_modified, day.refreshes()));
   add_row(html, "failed", share(hour.failed, hour.refreshes()), share(day.failed, day.refreshes()));
-  add_row(html, "Entries created", number(hour.created), number(day.created));
-  add_row(html, "Entries changed", number(hour.modified), number(day.modified));
+  add_row(html, "Pushes read", number(hour.pushes), number(day.pushes));
+  add_row(html, "Posts created", number(hour.created), number(day.created));
+  add_row(html, "Posts changed", number(hour.modified), number(day.modified));
   add_row(html, "Received", bytes(hour.wire_bytes), bytes(day.wire_bytes));
   add_row(html, "Saved", bytes(hour.saved_bytes), bytes(day.saved_bytes));
   add_row(html, "Commits", number(hour.commits), number(day.commits));
@@ -377,8 +463,8 @@ Html delivery_section(const StoreStatus& store) {
   const StreamFigures& stream = store.stream;
   Html html;
   html.add(
-      "<section aria-labelledby=\"delivery\"><h2 id=\"delivery\">Signals and their readers</h2>\n"
-      "<p>{} signals are kept, of {} at most.</p>\n",
+      "<section aria-labelledby=\"delivery\"><h2 id=\"delivery\">Events and their readers</h2>\n"
+      "<p>The stream holds {} events, of {} at most.</p>\n",
       stream.records, stream.hard_limit);
   if (stream.groups.empty()) {
     html.add("<p class=\"empty\">No group reads them.</p></section>\n");
@@ -437,16 +523,19 @@ Html status_page(const Status& status) {
   const std::vector<Concern> found = concerns(status);
   const ProcessStatus& process = status.process;
   Html html;
-  html.add("{}{}{}", verdict_section(status, found), tiles_section(status), sparks_section(process));
+  html.add("{}{}", verdict_section(status, found), tiles_section(status));
   html.add("<div class=\"columns\">\n");
   if (status.store) {
     const StoreStatus& store = *status.store;
-    html.add("{}{}{}{}", states_section(store.fleet), pushes_section(store.fleet), closed_section(store),
+    html.add("{}{}{}{}", posts_section(store), states_section(store.fleet), closed_section(store),
              notices_section(store));
   }
-  html.add("{}", refreshes_section(process));
-  html.add("{}{}", hosts_table("busy", "Busiest hosts", process.busiest, process.hosts_age),
-           hosts_table("slow", "Slowest hosts", process.slowest, process.hosts_age));
+  html.add("</div>\n{}<div class=\"columns\">\n", sparks_section(process));
+  html.add("{}{}", refreshes_section(process), lateness_section(process.hour));
+  if (status.store) html.add("{}", pushes_section(status.store->fleet));
+  html.add("{}", hosts_table("busy", "Busiest hosts", process.busiest, process.hosts_age));
+  if (process.slowest.size() > shown_at_once)  // of a few the same would stand there twice
+    html.add("{}", hosts_table("slow", "Slowest hosts", process.slowest, process.hosts_age));
   if (status.store) html.add("{}{}", workers_section(*status.store, process.worker), delivery_section(*status.store));
   html.add("{}</div>\n", process_section(process));
   return html;

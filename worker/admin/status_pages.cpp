@@ -119,7 +119,7 @@ asio::awaitable<AdminPage> StatusPages::make(const std::string& path, const std:
   if (path == "/status/feeds") co_return co_await feed_list(query);
   if (path == "/status/feed") co_return co_await feed(query, false);
   if (path == "/explain") co_return co_await feed(query, true);
-  co_return co_await overview(path == "/status.json");
+  co_return co_await overview(path == "/status.json", parameter(query, "still").has_value());
 }
 
 std::optional<StoreError> StatusPages::known_to_be_away() const {
@@ -136,8 +136,11 @@ void StatusPages::note_error(const StoreError& error) {
   last_error_at_ = Clock::now();
 }
 
-AdminPage StatusPages::page_of(const std::string& title, const std::string& path, const Html& main, Milliseconds at,
-                               const std::string& json_path, unsigned status) const {
+AdminPage StatusPages::page_of(const PageFrame& frame, const Html& main, unsigned status) {
+  return {status, std::string(html_type), whole_page(frame, main)};
+}
+
+PageFrame StatusPages::frame_of(const std::string& title, const std::string& path, Milliseconds at) const {
   const ProcessStatus process = process_();
   PageFrame frame;
   frame.title = title;
@@ -146,8 +149,7 @@ AdminPage StatusPages::page_of(const std::string& title, const std::string& path
   frame.version = process.version;
   frame.configuration = process.configuration;
   frame.at = at;
-  frame.json_path = json_path;
-  return {status, std::string(html_type), whole_page(frame, main)};
+  return frame;
 }
 
 AdminPage StatusPages::not_found(const std::string& heading, const Html& text) const {
@@ -156,7 +158,7 @@ AdminPage StatusPages::not_found(const std::string& heading, const Html& text) c
       "<section aria-labelledby=\"none\"><h1 id=\"none\">{}</h1>\n<p>{}</p>\n"
       "<p><a href=\"/status/feeds\">All feeds</a></p></section>\n",
       heading, text);
-  return page_of(heading, "", main, process_().clock, "", 404);
+  return page_of(frame_of(heading, "", process_().clock), main, 404);
 }
 
 AdminPage StatusPages::store_is_away(const StoreError& error, const std::string& path, bool as_json) {
@@ -168,7 +170,7 @@ AdminPage StatusPages::store_is_away(const StoreError& error, const std::string&
       "<p>{}</p><p class=\"soft\">What this worker knows by itself is on the <a href=\"/status\">overview</a>.</p>"
       "</section>\n",
       text);
-  return page_of("The store cannot be asked", path, main, process_().clock, "", 503);
+  return page_of(frame_of("The store cannot be asked", path, process_().clock), main, 503);
 }
 
 asio::awaitable<StoreResult<StoreStatus>> StatusPages::store_status(bool kept_will_do) {
@@ -182,7 +184,7 @@ asio::awaitable<StoreResult<StoreStatus>> StatusPages::store_status(bool kept_wi
   co_return *store_status_;
 }
 
-asio::awaitable<AdminPage> StatusPages::overview(bool as_json) {
+asio::awaitable<AdminPage> StatusPages::overview(bool as_json, bool still) {
   const auto store = co_await store_status(as_json);
   Status status;
   status.process = process_();
@@ -192,7 +194,11 @@ asio::awaitable<AdminPage> StatusPages::overview(bool as_json) {
   else
     status.store_error = failure_of(store.error()).text;
   if (as_json) co_return json_page(status_json(status));
-  co_return page_of(verdict(concerns(status)), "/status", status_page(status), status.now(), "/status.json");
+  PageFrame frame = frame_of(verdict(concerns(status)), "/status", status.now());
+  frame.json_path = "/status.json";
+  frame.refreshes = !still;
+  frame.stopped = still;
+  co_return page_of(frame, status_page(status));
 }
 
 asio::awaitable<AdminPage> StatusPages::feed_list(const std::string& query) {
@@ -200,7 +206,7 @@ asio::awaitable<AdminPage> StatusPages::feed_list(const std::string& query) {
   const auto work = [&](Store& asked) { return read_feed_list(asked, wanted); };
   const auto list = co_await ask(work);
   if (!list) co_return store_is_away(list.error(), "/status/feeds", false);
-  co_return page_of("Feeds", "/status/feeds", feed_list_page(wanted, *list), list->fleet.now);
+  co_return page_of(frame_of("Feeds", "/status/feeds", list->fleet.now), feed_list_page(wanted, *list));
 }
 
 asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_json) {
@@ -225,8 +231,8 @@ asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_j
   }
   if (as_json) co_return json_page(explain_json((*story)->explained));
   const std::string_view title = field_of((*story)->explained.record.feed, "title");
-  co_return page_of(short_text(title.empty() ? feed_url : title, 80), "/status/feed", feed_page(**story),
-                    (*story)->explained.now);
+  co_return page_of(frame_of(short_text(title.empty() ? feed_url : title, 80), "/status/feed", (*story)->explained.now),
+                    feed_page(**story));
 }
 
 }  // namespace feedmill

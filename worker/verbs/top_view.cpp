@@ -1,8 +1,10 @@
 #include "worker/verbs/top_view.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -26,6 +28,7 @@ using Tone = TopLine::Tone;
 constexpr std::size_t label_width = 10, rate_width = 10;
 constexpr std::size_t usual_width = 80;  // of a frame that nothing cuts
 constexpr std::size_t two_columns_from = 110;
+constexpr std::size_t all_figures_from = 36;  // lines; below, what belongs together stands on one
 constexpr std::size_t most_concerns = 4, most_rows = 10, usual_rows = 5;
 constexpr double most_number = 1e15;  // beyond, it is no figure
 
@@ -147,8 +150,24 @@ void add_head(const Node& now, const TopFrame& frame, Lines& lines) {
     lines.push_back({fmt::format("and {} more, see /status", concerns.size() - most_concerns), Tone::aside});
 }
 
-/// Rates since an earlier moment, and over the stretches that the worker reckons itself.
-void add_rates(const json::object& now, const json::object* earlier, Lines& lines) {
+/// "▂▃▇ ▁": the newest `cells` of `values`, the highest of them as high as a line; "" when there is nothing to see.
+std::string spark(const std::vector<double>& values, std::size_t cells) {
+  constexpr std::array<std::string_view, 9> heights = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const std::size_t first = values.size() - std::min(values.size(), cells);
+  double most = 0;
+  for (std::size_t i = first; i < values.size(); ++i) most = std::max(most, values[i]);
+  std::string text;
+  if (most <= 0) return text;
+  for (std::size_t i = first; i < values.size(); ++i) {
+    const double high = std::ceil(values[i] / most * static_cast<double>(heights.size() - 1));
+    text += heights[static_cast<std::size_t>(std::clamp(high, 0.0, 8.0))];
+  }
+  return text;
+}
+
+/// Rates since an earlier moment, and over the stretches that the worker reckons itself; their bars take what is left
+/// of `width`.
+void add_rates(const json::object& now, const json::object* earlier, std::size_t width, Lines& lines) {
   const Node worker = Node(now)["worker"];
   const auto span = earlier == nullptr ? std::nullopt : seconds_between(*earlier, now);
   const bool has_rates = span && *span > 0;
@@ -157,15 +176,23 @@ void add_rates(const json::object& now, const json::object* earlier, Lines& line
     return padded(label, label_width) + padded(first, rate_width, true) + padded(second, rate_width, true) +
            padded(third, rate_width, true);
   };
-  lines.push_back({});
+  const std::vector<Node> stretches = worker["stretches"].rows();
+  const double stretch_span = worker["stretch_seconds"].number().value_or(0);
+  const std::size_t taken = label_width + 3 * rate_width + 2;
+  const std::size_t bars = std::min(width - std::min(width, taken), stretches.size());
+  const std::string reach =
+      bars == 0 || stretch_span <= 0
+          ? ""
+          : fmt::format("  last {}",
+                        span_text(std::chrono::duration<double>(stretch_span * static_cast<double>(bars))));
   lines.push_back(
-      {cells("rates", has_rates ? fmt::format("last {:.0f} s", std::max(1.0, *span)) : "now", "10 min", "1 h"),
+      {cells("rates", has_rates ? fmt::format("last {:.0f} s", std::max(1.0, *span)) : "now", "10 min", "1 h") + reach,
        Tone::heading});
   lines.push_back({cells("", "a second", "a minute", "a minute"), Tone::aside});
   // A younger worker has had less time.
   const double up = std::max(Node(now)["uptime_seconds"].number().value_or(0) / 60, 1.0);
   constexpr std::pair<const char*, const char*> rows[] = {
-      {"refreshes", "refreshes"}, {"new posts", "entries_created"}, {"failures", "failed"}};
+      {"refreshes", "refreshes"}, {"new posts", "entries_created"}, {"failures", "failed"}, {"pushes", "pushes"}};
   for (const auto& [label, name] : rows) {
     const auto total = worker["since_start"][name].number();
     const auto before = earlier == nullptr ? std::nullopt : Node(*earlier)["worker"]["since_start"][name].number();
@@ -175,7 +202,11 @@ void add_rates(const json::object& now, const json::object* earlier, Lines& line
       const auto count = worker[stretch][field].number();
       return rate_text(count ? std::optional(*count / std::min(minutes, up)) : std::nullopt);
     };
-    lines.push_back({cells(label, rate_text(moment), a_minute("last_10min", 10), a_minute("last_1h", 60))});
+    std::vector<double> values;
+    for (const Node& one : stretches) values.push_back(one[name].number().value_or(0));
+    const std::string bar_text = spark(values, bars);
+    lines.push_back({cells(label, rate_text(moment), a_minute("last_10min", 10), a_minute("last_1h", 60)) +
+                     (bar_text.empty() ? "" : "  " + bar_text)});
   }
   const Node recent = worker["last_10min"];
   if (recent["refreshes"].number().value_or(0) > 0) {
@@ -188,9 +219,9 @@ void add_rates(const json::object& now, const json::object* earlier, Lines& line
   }
 }
 
-void add_figures(const Node& now, Lines& lines) {
+/// `brief`: what belongs together stands on one line.
+void add_figures(const Node& now, bool brief, Lines& lines) {
   const Node worker = now["worker"], store = now["store"], feeds = store["feeds"];
-  lines.push_back({});
   if (store.object() == nullptr) {
     lines.push_back({labelled("store", "not known: " + now["store_error"].text()), Tone::trouble});
   } else {
@@ -202,13 +233,19 @@ void add_figures(const Node& now, Lines& lines) {
                                                  count_text(feeds["claimed"].number())))});
   }
   const auto busy = worker["lanes"]["busy"].number(), lanes = worker["lanes"]["total"].number();
-  lines.push_back({labelled("lanes", fmt::format("{} of {} busy{}", count_text(busy), count_text(lanes),
-                                                 bar(busy.value_or(0), lanes.value_or(0))))});
   const Node memory = worker["memory"];
   const auto used = memory["documents_bytes"].number(), budget = memory["budget_bytes"].number();
-  lines.push_back({labelled("memory", fmt::format("{} of {} for documents{}", size_text(used), size_text(budget),
-                                                  bar(used.value_or(0), budget.value_or(0))))});
-  lines.push_back({labelled("", size_text(memory["resident_bytes"].number()) + " resident")});
+  if (brief) {
+    lines.push_back({labelled(
+        "lanes", fmt::format("{} of {} busy; documents {} of {}, {} resident", count_text(busy), count_text(lanes),
+                             size_text(used), size_text(budget), size_text(memory["resident_bytes"].number())))});
+  } else {
+    lines.push_back({labelled("lanes", fmt::format("{} of {} busy{}", count_text(busy), count_text(lanes),
+                                                   bar(busy.value_or(0), lanes.value_or(0))))});
+    lines.push_back({labelled("memory", fmt::format("{} of {} for documents{}", size_text(used), size_text(budget),
+                                                    bar(used.value_or(0), budget.value_or(0))))});
+    lines.push_back({labelled("", size_text(memory["resident_bytes"].number()) + " resident")});
+  }
   const auto last_commit = worker["last_commit_age_seconds"].number();
   const auto failed = worker["last_10min"]["commits_failed"].number().value_or(0);
   lines.push_back(
@@ -216,14 +253,20 @@ void add_figures(const Node& now, Lines& lines) {
                               (failed > 0 ? fmt::format("; {} commits failed in 10 min", count_text(failed)) : ""))});
   if (store.object() == nullptr) return;
 
-  lines.push_back(
-      {labelled("stream", fmt::format("{} of at most {} records", count_text(store["stream"]["records"].number()),
-                                      count_text(store["stream"]["limit"].number())))});
-  for (const Node& group : store["groups"].rows()) {
+  std::string stream = fmt::format("{} of at most {} records", count_text(store["stream"]["records"].number()),
+                                   count_text(store["stream"]["limit"].number()));
+  std::vector<Node> groups = store["groups"].rows();
+  std::ranges::stable_sort(groups, std::greater(),
+                           [](const Node& group) { return group["lag_records"].number().value_or(0); });
+  std::vector<std::string> behind;
+  for (const Node& group : groups) {
     const auto lag = group["lag_records"].number(), age = group["lag_seconds"].number();
-    lines.push_back({labelled("", fmt::format("{}: {} behind{}", group["name"].text(), count_text(lag),
-                                              age.value_or(0) > 0 ? ", oldest for " + seconds_text(age) : ""))});
+    behind.push_back(fmt::format("{}: {} behind{}", group["name"].text(), count_text(lag),
+                                 age.value_or(0) > 0 ? ", oldest for " + seconds_text(age) : ""));
   }
+  if (brief && !behind.empty()) stream += "; " + behind.front();
+  lines.push_back({labelled("stream", stream)});
+  for (std::size_t i = 0; !brief && i < behind.size(); ++i) lines.push_back({labelled("", behind[i])});
   if (const std::string states = counts_text(store["websub"]); !states.empty())
     lines.push_back({labelled("websub", states)});
   const auto workers = store["workers"].rows();
@@ -275,6 +318,20 @@ Block closed_block(const Node& store, std::size_t width) {
     std::string until = host["until"].text();  // 2026-03-01T14:37:12Z
     if (until.size() == 20 && until[10] == 'T') until.erase(0, 11);
     block.rows.push_back({row_of(host["host"].text(), cells(host["cause"].text(), until), width)});
+  }
+  return block;
+}
+
+Block posts_block(const Node& store, std::size_t width) {
+  Block block;
+  block.heading = {"newest posts", Tone::heading};
+  for (const Node& post : store["newest_posts"].rows()) {
+    std::string when = post["at"].text();  // 2026-03-01T14:37:12Z
+    if (when.size() == 20 && when[10] == 'T') when.erase(0, 11);
+    const std::string title = post["title"].text(), feed = post["feed_title"].text();
+    block.rows.push_back({cut(
+        fmt::format("{} {}{}{}", when, title.empty() ? post["link"].text() : title, feed.empty() ? "" : "  · ", feed),
+        width)});
   }
   return block;
 }
@@ -336,27 +393,39 @@ std::optional<double> seconds_between(const json::object& earlier, const json::o
 
 std::vector<TopLine> top_view(const json::object& now, const json::object* earlier, const TopFrame& frame) {
   Lines lines;
-  add_head(now, frame, lines);
-  add_rates(now, earlier, lines);
-  add_figures(now, lines);
-
   const std::size_t width = frame.width > 0 ? frame.width : usual_width;
+  const bool brief = frame.height > 0 && frame.height < all_figures_from;
+  add_head(now, frame, lines);
+  if (!brief) lines.push_back({});
+  add_rates(now, earlier, width, lines);
+  if (!brief) lines.push_back({});
+  add_figures(now, brief, lines);
+
   const bool two = width >= two_columns_from;
   const std::size_t block_width = two ? (width - 2) / 2 : width;
   const Node worker = Node(now)["worker"], store = Node(now)["store"];
-  std::vector<Block> blocks{hosts_block(worker, "busiest_hosts", "busiest hosts", block_width),
-                            hosts_block(worker, "slowest_hosts", "slowest hosts", block_width)};
+  // What is looked for first stands first: those at the end are left out where there is no room.
+  std::vector<Block> blocks;
   if (store.object() != nullptr) {
-    blocks.push_back(closed_block(store, block_width));
+    blocks.push_back(posts_block(store, frame.width > 0 ? block_width : std::string::npos));
     blocks.push_back(notices_block(store, frame.width > 0 ? block_width : std::string::npos));
   }
+  blocks.push_back(hosts_block(worker, "busiest_hosts", "busiest hosts", block_width));
+  blocks.push_back(hosts_block(worker, "slowest_hosts", "slowest hosts", block_width));
+  if (store.object() != nullptr) blocks.push_back(closed_block(store, block_width));
   const std::size_t footer = frame.footer.empty() ? 0 : 1;
   const auto fits = [&](const Lines& more) {
     return frame.height == 0 || lines.size() + more.size() + footer <= frame.height;
   };
-  std::size_t rows = frame.height == 0 ? usual_rows : most_rows;
+  std::size_t rows = frame.height == 0 ? usual_rows : std::max(most_rows, frame.height / 4);
+  if (brief) std::erase_if(blocks, [](const Block& block) { return block.rows.empty(); });
+  const std::size_t least = brief ? 3 : 1;
   Lines more = lists(blocks, rows, two ? block_width : 0);
-  while (rows > 1 && !fits(more)) more = lists(blocks, --rows, two ? block_width : 0);
+  while (rows > least && !fits(more)) more = lists(blocks, --rows, two ? block_width : 0);
+  while (brief && !blocks.empty() && !fits(more)) {
+    blocks.pop_back();
+    more = lists(blocks, rows, two ? block_width : 0);
+  }
   std::ranges::move(more, std::back_inserter(lines));
 
   std::string last = frame.footer;

@@ -162,7 +162,7 @@ TEST_F(AdminTest, AnswersPagesWithThePolicyOfTheHouse) {
   EXPECT_THAT(page, testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), testing::EndsWith("\r\n\r\n/page?a=%20")));
   for (const char* const header :
        {"Content-Type: text/html; charset=utf-8\r\n",
-        "Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; "
+        "Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'\r\n",
         "X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n", "Cache-Control: no-store\r\n"})
     EXPECT_THAT(page, HasSubstr(header));

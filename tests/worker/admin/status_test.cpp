@@ -162,7 +162,7 @@ TEST(StatusPage, SaysAtOnceThatTheStoreIsAwayAndShowsTheRest) {
   const std::string shown = page(status);
   EXPECT_THAT(shown, HasSubstr("One thing needs attention"));
   EXPECT_THAT(shown, HasSubstr("Redis does not answer: &lt;refused&gt;"));
-  EXPECT_THAT(shown, HasSubstr("not ready. Redis does not serve (Connection refused); not told to stop."));
+  EXPECT_THAT(shown, HasSubstr("not ready. Redis does not serve (Connection refused)."));
   EXPECT_THAT(shown, HasSubstr("3 of 256 busy"));
   EXPECT_THAT(shown, Not(HasSubstr("Feeds by state")));
 }

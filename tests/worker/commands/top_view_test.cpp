@@ -65,6 +65,7 @@ Status at_work() {
   store.workers = {{process.worker, now - 2s, {{"host", "reader-1"}}}};
   store.closed = {{"closed.example",
                    {.last_start = {}, .tail = {}, .not_before = now + 90min, .other = {{"cause", "rate_limited"}}}}};
+  store.posts = {{"High water at six", "https://h.example/6", "https://h.example/feed", "Tide Tables", now - 5s}};
   store.notices = {{"1", R"({"text":"feed is failing","feed_url":"https://h.example/feed","timestamp":1772370000})"}};
   return status;
 }
@@ -92,11 +93,13 @@ TEST(TopView, ShowsAWorkerAtWork) {
   const std::string text = shown(status_json(status), {}, &earlier);
   for (const char* const words : {"feedmill 0.9 on reader-1, up 26 h  2026-03-01T13:07:12Z\n",
                                   "ready: redis, not_draining\n",
-                                  "rates       last 8 s    10 min       1 h\n",
+                                  "rates       last 8 s    10 min       1 h",
                                   "            a second  a minute  a minute\n",
                                   "refreshes       10.2       612       600\n",
                                   "new posts        125      5.50         0\n",
                                   "failures        0.25         0         0\n",
+                                  "pushes             0         0         0\n",
+                                  "newest posts\n13:07:07Z High water at six  · Tide Tables\n",
                                   "lateness   half within 1.0 s, 99 % 1.0 s, worst 3.0 s\n",
                                   "feeds      1 000: 990 healthy, 10 failing\n",
                                   "due        12, oldest for 3.0 s; 64 being fetched\n",
@@ -201,6 +204,21 @@ TEST(TopView, KeepsAllFiguresInFortyColumns) {
         "closed.example    rate_limited 14:37:12Z\n"}) {
     EXPECT_THAT(text, HasSubstr(words)) << text;
   }
+}
+
+TEST(TopView, FitsTheUsualTerminal) {
+  Status status = at_work();
+  for (int i = 0; i < 9; ++i) status.store->posts.push_back(status.store->posts[0]);
+  status.process.stretches.resize(72);
+  for (std::size_t i = 0; i < 72; ++i) status.process.stretches[i].created = i;
+  TopFrame frame = frame_of(80, 24);
+  frame.footer = "q quits";
+  const std::string text = shown(status_json(status), frame);
+  EXPECT_THAT(text, HasSubstr("lanes      64 of 256 busy; documents 12 MiB of 512 MiB, 80 MiB resident\n")) << text;
+  EXPECT_THAT(text, HasSubstr("stream     10 of at most 1 000 records; deliver: 7 behind, oldest for 2.0 s\n")) << text;
+  EXPECT_THAT(text, HasSubstr("newest posts\n13:07:07Z High water at six")) << text;
+  EXPECT_THAT(text, HasSubstr("▅▅▆▆")) << "the posts of each stretch: " << text;
+  EXPECT_THAT(text, Not(HasSubstr("taller window"))) << text;
 }
 
 TEST(TopView, UsesTheRoomThereIs) {
