@@ -120,7 +120,8 @@ TEST_F(Overrides, AHostsLeastIntervalReachesTheSchedule) {
   const auto last = std::stoll(world.redis_text({"HGET", "state:feed:" + url, "last_at"}));
   EXPECT_GE(score - last, 6 * 3600 * 1000);
   EXPECT_EQ(shown.at("won").as_string(), "override");
-  const Finished again = done({"refresh", url});
+  const Finished again = feedmill({"refresh", url});
+  EXPECT_EQ(again.exit, 75) << "put off";
   EXPECT_EQ(again.out.find("too early"), 0U) << again.out;
   EXPECT_EQ(world.http.count("/feed.xml"), 1U);
 }

@@ -78,11 +78,13 @@ TEST_F(Questions, ExplainSaysWhyAndWritesNothing) {
   EXPECT_EQ(people.out.find("state    healthy; last 200 (updated) "), 0U) << people.out;
   EXPECT_TRUE(has(people.out, "hit rate 100 % of 1 poll\n")) << people.out;
   EXPECT_TRUE(has(people.out, "\nnext     20")) << people.out;
-  EXPECT_TRUE(has(people.out, "\ninputs   adaptive ")) << people.out;
+  EXPECT_TRUE(has(people.out, "\nwhy      By its pace about every ")) << people.out;
+  EXPECT_FALSE(has(people.out, "\ninputs   ")) << people.out;
+  EXPECT_TRUE(has(world.run({"explain", url, "-v"}).out, "\ninputs   adaptive "));
   EXPECT_TRUE(has(people.out, "\nhost     127.0.0.1: 64 of 64 slots free, next start now, no back-off\n"))
       << people.out;
   EXPECT_TRUE(has(people.out, "\ncache    ETag \"v1\"\n")) << people.out;
-  EXPECT_TRUE(has(people.out, "\nsettings {\"keep\":7}\n")) << people.out;
+  EXPECT_TRUE(has(people.out, "\nsettings keep=7\n")) << people.out;
 
   const json::object row = rows(machine.out).at(0);
   EXPECT_EQ(row.at("url").as_string(), url);

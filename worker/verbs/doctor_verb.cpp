@@ -198,7 +198,7 @@ void attempt(Reporter& reporter, Work work) {
 std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
   std::vector<std::string> urls;
   attempt(reporter, [&] {
-    StoreSession session = StoreSession::connect(config);
+    StoreSession session = StoreSession::prepare(config);
     Store& store = session.store();
     const ServerFacts facts = or_fail(Fleet(store).server());
     if (const auto opened = store.open(false); opened.has_error()) {

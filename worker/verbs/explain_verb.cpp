@@ -22,7 +22,7 @@ int run_verb(const ExplainVerb& verb, const VerbContext& context) {
     return exits::done;
   }
   for (const auto& [name, value] :
-       explain_lines(explained->record, explained->host, explained->now, explained->subscription)) {
+       explain_lines(explained->record, explained->host, explained->now, explained->subscription, terminal.verbose())) {
     terminal.line(fmt::format("{:<9}{}", name, visible(redact(value))));
   }
   return exits::done;

@@ -1,6 +1,7 @@
 #include "storage/feeds/feeds.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <span>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
+#include "worker/diagnosis/egress_view.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/add_preview.hpp"
 #include "worker/verbs/change.hpp"
@@ -16,6 +18,7 @@
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/refresh_verb.hpp"
 #include "worker/words/moments.hpp"
+#include "worker/words/plain_words.hpp"
 #include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -33,6 +36,26 @@ std::string counted(std::size_t number, std::string_view thing) {
 
 bool is_due(const FeedRecord& record, Milliseconds now) {
   return record.due && *record.due <= now && record.claim.empty();
+}
+
+/// What will never be requested, said to who adds it: the worker would say so when nobody looks.
+void tell_refused(const std::vector<std::string>& urls, const FeedSettings& settings, const VerbContext& context) {
+  constexpr std::size_t most_lookups = 20;
+  constexpr std::chrono::seconds patience{2};
+  const EgressViewer viewer(context.config);
+  std::vector<EgressQuestion> questions;
+  for (const std::string& url : urls) questions.push_back({url, settings});
+  std::vector<EgressView> views;
+  if (questions.size() <= most_lookups) {
+    views = viewer.of(questions, patience);
+  } else {
+    for (const EgressQuestion& question : questions) views.push_back(viewer.of_text(question));
+  }
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    if (views[i].verdict != EgressView::Verdict::refused) continue;
+    context.terminal.error(fmt::format("{} will not be fetched: {}: {}. {}", visible(urls[i]), views[i].reason,
+                                       visible(views[i].detail), visible(remedy_words(views[i].reason, urls[i]))));
+  }
 }
 
 }  // namespace
@@ -66,6 +89,7 @@ int run_verb(const AddVerb& verb, const VerbContext& context) {
   }
   terminal.flush();
   if (!verb.now) {
+    tell_refused(just_added, verb.settings, context);
     note_without_worker(context);
     return exits::done;
   }
@@ -132,11 +156,14 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
                               config.embedded() ? " in " + visible(config.store.data_dir.string()) : ""));
   }
 
-  // On a narrow terminal the address is worth more than the title.
-  const bool titles = terminal.width() == 0 || terminal.width() >= 110;
-  std::vector<Columns::Column> columns = {
-      {"STATE", 11}, {"ENTRIES", 7, true}, {"NEXT", 9}, {"LAST", titles ? 19U : 12U}};
+  // On a narrow terminal the address is worth more than the title, and than how many entries there are.
+  const std::size_t width = terminal.width();
+  const bool titles = width == 0 || width >= 130, entries = width == 0 || width >= 90;
+  std::vector<Columns::Column> columns = {{"STATE", 11}};
+  if (entries) columns.push_back({"ENTRIES", 7, true});
+  columns.insert(columns.end(), {{"NEXT", 9}, {"LAST", width == 0 || width >= 110 ? 19U : 12U}});
   if (titles) columns.push_back({"TITLE", 28});
+  bool any = false;
   columns.push_back({"URL", 0});
   Columns table(terminal, std::move(columns));
   table.heading();
@@ -146,17 +173,20 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
       if (!verb.state.empty() && record->state.state != verb.state) continue;
       if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
       if (verb.due && !is_due(*record, now)) continue;
+      any = true;
       const std::string next = !record->claim.empty() ? "fetching"
                                : !record->due         ? "-"
                                : is_due(*record, now) ? "due"
                                                       : from_now(*record->due, now);
-      std::vector<std::string> cells = {record->state.state, std::to_string(record->entries), next,
-                                        last_result(record->state.last)};
+      std::vector<std::string> cells = {record->state.state};
+      if (entries) cells.push_back(std::to_string(record->entries));
+      cells.insert(cells.end(), {next, last_result(record->state.last)});
       if (titles) cells.emplace_back(field_of(record->feed, "title"));
       cells.push_back(record->feed_url);
       table.row(list_json(*record), cells);
     }
   });
+  if (!any && !urls.empty()) terminal.note(fmt::format("none of {} feeds is like that", urls.size()));
   return exits::done;
 }
 

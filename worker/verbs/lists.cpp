@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "storage/feeds/feeds.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
@@ -156,6 +157,29 @@ void tell_summary(Terminal& terminal, const Counts& counts, const SubscriptionLi
                             list.broken.empty() ? "" : fmt::format(", broken places {}", list.broken.size())));
 }
 
+/// How far the fetching of all feeds has come; and what will keep the worker from it.
+void tell_progress(const VerbContext& context) {
+  const FleetFigures fleet = or_fail(Fleet(context.store).figures());
+  const auto in_state = [&](std::string_view state) {
+    const auto found =
+        std::ranges::find(fleet.states, state, [](const auto& one) { return std::string_view(one.first); });
+    return found == fleet.states.end() ? std::uint64_t{0} : found->second;
+  };
+  const std::uint64_t tried = fleet.feeds - std::min(fleet.feeds, in_state("new")), never_read = in_state("never_read");
+  const std::uint64_t healthy = in_state("healthy") + in_state("paused");
+  if (tried > 0) {
+    context.terminal.note(fmt::format(
+        "so far {} of {} feeds were tried: {} never read{}, {} failing", tried, fleet.feeds, never_read,
+        never_read == 0 ? "" : " (feedmill list --state never_read)", tried - std::min(tried, healthy + never_read)));
+  }
+  if (fleet.feeds > feeds_without_contact && context.config.fetch.contact.empty()) {
+    context.terminal.error(
+        fmt::format("with more than {} feeds the worker will not start before fetch.contact is set "
+                    "to a URL where publishers learn who asks",
+                    feeds_without_contact));
+  }
+}
+
 json::object export_json(const FeedRecord& record, const FeedSettings& settings) {
   return {{"schema", 1},
           {"url", record.feed_url},
@@ -211,7 +235,10 @@ int import(const ImportVerb& verb, const SubscriptionList& list, const VerbConte
   tell_bad_rows(terminal, "refused", list.refused);
   tell_bad_rows(terminal, "broken", list.broken);
   tell_summary(terminal, counts, list, verb.dry_run);
-  if (!verb.dry_run) note_without_worker(context);
+  if (!verb.dry_run) {
+    note_without_worker(context);
+    tell_progress(context);
+  }
   if (verb.prune) return prune(verb, list, context);
   return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;
 }

@@ -5,6 +5,7 @@
 
 #include "storage/records/json_member.hpp"
 #include "storage/timelines/notifications.hpp"
+#include "worker/admin/status_json.hpp"
 #include "worker/command_line/operation_verbs.hpp"
 #include "worker/command_line/user_verbs.hpp"
 #include "worker/timelines/notification_matcher.hpp"
@@ -51,11 +52,16 @@ std::string line_of(const StoredNotice& notice, const json::object& object) {
 
 void tell_notices(Notifications& notifications, const std::string& user, bool unread, Terminal& terminal) {
   const auto notices = or_fail(notifications.list(user));
+  bool any = false;
   for (const StoredNotice& notice : notices) {
-    const json::object object = object_of(notice);
+    // A feed's address may hold a secret, and operators read this aloud (SECURITY K1).
+    const json::object object =
+        user == operator_user ? without_secrets(object_of(notice)).as_object() : object_of(notice);
     if (unread && is_read(object)) continue;
+    any = true;
     terminal.tell(object, line_of(notice, object));
   }
+  if (!any) terminal.note(unread ? "no unread notices" : "no notices");
 }
 
 void tell_count(Terminal& terminal, const std::string& user, std::string_view name, std::size_t number) {
@@ -100,6 +106,7 @@ int run_verb(const NotifyRulesVerb& verb, const VerbContext& context) {
     }
   }
   const auto all = or_fail(notifications.watches(verb.user));
+  if (all.empty()) terminal.note(fmt::format("no rules of {}: feedmill notify rules -h", visible(verb.user)));
   Columns table(terminal, {{"ID", 8}, {"KIND", 8}, {"WATCHED", 0}});
   table.heading();
   for (const Watch& watch : all) {

@@ -16,7 +16,7 @@
 
 namespace feedmill {
 
-StoreSession StoreSession::connect(const Config& config, StoreUse use) {
+StoreSession StoreSession::prepare(const Config& config, StoreUse use) {
   StoreSession session;
   std::string url = config.redis.url;
   if (config.embedded()) {
@@ -37,7 +37,7 @@ StoreSession StoreSession::connect(const Config& config, StoreUse use) {
 }
 
 StoreSession StoreSession::open(const Config& config, StoreUse use) {
-  StoreSession session = connect(config, use);
+  StoreSession session = prepare(config, use);
   or_fail(session.store_->open(use == StoreUse::change));
   return session;
 }

@@ -30,7 +30,7 @@ class StoreSession {
   static StoreSession open(const Config& config, StoreUse use = StoreUse::change);
 
   /// The same, without a word to the server yet: whether it is one that we can use shows later.
-  static StoreSession connect(const Config& config, StoreUse use = StoreUse::change);
+  static StoreSession prepare(const Config& config, StoreUse use = StoreUse::change);
 
   Store& store() { return *store_; }
 

@@ -47,6 +47,7 @@ struct Result {
 /// What the results that were told come to.
 struct Tally {
   bool failed = false, put_off = false;
+  bool too_early = false;  ///< one was fetched so short a time ago that it was not asked again (HTTP P22)
 
   void count(const Result& result) {
     failed = failed || result.outcome == to_string(Outcome::failed);
@@ -192,6 +193,7 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
       const Wake& wake = woken[i];
       const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted || part[i].just_added;
       if (verb.defer || !comes) tell_wake(terminal, urls[i], wake, now);
+      tally.too_early = tally.too_early || wake.result == Wake::Result::too_early;
       if (comes) awaited.push_back(part[i]);
     }
   });
@@ -232,6 +234,7 @@ int run_verb(const RefreshVerb& verb, const VerbContext& context) {
   if (!verb.all && known.size() < urls.size()) return exits::no;
   Tally tally;
   const int code = refresh(std::move(known), verb, context, tally);
+  tally.put_off = tally.put_off || tally.too_early;
   return code == exits::done ? tally.exit() : code;
 }
 
@@ -241,9 +244,12 @@ int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<s
   for (Awaited& feed : known) {
     if (std::find(just_added.begin(), just_added.end(), feed.url) != just_added.end()) feed = {feed.url, {}, 0, true};
   }
-  Tally tally;  // the feeds are in, whatever came of their first fetch
+  Tally tally;
   const RefreshVerb verb;
-  return carry_out(verb, context.terminal, [&] { return refresh(std::move(known), verb, context, tally); });
+  return carry_out(verb, context.terminal, [&] {
+    const int code = refresh(std::move(known), verb, context, tally);
+    return code == exits::done ? tally.exit() : code;
+  });
 }
 
 }  // namespace feedmill

@@ -471,7 +471,7 @@ TEST_F(Commands, RefreshThroughALivingWorkerShowsItsResults) {
   EXPECT_EQ(text_of(rows(outcome.out)[0], "outcome"), "updated");
   EXPECT_EQ(text_of(rows(outcome.out)[0], "created"), "2");
   const Outcome again = feedmill({"refresh", feed_a, "--json"});
-  EXPECT_EQ(again.exit, 0) << "HTTP P22";
+  EXPECT_EQ(again.exit, 75) << "HTTP P22";
   EXPECT_EQ(text_of(rows(again.out).at(0), "result"), "too_early") << again.out;
   feedmill({"pause", feed_a});
   EXPECT_EQ(feedmill({"refresh", feed_a}).exit, 0) << "it is told that it is paused";

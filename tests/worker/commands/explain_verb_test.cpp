@@ -31,24 +31,53 @@ FeedRecord record_of_the_specification() {
   return record;
 }
 
-std::string text(const FeedRecord& record, const HostView& host) {
+std::string text(const FeedRecord& record, const HostView& host, bool numbers = false) {
   std::string lines;
-  for (const auto& [name, value] : explain_lines(record, host, now)) {
+  for (const auto& [name, value] : explain_lines(record, host, now, {}, numbers)) {
     lines += name + std::string(9 - name.size(), ' ') + value + "\n";
   }
   return lines;
 }
 
 TEST(Explain, SaysWhatTheSpecificationShows) {
-  const std::string shown = text(record_of_the_specification(), {"example.org", {}, {}});
+  const std::string shown = text(record_of_the_specification(), {"example.org", {}, {}}, true);
   const std::string golden =  // HTTP §11
       "state    healthy; last 304 (not_modified) 41 min ago, 3 failures ever, hit rate 19 % of 212 polls\n"
       "next     2026-03-01T13:07:12Z, in 26 min, because of max_age\n"
+      "why      By its pace about every 53 min: 54.5 posts a week. Its server says that the answer is fresh for 65 "
+      "min. "
+      "Never more often than every 60 min.\n"
       "inputs   adaptive 3 200 s (S = 54.5)  floor 3 600 s  max_age 3 900 s (max-age=4000, Age 100)  ttl 1 800 s  "
       "phase +131 s\n"
       "host     example.org: 1 of 1 slots free, next start now, no back-off\n"
       "websub   none advertised\n";
   EXPECT_EQ(shown.substr(0, golden.size()), golden);
+}
+
+TEST(Explain, SpeaksToPeopleInSentences) {
+  const std::string shown = text(record_of_the_specification(), {"example.org", {}, {}});
+  EXPECT_NE(
+      shown.find("next     2026-03-01T13:07:12Z, in 26 min\nwhy      By its pace about every 53 min: 54.5 posts a "
+                 "week. Its server says that the answer is fresh for 65 min."),
+      std::string::npos)
+      << shown;
+  EXPECT_EQ(shown.find("inputs"), std::string::npos) << shown;
+}
+
+TEST(Explain, NamesWhatToDoAboutAFailure) {
+  FeedRecord record = record_of_the_specification();
+  record.feed_url = "https://example.org/a;b$(c)'d";
+  for (const auto& [reason, remedy] : std::vector<std::pair<std::string, std::string>>{
+           {"tls.verify", "feedmill set 'https://example.org/a;b$(c)'\\''d' ca_file=FILE"},
+           {"egress.blocked", "policy=NAME"},
+           {"status.forbidden", "fetch.contact"},
+           {"status.not_found", "feedmill discover"},
+           {"parse.not_a_feed", "There is a page, and no feed"}}) {
+    record.state.last.error = reason;
+    EXPECT_NE(text(record, {"example.org", {}, {}}).find(remedy), std::string::npos) << reason;
+  }
+  record.state.last.error = "status.server";  // nothing but to wait
+  EXPECT_EQ(text(record, {"example.org", {}, {}}).find("do  "), std::string::npos);
 }
 
 TEST(Explain, SaysWhatElseCounts) {
@@ -64,7 +93,7 @@ TEST(Explain, SaysWhatElseCounts) {
             std::string::npos)
       << shown;
   EXPECT_NE(shown.find("fetched  from https://new.example/feed.xml\n"), std::string::npos) << shown;
-  EXPECT_NE(shown.find("settings {\"keep\":7}\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("settings keep=7\n"), std::string::npos) << shown;
   EXPECT_NE(shown.find("held     Retry-After holds until"), std::string::npos) << shown;
 }
 
@@ -84,8 +113,10 @@ TEST(Explain, SaysThatAFeedFailsAndWasNeverFetched) {
   record.state = FeedState();
   record.state.due.reason = "spread";
   const std::string fresh = text(record, {"example.org", {}, {}});
-  EXPECT_EQ(fresh.find("state    new; never fetched\nnext     2026-03-01T13:07:12Z, in 26 min, because of spread\n"),
-            0U)
+  EXPECT_EQ(
+      fresh.find("state    new; never fetched\nnext     2026-03-01T13:07:12Z, in 26 min\nwhy      It has not been "
+                 "fetched yet"),
+      0U)
       << fresh;
   record.due.reset();
   EXPECT_NE(text(record, {"example.org", {}, {}}).find("next     never"), std::string::npos);
