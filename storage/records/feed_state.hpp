@@ -213,9 +213,9 @@ struct FeedPushes {
 };
 
 /// What the worker remembers about a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3).
-/// Scripts look at `state` alone; the rest is opaque to them.
+/// Scripts read a few of them by name, and keep fields of their own beside them: see storage/lua/claim.lua, push.lua.
 struct FeedState {
-  std::string state = "new";  ///< new healthy degraded failing blocked gone quarantined paused (HTTP §4)
+  std::string state = "new";  ///< new never_read healthy degraded failing blocked gone quarantined paused (HTTP §4)
   Milliseconds state_since{};
   std::string settings;        ///< JSON object: what the operator set for this feed, "" when nothing
   Milliseconds trace_until{};  ///< somebody follows its refreshes until then, 0 = nobody ever; written by traces.hpp

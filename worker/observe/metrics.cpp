@@ -268,6 +268,9 @@ struct Metrics::Series {
 
 Metrics::Metrics(Build build) : build_(std::move(build)), series_(std::make_unique<Series>()) {
   set_store(build_.store);
+  StreamFigures unread;  // every series is there from the start: of groups the deliverers' own
+  unread.groups = {{"delivery", 0, {}}};
+  set_stream(unread);
 }
 
 Metrics::~Metrics() = default;

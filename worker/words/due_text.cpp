@@ -12,13 +12,8 @@ namespace {
 
 /// "S=54.50" → "S = 54.5"; everything else stays.
 std::string readable(std::string_view from) {
-  if (!from.starts_with("S=")) return std::string(from);
-  std::string rate(from.substr(2));
-  if (rate.find('.') != std::string::npos) {
-    while (rate.ends_with('0')) rate.pop_back();
-    if (rate.ends_with('.')) rate.pop_back();
-  }
-  return "S = " + rate;
+  const std::string rate = posts_a_week(from);
+  return rate.empty() ? std::string(from) : "S = " + rate;
 }
 
 std::string input_text(const DueInput& input) {
@@ -34,6 +29,16 @@ std::string grouped(std::int64_t number) {
   const std::size_t sign = number < 0 ? 1 : 0;
   for (std::size_t at = digits.size(); at > 3 + sign;) digits.insert(at -= 3, 1, ' ');
   return digits;
+}
+
+std::string posts_a_week(std::string_view from) {
+  if (!from.starts_with("S=")) return {};
+  std::string rate(from.substr(2));
+  if (rate.find('.') != std::string::npos) {
+    while (rate.ends_with('0')) rate.pop_back();
+    if (rate.ends_with('.')) rate.pop_back();
+  }
+  return rate;
 }
 
 std::string due_inputs_text(std::string_view why) {

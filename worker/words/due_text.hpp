@@ -14,6 +14,9 @@ namespace feedmill {
 /// "3 200": digits in groups of three.
 std::string grouped(std::int64_t number);
 
+/// "54.5" of "S=54.50", what the scheduler keeps of a feed's posts a week; "" of anything else.
+std::string posts_a_week(std::string_view from);
+
 /// "adaptive 3 200 s (S = 54.5)  floor 3 600 s  phase +131 s" of what DueTime::why holds; "" of what cannot be read.
 /// Not cleaned: part of it is what a server said.
 std::string due_inputs_text(std::string_view why);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "worker/base/figure_text.hpp"
+#include "worker/words/due_text.hpp"
 #include "worker/words/why_text.hpp"
 
 namespace feedmill {
@@ -26,12 +27,8 @@ std::optional<std::int64_t> seconds_of(const std::vector<DueInput>& inputs, std:
 
 /// "S=12.00" → "12 posts a week"
 std::string pace_words(std::string_view from) {
-  if (!from.starts_with("S=")) return std::string(from);
-  std::string rate(from.substr(2));
-  if (rate.find('.') != std::string::npos) {
-    while (rate.ends_with('0')) rate.pop_back();
-    if (rate.ends_with('.')) rate.pop_back();
-  }
+  const std::string rate = posts_a_week(from);
+  if (rate.empty()) return std::string(from);
   return rate == "0" ? "no new post for a long time" : rate == "1" ? "1 post a week" : rate + " posts a week";
 }
 
