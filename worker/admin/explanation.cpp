@@ -59,7 +59,8 @@ std::string next_text(const FeedRecord& record, Milliseconds now, bool numbers) 
   if (!record.claim.empty() && record.due && *record.due > now) {  // while the lease runs
     return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
   }
-  if (!record.due) return "never: it is not in the schedule";
+  if (!record.due)
+    return record.state.state == "paused" ? "never, while it is paused" : "never: it is not in the schedule";
   return due_text(*record.due, now, numbers ? record.state.due.reason : "");
 }
 
@@ -132,7 +133,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
   std::vector<std::pair<std::string, std::string>> lines;
   lines.emplace_back("state", state_text(record, now));
   if (!state.last.detail.empty()) lines.emplace_back("detail", state.last.detail);
-  const std::string remedy = remedy_words(state.last.error, record.feed_url);
+  const std::string remedy = state.state == "paused" ? "" : remedy_words(state.last.error, record.feed_url);
   if (!remedy.empty()) lines.emplace_back("do", remedy);
   lines.emplace_back("next", next_text(record, now, numbers));
   const std::string why = record.claim.empty() ? schedule_words(state.due.why, state.due.reason) : "";

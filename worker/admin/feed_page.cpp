@@ -72,11 +72,9 @@ Html commands_section(const FeedStory& story) {
   if (redact(url) != url) return html;
   const std::string word = shell_word(url);
   const bool paused = story.explained.record.state.state == "paused";
-  html.add(
-      "<section aria-labelledby=\"commands\"><h2 id=\"commands\">Commands</h2>\n<ul class=\"commands\">\n"
-      "<li>Fetch it now <code>feedmill refresh {}</code></li>\n<li>See every step of a fetch <code>feedmill check "
-      "{}</code></li>\n",
-      word, word);
+  html.add("<section aria-labelledby=\"commands\"><h2 id=\"commands\">Commands</h2>\n<ul class=\"commands\">\n");
+  if (!paused) html.add("<li>Fetch it now <code>feedmill refresh {}</code></li>\n", word);
+  html.add("<li>See every step of a fetch <code>feedmill check {}</code></li>\n", word);
   html.add("<li>{} <code>feedmill {} {}</code></li>\n", paused ? "Fetch it again" : "Fetch it no more for now",
            paused ? "resume" : "pause", word);
   html.add(

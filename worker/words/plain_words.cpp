@@ -60,6 +60,7 @@ std::string decided_by(std::string_view code, const std::vector<DueInput>& input
 }  // namespace
 
 std::string schedule_words(std::string_view why, std::string_view due_reason) {
+  if (due_reason == "paused") return "It is paused by its operator; feedmill resume lets it go on.";
   const std::vector<DueInput> inputs = read_why(why);
   std::string text;
   const auto add = [&text](const std::string& sentence) {
@@ -75,6 +76,8 @@ std::string schedule_words(std::string_view why, std::string_view due_reason) {
   add(decided_by(due_reason, inputs));
   const auto floor = seconds_of(inputs, "floor");
   if (floor && due_reason != "floor") add(fmt::format("Never more often than every {}.", span_of(*floor)));
+  const auto phase = seconds_of(inputs, "phase");
+  if (phase && *phase >= 60) add(fmt::format("And {} later, so that feeds do not come due together.", span_of(*phase)));
   return text;
 }
 
@@ -115,8 +118,10 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
   if (reason == "status.auth")
     return fmt::format("It wants a password: [feed_auth.NAME] and feedmill set {} auth=NAME.", feed_url);
   if (reason == "status.not_found" || reason == "dns.not_found" || reason == "url.invalid") {
-    return fmt::format("Is the address right? feedmill discover finds the feeds of a page; feedmill move {} NEW.",
-                       feed_url);
+    return fmt::format(
+        "Is the address right? feedmill discover finds the feeds of a site's page. Of a feed that was never read: "
+        "feedmill remove {0}, then add the right one; else feedmill move {0} NEW.",
+        feed_url);
   }
   if (reason == "status.gone") return fmt::format("The publisher has ended it: feedmill remove {}.", feed_url);
   if (reason == "parse.not_a_feed")

@@ -46,7 +46,7 @@ TEST(Explain, SaysWhatTheSpecificationShows) {
       "next     2026-03-01T13:07:12Z, in 26 min, because of max_age\n"
       "why      By its pace about every 53 min: 54.5 posts a week. Its server says that the answer is fresh for 65 "
       "min. "
-      "Never more often than every 60 min.\n"
+      "Never more often than every 60 min. And 2 min later, so that feeds do not come due together.\n"
       "inputs   adaptive 3 200 s (S = 54.5)  floor 3 600 s  max_age 3 900 s (max-age=4000, Age 100)  ttl 1 800 s  "
       "phase +131 s\n"
       "host     example.org: 1 of 1 slots free, next start now, no back-off\n"
