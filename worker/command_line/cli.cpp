@@ -109,6 +109,7 @@ class Tree {
     }
     CommandNode node = node_of(Kind::row, group);
     node.example = {std::string(Kind::row.example)};
+    node.exits = Kind::row.exits;
     CLI::App& app = add_app(std::string(Kind::row.name));
     const auto verb = std::make_shared<Kind>();
     Arguments arguments(app, node);

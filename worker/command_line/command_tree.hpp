@@ -1,6 +1,7 @@
 // The command line's verbs and flags as plain values: what help, completions, the manual and the reference page show.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,10 +39,17 @@ struct CommandNode {
   std::string name, about, group;
   CommandNotes notes;                ///< no lines: none
   std::vector<std::string> example;  ///< lines
+  std::string exits;                 ///< what its exit code says besides the usual; "" = nothing
   std::vector<CommandFlag> flags;
   std::vector<CommandArgument> arguments;
   std::vector<CommandNode> verbs;  ///< below it, in the order of the help, those of a group together
 };
+
+struct ExitCode {
+  std::string_view code, meaning;
+};
+/// What exit codes usually mean (OPERATIONS §1).
+std::span<const ExitCode> exit_codes();
 
 /// What `-h` shows of `node`, to which the words `path` lead: "entry put", "" for the program itself.
 std::string help_text(const CommandNode& node, std::string_view path);

@@ -14,7 +14,8 @@
 namespace feedmill {
 
 struct AddVerb {
-  static constexpr VerbRow row{"add", "Add feeds", "feedmill add https://example.org/feed.xml --now"};
+  static constexpr VerbRow row{"add", "Add feeds", "feedmill add https://example.org/feed.xml --now",
+                               "1 when an address is a web page with several feeds or none; then nothing was added"};
   std::vector<std::string> urls;
   bool now = false, first = false, dry_run = false;
   FeedSettings settings;  ///< of those that are new
@@ -47,7 +48,8 @@ int run_verb(const AddVerb& verb, const VerbContext& context);
 
 struct ImportVerb {
   static constexpr VerbRow row{"import", "Add the feeds of an OPML file or of a list of URLs, one a line",
-                               "feedmill import subscriptions.opml --dry-run"};
+                               "feedmill import subscriptions.opml --dry-run",
+                               "65 when rows of the list could not be used; the others are in"};
   std::string file;  ///< "-" = stdin
   bool dry_run = false;
   bool prune = false, yes = false;  ///< remove what the list does not name; without asking
@@ -99,9 +101,9 @@ struct ShowVerb {
 int run_verb(const ShowVerb& verb, const VerbContext& context);
 
 struct RefreshVerb {
-  static constexpr VerbRow row{
-      "refresh", "Fetch feeds now and show what came; exit 1 when a fetch failed, 75 when one was put off",
-      "feedmill refresh https://example.org/feed.xml"};
+  static constexpr VerbRow row{"refresh", "Fetch feeds now and show what came",
+                               "feedmill refresh https://example.org/feed.xml",
+                               "1 when a fetch failed, 75 when one was put off"};
   std::vector<std::string> urls;
   bool all = false, defer = false, ignore_floor = false;
 
@@ -167,7 +169,8 @@ int run_verb(const ResumeVerb& verb, const VerbContext& context);
 
 struct MoveVerb {
   static constexpr VerbRow row{"move", "Request another URL for a feed; its keys and entries stay",
-                               "feedmill move https://example.org/old.xml https://example.org/new.xml"};
+                               "feedmill move https://example.org/old.xml https://example.org/new.xml",
+                               "75 when somebody else moved it at this moment"};
   std::string url;
   std::string to;  ///< "" with undo
   bool undo = false;

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -23,6 +23,21 @@ void add_lines(std::string& text, const std::string& title, const std::vector<st
 
 }  // namespace
 
+std::span<const ExitCode> exit_codes() {
+  static constexpr std::array<ExitCode, 10> codes = {
+      {{"0", "done; the answer is yes"},
+       {"1", "ran well, the answer is no"},
+       {"64", "wrong usage"},
+       {"65", "input that cannot be used"},
+       {"69", "Redis, or the program of the private server, is not available"},
+       {"70", "a bug"},
+       {"73", "a directory cannot be used"},
+       {"75", "could not finish; try again"},
+       {"78", "configuration refused, or listen address in use"},
+       {"130", "interrupted (not run)"}}};
+  return codes;
+}
+
 std::string help_text(const CommandNode& node, std::string_view path) {
   std::string text = fmt::format("{}\nUsage: feedmill{}{} [OPTIONS]", node.about, path.empty() ? "" : " ", path);
   for (const CommandArgument& argument : node.arguments) text += " " + argument.usage();
@@ -46,6 +61,7 @@ std::string help_text(const CommandNode& node, std::string_view path) {
     add_row(text, verb.name, verb.about);
   }
   add_lines(text, node.notes.title, node.notes.lines);
+  if (!node.exits.empty()) text += fmt::format("\nExit code: {}\n", node.exits);
   add_lines(text, node.example.size() > 1 ? "Examples" : "Example", node.example);
   if (!path.empty()) text += "\nOptions of every verb (--json, -q, -v, --config …): feedmill -h\n";
   return text;

@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view written = "2026-11-21";  // when what stands here in words was last changed
+constexpr std::string_view written = "2026-11-23";  // when what stands here in words was last changed
 
 /// As roff reads it: a backslash is one, "-" can be copied, no line begins a request.
 std::string roff(std::string_view text) {
@@ -69,6 +69,7 @@ void add_verb(std::string& text, const CommandNode& node, const std::string& pat
     for (const CommandFlag& flag : node.flags) {
       if (flag.names.front() != "-h") text += paragraph(flag_heading(flag), flag.about);
     }
+    if (!node.exits.empty()) text += ".PP\nExit status: " + roff(node.exits) + ".\n";
     if (!node.notes.lines.empty()) text += verbatim(node.notes.lines);
     text += verbatim(node.example);
   }
@@ -116,21 +117,8 @@ std::string configuration() {
 }
 
 std::string exit_status() {
-  struct Row {
-    const char *code, *meaning;
-  };
-  constexpr Row rows[] = {{"0", "done; the answer is yes"},
-                          {"1", "ran well, the answer is no; of refresh: a fetch failed"},
-                          {"64", "wrong usage"},
-                          {"65", "input that cannot be used"},
-                          {"69", "Redis, or the program of the private server, is not available"},
-                          {"70", "a bug"},
-                          {"73", "a directory cannot be used"},
-                          {"75", "could not finish; try again"},
-                          {"78", "configuration refused, or listen address in use"},
-                          {"130", "interrupted (not run)"}};
   std::string text = ".SH EXIT STATUS\n";
-  for (const Row& row : rows) text += paragraph(std::string("\\fB") + row.code + "\\fR", row.meaning);
+  for (const ExitCode& code : exit_codes()) text += paragraph(fmt::format("\\fB{}\\fR", code.code), code.meaning);
   return text;
 }
 

@@ -15,26 +15,25 @@
 namespace feedmill {
 
 struct DoctorVerb {
-  static constexpr VerbRow row{
-      "doctor", "Check Redis, network, limits and configuration, with a remedy for what is wrong", "feedmill doctor"};
+  static constexpr VerbRow row{"doctor",
+                               "Check Redis, network, limits and configuration, with a remedy for what is wrong",
+                               "feedmill doctor", "1 when a check fails"};
 };
-/// Checks one thing after the other and tells each; exit 1 when any fails.
 int run_verb(const DoctorVerb& verb, const Config& config, Terminal& terminal);
 
 struct HealthVerb {
   static constexpr VerbRow row{"health", "Ask the running worker on this machine whether it lives",
-                               "feedmill health --ready"};
+                               "feedmill health --ready", "1 when it says no or does not answer"};
   bool ready = false;
 
   void take(Arguments& line) { line.flag("--ready", ready, "Whether it is ready to work, too"); }
 };
-/// Exit 1 when it says no or does not answer.
 int run_verb(const HealthVerb& verb, const Config& config, Terminal& terminal);
 
 struct TopVerb {
-  static constexpr VerbRow row{"top",
-                               "Watch the running worker on this machine: rates, lateness, hosts, notices; q quits",
-                               "feedmill top --interval 5s"};
+  static constexpr VerbRow row{
+      "top", "Watch the running worker on this machine: rates, lateness, hosts, notices; q quits",
+      "feedmill top --interval 5s", "1 when no worker answers at first; later it is waited for"};
   bool once = false;
   std::optional<std::chrono::milliseconds> interval;  ///< as given
 
@@ -49,8 +48,7 @@ struct TopVerb {
     });
   }
 };
-/// Live on a terminal until `q`, once elsewhere. Exit 1 when no worker answers at first; later it is waited for. Throws
-/// Interrupted on Ctrl-C.
+/// Live on a terminal until `q`, once elsewhere. Throws Interrupted on Ctrl-C.
 int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal);
 
 struct StatsVerb {
@@ -69,9 +67,9 @@ struct NoticesVerb {
 int run_verb(const NoticesVerb& verb, const VerbContext& context);
 
 struct VerifyVerb {
-  static constexpr VerbRow row{"verify",
-                               "Check the invariants of the store beside running workers; exit 1 when any is violated",
-                               "feedmill verify --repair --journal repair.jsonl"};
+  static constexpr VerbRow row{"verify", "Check the invariants of the store beside running workers",
+                               "feedmill verify --repair --journal repair.jsonl",
+                               "1 when an invariant is violated that was not repaired"};
   std::vector<std::string> feeds;  ///< only these; none = the whole store
   bool repair = false, resanitise = false;
   std::string journal;  ///< file; "" = named after the time
@@ -90,7 +88,6 @@ struct VerifyVerb {
   }
   static constexpr StoreUse use() { return StoreUse::inspect; }
 };
-/// Exit 0: every invariant holds (now: what did not hold is repaired); 1: some do not.
 int run_verb(const VerifyVerb& verb, const VerbContext& context);
 
 struct StoreVerb {
@@ -138,10 +135,9 @@ struct ConfigVerb {
 };
 
 struct ConfigCheckVerb : ConfigVerb {
-  static constexpr VerbRow row{"config check", "Every problem of the configuration; exit 1 when there is one",
-                               "feedmill config check --config /etc/feedmill/feedmill.toml"};
+  static constexpr VerbRow row{"config check", "Every problem of the configuration",
+                               "feedmill config check --config /etc/feedmill/feedmill.toml", "1 when there is one"};
 };
-/// Exit 1 when the configuration is refused; its problems are the data.
 int run_verb(const ConfigCheckVerb& verb, const ConfigSources& sources, Terminal& terminal);
 
 struct ConfigShowVerb : ConfigVerb {
@@ -172,6 +168,9 @@ int run_verb(const CompletionVerb& verb, Terminal& terminal);
 
 struct ManVerb {
   static constexpr VerbRow row{"man", "The manual page", "feedmill man | man -l -"};
+  bool markdown = false;
+
+  void take(Arguments& line) { line.flag("--markdown", markdown, "The verbs alone, as docs/CLI.md has them"); }
 };
 int run_verb(const ManVerb& verb, Terminal& terminal);
 

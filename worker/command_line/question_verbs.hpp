@@ -22,12 +22,12 @@ struct ExplainVerb {
   void take(Arguments& line) { line.required("URL", url, "Address of a feed"); }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
-/// Exit 1 when there is no such feed.
 int run_verb(const ExplainVerb& verb, const VerbContext& context);
 
 struct TraceVerb {
   static constexpr VerbRow row{"trace", "Tell every step and decision of a refresh: made here, or by whichever worker",
-                               "feedmill trace https://example.org/feed.xml --live --for 1h"};
+                               "feedmill trace https://example.org/feed.xml --live --for 1h",
+                               "1 when it may not be fetched now, or nobody did; 0 whatever the publisher answered"};
   std::string url;
   bool ignore_floor = false;
   bool live = false;                                         ///< follow what workers do, in place of refreshing it here
@@ -47,27 +47,25 @@ struct TraceVerb {
     });
   }
 };
-/// Exit 1 when the feed may not be fetched now, or another process is at it; 0 whatever the origin answered.
 int run_verb(const TraceVerb& verb, const VerbContext& context);
 
 struct CheckVerb {
   static constexpr VerbRow row{"check", "Fetch an address once, store nothing, and say all there is to say; no Redis",
-                               "feedmill check https://example.org/feed.xml"};
+                               "feedmill check https://example.org/feed.xml", "1 when it is not usable as a feed"};
   std::string url;
 
   void take(Arguments& line) { line.required("URL", url, "Absolute http or https address"); }
 };
-/// Fetches as a worker does that sees the feed for the first time. Exit 1 when it is not usable as a feed.
+/// Fetches as a worker does that sees the feed for the first time.
 int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal);
 
 struct DiscoverVerb {
   static constexpr VerbRow row{"discover", "The feeds that a web page offers; no Redis",
-                               "feedmill discover https://example.org/"};
+                               "feedmill discover https://example.org/", "1 when there is none"};
   std::string url;
 
   void take(Arguments& line) { line.required("URL", url, "Address of a page"); }
 };
-/// Exit 1 when there is none.
 int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal);
 
 struct ParseVerb {

@@ -14,6 +14,7 @@
 #include "worker/command_line/completions.hpp"
 #include "worker/command_line/manual.hpp"
 #include "worker/command_line/operation_verbs.hpp"
+#include "worker/command_line/reference.hpp"
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
 
@@ -99,8 +100,8 @@ int run_verb(const CompletionVerb& verb, Terminal& terminal) {
   return exits::done;
 }
 
-int run_verb(const ManVerb&, Terminal& terminal) {
-  terminal.raw(manual_page(command_tree()));
+int run_verb(const ManVerb& verb, Terminal& terminal) {
+  terminal.raw(verb.markdown ? reference_page(command_tree()) : manual_page(command_tree()));
   return exits::done;
 }
 

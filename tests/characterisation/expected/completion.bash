@@ -67,7 +67,7 @@ _feedmill() {
     'config check') verbs='' flags='-h --help' ;;
     'config show') verbs='' flags='-h --help --origin --changed' ;;
     'completion') verbs='' flags='-h --help' ;;
-    'man') verbs='' flags='-h --help' ;;
+    'man') verbs='' flags='-h --help --markdown' ;;
   esac
   flags="$flags -h --help --json -q --quiet -v --verbose --color --version --config --redis --key-prefix --embedded --data-dir --keep --lanes --no-ingest --no-deliver --contact --allow --listen --log-level"
   if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current")

@@ -15,6 +15,7 @@
 #include "worker/command_line/cli.hpp"
 #include "worker/command_line/completions.hpp"
 #include "worker/command_line/manual.hpp"
+#include "worker/command_line/reference.hpp"
 #include "worker/config/config.hpp"
 
 namespace feedmill::command_tree_test {
@@ -80,9 +81,10 @@ void each(const CommandNode& node, const std::string& path,
   for (const CommandNode& verb : node.verbs) each(verb, path.empty() ? verb.name : path + " " + verb.name, look);
 }
 
-TEST_F(CommandTree, EveryVerbAndFlagIsInAllFourTexts) {
+TEST_F(CommandTree, EveryVerbAndFlagIsInAllTexts) {
   const std::string bash = completion_script(tree, "bash"), zsh = completion_script(tree, "zsh");
   const std::string fish = completion_script(tree, "fish"), manual = manual_page(tree);
+  const std::string page = reference_page(tree);
   each(tree, "", [&](const std::string& path, const CommandNode& node) {
     EXPECT_NE(bash.find("'" + path + "')"), std::string::npos) << path;
     EXPECT_NE(zsh.find("'" + path + "')"), std::string::npos) << path;
@@ -91,8 +93,10 @@ TEST_F(CommandTree, EveryVerbAndFlagIsInAllFourTexts) {
     std::string heading = ".SS \"" + path;
     for (std::size_t at = 0; (at = heading.find('-', at)) != std::string::npos; at += 2) heading.insert(at, "\\");
     EXPECT_TRUE(!node.verbs.empty() || manual.find(heading) != std::string::npos) << path;
+    EXPECT_TRUE(node.example.empty() || path.empty() || page.find("\n### " + path + "\n") != std::string::npos) << path;
     for (const CommandFlag& flag : node.flags) {
       for (const std::string& name : flag.names) {
+        EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << path << " " << name;
         EXPECT_NE(bash.find(name), std::string::npos) << path << " " << name;
         EXPECT_NE(zsh.find("'" + name + ":"), std::string::npos) << path << " " << name;
         const std::string in_fish = name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
