@@ -50,7 +50,8 @@ class Masks:
         for secret, name in self.secrets.items():
             text = text.replace(secret, name)
         for port, name in self.ports.items():
-            text = re.sub(rf"(?<=[:\"\s]){port}\b", name, text)
+            text = re.sub(rf"(?:(?<=[:\"\s])|(?<=%3A)){port}\b", name, text)
+        text = re.sub(r" And \d[\d.]* (s|min|h) later, so that feeds do not come due together\.", "", text)  # by chance
         text = re.sub(r"\b(1[6-9]\d{11})-\d+\b", self.record, text)
         text = re.sub(r'(?<!hash":")(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])', "<id>", text)
         text = re.sub(r"(?<![\d.])(\d{16}|\d{13}|\d{10})(?![\d])", self.number, text)

@@ -138,6 +138,6 @@ def tree(value, path=""):
     if isinstance(value, list):
         lines = "".join(tree(inner, path + "[]") for inner in value).splitlines(True)
         return "".join(dict.fromkeys(lines)) or f"{path} = []\n"
-    of_the_moment = r"(seconds|_bytes|configuration|host|pid|\.id|^at|version)$|lateness|stretches|slowest_hosts"
+    of_the_moment = r"(seconds|_bytes|configuration|host|pid|\.id|^at|version)$|lateness|stretches|slowest_hosts|posts\[\]\.(at|feed_url)$"
     varies = re.search(of_the_moment, path)
     return f"{path} = {'<varies>' if varies else json.dumps(value, ensure_ascii=False)}\n"

@@ -18,8 +18,8 @@ struct PageFrame {
   std::string host;   ///< machine of the worker that answers
   std::string version;
   std::string configuration;
-  Milliseconds at{};      ///< when its figures were taken
-  std::string json_path;  ///< the same for programs, "" = nowhere
+  Milliseconds at{};       ///< when its figures were taken
+  std::string json_path;   ///< the same for programs, "" = nowhere
   bool refreshes = false;  ///< by itself, every refresh_every
   bool stopped = false;    ///< it would, had not somebody asked for `path` with ?still=1
 };

@@ -22,7 +22,7 @@ namespace feedmill {
 struct ProcessStatus {
   std::string worker, host, version;
   std::int64_t pid = 0;
-  std::string configuration;  ///< 16 hex digits, equal for equal effective values
+  std::string configuration;    ///< 16 hex digits, equal for equal effective values
   Milliseconds clock{};         ///< unix time by this machine
   Milliseconds clock_offset{};  ///< that minus Redis' time, when it was last looked at
   std::chrono::seconds uptime{};

@@ -18,10 +18,10 @@ namespace feedmill {
 struct RefreshFigures {
   std::uint64_t updated = 0, unchanged = 0, not_modified = 0, failed = 0;  ///< refreshes by how they ended
   std::uint64_t with_new = 0;                                              ///< brought a new entry
-  std::uint64_t pushes = 0;                  ///< documents that hubs pushed, read and compared with what is stored
-  std::uint64_t created = 0, modified = 0;   ///< entries, of refreshes and of pushes
-  std::uint64_t wire_bytes = 0, saved_bytes = 0;                           ///< received; spared against full bodies
-  std::uint64_t bugs = 0;                                                  ///< refreshes that met one
+  std::uint64_t pushes = 0;                       ///< documents that hubs pushed, read and compared with what is stored
+  std::uint64_t created = 0, modified = 0;        ///< entries, of refreshes and of pushes
+  std::uint64_t wire_bytes = 0, saved_bytes = 0;  ///< received; spared against full bodies
+  std::uint64_t bugs = 0;                         ///< refreshes that met one
   std::uint64_t commits = 0, commits_failed = 0;
   std::chrono::duration<double> worst_lateness{};
   /// Refreshes by how late they were claimed: up to lateness_bounds[i] seconds, and those beyond.

@@ -25,8 +25,10 @@ constexpr std::pair<std::string_view, HtmlPolicy> html_names[] = {{"strict", Htm
                                                                   {"classic", HtmlPolicy::classic}};
 constexpr std::pair<std::string_view, LogLevel> level_names[] = {
     {"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warn", LogLevel::warn}, {"error", LogLevel::error}};
-constexpr std::pair<std::string_view, LogFormat> format_names[] = {
-    {"auto", LogFormat::automatic}, {"json", LogFormat::json}, {"logfmt", LogFormat::logfmt}, {"console", LogFormat::console}};
+constexpr std::pair<std::string_view, LogFormat> format_names[] = {{"auto", LogFormat::automatic},
+                                                                   {"json", LogFormat::json},
+                                                                   {"logfmt", LogFormat::logfmt},
+                                                                   {"console", LogFormat::console}};
 
 Names<Durability> names_of(Durability) {
   return durability_names;

@@ -27,10 +27,10 @@ namespace feedmill {
 class PushIntake {
  public:
   struct Options {
-    std::string worker;        ///< 32 hex digits: what its claims begin with
-    std::size_t lanes = 8;     ///< read at once
-    std::size_t per_feed = 8;  ///< held for one feed
-    std::size_t most = 1000;   ///< held
+    std::string worker;                                 ///< 32 hex digits: what its claims begin with
+    std::size_t lanes = 8;                              ///< read at once
+    std::size_t per_feed = 8;                           ///< held for one feed
+    std::size_t most = 1000;                            ///< held
     std::function<void(const Report&)> tell = nullptr;  ///< on the loop: of each that was read and compared
   };
 

@@ -10,7 +10,8 @@ namespace feedmill {
 /// FeedState::why and due_reason hold; "" of what cannot be read. Not cleaned: part of it may be what a server said.
 std::string schedule_words(std::string_view why, std::string_view due_reason);
 
-/// `text` as one word of a shell: quoted where it must be. What strangers wrote stands in commands to copy in no other way.
+/// `text` as one word of a shell: quoted where it must be. What strangers wrote stands in commands to copy in no other
+/// way.
 std::string shell_word(std::string_view text);
 
 /// What somebody who runs the worker can do about a feed that fails for `reason` (HTTP §11), a sentence; "" when there
