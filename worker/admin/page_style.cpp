@@ -64,7 +64,7 @@ section { background: var(--sheet); border: 1px solid var(--line); border-radius
 .tiles dt { color: var(--soft); font-size: .85rem; }
 .tiles dd { margin: 0; }
 .tiles .figure { font-size: 1.5rem; line-height: 1.25; font-weight: 600; overflow-wrap: normal; }
-.columns { columns: 2 26rem; column-gap: 1rem; }
+.columns { columns: 2 26rem; column-gap: 1rem; margin-bottom: 1rem; }
 .columns > section { break-inside: avoid; }
 .sparks { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); gap: 1rem 1.5rem; }
 figure { margin: 0; }
