@@ -39,7 +39,7 @@ asio::awaitable<int> check_contact(ProcessParts& parts) {
 
 asio::awaitable<int> open_store(ProcessParts& parts) {
   Milliseconds wait = first_wait;
-  for (bool told = false; !parts.worker.stopping();) {
+  for (std::string told; !parts.worker.stopping();) {
     const std::vector<HostSettings> hosts = HostRules(parts.config).settings();
     test_point("B4");
     const StoreResult<std::string> server = co_await parts.store.call([&](Store& store) {
@@ -68,8 +68,9 @@ asio::awaitable<int> open_store(ProcessParts& parts) {
       parts.opening_trouble = error;  // "LOADING …" while it reads its files (RELIABILITY H3)
       parts.notify.status(parts.state());
     }
-    if (!told) parts.log.write(LogLevel::error, "redis_down", "waiting for Redis", {{"detail", error.detail}});
-    told = true;
+    if (told != error.detail)  // it may answer by now, and not serve yet
+      parts.log.write(LogLevel::error, "redis_down", "waiting for Redis", {{"detail", error.detail}});
+    told = error.detail;
     parts.nap.expires_after(wait);
     wait = std::min(wait * 2, longest_wait);
     co_await parts.nap.async_wait(asio::as_tuple(asio::use_awaitable));
