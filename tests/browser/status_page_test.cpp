@@ -62,13 +62,17 @@ constexpr const char* inspection = R"js((() => {
   const note = what => { if (wrong.length < 20) wrong.push(what); };
   if (window.ran !== undefined) note(`ran ${window.ran}`);
   const allowed = new Set(('html head meta title link body a header p b bdi nav ul ol li main section h1 h2 h3 span dl div ' +
-    'dt dd figure figcaption svg rect table caption thead tbody tr th td details summary code time footer').split(' '));
+    'dt dd figure figcaption svg rect table caption thead tbody tr th td details summary code time footer form label input button').split(' '));
   for (const node of document.querySelectorAll('*')) {
     if (!allowed.has(node.localName)) note(`element ${node.localName}`);
     for (const attribute of node.attributes) {
-      if (/^on|^style$|^srcdoc$|^src$|^action$/i.test(attribute.name)) note(`attribute ${node.localName} ${attribute.name}`);
+      if (/^on|^style$|^srcdoc$|^src$|action$/i.test(attribute.name) && !(node.localName === 'form' && attribute.name === 'action'))
+        note(`attribute ${node.localName} ${attribute.name}`);
     }
-    if (node.localName === 'meta' && node.httpEquiv) note('meta http-equiv');
+    if (node.localName === 'meta' && node.httpEquiv && (node.httpEquiv !== 'refresh' || !/^\d+$/.test(node.content)))
+      note('meta http-equiv');  // the overview asks for itself again, and for nothing else
+    if (node.localName === 'form' && (node.getAttribute('action') !== '/status/feeds' || node.method !== 'get')) note('form elsewhere');
+    if (node.localName === 'input' && node.type !== 'hidden' && !node.labels.length) note('a field without a label');
     if (node.localName === 'link' && node.getAttribute('href') !== '/status/style.css') note('link elsewhere');
     if (node.localName === 'a') {
       if (!/^https?:$/.test(node.protocol)) note(`link ${node.protocol}`);

@@ -9,7 +9,7 @@
 #include "worker/command_line/command_tree.hpp"
 #include "worker/command_line/values.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
 }
 
