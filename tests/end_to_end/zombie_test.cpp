@@ -68,6 +68,11 @@ TEST_P(Zombies, ChangeNothing) {
     Program other({"run"}, it.world.with(lease(30'000)));
     ASSERT_EQ(it.wrongs_once_caught_up(), "") << other.err();
     ASSERT_TRUE(eventually([&] { return other.err().find("event=ready") != std::string::npos; })) << other.err();
+    // What is still due would be the zombie's to poll, and rightly.
+    const std::string soon = std::to_string(it.world.store.now()->count() + 10 * 60'000);
+    ASSERT_TRUE(eventually([&] {
+      return it.world.redis_text({"ZCOUNT", "schedule", "-inf", soon}) == "0";
+    })) << other.err();
     other.signal(SIGTERM);
     ASSERT_EQ(other.wait().exit, 0);
   }

@@ -185,21 +185,30 @@ void RedisServer::start_loading(const std::vector<std::string>& more) {
   spawn(more);
   as_started_.clear();
   has_users_ = false;
+  await_answer(true);
 }
 
 void RedisServer::start(const std::vector<std::string>& more) {
   spawn(more);
   as_started_.clear();
+  if (await_answer(false)) make_users();
+}
+
+/// Until it answers to more than that it is loading, or also to that; false when it wants a password.
+bool RedisServer::await_answer(bool loading) {
   Redis redis(address_of(*this), std::chrono::seconds(5));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
     const auto pong = redis.command({"PING"});
-    if (pong) return make_users();
-    if (pong.error().code == StoreError::Code::auth) return;
+    if (pong) return true;
+    if (pong.error().code == StoreError::Code::auth) return false;
+    if (pong.error().code == StoreError::Code::loading) {
+      if (loading) return true;
+      redis.disconnect();
+    }
     if (waitpid(pid_, nullptr, WNOHANG) == pid_) give_up("it ended at once");
     if (std::chrono::steady_clock::now() > deadline) give_up("it does not answer");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // not in the way of what it waits for
-    if (pong.error().code == StoreError::Code::loading) redis.disconnect();
   }
 }
 

@@ -36,7 +36,7 @@ class RedisServer {
   void kill();
   /// Starts it again on the same directory and waits until it answers. `more`: arguments of this time only.
   void start(const std::vector<std::string>& more = {});
-  /// The same without waiting, for a server that has much to load. Only the default user is known then.
+  /// The same, and waits only until it says that it is loading. Only the default user is known then.
   void start_loading(const std::vector<std::string>& more);
 
  private:
@@ -52,6 +52,7 @@ class RedisServer {
   void take_or_start();
   bool make_idle();
   void spawn(const std::vector<std::string>& more);
+  bool await_answer(bool loading);
   void make_users();
 
   std::filesystem::path directory_;

@@ -247,8 +247,10 @@ TEST_F(EmbeddedRedisTest, StartsOneServerForManyThatOpenAtOnce) {
   for (int round = 0; round < 5; ++round) {
     int report[2], go[2], leave[2];
     ASSERT_EQ(pipe(report) + pipe(go) + pipe(leave), 0);
+    std::vector<pid_t> processes;
     for (int i = 0; i < openers; ++i) {
-      if (fork() != 0) continue;
+      processes.push_back(fork());
+      if (processes.back() != 0) continue;
       close(go[1]);
       close(leave[1]);
       char end;
@@ -267,8 +269,7 @@ TEST_F(EmbeddedRedisTest, StartsOneServerForManyThatOpenAtOnce) {
     EXPECT_THAT(pids, testing::Each(testing::AllOf(testing::Gt(0), testing::Eq(pids[0]))));
     close(leave[0]);
     close(leave[1]);
-    while (wait(nullptr) > 0) {
-    }
+    for (const pid_t process : processes) waitpid(process, nullptr, 0);
     EXPECT_FALSE(alive(pids[0]));
     close(report[0]);
     close(report[1]);
