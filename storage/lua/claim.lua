@@ -79,7 +79,7 @@ local claims, deferred, refused, quarantined, batch = {}, {}, {}, {}, {}
 
 local function put_off(url, at, code, from, ...)
   redis.call('ZADD', schedule_key, 'XX', text(at), url)
-  redis.call('HSET', state_key(url), 'won', code, 'why', why_text(code, at - now, from), ...)
+  redis.call('HSET', state_key(url), 'won', code, 'why', due_input(code, at - now, from), ...)
 end
 
 local function defer(url, due, held, at, code, from)
@@ -99,6 +99,41 @@ local function quarantine(url, state)
   redis.call('HDEL', state_key(url), 'strikes', 'alone_deaths', 'held', 'wake')
   put_off(url, at, 'quarantine', 'killed the worker')
   quarantined[#quarantined + 1] = {url, text(at)}
+end
+
+-- When a feed may knock again at a gate that lets nobody in now: one after the other behind it, `gap` ms apart (HTTP H1).
+local function place_at(gate, gap, held)
+  local at = now + gap
+  if now < gate.not_before then
+    gate.tail = math.max(gate.tail, gate.not_before - gap) + gap
+    at = gate.tail
+  elseif not held then
+    gate.tail = math.max(gate.tail, now) + gap
+    at = gate.tail
+  end
+  gate.reserved = true
+  return math.max(at, gate.not_before, now + 100)
+end
+
+-- The claim, in the store and for the worker. `suspect`: nothing else of this worker runs beside it (SECURITY Q2).
+local function hand_out(url, due, is, fields, strikes, suspect, gate)
+  local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
+  local was_due, times = text(tonumber(is.held) or due), text(strikes + 1)
+  redis.call('ZADD', schedule_key, 'XX', lease_end, url)
+  redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', was_due, 'strikes', times)
+  if is.push_hint and not is.push_claimed then redis.call('HSET', state_key(url), 'push_claimed', is.push_hint) end
+  if is.held or is.claim_part or is.claim_hosts or is.wake or is.push_hint or is.push_nets then
+    redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'wake', 'push_hint', 'push_nets')
+  end
+  if suspect then
+    lonely = true
+    redis.call('HSET', state_key(url), 'alone', '1')
+    redis.call('HSET', worker_key, 'alone_url', url, 'alone_claim', claim)
+  end
+  take_slot(gate, claim, now, now + lease)
+  fields[#fields + 1], fields[#fields + 2] = 'strikes', times  -- the last of a name holds
+  claims[#claims + 1] = handed_out(url, claim, was_due, fields, suspect, gate)
+  batch[#batch + 1] = {url, claim, was_due}
 end
 
 -- The schedule is read page by page: whoever was looked at stands further back in it by then, but for those that stay.
@@ -158,34 +193,9 @@ while #claims < max do
       in_line = in_line + 1
       defer(url, due, held, now + 20 * math.min(in_line, 500), 'quarantine', 'one at a time')
     elseif code then
-      local at = now + gap
-      if now < gate.not_before then  -- one after the other behind it
-        gate.tail = math.max(gate.tail, gate.not_before - gap) + gap
-        at = gate.tail
-      elseif not held then
-        gate.tail = math.max(gate.tail, now) + gap
-        at = gate.tail
-      end
-      gate.reserved = true
-      defer(url, due, held, math.max(at, gate.not_before, now + 100), code, host)
+      defer(url, due, held, place_at(gate, gap, held), code, host)
     else
-      local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
-      local was_due, times = text(held or due), text(strikes + 1)
-      redis.call('ZADD', schedule_key, 'XX', lease_end, url)
-      redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', was_due, 'strikes', times)
-      if is.push_hint and not is.push_claimed then redis.call('HSET', state_key(url), 'push_claimed', is.push_hint) end
-      if held or is.claim_part or is.claim_hosts or is.wake or is.push_hint or is.push_nets then
-        redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'wake', 'push_hint', 'push_nets')
-      end
-      if suspect then
-        lonely = true
-        redis.call('HSET', state_key(url), 'alone', '1')
-        redis.call('HSET', worker_key, 'alone_url', url, 'alone_claim', claim)
-      end
-      take_slot(gate, claim, now, now + lease)
-      fields[#fields + 1], fields[#fields + 2] = 'strikes', times  -- the last of a name holds
-      claims[#claims + 1] = handed_out(url, claim, was_due, fields, suspect, gate)
-      batch[#batch + 1] = {url, claim, was_due}
+      hand_out(url, due, is, fields, strikes, suspect, gate)
     end
   elseif looked_at > named then
     stay = stay + 1

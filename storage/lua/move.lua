@@ -2,6 +2,7 @@
 -- uses posts host
 -- replies text
 -- Moves a feed for its operator (HTTP R8): what is requested changes, no key does. A refresh under way finds its claim gone.
+-- What the old URL said holds for it alone: the feed is due now, and one that was never read is new again.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, fetch_url to have ('' = feed_url again), what is requested now as the
 --       caller knows it, stream cap, the feed's history with this move, URL never to move to by itself ('' = any), signal.
 -- Returns unknown, changed (somebody else has moved it), taken (it is a feed already) or ok.
@@ -9,7 +10,7 @@ local channel_prefix, url, url_json, to, from, stream_cap = ARGV[2], ARGV[3], AR
 local moves, no_move_to, tail = ARGV[8], ARGV[9], ARGV[10]
 local state = state_key(url)
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return 'unknown' end
-local mine = redis.call('HMGET', state, 'fetch_url', 'validators_url', 'claim', 'claim_hosts', 'push_claimed')
+local mine = redis.call('HMGET', state, 'fetch_url', 'validators_url', 'claim', 'claim_hosts', 'push_claimed', 'state')
 if (mine[1] or url) ~= from then return 'changed' end
 if to ~= '' and redis.call('SISMEMBER', feeds_key, to) == 1 then return 'taken' end
 
@@ -20,11 +21,17 @@ redis.call('HSET', state, 'validators_url', mine[2] or from, 'moves', moves)
 if to == '' then redis.call('HDEL', state, 'fetch_url') else redis.call('HSET', state, 'fetch_url', to) end
 if no_move_to == '' then redis.call('HDEL', state, 'no_move_to') else redis.call('HSET', state, 'no_move_to', no_move_to) end
 redis.call('HDEL', state, 'moving', 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'strikes', 'alone',
-           'alone_deaths', 'push_claimed')
+           'alone_deaths', 'push_claimed', 'not_before')
 if mine[5] then redis.call('HSET', state, 'push_hint', mine[5]) end  -- no fetch has answered it
-if mine[3] then
-  free_slots(mine[3], gate_of(from), mine[4])
+if mine[3] then free_slots(mine[3], gate_of(from), mine[4]) end
+if mine[6] == 'never_read' then
+  redis.call('HDEL', state, 'last', 'last_at', 'last_detail', 'failures')
+  redis.call('HSET', state, 'state', 'new')
+  count_state(url, 'never_read', 'new', now)
+end
+if mine[6] ~= 'quarantined' or mine[3] then  -- what kills workers waits out its time
   redis.call('ZADD', schedule_key, 'XX', text(now), url)
+  redis.call('HSET', state, 'won', 'manual', 'why', due_input('manual', 0))
 end
 signal('feed_moved', 'feed', url_json, tail, channel_prefix .. 'feed_moved')
 finish_signals()

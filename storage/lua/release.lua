@@ -20,7 +20,7 @@ for i = 3, #ARGV, 2 do
     redis.call('HDEL', state_key(url), 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'strikes', 'alone',
                'alone_deaths', 'wake', 'push_wake', 'push_claimed')
     if mine[7] then redis.call('HSET', state_key(url), 'push_hint', mine[7]) end  -- no fetch has answered it
-    redis.call('HSET', state_key(url), 'won', 'released', 'why', why_text('released', math.max(0, tonumber(at) - now)))
+    redis.call('HSET', state_key(url), 'won', 'released', 'why', due_input('released', math.max(0, tonumber(at) - now)))
     free_slots(claim, gate_of(mine[3] or url), mine[4])
     released = released + 1
   end

@@ -38,7 +38,7 @@ for i = 4, #ARGV do
       redis.call('ZADD', schedule_key, 'XX', text(now), url)
       redis.call('HDEL', state_key(url), 'held')
     end
-    if due > now or force then redis.call('HSET', state_key(url), 'won', 'manual', 'why', why_text('manual', 0)) end
+    if due > now or force then redis.call('HSET', state_key(url), 'won', 'manual', 'why', due_input('manual', 0)) end
     answer = {'due', text(math.min(due, now))}
   end
   answers[#answers + 1] = answer

@@ -213,7 +213,12 @@ struct FeedPushes {
 };
 
 /// What the worker remembers about a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3).
-/// Scripts read a few of them by name, and keep fields of their own beside them: see storage/lua/claim.lua, push.lua.
+/// Scripts read a few of them by name, and keep fields of their own beside them, which no worker reads from here:
+///   the claim         claim claim_due claim_hosts claim_part; alone (nothing runs beside it), alone_deaths
+///   the schedule      held (due time before it had to wait for its host), wake (asked for while it was claimed)
+///   pause and removal before_pause paused_due removing
+///   pushes            push_due push_wake push_hint push_claimed push_nets push_pending push_renew push_tat: push.lua
+///   size              bytes (of all its posts)
 struct FeedState {
   std::string state = "new";  ///< new never_read healthy degraded failing blocked gone quarantined paused (HTTP §4)
   Milliseconds state_since{};

@@ -1,5 +1,5 @@
 // Posts whose identity is in doubt, through the whole program (DESIGN §5). The rules are in
-// tests/worker/polling_test.cpp.
+// tests/worker/ingest/polling_test.cpp.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Workers and Redis are killed at random while a publisher adds and edits posts (RELIABILITY C2): none is lost, none is
-// stored or told of twice. FEEDMILL_LONG_TESTS=1 makes it the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops
+// stored or told of twice. LONG_TESTS=1 makes it the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops
 // after n minutes, however far it has got. FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it
 // then.
 #include <array>

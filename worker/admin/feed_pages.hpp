@@ -9,8 +9,8 @@
 #include "storage/records/stored_entry.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
-#include "worker/admin/explanation.hpp"
 #include "worker/admin/html.hpp"
+#include "worker/words/explanation.hpp"
 
 namespace feedmill {
 

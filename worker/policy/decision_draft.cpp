@@ -284,7 +284,7 @@ void DecisionDraft::set_state(std::string_view name) {
 void DecisionDraft::plan(const NextDue& next) {
   decision.commit.next_due = next.due;
   decision.commit.state.due.reason = next.due_reason;
-  decision.commit.state.due.why = why_text(next.inputs);
+  decision.commit.state.due.why = encode_due_inputs(next.inputs);
 }
 
 /// HTTP §4: to never_read, failing or blocked feed_failing, to gone feed_gone, from these back to healthy

@@ -1,12 +1,12 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "worker/admin/explanation.hpp"
 #include "worker/admin/status_json.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/command_line/question_verbs.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/words/explanation.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

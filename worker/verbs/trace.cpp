@@ -10,7 +10,6 @@
 
 #include "storage/events/traces.hpp"
 #include "storage/feeds/feeds.hpp"
-#include "worker/admin/explanation.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/question_verbs.hpp"
 #include "worker/config/host_rules.hpp"
@@ -18,6 +17,7 @@
 #include "worker/trace/trace_text.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/words/due_text.hpp"
+#include "worker/words/explanation.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill {

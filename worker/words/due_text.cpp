@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "storage/redis/utf8.hpp"
+#include "worker/words/due_inputs.hpp"
 #include "worker/words/moments.hpp"
-#include "worker/words/why_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -43,14 +43,14 @@ std::string posts_a_week(std::string_view from) {
 
 std::string due_inputs_text(std::string_view why) {
   std::string text;
-  for (const DueInput& input : read_why(why)) text += (text.empty() ? "" : "  ") + input_text(input);
+  for (const DueInput& input : decode_due_inputs(why)) text += (text.empty() ? "" : "  ") + input_text(input);
   return text;
 }
 
 boost::json::value due_inputs_json(std::string_view why) {
   if (why.empty()) return {};
   boost::json::array rows;
-  for (const DueInput& input : read_why(why)) {
+  for (const DueInput& input : decode_due_inputs(why)) {
     boost::json::object& row = rows.emplace_back(boost::json::object()).get_object();
     row["code"] = input.code;
     row["s"] = input.seconds;

@@ -9,6 +9,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "parsers/text/numbers.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -23,6 +25,11 @@ std::tm utc(Milliseconds time) {
 
 std::string rfc3339(Milliseconds time) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc(time));
+}
+
+std::string unix_time_text(const std::string& seconds) {
+  std::int64_t time = 0;
+  return read_number(seconds, time) ? rfc3339(std::chrono::seconds(time)) : seconds;
 }
 
 std::string rfc822(Milliseconds time) {

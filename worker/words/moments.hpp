@@ -9,6 +9,8 @@ namespace feedmill {
 
 /// "2026-11-21T13:20:00Z" (RFC 3339, whole seconds).
 std::string rfc3339(Milliseconds time);
+/// The same of what Redis holds: a unix time in seconds; anything else as it is.
+std::string unix_time_text(const std::string& seconds);
 
 /// "Sat, 21 Nov 2026 13:20:00 GMT" (RFC 822 with four digits of year).
 std::string rfc822(Milliseconds time);

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "worker/base/figure_text.hpp"
+#include "worker/words/due_inputs.hpp"
 #include "worker/words/due_text.hpp"
-#include "worker/words/why_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -61,7 +61,7 @@ std::string decided_by(std::string_view code, const std::vector<DueInput>& input
 
 std::string schedule_words(std::string_view why, std::string_view due_reason) {
   if (due_reason == "paused") return "It is paused by its operator; feedmill resume lets it go on.";
-  const std::vector<DueInput> inputs = read_why(why);
+  const std::vector<DueInput> inputs = decode_due_inputs(why);
   std::string text;
   const auto add = [&text](const std::string& sentence) {
     if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;

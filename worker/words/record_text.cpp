@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "parsers/text/numbers.hpp"
+#include "worker/base/figure_text.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/words/due_text.hpp"
@@ -143,8 +144,8 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
     if (time.count() != 0) add(name, fmt::format("{} ({})", rfc3339(time), from_now(time, now)));
   };
   add("url", record.feed_url);
-  for (const auto& [name, value] : record.feed) add(name.c_str(), value);
-  add("entries", fmt::format("{}, {} bytes", record.entries, record.bytes));
+  for (const auto& [name, value] : record.feed) add(name.c_str(), name == "updated" ? unix_time_text(value) : value);
+  add("entries", fmt::format("{}, {}", grouped(std::int64_t(record.entries)), bytes_text(record.bytes)));
   const bool dated = state.state_since.count() != 0 && !is_paused(state);
   add("state", dated ? fmt::format("{} since {}", state.state, rfc3339(state.state_since)) : state.state);
   add_time("due", record.due.value_or(Milliseconds(0)));
@@ -171,7 +172,8 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   add("etag", state.validators.etag);
   add("last-modified", state.validators.last_modified);
   if (state.document.body_bytes > 0)
-    add("document", fmt::format("{} bytes, {} on the wire", state.document.body_bytes, state.document.wire_bytes));
+    add("document", fmt::format("{}, {} on the wire", bytes_text(state.document.body_bytes),
+                                bytes_text(state.document.wire_bytes)));
   if (state.counts.polls > 0) {
     add("polls", fmt::format("{}, {} not modified, {} same body, {} with new entries, {} failed", state.counts.polls,
                              state.counts.polls_not_modified, state.counts.polls_same_body, state.counts.polls_with_new,

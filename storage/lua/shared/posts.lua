@@ -17,7 +17,7 @@ local function in_state_key(state) return prefix .. 'stats:feeds:in:' .. state e
 
 -- Why a feed is due when it is, for people (HTTP E1), as the field `why` has it: one input. Never so long that the hash
 -- would be no listpack any more, or that a piece seemed to follow (state_fields.hpp).
-local function why_text(code, ms, from)
+local function due_input(code, ms, from)
   local seconds = text(math.floor(ms / 1000 + 0.5))
   return string.sub(code .. ' ' .. seconds .. (from and ' ' .. from or ''), 1, 63)
 end

@@ -90,7 +90,7 @@ local function due_by(url, now, at, code, net)
   if due <= at or (tonumber(is[7] or nil) or math.huge) <= now then return due, false end
   redis.call('ZADD', schedule_key, 'XX', text(at), url)
   redis.call('HDEL', state_key(url), 'held')
-  redis.call('HSET', state_key(url), 'push_due', is[5] or text(due), 'won', code, 'why', why_text(code, at - now))
+  redis.call('HSET', state_key(url), 'push_due', is[5] or text(due), 'won', code, 'why', due_input(code, at - now))
   return at, true
 end
 
@@ -111,7 +111,7 @@ local function after_push(url, now, next_due, wake)
   local told = tonumber(redis.call('HGET', state_key(url), 'not_before') or nil) or 0
   at = math.max(now, tonumber(at), told)
   if at >= next_due then return next_due end
-  redis.call('HSET', state_key(url), 'push_due', text(next_due), 'won', code, 'why', why_text(code, at - now))
+  redis.call('HSET', state_key(url), 'push_due', text(next_due), 'won', code, 'why', due_input(code, at - now))
   return at
 end
 

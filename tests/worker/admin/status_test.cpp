@@ -301,7 +301,7 @@ TEST(FeedListPage, SaysInWordsWhatItDidNotFind) {
                                "000 feeds that were looked at so far."));
   EXPECT_THAT(shown, HasSubstr(">Search on</a>"));
   EXPECT_THAT(shown, HasSubstr("<b><bdi>&lt;b&gt;</bdi></b>"));
-  EXPECT_THAT(shown, HasSubstr("2 paused feeds are in no schedule"));
+  EXPECT_THAT(shown, HasSubstr("Paused feeds (2) are in no schedule"));
   list.fleet.states.emplace_back("failing", 7);
   list.page = {};
   EXPECT_THAT(feed_list_page(read_feed_list_query("state=failing"), list).text(),

@@ -693,11 +693,11 @@ TEST(Why, ListsEveryInput) {
   context.fresh = {seconds(3900), "max_age", "max-age=4000, Age 100"};
   const NextDue next = due_after_success({}, context, 54.5, {1800, 0, 0, 0});
   EXPECT_EQ(next.due_reason, "max_age");
-  const std::string why = why_text(next.inputs);
+  const std::string why = encode_due_inputs(next.inputs);
   EXPECT_TRUE(
       why.starts_with("adaptive 3201 S=54.50\nfloor 3600\nmax_age 3900 max-age=4000, Age 100\nttl 1800\nphase "))
       << why;
-  const std::vector<DueInput> read = read_why(why);
+  const std::vector<DueInput> read = decode_due_inputs(why);
   ASSERT_EQ(read.size(), next.inputs.size());
   for (std::size_t i = 0; i < read.size(); ++i) {
     EXPECT_EQ(read[i].code, next.inputs[i].code);
@@ -707,7 +707,8 @@ TEST(Why, ListsEveryInput) {
 }
 
 TEST(Why, LeavesOutLinesThatCannotBeRead) {
-  const std::vector<DueInput> read = read_why("[{\"code\":\"old\"}]\nfloor\nfloor x\nfloor 12x\n\nphase -3 a b");
+  const std::vector<DueInput> read =
+      decode_due_inputs("[{\"code\":\"old\"}]\nfloor\nfloor x\nfloor 12x\n\nphase -3 a b");
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(read[0].code, "phase");
   EXPECT_EQ(read[0].seconds, -3);
@@ -716,10 +717,11 @@ TEST(Why, LeavesOutLinesThatCannotBeRead) {
 
 TEST(Why, QuotesNoMoreThan120Bytes) {
   const DueInput input{"expires", 60, "a\n" + std::string(500, 'x')};
-  EXPECT_EQ(why_text(std::span(&input, 1)), "expires 60 a " + std::string(118, 'x'));
-  EXPECT_EQ(why_text({}), "");
+  EXPECT_EQ(encode_due_inputs(std::span(&input, 1)), "expires 60 a " + std::string(118, 'x'));
+  EXPECT_EQ(encode_due_inputs({}), "");
   const DueInput umlaut{"expires", 60, std::string(119, 'x') + "\xC3\xA4"};
-  EXPECT_EQ(why_text(std::span(&umlaut, 1)), "expires 60 " + std::string(119, 'x')) << "no half of a character";
+  EXPECT_EQ(encode_due_inputs(std::span(&umlaut, 1)), "expires 60 " + std::string(119, 'x'))
+      << "no half of a character";
 }
 
 }  // namespace

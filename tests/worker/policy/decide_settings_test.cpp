@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "tests/worker/decide_fixture.hpp"
+#include "tests/worker/policy/decide_fixture.hpp"
 #include "worker/config/feed_settings.hpp"
 
 namespace feedmill::decide_test::decide_settings_test {

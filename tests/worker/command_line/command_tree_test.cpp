@@ -134,6 +134,16 @@ TEST_F(CommandTree, BashCompletesWhatFits) {
   EXPECT_EQ(offered(script, "feedmill exp"), "export expire explain ");
   EXPECT_EQ(offered(script, "feedmill --json channel un"), "unread unread-count ");
   EXPECT_EQ(offered(script, "feedmill list --st"), "--state ");
+  EXPECT_EQ(offered(script, "feedmill list --state n"), "new never_read ");
+  EXPECT_EQ(offered(script, "feedmill tail --type feed_g"), "feed_gone feed_gap ");
+  EXPECT_EQ(offered(script, "feedmill set https://a.example/ interval_m"), "interval_min= interval_max= ");
+  EXPECT_EQ(offered(script, "feedmill completion z"), "zsh ");
+  EXPECT_EQ(offered(script, "feedmill --color a"), "auto always ");
+  const std::string listing = "feedmill() { printf \"%s\\n\" \"       0       1  anna/the news\" \"    12  3  x\"; }; ";
+  EXPECT_EQ(
+      output_of("bash -c '" + listing + "source " + script +
+                "; COMP_WORDS=(feedmill channel add a); COMP_CWORD=3; _feedmill; printf \"%s|\" \"${COMPREPLY[@]}\"'"),
+      "anna/the\\ news|");
   EXPECT_EQ(offered(script, "feedmill --config run config s"), "show ");  // run is a file here
   EXPECT_EQ(offered(script, "feedmill channel add --us"), " ");           // that is a flag of channel list
 }
@@ -148,6 +158,8 @@ TEST_F(CommandTree, FishCompletesWhatFits) {
   EXPECT_EQ(complete("feedmill exp"), "expire explain export ");
   EXPECT_EQ(complete("feedmill channel unread-"), "unread-count ");
   EXPECT_EQ(complete("feedmill list --st"), "--state ");
+  EXPECT_EQ(complete("feedmill list --state ne"), "never_read new ");
+  EXPECT_EQ(complete("feedmill set https://a.example/ interval_mi"), "interval_min= ");
 }
 
 TEST_F(CommandTree, TheManualPageIsClean) {

@@ -1,4 +1,4 @@
-#include "worker/admin/explanation.hpp"
+#include "worker/words/explanation.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,6 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/hosts.hpp"
-#include "worker/admin/status_json.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/egress/web_url.hpp"

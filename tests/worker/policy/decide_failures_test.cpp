@@ -10,7 +10,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "tests/worker/decide_fixture.hpp"
+#include "tests/worker/policy/decide_fixture.hpp"
 
 namespace feedmill::decide_test::decide_failures_test {
 namespace {
@@ -177,8 +177,8 @@ TEST_P(Rows, SayWhatFollows) {
   EXPECT_EQ(state.document.body_hash, before.document.body_hash) << name;
   EXPECT_FALSE(decision.commit.document) << name;
   EXPECT_TRUE(decision.commit.entries.empty()) << name;
-  EXPECT_EQ(signal_types(decision), row.state == std::string("blocked") ? Types{"feed_failing"} : Types{}) << name;
-  EXPECT_FALSE(read_why(state.due.why).empty()) << name;
+  EXPECT_EQ(event_types(decision), row.state == std::string("blocked") ? Types{"feed_failing"} : Types{}) << name;
+  EXPECT_FALSE(decode_due_inputs(state.due.why).empty()) << name;
 }
 
 /// base and cap of HTTP §4, seconds.
@@ -217,7 +217,7 @@ TEST_P(Rows, SayItTwiceInARow) {
   }
   EXPECT_EQ(state.validators.etag, healthy().validators.etag);
   EXPECT_EQ(state.document.body_hash, healthy().document.body_hash);
-  EXPECT_EQ(signal_types(twice), Types{}) << "it is no news";
+  EXPECT_EQ(event_types(twice), Types{}) << "it is no news";
 }
 
 TEST_P(Rows, SayItAnewAfterASuccess) {
@@ -233,7 +233,7 @@ TEST_P(Rows, SayItAnewAfterASuccess) {
   const Decision after = decide_on(first.commit.state, NotModified());
   EXPECT_EQ(after.commit.state.failures.count, 0);
   EXPECT_EQ(after.commit.state.state, "healthy");
-  EXPECT_EQ(signal_types(after), row.state == std::string("blocked") ? Types{"feed_recovered"} : Types{});
+  EXPECT_EQ(event_types(after), row.state == std::string("blocked") ? Types{"feed_recovered"} : Types{});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Rows, testing::ValuesIn(all_rows()), [](const auto& test) {
@@ -331,7 +331,7 @@ TEST(Decide, MovesThroughTheStates) {
     const Decision decision = decide_on(c.before, c.reading);
     const FeedState& state = decision.commit.state;
     EXPECT_EQ(state.state, c.state) << c.name;
-    EXPECT_EQ(signal_types(decision), c.signals) << c.name;
+    EXPECT_EQ(event_types(decision), c.signals) << c.name;
     EXPECT_EQ(state.state_since, c.before.state == c.state ? c.before.state_since : now) << c.name;
     EXPECT_EQ(decision.commit.before, c.before) << c.name;
   }
@@ -471,7 +471,7 @@ TEST(Decide, QuarantinesWhatTakesTooLongThreeTimesInARow) {
   EXPECT_EQ(state.last.detail, "more steps than are taken");
   EXPECT_EQ(state.due.reason, "quarantine");
   EXPECT_GE(third.retry_in_s, day);
-  EXPECT_EQ(signal_types(third), Types{});
+  EXPECT_EQ(event_types(third), Types{});
   third = decide_on(state, endless);
   EXPECT_GE(third.retry_in_s, 2 * day) << "twice as long each time";
   EXPECT_EQ(third.commit.state.quarantine.since, now);
@@ -488,7 +488,7 @@ TEST(Decide, OnlyASuccessEndsAQuarantine) {
   const Decision success = decide_on(before, NotModified());
   EXPECT_EQ(success.commit.state.state, "healthy");
   EXPECT_EQ(success.commit.state.state_since, now);
-  EXPECT_EQ(signal_types(success), Types{}) << "it gave none when it began";
+  EXPECT_EQ(event_types(success), Types{}) << "it gave none when it began";
 }
 
 TEST(Decide, TakesASecond410ADayLaterForGood) {
@@ -512,7 +512,7 @@ TEST(Decide, TakesASecond410ADayLaterForGood) {
     before.last.at = before.failures.group_since = now - c.last;
     const Decision decision = decide_on(before, HttpStatus{410});
     EXPECT_EQ(decision.commit.state.state, c.gone ? "gone" : "healthy") << c.name;
-    EXPECT_EQ(signal_types(decision), c.gone ? Types{"feed_gone"} : Types{}) << c.name;
+    EXPECT_EQ(event_types(decision), c.gone ? Types{"feed_gone"} : Types{}) << c.name;
     EXPECT_EQ(decision.commit.state.due.reason, "gone") << c.name;
     expect_due_after(decision, c.gone ? 30 * day : day, c.name);
   }

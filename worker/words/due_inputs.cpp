@@ -1,4 +1,4 @@
-#include "worker/words/why_text.hpp"
+#include "worker/words/due_inputs.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-std::string why_text(std::span<const DueInput> inputs) {
+std::string encode_due_inputs(std::span<const DueInput> inputs) {
   std::string text;
   for (const DueInput& input : inputs) {
     if (!text.empty()) text += '\n';
@@ -21,7 +21,7 @@ std::string why_text(std::span<const DueInput> inputs) {
   return text;
 }
 
-std::vector<DueInput> read_why(std::string_view why) {
+std::vector<DueInput> decode_due_inputs(std::string_view why) {
   std::vector<DueInput> inputs;
   while (!why.empty()) {
     const std::string_view line = why.substr(0, why.find('\n'));

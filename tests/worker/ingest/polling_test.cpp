@@ -7,7 +7,7 @@
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/upkeep/archive.hpp"
-#include "tests/worker/polling_fixture.hpp"
+#include "tests/worker/ingest/polling_fixture.hpp"
 
 namespace feedmill::test::polling_test {
 namespace {

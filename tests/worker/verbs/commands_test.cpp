@@ -284,7 +284,7 @@ TEST_F(Commands, PausesAndResumesFeeds) {
   EXPECT_EQ(shown.out.find("due"), std::string::npos) << shown.out;
   EXPECT_EQ(rows(feedmill({"list", "--state", "paused", "--json"}).out).size(), 2U);
   const Outcome refreshed = feedmill({"refresh", feed_a});
-  EXPECT_EQ(refreshed.exit, 0) << refreshed.err;
+  EXPECT_EQ(refreshed.exit, 1) << refreshed.err;
   EXPECT_EQ(refreshed.out, "paused " + feed_a + ": feedmill resume lets it go on\n");
   EXPECT_EQ(feedmill({"resume", feed_a, "--dry-run"}).out, "would resume " + feed_a + "\n");
   const Outcome resumed = feedmill({"resume", feed_a, feed_b, "--json"});
@@ -381,6 +381,9 @@ TEST_F(Commands, FindsOneEntry) {
   const auto by_id = rows(feedmill({"entry", text_of(by_guid[0], "id"), "--json"}).out);
   EXPECT_EQ(by_id, by_guid);
   EXPECT_NE(feedmill({"entry", text_of(by_guid[0], "id")}).out.find("title: one"), std::string::npos);
+  EXPECT_EQ(feedmill({"entry", text_of(by_guid[0], "id").substr(std::string("Entry:").size())}).out,
+            feedmill({"entry", text_of(by_guid[0], "id")}).out)
+      << "its number will do";
   EXPECT_EQ(feedmill({"entry", "Entry:999"}).exit, 1);
   EXPECT_EQ(feedmill({"entry", "--feed", feed_a, "--guid", "two"}).exit, 1);
 }
@@ -474,7 +477,7 @@ TEST_F(Commands, RefreshThroughALivingWorkerShowsItsResults) {
   EXPECT_EQ(again.exit, 75) << "HTTP P22";
   EXPECT_EQ(text_of(rows(again.out).at(0), "result"), "too_early") << again.out;
   feedmill({"pause", feed_a});
-  EXPECT_EQ(feedmill({"refresh", feed_a}).exit, 0) << "it is told that it is paused";
+  EXPECT_EQ(feedmill({"refresh", feed_a}).exit, 1) << "it was named, and is not fetched";
   EXPECT_EQ(feedmill({"refresh", "--all"}).exit, 0) << "which was not meant";
   feedmill({"resume", feed_a});
   EXPECT_EQ(text_of(rows(feedmill({"refresh", "--all", "--defer", "--ignore-floor", "--json"}).out).at(0), "result"),

@@ -1,7 +1,7 @@
 // Documents that end in the middle, or whose transfer broke off: what came whole counts, what is missing says nothing.
 #include <gtest/gtest.h>
 
-#include "tests/worker/decide_fixture.hpp"
+#include "tests/worker/policy/decide_fixture.hpp"
 
 namespace feedmill::decide_test::decide_cut_short_test {
 namespace {
@@ -61,7 +61,7 @@ TEST(Decide, ConcludesNothingFromWhatADocumentThatEndsInTheMiddleDoesNotSay) {
   EXPECT_EQ(commit.state.push.advert, before.push.advert);
   EXPECT_EQ(commit.state.document.hints, before.document.hints);
   EXPECT_EQ(commit.state.identity.replaced_documents, 2U);
-  EXPECT_EQ(signal_types(decision), Types{"feed_modified"});
+  EXPECT_EQ(event_types(decision), Types{"feed_modified"});
 }
 
 // HTTP §4, http.truncated

@@ -129,7 +129,7 @@ inline void expect_due_after(const Decision& decision, std::int64_t interval_s, 
   EXPECT_EQ(decision.retry_in_s, (due - now) / seconds(1)) << name;
 }
 
-inline std::vector<std::string> signal_types(const Decision& decision) {
+inline std::vector<std::string> event_types(const Decision& decision) {
   std::vector<std::string> types;
   for (const FeedEvent& signal : decision.commit.events) types.push_back(signal.type);
   return types;

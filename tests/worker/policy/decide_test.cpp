@@ -7,7 +7,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "tests/worker/decide_fixture.hpp"
+#include "tests/worker/policy/decide_fixture.hpp"
 
 namespace feedmill::decide_test::decide_test {
 namespace {
@@ -175,7 +175,7 @@ TEST(Decide, ImportsAFeedOnItsFirstDocument) {
   EXPECT_EQ(commit.state.counts.total_new, 4U);
   EXPECT_NEAR(commit.state.rhythm.new_per_week, 1 + 0.5 + 0.25, 1e-6);
   EXPECT_EQ(commit.state.rhythm.last_new, now) << "the newest date, and not in the future";
-  ASSERT_EQ(signal_types(decision), Types{"feed_created"});
+  ASSERT_EQ(event_types(decision), Types{"feed_created"});
   EXPECT_EQ(commit.events[0].action, "created");
   EXPECT_EQ(boost::json::parse(commit.events[0].data),
             boost::json::parse(R"({"title":"T","link":"https://example.org/"})"));
@@ -187,7 +187,7 @@ TEST(Decide, ImportsAFeedOnItsFirstDocument) {
 TEST(Decide, ImportsEmptyFeedsAndOldOnes) {
   const Decision empty = decide_on(FeedState(), document_of({}));
   EXPECT_TRUE(empty.commit.initial);
-  EXPECT_EQ(signal_types(empty), Types{"feed_created"});
+  EXPECT_EQ(event_types(empty), Types{"feed_created"});
   EXPECT_EQ(empty.commit.state.rhythm.imported, now);
   EXPECT_EQ(empty.commit.state.rhythm.last_new, now);
   EXPECT_EQ(empty.commit.state.counts.polls_with_new, 0U);
@@ -206,7 +206,7 @@ TEST(Decide, ImportsAfterFailuresToo) {
   before.rhythm.new_per_week = 0;
   const Decision decision = decide_on(before, document_of({post("a", now_s)}), exchange_with(), unknown_guids(1));
   EXPECT_TRUE(decision.commit.initial);
-  EXPECT_EQ(signal_types(decision), (Types{"feed_created", "feed_recovered"}));
+  EXPECT_EQ(event_types(decision), (Types{"feed_created", "feed_recovered"}));
   EXPECT_EQ(decision.commit.state.failures.count, 0);
   EXPECT_EQ(decision.commit.state.failures.group, "");
   EXPECT_EQ(decision.commit.state.failures.since, Milliseconds(0));
@@ -272,10 +272,10 @@ TEST(Decide, TellsOfTheFeedOnlyWhatAReaderWouldNotice) {
     const Decision decision = decide_on(healthy(), document_of({}, c.read), exchange_with(), unknown_guids(0, stored));
     EXPECT_EQ(decision.commit.feed, c.write) << c.name;
     if (*c.changed == '\0') {
-      EXPECT_EQ(signal_types(decision), Types{}) << c.name;
+      EXPECT_EQ(event_types(decision), Types{}) << c.name;
       continue;
     }
-    ASSERT_EQ(signal_types(decision), Types{"feed_modified"}) << c.name;
+    ASSERT_EQ(event_types(decision), Types{"feed_modified"}) << c.name;
     EXPECT_EQ(decision.commit.events[0].action, "updated") << c.name;
     EXPECT_EQ(boost::json::parse(decision.commit.events[0].changed), boost::json::parse(c.changed)) << c.name;
   }

@@ -15,7 +15,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/post_identity.hpp"
 #include "storage/redis/redis.hpp"
-#include "tests/worker/polling_fixture.hpp"
+#include "tests/worker/ingest/polling_fixture.hpp"
 
 namespace feedmill::test::identity_histories_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/feeds/feeds.hpp"
-#include "tests/worker/push/websub_fixture.hpp"
+#include "tests/worker/websub/websub_fixture.hpp"
 
 namespace feedmill::test::subscriber_test {
 namespace {

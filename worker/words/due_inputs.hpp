@@ -17,8 +17,8 @@ struct DueInput {
 };
 
 /// What DueTime::why holds of them: one a line, "<code> <seconds> <from>".
-std::string why_text(std::span<const DueInput> inputs);
+std::string encode_due_inputs(std::span<const DueInput> inputs);
 /// The inputs that such a text holds; their codes lie in it. Lines that cannot be read are left out.
-std::vector<DueInput> read_why(std::string_view why);
+std::vector<DueInput> decode_due_inputs(std::string_view why);
 
 }  // namespace feedmill

@@ -254,18 +254,18 @@ TEST_F(EmbeddedRedisTest, StartsOneServerForManyThatOpenAtOnce) {
       close(go[1]);
       close(leave[1]);
       char end;
-      [[maybe_unused]] auto ready = read(go[0], &end, 1);  // returns when the parent closes its end
+      [[maybe_unused]] auto ready = ::read(go[0], &end, 1);  // returns when the parent closes its end
       auto server = EmbeddedRedis::open(options);
       const int pid = server ? (*server)->pid() : 0;
       [[maybe_unused]] auto told = write(report[1], &pid, sizeof pid);
-      [[maybe_unused]] auto left = read(leave[0], &end, 1);
+      [[maybe_unused]] auto left = ::read(leave[0], &end, 1);
       if (server) server->reset();
       _exit(0);
     }
     close(go[0]);
     close(go[1]);
     std::vector<int> pids(openers);
-    for (int& pid : pids) ASSERT_EQ(read(report[0], &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
+    for (int& pid : pids) ASSERT_EQ(::read(report[0], &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
     EXPECT_THAT(pids, testing::Each(testing::AllOf(testing::Gt(0), testing::Eq(pids[0]))));
     close(leave[0]);
     close(leave[1]);

@@ -1,12 +1,13 @@
+#include "worker/words/explanation.hpp"
+
 #include <string>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "worker/admin/explanation.hpp"
 #include "worker/words/due_text.hpp"
 
-namespace feedmill::explain_verb_test {
+namespace feedmill::explanation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -163,4 +164,4 @@ TEST(DueText, GroupsDigitsAndForgivesWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace feedmill::explain_verb_test
+}  // namespace feedmill::explanation_test

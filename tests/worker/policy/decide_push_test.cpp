@@ -1,7 +1,7 @@
 // Content that was pushed: what of it is written, what is left to a fetch, and when that comes.
 #include <gtest/gtest.h>
 
-#include "tests/worker/decide_fixture.hpp"
+#include "tests/worker/policy/decide_fixture.hpp"
 #include "worker/policy/withdrawal.hpp"
 
 namespace feedmill::decide_test::decide_push_test {

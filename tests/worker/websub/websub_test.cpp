@@ -8,7 +8,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "tests/support/dates.hpp"
-#include "tests/worker/push/websub_fixture.hpp"
+#include "tests/worker/websub/websub_fixture.hpp"
 
 namespace feedmill::test::websub_test {
 namespace {

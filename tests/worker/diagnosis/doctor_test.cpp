@@ -59,6 +59,25 @@ TEST(Doctor, NamesWhatIsWrongWithAServer) {
             "fail redis writes, fail redis disk, warn redis memory, fail clock");
 }
 
+TEST(Doctor, NamesIdleFleetsFeedsThatCannotBeReadAndReadersThatLag) {
+  FleetFigures fleet;
+  StreamFigures stream;
+  EXPECT_EQ(shown(check_fleet(fleet, stream)), "ok workers, ok feeds, ok consumers") << "nothing is there yet";
+  fleet.feeds = 100;
+  fleet.workers = 2;
+  fleet.states = {{"new", 40}, {"healthy", 50}, {"degraded", 4}, {"paused", 1}, {"never_read", 3}, {"gone", 2}};
+  stream.now = 1'772'370'432'000ms;
+  stream.groups = {{"search", 3, stream.now - 4min}};
+  EXPECT_EQ(shown(check_fleet(fleet, stream)), "ok workers, ok feeds, ok consumers") << "5 of 100 fail";
+  fleet.workers = 0;
+  fleet.states.back().second = 3;
+  stream.groups = {{"search", 31'000, stream.now - 6min}, {"mail", 0, {}}};
+  const auto findings = check_fleet(fleet, stream);
+  EXPECT_EQ(shown(findings), "warn workers, warn feeds, warn consumers");
+  EXPECT_EQ(findings.back().text, "search is 31 000 records behind, the oldest 6 min old");
+  for (const Finding& finding : findings) EXPECT_NE(finding.remedy, "") << finding.check;
+}
+
 TEST(Doctor, AsksForAContactAboveAThousandFeeds) {
   EXPECT_EQ(shown(check_contact(1000, "")), "ok fetch.contact");
   EXPECT_EQ(shown(check_contact(1001, "")), "fail fetch.contact");
@@ -141,8 +160,9 @@ TEST(Doctor, NamesServersThatThePolicyRefuses) {
   const EgressView open{Seen::allowed, {"192.0.2.1"}, "", ""}, unknown{Seen::unknown, {}, "dns.timeout", "no"};
   const EgressView shut{Seen::refused, {"10.0.0.1"}, "egress.blocked", "10.0.0.1 is no public address"};
   EXPECT_EQ(check_feed_servers({{"a.example", 2, open}, {"b.example", 1, unknown}}, 2).front().text,
-            "the policy refuses none of 2; 1 could not be looked up");
-  EXPECT_EQ(check_feed_servers({{"a.example", 2, open}}, 700).front().text, "the policy refuses none of 1, of 700");
+            "the policy refuses none of the 2 looked at; 1 could not be looked up");
+  EXPECT_EQ(check_feed_servers({{"a.example", 2, open}}, 700).front().text,
+            "the policy refuses none of the 1 looked at, out of 700");
   const auto findings = check_feed_servers(std::vector<FeedServer>(25, {"in.example", 3, shut}), 25);
   EXPECT_EQ(findings.size(), 21U);
   EXPECT_EQ(findings.front().text,
@@ -151,7 +171,7 @@ TEST(Doctor, NamesServersThatThePolicyRefuses) {
 
   const auto some = check_feed_servers({{"in.example", 3, shut}, {"a.example", 2, open}, {"b.example", 1, unknown}}, 9);
   ASSERT_EQ(some.size(), 2U);
-  EXPECT_EQ(some.back().text, "1 of 3 are refused, of 9; 1 could not be looked up");
+  EXPECT_EQ(some.back().text, "1 of 3 are refused, out of 9; 1 could not be looked up");
   EXPECT_EQ(shown(some.back()), "ok feeds' servers");
 }
 
