@@ -119,6 +119,26 @@ TEST_F(Moves, ARefreshUnderWayComesToNothing) {
   EXPECT_EQ(state("strikes"), "1");
 }
 
+// What the wrong URL answered holds for it alone.
+TEST_F(Moves, AFeedThatWasNeverReadIsNewAgain) {
+  add();
+  Commit commit = plan(claim_one(), {});
+  commit.state.state = "never_read";
+  commit.state.last = {404, "failed", "status.not_found", "", *store.now(), {}};
+  commit.state.failures = {3, "status", *store.now(), *store.now()};
+  commit.state.due.not_before = *store.now() + std::chrono::hours(1);
+  ASSERT_EQ(send(std::move(commit)).result, Committed::Result::ok);
+  EXPECT_EQ(redis({"HGET", "stats:feeds:states", "never_read"}), "1");
+
+  EXPECT_EQ(*Feeds(store).move(feed_url, target), MoveResult::moved);
+  const FeedState is = state();
+  EXPECT_EQ(is.state, "new");
+  EXPECT_EQ(is.failures, FailureRun());
+  EXPECT_EQ(is.last, LastRefresh());
+  EXPECT_EQ(redis({"HMGET", "stats:feeds:states", "never_read", "new"}), "0 1");
+  EXPECT_EQ(claim_one().state.address.fetch_url, target) << "due at once";
+}
+
 TEST_F(Moves, TheHistoryStaysBounded) {
   add();
   for (int i = 0; i < 20; ++i) {

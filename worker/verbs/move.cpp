@@ -11,21 +11,17 @@
 namespace feedmill {
 namespace {
 
-/// What is requested for the feed now, and since when anew.
-Move last_move(Store& store, const std::string& url) {
-  const std::optional<FeedRecord> record = all_records(store, {url}).front();
-  return !record || record->state.address.moves.empty() ? Move() : record->state.address.moves.back();
-}
-
 void tell_moved(const std::string& url, const VerbContext& context) {
-  const Move move = last_move(context.store, url);
-  // What was said of the old URL, a long back-off say, must not keep the new one waiting.
-  const auto woken =
-      or_fail(Feeds(context.store).wake(std::span(&url, 1), context.config.schedule.manual_floor, false));
-  context.terminal.tell(
-      {{"url", url}, {"result", "moved"}, {"from", move.from}, {"to", move.to}, {"due", time_json(woken.front().at)}},
-      fmt::format("moved {}: {} is requested from now on, no more {}", visible(url), visible(move.to),
-                  visible(move.from)));
+  const std::optional<FeedRecord> record = all_records(context.store, {url}).front();
+  if (!record || record->state.address.moves.empty()) throw no_such_feed(url);  // removed at this moment
+  const Move& move = record->state.address.moves.back();
+  context.terminal.tell({{"url", url},
+                         {"result", "moved"},
+                         {"from", move.from},
+                         {"to", move.to},
+                         {"due", time_json(record->due.value_or(Milliseconds(0)))}},
+                        fmt::format("moved {}: {} is requested from now on, no more {}", visible(url), visible(move.to),
+                                    visible(move.from)));
 }
 
 }  // namespace

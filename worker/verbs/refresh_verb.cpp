@@ -194,6 +194,7 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
       const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted || part[i].just_added;
       if (verb.defer || !comes) tell_wake(terminal, urls[i], wake, now);
       tally.too_early = tally.too_early || wake.result == Wake::Result::too_early;
+      tally.failed = tally.failed || (wake.result == Wake::Result::paused && !verb.all);  // it was asked for by name
       if (comes) awaited.push_back(part[i]);
     }
   });
