@@ -56,14 +56,22 @@ void Arguments::implied(const std::string& name, const std::string& refusal) {
   });
 }
 
+void Arguments::among(std::span<const std::string_view> words, std::string_view suffix) {
+  for (const std::string_view word : words) last_->words.push_back(std::string(word).append(suffix));
+}
+
+void Arguments::among_channels() {
+  last_->channels = true;
+}
+
 void Arguments::add_argument(const std::string& name, std::string& to, const char* about, bool required) {
   app_.add_option(plain(name), to);
-  node_.arguments.push_back({name, about, required, false});
+  last_ = &node_.arguments.emplace_back(CommandArgument{name, about, required, false, {}}).values;
 }
 
 void Arguments::add_argument(const std::string& name, std::vector<std::string>& to, const char* about, bool required) {
   app_.add_option(plain(name), to);
-  node_.arguments.push_back({name, about, required, true});
+  last_ = &node_.arguments.emplace_back(CommandArgument{name, about, required, true, {}}).values;
 }
 
 void Arguments::add_flag(const std::string& names, const std::string& unit, const std::string& about) {
@@ -72,6 +80,7 @@ void Arguments::add_flag(const std::string& names, const std::string& unit, cons
   flag.value = unit;
   flag.about = about;
   flag.group = group_;
+  last_ = &flag.values;
 }
 
 }  // namespace feedmill

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,6 +53,10 @@ class Arguments {
   /// A flag that says what is so anyway, and is not shown; `refusal` is said to who takes it back.
   void implied(const std::string& name, const std::string& refusal);
 
+  /// What the value or argument named last may be, for completions; the parser refuses nothing by it.
+  void among(std::span<const std::string_view> words, std::string_view suffix = "");
+  void among_channels();
+
   /// What is added from now on stands under this heading; "Options" at first.
   void heading(std::string group) { group_ = std::move(group); }
   /// Lines that the help has besides.
@@ -68,6 +74,7 @@ class Arguments {
 
   CLI::App& app_;
   CommandNode& node_;
+  CommandValues* last_ = nullptr;  ///< inside of node_, until the next is added
   std::string group_ = "Options";
   std::vector<std::function<void()>> checks_;
 };

@@ -15,6 +15,8 @@
 namespace feedmill {
 namespace {
 
+constexpr std::array<std::string_view, 3> color_modes = {"auto", "always", "never"};
+
 /// The tree of verbs. CLI11 fills `chosen_` and the members of `line_` while it parses.
 class Tree {
  public:
@@ -61,13 +63,13 @@ class Tree {
     line.flag("-q,--quiet", quiet_, "Only data and errors");
     line.flag("-v,--verbose", verbose_, "Say more");
     const auto read_color = [this](const std::string& text) {
-      constexpr std::array<std::string_view, 3> modes = {"auto", "always", "never"};
-      one_of("--color", text, modes);
+      one_of("--color", text, color_modes);
       line_.terminal.color = text == "always"  ? ColorMode::always
                              : text == "never" ? ColorMode::never
                                                : ColorMode::automatic;
     };
     line.value("--color", "WHEN", read_color, "auto, always or never");
+    line.among(color_modes);
     line.flag("--version", version_, "Versions of feedmill and its libraries");
     const auto read_file = [this](const std::string& text) { line_.config_file = text; };
     line.value("--config", "FILE", read_file, "Configuration file");

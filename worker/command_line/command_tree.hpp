@@ -8,11 +8,20 @@
 
 namespace feedmill {
 
+/// What a value may be, as far as completions can know.
+struct CommandValues {
+  std::vector<std::string> words;  ///< one that ends with "=" goes on
+  bool channels = false;           ///< besides: names of the channels in the store
+
+  bool any() const { return channels || !words.empty(); }
+};
+
 struct CommandFlag {
   std::vector<std::string> names;  ///< "-q", "--quiet"
   std::string value;               ///< what it takes: "URL", "DURATION"; "" = nothing
   std::string about;
   std::string group;  ///< the heading it stands under
+  CommandValues values;
 };
 
 /// An argument without a flag.
@@ -20,6 +29,7 @@ struct CommandArgument {
   std::string name, about;
   bool required = false;
   bool many = false;
+  CommandValues values;
 
   /// As a line of usage has it: "URL", "[ID...]".
   std::string usage() const {

@@ -65,6 +65,49 @@ std::string flag_names(const CommandNode& node, bool with_value_only, std::strin
   return text;
 }
 
+/// What may stand where no flag does, as far as it is known.
+CommandValues argument_values(const CommandNode& node) {
+  CommandValues values;
+  for (const CommandArgument& argument : node.arguments) {
+    values.words.insert(values.words.end(), argument.values.words.begin(), argument.values.words.end());
+    values.channels = values.channels || argument.values.channels;
+  }
+  return values;
+}
+
+/// Calls the script's function that offers the lines it reads.
+std::string offer(const CommandValues& values) {
+  std::string lines;
+  if (!values.words.empty()) lines += "printf '%s\\n'";
+  for (const std::string& word : values.words) lines += " " + word;
+  if (values.channels) lines += (lines.empty() ? "" : "; ") + std::string("_feedmill_channels");
+  return "_feedmill_offer < <(" + lines + ")";
+}
+
+/// Lines of a case over "$verb FLAG" and "$verb", for bash and zsh alike: who knows the values offers them and returns.
+std::string value_cases(const CommandNode& tree, bool of_flags, std::string_view word) {
+  std::string text;
+  const auto add = [&](const std::string& pattern, const CommandValues& values) {
+    if (values.any()) text += "    " + pattern + ") " + offer(values) + "; return ;;\n";
+  };
+  for (const Place& place : places_of(tree)) {
+    if (!of_flags) {
+      add(in_quotes(place.path), argument_values(*place.node));
+      continue;
+    }
+    for (const CommandFlag& flag : place.node->flags) {
+      for (const std::string& name : flag.names)
+        add(place.path.empty() ? "*" + in_quotes(" " + name) : in_quotes(place.path + " " + name), flag.values);
+    }
+  }
+  return "  case \"$verb" + std::string(of_flags ? " " : "") + std::string(of_flags ? word : "") + "\" in\n" + text +
+         "  esac\n";
+}
+
+/// In a pipe a channel's name is what follows two numbers.
+constexpr std::string_view channels_function =
+    "_feedmill_channels() { feedmill channel list 2>/dev/null | sed 's/^ *[0-9]*  *[0-9]*  *//'; }\n";
+
 std::string verb_names(const CommandNode& node) {
   std::string text;
   for (const CommandNode& verb : node.verbs) text.append(text.empty() ? "" : " ").append(verb.name);
@@ -84,14 +127,22 @@ std::string find_verb(const CommandNode& tree, std::string_view word) {
 
 std::string bash(const CommandNode& tree) {
   std::string text =
-      "# bash completion of feedmill; made by: feedmill completion bash\n"
+      "# bash completion of feedmill; made by: feedmill completion bash\n" + std::string(channels_function) +
+      "_feedmill_offer() {\n"
+      "  local word\n"
+      "  while IFS= read -r word; do\n"
+      "    printf -v word %q \"$word\"\n"
+      "    [[ $word != \"${COMP_WORDS[COMP_CWORD]}\"* ]] || COMPREPLY+=(\"$word\")\n"
+      "  done\n"
+      "  [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null\n"
+      "}\n"
       "_feedmill() {\n"
       "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i\n"
+      "  COMPREPLY=()\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    case \"${COMP_WORDS[i]}\" in " +
       flag_names(tree, true, "|", true) + ") ((i++)); continue ;; esac\n" + find_verb(tree, "${COMP_WORDS[i]}") +
-      "  done\n"
-      "  case \"$previous\" in " +
+      "  done\n" + value_cases(tree, true, "$previous") + "  case \"$previous\" in " +
       flag_names(tree, true, "|", true) +
       ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;; esac\n"
       "  case \"$verb\" in\n";
@@ -100,14 +151,15 @@ std::string bash(const CommandNode& tree) {
     text += "    " + in_quotes(place.path) + ") verbs=" + in_quotes(verb_names(*place.node)) +
             " flags=" + in_quotes(root ? "" : flag_names(*place.node, false, " ", false)) + " ;;\n";
   }
-  text += "  esac\n  flags=\"$flags " + flag_names(tree, false, " ", false) +
-          "\"\n"
-          "  if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$current\")\n"
-          "  elif [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W \"$verbs\" -- \"$current\")\n"
-          "  else mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
-          "  fi\n"
-          "}\n"
-          "complete -F _feedmill feedmill\n";
+  text +=
+      "  esac\n  flags=\"$flags " + flag_names(tree, false, " ", false) +
+      "\"\n"
+      "  if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$current\"); return; fi\n"
+      "  if [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W \"$verbs\" -- \"$current\"); return; fi\n" +
+      value_cases(tree, false, "") +
+      "  mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+      "}\n"
+      "complete -F _feedmill feedmill\n";
   return text;
 }
 
@@ -129,7 +181,13 @@ std::string zsh_flags(const CommandNode& node) {
 std::string zsh(const CommandNode& tree) {
   std::string text =
       "#compdef feedmill\n"
-      "# zsh completion of feedmill; made by: feedmill completion zsh\n"
+      "# zsh completion of feedmill; made by: feedmill completion zsh\n" +
+      std::string(channels_function) +
+      "_feedmill_offer() {\n"
+      "  local -a all=(\"${(@f)$(cat)}\")\n"
+      "  compadd -S '' -- ${(M)all:#*=}\n"
+      "  compadd -- ${all:#*=}\n"
+      "}\n"
       "_feedmill() {\n"
       "  local verb=''\n"
       "  local -i i\n"
@@ -138,8 +196,7 @@ std::string zsh(const CommandNode& tree) {
       "  for ((i = 2; i < CURRENT; i++)); do\n"
       "    case \"${words[i]}\" in " +
       flag_names(tree, true, "|", true) + ") ((i++)); continue ;; esac\n" + find_verb(tree, "${words[i]}") +
-      "  done\n"
-      "  case \"${words[CURRENT-1]}\" in " +
+      "  done\n" + value_cases(tree, true, "${words[CURRENT-1]}") + "  case \"${words[CURRENT-1]}\" in " +
       flag_names(tree, true, "|", true) +
       ") _files; return ;; esac\n"
       "  if [[ ${words[CURRENT]} == -* ]]; then\n"
@@ -167,13 +224,23 @@ std::string zsh(const CommandNode& tree) {
     }
     text += "); _describe " + in_quotes(group) + " verbs && none=0\n      ;;\n";
   }
-  text +=
-      "    *) _files && none=0 ;;\n"
-      "  esac\n"
-      "  return none\n"
-      "}\n"
-      "_feedmill \"$@\"\n";
+  text += "    *)\n" + value_cases(tree, false, "") +
+          "      _files && none=0 ;;\n"
+          "  esac\n"
+          "  return none\n"
+          "}\n"
+          "_feedmill \"$@\"\n";
   return text;
+}
+
+/// " -a 'WORD WORD (command)'", "" when no value is known.
+std::string fish_values(const CommandValues& values) {
+  std::string text;
+  for (const std::string& word : values.words) text.append(text.empty() ? "" : " ").append(word);
+  if (values.channels)
+    text += std::string(text.empty() ? "" : " ") +
+            "(feedmill channel list 2>/dev/null | string replace -r \"^ *[0-9]+ +[0-9]+ +\" \"\")";
+  return text.empty() ? text : " -f -a " + in_quotes(text, true);
 }
 
 std::string fish_flag(const std::string& condition, const CommandFlag& flag) {
@@ -182,7 +249,7 @@ std::string fish_flag(const std::string& condition, const CommandFlag& flag) {
     text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
   if (!flag.value.empty()) text += " -r";
-  return text + " -d " + in_quotes(flag.about, true) + "\n";
+  return text + fish_values(flag.values) + " -d " + in_quotes(flag.about, true) + "\n";
 }
 
 std::string fish(const CommandNode& tree) {
@@ -211,6 +278,8 @@ std::string fish(const CommandNode& tree) {
     }
     if (place.path.empty()) continue;
     for (const CommandFlag& flag : place.node->flags) text += fish_flag(condition, flag);
+    const std::string values = fish_values(argument_values(*place.node));
+    if (!values.empty()) text += "complete -c feedmill" + condition + values + "\n";
   }
   return text;
 }

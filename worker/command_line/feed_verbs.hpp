@@ -84,6 +84,7 @@ struct ListVerb {
       state = text;
     };
     line.value("--state", "STATE", read_state, "Only feeds in this state");
+    line.among(feed_states());
     line.value("--host", "HOST", host, "Only feeds of this host");
     line.flag("--due", due, "Only feeds that are due");
   }
@@ -103,7 +104,7 @@ int run_verb(const ShowVerb& verb, const VerbContext& context);
 struct RefreshVerb {
   static constexpr VerbRow row{"refresh", "Fetch feeds now and show what came",
                                "feedmill refresh https://example.org/feed.xml",
-                               "1 when a fetch failed, 75 when one was put off"};
+                               "1 when a fetch failed or a feed named is paused, 75 when one was put off"};
   std::vector<std::string> urls;
   bool all = false, defer = false, ignore_floor = false;
 
@@ -130,6 +131,7 @@ struct SetVerb {
   void take(Arguments& line) {
     line.required("URL", url, "Address of a feed");
     line.required("NAME=VALUE", changes, "What to change", "what to change is missing: NAME=VALUE");
+    line.among(feed_setting_keys(), "=");
     line.flag("--dry-run", dry_run, "Only say what would be set");
     line.check([this] { check_changes(changes); });
     std::vector<std::string> keys;

@@ -80,7 +80,7 @@ struct VerifyVerb {
               "Mend what can be mended without guessing; what is replaced is written to a journal first");
     line.flag("--resanitise", resanitise,
               "Also find posts whose markup today's policy would store otherwise; with --repair store it so, without "
-              "signals");
+              "events");
     line.value("--journal", "FILE", journal, "Where to (feedmill-repair-TIME.jsonl here); a new file");
     line.check([this] {
       if (!journal.empty() && !repair) refuse("--journal needs --repair");
@@ -152,16 +152,15 @@ struct ConfigShowVerb : ConfigVerb {
 int run_verb(const ConfigShowVerb& verb, const Config& config, Terminal& terminal);
 
 struct CompletionVerb {
+  static constexpr std::array<std::string_view, 3> shells = {"bash", "zsh", "fish"};
   static constexpr VerbRow row{"completion", "A script that completes verbs and flags: bash, zsh or fish",
                                "feedmill completion bash > ~/.local/share/bash-completion/completions/feedmill"};
   std::string shell;
 
   void take(Arguments& line) {
     line.required("SHELL", shell, "bash, zsh or fish", "SHELL is missing: bash, zsh or fish");
-    line.check([this] {
-      constexpr std::array<std::string_view, 3> shells = {"bash", "zsh", "fish"};
-      one_of("SHELL", shell, shells);
-    });
+    line.among(shells);
+    line.check([this] { one_of("SHELL", shell, shells); });
   }
 };
 int run_verb(const CompletionVerb& verb, Terminal& terminal);

@@ -1,4 +1,4 @@
-// The verbs of stored posts and of signals: what each is called, takes and needs.
+// The verbs of stored posts and of events: what each is called, takes and needs.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct EntryVerb {
   std::string feed, guid;  ///< both
 
   void take(Arguments& line) {
-    line.optional("ID", id, "Such as Entry:17");
+    line.optional("ID", id, "Such as Entry:17, or 17");
     line.value("--feed", "URL", feed, "Address of its feed");
     line.value("--guid", "GUID", guid, "What identifies it inside its feed");
     line.check([this] {
@@ -76,6 +76,7 @@ struct EntryPutVerb {
 
   void take(Arguments& line) {
     line.optional("NAME=VALUE", given, "What it is to hold; NAME= takes a field away");
+    line.among(given_fields(), "=");
     line.value("--feed", "URL", feed, "Address of its feed");
     line.value("--guid", "GUID", guid, "What identifies it inside its feed");
     line.value("--file", "FILE", file,
@@ -104,7 +105,7 @@ struct EntryRemoveVerb {
   bool yes = false, dry_run = false;
 
   void take(Arguments& line) {
-    line.required("ID", ids, "Such as Entry:17");
+    line.required("ID", ids, "Such as Entry:17, or 17");
     line.flag("--yes", yes, "Do not ask");
     line.flag("--dry-run", dry_run, "Only say what would be removed");
   }
@@ -144,7 +145,7 @@ struct ExpireVerb {
 int run_verb(const ExpireVerb& verb, const VerbContext& context);
 
 struct TailVerb {
-  static constexpr VerbRow row{"tail", "Signals as they come", "feedmill tail --type post_created --json"};
+  static constexpr VerbRow row{"tail", "Events as they come", "feedmill tail --type post_created --json"};
   std::string from = "$";          ///< stream id; "$" = from now on
   std::vector<std::string> types;  ///< none = all
 
@@ -155,10 +156,11 @@ struct TailVerb {
     };
     line.value("--from", "ID", read_id, "After this stream id; 0: all there are");
     const auto read_type = [this](const std::string& text) {
-      one_of("--type", text, signal_types());
+      one_of("--type", text, event_types());
       types.push_back(text);
     };
     line.values("--type", "TYPE", read_type, "Only this type; may be repeated");
+    line.among(event_types());
   }
   static constexpr StoreUse use() { return StoreUse::read; }
 };

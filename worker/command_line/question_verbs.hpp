@@ -72,6 +72,7 @@ struct ParseVerb {
   static constexpr VerbRow row{"parse",
                                "Read a feed document and print it as JSON, or explain it; no Redis, no network",
                                "feedmill parse --explain --url https://example.org/feed.xml feed.xml"};
+  static constexpr std::array<std::string_view, 2> html_policies = {"strict", "classic"};
   std::string file;  ///< "-" = stdin
   std::string url, content_type;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -87,11 +88,11 @@ struct ParseVerb {
     line.values("--header", "\"NAME: VALUE\"", read_header, "Another response header; may be repeated");
     line.flag("--raw-html", raw_html, "Leave markup as it is");
     const auto read_policy = [this](const std::string& text) {
-      constexpr std::array<std::string_view, 2> policies = {"strict", "classic"};
-      one_of("--html-policy", text, policies);
+      one_of("--html-policy", text, html_policies);
       html_policy = text;
     };
     line.value("--html-policy", "POLICY", read_policy, "strict or classic");
+    line.among(html_policies);
     line.flag("--explain", explain, "Say in words what was repaired and which rule decided, in place of the document");
     line.flag("--pipe", pipe, "Answer JSON requests, a line each, from stdin");
     line.check([this] {

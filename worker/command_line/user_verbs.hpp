@@ -18,10 +18,12 @@ struct ChannelVerb {
  protected:
   static void take_channel(Arguments& line, std::string& channel) {
     line.required("CHANNEL", channel, "Name of a channel");
+    line.among_channels();
     line.check([&channel] { check_name("channel", channel); });
   }
   static void take_channels(Arguments& line, std::vector<std::string>& channels) {
     line.required("CHANNEL", channels, "Names of channels; of a user's own USER/NAME");
+    line.among_channels();
     line.check([&channels] { check_names(channels); });
   }
   static void take_user(Arguments& line, std::string& user) {
@@ -138,6 +140,7 @@ struct ChannelUnreadCountVerb : ChannelVerb {
 
   void take(Arguments& line) {
     line.optional("CHANNEL", channels, "Only these channels");
+    line.among_channels();
     take_user(line, user);
     line.check([this] { check_names(channels); });
   }
@@ -174,6 +177,7 @@ struct NotifyRulesVerb : NotifyVerb {
     take_user(line);
     line.values("--feed", "URL", feeds, "Watch this feed; may be repeated");
     line.values("--channel", "CHANNEL", channels, "Watch this channel; may be repeated");
+    line.among_channels();
     line.values("--words", "WORDS", words, "Watch for posts that hold all these words; may be repeated");
     line.values("--remove", "ID", remove, "Drop the rule with this id; may be repeated");
     line.check([this] {

@@ -119,10 +119,16 @@ void check_changes(const std::vector<std::string>& changes) {
   if (!contradiction.empty()) refuse(contradiction);
 }
 
+std::vector<std::string_view> feed_setting_keys() {
+  std::vector<std::string_view> keys;
+  for (const FeedSetting& setting : feed_setting_table()) keys.push_back(setting.key);
+  return keys;
+}
+
 std::span<const std::string_view> feed_states() {
   return states;
 }
-std::span<const std::string_view> signal_types() {
+std::span<const std::string_view> event_types() {
   return types;
 }
 

@@ -47,8 +47,11 @@ void check_name(std::string_view what, const std::string& name);
 /// Checks each "key=value" that is to be set for a feed, and all together.
 void check_changes(const std::vector<std::string>& changes);
 
+/// What may be set for a feed, but header.NAME.
+std::vector<std::string_view> feed_setting_keys();
+
 /// The states of a feed, and the types of signals that exist (HTTP §4, DESIGN §4).
 std::span<const std::string_view> feed_states();
-std::span<const std::string_view> signal_types();
+std::span<const std::string_view> event_types();
 
 }  // namespace feedmill

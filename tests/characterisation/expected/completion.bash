@@ -1,6 +1,16 @@
 # bash completion of feedmill; made by: feedmill completion bash
+_feedmill_channels() { feedmill channel list 2>/dev/null | sed 's/^ *[0-9]*  *[0-9]*  *//'; }
+_feedmill_offer() {
+  local word
+  while IFS= read -r word; do
+    printf -v word %q "$word"
+    [[ $word != "${COMP_WORDS[COMP_CWORD]}"* ]] || COMPREPLY+=("$word")
+  done
+  [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null
+}
 _feedmill() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i
+  COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${COMP_WORDS[i]}" in
@@ -12,6 +22,13 @@ _feedmill() {
       'config check'|'config show') verb="$verb ${COMP_WORDS[i]}" ;;
     esac
   done
+  case "$verb $previous" in
+    *' --color') _feedmill_offer < <(printf '%s\n' auto always never); return ;;
+    'list --state') _feedmill_offer < <(printf '%s\n' new never_read healthy degraded failing blocked gone quarantined paused); return ;;
+    'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_moved feed_failing feed_recovered feed_gone feed_rekeyed feed_gap post_created post_modified post_deleted post_trimmed); return ;;
+    'notify rules --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
+  esac
   case "$previous" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;; esac
   case "$verb" in
     '') verbs='add import run list show refresh set pause resume move remove export entries entry expire tail channel notify explain trace check discover parse plan doctor health top stats notices verify store config completion man' flags='' ;;
@@ -70,9 +87,21 @@ _feedmill() {
     'man') verbs='' flags='-h --help --markdown' ;;
   esac
   flags="$flags -h --help --json -q --quiet -v --verbose --color --version --config --redis --key-prefix --embedded --data-dir --keep --lanes --no-ingest --no-deliver --contact --allow --listen --log-level"
-  if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current")
-  elif [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
-  else mapfile -t COMPREPLY < <(compgen -f -- "$current")
-  fi
+  if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current"); return; fi
+  if [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current"); return; fi
+  case "$verb" in
+    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= websub= ca_file= pin= subscribers=); return ;;
+    'entry put') _feedmill_offer < <(printf '%s\n' author= authors= categories= comments= content= content_type= date_published= date_updated= enclosures= language= link= summary= summary_type= title= title_type=); return ;;
+    'channel add') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel remove') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel order') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel feeds') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel timeline') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel read') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel unread') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel unread-count') _feedmill_offer < <(_feedmill_channels); return ;;
+    'completion') _feedmill_offer < <(printf '%s\n' bash zsh fish); return ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
 complete -F _feedmill feedmill

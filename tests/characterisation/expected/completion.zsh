@@ -1,5 +1,11 @@
 #compdef feedmill
 # zsh completion of feedmill; made by: feedmill completion zsh
+_feedmill_channels() { feedmill channel list 2>/dev/null | sed 's/^ *[0-9]*  *[0-9]*  *//'; }
+_feedmill_offer() {
+  local -a all=("${(@f)$(cat)}")
+  compadd -S '' -- ${(M)all:#*=}
+  compadd -- ${all:#*=}
+}
 _feedmill() {
   local verb=''
   local -i i
@@ -16,6 +22,13 @@ _feedmill() {
       'config check'|'config show') verb="$verb ${words[i]}" ;;
     esac
   done
+  case "$verb ${words[CURRENT-1]}" in
+    *' --color') _feedmill_offer < <(printf '%s\n' auto always never); return ;;
+    'list --state') _feedmill_offer < <(printf '%s\n' new never_read healthy degraded failing blocked gone quarantined paused); return ;;
+    'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_moved feed_failing feed_recovered feed_gone feed_rekeyed feed_gap post_created post_modified post_deleted post_trimmed); return ;;
+    'notify rules --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
+  esac
   case "${words[CURRENT-1]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) _files; return ;; esac
   if [[ ${words[CURRENT]} == -* ]]; then
     case "$verb" in
@@ -63,7 +76,7 @@ _feedmill() {
       'top') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--once:Show it once and end; so it is without a terminal, too' '--interval:Ask anew so often (2s); with --json a line each time') ;;
       'stats') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
       'notices') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--clear:Delete them all') ;;
-      'verify') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Only this feed; may be repeated' '--repair:Mend what can be mended without guessing; what is replaced is written to a journal first' '--resanitise:Also find posts whose markup today'\''s policy would store otherwise; with --repair store it so, without signals' '--journal:Where to (feedmill-repair-TIME.jsonl here); a new file') ;;
+      'verify') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Only this feed; may be repeated' '--repair:Mend what can be mended without guessing; what is replaced is written to a journal first' '--resanitise:Also find posts whose markup today'\''s policy would store otherwise; with --repair store it so, without events' '--journal:Where to (feedmill-repair-TIME.jsonl here); a new file') ;;
       'store') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name') ;;
       'store export') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--feed:Only this feed; may be repeated') ;;
       'store import') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--dry-run:Only check the file and say what would be brought back' '--replace:Feeds that are there are removed first; else they stay as they are' '--yes:Do not ask before replacing') ;;
@@ -80,7 +93,7 @@ _feedmill() {
   case "$verb" in
     '')
       verbs=('add:Add feeds' 'import:Add the feeds of an OPML file or of a list of URLs, one a line' 'run:The worker: fetches what is due until it is stopped' 'list:All feeds, one a line' 'show:All that is known of one feed' 'refresh:Fetch feeds now and show what came' 'set:Change what holds for one feed: key=value, key= takes it away' 'pause:Fetch feeds no more until they are resumed' 'resume:Fetch paused feeds again' 'move:Request another URL for a feed; its keys and entries stay' 'remove:Remove feeds with everything stored of them' 'export:Write all feeds as OPML 2.0'); _describe 'Feeds' verbs && none=0
-      verbs=('entries:Entries of a feed, newest first' 'entry:One entry' 'expire:Trim a feed now: by number (50 when nothing is said), by age, by bytes' 'tail:Signals as they come'); _describe 'Posts' verbs && none=0
+      verbs=('entries:Entries of a feed, newest first' 'entry:One entry' 'expire:Trim a feed now: by number (50 when nothing is said), by age, by bytes' 'tail:Events as they come'); _describe 'Posts' verbs && none=0
       verbs=('channel:Timelines gathered from feeds, for one user or all' 'notify:What users asked to be told of'); _describe 'Users' verbs && none=0
       verbs=('explain:Why a feed is due when it is, and all that counts for it' 'trace:Tell every step and decision of a refresh: made here, or by whichever worker' 'check:Fetch an address once, store nothing, and say all there is to say; no Redis' 'discover:The feeds that a web page offers; no Redis' 'parse:Read a feed document and print it as JSON, or explain it; no Redis, no network' 'plan:Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit'); _describe 'Why and what if' verbs && none=0
       verbs=('doctor:Check Redis, network, limits and configuration, with a remedy for what is wrong' 'health:Ask the running worker on this machine whether it lives' 'top:Watch the running worker on this machine: rates, lateness, hosts, notices; q quits' 'stats:Figures of all workers and the whole store' 'notices:What operators should know, newest first' 'verify:Check the invariants of the store beside running workers' 'store:The store as a file, and back' 'config:The configuration in force' 'completion:A script that completes verbs and flags: bash, zsh or fish' 'man:The manual page'); _describe 'Operation' verbs && none=0
@@ -100,7 +113,21 @@ _feedmill() {
     'config')
       verbs=('check:Every problem of the configuration' 'show:Every option'\''s value'); _describe 'Operation' verbs && none=0
       ;;
-    *) _files && none=0 ;;
+    *)
+  case "$verb" in
+    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= websub= ca_file= pin= subscribers=); return ;;
+    'entry put') _feedmill_offer < <(printf '%s\n' author= authors= categories= comments= content= content_type= date_published= date_updated= enclosures= language= link= summary= summary_type= title= title_type=); return ;;
+    'channel add') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel remove') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel order') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel feeds') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel timeline') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel read') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel unread') _feedmill_offer < <(_feedmill_channels); return ;;
+    'channel unread-count') _feedmill_offer < <(_feedmill_channels); return ;;
+    'completion') _feedmill_offer < <(printf '%s\n' bash zsh fish); return ;;
+  esac
+      _files && none=0 ;;
   esac
   return none
 }
