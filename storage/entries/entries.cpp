@@ -15,6 +15,11 @@ std::string limit_text(const std::optional<std::int64_t>& limit) {
 
 }  // namespace
 
+std::string Entries::id_of(std::string given) const {
+  const bool number = !given.empty() && given.find_first_not_of("0123456789") == std::string::npos;
+  return number ? impl_.keys.entries() + given : given;
+}
+
 StoreResult<std::optional<StoredEntry>> Entries::get(const std::string& id) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   // An id is a full key: only those of entries are looked at, whatever is asked for.

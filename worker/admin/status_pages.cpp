@@ -13,6 +13,7 @@
 #include "worker/admin/status_page.hpp"
 #include "worker/base/cancellation.hpp"
 #include "worker/base/figure_text.hpp"
+#include "worker/base/json_text.hpp"
 #include "worker/base/log.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/egress/web_url.hpp"
@@ -31,7 +32,7 @@ constexpr std::size_t most_kept = 64;
 constexpr std::chrono::milliseconds process_kept{1'000};
 
 AdminPage json_page(json::value value, unsigned status = 200) {
-  return {status, std::string(json_type), json::serialize(without_secrets(std::move(value))) + "\n"};
+  return {status, std::string(json_type), json_text(without_secrets(std::move(value))) + "\n"};
 }
 
 AdminPage json_error(unsigned status, const std::string& error) {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "worker/base/characters.hpp"
+#include "worker/base/json_text.hpp"
 #include "worker/base/redact.hpp"
 
 namespace feedmill {
@@ -173,7 +174,7 @@ void Terminal::line(std::string_view text) {
 }
 
 void Terminal::line(const boost::json::object& object) {
-  line(boost::json::serialize(object));
+  line(json_text(object));
 }
 
 void Terminal::tell(boost::json::object fields, std::string_view text) {

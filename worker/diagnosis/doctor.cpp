@@ -19,6 +19,7 @@
 #include <openssl/x509.h>
 #include <unistd.h>
 
+#include "worker/base/figure_text.hpp"
 #include "worker/base/wall_clock.hpp"
 #include "worker/egress/proxy.hpp"
 #include "worker/egress/web_url.hpp"
@@ -90,7 +91,8 @@ std::string_view to_string(Verdict verdict) {
 Finding check_dns(const ResolverOptions& options, const std::string& name) {
   const LookedUp answer = look_up_one(options, name);
   if (answer.has_value()) return ok("dns", fmt::format("{} is {}", name, answer->front()));
-  if (answer.error().reason == Reason::dns_not_found) return ok("dns", fmt::format("answers, knows no {}", name));
+  if (answer.error().reason == Reason::dns_not_found)
+    return ok("dns", fmt::format("the name servers answer: {} does not exist", name));
   return {"dns", Verdict::fail,
           fmt::format("{}: {}: {}", name, to_string(answer.error().reason), answer.error().detail),
           "check the name servers in /etc/resolv.conf and that UDP port 53 gets out"};
@@ -160,10 +162,10 @@ Finding check_data_directory(const Config& config) {
   }
   const fs::space_info space = fs::space(place, error);
   if (!error && space.available < little_space) {
-    return {"data directory", Verdict::warn, fmt::format("{} has {} MiB left", wanted.string(), space.available >> 20U),
-            "make room on its disk"};
+    return {"data directory", Verdict::warn,
+            fmt::format("{} has {} left", wanted.string(), bytes_text(space.available)), "make room on its disk"};
   }
-  return ok("data directory", fmt::format("{}, {} MiB free", wanted.string(), error ? 0 : space.available >> 20U));
+  return ok("data directory", fmt::format("{}, {} free", wanted.string(), bytes_text(error ? 0 : space.available)));
 }
 
 Finding check_poison_directory(const Config& config) {
@@ -300,8 +302,8 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
   }
   if (refused > 0 && unknown == 0 && asked.size() == all) return findings;
   std::string text = refused > 0 ? fmt::format("{} of {} are refused", refused, asked.size())
-                                 : fmt::format("the policy refuses none of {}", asked.size());
-  if (asked.size() < all) text += fmt::format(", of {}", all);
+                                 : fmt::format("the policy refuses none of the {} looked at", asked.size());
+  if (asked.size() < all) text += fmt::format(", out of {}", all);
   if (unknown > 0) text += fmt::format("; {} could not be looked up", unknown);
   findings.push_back(ok("feeds' servers", text));
   return findings;
@@ -327,15 +329,51 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   } else {
     findings.push_back(ok("redis disk", "append-only file in use"));
   }
-  const std::uint64_t used = facts.used_memory >> 20U, most = facts.max_memory >> 20U;
+  const std::string used = bytes_text(facts.used_memory);
+  const std::string text = facts.max_memory == 0 ? fmt::format("{} used, no limit", used)
+                                                 : fmt::format("{} of {} used", used, bytes_text(facts.max_memory));
   if (facts.max_memory != 0 && facts.used_memory > facts.max_memory / 10 * 9) {
-    findings.push_back({"redis memory", Verdict::warn, fmt::format("{} of {} MiB used", used, most),
-                        std::string(remedy_of_full_server)});
+    findings.push_back({"redis memory", Verdict::warn, text, std::string(remedy_of_full_server)});
   } else {
-    findings.push_back(ok("redis memory", most == 0 ? fmt::format("{} MiB used, no limit", used)
-                                                    : fmt::format("{} of {} MiB used", used, most)));
+    findings.push_back(ok("redis memory", text));
   }
   findings.push_back(check_clock(here - facts.now));
+  return findings;
+}
+
+std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures& stream) {
+  std::vector<Finding> findings;
+  if (fleet.workers == 0 && fleet.feeds > 0) {
+    findings.push_back({"workers", Verdict::warn, "none runs: nothing is fetched",
+                        "start one: feedmill run, or systemctl start feedmill"});
+  } else {
+    findings.push_back(ok("workers", fmt::format("{} running", fleet.workers)));
+  }
+  std::uint64_t unread = 0;
+  for (const auto& [state, count] : fleet.states) {
+    if (state != "new" && state != "healthy" && state != "degraded" && state != "paused") unread += count;
+  }
+  const std::string feeds = fmt::format("{} of {} cannot be read", unread, fleet.feeds);
+  if (unread * 20 > fleet.feeds) {
+    findings.push_back(
+        {"feeds", Verdict::warn, feeds, "feedmill stats has their states, feedmill list --state STATE the reasons"});
+  } else {
+    findings.push_back(ok("feeds", feeds));
+  }
+  bool lags = false;
+  for (const StreamFigures::Group& group : stream.groups) {
+    if (!group.oldest || stream.now - *group.oldest <= std::chrono::minutes(5)) continue;
+    lags = true;
+    findings.push_back({"consumers", Verdict::warn,
+                        fmt::format("{} is {} records behind, the oldest {} old", group.name,
+                                    grouped(std::int64_t(group.lag)), span_text(stream.now - *group.oldest)),
+                        "start what reads it, or XGROUP DESTROY stream:signals " + group.name});
+  }
+  if (!lags) {
+    findings.push_back(ok("consumers", stream.groups.empty() ? std::string("no group reads the stream")
+                                                             : fmt::format("groups that read the stream: {}, none lags",
+                                                                           stream.groups.size())));
+  }
   return findings;
 }
 
@@ -347,7 +385,9 @@ Finding check_contact(std::uint64_t feeds, const std::string& contact) {
 }
 
 std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::size_t hosts) {
-  if (do_not_fit.empty()) return {ok("hosts", fmt::format("the feeds of each of {} hosts fit its limits", hosts))};
+  if (do_not_fit.empty())
+    return {ok("hosts", hosts == 1 ? std::string("the feeds of the one host fit its limits")
+                                   : fmt::format("the feeds of each of {} hosts fit its limits", hosts))};
   std::vector<Finding> findings;
   for (const HostLoad& host : do_not_fit) {
     if (findings.size() == shown_hosts) {

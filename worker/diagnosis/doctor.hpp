@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/records/fleet_figures.hpp"
+#include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/egress_view.hpp"
@@ -70,6 +71,9 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
 
 /// Writes, disk, memory and role of the server, and how far its clock is from ours (`here`, unix milliseconds).
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here);
+
+/// Whether workers run, how many feeds cannot be read, and which readers of the stream lag.
+std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures& stream);
 
 /// HTTP P19: above 1000 feeds publishers must be told whom to write to.
 Finding check_contact(std::uint64_t feeds, const std::string& contact);

@@ -11,6 +11,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/base/interrupt.hpp"
@@ -209,6 +210,9 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
     }
     reporter.tell(check_server(facts, wall_clock()));
     urls = or_fail(Feeds(store).urls());
+    attempt(reporter, [&] {
+      reporter.tell(check_fleet(or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures())));
+    });
     reporter.tell(check_contact(urls.size(), config.fetch.contact));
     attempt(reporter, [&] {
       std::size_t hosts = 0;

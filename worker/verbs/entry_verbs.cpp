@@ -11,6 +11,7 @@
 #include "worker/command_line/post_verbs.hpp"
 #include "worker/verbs/entry_list.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -42,13 +43,19 @@ std::size_t rank(std::string_view name) {
   return is_last ? first.size() + 1 + place(last) : place(first);
 }
 
+/// Fields that hold a unix time (DESIGN §3).
+bool is_time(std::string_view name) {
+  return name == "timestamp" || name == "first_seen" || name == "last_changed" || name == "saved";
+}
+
 void tell(Terminal& terminal, const StoredEntry& entry) {
   if (terminal.json()) return terminal.line(entry_json(entry));
   terminal.line(terminal.bold(visible(entry.id)));
   Fields fields = entry.fields;
   std::sort(fields.begin(), fields.end(),
             [](const auto& a, const auto& b) { return std::pair(rank(a.first), a) < std::pair(rank(b.first), b); });
-  for (const auto& [name, value] : fields) terminal.line(fmt::format("{}: {}", visible(name), visible_lines(value)));
+  for (const auto& [name, value] : fields)
+    terminal.line(fmt::format("{}: {}", visible(name), visible_lines(is_time(name) ? unix_time_text(value) : value)));
 }
 
 }  // namespace
@@ -93,7 +100,7 @@ int run_verb(const EntryVerb& verb, const VerbContext& context) {
   std::optional<StoredEntry> found;
   std::string what = visible(verb.id);
   if (!verb.id.empty()) {
-    found = or_fail(Entries(context.store).get(verb.id));
+    found = or_fail(Entries(context.store).get(Entries(context.store).id_of(verb.id)));
   } else {
     const std::string url = feed_url(terminal, verb.feed);
     found = or_fail(Entries(context.store).get_by_guid(url, verb.guid));
