@@ -168,8 +168,8 @@ void DevTools::look(int width, int height, bool dark) {
        {{"features", json::array{json::object{{"name", "prefers-color-scheme"}, {"value", dark ? "dark" : "light"}}}}});
 }
 
-void DevTools::screenshot(const std::filesystem::path& file) {
-  const json::object shot = call("Page.captureScreenshot", {{"format", "png"}, {"captureBeyondViewport", true}});
+void DevTools::screenshot(const std::filesystem::path& file, bool whole_page) {
+  const json::object shot = call("Page.captureScreenshot", {{"format", "png"}, {"captureBeyondViewport", whole_page}});
   const std::string text = text_of(shot.at("data"));
   std::vector<unsigned char> bytes(text.size() / 4 * 3 + 1);
   const int size =

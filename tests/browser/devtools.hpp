@@ -32,7 +32,7 @@ class DevTools {
   /// As a phone or a desk shows it, light or dark.
   void look(int width, int height, bool dark);
   /// The whole page as PNG.
-  void screenshot(const std::filesystem::path& file);
+  void screenshot(const std::filesystem::path& file, bool whole_page = true);
 
   /// What the tab told of itself, since the last call: {"method":…,"params":…}.
   std::vector<boost::json::object> events();

@@ -2,9 +2,12 @@
 // O4, T17): nothing runs, nothing leaves, all can be read.
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
@@ -210,7 +213,7 @@ TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
   const char* const pictures = std::getenv("FEEDMILL_SCREENSHOTS");
   for (const auto& [name, path] : pages) {
     for (const bool dark : {false, true}) {
-      for (const int width : {375, 1280}) {
+      for (const int width : {360, 1280}) {
         browser.look(width, 900, dark);
         browser.open(origin + path);
         // What is folded away is looked at too.
@@ -228,6 +231,40 @@ TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
   for (const std::string path : {"/status.json", "/explain?url=%3Cscript%3Ewindow.ran=13%3C/script%3E"}) {
     browser.open(origin + path);
     EXPECT_TRUE(browser.evaluate("window.ran === undefined && document.scripts.length === 0").as_bool()) << path;
+  }
+}
+
+// What README shows: the page beside the sample publisher of scripts/run. FEEDMILL_PICTURES=docs/images takes the
+// pictures anew.
+TEST_F(StatusPageInBrowser, IsPicturedBesideTheSamplePublisher) {
+  World world;
+  const std::string scratch = fmt::format("{}/pictures-{}-", testing::TempDir(), getpid());
+  const std::string urls = scratch + "urls", authority = scratch + "ca.pem";
+  const Program publisher({"--interval", "1s", "--print-urls", urls, "--hub-ca", authority}, {}, "",
+                          FEEDMILL_SAMPLE_PUBLISHER);
+  ASSERT_TRUE(eventually([&] { return publisher.out().find("ready") != std::string::npos; })) << publisher.err();
+  const Environment sample = {{"FEEDMILL_FLOOR", "5min"},
+                              {"FEEDMILL_CEILING", "10min"},
+                              {"FEEDMILL_HOST_SPACING", "50ms"},
+                              {"FEEDMILL_WEBSUB_PUBLIC_URL", "http://127.0.0.1:9811"},
+                              {"FEEDMILL_WEBSUB_ALLOW_HTTP", "true"}};
+  ASSERT_EQ(world.run({"import", urls}, sample).exit, 0);
+  std::ifstream lines(urls);
+  for (std::string feed; std::getline(lines, feed);)
+    ASSERT_EQ(world.run({"set", feed, "ca_file=" + authority}, sample).exit, 0);
+  const Program worker({"run", "--listen", "127.0.0.1:0"}, world.with(sample));
+  const std::string origin = "http://" + listening_at(worker);
+  ASSERT_TRUE(eventually([&] { return world.count("post_created") > 76; })) << "seven pushed posts";
+
+  DevTools browser(chromium);
+  for (const bool dark : {false, true}) {
+    browser.look(1080, 1250, dark);
+    browser.open(origin + "/status");
+    EXPECT_EQ(json::value_to<std::string>(browser.evaluate(inspection)), "");
+    EXPECT_NE(json::value_to<std::string>(browser.evaluate("document.body.innerText")).find("All is well"),
+              std::string::npos);
+    if (const char* const pictures = std::getenv("FEEDMILL_PICTURES"); pictures != nullptr)
+      browser.screenshot(std::filesystem::path(pictures) / (dark ? "status-dark.png" : "status-light.png"), false);
   }
 }
 

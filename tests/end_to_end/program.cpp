@@ -147,7 +147,7 @@ std::string listening_at(const Program& worker) {
     const std::string log = worker.err();
     const auto at = log.find("http://127.0.0.1:");
     if (at == std::string::npos || log.find('\n', at) == std::string::npos) return false;
-    address = log.substr(at + 7, log.find_first_of(" \"\n", at) - at - 7);
+    address = log.substr(at + 7, log.find_first_of(" ,\"\n", at) - at - 7);
     return true;
   });
   return address;

@@ -213,7 +213,7 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
     html.add("<p class=\"sub\">{} of {} feeds were looked at for this page.</p>\n", page.looked_at, page.total);
   const std::uint64_t paused = feeds_in(list.fleet, "paused");
   if (query.state.empty() && paused > 0 && !list.exact)
-    html.add("<p class=\"sub\">{} paused feeds are in no schedule and stand under their state.</p>\n", paused);
+    html.add("<p class=\"sub\">Paused feeds ({}) are in no schedule and stand under their state.</p>\n", paused);
   if (!query.state.empty() && query.state != "healthy" && page.total < feeds_in(list.fleet, query.state)) {
     html.add(
         "<p class=\"sub\">{} more came into this state before lists were kept: <code>feedmill list --state {}</code> "

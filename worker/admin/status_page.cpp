@@ -180,14 +180,14 @@ Html sparks_section(const ProcessStatus& process) {
   html.add(
       "<section aria-labelledby=\"day\"><h2 id=\"day\">This worker, minute by minute</h2>\n<div "
       "class=\"sparks\">\n{}{}{}",
-      spark(process, "Feeds with something new", "at most", rate(&RefreshFigures::updated), rate_text),
-      spark(process, "Failures", "at most", rate(&RefreshFigures::failed), rate_text),
-      spark(process, "Pushes", "at most", rate(&RefreshFigures::pushes), rate_text));
+      spark(process, "Updated feeds", "a minute, at most", rate(&RefreshFigures::updated), rate_text),
+      spark(process, "Failures", "a minute, at most", rate(&RefreshFigures::failed), rate_text),
+      spark(process, "Pushes", "a minute, at most", rate(&RefreshFigures::pushes), rate_text));
   html.add("{}{}{}",
            spark(
-               process, "Refreshes", "at most",
+               process, "Refreshes", "a minute, at most",
                [&](const RefreshFigures& one) { return a_minute(process, one.refreshes()); }, rate_text),
-           spark(process, "New posts", "at most", rate(&RefreshFigures::created), rate_text),
+           spark(process, "New posts", "a minute, at most", rate(&RefreshFigures::created), rate_text),
            spark(
                process, "Lateness", "at worst", [](const RefreshFigures& one) { return one.worst_lateness.count(); },
                [](double seconds) { return span_text(std::chrono::duration<double>(seconds)); }));
@@ -202,7 +202,8 @@ Html lateness_section(const RefreshFigures& hour) {
   for (const std::uint32_t count : hour.lateness) all += count;
   if (all == 0) return html;
   html.add(
-      "<section aria-labelledby=\"late\"><h2 id=\"late\">How late feeds were started</h2>\n<table><caption>Refreshes "
+      "<section aria-labelledby=\"late\"><h2 id=\"late\">How late feeds were started</h2>\n<table "
+      "class=\"late\"><caption>Refreshes "
       "of the last hour.</caption><thead><tr><th scope=\"col\">Late by</th><th scope=\"col\"></th><th scope=\"col\" "
       "class=\"number\">Share</th></tr></thead><tbody>\n");
   for (std::size_t i = 0; i < hour.lateness.size(); ++i) {
