@@ -20,7 +20,7 @@ class Shared {
   // clang-format off
   template <class Value>
     requires std::convertible_to<Value, T> && (!std::same_as<std::remove_cvref_t<Value>, Shared>)
-  Shared(Value&& value) : Shared(T(std::forward<Value>(value))) {}  // NOLINT(google-explicit-constructor): as above
+  Shared(Value&& value) : Shared(T(std::forward<Value>(value))) {}  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
   // clang-format on
 
   const T& operator*() const {

@@ -15,7 +15,7 @@ std::string limit_text(const std::optional<std::int64_t>& limit) {
 
 }  // namespace
 
-std::string Entries::id_of(std::string given) const {
+std::string Entries::id_of(const std::string& given) const {
   const bool number = !given.empty() && given.find_first_not_of("0123456789") == std::string::npos;
   return number ? impl_.keys.entries() + given : given;
 }

@@ -21,7 +21,7 @@ class Entries {
   explicit Entries(Store& store) : impl_(store.impl()) {}
 
   /// "Entry:17", the whole key, of "17"; anything else as it is.
-  std::string id_of(std::string given) const;
+  std::string id_of(const std::string& given) const;
 
   StoreResult<std::optional<StoredEntry>> get(const std::string& id);
   /// Several in one round trip, in the order of `ids`; those that do not exist are left out.

@@ -48,6 +48,7 @@ StoreResult<std::vector<WorkerRecord>> Fleet::workers() {
   std::vector<std::string> names;
   names.reserve(workers.size());
   std::vector<Words> commands;
+  commands.reserve(workers.size());
   for (const WorkerRecord& worker : workers) {
     commands.push_back(
         {"HMGET", names.emplace_back(impl_.keys.worker(worker.id)), "alive_at", "host", "pid", "version", "in_flight"});

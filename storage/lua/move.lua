@@ -2,7 +2,7 @@
 -- uses posts host
 -- replies text
 -- Moves a feed for its operator (HTTP R8): what is requested changes, no key does. A refresh under way finds its claim gone.
--- What the old URL said holds for it alone: the feed is due now, and one that was never read is new again.
+-- What the old URL said holds for it alone: the feed is due now, and what one that was never read failed of is forgotten.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, fetch_url to have ('' = feed_url again), what is requested now as the
 --       caller knows it, stream cap, the feed's history with this move, URL never to move to by itself ('' = any), signal.
 -- Returns unknown, changed (somebody else has moved it), taken (it is a feed already) or ok.
@@ -10,7 +10,7 @@ local channel_prefix, url, url_json, to, from, stream_cap = ARGV[2], ARGV[3], AR
 local moves, no_move_to, tail = ARGV[8], ARGV[9], ARGV[10]
 local state = state_key(url)
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return 'unknown' end
-local mine = redis.call('HMGET', state, 'fetch_url', 'validators_url', 'claim', 'claim_hosts', 'push_claimed', 'state')
+local mine = redis.call('HMGET', state, 'fetch_url', 'validators_url', 'claim', 'claim_hosts', 'push_claimed', 'state', 'before_pause')
 if (mine[1] or url) ~= from then return 'changed' end
 if to ~= '' and redis.call('SISMEMBER', feeds_key, to) == 1 then return 'taken' end
 
@@ -24,11 +24,10 @@ redis.call('HDEL', state, 'moving', 'claim', 'claim_due', 'claim_part', 'claim_h
            'alone_deaths', 'push_claimed', 'not_before')
 if mine[5] then redis.call('HSET', state, 'push_hint', mine[5]) end  -- no fetch has answered it
 if mine[3] then free_slots(mine[3], gate_of(from), mine[4]) end
-if mine[6] == 'never_read' then
+if mine[6] == 'never_read' or mine[7] == 'never_read' then  -- which it stays: its failure was told, its recovery will be
   redis.call('HDEL', state, 'last', 'last_at', 'last_detail', 'failures')
-  redis.call('HSET', state, 'state', 'new')
-  count_state(url, 'never_read', 'new', now)
 end
+if mine[7] then redis.call('HSET', state, 'paused_due', text(now)) end
 if mine[6] ~= 'quarantined' or mine[3] then  -- what kills workers waits out its time
   redis.call('ZADD', schedule_key, 'XX', text(now), url)
   redis.call('HSET', state, 'won', 'manual', 'why', due_input('manual', 0))

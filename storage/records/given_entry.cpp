@@ -98,7 +98,7 @@ std::vector<Value> read_list(std::string_view field, std::string_view text, std:
 }
 
 std::string web_address(std::string_view field, std::string_view text) {
-  const std::string url = without_credentials(one_line(text));
+  std::string url = without_credentials(one_line(text));
   if (!is_http_url(url)) throw Unfit{std::string(field) + ": write an absolute http or https URL"};
   return url;
 }

@@ -202,7 +202,7 @@ StoreResult<std::optional<std::size_t>> Channels::mark_all_read(const std::strin
   if (!newest) return newest.error();
   const std::string up_to(newest->size() == 2 ? (*newest)[1].text() : "-inf");
   for (std::size_t all = 0;;) {
-    const auto some = mark(uid, "all", std::span(&up_to, 1));
+    auto some = mark(uid, "all", std::span(&up_to, 1));
     if (!some || !*some) return some;
     if (**some == 0) return std::optional(all);
     all += **some;

@@ -362,6 +362,7 @@ class Archive::Reader {
       return;
     }
     std::vector<Membership> memberships;
+    memberships.reserve(urls.size());
     for (const std::string& url : urls) memberships.push_back({uid, url});
     if (const auto followed = channels.follow(memberships); !followed) failure_ = followed.error();
   }

@@ -102,7 +102,7 @@ StoreResult<void> Verifier::Work::owners(std::span<const std::string> ids, std::
   });
   if (!settled) return settled.error();
   for (const std::string& url : examine) {
-    if (const auto done = feed(url); !done) return done.error();
+    if (auto done = feed(url); !done) return done.error();
   }
   return {};
 }
@@ -112,7 +112,7 @@ StoreResult<void> Verifier::Work::postponed() {
   postponed_.erase(std::unique(postponed_.begin(), postponed_.end()), postponed_.end());
   for (std::span<const std::string> left = postponed_; !left.empty();) {
     const auto batch = left.first(std::min(std::size_t{100}, left.size()));
-    if (const auto done = owners(batch, {}); !done) return done.error();
+    if (auto done = owners(batch, {}); !done) return done.error();
     left = left.subspan(batch.size());
   }
   if (options_.journal) {  // what got its place back is held against all that is asked of a post
@@ -123,7 +123,7 @@ StoreResult<void> Verifier::Work::postponed() {
       if (url && !url->text().empty()) feeds.emplace(url->text());
     }
     for (const std::string& url : feeds) {
-      if (const auto done = look_again(url); !done) return done.error();
+      if (auto done = look_again(url); !done) return done.error();
     }
   }
   postponed_.clear();
@@ -138,20 +138,20 @@ StoreResult<void> Verifier::Work::classify(const std::vector<std::string>& keys)
       ids.push_back(key);
       highest_ = std::max(highest_, entry_number(names, key));
     } else if (const auto url = name_in(key, names.feed_state("\n"))) {
-      if (const auto done = feed(*url); !done) return done.error();
+      if (auto done = feed(*url); !done) return done.error();
     } else if (const auto owner = feed_of(names, key)) {
       strays.push_back(*owner);
     } else if (const auto held = name_in(key, names.holders("\n"))) {
-      if (const auto done = settle_call(Script::verify_channel, {"holders", *held}); !done) return done.error();
+      if (auto done = settle_call(Script::verify_channel, {"holders", *held}); !done) return done.error();
     } else if (const auto user = name_in(key, names.notice_order("\n"))) {
-      if (const auto done = notices(*user); !done) return done.error();
+      if (auto done = notices(*user); !done) return done.error();
     } else if (const auto reader = name_in(key, names.notices("\n"))) {
       const auto listed = impl_.redis.command({"EXISTS", names.notice_order(*reader)});
       if (!listed) return listed.error();
       if (listed->integer() == 1) continue;  // looked at with the list
-      if (const auto done = notices(*reader); !done) return done.error();
+      if (auto done = notices(*reader); !done) return done.error();
     } else if (const auto watcher = name_in(key, names.watches("\n"))) {
-      if (const auto done = settle_call(Script::verify_channel, {"watcher", *watcher}); !done) return done.error();
+      if (auto done = settle_call(Script::verify_channel, {"watcher", *watcher}); !done) return done.error();
     } else {
       for (const auto& pattern :
            {names.channel_order("\n"), names.channel_feeds("\n"), names.channel_read("\n"), names.timeline("\n")}) {
@@ -161,7 +161,7 @@ StoreResult<void> Verifier::Work::classify(const std::vector<std::string>& keys)
   }
   std::sort(strays.begin(), strays.end());
   strays.erase(std::unique(strays.begin(), strays.end()), strays.end());
-  if (const auto done = owners({}, strays); !done) return done.error();
+  if (auto done = owners({}, strays); !done) return done.error();
   // An entry that seems to belong to nobody is looked at again when its feed has been.
   for (std::span<const std::string> left = ids; !left.empty();) {
     const auto batch = left.first(std::min(keys_per_look, left.size()));
@@ -195,7 +195,7 @@ StoreResult<void> Verifier::Work::scan() {
     const auto page = impl_.redis.command({"SCAN", cursor, "MATCH", pattern, "COUNT", keys_per_scan});
     if (!page) return page.error();
     cursor = (*page)[0].text();
-    if (const auto done = classify((*page)[1].texts()); !done) return done.error();
+    if (auto done = classify((*page)[1].texts()); !done) return done.error();
     stepped();
   } while (cursor != "0");
   return {};
@@ -232,7 +232,7 @@ StoreResult<void> Verifier::Work::registered() {
     const auto reply = impl_.run(Script::verify_store, args);
     if (!reply) return reply.error();
     for (const std::string& url : (*reply)[2].texts()) {
-      if (const auto done = feed(url); !done) return done.error();
+      if (auto done = feed(url); !done) return done.error();
     }
   }
   return {};
@@ -302,7 +302,7 @@ StoreResult<void> Verifier::Work::states(const Fields& before) {
   bool all_counted = false;
   Fields after;
   const std::string most = std::to_string(most_counted);
-  const auto done = settle_call(Script::verify_store, {"states", most}, [&](const Reply& reply) {
+  auto done = settle_call(Script::verify_store, {"states", most}, [&](const Reply& reply) {
     all_counted = !reply[1].text().empty();
     after = reply[2].pairs();
   });
@@ -342,23 +342,23 @@ StoreResult<void> Verifier::Work::whole_store() {
   const auto counted = ask(Script::verify_store, {"states", "0"});
   if (!counted) return counted.error();
   const Fields before = (*counted)[2].pairs();
-  if (const auto done = settle_call(Script::verify_store, {"meta", cap}); !done) return done;
-  if (const auto done = scan(); !done) return done;
-  if (const auto done = scheduled("schedule"); !done) return done;
-  if (const auto done = scheduled("quarantine"); !done) return done;
-  if (const auto done = registered(); !done) return done;
-  if (const auto done = postponed(); !done) return done;
+  if (auto done = settle_call(Script::verify_store, {"meta", cap}); !done) return done;
+  if (auto done = scan(); !done) return done;
+  if (auto done = scheduled("schedule"); !done) return done;
+  if (auto done = scheduled("quarantine"); !done) return done;
+  if (auto done = registered(); !done) return done;
+  if (auto done = postponed(); !done) return done;
   const std::string highest = std::to_string(std::max(highest_, signals_.highest()));
-  if (const auto done = settle_call(Script::verify_store, {"counter", highest}); !done) return done;
-  if (const auto done = told_of(); !done) return done;
-  if (const auto done = derived(); !done) return done;
+  if (auto done = settle_call(Script::verify_store, {"counter", highest}); !done) return done;
+  if (auto done = told_of(); !done) return done;
+  if (auto done = derived(); !done) return done;
   return states(before);
 }
 
 StoreResult<VerifySummary> Verifier::Work::run() {
   if (const auto allowed = impl_.check_scan_rights(); !allowed) return allowed.error();
   const auto before = summary_.violations;
-  if (const auto done = settle_call(Script::verify_store, {"types"}); !done) return done.error();
+  if (auto done = settle_call(Script::verify_store, {"types"}); !done) return done.error();
   if (summary_.violations > before &&
       std::any_of(told_.begin(), told_.end(), [](const std::string& name) { return name.starts_with("type\n"); })) {
     summary_.notes.push_back("a key that all else depends on is of the wrong type: nothing more was checked");
@@ -367,15 +367,15 @@ StoreResult<VerifySummary> Verifier::Work::run() {
   const auto feeds = impl_.redis.command({"SCARD", impl_.keys.feeds()});
   if (!feeds) return feeds.error();
   total_feeds_ = static_cast<std::uint64_t>(feeds->integer());
-  if (const auto done = read_signals(); !done) return done.error();
+  if (auto done = read_signals(); !done) return done.error();
   if (options_.feed_urls.empty()) {
-    if (const auto done = whole_store(); !done) return done.error();
+    if (auto done = whole_store(); !done) return done.error();
   } else {
     total_feeds_ = options_.feed_urls.size();
     for (const std::string& url : options_.feed_urls) {
-      if (const auto done = feed(url); !done) return done.error();
-      if (const auto done = owners({}, std::span(&url, 1)); !done) return done.error();
-      if (const auto done = derived_of(url); !done) return done.error();
+      if (auto done = feed(url); !done) return done.error();
+      if (auto done = owners({}, std::span(&url, 1)); !done) return done.error();
+      if (auto done = derived_of(url); !done) return done.error();
     }
   }
   summary_.events = signals_.records();

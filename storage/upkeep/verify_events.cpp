@@ -31,7 +31,8 @@ std::uint64_t entry_number(const Keys& keys, std::string_view id) {
 }
 
 void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong) {
-  const auto tell = [&](const char* kind, const std::string& url, std::vector<std::string> keys, std::string detail) {
+  const auto tell = [&](const char* kind, const std::string& url, std::vector<std::string> keys,
+                        const std::string& detail) {
     keys.insert(keys.begin(), keys_.signals());
     wrong.push_back({"I5", kind, url, std::move(keys), "record " + record.id + ": " + detail, {}});
   };
@@ -96,7 +97,7 @@ StoreResult<void> EventLedger::read_on(std::vector<Violation>& wrong) {
     const std::vector<EventRecord> records = read_event_records(*reply);
     if (records.empty()) return find_beginning();
     if (records_ > 0) {
-      if (const auto found = find_beginning(); !found) return found;
+      if (auto found = find_beginning(); !found) return found;
       if (first_ == records.front().id) {  // trimmed up to here while it was read
         posts_.clear();
         records_ = 0;

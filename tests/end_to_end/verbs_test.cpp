@@ -280,6 +280,7 @@ TEST_F(Verbs, RefreshSaysByItsExitWhetherEveryFetchWentWell) {
 
   const std::string gone = world.http.url("/gone.xml");
   EXPECT_EQ(world.run({"add", gone, "--now"}).exit, 1) << "it was added, and could not be read";
+  EXPECT_EQ(world.run({"add", gone, "--now"}).exit, 1) << "it still cannot, and is not asked again so soon";
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return Fleet(world.store).figures()->workers == 1; }));
   EXPECT_EQ(refresh({good}).exit, 0);

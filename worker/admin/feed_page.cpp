@@ -73,7 +73,9 @@ Html commands_section(const FeedStory& story) {
   const std::string word = shell_word(url);
   const bool paused = story.explained.record.state.state == "paused";
   html.add("<section aria-labelledby=\"commands\"><h2 id=\"commands\">Commands</h2>\n<ul class=\"commands\">\n");
-  if (!paused) html.add("<li>Fetch it now <code>feedmill refresh {}</code></li>\n", word);
+  if (!paused) html.add("<li>Fetch it now <code>feedmill refresh --ignore-floor {}</code></li>\n", word);
+  if (story.explained.record.state.state == "never_read")
+    html.add("<li>Ask another address for it <code>feedmill move {} NEW</code></li>\n", word);
   html.add("<li>See every step of a fetch <code>feedmill check {}</code></li>\n", word);
   html.add("<li>{} <code>feedmill {} {}</code></li>\n", paused ? "Fetch it again" : "Fetch it no more for now",
            paused ? "resume" : "pause", word);
@@ -216,8 +218,8 @@ Html signals_section(const FeedStory& story) {
     std::string about;
     if (title != nullptr && title->is_string())
       about.assign(title->get_string().data(), title->get_string().size());
-    else if (data != nullptr && data->is_object() && !data->get_object().empty())
-      about = json::serialize(*data);
+    else if (data != nullptr && data->is_object())
+      about = event_words(data->get_object());
     html.add("<li><p>{} <bdi>{}</bdi> <span class=\"soft\">{}</span></p></li>\n", signal_word(record.type),
              short_text(about, 200), time_ago(at, story.explained.now));
   }

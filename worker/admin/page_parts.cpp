@@ -18,7 +18,7 @@ struct StateText {
 constexpr std::array state_texts{
     StateText{"healthy", "fetched as planned"},
     StateText{"new", "not tried yet"},
-    StateText{"never_read", "tried, but never read: its address may be wrong"},
+    StateText{"never_read", "tried, but never read"},
     StateText{"degraded", "failed three times in a row or more"},
     StateText{"failing", "no success for 7 days"},
     StateText{"blocked", "its server refuses us"},

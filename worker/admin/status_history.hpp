@@ -51,7 +51,7 @@ struct HostFigures {
 class StatusHistory {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t minutes_kept = 24 * 60;
+  static constexpr std::size_t minutes_kept = 24UL * 60;
   static constexpr std::size_t hosts_kept = 4096;
   static constexpr std::size_t reasons_kept = 10;       ///< minutes
   static constexpr std::chrono::minutes hosts_for{30};  ///< a generation: figures of hosts reach one or two back

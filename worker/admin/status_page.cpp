@@ -385,9 +385,10 @@ Html closed_section(const StoreStatus& store) {
       again.add("{}", time_ago(closed.state.not_before, store.fleet.now));
     else
       again.add("with the next feed that is due");
-    out.add("<tr><td>{}</td><td>{} <span class=\"sub\">refused {} times in a row</span></td><td>{}</td></tr>\n",
+    const std::string refusals = number_text(field_of(closed.state.other, "refusals"));
+    out.add("<tr><td>{}</td><td>{} <span class=\"sub\">refused {} in a row</span></td><td>{}</td></tr>\n",
             host_link(closed.host), cause_text(field_of(closed.state.other, "cause")),
-            number_text(field_of(closed.state.other, "refusals")), again);
+            refusals + (refusals == "1" ? " time" : " times"), again);
   });
   html.add("</section>\n");
   return html;

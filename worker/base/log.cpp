@@ -313,7 +313,7 @@ void log_host(Log& log, const Report& report) {
     return;
   }
   const std::string until = format_time(std::chrono::system_clock::now() + report.circuit_open_for);
-  log.write(LogLevel::warn, "host_backoff", "host refuses several of its feeds; all of them wait",
+  log.write(LogLevel::warn, "host_backoff", "host asks to be left alone; all its feeds wait",
             {{"host", report.host}, {"why", "host_backoff"}, {"reason", report.host_cause}, {"next_due", until}});
 }
 

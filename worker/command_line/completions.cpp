@@ -50,12 +50,15 @@ std::string steps(const Place& group, std::string_view between) {
   return text;
 }
 
-/// Names of all flags, or of those that take a value, of one verb or of all.
-std::string flag_names(const CommandNode& node, bool with_value_only, std::string_view between, bool below) {
+enum class Flags { all, with_value, with_file };
+
+/// Names of flags of one verb or of all.
+std::string flag_names(const CommandNode& node, Flags which, std::string_view between, bool below) {
   std::string text;
   const std::function<void(const CommandNode&)> add = [&](const CommandNode& one) {
     for (const CommandFlag& flag : one.flags) {
-      if (with_value_only && flag.value.empty()) continue;
+      if (which != Flags::all && flag.value.empty()) continue;
+      if (which == Flags::with_file && flag.value != "FILE" && flag.value != "path") continue;
       for (const std::string& name : flag.names) text.append(text.empty() ? "" : between).append(name);
     }
     if (!below) return;
@@ -141,18 +144,20 @@ std::string bash(const CommandNode& tree) {
       "  COMPREPLY=()\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    case \"${COMP_WORDS[i]}\" in " +
-      flag_names(tree, true, "|", true) + ") ((i++)); continue ;; esac\n" + find_verb(tree, "${COMP_WORDS[i]}") +
-      "  done\n" + value_cases(tree, true, "$previous") + "  case \"$previous\" in " +
-      flag_names(tree, true, "|", true) +
-      ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;; esac\n"
+      flag_names(tree, Flags::with_value, "|", true) + ") ((i++)); continue ;; esac\n" +
+      find_verb(tree, "${COMP_WORDS[i]}") + "  done\n" + value_cases(tree, true, "$previous") +
+      "  case \"$previous\" in " + flag_names(tree, Flags::with_file, "|", true) +
+      ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;\n    " +
+      flag_names(tree, Flags::with_value, "|", true) +
+      ") return ;; esac\n"
       "  case \"$verb\" in\n";
   for (const Place& place : places_of(tree)) {
     const bool root = place.path.empty();
     text += "    " + in_quotes(place.path) + ") verbs=" + in_quotes(verb_names(*place.node)) +
-            " flags=" + in_quotes(root ? "" : flag_names(*place.node, false, " ", false)) + " ;;\n";
+            " flags=" + in_quotes(root ? "" : flag_names(*place.node, Flags::all, " ", false)) + " ;;\n";
   }
   text +=
-      "  esac\n  flags=\"$flags " + flag_names(tree, false, " ", false) +
+      "  esac\n  flags=\"$flags " + flag_names(tree, Flags::all, " ", false) +
       "\"\n"
       "  if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$current\"); return; fi\n"
       "  if [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W \"$verbs\" -- \"$current\"); return; fi\n" +
@@ -195,10 +200,11 @@ std::string zsh(const CommandNode& tree) {
       "  local -a verbs flags\n"
       "  for ((i = 2; i < CURRENT; i++)); do\n"
       "    case \"${words[i]}\" in " +
-      flag_names(tree, true, "|", true) + ") ((i++)); continue ;; esac\n" + find_verb(tree, "${words[i]}") +
-      "  done\n" + value_cases(tree, true, "${words[CURRENT-1]}") + "  case \"${words[CURRENT-1]}\" in " +
-      flag_names(tree, true, "|", true) +
-      ") _files; return ;; esac\n"
+      flag_names(tree, Flags::with_value, "|", true) + ") ((i++)); continue ;; esac\n" +
+      find_verb(tree, "${words[i]}") + "  done\n" + value_cases(tree, true, "${words[CURRENT-1]}") +
+      "  case \"${words[CURRENT-1]}\" in " + flag_names(tree, Flags::with_file, "|", true) +
+      ") _files; return ;;\n    " + flag_names(tree, Flags::with_value, "|", true) +
+      ") return ;; esac\n"
       "  if [[ ${words[CURRENT]} == -* ]]; then\n"
       "    case \"$verb\" in\n";
   for (const Place& place : places_of(tree)) {

@@ -32,8 +32,8 @@ std::span<const ExitCode> exit_codes() {
        {"69", "Redis, or the program of the private server, is not available"},
        {"70", "a bug"},
        {"73", "a directory cannot be used"},
-       {"75", "could not finish; try again"},
-       {"78", "configuration refused, or listen address in use"},
+       {"75", "could not finish, or a port is in use; try again"},
+       {"78", "configuration refused"},
        {"130", "interrupted (not run)"}}};
   return codes;
 }

@@ -18,7 +18,7 @@ struct VerbRow {
   std::string_view name;   ///< the words that lead to it: "entry put"
   std::string_view about;  ///< a line without a full stop
   std::string_view example;
-  std::string_view exits = "";  ///< what its exit code says besides the usual: "1 when a fetch failed"
+  std::string_view exits{};  ///< what its exit code says besides the usual: "1 when a fetch failed"
 };
 
 /// What a verb is called that could not be carried out. Those of a family that fails_as one keep its name.

@@ -45,6 +45,14 @@ std::vector<std::string> spellings(const Option& option) {
   return names;
 }
 
+/// FEEDMILL_KEEP or FEEDMILL_RETENTION_KEEP, for what --keep sets.
+bool is_named_as_flag(std::string_view name, std::string_view flag) {
+  std::string ending;
+  for (const char c : flag.substr(std::min<std::size_t>(flag.find_first_not_of('-'), flag.size())))
+    ending.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '-' ? '_' : c);
+  return name.ends_with("_" + ending);
+}
+
 const Option* find_variable(std::string_view name) {
   const auto table = option_table();
   const auto found = std::ranges::find_if(
@@ -281,7 +289,15 @@ class Reader {
 
   void add_unknown_variable(const std::string& name) {
     std::vector<std::string> variables;
-    for (const Option& option : option_table()) variables.push_back(variable_of(option));
+    for (const Option& option : option_table()) {
+      const std::string variable = variable_of(option);
+      if (!option.flag.empty() && is_named_as_flag(name, option.flag)) {
+        problems_.push_back({name, "", "environment", "no such option; did you mean " + variable + "?"});
+        return;
+      }
+      variables.push_back(variable);
+      if (!option.old_env.empty()) variables.push_back(old_variable_of(option));
+    }
     add_unknown(name, "", "environment", std::vector<std::string_view>(variables.begin(), variables.end()));
   }
 

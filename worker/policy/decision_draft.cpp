@@ -144,7 +144,7 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
     state.counts.total_new += created;
     if (created > 0) state.rhythm.last_new = now_;
     state.rhythm.new_per_week = decayed_rate(state.rhythm.new_per_week, now_ - claim_.state.last.at, created);
-    state.last.at = state.push.standing.last_push = now_;
+    state.last.at = state.last.success = state.push.standing.last_push = now_;
   }
   watch(created, !wrote, true);
   decision.commit.next_due = claim_.due;

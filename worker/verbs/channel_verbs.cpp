@@ -78,6 +78,7 @@ int run_verb(const ChannelUnreadCountVerb& verb, const VerbContext& context) {
     if (!holds(all, uid)) code = tell_missing(uid, context.terminal);
   }
   if (code != exits::done) return code;
+  if (all.empty()) context.terminal.note("no channels yet: feedmill channel add NAME, or feedmill import FILE");
   for (const ChannelRecord& channel : all) {
     const bool asked_for = verb.channels.empty() || holds(verb.channels, channel.uid);
     if (asked_for && is_wanted(verb.user, channel.uid)) {

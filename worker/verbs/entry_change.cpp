@@ -178,7 +178,7 @@ int run_verb(const EntryPutVerb& verb, const VerbContext& context) {
 int run_verb(const EntryRemoveVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   std::vector<std::string> ids = verb.ids;
-  for (std::string& id : ids) id = Entries(context.store).id_of(std::move(id));
+  for (std::string& id : ids) id = Entries(context.store).id_of(id);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   const auto tell_id = [&](std::string_view result, const std::string& id) {

@@ -10,7 +10,6 @@
 
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
-#include "worker/diagnosis/egress_view.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/add_preview.hpp"
 #include "worker/verbs/change.hpp"
@@ -18,7 +17,6 @@
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/refresh_verb.hpp"
 #include "worker/words/moments.hpp"
-#include "worker/words/plain_words.hpp"
 #include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -36,26 +34,6 @@ std::string counted(std::size_t number, std::string_view thing) {
 
 bool is_due(const FeedRecord& record, Milliseconds now) {
   return record.due && *record.due <= now && record.claim.empty();
-}
-
-/// What will never be requested, said to who adds it: the worker would say so when nobody looks.
-void tell_refused(const std::vector<std::string>& urls, const FeedSettings& settings, const VerbContext& context) {
-  constexpr std::size_t most_lookups = 20;
-  constexpr std::chrono::seconds patience{2};
-  const EgressViewer viewer(context.config);
-  std::vector<EgressQuestion> questions;
-  for (const std::string& url : urls) questions.push_back({url, settings});
-  std::vector<EgressView> views;
-  if (questions.size() <= most_lookups) {
-    views = viewer.of(questions, patience);
-  } else {
-    for (const EgressQuestion& question : questions) views.push_back(viewer.of_text(question));
-  }
-  for (std::size_t i = 0; i < urls.size(); ++i) {
-    if (views[i].verdict != EgressView::Verdict::refused) continue;
-    context.terminal.error(fmt::format("{} will not be fetched: {}: {}. {}", visible(urls[i]), views[i].reason,
-                                       visible(views[i].detail), visible(remedy_words(views[i].reason, urls[i]))));
-  }
 }
 
 }  // namespace
@@ -89,7 +67,7 @@ int run_verb(const AddVerb& verb, const VerbContext& context) {
   }
   terminal.flush();
   if (!verb.now) {
-    tell_refused(just_added, verb.settings, context);
+    warn_of_refusals(just_added, verb.settings, context);
     note_without_worker(context);
     return exits::done;
   }
@@ -161,7 +139,7 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
   const bool titles = width == 0 || width >= 130, entries = width == 0 || width >= 90;
   std::vector<Columns::Column> columns = {{"STATE", 11}};
   if (entries) columns.push_back({"ENTRIES", 7, true});
-  columns.insert(columns.end(), {{"NEXT", 9}, {"LAST", width == 0 || width >= 110 ? 19U : 12U}});
+  columns.insert(columns.end(), {{"NEXT", 10}, {"LAST", width == 0 || width >= 110 ? 19U : 14U}});
   if (titles) columns.push_back({"TITLE", 28});
   bool any = false;
   columns.push_back({"URL", 0});
@@ -200,7 +178,8 @@ int run_verb(const ShowVerb& verb, const VerbContext& context) {
   auto row = show_json(*record);
   row["websub"] = push_json(record->state.push, subscription);
   auto lines = show_lines(*record, now);
-  lines.emplace_back("websub", push_text(record->state.push, subscription, now));
+  const std::string pushes = push_text(record->state.push, subscription, now);
+  lines.emplace_back("websub", pushes.empty() ? "none advertised" : pushes);
   terminal.tell(std::move(row), lines, 18);
   return exits::done;
 }

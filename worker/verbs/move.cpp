@@ -5,6 +5,8 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "worker/command_line/feed_verbs.hpp"
+#include "worker/config/feed_settings.hpp"
+#include "worker/verbs/add_preview.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -22,6 +24,7 @@ void tell_moved(const std::string& url, const VerbContext& context) {
                          {"due", time_json(record->due.value_or(Milliseconds(0)))}},
                         fmt::format("moved {}: {} is requested from now on, no more {}", visible(url), visible(move.to),
                                     visible(move.from)));
+  warn_of_refusals({move.to}, read_settings(record->state.settings), context);
 }
 
 }  // namespace

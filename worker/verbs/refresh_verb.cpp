@@ -34,6 +34,7 @@ struct Awaited {
   std::uint64_t total_new = 0;
   bool just_added = false;  ///< was due from the start: its first result is the one that is awaited
   bool claimed = false;     ///< somebody was at it when it was last looked at
+  bool fails = false;       ///< its last fetch did
 };
 
 /// How one refresh ended, whoever did it.
@@ -47,7 +48,8 @@ struct Result {
 /// What the results that were told come to.
 struct Tally {
   bool failed = false, put_off = false;
-  bool too_early = false;  ///< one was fetched so short a time ago that it was not asked again (HTTP P22)
+  bool too_early = false;      ///< one was fetched so short a time ago that it was not asked again (HTTP P22) …
+  bool known_to_fail = false;  ///< … and that fetch had failed
 
   void count(const Result& result) {
     failed = failed || result.outcome == to_string(Outcome::failed);
@@ -86,8 +88,9 @@ void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Mil
                                                                   : "unknown";
   std::string line = fmt::format("{} {}", word, visible(url));
   if (wake.result == Wake::Result::too_early) {
-    line = fmt::format("too early {}: may run {}, at {} (--ignore-floor: sooner, unless the server said when)",
-                       visible(url), from_now(wake.at, now), rfc3339(wake.at));
+    line = fmt::format(
+        "too early {}: may run {}, at {} (feedmill refresh --ignore-floor: sooner, unless the server said when)",
+        visible(url), from_now(wake.at, now), rfc3339(wake.at));
   } else if (wake.result == Wake::Result::paused) {
     line += ": feedmill resume lets it go on";
   }
@@ -169,7 +172,10 @@ std::vector<Awaited> registered(const std::vector<std::string>& urls, const Verb
   std::vector<Awaited> known;
   for (std::size_t i = 0; i < urls.size(); ++i) {
     if (const std::optional<FeedRecord>& record = records[i]) {
-      known.push_back({urls[i], record->state.last.at, record->state.counts.total_new, false});
+      known.push_back({.url = urls[i],
+                       .last_at = record->state.last.at,
+                       .total_new = record->state.counts.total_new,
+                       .fails = !record->state.last.error.empty()});
     } else {
       context.terminal.error(
           fmt::format("no such feed: {}; nothing was refreshed (see feedmill list)", visible(urls[i])));
@@ -194,6 +200,7 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
       const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted || part[i].just_added;
       if (verb.defer || !comes) tell_wake(terminal, urls[i], wake, now);
       tally.too_early = tally.too_early || wake.result == Wake::Result::too_early;
+      tally.known_to_fail = tally.known_to_fail || (wake.result == Wake::Result::too_early && part[i].fails);
       tally.failed = tally.failed || (wake.result == Wake::Result::paused && !verb.all);  // it was asked for by name
       if (comes) awaited.push_back(part[i]);
     }
@@ -249,6 +256,7 @@ int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<s
   const RefreshVerb verb;
   return carry_out(verb, context.terminal, [&] {
     const int code = refresh(std::move(known), verb, context, tally);
+    tally.failed = tally.failed || tally.known_to_fail;
     return code == exits::done ? tally.exit() : code;
   });
 }

@@ -7,6 +7,7 @@
 #include "storage/feeds/fleet.hpp"
 #include "worker/command_line/operation_verbs.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill {
@@ -36,7 +37,8 @@ int run_verb(const StatsVerb&, const VerbContext& context) {
        oldest_due > 0 ? fmt::format("{}, the oldest for {:.0f} s", fleet.due, oldest_due) : std::to_string(fleet.due)},
       {"being fetched", std::to_string(fleet.claimed)},
       {"workers", std::to_string(fleet.workers)},
-      {"signals", fmt::format("{} of at most {}", stream.records, stream.hard_limit)}};
+      {"signals", fmt::format("{} of at most {}", grouped(std::int64_t(stream.records)),
+                              grouped(std::int64_t(stream.hard_limit)))}};
   json::array groups;
   for (const StreamFigures::Group& group : stream.groups) {
     const double behind = seconds_since(group.oldest, stream.now);

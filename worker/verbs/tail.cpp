@@ -126,6 +126,10 @@ std::string signal_line(const EventRecord& record) {
   }
   if (!title.empty()) line += visible(title) + "  ";
   line += visible(record.type.starts_with("post_") && !link.empty() ? link : string_member(event, "feed_url"));
+  if (const json::value* const data = event.if_contains("data");
+      record.type == "feed_failing" && data != nullptr && data->is_object()) {
+    line += "  " + visible(event_words(data->as_object()));
+  }
   if (const json::value* const changed = event.if_contains("changed"); changed != nullptr && changed->is_object()) {
     std::string names;
     for (const auto& [name, values] : changed->as_object()) names += (names.empty() ? "" : " ") + visible(name);

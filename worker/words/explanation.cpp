@@ -54,18 +54,27 @@ std::string state_text(const FeedRecord& record, Milliseconds now) {
   return text;
 }
 
-std::string next_text(const FeedRecord& record, Milliseconds now, bool numbers) {
+std::string next_text(const FeedRecord& record, const HostView& host, Milliseconds now, bool numbers) {
   if (!record.claim.empty() && record.due && *record.due > now) {  // while the lease runs
     return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
   }
   if (!record.due)
     return record.state.state == "paused" ? "never, while it is paused" : "never: it is not in the schedule";
-  return due_text(*record.due, now, numbers ? record.state.due.reason : "");
+  std::string text = due_text(*record.due, now, numbers ? record.state.due.reason : "");
+  if (const Milliseconds start = host.state.not_before; start > std::max(*record.due, now))
+    text += fmt::format("; but its host wants no request before {}, {}", rfc3339(start), from_now(start, now));
+  return text;
 }
 
-std::string validators_text(const KnownValidators& validators) {
+/// Whether nothing is known of what its server says.
+bool is_unread(const FeedState& state) {
+  return state.last.success.count() == 0;
+}
+
+std::string validators_text(const FeedState& state) {
+  const KnownValidators& validators = state.validators;
   if (validators.etag.empty() && validators.last_modified.empty())
-    return "none: the server sent no ETag and no Last-Modified";
+    return is_unread(state) ? "not known before it is read" : "none: the server sent no ETag and no Last-Modified";
   std::string text;
   if (!validators.etag.empty()) text += "ETag " + validators.etag;
   if (!validators.last_modified.empty())
@@ -134,7 +143,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
   if (!state.last.detail.empty()) lines.emplace_back("detail", state.last.detail);
   const std::string remedy = state.state == "paused" ? "" : remedy_words(state.last.error, record.feed_url);
   if (!remedy.empty()) lines.emplace_back("do", remedy);
-  lines.emplace_back("next", next_text(record, now, numbers));
+  lines.emplace_back("next", next_text(record, host, now, numbers));
   const std::string why = record.claim.empty() ? schedule_words(state.due.why, state.due.reason) : "";
   if (!why.empty()) lines.emplace_back("why", why);
   const std::string inputs = numbers ? due_inputs_text(state.due.why) : "";
@@ -144,8 +153,11 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
                                            from_now(state.due.not_before, now)));
   }
   lines.emplace_back("host", host_text(host, now));
-  lines.emplace_back("websub", push_text(state.push, subscription, now));
-  lines.emplace_back("cache", validators_text(state.validators));
+  const std::string pushes = push_text(state.push, subscription, now);
+  lines.emplace_back("websub", !pushes.empty()    ? pushes
+                               : is_unread(state) ? "not known before it is read"
+                                                  : "none advertised");
+  lines.emplace_back("cache", validators_text(state));
   lines.emplace_back("identity", identity_text(state.identity));
   if (!state.address.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.address.fetch_url);
   const std::vector<std::string> settings = setting_texts(read_settings(state.settings));

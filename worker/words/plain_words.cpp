@@ -50,7 +50,7 @@ std::string decided_by(std::string_view code, const std::vector<DueInput>& input
   if (code == "retry_after_clamped") return "Its server asked for a longer pause than is believed (Retry-After).";
   if (code == "rate_limited") return "Its server says that it is asked too often (429).";
   if (code == "host_spacing") return "Other feeds of the same host go before it, one at a time.";
-  if (code == "host_backoff") return "Its host refuses several feeds, so all of them wait.";
+  if (code == "host_backoff") return "Its host asks to be left alone, so all its feeds wait.";
   if (code == "websub_fallback") return "Its hub pushes what is new; polling only makes certain.";
   if (code == "first" || code == "spread") return "It has not been fetched yet; new feeds take turns.";
   if (code == "manual") return "Somebody asked for it.";
@@ -123,6 +123,10 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
         "feedmill remove {0}, then add the right one; else feedmill move {0} NEW.",
         feed_url);
   }
+  if (reason == "status.rate_limited")
+    return fmt::format(
+        "Nothing: it is asked again after the pause it wants. Does it go on: feedmill set {} interval_min=6h.",
+        feed_url);
   if (reason == "status.gone") return fmt::format("The publisher has ended it: feedmill remove {}.", feed_url);
   if (reason == "parse.not_a_feed")
     return fmt::format("There is a page, and no feed: feedmill discover {} lists those it names.", feed_url);

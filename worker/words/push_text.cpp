@@ -57,7 +57,7 @@ std::vector<PushFact> push_facts(const FeedPushes& pushes, const std::optional<P
 std::string push_text(const FeedPushes& pushes, const std::optional<PushRecord>& subscription, Milliseconds now) {
   std::string text;
   for (const PushFact& fact : push_facts(pushes, subscription, now)) text.append(fact.lead).append(fact.value);
-  return text.empty() ? "none advertised" : text;
+  return text;
 }
 
 std::span<const PushStateText> push_state_texts() {

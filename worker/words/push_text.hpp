@@ -34,7 +34,7 @@ struct PushStateText {
 /// All of them in the order to show.
 std::span<const PushStateText> push_state_texts();
 
-/// One line; not cleaned.
+/// One line, "" when no hub is advertised; not cleaned.
 std::string push_text(const FeedPushes& pushes, const std::optional<PushRecord>& subscription, Milliseconds now);
 
 /// An object; null when no hub is advertised and none is subscribed to.

@@ -220,4 +220,14 @@ std::string last_result(const LastRefresh& last) {
   return "-";
 }
 
+std::string event_words(const json::object& data) {
+  std::string text;
+  for (const auto& [name, value] : data) {
+    if (!value.is_string()) continue;
+    text.append(text.empty() ? "" : ", ").append(name).append(" ");
+    text.append(value.get_string().data(), value.get_string().size());
+  }
+  return text;
+}
+
 }  // namespace feedmill

@@ -49,4 +49,7 @@ std::vector<std::string> entry_cells(const StoredEntry& entry);
 /// The short reason or HTTP status of a feed's last refresh, for a column: "200", "http.timeout", "-".
 std::string last_result(const LastRefresh& last);
 
+/// What the data of a feed's event says, for people: "state never_read, reason status.gone". Not cleaned.
+std::string event_words(const boost::json::object& data);
+
 }  // namespace feedmill

@@ -24,12 +24,15 @@ _feedmill() {
   done
   case "$verb ${words[CURRENT-1]}" in
     *' --color') _feedmill_offer < <(printf '%s\n' auto always never); return ;;
+    *' --embedded') _feedmill_offer < <(printf '%s\n' auto true false); return ;;
+    *' --log-level') _feedmill_offer < <(printf '%s\n' debug info warn error); return ;;
     'list --state') _feedmill_offer < <(printf '%s\n' new never_read healthy degraded failing blocked gone quarantined paused); return ;;
     'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_moved feed_failing feed_recovered feed_gone feed_rekeyed feed_gap post_created post_modified post_deleted post_trimmed); return ;;
     'notify rules --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac
-  case "${words[CURRENT-1]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) _files; return ;; esac
+  case "${words[CURRENT-1]}" in --config|--data-dir|--file|--journal) _files; return ;;
+    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
   if [[ ${words[CURRENT]} == -* ]]; then
     case "$verb" in
       'add') flags=('-h:This help; of a verb after its name' '--help:This help; of a verb after its name' '--now:Fetch at once and show what came' '--first:Of a web page with several feeds the first' '--dry-run:Only say what would be added, whether it may be fetched, and what would hold for it; a private server is started for that as for any verb' '--keep:Entries to keep of these feeds (default: retention.entries)' '--interval-min:Never fetch more often: 15min 24h 7d' '--policy:The [egress.policy] of the configuration that holds for them' '--auth:The [feed_auth] of the configuration that they send') ;;

@@ -15,6 +15,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/post_identity.hpp"
 #include "storage/redis/redis.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/worker/ingest/polling_fixture.hpp"
 
 namespace feedmill::test::identity_histories_test {
@@ -271,7 +272,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
 TEST_F(IdentityHistories, CreateEachPostOnceAndKeepItsGuid) {
   const char* count = std::getenv("FEEDMILL_HISTORIES");
   const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
-  const std::uint64_t histories = count == nullptr ? 100 : std::strtoull(count, nullptr, 10);
+  const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);
   const std::uint64_t seed = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
   for (std::uint64_t i = seed; i < seed + histories && !HasFatalFailure(); ++i) {
     live(i, {.permalinks = i % 3 == 0, .dated = i % 2 == 0});
@@ -281,7 +282,7 @@ TEST_F(IdentityHistories, CreateEachPostOnceAndKeepItsGuid) {
 TEST_F(IdentityHistories, BringNoTrimmedPostBack) {
   const char* count = std::getenv("FEEDMILL_HISTORIES");
   const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
-  const std::uint64_t histories = count == nullptr ? 100 : std::strtoull(count, nullptr, 10);
+  const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);
   const std::uint64_t seed = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
   for (std::uint64_t i = seed; i < seed + histories && !HasFatalFailure(); ++i) {
     live(i, {.permalinks = i % 3 == 0, .trims = true});
@@ -291,7 +292,7 @@ TEST_F(IdentityHistories, BringNoTrimmedPostBack) {
 TEST_F(IdentityHistories, HealAWrongSwitch) {
   const char* count = std::getenv("FEEDMILL_HISTORIES");
   const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
-  const std::uint64_t histories = count == nullptr ? 100 : std::strtoull(count, nullptr, 10);
+  const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);
   const std::uint64_t seed = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
   for (std::uint64_t i = seed; i < seed + histories && !HasFatalFailure(); ++i) {
     live(i, {.permalinks = i % 3 == 0,

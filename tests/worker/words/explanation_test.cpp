@@ -23,7 +23,7 @@ FeedRecord record_of_the_specification() {
   state.state = "healthy";
   state.last.status = 304;
   state.last.outcome = "not_modified";
-  state.last.at = now - 41min - 10s;
+  state.last.at = state.last.success = now - 41min - 10s;
   state.counts.polls = 212;
   state.counts.polls_with_new = 40;
   state.counts.polls_failed = 3;
