@@ -6,7 +6,7 @@ from transcript import Transcript, read_text
 
 def verbs_of(text):
     """The verbs that a help lists, under the headings of their groups."""
-    parts = re.findall(r"^(?!Options|Configuration|Positionals|Keys|Fields|Example)[A-Z].*:\n((?:  .*\n)+)", text, re.M)
+    parts = re.findall(r"^(?!Options|Configuration|Arguments|Keys|Fields|Example)[A-Z].*:\n((?:  .*\n)+)", text, re.M)
     return [name for part in parts for name in re.findall(r"^  ([a-z][a-z-]*) ", part, re.M)]
 
 

@@ -116,7 +116,7 @@ TEST_F(Trace, SaysWhenAnotherProcessIsAtIt) {
   request.only = {url};
   ASSERT_EQ(Ingest(world.store).claim(request)->claims.size(), 1U);
   const Finished refused = world.run({"trace", url, "--ignore-floor"});
-  EXPECT_EQ(refused.exit, 1);
+  EXPECT_EQ(refused.exit, 75);
   EXPECT_NE(refused.err.find("a worker is fetching"), std::string::npos) << refused.err;
 }
 

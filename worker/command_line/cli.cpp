@@ -180,7 +180,7 @@ class Tree {
     return help_text(*node, path());
   }
 
-  std::string verb_name() const { return &named() == &root_ ? std::string() : named().get_name() + ": "; }
+  std::string verb_name() const { return path().empty() ? std::string() : path() + ": "; }
 
   std::string hint() const { return fmt::format(" (see feedmill {}{}-h)", path(), path().empty() ? "" : " "); }
 

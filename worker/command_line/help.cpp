@@ -42,7 +42,7 @@ std::string help_text(const CommandNode& node, std::string_view path) {
   std::string text = fmt::format("{}\nUsage: feedmill{}{} [OPTIONS]", node.about, path.empty() ? "" : " ", path);
   for (const CommandArgument& argument : node.arguments) text += " " + argument.usage();
   text += node.verbs.empty() ? "\n" : " [VERB]\n";
-  if (!node.arguments.empty()) text += "\nPositionals:\n";
+  if (!node.arguments.empty()) text += "\nArguments:\n";
   for (const CommandArgument& argument : node.arguments) {
     add_row(text, argument.name + (argument.many ? " ..." : ""), argument.about);
   }
@@ -51,14 +51,14 @@ std::string help_text(const CommandNode& node, std::string_view path) {
     if (name != group) text += "\n" + name + ":\n";
     group = name;
   };
+  for (const CommandNode& verb : node.verbs) {
+    begin_group(path.empty() ? verb.group : "Verbs");
+    add_row(text, verb.name, verb.about);
+  }
   for (const CommandFlag& flag : node.flags) {
     begin_group(flag.group);
     add_row(text, fmt::format("{}{}{}", fmt::join(flag.names, ","), flag.value.empty() ? "" : " ", flag.value),
             flag.about);
-  }
-  for (const CommandNode& verb : node.verbs) {
-    begin_group(path.empty() ? verb.group : "Verbs");
-    add_row(text, verb.name, verb.about);
   }
   add_lines(text, node.notes.title, node.notes.lines);
   if (!node.exits.empty()) text += fmt::format("\nExit code: {}\n", node.exits);

@@ -87,7 +87,11 @@ struct EntryPutVerb {
     line.flag("--replace", replace, "Fields that are not given go");
     line.check([this] {
       for (const std::string& text : given) fields.push_back(assignment(text));
-      if (file.empty() && (feed.empty() || guid.empty())) refuse("--feed and --guid are missing (or --file)");
+      if (file.empty() && (feed.empty() || guid.empty())) {
+        refuse(fmt::format("{} missing (or --file)", !feed.empty()   ? "--guid is"
+                                                     : !guid.empty() ? "--feed is"
+                                                                     : "--feed and --guid are"));
+      }
       if (file.empty() && fields.empty()) refuse("what to store is missing: NAME=VALUE (or --file)");
       if (!file.empty() && !fields.empty()) refuse("NAME=VALUE and --file exclude each other");
     });

@@ -25,9 +25,11 @@ struct ExplainVerb {
 int run_verb(const ExplainVerb& verb, const VerbContext& context);
 
 struct TraceVerb {
-  static constexpr VerbRow row{"trace", "Tell every step and decision of a refresh: made here, or by whichever worker",
-                               "feedmill trace https://example.org/feed.xml --live --for 1h",
-                               "1 when it may not be fetched now, or nobody did; 0 whatever the publisher answered"};
+  static constexpr VerbRow row{
+      "trace", "Tell every step and decision of a refresh: made here, or by whichever worker",
+      "feedmill trace https://example.org/feed.xml --live --for 1h",
+      "1 when it may not be fetched now, or nobody did, 75 while a worker is at it; 0 whatever the "
+      "publisher answered"};
   std::string url;
   bool ignore_floor = false;
   bool live = false;                                         ///< follow what workers do, in place of refreshing it here

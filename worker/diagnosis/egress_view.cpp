@@ -94,14 +94,20 @@ std::vector<EgressView> EgressViewer::of(std::span<const EgressQuestion> questio
     if (views[i].verdict != EgressView::Verdict::unknown) continue;
     const EgressQuestion& question = questions[i];
     const LookedUp& answer = answers.at(name_of(question));
+    const auto named = options_.policies.find(question.settings.policy);
+    const EgressPolicy& policy = named == options_.policies.end() ? options_.egress : named->second;
+    const unsigned port = origin_of(question.url).port;
+    if (!answer && !policy.uses(static_cast<std::uint16_t>(port))) {  // wherever its name leads
+      const Refusal no = refusal_of(Egress::blocked_port, "", port);
+      views[i] = refused(no.reason, no.detail);
+      continue;
+    }
     if (!answer) {
       views[i].reason = to_string(answer.error().reason);
       views[i].detail = answer.error().detail;
       continue;
     }
-    const auto policy = options_.policies.find(question.settings.policy);
-    views[i] = view_of(*answer, policy == options_.policies.end() ? options_.egress : policy->second,
-                       origin_of(question.url).port);
+    views[i] = view_of(*answer, policy, port);
   }
   return views;
 }

@@ -150,6 +150,12 @@ Egress EgressPolicy::judge(const Address& address, std::uint16_t port, std::span
   return open ? Egress::blocked_port : Egress::blocked_address;
 }
 
+bool EgressPolicy::uses(std::uint16_t port) const {
+  if (std::ranges::find(bad_ports, port) != std::end(bad_ports)) return false;
+  return contains(ports_, port) ||
+         std::ranges::any_of(allow_, [&](const Entry& entry) { return contains(entry.ports, port); });
+}
+
 Egress EgressPolicy::denied(const Address& address, std::uint16_t port) const {
   for (const Entry& entry : deny_) {
     if (!within(address, entry.network, entry.bits)) continue;

@@ -39,6 +39,9 @@ class EgressPolicy {
   /// For addresses as text, as libcurl and resolvers give them; text that is no address is refused.
   Egress check(std::string_view address, std::uint16_t port) const;
 
+  /// Whether any address at all may be reached on this port.
+  bool uses(std::uint16_t port) const;
+
   /// This machine's own addresses: blocked like private ones from now on, unless `allow` opens them (SECURITY E7).
   void close_own(std::span<const std::string> addresses);
 

@@ -7,6 +7,7 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
@@ -88,6 +89,10 @@ int run_verb(const SetVerb& verb, const VerbContext& context) {
     if (changed != SettingsChange::done) continue;
     tell_settings(terminal, "set", url, settings);
     if (settings.auth != before.auth) note_other_origin(url, settings, context);
+    if (settings.ca_file != before.ca_file && !settings.ca_file.empty() &&
+        ::access(settings.ca_file.c_str(), R_OK) != 0)
+      terminal.note(
+          fmt::format("{} cannot be read here; the workers must find it on their machines", visible(settings.ca_file)));
     return exits::done;
   }
 }

@@ -134,12 +134,13 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
                               config.embedded() ? " in " + visible(config.store.data_dir.string()) : ""));
   }
 
-  // On a narrow terminal the address is worth more than the title, and than how many entries there are.
+  // On a narrow terminal the address is worth more than the title, than how many entries there are, than the answer.
   const std::size_t width = terminal.width();
-  const bool titles = width == 0 || width >= 130, entries = width == 0 || width >= 90;
+  const bool titles = width == 0 || width >= 130, entries = width == 0 || width >= 90, last = width == 0 || width >= 76;
   std::vector<Columns::Column> columns = {{"STATE", 11}};
   if (entries) columns.push_back({"ENTRIES", 7, true});
-  columns.insert(columns.end(), {{"NEXT", 10}, {"LAST", width == 0 || width >= 110 ? 19U : 14U}});
+  columns.push_back({"NEXT", 10});
+  if (last) columns.push_back({"LAST", width == 0 || width >= 110 ? 19U : 14U});
   if (titles) columns.push_back({"TITLE", 28});
   bool any = false;
   columns.push_back({"URL", 0});
@@ -158,7 +159,8 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
                                                       : from_now(*record->due, now);
       std::vector<std::string> cells = {record->state.state};
       if (entries) cells.push_back(std::to_string(record->entries));
-      cells.insert(cells.end(), {next, last_result(record->state.last)});
+      cells.push_back(next);
+      if (last) cells.push_back(last_result(record->state.last));
       if (titles) cells.emplace_back(field_of(record->feed, "title"));
       cells.push_back(record->feed_url);
       table.row(list_json(*record), cells);

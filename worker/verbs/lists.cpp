@@ -157,6 +157,16 @@ void tell_summary(Terminal& terminal, const Counts& counts, const SubscriptionLi
                             list.broken.empty() ? "" : fmt::format(", broken places {}", list.broken.size())));
 }
 
+/// Above so many feeds no worker starts before it is said who fetches (HTTP P19).
+void warn_of_contact(std::uint64_t feeds, const VerbContext& context) {
+  if (feeds > feeds_without_contact && context.config.fetch.contact.empty()) {
+    context.terminal.error(
+        fmt::format("with more than {} feeds the worker will not start before fetch.contact is set "
+                    "to a URL where publishers learn who asks",
+                    feeds_without_contact));
+  }
+}
+
 /// How far the fetching of all feeds has come; and what will keep the worker from it.
 void tell_progress(const VerbContext& context) {
   const FleetFigures fleet = or_fail(Fleet(context.store).figures());
@@ -172,12 +182,7 @@ void tell_progress(const VerbContext& context) {
         "so far {} of {} feeds were tried: {} never read{}, {} failing", tried, fleet.feeds, never_read,
         never_read == 0 ? "" : " (feedmill list --state never_read)", tried - std::min(tried, healthy + never_read)));
   }
-  if (fleet.feeds > feeds_without_contact && context.config.fetch.contact.empty()) {
-    context.terminal.error(
-        fmt::format("with more than {} feeds the worker will not start before fetch.contact is set "
-                    "to a URL where publishers learn who asks",
-                    feeds_without_contact));
-  }
+  warn_of_contact(fleet.feeds, context);
 }
 
 json::object export_json(const FeedRecord& record, const FeedSettings& settings) {
@@ -238,6 +243,8 @@ int import(const ImportVerb& verb, const SubscriptionList& list, const VerbConte
   if (!verb.dry_run) {
     note_without_worker(context);
     tell_progress(context);
+  } else {
+    warn_of_contact(or_fail(Fleet(context.store).figures()).feeds + counts.added, context);
   }
   if (verb.prune) return prune(verb, list, context);
   return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;

@@ -145,7 +145,7 @@ int run_verb(const TraceVerb& verb, const VerbContext& context) {
   const int code = refresh_in_process(
       context.config, {url}, [](const Report&) {}, &trace);
   if (code != exits::done || trace.began()) return code;
-  throw VerbFailure{exits::no,
+  throw VerbFailure{exits::unfinished,
                     fmt::format("a worker is fetching {} at this moment; it is due again right after", visible(url))};
 }
 

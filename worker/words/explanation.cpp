@@ -34,7 +34,8 @@ std::string state_text(const FeedRecord& record, Milliseconds now) {
   const FeedState& state = record.state;
   const LastRefresh& last = state.last;
   const PollCounts& counts = state.counts;
-  if (last.at.count() == 0) return state.state + "; never fetched";
+  if (last.at.count() == 0)
+    return state.state + (state.address.fetch_url.empty() ? "; never fetched" : "; never fetched from its new address");
   std::string text = state.state + "; last ";
   if (last.status != 0) {
     text += fmt::format("{} ({}) ", last.status, last.error.empty() ? last.outcome : last.error);

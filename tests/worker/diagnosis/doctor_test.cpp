@@ -243,10 +243,10 @@ TEST(Egress, IsSeenAsARefreshWouldMeetIt) {
   intranet.policy = "intranet";
   nowhere.policy = "nowhere";
   const EgressViewer viewer(config);
-  const std::vector<EgressQuestion> questions{{"http://open.example/", {}},    {"http://mixed.example/", {}},
-                                              {"http://inside.example/", {}},  {"http://inside.example/", intranet},
-                                              {"http://open.example:22/", {}}, {"http://[fd00::1]/", {}},
-                                              {"http://unknown.example/", {}}, {"http://open.example/", nowhere}};
+  const std::vector<EgressQuestion> questions{
+      {"http://open.example/", {}},         {"http://mixed.example/", {}},     {"http://inside.example/", {}},
+      {"http://inside.example/", intranet}, {"http://open.example:22/", {}},   {"http://[fd00::1]/", {}},
+      {"http://unknown.example/", {}},      {"http://open.example/", nowhere}, {"http://unknown.example:22/", {}}};
   std::vector<std::string> seen;
   for (const EgressView& view : viewer.of(questions, 5s)) {
     seen.push_back(std::string(to_string(view.verdict)) + " " + view.reason);
@@ -255,7 +255,7 @@ TEST(Egress, IsSeenAsARefreshWouldMeetIt) {
   EXPECT_EQ(seen, (std::vector<std::string>{"allowed  93.184.216.34", "allowed  93.184.216.34",
                                             "refused egress.blocked 10.0.0.5", "allowed  10.0.0.5",
                                             "refused egress.port 93.184.216.34", "refused egress.blocked fd00::1",
-                                            "unknown dns.not_found", "refused egress.blocked"}));
+                                            "unknown dns.not_found", "refused egress.blocked", "refused egress.port"}));
 }
 
 TEST(Doctor, AsksANameServer) {
