@@ -27,6 +27,9 @@ struct StreamFigures {
     std::optional<Milliseconds> oldest;  ///< when the oldest of them was written
   };
   std::vector<Group> groups;
+
+  /// Whether a group has left a record unread for so long that somebody should look.
+  bool lags(const Group& group) const { return group.oldest && now - *group.oldest > std::chrono::minutes(5); }
 };
 
 }  // namespace feedmill

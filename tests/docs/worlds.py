@@ -152,11 +152,16 @@ class World:
         out, err = self.said(process), self.said(process, "err")
         self.stop(process)
         if code == 75 != expected and tries > 1:  # a worker was at that feed: to be tried again
-            time.sleep(1)
+            wait_for("the end of a fetch", self.nobody_fetches)
             return self.run(script, expected, tries - 1, **more)
         if code != expected:
             raise Failed(f"ended with {code} instead of {expected}\n{out}{err}")
         return out
+
+    def nobody_fetches(self):
+        listed = subprocess.run([f"{self.directory}/bin/feedmill", "list", "--json"], cwd=self.directory,
+                                env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
+        return listed.returncode == 0 and '"claimed":true' not in listed.stdout
 
     def close(self):
         for process in list(self.running):

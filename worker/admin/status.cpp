@@ -124,7 +124,7 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
                      "Start feedmill run, or set worker.ingest=true where it runs.", ""});
   }
   for (const StreamFigures::Group& group : store.stream.groups) {
-    if (!group.oldest || store.stream.now - *group.oldest <= 5min) continue;
+    if (!store.stream.lags(group)) continue;
     found.push_back({Weight::warning,
                      fmt::format("Whoever reads the signals as “{}” is {} behind.", group.name,
                                  span_text(store.stream.now - *group.oldest)),

@@ -1,5 +1,7 @@
 #include "worker/base/json_text.hpp"
 
+#include <cmath>
+
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -33,7 +35,8 @@ void write(const json::value& value, std::string& out) {
     }
     out += ']';
   } else if (value.is_double()) {
-    out += fmt::format("{}", value.get_double());
+    const double number = value.get_double();
+    out += std::isfinite(number) ? fmt::format("{}", number) : "null";
   } else {
     out += json::serialize(value);
   }

@@ -15,15 +15,14 @@
 namespace feedmill {
 namespace {
 
-/// The values of an option whose unit lists them: "debug/info/warn/error". None of any other.
-std::vector<std::string_view> choices(std::string_view unit) {
+/// The values of an option whose unit lists them, its default among them: "debug/info/warn/error". None of any other.
+std::vector<std::string_view> choices(const Option& option) {
   std::vector<std::string_view> words;
-  if (unit.find('/') == std::string_view::npos || unit.find_first_of(" :") != std::string_view::npos ||
-      unit == "feeds/s")
-    return words;
-  for (; !unit.empty(); unit.remove_prefix(std::min(unit.find('/'), unit.size() - 1) + 1))
+  for (std::string_view unit = option.unit; !unit.empty();
+       unit.remove_prefix(std::min(unit.find('/'), unit.size() - 1) + 1)) {
     words.push_back(unit.substr(0, unit.find('/')));
-  return words;
+  }
+  return std::ranges::find(words, option.fallback) != words.end() ? words : std::vector<std::string_view>();
 }
 
 constexpr std::array<std::string_view, 3> color_modes = {"auto", "always", "never"};
@@ -98,7 +97,7 @@ class Tree {
         line.value(
             flag, std::string(option.unit), read,
             fmt::format("{} ({}; {})", option.meaning, key, option.fallback.empty() ? "empty" : option.fallback));
-        line.among(choices(option.unit));
+        line.among(choices(option));
       }
     }
   }

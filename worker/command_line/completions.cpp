@@ -87,14 +87,15 @@ std::string offer(const CommandValues& values) {
   return "_feedmill_offer < <(" + lines + ")";
 }
 
-/// Lines of a case over "$verb FLAG" and "$verb", for bash and zsh alike: who knows the values offers them and returns.
-std::string value_cases(const CommandNode& tree, bool of_flags, std::string_view word) {
+/// Lines of a case over "$verb FLAG", with `flag_word` what the shell calls the word before, or over "$verb" when that
+/// is ""; for bash and zsh alike: who knows the values offers them and returns.
+std::string value_cases(const CommandNode& tree, const std::string& flag_word) {
   std::string text;
   const auto add = [&](const std::string& pattern, const CommandValues& values) {
     if (values.any()) text += "    " + pattern + ") " + offer(values) + "; return ;;\n";
   };
   for (const Place& place : places_of(tree)) {
-    if (!of_flags) {
+    if (flag_word.empty()) {
       add(in_quotes(place.path), argument_values(*place.node));
       continue;
     }
@@ -103,8 +104,7 @@ std::string value_cases(const CommandNode& tree, bool of_flags, std::string_view
         add(place.path.empty() ? "*" + in_quotes(" " + name) : in_quotes(place.path + " " + name), flag.values);
     }
   }
-  return "  case \"$verb" + std::string(of_flags ? " " : "") + std::string(of_flags ? word : "") + "\" in\n" + text +
-         "  esac\n";
+  return "  case \"$verb" + (flag_word.empty() ? "" : " " + flag_word) + "\" in\n" + text + "  esac\n";
 }
 
 /// In a pipe a channel's name is what follows two numbers.
@@ -145,8 +145,8 @@ std::string bash(const CommandNode& tree) {
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    case \"${COMP_WORDS[i]}\" in " +
       flag_names(tree, Flags::with_value, "|", true) + ") ((i++)); continue ;; esac\n" +
-      find_verb(tree, "${COMP_WORDS[i]}") + "  done\n" + value_cases(tree, true, "$previous") +
-      "  case \"$previous\" in " + flag_names(tree, Flags::with_file, "|", true) +
+      find_verb(tree, "${COMP_WORDS[i]}") + "  done\n" + value_cases(tree, "$previous") + "  case \"$previous\" in " +
+      flag_names(tree, Flags::with_file, "|", true) +
       ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;\n    " +
       flag_names(tree, Flags::with_value, "|", true) +
       ") return ;; esac\n"
@@ -161,7 +161,7 @@ std::string bash(const CommandNode& tree) {
       "\"\n"
       "  if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$current\"); return; fi\n"
       "  if [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W \"$verbs\" -- \"$current\"); return; fi\n" +
-      value_cases(tree, false, "") +
+      value_cases(tree, "") +
       "  mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
       "}\n"
       "complete -F _feedmill feedmill\n";
@@ -201,7 +201,7 @@ std::string zsh(const CommandNode& tree) {
       "  for ((i = 2; i < CURRENT; i++)); do\n"
       "    case \"${words[i]}\" in " +
       flag_names(tree, Flags::with_value, "|", true) + ") ((i++)); continue ;; esac\n" +
-      find_verb(tree, "${words[i]}") + "  done\n" + value_cases(tree, true, "${words[CURRENT-1]}") +
+      find_verb(tree, "${words[i]}") + "  done\n" + value_cases(tree, "${words[CURRENT-1]}") +
       "  case \"${words[CURRENT-1]}\" in " + flag_names(tree, Flags::with_file, "|", true) +
       ") _files; return ;;\n    " + flag_names(tree, Flags::with_value, "|", true) +
       ") return ;; esac\n"
@@ -230,7 +230,7 @@ std::string zsh(const CommandNode& tree) {
     }
     text += "); _describe " + in_quotes(group) + " verbs && none=0\n      ;;\n";
   }
-  text += "    *)\n" + value_cases(tree, false, "") +
+  text += "    *)\n" + value_cases(tree, "") +
           "      _files && none=0 ;;\n"
           "  esac\n"
           "  return none\n"

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -21,7 +20,6 @@ namespace feedmill {
 
 /// What a verb shows of many entries.
 struct EntryPage {
-  static constexpr std::string_view nothing = "no entries (feedmill explain URL says how its fetches went)";
   std::uint64_t limit = 20;
   std::optional<EntryCursor> before;
 

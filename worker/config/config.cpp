@@ -33,6 +33,14 @@ const Option* find_option(std::string_view key) {
   return found == table.end() ? nullptr : &*found;
 }
 
+/// "retention.hard_cap" or "log-level" as variables spell it.
+std::string variable_part(std::string_view name) {
+  std::string part;
+  for (const char c : name)
+    part.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '.' || c == '-' ? '_' : c);
+  return part;
+}
+
 std::string old_variable_of(const Option& option) {
   return option.old_env.empty() ? std::string() : fmt::format("{}{}", env_prefix, option.old_env);
 }
@@ -47,10 +55,7 @@ std::vector<std::string> spellings(const Option& option) {
 
 /// FEEDMILL_KEEP or FEEDMILL_RETENTION_KEEP, for what --keep sets.
 bool is_named_as_flag(std::string_view name, std::string_view flag) {
-  std::string ending;
-  for (const char c : flag.substr(std::min<std::size_t>(flag.find_first_not_of('-'), flag.size())))
-    ending.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '-' ? '_' : c);
-  return name.ends_with("_" + ending);
+  return flag.starts_with("--") && name.ends_with("_" + variable_part(flag.substr(2)));
 }
 
 const Option* find_variable(std::string_view name) {
@@ -291,7 +296,7 @@ class Reader {
     std::vector<std::string> variables;
     for (const Option& option : option_table()) {
       const std::string variable = variable_of(option);
-      if (!option.flag.empty() && is_named_as_flag(name, option.flag)) {
+      if (is_named_as_flag(name, option.flag)) {
         problems_.push_back({name, "", "environment", "no such option; did you mean " + variable + "?"});
         return;
       }
@@ -531,10 +536,7 @@ boost::system::result<Reload, std::vector<ConfigProblem>> reload_config(const Co
 }
 
 std::string variable_of(const Option& option) {
-  std::string name(env_prefix);
-  for (const char c : option.key)
-    name.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '.' ? '_' : c);
-  return name;
+  return fmt::format("{}{}", env_prefix, variable_part(option.key));
 }
 
 std::vector<ShownOption> show(const Config& config) {

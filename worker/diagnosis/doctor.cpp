@@ -362,7 +362,7 @@ std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures&
   }
   bool lags = false;
   for (const StreamFigures::Group& group : stream.groups) {
-    if (!group.oldest || stream.now - *group.oldest <= std::chrono::minutes(5)) continue;
+    if (!stream.lags(group)) continue;
     lags = true;
     findings.push_back({"consumers", Verdict::warn,
                         fmt::format("{} is {} records behind, the oldest {} old", group.name,

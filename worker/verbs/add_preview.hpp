@@ -1,7 +1,6 @@
 // `feedmill add --dry-run`: what would be added, and what would become of it.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "worker/command_line/feed_verbs.hpp"
@@ -13,8 +12,5 @@ namespace feedmill {
 /// Tells of each feed whether it is there already, whether the egress policy lets it be fetched, what its host's limits
 /// and its settings would be. Looks names up and writes nothing. Returns the exit code `add` would have.
 int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const VerbContext& context);
-
-/// Says which of these addresses will never be requested, and why: the worker would say so when nobody looks.
-void warn_of_refusals(const std::vector<std::string>& urls, const FeedSettings& settings, const VerbContext& context);
 
 }  // namespace feedmill

@@ -67,7 +67,7 @@ void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal
     stop_if_interrupted();
     const std::size_t most = std::min<std::size_t>(page_size, asked_for.limit - shown);
     const std::vector<StoredEntry> page = pages(most, before);
-    if (shown == 0 && page.empty() && !before) terminal.note(asked_for.nothing);
+    if (shown == 0 && page.empty()) terminal.note(fmt::format("no entries{}", before ? " after that one" : ""));
     if (shown == 0) table.heading();
     for (const StoredEntry& entry : page) {
       if (terminal.json()) {  // which is much longer than the cells

@@ -16,6 +16,7 @@
 #include "worker/verbs/discover_verb.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/refresh_verb.hpp"
+#include "worker/verbs/refusals.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"

@@ -6,8 +6,8 @@
 #include "storage/feeds/feeds.hpp"
 #include "worker/command_line/feed_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
-#include "worker/verbs/add_preview.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/refusals.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
