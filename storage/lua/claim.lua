@@ -4,8 +4,8 @@
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', then URLs: without
 --       due_by only these; with it these and what was due by then and has not been put off since.
--- Returns {now, next due or '', exhausted, claims as {url, claim, due, {state…}, alone, served_at, identity, http1},
---          deferred as {url, due, code}, refused URLs, quarantined as {url, due}}.
+-- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1}, deferred as
+--          {url, due, code}, refused URLs, quarantined as {url, due}}. Whoever claims reads the states.
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 local usual_concurrency, usual_spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -34,8 +34,8 @@ local function limits_of(host)
   return hosts[host]
 end
 
-local function handed_out(url, claim, due, state, alone, gate)
-  return {url, claim, due, state, alone and 1 or 0, text(gate.served_at), gate.identity_until > now and 1 or 0,
+local function handed_out(url, claim, due, alone, gate)
+  return {url, claim, due, alone and 1 or 0, text(gate.served_at), gate.identity_until > now and 1 or 0,
           gate.http1_until > now and 1 or 0}
 end
 
@@ -45,8 +45,7 @@ if mine[1] == request then
   local batch, deferred, refused, quarantined = unpack(cmsgpack.unpack(mine[2]))
   for _, claim in ipairs(batch) do
     local is = redis.call('HMGET', state_key(claim[1]), 'fetch_url', 'alone')
-    claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], redis.call('HGETALL', state_key(claim[1])), is[2],
-                                     limits_of(host_of(is[1] or claim[1])).gate)
+    claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], is[2], limits_of(host_of(is[1] or claim[1])).gate)
   end
   return {text(now), next_due(), 0, claims, deferred, refused, quarantined}
 end
@@ -116,7 +115,7 @@ local function place_at(gate, gap, held)
 end
 
 -- The claim, in the store and for the worker. `suspect`: nothing else of this worker runs beside it (SECURITY Q2).
-local function hand_out(url, due, is, fields, strikes, suspect, gate)
+local function hand_out(url, due, is, strikes, suspect, gate)
   local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
   local was_due, times = text(tonumber(is.held) or due), text(strikes + 1)
   redis.call('ZADD', schedule_key, 'XX', lease_end, url)
@@ -131,8 +130,7 @@ local function hand_out(url, due, is, fields, strikes, suspect, gate)
     redis.call('HSET', worker_key, 'alone_url', url, 'alone_claim', claim)
   end
   take_slot(gate, claim, now, now + lease)
-  fields[#fields + 1], fields[#fields + 2] = 'strikes', times  -- the last of a name holds
-  claims[#claims + 1] = handed_out(url, claim, was_due, fields, suspect, gate)
+  claims[#claims + 1] = handed_out(url, claim, was_due, suspect, gate)
   batch[#batch + 1] = {url, claim, was_due}
 end
 
@@ -148,10 +146,9 @@ local function next_page()
   return #candidates > 0
 end
 
--- Of a feed's state; all of it goes to the worker.
-local looked_for = {alone = true, alone_deaths = true, claim = true, claim_hosts = true, claim_part = true, fetch_url = true,
-                    held = true, last_at = true, push_claimed = true, push_hint = true, push_nets = true, state = true,
-                    strikes = true, wake = true, won = true}
+-- What a claim goes by, of a feed's state.
+local looked_for = {'alone', 'alone_deaths', 'claim', 'claim_hosts', 'claim_part', 'fetch_url', 'held', 'last_at',
+                    'push_claimed', 'push_hint', 'push_nets', 'state', 'strikes', 'wake', 'won'}
 local i = -1
 while #claims < max do
   i = i + 2
@@ -161,10 +158,8 @@ while #claims < max do
   end
   looked_at = looked_at + 1
   local url, due = candidates[i], tonumber(candidates[i + 1])
-  local fields, is = redis.pcall('HGETALL', state_key(url)), {}
-  for k = 1, #fields, 2 do
-    if looked_for[fields[k]] then is[fields[k]] = fields[k + 1] end
-  end
+  local fields, is = redis.pcall('HMGET', state_key(url), unpack(looked_for)), {}
+  for k, value in ipairs(fields) do is[looked_for[k]] = value or nil end
   local held, state, deaths = tonumber(is.held), is.state, tonumber(is.alone_deaths) or 0
   if fields.err then  -- no hash: one feed's broken key must not stop the others
     redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
@@ -195,7 +190,7 @@ while #claims < max do
     elseif code then
       defer(url, due, held, place_at(gate, gap, held), code, host)
     else
-      hand_out(url, due, is, fields, strikes, suspect, gate)
+      hand_out(url, due, is, strikes, suspect, gate)
     end
   elseif looked_at > named then
     stay = stay + 1

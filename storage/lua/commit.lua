@@ -1,23 +1,29 @@
 #!lua
--- uses commit_unchanged posts host push trim
+-- uses posts host push trim
 -- replies array of 1
 -- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8, L12). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
--- ARGV: as commit_unchanged.lua reads it, behind that as parse() does, in its order: what counts first says how many
--- elements follow. A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
--- Returns {'dup' | 'stale' | 'type <key>'}, {'ok'} alone for the short way, or {'ok', created, modified, trimmed,
+-- ARGV: prefix, feed_url, claim, next due, marks of how the host answered (note_answer of host.lua), counted state fields
+-- to set; behind that as parse() reads it, in its order: what counts first says how many elements follow. Where nothing
+-- stands behind it, nothing else has changed: such a poll comes here when it could not go the short way, unchanged.lua. A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
+-- Returns {'dup' | 'stale' | 'type <key>'}, or {'ok', created, modified, trimmed,
 -- tombstoned, records, what became of the host's circuit breaker ('opened', 'closed', ''), until when it is open,
 -- whether the URL to move to is a feed already (1/0), the highest entry number given out here, re-keyed, deleted, what
 -- became of the subscription (0 = nothing, 1 = turned as wanted, 2 = and so its hub is in trouble)}.
+local url, claim = ARGV[2], ARGV[3]
+local feed_state, last_field = state_key(url), 6 + 2 * tonumber(ARGV[6])
+local short = #ARGV == last_field
+local mine = redis.call('HMGET', feed_state, 'claim', 'claim_part', 'state', 'fetch_url', 'wake', 'claim_hosts', 'push_wake')
+if mine[1] ~= claim then return {redis.call('HGET', feed_state, 'last_claim') == claim and 'dup' or 'stale'} end
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
 local old_state, fetch_url = mine[3] or 'new', mine[4] or url
 local paused = old_state == 'paused'  -- meanwhile: it stays so, and out of the schedule
 
 -- What is to be done. Of a list that stays in ARGV the places of its first and last element are kept. These hold where
--- nothing follows the state fields, in a poll that changed nothing else and yet cannot go the short way.
+-- nothing follows the state fields.
 local commit = {next_due = tonumber(ARGV[4]), marks = ARGV[5], part = 1, parts = 1, channel_prefix = '',
                 answered_by = '', is = 'served', cause = '', retry_at = 0, move_to = '', seen = 0, push_turn = '',
-                push_ask = '', unset = 1, unset_last = 0, feed = 1, feed_last = 0, left = 1, left_last = 0, back = 1,
+                push_ask = '', items = '', unset = 1, unset_last = 0, feed = 1, feed_last = 0, left = 1, left_last = 0, back = 1,
                 back_last = 0, buried = 1, buried_last = 0, deleted = 1, deleted_last = 0, signals = 1,
                 signals_last = 0, rekeys = {}, posts = {}}
 -- What was done, for the reply and for steps that stand on others.
@@ -83,6 +89,8 @@ local function parse()
   -- push_turn: what becomes of the subscription, '' = nothing, '<from> <to>'. push_ask: when it is to be looked after,
   -- ms, '' = nothing new. See push.lua.
   commit.push_turn, commit.push_ask = take(2)
+  -- What is kept of the document's items, '' = what there is, '-' = nothing.
+  commit.items = take(1)
   commit.feed, commit.feed_last = range(2)        -- fields; '' removes one
   commit.left, commit.left_last = range(1)        -- guids that left the document
   commit.back, commit.back_last = range(1)        -- guids that are back in it
@@ -130,6 +138,7 @@ local function check()
     expect(counter_key, 'string')
   end
   if keep or commit.feed_last >= commit.feed then expect(feed_key(url), 'hash') end
+  if commit.items ~= '' then expect(items_key(url), 'string') end
   if wrong then return wrong end
 
   counter = (keep or has_posts) and redis.call('GET', counter_key)
@@ -351,6 +360,11 @@ local function write_feed()
   end
 end
 
+local function write_items()
+  if commit.items == '-' then redis.call('DEL', items_key(url))
+  elseif commit.items ~= '' then redis.call('SET', items_key(url), commit.items) end
+end
+
 -- Whether the feed moves to a URL that is a feed already: two feeds stay two (HTTP R7), and this one where it is.
 local function keep_apart()
   local taken = commit.move_to ~= '' and redis.call('SISMEMBER', feeds_key, commit.move_to) == 1
@@ -436,6 +450,7 @@ end
 
 local function finish()
   write_feed()
+  write_items()
   write_state()
   settle_push()
   signal_changes()

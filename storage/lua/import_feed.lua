@@ -26,7 +26,8 @@ elseif what == 'close' then
   return 1
 elseif what == 'begin' then
   if redis.call('SISMEMBER', feeds_key, url) == 1 then return 'known' end
-  local family = {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), state_key(url)}
+  local family = {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), items_key(url),
+                  state_key(url)}
   if redis.call('EXISTS', unpack(family)) > 0 then return 'left' end
   redis.call('HSET', state_key(url), 'removing', '1')
   return 'ok'

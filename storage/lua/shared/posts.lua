@@ -1,4 +1,4 @@
--- Stands behind the prelude; the short way of commit does without it: all other keys, and what writes posts, signals and
+-- Stands behind the prelude; unchanged.lua does without it: all other keys, and what writes posts, signals and
 -- counts.
 local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:store'
 local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
@@ -13,6 +13,7 @@ local function digests_key(url) return prefix .. url .. ':digests' end
 local function tombs_key(url) return prefix .. url .. ':tombs' end
 local function holders_key(url) return prefix .. 'state:channels:' .. url end
 local function trace_key(url) return prefix .. 'state:trace:' .. url end
+local function items_key(url) return prefix .. 'state:items:' .. url end
 local function in_state_key(state) return prefix .. 'stats:feeds:in:' .. state end
 
 -- Why a feed is due when it is, for people (HTTP E1), as the field `why` has it: one input. Never so long that the hash

@@ -37,11 +37,11 @@ end
 local function gate_of(url) return gate_of_host(host_of(url)) end
 
 -- Whether a host that served has nothing to be noted of (note_answer of host.lua): its circuit is closed, its pace the
--- usual one, and it is known to serve if this was a document. `now`: nil to ask the clock should it be needed.
+-- usual one, and it is known to serve if this was a document.
 local function nothing_to_note(key, marks, now)
   local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at')
   if gate.err or gate[1] or gate[2] then return false end
   if marks == '' then return true end
   local served_at = marks == 'd' and tonumber(gate[3] or nil)
-  return served_at and (now or clock()) - served_at <= 24 * 3600 * 1000
+  return served_at and now - served_at <= 24 * 3600 * 1000
 end

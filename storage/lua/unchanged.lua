@@ -1,0 +1,38 @@
+#!lua
+-- uses nothing
+-- replies array
+-- The short way of commit, for many feeds at once: polls that changed nothing but the feed's own state, and of that
+-- removed nothing. What is out of the ordinary goes the long way, commit.lua.
+-- ARGV: prefix, then for each feed: feed_url, claim, next due, marks of how the host answered (note_answer of host.lua),
+--       counted state fields to set.
+-- Returns for each 'ok', 'dup', 'stale', or 'long': nothing was written.
+local now = clock()
+
+-- The first write is also the check of its key, the others have been read.
+local function commit(url, claim, next_due, marks, first, last)
+  local feed_state = state_key(url)
+  local mine = redis.pcall('HMGET', feed_state, 'claim', 'claim_part', 'state', 'fetch_url', 'wake', 'claim_hosts',
+                           'push_wake', 'alone', 'alone_deaths', 'held', 'push_due')
+  if mine.err then return 'long' end
+  if mine[1] ~= claim then return redis.call('HGET', feed_state, 'last_claim') == claim and 'dup' or 'stale' end
+  if mine[3] == 'paused' or mine[2] or mine[5] or mine[6] or mine[7] or mine[8] or mine[9] or mine[10] or mine[11] then
+    return 'long'
+  end
+  local gate = host_key((gate_of(mine[4] or url)))
+  if not nothing_to_note(gate, marks, now) or
+     type(redis.pcall('ZADD', schedule_key, 'XX', next_due, url)) ~= 'number' then
+    return 'long'
+  end
+  redis.call('HSET', feed_state, 'last_claim', claim, unpack(ARGV, first, last))
+  redis.call('HDEL', feed_state, 'claim', 'claim_due', 'strikes', 'push_claimed')
+  redis.call('HDEL', gate, 's:' .. claim)
+  return 'ok'
+end
+
+local answers, at = {}, 2
+while at <= #ARGV do
+  local last = at + 4 + 2 * tonumber(ARGV[at + 4])
+  answers[#answers + 1] = commit(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], at + 5, last)
+  at = last + 1
+end
+return answers
