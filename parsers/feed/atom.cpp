@@ -111,10 +111,11 @@ void set_base(XmlDocument& xml, pugi::xml_node feed) {
   }
 }
 
-void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed) {
+void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed, std::uint64_t hash) {
   Entry* const made = new_entry(feed, xml.allowance());
   if (made == nullptr) return;
   Entry& entry = *made;
+  entry.item_hash = hash;
   Target target(entry);
   const std::string own = xml.attribute(node, Ns::xml, "lang");
   if (!own.empty() && target.take(Slot::language, 0)) entry.language = xml.language();
@@ -133,12 +134,12 @@ std::span<const ElementRow> atom_entry_rows() {
   return atom_entry_elements;
 }
 
-void parse_atom(XmlDocument& xml, Feed& feed) {
+void parse_atom(XmlDocument& xml, Feed& feed, XmlItems& items) {
   const pugi::xml_node root = xml.root();
   const XmlDocument::Scope scope(xml, root);
   xml.set_core(Ns::atom);
   if (is_entry(xml.name(root))) {  // RFC 4287 §2: an entry may stand alone
-    parse_entry(xml, root, feed);
+    parse_entry(xml, root, feed, 0);
     return;
   }
   set_base(xml, root);
@@ -152,7 +153,8 @@ void parse_atom(XmlDocument& xml, Feed& feed) {
     const XmlDocument::Scope inner(xml, node);
     const XmlName name = xml.name(node);
     if (is_entry(name)) {
-      parse_entry(xml, node, feed);
+      const std::uint64_t hash = items.hash(node);
+      if (!items.pass_over(hash)) parse_entry(xml, node, feed, hash);
       continue;
     }
     const ElementTable::Match match = feed_table(Ns::atom).find(name.ns, name.local);

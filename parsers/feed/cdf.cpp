@@ -50,7 +50,7 @@ void read_attributes(XmlDocument& xml, pugi::xml_node node, Target& target) {
 
 }  // namespace
 
-void parse_cdf(XmlDocument& xml, Feed& feed) {
+void parse_cdf(XmlDocument& xml, Feed& feed, XmlItems&) {
   const pugi::xml_node root = xml.root();
   const XmlDocument::Scope scope(xml, root);
   xml.set_core(Ns::core);

@@ -201,6 +201,9 @@ struct Entry : Common {
   std::vector<Source> source;  ///< none or one
   /// Names of the stored fields that lost something to the caps of SECURITY §3, a space between; "" when none did.
   std::string truncated;
+  /// Of the item as it stands in the document with all that its reading depends on; 0 when it was not asked for, cannot
+  /// be told, or the item has flaws.
+  std::uint64_t item_hash = 0;
   bool cut_short = false;   ///< the document ends within it: what it says may be half of it …
   bool half_named = false;  ///< … and what names or dates it is no exception, or may be yet to come
 
@@ -271,6 +274,14 @@ struct DeletedEntry {
   bool operator==(const DeletedEntry&) const = default;
 };
 
+/// An item that was not read: it is known by its hash (DocumentHints::known).
+struct KnownItem {
+  std::size_t place = 0;  ///< among all items of the document, those that were read included
+  std::uint64_t hash = 0;
+
+  bool operator==(const KnownItem&) const = default;
+};
+
 /// One feed document.
 struct Feed : Common {
   Format format{};
@@ -293,7 +304,9 @@ struct Feed : Common {
   std::vector<std::string> skip_days;
   std::optional<Syndication> syndication;
 
-  std::vector<Entry> entries;  ///< in document order
+  std::vector<Entry> entries;    ///< in document order
+  std::vector<KnownItem> known;  ///< in document order; no entries
+  std::uint64_t context = 0;     ///< of item hashes: see DocumentHints::context
   std::vector<DeletedEntry> deleted;
 
   bool operator==(const Feed&) const = default;

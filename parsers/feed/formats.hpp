@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "parsers/feed/feed.hpp"
+#include "parsers/feed/item_hash.hpp"
 #include "parsers/feed/read_feed.hpp"
 #include "parsers/markup/xml.hpp"
 
@@ -34,13 +37,14 @@ Entry* new_entry(Feed& feed, Allowance& allowance);
 void keep_newest(std::vector<Entry>& entries);
 
 /// RSS in every version, RDF's layout too: items in the channel or beside it.
-void parse_rss(XmlDocument& xml, Feed& feed);
+void parse_rss(XmlDocument& xml, Feed& feed, XmlItems& items);
 /// Atom 0.1 … 1.0 (RFC 4287), a feed or a single entry.
-void parse_atom(XmlDocument& xml, Feed& feed);
+void parse_atom(XmlDocument& xml, Feed& feed, XmlItems& items);
 /// Microsoft's Channel Definition Format.
-void parse_cdf(XmlDocument& xml, Feed& feed);
+void parse_cdf(XmlDocument& xml, Feed& feed, XmlItems& items);
 /// JSON Feed 1.0 and 1.1. False when the text is no JSON Feed at all.
-/// `text` is freed once it is read: it is not needed beside the tree.
-bool parse_json_feed(std::string text, std::string_view document_base, Feed& feed, Allowance& allowance);
+/// `text` is freed once it is read: it is not needed beside the tree. `seed` and `known` as XmlItems has them.
+bool parse_json_feed(std::string text, std::string_view document_base, Feed& feed, Allowance& allowance,
+                     std::uint64_t seed, std::span<const std::uint64_t> known);
 
 }  // namespace feedmill

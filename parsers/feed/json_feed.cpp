@@ -53,8 +53,15 @@ std::optional<double> number(const element& value) {
 
 class JsonFeedReader {
  public:
-  JsonFeedReader(Feed& feed, std::string_view base, Allowance& allowance)
-      : feed_(feed), base_(std::string(base)), allowance_(allowance) {}
+  /// `sources`: a hash of each item's text, empty when none is wanted.
+  JsonFeedReader(Feed& feed, std::string_view base, Allowance& allowance, std::vector<std::uint64_t> sources,
+                 std::uint64_t seed, std::span<const std::uint64_t> known)
+      : feed_(feed),
+        base_(std::string(base)),
+        allowance_(allowance),
+        sources_(std::move(sources)),
+        seed_(seed),
+        known_(known) {}
 
   void read(const object& root) {
     // Links first: relative URLs resolve against the site's own address.
@@ -63,6 +70,7 @@ class JsonFeedReader {
     }
     if (base_.empty() && is_http_url(feed_.link) && feed_.link.size() <= limits::url) base_ = UrlBase(feed_.link);
     add_link(feed_, feed_.link, "alternate");
+    seed_ = chained_hash(seed_ + static_cast<std::uint64_t>(feed_.format), *base_.url());
     for (const auto [key, value] : root) {
       if (allowance_.spent()) break;
       field(key, value);
@@ -263,14 +271,34 @@ class JsonFeedReader {
     array list;
     if (value.get(list) != simdjson::SUCCESS) return;
     reserve_entries(feed_, list.size(), allowance_);
+    const bool hashed = sources_.size() == list.size();
+    std::size_t place = 0;
     for (const element item : list) {
+      const std::uint64_t source = hashed ? sources_[place] : 0;
+      ++place;
       object fields;
       if (item.get(fields) != simdjson::SUCCESS) continue;
+      const std::uint64_t hash = source == 0 ? 0 : chained_hash(seed_ + source, {});
+      if (pass_over(feed_, known_, hash)) {
+        take_dates(fields);
+        continue;
+      }
       Entry* const made = allowance_.spent() ? nullptr : new_entry(feed_, allowance_);
       if (made == nullptr) break;
       Entry& entry = *made;
+      entry.item_hash = hash;
       for (const auto [key, inner] : fields) item_field(entry, key, inner);
       finish(entry);
+    }
+  }
+
+  // Of an item that is passed over, for those of the feed.
+  void take_dates(const object& fields) {
+    for (const auto [key, inner] : fields) {
+      if (key != "date_published" && key != "date_modified") continue;
+      const Date date = read_date(text(inner));
+      Date& newest = key == "date_published" ? feed_.published : feed_.updated;
+      if (date.time > newest.time) newest = date;
     }
   }
 
@@ -349,6 +377,9 @@ class JsonFeedReader {
   Feed& feed_;
   UrlBase base_;
   Allowance& allowance_;
+  std::vector<std::uint64_t> sources_;
+  std::uint64_t seed_;
+  std::span<const std::uint64_t> known_;
 };
 
 // What simdjson takes for each byte of a text while it reads: 8 for the tape, 5/3 for strings, 4 for where tokens
@@ -386,9 +417,42 @@ simdjson::error_code parse_json(std::string& text, simdjson::dom::document& docu
   return error;
 }
 
+// A hash of each element of the member "items", as it is written, 0 for what is no object; empty when there is no such
+// member or more than one. `text` has the room that simdjson reads behind it.
+std::vector<std::uint64_t> hash_items(std::string& text, Allowance& allowance) {
+  const std::size_t indexes = 5 * text.size();
+  std::vector<std::uint64_t> hashes;
+  if (!allowance.affords(indexes)) return hashes;
+  simdjson::ondemand::parser parser;
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object root;
+  if (parser.iterate(text.data(), text.size(), text.capacity()).get(document) != simdjson::SUCCESS ||
+      document.get_object().get(root) != simdjson::SUCCESS) {
+    return hashes;
+  }
+  bool found = false;
+  for (auto field : root) {
+    if (field.error() != simdjson::SUCCESS) return {};
+    std::string_view key;
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return {};
+    simdjson::ondemand::array list;
+    if (key != "items") continue;
+    if (std::exchange(found, true) || field.value().get_array().get(list) != simdjson::SUCCESS) return {};
+    for (auto item : list) {
+      simdjson::ondemand::object object;
+      std::string_view source;
+      const bool is_object = item.get_object().get(object) == simdjson::SUCCESS;
+      if (is_object && object.raw_json().get(source) != simdjson::SUCCESS) return {};
+      hashes.push_back(is_object ? chained_hash(1, source) : 0);
+    }
+  }
+  return hashes;
+}
+
 }  // namespace
 
-bool parse_json_feed(std::string text, std::string_view document_base, Feed& feed, Allowance& allowance) {
+bool parse_json_feed(std::string text, std::string_view document_base, Feed& feed, Allowance& allowance,
+                     std::uint64_t seed, std::span<const std::uint64_t> known) {
   simdjson::dom::document document;
   object root;
   bool in_item = false, in_name = false;
@@ -409,6 +473,8 @@ bool parse_json_feed(std::string text, std::string_view document_base, Feed& fee
     feed.bozo = Bozo::malformed_json;
     feed.bozo_detail = simdjson::error_message(error);
   }
+  std::vector<std::uint64_t> sources;
+  if (seed != 0 && feed.bozo == Bozo::none) sources = hash_items(text, allowance);
   allowance.give_back(held);
   std::string().swap(text);
   if (document.root().get(root) != simdjson::SUCCESS) return false;
@@ -420,7 +486,7 @@ bool parse_json_feed(std::string text, std::string_view document_base, Feed& fee
   }
   if (version.find("jsonfeed.org/version/") == std::string::npos && !items) return false;
   feed.format = version.ends_with("/1.1") ? Format::json11 : Format::json1;
-  JsonFeedReader(feed, document_base, allowance).read(root);
+  JsonFeedReader(feed, document_base, allowance, std::move(sources), seed, known).read(root);
   if (in_item && !feed.entries.empty()) {
     feed.entries.back().cut_short = true;
     feed.entries.back().half_named = in_name;

@@ -69,6 +69,7 @@ class Normaliser {
     for (Entry& entry : feed_.entries) {
       const bool own_page = is_http_url(entry.link) && entry.link.size() <= limits::url;
       allowance_.take(192);  // a digest for a guid, and its place among those seen
+      const std::uint64_t flaws = count_flaws();
       identity(entry);
       const SharedText base = own_page && afford(entry.link.size() + 64) ? SharedText(entry.link) : feed_base;
       truncated_ = &entry.truncated;
@@ -92,6 +93,7 @@ class Normaliser {
         markup(source.subtitle, base, {}, limits::description);
         close(source.url, is_safe_url);
       }
+      if (count_flaws() != flaws) entry.item_hash = 0;
       const auto [first, is_new] = seen.emplace(entry.guid, &entry);
       if (is_new) continue;
       add_flaw(feed_, Flaw::duplicate_guid);
@@ -104,6 +106,12 @@ class Normaliser {
   }
 
  private:
+  std::uint64_t count_flaws() const {
+    std::uint64_t all = 0;
+    for (const auto& [flaw, count] : feed_.flaws) all += count;
+    return all;
+  }
+
   void common(Common& common, const SharedText& base) {
     markup(common.title, base, "title", limits::title);
     if (!is_markup(common.title.type)) fold_lines(common.title.value);

@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "parsers/feed/formats.hpp"
+#include "parsers/feed/item_hash.hpp"
 #include "parsers/feed/normalise.hpp"
 #include "parsers/markup/salvage.hpp"
+#include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/well_formed.hpp"
 #include "parsers/text/allowance.hpp"
 #include "parsers/text/charset.hpp"
@@ -34,7 +36,7 @@ bool is_feed_type(std::string_view content_type) {
 
 struct Recognised {
   Format format{};
-  void (*parse)(XmlDocument&, Feed&) = nullptr;  // nullptr: no feed
+  void (*parse)(XmlDocument&, Feed&, XmlItems&) = nullptr;  // nullptr: no feed
 };
 
 Format rss_version(XmlDocument& xml, std::string_view doctype) {
@@ -126,9 +128,22 @@ ParseError not_a_feed(std::string detail) {
   return {ParseError::Code::not_a_feed, std::move(detail)};
 }
 
+// What hashes of items begin with, and which need not be read.
+struct ItemHashing {
+  std::uint64_t seed = 0;  // 0: none are wanted
+  std::span<const std::uint64_t> known;
+};
+
+ItemHashing hashing(const DocumentHints& hints, std::string_view base) {
+  if (!hints.hash_items) return {};
+  const std::uint64_t rules = reader_version << 32U | std::uint64_t{sanitiser_version} << 8U | static_cast<std::uint64_t>(hints.html) << 2U |
+                              (hints.keep_class ? 2U : 0U) | (hints.whole_values ? 1U : 0U);
+  return {chained_hash(rules, base), hints.known};
+}
+
 // Reads a document that is nested properly; nothing when it is no feed. `buffer` is a copy of `text`.
 std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFormedness& check, const std::string& base,
-                              bool mojibake, Allowance& allowance) {
+                              bool mojibake, Allowance& allowance, ItemHashing hashing) {
   XmlDocument xml(text, std::move(buffer), std::move(check.entities), mojibake, allowance);
   if (!xml.loaded()) return std::nullopt;
   xml.set_document_base(base);
@@ -138,7 +153,11 @@ std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFor
   Feed feed;
   feed.format = recognised.format;
   feed.namespaces = xml.declarations();
-  recognised.parse(xml, feed);
+  if (hashing.seed != 0) {
+    hashing.seed = chained_hash(hashing.seed + static_cast<std::uint64_t>(feed.format) + (mojibake ? 256 : 0), {});
+  }
+  XmlItems items(xml, feed, hashing.seed, hashing.known);
+  recognised.parse(xml, feed, items);
   return feed;
 }
 
@@ -173,7 +192,7 @@ std::size_t share_of_tree(const Allowance& allowance) {
 }
 
 boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded& decoded, const std::string& base,
-                                                 Allowance& allowance) {
+                                                 Allowance& allowance, const ItemHashing& hashing) {
   // The tree is built in a copy, and what it is built from is needed for inline markup: the body itself may serve.
   const std::string source = decoded.verbatim ? std::string{} : decoded.text;
   std::size_t beside = decoded.text.capacity() + source.capacity();  // what is there besides body and feed
@@ -184,7 +203,7 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
   if (check.nested) {
     beside += check.tree_bytes;
     allowance.take(check.tree_bytes);
-    feed = read_tree(text, std::move(decoded.text), check, base, decoded.mojibake, allowance);
+    feed = read_tree(text, std::move(decoded.text), check, base, decoded.mojibake, allowance, hashing);
   }
   if (!feed) {
     std::string().swap(decoded.text);
@@ -198,7 +217,7 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
     const std::size_t more = 2 * repaired.capacity() + again.tree_bytes;
     beside += more;
     allowance.take(more);
-    if (!repaired.empty()) feed = read_tree(repaired, repaired, check, base, decoded.mojibake, allowance);
+    if (!repaired.empty()) feed = read_tree(repaired, repaired, check, base, decoded.mojibake, allowance, {});
     if (feed) {
       feed->account.salvaged = true;
       feed->cut_short = salvaged.cut_short;
@@ -233,14 +252,13 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
   return std::move(*feed);
 }
 
-}  // namespace
-
-boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints) {
-  return read_feed(body, hints, Allowance(body.size()));
+// Whether what was passed over would be read as it was, and counts no more than what was read.
+bool may_pass_over(const Feed& feed, const DocumentHints& hints) {
+  return feed.context == hints.context && !feed.cut_short && feed.account.entries <= max_entries;
 }
 
-boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints,
-                                                  Allowance allowance) {
+boost::system::result<Feed, ParseError> read_once(std::string_view body, const DocumentHints& hints,
+                                                  Allowance& allowance) {
   if (trim(body).empty()) return ParseError{ParseError::Code::empty, "the body is empty"};
   const std::string_view content_type = plain_header(hints.content_type);
   Decoded decoded = decode_document(body, content_type);
@@ -253,12 +271,13 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
   Feed feed;
   if (trim(decoded.text).front() == '{') {
     trim_in_place(decoded.text);
-    if (!parse_json_feed(std::move(decoded.text), base, feed, allowance)) {
+    const ItemHashing items = hashing(hints, base);
+    if (!parse_json_feed(std::move(decoded.text), base, feed, allowance, items.seed, items.known)) {
       return not_a_feed("JSON that is no JSON Feed");
     }
     if (allowance.out_of_memory()) end_at_cap(feed);
   } else {
-    auto result = read_xml(body, decoded, base, allowance);
+    auto result = read_xml(body, decoded, base, allowance, hashing(hints, base));
     if (result.has_error()) return result.error();
     feed = std::move(result.value());
   }
@@ -287,10 +306,31 @@ boost::system::result<Feed, ParseError> read_feed(std::string_view body, const D
   add_flaw(feed, Flaw::truncated, structure == Bozo::truncated ? 1 : 0);
   if (account.entries > max_entries) add_flaw(feed, Flaw::truncated, account.entries - max_entries);
   keep_newest(feed.entries);
+  if (hints.hash_items) feed.context = context_of(feed);
   normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values, hints.keep_class},
             allowance);
   if (allowance.out_of_steps()) return ParseError{ParseError::Code::limit, "reading it takes too many steps"};
   return feed;
+}
+
+}  // namespace
+
+boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints) {
+  Allowance allowance(body.size());
+  allowance.limit_steps(hints.most_steps);
+  return read_feed(body, hints, allowance);
+}
+
+boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints,
+                                                  Allowance allowance) {
+  const Allowance whole = allowance;
+  auto feed = read_once(body, hints, allowance);
+  if (!feed || feed->known.empty() || may_pass_over(*feed, hints)) return feed;
+  DocumentHints all = hints;
+  all.known = {};
+  feed = Feed();  // not both at once
+  allowance = whole;
+  return read_once(body, all, allowance);
 }
 
 }  // namespace feedmill

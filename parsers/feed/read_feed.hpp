@@ -1,6 +1,9 @@
 // The one way into parsers/: bytes in, a Feed out.
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +23,10 @@ struct ParseError {
   std::string detail;  ///< for people: what was found instead
 };
 
+/// Raised when an item is read as something else than before: what was read by older rules is read again.
+/// ItemHash.IsRaisedWithWhatIsRead holds it against the golden output.
+inline constexpr std::uint64_t reader_version = 1;
+
 /// What is known about a document besides its bytes. The views must live until read_feed returns.
 struct DocumentHints {
   std::string_view url;               ///< where the bytes came from, after redirects; absolute, or "" when unknown
@@ -29,7 +36,13 @@ struct DocumentHints {
   HtmlPolicy html = HtmlPolicy::strict;
   bool whole_values =
       false;  ///< leave values as long as they are (SECURITY §3 caps them): for callers that store nothing
-  bool keep_class = false;  ///< `class` survives `strict` (SECURITY S4)
+  bool keep_class = false;   ///< `class` survives `strict` (SECURITY S4)
+  std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max();  ///< that reading may take, if that is less
+  bool hash_items = false;   ///< Entry::item_hash and Feed::context are wanted
+  /// Hashes of items that need not be read, sorted: they are in Feed::known instead. `context` is Feed::context of the
+  /// document that they stand in; should that be another, all is read.
+  std::span<const std::uint64_t> known{};
+  std::uint64_t context = 0;
 };
 
 /// Reads one feed document: decodes to UTF-8, recognises the format from content, parses, normalises, sanitises.

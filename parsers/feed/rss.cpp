@@ -241,7 +241,7 @@ OwnAddresses own_addresses(XmlDocument& xml, pugi::xml_node channel) {
 
 class RssReader {
  public:
-  RssReader(XmlDocument& xml, Feed& feed) : xml_(xml), feed_(feed), target_(feed) {}
+  RssReader(XmlDocument& xml, Feed& feed, XmlItems& items) : xml_(xml), feed_(feed), items_(items), target_(feed) {}
 
   void read(pugi::xml_node root) {
     // Everything that is not an item may stand in the channel or beside it, and items may too.
@@ -298,7 +298,7 @@ class RssReader {
 
   void read_part(pugi::xml_node node, const XmlName& name, int rank) {
     if (is_item(name)) {
-      read_item(node);
+      pass_over_or_read(node);
       return;
     }
     // RSS 1.1 and some others gather the items in a list.
@@ -306,7 +306,7 @@ class RssReader {
       for (const pugi::xml_node child : ChildElements(node)) {
         if (xml_.allowance().spent()) return;
         const XmlDocument::Scope scope(xml_, child);
-        if (is_item(xml_.name(child))) read_item(child);
+        if (is_item(xml_.name(child))) pass_over_or_read(child);
       }
       return;
     }
@@ -319,14 +319,20 @@ class RssReader {
     for (const pugi::xml_node item : xml_.take_stray_items()) {
       if (xml_.allowance().spent()) return;
       const XmlDocument::Scope scope(xml_, item);
-      read_item(item);
+      read_item(item, 0);
     }
   }
 
-  void read_item(pugi::xml_node item) {
+  void pass_over_or_read(pugi::xml_node item) {
+    const std::uint64_t hash = items_.hash(item);
+    if (!items_.pass_over(hash)) read_item(item, hash);
+  }
+
+  void read_item(pugi::xml_node item, std::uint64_t hash) {
     Entry* const made = new_entry(feed_, xml_.allowance());
     if (made == nullptr) return;
     Entry& entry = *made;
+    entry.item_hash = hash;
     Target target(entry);
     std::string about = xml_.attribute(item, Ns::rdf, "about");
     if (!about.empty() && target.take(Slot::id, 5)) entry.id = std::move(about);
@@ -337,6 +343,7 @@ class RssReader {
 
   XmlDocument& xml_;
   Feed& feed_;
+  XmlItems& items_;
   Target target_;
 };
 
@@ -352,10 +359,10 @@ std::span<const ElementRow> rss_entry_rows() {
   return rss_entry_elements;
 }
 
-void parse_rss(XmlDocument& xml, Feed& feed) {
+void parse_rss(XmlDocument& xml, Feed& feed, XmlItems& items) {
   const XmlDocument::Scope scope(xml, xml.root());
   xml.set_core(Ns::rss);
-  RssReader(xml, feed).read(xml.root());
+  RssReader(xml, feed, items).read(xml.root());
 }
 
 }  // namespace feedmill

@@ -242,6 +242,24 @@ std::string XmlDocument::deep_text(pugi::xml_node element) const {
   return out;
 }
 
+std::string_view XmlDocument::source(pugi::xml_node element) const {
+  const std::ptrdiff_t start = element.offset_debug();
+  if (start < 0) return {};
+  pugi::xml_node last = element;  // of what ends where it ends
+  while (last && !last.next_sibling()) last = last.parent();
+  const std::ptrdiff_t next = last ? last.next_sibling().offset_debug() : static_cast<std::ptrdiff_t>(text_.size());
+  if (next < start) return {};
+  const auto from = static_cast<std::size_t>(start);
+  const std::string_view whole = text_.substr(from, static_cast<std::size_t>(next) - from);
+  return whole.substr(0, whole.rfind("</" + std::string(element.name())));
+}
+
+std::string_view XmlDocument::start_tag(pugi::xml_node element) const {
+  const std::ptrdiff_t start = element.offset_debug(), inside = element.first_child().offset_debug();
+  if (start < 0 || inside < start) return {};
+  return text_.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(inside - start));
+}
+
 std::string_view XmlDocument::inner(pugi::xml_node element) const {
   const std::ptrdiff_t offset = element.offset_debug();
   if (offset < 0) return {};

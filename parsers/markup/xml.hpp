@@ -51,6 +51,11 @@ class XmlDocument {
   std::string text(pugi::xml_node element) const;
   /// The text of the element and of all inside it, trimmed.
   std::string deep_text(pugi::xml_node element) const;
+  /// An element with all that is in it as source text, from its name on: its end tag may be missing, and comments that
+  /// stand behind it may be there. Of all elements of a document together, linear. "" when it cannot be told.
+  std::string_view source(pugi::xml_node element) const;
+  /// The start tag of an element that has something in it, from its name on, up to what it has first.
+  std::string_view start_tag(pugi::xml_node element) const;
   /// What stands between the element's tags, as source text.
   std::string_view inner(pugi::xml_node element) const;
 
@@ -71,6 +76,9 @@ class XmlDocument {
   /// limits::url.
   void set_document_base(std::string base);
   const std::string& document_base() const { return document_base_.url(); }
+  const std::string& site() const { return site_.url(); }
+  /// Whether the document declares entities of its own: what an element says is not all in its source then.
+  bool has_entities() const { return !entities_.empty(); }
   /// `base()`, or the document's own when there is none.
   const UrlBase& effective_base() const { return base_.empty() ? document_base_ : base_; }
   /// The site's own page: what paths ("/a", "../a") resolve against when neither of the two is known.

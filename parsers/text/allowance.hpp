@@ -44,6 +44,11 @@ class Allowance {
   /// A step is about ten instructions, or the look at as many bytes.
   void step(std::size_t count) { steps_ -= static_cast<std::int64_t>(count); }
 
+  /// No more than so many from now on.
+  void limit_steps(std::uint64_t most) {
+    if (steps_ > 0 && most < static_cast<std::uint64_t>(steps_)) steps_ = static_cast<std::int64_t>(most);
+  }
+
   bool out_of_memory() const { return memory_ <= 0; }
   bool out_of_steps() const { return steps_ <= 0; }
   bool spent() const { return out_of_memory() || out_of_steps(); }
