@@ -36,9 +36,9 @@ struct DocumentHints {
   HtmlPolicy html = HtmlPolicy::strict;
   bool whole_values =
       false;  ///< leave values as long as they are (SECURITY §3 caps them): for callers that store nothing
-  bool keep_class = false;   ///< `class` survives `strict` (SECURITY S4)
+  bool keep_class = false;                                               ///< `class` survives `strict` (SECURITY S4)
   std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max();  ///< that reading may take, if that is less
-  bool hash_items = false;   ///< Entry::item_hash and Feed::context are wanted
+  bool hash_items = false;  ///< Entry::item_hash and Feed::context are wanted
   /// Hashes of items that need not be read, sorted: they are in Feed::known instead. `context` is Feed::context of the
   /// document that they stand in; should that be another, all is read.
   std::span<const std::uint64_t> known{};

@@ -1,5 +1,6 @@
 // Who refreshes what, and for how long.
 #include "storage/ingest/ingest.hpp"
+#include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
@@ -35,11 +36,10 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
     claim.feed_url = row[0].text();
     claim.due = milliseconds(row[2]);
     claim.now = batch.now;
-    claim.state = read_state(row[3].pairs());
-    claim.alone = row[4].integer() == 1;
-    claim.host_served_at = milliseconds(row[5]);
-    claim.host_identity = row[6].integer() == 1;
-    claim.host_http1 = row[7].integer() == 1;
+    claim.alone = row[3].integer() == 1;
+    claim.host_served_at = milliseconds(row[4]);
+    claim.host_identity = row[5].integer() == 1;
+    claim.host_http1 = row[6].integer() == 1;
   }
   for (std::size_t i = 0; i < deferred.size(); ++i) {
     const ReplyView row = deferred[i];
@@ -51,7 +51,25 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
     const ReplyView row = quarantined[i];
     batch.quarantined.push_back({std::string(row[0].text()), milliseconds(row[1]), "quarantine"});
   }
+  if (const auto read = read_states(batch.claims); !read) return read.error();  // asked again it is the same batch
   return batch;
+}
+
+StoreResult<void> Ingest::read_states(std::span<Claim> claims) {
+  std::vector<std::string> keys;
+  std::vector<Words> commands;
+  keys.reserve(claims.size());
+  for (const Claim& claim : claims)
+    commands.push_back({"HGETALL", keys.emplace_back(impl_.keys.feed_state(claim.feed_url))});
+  if (commands.empty()) return {};
+  const auto states = impl_.pipeline(commands);
+  if (!states) return states.error();
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const Fields fields = (*states)[i].pairs();
+    claims[i].state = read_state(fields);
+    claims[i].has_posts = find_field(fields, "bytes") != nullptr;
+  }
+  return {};
 }
 
 StoreResult<std::optional<Milliseconds>> Ingest::take_slot(const Claim& claim, const std::string& host,

@@ -96,14 +96,42 @@ std::string host_marks(const HostAnswer& answer) {
   return marks;
 }
 
-/// Whether it writes nothing but fields of the feed's own state: the short way of commit.lua.
+/// Whether it writes nothing but fields of the feed's own state.
 bool changes_nothing(const Commit& commit) {
   const HostAnswer& host = commit.host;
   return !commit.document && !commit.trim && commit.feed.empty() && commit.entries.empty() && commit.events.empty() &&
          commit.rekeys.empty() && commit.tombs_left.empty() && commit.tombs_back.empty() && commit.tombs_new.empty() &&
          commit.deleted.empty() && commit.move_to.empty() && commit.push_to.empty() && !commit.push_ask &&
-         commit.state.state == commit.before.state && host.is == HostAnswer::Is::served && host.host.empty() &&
-         host.cause.empty() && host.retry_at.count() == 0;
+         !commit.items && commit.state.state == commit.before.state && host.is == HostAnswer::Is::served &&
+         host.host.empty() && host.cause.empty() && host.retry_at.count() == 0;
+}
+
+/// What becomes of the feed's state.
+struct StateChange {
+  Fields set;
+  std::vector<std::string> unset;
+};
+
+StateChange change_of_state(const Commit& commit) {
+  StateChange change{changed_state_fields(commit.before, commit.state), {}};
+  const auto removed = std::stable_partition(change.set.begin(), change.set.end(),
+                                             [](const auto& field) { return !field.second.empty(); });
+  for (auto field = removed; field != change.set.end(); ++field) change.unset.push_back(std::move(field->first));
+  change.set.erase(removed, change.set.end());
+  return change;
+}
+
+/// Adds a commit that can go the short way, unchanged.lua; false when it cannot.
+bool add_unchanged(Args& args, const Commit& commit) {
+  if (!changes_nothing(commit)) return false;
+  StateChange change = change_of_state(commit);
+  if (!change.unset.empty()) return false;
+  args.add(std::string_view(commit.feed_url));
+  args.add(std::string_view(commit.claim));
+  args.add(commit.next_due);
+  args.own(host_marks(commit.host));
+  args.own_all(std::move(change.set));
+  return true;
 }
 
 /// The calls that carry out one commit: all but the last write posts alone.
@@ -120,16 +148,11 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.add(std::string_view(commit.claim));
     args.add(commit.next_due);
     args.own(host_marks(commit.host));
-    Fields set = last ? changed_state_fields(commit.before, commit.state) : Fields();
-    const auto removed =
-        std::stable_partition(set.begin(), set.end(), [](const auto& field) { return !field.second.empty(); });
-    std::vector<std::string> unset;
-    for (auto field = removed; field != set.end(); ++field) unset.push_back(std::move(field->first));
-    set.erase(removed, set.end());
-    args.own_all(std::move(set));
-    if (last && unset.empty() && changes_nothing(commit)) continue;
-    args.add(unset.size());
-    for (std::string& name : unset) args.own(std::move(name));
+    StateChange change = last ? change_of_state(commit) : StateChange();
+    args.own_all(std::move(change.set));
+    if (last && change.unset.empty() && changes_nothing(commit)) continue;
+    args.add(change.unset.size());
+    for (std::string& name : change.unset) args.own(std::move(name));
     args.own(json_string(commit.feed_url));
     args.add(std::string_view(keys.channel_prefix()));
     args.add(part + 1);
@@ -148,6 +171,10 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.own(!last || commit.push_to.empty() ? std::string()
                                              : commit.before.push.standing.state + " " + commit.push_to);
     args.own(!last || !commit.push_ask ? std::string() : std::to_string(commit.push_ask->count()));
+    if (last && commit.items)
+      args.add(commit.items->empty() ? std::string_view("-") : std::string_view(*commit.items));
+    else
+      args.add(std::string_view());
     static const Fields no_fields;
     const std::span<const std::string> none;
     args.add(last ? commit.feed : no_fields);
@@ -174,9 +201,7 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
   if (!reply) return reply.error();
   const std::string_view word = (*reply)[0].text();
   Committed done;
-  if (word == "ok" && reply->size() == 1) {
-    done.result = Committed::Result::ok;
-  } else if (word == "ok" && reply->size() >= 13) {
+  if (word == "ok" && reply->size() >= 13) {
     const auto count = [&](std::size_t i) { return static_cast<std::uint32_t>((*reply)[i].integer()); };
     done = {Committed::Result::ok, count(1), count(2), count(3), count(4), count(5)};
     const std::string_view circuit = (*reply)[6].text();
@@ -228,20 +253,48 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
 
 }  // namespace
 
+/// Carries out those that change nothing but states, in one call. Returns the places of the others.
+std::vector<std::size_t> Ingest::commit_unchanged(std::span<const Commit* const> commits,
+                                                  std::vector<StoreResult<Committed>>& done) {
+  std::vector<std::size_t> asked, others;
+  Args args;
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    (add_unchanged(args, *commits[i]) ? asked : others).push_back(i);
+  }
+  if (asked.empty()) return others;
+  const auto reply = impl_.run(Script::unchanged, args);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    StoreResult<Committed>& one = done[asked[i]];
+    const std::string_view word = reply ? (*reply)[i].text() : std::string_view();
+    if (!reply)
+      one = reply.error();
+    else if (word == "long")
+      others.push_back(asked[i]);
+    else if (word == "dup" || word == "stale")
+      one->result = word == "dup" ? Committed::Result::dup : Committed::Result::stale;
+    else if (word != "ok")
+      one = StoreError{StoreError::Code::bug, "the server's answer to unchanged names no outcome"};
+  }
+  return others;
+}
+
 std::vector<StoreResult<Committed>> Ingest::commit(std::span<const Commit* const> commits) {
+  std::vector<StoreResult<Committed>> done(commits.size(), Committed());
+  const std::vector<std::size_t> changed = commit_unchanged(commits, done);
   std::vector<Args> calls;
   std::vector<std::size_t> first_call;
-  for (const Commit* commit : commits) {
+  for (const std::size_t i : changed) {
     first_call.push_back(calls.size());
-    add_parts(calls, *commit, impl_.options, impl_.keys);
+    add_parts(calls, *commits[i], impl_.options, impl_.keys);
   }
   first_call.push_back(calls.size());
-  const auto replies = impl_.run_all(Script::commit, calls);
-  test_point("S8");
-  std::vector<StoreResult<Committed>> done;
-  for (std::size_t i = 0; i < commits.size(); ++i) {
-    done.push_back(together(std::span(replies).subspan(first_call[i], first_call[i + 1] - first_call[i])));
+  if (!calls.empty()) {
+    const auto replies = impl_.run_all(Script::commit, calls);
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      done[changed[i]] = together(std::span(replies).subspan(first_call[i], first_call[i + 1] - first_call[i]));
+    }
   }
+  test_point("S8");
   const auto is = [&](Committed::Result result) {
     return std::any_of(done.begin(), done.end(), [&](const auto& one) { return one && one->result == result; });
   };

@@ -3,15 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/given_entry.hpp"
 #include "storage/records/host_records.hpp"
+#include "storage/records/stored_items.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/store/store.hpp"
 
@@ -30,6 +34,25 @@ struct ClaimRequest {
   std::vector<std::string> only;  ///< without due_by: just these feeds, due or not; empty = by schedule
 };
 
+/// What the store says of a feed's posts as a whole. Cheap to copy; the views live as long as any copy.
+struct StoredFeed {
+  struct Tomb {
+    std::string_view guid;
+    bool listed = false;  ///< by the last document
+  };
+
+  std::vector<std::pair<std::string_view, std::string_view>> digests;  ///< guid and digest of each post, by guid
+  std::vector<Tomb> tombs;                                             ///< by guid
+  StoredItems items;                                                   ///< of its last document
+  std::string_view items_text;                                         ///< the same, as it is stored
+  Fields feed;                                                         ///< the readers' record
+  std::uint64_t stored = 0;                                            ///< posts
+  std::int64_t newest = 0;                                             ///< timestamp of the newest
+  std::shared_ptr<const void> texts;                                   ///< what the views point into
+
+  std::optional<std::string_view> digest_of(std::string_view guid) const;
+};
+
 /// A document whose guids are looked up.
 struct LookUp {
   std::string feed_url;
@@ -37,6 +60,7 @@ struct LookUp {
   std::span<const Deletion> deleted{};
   /// How the document's markup was treated: what is stored by older rules is told as today's make it (SECURITY S13).
   std::optional<GivenMarkup> markup{};
+  const StoredFeed* stored = nullptr;  ///< what was read of the feed before; null: it is read now
 };
 
 /// Over a Store's connection.
@@ -53,8 +77,12 @@ class Ingest {
   /// all of them are due at.
   StoreResult<Milliseconds> unspread();
 
+  /// Read-only: what is stored of each feed, in one round trip and the order of `feed_urls`.
+  std::vector<StoreResult<StoredFeed>> stored_feeds(std::span<const std::string_view> feed_urls);
+
   /// Read-only: what is known of each document's guids, with the old values of what differs (RELIABILITY L5).
-  /// Several at once travel in one round trip. The answers stand in the order of `wanted`.
+  /// Several at once travel in the same two round trips at most; none where nothing differs. The answers stand in the
+  /// order of `wanted`.
   std::vector<StoreResult<StoredSnapshot>> look_up(std::span<const LookUp> wanted);
 
   /// Read-only: the posts of a feed, newest first, as far as they can be recognised under other guids.
@@ -76,6 +104,10 @@ class Ingest {
                                                      const HostLimits& limits);
 
  private:
+  StoreResult<void> read_states(std::span<Claim> claims);
+  std::vector<std::size_t> commit_unchanged(std::span<const Commit* const> commits,
+                                            std::vector<StoreResult<Committed>>& done);
+
   Store::Impl& impl_;
 };
 

@@ -1,14 +1,49 @@
-// What is known of the posts of a document.
+// What is known of the posts of a document: plain commands that read, in as few round trips as there are steps.
+#include <algorithm>
+#include <list>
+#include <memory>
+#include <unordered_set>
+
 #include "parsers/markup/sanitise.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/resanitise.hpp"
+#include "storage/records/stored_items.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_compared = 5000;  // posts of a feed that are looked for under new guids
+constexpr std::size_t max_compared = 5000;    // posts of a feed that are looked for under new guids
+constexpr std::size_t guids_a_command = 500;  // bounds how long one keeps Redis busy
+
+using Is = StoredSnapshot::Is;
+
+/// Commands of one round trip, and their answers in order.
+class Trip {
+ public:
+  /// Its answer comes as the next. The words live until ask().
+  void add(Words words) { commands_.push_back(std::move(words)); }
+  std::string_view keep(std::string key) { return *keys_.emplace(keys_.end(), std::move(key)); }
+
+  void ask(Store::Impl& impl) {
+    if (!commands_.empty()) replies_ = impl.pipeline_each(commands_);
+  }
+  /// The next answer; `failed` becomes its error when it is one and none was before.
+  ReplyView take(std::optional<StoreError>& failed) {
+    const StoreResult<Reply>& reply = replies_[next_++];
+    if (reply) return *reply;
+    if (!failed) failed = reply.error();
+    return ReplyView(nullptr);
+  }
+  std::vector<StoreResult<Reply>> take_replies() { return std::move(replies_); }
+
+ private:
+  std::vector<Words> commands_;
+  std::list<std::string> keys_;
+  std::vector<StoreResult<Reply>> replies_;
+  std::size_t next_ = 0;
+};
 
 /// What is stored by older rules → as today's make it.
 void mend(StoredSnapshot& known, const GivenMarkup& markup) {
@@ -22,64 +57,204 @@ void mend(StoredSnapshot& known, const GivenMarkup& markup) {
   if (value_of(known.feed, "san_ver") != today) known.feed_mended = resanitised_feed(known.feed, markup);
 }
 
-StoreResult<StoredSnapshot> read_known(const StoreResult<Reply>& reply, std::size_t asked) {
-  if (!reply) return reply.error();
-  const std::string_view marks = (*reply)[0].text();
-  if (marks.size() != asked) return StoreError{StoreError::Code::bug, "look_up answered for another number of guids"};
-  StoredSnapshot known;
-  known.feed = (*reply)[1].pairs();
-  known.left = (*reply)[2].texts();
-  known.back = (*reply)[3].texts();
-  known.stored = static_cast<std::uint64_t>((*reply)[5].integer());
-  known.newest = (*reply)[6].integer();
-  known.trimmed = (*reply)[7].integer() == 1;
-  known.deletable = (*reply)[8].texts();
-  const ReplyView different = (*reply)[4];
-  std::size_t next = 0;
-  for (const char mark : marks) {
-    StoredSnapshot::Guid& guid = known.guids.emplace_back();
-    switch (mark) {
-      case '=':
-        guid.is = StoredSnapshot::Is::same;
-        break;
-      case 'x':
-        guid.is = StoredSnapshot::Is::tombstoned;
-        break;
-      case 'o':
-      case '~':
-        guid.is = mark == '~' ? StoredSnapshot::Is::different : StoredSnapshot::Is::same;
-        guid.id = different[next][0].text();
-        guid.fields = different[next][1].pairs();
-        ++next;
-        break;
-      default:
-        guid.is = StoredSnapshot::Is::unknown;
-        break;
+const std::string& asked_guid(const EntryRecord& entry) {
+  return entry.former_guid.empty() ? entry.guid : entry.former_guid;
+}
+
+/// One document's look-up on its way through the trips.
+class Search {
+ public:
+  Search(const LookUp& wanted, const StoredFeed& stored) : wanted_(wanted), stored_(stored) {
+    known_.feed = stored.feed;
+    known_.items = stored.items_text;
+    known_.stored = stored.stored;
+    known_.newest = stored.newest;
+    known_.trimmed = !stored.tombs.empty();
+    mark_guids();
+    mark_tombs();
+  }
+
+  /// First trip: the ids of what must be looked at.
+  void ask_ids(Trip& trip, const Keys& keys) {
+    std::vector<std::string_view> guids;
+    for (const std::size_t place : unsettled_) guids.push_back(asked_guid(wanted_.entries[place]));
+    for (const Deletion& deletion : wanted_.deleted) guids.push_back(deletion.guid);
+    const std::string_view map = guids.empty() ? std::string_view() : trip.keep(keys.guidmap(wanted_.feed_url));
+    for (std::size_t i = 0; i < guids.size(); i += guids_a_command) {
+      Words words{"HMGET", map};
+      const auto first = guids.begin() + static_cast<std::ptrdiff_t>(i);
+      words.insert(words.end(), first,
+                   first + static_cast<std::ptrdiff_t>(std::min(guids_a_command, guids.size() - i)));
+      trip.add(std::move(words));
     }
   }
-  return known;
+  void take_ids(Trip& trip) {
+    std::vector<std::string> ids;
+    const std::size_t all = unsettled_.size() + wanted_.deleted.size();
+    while (ids.size() < all && !failed_) {
+      const ReplyView row = trip.take(failed_);
+      const std::size_t asked = std::min(guids_a_command, all - ids.size());
+      for (std::size_t i = 0; i < asked; ++i) ids.emplace_back(row[i].text());
+    }
+    ids.resize(all);
+    std::size_t next = 0;
+    for (const std::size_t place : unsettled_) known_.guids[place].id = std::move(ids[next++]);
+    // A digest that is left of nothing keeps no post away.
+    std::erase_if(unsettled_, [&](std::size_t place) {
+      StoredSnapshot::Guid& guid = known_.guids[place];
+      if (guid.id.empty() && guid.is == Is::different) guid.is = Is::unknown;
+      return guid.id.empty();
+    });
+    for (; next < all; ++next) deleted_.push_back(std::move(ids[next]));
+  }
+
+  /// Second trip: what is stored under them.
+  void ask_entries(Trip& trip) {
+    for (const std::size_t place : unsettled_) trip.add({"HGETALL", known_.guids[place].id});
+    for (const std::string& id : deleted_) {
+      if (!id.empty()) trip.add({"HMGET", id, "date_updated", "date_published"});
+    }
+  }
+  void take_entries(Trip& trip) {
+    for (const std::size_t place : unsettled_) known_.guids[place].fields = trip.take(failed_).pairs();
+    for (const std::string& id : deleted_) {
+      std::string& date = known_.deletable.emplace_back();
+      if (id.empty()) continue;
+      const ReplyView dates = trip.take(failed_);
+      date = dates[dates[0].is_nil() ? 1 : 0].text();
+      if (date.empty()) date = "0";
+    }
+  }
+
+  StoreResult<StoredSnapshot> take() {
+    if (failed_) return *failed_;
+    if (wanted_.markup) mend(known_, *wanted_.markup);
+    return std::move(known_);
+  }
+
+ private:
+  void mark_guids() {
+    const bool sanitised = wanted_.markup && wanted_.markup->policy != HtmlPolicy::raw;
+    const bool other_rules = sanitised && value_of(stored_.feed, "san_ver") != std::to_string(sanitiser_version);
+    known_.guids.resize(wanted_.entries.size());
+    for (std::size_t i = 0; i < known_.guids.size(); ++i) {
+      const std::string& guid = asked_guid(wanted_.entries[i]);
+      const std::optional<std::string_view> digest = stored_.digest_of(guid);
+      Is& is = known_.guids[i].is;
+      if (!digest) {
+        is =
+            std::ranges::binary_search(stored_.tombs, guid, {}, &StoredFeed::Tomb::guid) ? Is::tombstoned : Is::unknown;
+        continue;
+      }
+      is = *digest == wanted_.entries[i].digest ? Is::same : Is::different;
+      if (is == Is::different || other_rules) unsettled_.push_back(i);
+    }
+  }
+
+  void mark_tombs() {
+    if (stored_.tombs.empty()) return;
+    std::unordered_set<std::string_view> listed;
+    for (const EntryRecord& entry : wanted_.entries) listed.insert(asked_guid(entry));
+    for (const StoredFeed::Tomb& tomb : stored_.tombs) {
+      if (tomb.listed != listed.contains(tomb.guid)) (tomb.listed ? known_.left : known_.back).emplace_back(tomb.guid);
+    }
+  }
+
+  const LookUp& wanted_;
+  const StoredFeed& stored_;
+  StoredSnapshot known_;
+  std::vector<std::size_t> unsettled_;  // places whose entries are read: they differ, or were stored by other rules
+  std::vector<std::string> deleted_;    // ids of what the document says is deleted, "" = no such post
+  std::optional<StoreError> failed_;
+};
+
+StoreResult<StoredFeed> read_stored(Trip& trip) {
+  std::optional<StoreError> failed;
+  StoredFeed stored;
+  const ReplyView items = trip.take(failed), digests = trip.take(failed), tombs = trip.take(failed);
+  stored.feed = trip.take(failed).pairs();
+  stored.stored = static_cast<std::uint64_t>(trip.take(failed).integer());
+  stored.newest = trip.take(failed)[1].integer();
+  if (failed) return *failed;
+  for (std::size_t i = 0; i + 1 < digests.size(); i += 2) {
+    stored.digests.emplace_back(digests[i].text(), digests[i + 1].text());
+  }
+  std::ranges::sort(stored.digests);
+  for (std::size_t i = 0; i + 1 < tombs.size(); i += 2) {
+    stored.tombs.push_back({tombs[i].text(), tombs[i + 1].text() == "inf"});
+  }
+  std::ranges::sort(stored.tombs, {}, &StoredFeed::Tomb::guid);
+  stored.items_text = items.text();
+  stored.items = StoredItems(stored.items_text, stored.digests);
+  return stored;
 }
 
 }  // namespace
 
-std::vector<StoreResult<StoredSnapshot>> Ingest::look_up(std::span<const LookUp> wanted) {
-  std::vector<Args> calls(wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const bool sanitised = wanted[i].markup && wanted[i].markup->policy != HtmlPolicy::raw;
-    calls[i].add(std::string_view(wanted[i].feed_url));
-    calls[i].own(sanitised ? std::to_string(sanitiser_version) : std::string());
-    calls[i].add(wanted[i].entries.size());
-    for (const EntryRecord& entry : wanted[i].entries) {
-      calls[i].add(std::string_view(entry.former_guid.empty() ? entry.guid : entry.former_guid));
-    }
-    for (const EntryRecord& entry : wanted[i].entries) calls[i].add(std::string_view(entry.digest));
-    for (const Deletion& deletion : wanted[i].deleted) calls[i].add(std::string_view(deletion.guid));
+std::optional<std::string_view> StoredFeed::digest_of(std::string_view guid) const {
+  const auto found = std::ranges::lower_bound(digests, guid, {}, &std::pair<std::string_view, std::string_view>::first);
+  if (found == digests.end() || found->first != guid) return std::nullopt;
+  return found->second;
+}
+
+std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const std::string_view> feed_urls) {
+  Trip trip;
+  const Keys& keys = impl_.keys;
+  for (const std::string_view url : feed_urls) {
+    const std::string_view sort = trip.keep(keys.sort(url));
+    trip.add({"GET", trip.keep(keys.items(url))});
+    trip.add({"HGETALL", trip.keep(keys.digests(url))});
+    trip.add({"ZRANGE", trip.keep(keys.tombs(url)), "0", "-1", "WITHSCORES"});
+    trip.add({"HGETALL", trip.keep(keys.feed(url))});
+    trip.add({"ZCARD", sort});
+    trip.add({"ZRANGE", sort, "0", "0", "REV", "WITHSCORES"});
   }
-  const auto replies = impl_.run_all(Script::look_up, calls);
+  trip.ask(impl_);
+  std::vector<StoreResult<StoredFeed>> all;
+  for (std::size_t i = 0; i < feed_urls.size(); ++i) all.push_back(read_stored(trip));
+  const auto texts = std::make_shared<const std::vector<StoreResult<Reply>>>(trip.take_replies());
+  for (StoreResult<StoredFeed>& stored : all) {
+    if (stored) stored->texts = texts;
+  }
+  return all;
+}
+
+std::vector<StoreResult<StoredSnapshot>> Ingest::look_up(std::span<const LookUp> wanted) {
+  std::vector<std::string_view> unread;
+  for (const LookUp& one : wanted) {
+    if (one.stored == nullptr) unread.emplace_back(one.feed_url);
+  }
+  const std::vector<StoreResult<StoredFeed>> read = stored_feeds(unread);
   std::vector<StoreResult<StoredSnapshot>> known;
+  std::vector<std::optional<Search>> searches;
+  std::size_t next = 0;
+  for (const LookUp& one : wanted) {
+    std::optional<Search>& search = searches.emplace_back();
+    if (one.stored != nullptr) {
+      search.emplace(one, *one.stored);
+    } else if (const StoreResult<StoredFeed>& stored = read[next++]; stored) {
+      search.emplace(one, *stored);
+    }
+  }
+  Trip ids, entries;
+  const auto each = [&](auto work) {
+    for (std::optional<Search>& search : searches) {
+      if (search) work(*search);
+    }
+  };
+  each([&](Search& search) { search.ask_ids(ids, impl_.keys); });
+  ids.ask(impl_);
+  each([&](Search& search) { search.take_ids(ids); });
+  each([&](Search& search) { search.ask_entries(entries); });
+  entries.ask(impl_);
+  each([&](Search& search) { search.take_entries(entries); });
+  next = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    known.push_back(read_known(replies[i], wanted[i].entries.size()));
-    if (known.back() && wanted[i].markup) mend(*known.back(), *wanted[i].markup);
+    const StoreResult<StoredFeed>* const own = wanted[i].stored == nullptr ? &read[next++] : nullptr;
+    if (searches[i])
+      known.push_back(searches[i]->take());
+    else
+      known.emplace_back(own->error());
   }
   return known;
 }

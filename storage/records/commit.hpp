@@ -88,6 +88,8 @@ struct Commit {
   std::uint64_t highest_entry = 0;
   /// What this refresh makes of PushStanding::state, "" = nothing; not done when that has changed since.
   std::string push_to;
+  /// What is kept of the document's items (stored_items.hpp), "" = nothing; absent = what there is.
+  std::optional<std::string> items;
   std::optional<Milliseconds> push_ask;  ///< the feed's subscription is to be looked after then (WEBSUB D5, S10)
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "parsers/text/date.hpp"
 #include "parsers/text/numbers.hpp"
@@ -26,13 +27,14 @@ std::int64_t number(const Fields& fields, std::string_view name, std::int64_t ot
   return text == nullptr ? otherwise : leading_number(*text, otherwise);
 }
 
-EntryWrite creation(const EntryRecord& record, std::int64_t timestamp, std::int64_t now) {
+EntryWrite creation(EntryRecord& record, std::int64_t timestamp, std::int64_t now) {
   EntryWrite write;
   write.guid = record.guid;
   write.digest = record.digest;
   write.timestamp = timestamp;
   write.bytes = entry_bytes(record.fields);
-  write.set = record.fields;
+  record.fields.reserve(record.fields.size() + 4);
+  write.set = std::exchange(record.fields, {});
   write.set.emplace_back("timestamp", std::to_string(timestamp));
   write.set.emplace_back("rev", "1");
   write.set.emplace_back("first_seen", std::to_string(now));
@@ -161,7 +163,7 @@ std::uint64_t entry_bytes(const Fields& fields) {
   return bytes;
 }
 
-EntryDiff diff_entries(const std::vector<EntryRecord>& read, const StoredSnapshot& known, Milliseconds now) {
+EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now) {
   EntryDiff diff;
   const std::int64_t seconds = now.count() / 1000;
   for (std::size_t i = 0; i < read.size() && i < known.guids.size(); ++i) {

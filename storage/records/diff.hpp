@@ -22,7 +22,8 @@ struct EntryDiff {
   std::uint32_t unchanged = 0;     ///< same, or tombstoned
 };
 
-/// `read` and `known.guids` stand in the same order. New posts get all their fields, `first_seen` and rev 1; changed
+/// `read` and `known.guids` stand in the same order. New posts get all their fields, which are taken out of `read` (all
+/// else of it stays), `first_seen` and rev 1; changed
 /// ones only what changed, with the old values, and the next rev.
 ///
 /// A stored post whose `date_updated` is newer stays as it is (RELIABILITY I11): that was a document from an old cache.
@@ -32,6 +33,6 @@ struct EntryDiff {
 /// timestamp (DESIGN §5): the post's date, clamped to `now`; an undated post gets `now` minus its place in the
 /// document, once, for ever. A changed post moves only when its own date says so, and never because of a date in the
 /// future.
-EntryDiff diff_entries(const std::vector<EntryRecord>& read, const StoredSnapshot& known, Milliseconds now);
+EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now);
 
 }  // namespace feedmill

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <memory>
 #include <string_view>
 #include <unordered_set>
 
@@ -16,6 +15,7 @@
 #include "parsers/text/limits.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/find_field.hpp"
+#include "storage/records/folded.hpp"
 #include "storage/records/post_identity.hpp"
 #include "storage/records/settled.hpp"
 
@@ -83,10 +83,6 @@ std::optional<std::int64_t> seconds_of(const Date& date) {
   return std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
 }
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n';
-}
-
 /// A field's value without what is volatile in it.
 std::string_view settled(std::string_view name, const std::string& value, std::string& buffer) {
   if (name == "content" || name == "summary") return settled_markup(value, buffer);
@@ -123,28 +119,17 @@ void drop_copies(std::vector<EntryRecord>& records) {
 std::string reader_digest(const Fields& fields) {
   static constexpr std::array noticed{"author",     "categories", "comments", "content",
                                       "enclosures", "link",       "summary",  "title"};
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
-  XXH3_64bits_reset(state.get());
-  std::string folded, buffer;
+  static thread_local std::string noticed_text, buffer;  // kept: this is done to every post
+  noticed_text.clear();
   for (const auto& [name, stored] : fields) {
     if (std::find(noticed.begin(), noticed.end(), name) == noticed.end()) continue;
-    const std::string_view value = settled(name, stored, buffer);
-    folded.resize(value.size());
-    char* out = folded.data();
-    bool gap = true;              // drops what stands before the first character
-    for (const char c : value) {  // without a branch: this reads every byte of every post
-      const bool space = is_blank(c);
-      *out = space ? ' ' : c;
-      out += static_cast<std::ptrdiff_t>(!(space && gap));
-      gap = space;
-    }
-    if (gap && out != folded.data()) --out;
-    XXH3_64bits_update(state.get(), name.data(), name.size() + 1);
-    XXH3_64bits_update(state.get(), folded.data(), static_cast<std::size_t>(out - folded.data()));
-    XXH3_64bits_update(state.get(), "", 1);
+    noticed_text.append(name).push_back('\0');
+    append_folded(noticed_text, settled(name, stored, buffer));
+    noticed_text.push_back('\0');
   }
   char hex[17];
-  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(state.get())));
+  std::snprintf(hex, sizeof hex, "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(noticed_text.data(), noticed_text.size())));
   return hex;
 }
 
@@ -184,16 +169,29 @@ EntryRecord entry_record(const Entry& entry) {
   if (!record.timestamp) record.timestamp = seconds_of(entry.published);
   record.fields = fields.take();
   record.digest = reader_digest(record.fields);
-  if (entry.cut_short) record.digest.insert(0, cut_mark);
+  if (entry.cut_short)
+    record.digest.insert(0, cut_mark);
+  else
+    record.item_hash = entry.item_hash;
   return record;
 }
 
-std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, IdentifiedBy was) {
+std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, IdentifiedBy was, const StoredItems& known) {
   std::vector<EntryRecord> records;
-  records.reserve(feed.entries.size());
+  records.reserve(feed.entries.size() + feed.known.size());
+  std::size_t place = 0;
+  auto next = feed.known.begin();
+  const auto take_known = [&] {
+    for (; next != feed.known.end() && next->place == place; ++next, ++place) {
+      records.push_back(known.record(next->hash));
+    }
+  };
   for (const Entry& entry : feed.entries) {
+    take_known();
+    ++place;
     if (!entry.guid.empty()) records.push_back(entry_record(entry));
   }
+  take_known();
   identify(records, was);
   if (by == was) {
     for (EntryRecord& record : records) record.former_guid.clear();

@@ -5,6 +5,7 @@
 
 #include "parsers/feed/feed.hpp"
 #include "storage/records/feed_state.hpp"
+#include "storage/records/stored_items.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 
@@ -20,8 +21,9 @@ EntryRecord entry_record(const Entry& entry);
 
 /// All entries of a document under the guids that they have when the feed is identified `by`; `former_guid` is set when
 /// it was identified by something else before. What cannot be told apart is there once; but of what has one guid and
-/// one link the store decides (identify() in storage/records/post_identity.hpp).
-std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, IdentifiedBy was);
+/// one link the store decides (identify() in storage/records/post_identity.hpp). `known`: where Feed::known comes from.
+std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, IdentifiedBy was,
+                                       const StoredItems& known = {});
 
 /// Digest of what a reader would notice: XXH3-64 in hex over the text fields, white space folded, without tracking
 /// pixels and what is volatile in addresses. Dates are left out: many publishers write the time of the build (DESIGN

@@ -21,6 +21,8 @@ struct EntryRecord {
   std::string given_guid{};   ///< what its document calls it, "" = it gives no guid
   std::string shared_guid{};  ///< the guid that would be its own if another post of the document did not have it, too …
                               ///< … and of that other post; "" = it is alone
+  std::uint64_t item_hash = 0;  ///< of the item that it was read from (Entry::item_hash)
+  bool passed_over = false;     ///< it is known by that alone: stored with this digest, and not read
 };
 
 /// A post that the document says is gone (RFC 6721).
@@ -59,6 +61,7 @@ struct StoredSnapshot {
   std::vector<std::string> left, back;  ///< tombstones whose guid left the document, or stands in it again
   Fields feed;                          ///< the readers' record Feed:<feed_url> as it is now: title, description …
   Fields feed_mended;                   ///< stored by older rules: what today's make of it, "" for a field that goes
+  std::string items;                    ///< what is kept of its last document's items
   std::uint64_t stored = 0;             ///< posts of the feed
   std::int64_t newest = 0;              ///< timestamp of the newest of them
   bool trimmed = false;                 ///< it has tombstones

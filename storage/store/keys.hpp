@@ -53,6 +53,9 @@ class Keys {
   std::string sort(std::string_view feed_url) const { return join(feed_url, ":sort"); }
   std::string guidmap(std::string_view feed_url) const { return join(feed_url, ":guidmap"); }
   std::string digests(std::string_view feed_url) const { return join(feed_url, ":digests"); }
+  std::string tombs(std::string_view feed_url) const { return join(feed_url, ":tombs"); }
+  /// What its last document held (storage/records/stored_items.hpp).
+  std::string items(std::string_view feed_url) const { return join("state:items:", feed_url); }
 
   // What deliver derives from posts. No two of these meet, whatever a channel or a user is called: each name stands
   // between a beginning and an ending of its own.

@@ -254,24 +254,30 @@ StoreResult<Reply> Store::Impl::run(Script script, const Args& args) {
   return run_all(script, std::span(&args, 1)).front();
 }
 
-StoreResult<std::vector<Reply>> Store::Impl::pipeline(std::span<const Words> commands) {
-  if (auto connected = ready(); !connected) return connected.error();
+std::vector<StoreResult<Reply>> Store::Impl::pipeline_each(std::span<const Words> commands) {
+  std::vector<StoreResult<Reply>> replies;
+  replies.reserve(commands.size());
+  if (auto connected = ready(); !connected) {
+    replies.assign(commands.size(), connected.error());
+    return replies;
+  }
   for (const Words& words : commands) redis.append(words);
-  std::vector<Reply> replies;
-  std::optional<StoreError> first;
   for (const Words& words : commands) {
-    auto reply = redis.next();
-    auto wrong = reply ? misshapen(words.front(), *reply) : reply.error();
-    if (!wrong)
-      replies.push_back(std::move(*reply));
-    else if (!first)
-      first = std::move(wrong);
+    replies.push_back(redis.next());
+    if (!replies.back()) continue;
+    if (auto wrong = misshapen(words.front(), *replies.back())) replies.back() = std::move(*wrong);
   }
-  if (first) {
-    if (first->code == StoreError::Code::read_only) redis.disconnect();
-    return *first;
-  }
+  leave_replica(replies);
   return replies;
+}
+
+StoreResult<std::vector<Reply>> Store::Impl::pipeline(std::span<const Words> commands) {
+  std::vector<Reply> all;
+  for (StoreResult<Reply>& reply : pipeline_each(commands)) {
+    if (!reply) return reply.error();
+    all.push_back(std::move(*reply));
+  }
+  return all;
 }
 
 Store::Store(StoreOptions options) {

@@ -103,7 +103,9 @@ class Store::Impl {
                                                const std::optional<EntryCursor>& before);
   /// The entries of these ids in their order, those that have gone left out.
   StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
-  /// Plain commands in one round trip; the first error ends it.
+  /// Plain commands in one round trip, with the answer to each.
+  std::vector<StoreResult<Reply>> pipeline_each(std::span<const Words> commands);
+  /// The same where the first error is that of all.
   StoreResult<std::vector<Reply>> pipeline(std::span<const Words> commands);
 
   StoreOptions options;

@@ -30,7 +30,8 @@ std::optional<std::string> feed_of(const Keys& keys, const std::string& key) {
       }
     }
   }
-  return name_in(key, keys.feed("\n"));
+  const std::optional<std::string> url = name_in(key, keys.feed("\n"));
+  return url ? url : name_in(key, keys.items("\n"));
 }
 
 }  // namespace

@@ -311,7 +311,7 @@ TEST_F(ArchiveTest, TakesBackAFeedThatChangedWhileItWasWritten) {
       one.next_due = batch->now + std::chrono::hours(1);
       one.before = one.state = batch->claims[0].state;
       one.document = true;
-      one.entries = diff_entries(posts, *known, batch->now).writes;
+      one.entries = diff_entries(std::vector(posts), *known, batch->now).writes;
       one.retention = many;
       return one;
     }();

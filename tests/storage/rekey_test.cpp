@@ -194,7 +194,7 @@ TEST_F(Rekeying, WritesAChangedPostUnderItsNewGuid) {
   Commit commit = plan(claimed, posts);
   StoredSnapshot known;
   known.guids = {{StoredSnapshot::Is::different, "Entry:1", Entries(store).get("Entry:1")->value().fields, "a"}};
-  EntryDiff diff = diff_entries(posts, known, claimed.now);
+  EntryDiff diff = diff_entries(std::vector(posts), known, claimed.now);
   commit.entries = diff.writes;
   commit.rekeys = diff.rekeys;
   commit.rekeyed = {"feed_rekeyed", "updated", "{}", ""};

@@ -82,7 +82,7 @@ class StoreTest : public testing::Test {
     commit.document = true;
     commit.initial = claimed.state.rhythm.imported.count() == 0;
     if (commit.initial) commit.state.rhythm.imported = claimed.now;
-    commit.entries = diff_entries(posts, *known, claimed.now).writes;
+    commit.entries = diff_entries(std::vector(posts), *known, claimed.now).writes;
     commit.tombs_left = known->left;
     commit.tombs_back = known->back;
     commit.retention = retention;

@@ -485,7 +485,7 @@ TEST_F(VerifyTest, FindsAStoreHealthyWhileWorkersCommit) {
         commit.before = commit.state = claimed.state;
         commit.state.state = round % 2 == 0 ? "healthy" : "degraded";
         commit.document = true;
-        commit.entries = diff_entries(posts, *known, claimed.now).writes;
+        commit.entries = diff_entries(std::vector(posts), *known, claimed.now).writes;
         commit.tombs_left = known->left;
         commit.tombs_back = known->back;
         commit.retention.entries = 8;

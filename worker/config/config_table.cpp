@@ -93,7 +93,7 @@ const Option all_options[] = {
     {"store.durability", "DURABILITY", "", "ack", "ack/fsync/replica",
      "a commit counts when the server has answered, has it on disk, or a replica has it",
      at<&Config::store, &Config::Store::durability>},
-    {"store.connections", "", "", "4", "per loop", "threads with a Redis connection each",
+    {"store.connections", "", "", "1", "per loop", "threads with a Redis connection each",
      at<&Config::store, &Config::Store::connections>,
      [](const Config& c) { return between(c.store.connections, 1, 64); }},
     {"retention.entries", "", "--keep", "50", "entries per feed",

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/system/result.hpp>
 
+#include "storage/ingest/ingest.hpp"
 #include "storage/records/claim.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
@@ -21,6 +22,7 @@ namespace feedmill {
 struct Attempt {
   Exchange exchange;
   Reading reading;
+  std::optional<StoredFeed> stored{};  ///< what the store said of the feed before it was read, where it was asked
 };
 
 /// Why an attempt says nothing about its feed, which is given back as it was.
@@ -39,8 +41,10 @@ class DocumentSource {
  public:
   /// Gets the document and reads it, on a CPU thread.
   virtual boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) = 0;
-  /// `known` is what the store knows of the document's posts, `now` Redis' clock.
-  virtual DecisionResult decide(const Claim& claim, const Attempt& attempt, const StoredSnapshot& known,
+  /// Reads all of a document of which posts were passed over (Document::passed_over), once they must be seen after all.
+  virtual boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) = 0;
+  /// `known` is what the store knows of the document's posts, `now` Redis' clock. Takes what it can out of the reading.
+  virtual DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known,
                                 Milliseconds now) = 0;
 
  protected:

@@ -21,7 +21,9 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Milliseconds longest_host_wait{10'000};  // HTTP H6
+constexpr Milliseconds longest_host_wait{10'000};     // HTTP H6
+constexpr std::uint64_t most_read_here = 64U << 10U;  // bytes decoded: 0.3 ms
+constexpr std::uint64_t most_steps_here = 300'000;    // some 3 ms, however a document is made
 
 FetchRequest request_of(const Claim& claim) {
   const FeedState& state = claim.state;
@@ -117,9 +119,11 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
     result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
     const auto from = std::chrono::steady_clock::now();
     const bool on_thread = has_document(fetched);
-    result.reading = co_await read_in(claim, request, fetched);
+    result.reading = co_await read_in(claim, fetched, result.stored, seen.is_followed());
     seen.read(result.reading,
               on_thread ? std::chrono::steady_clock::now() - from : RefreshObserver::Clock::duration::zero());
+    const auto* const document = std::get_if<Document>(&result.reading);
+    if (document != nullptr && !document->passed_over.empty()) read_ = std::move(std::get<FetchResponse>(fetched));
     const Unreadable* const refused = refusal_of(result.reading);
     if (refused == nullptr || !refused->bad_coding || request.identity) break;
     request.identity = again = true;
@@ -128,14 +132,65 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
   co_return result;
 }
 
-/// A document is read on a CPU thread. After quarantine half of the limits must do (SECURITY Q3).
-asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, const FetchRequest& request,
-                                                  FetchResult& fetched) {
+/// After quarantine half of the limits must do (SECURITY Q3).
+ReadingOptions FetchedDocument::reading_options(const Claim& claim) const {
   ReadingOptions how = options_.reading;
-  how.html = request.settings.html_policy.value_or(how.html);
+  how.html = read_settings(claim.state.settings).html_policy.value_or(how.html);
+  how.hash_items = true;
   if (claim.state.state == "quarantined") how.max_body_bytes /= 2;
+  return how;
+}
+
+/// The store is asked before a document is read that is not known as a whole: what it knows of the posts is passed over
+/// then. Of a feed without posts it knows nothing.
+asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResult& fetched,
+                                                  std::optional<StoredFeed>& stored, bool is_followed) {
+  ReadingOptions how = reading_options(claim);
   if (!has_document(fetched)) co_return read(fetched, claim.state, how);
+  if (auto same = known_body(fetched, claim.state)) co_return std::move(*same);
+  if (!claim.has_posts) {
+    stored.emplace();
+  } else if (!stored) {
+    auto asked = co_await store_.stored_feed(claim.feed_url);
+    if (asked) stored = std::move(*asked);  // else the look-up asks again, and waits for the store
+  }
+  if (stored && !is_followed) how.items = &stored->items;
+  if (auto reading = read_here(fetched, claim, how, expected_bytes(fetched, claim.state.document.body_bytes))) {
+    co_return std::move(*reading);
+  }
   co_return co_await read_granted(fetched, claim, how);
+}
+
+/// A small document on the loop, where that takes less than to hand it to a thread and back; nothing when it turns out
+/// to be larger or to take more steps than most, with `fetched` as it was.
+std::optional<Reading> FetchedDocument::read_here(FetchResult& fetched, const Claim& claim, ReadingOptions options,
+                                                  std::uint64_t expected) {
+  auto* const response = std::get_if<FetchResponse>(&fetched);
+  if (response == nullptr || expected > most_read_here || !memory_.cover_reading(expected)) return std::nullopt;
+  options.granted_bytes = std::min(memory_.readable_bytes(), most_read_here);
+  options.most_steps = most_steps_here;
+  std::string body = response->body;
+  Reading reading = read_or_keep(fetched, claim, options, options_.keep_poison);
+  const auto* const unreadable = std::get_if<Unreadable>(&reading);
+  if (unreadable != nullptr &&
+      (unreadable->reason == Reason::worker_memory || unreadable->reason == Reason::parse_limit)) {
+    response->body = std::move(body);
+    return std::nullopt;
+  }
+  memory_.hold(cost_of_storing(reading));
+  return reading;
+}
+
+asio::awaitable<void> FetchedDocument::read_all(const Claim& claim, Attempt& attempt) {
+  auto& document = std::get<Document>(attempt.reading);
+  const BodyPrint print = document.print;
+  const std::string body = std::exchange(document.passed_over, {});
+  boost::system::result<Document, ParseError> all = std::move(document);
+  const auto work = [&] { all = read_document(body, read_, claim.state, reading_options(claim)); };
+  co_await run_on(threads_.pool(), work);
+  if (!all) co_return;
+  attempt.reading = std::move(*all);
+  std::get<Document>(attempt.reading).print = print;
 }
 
 /// Waits for a slot at a host that a redirect leads to; false when there is none in time (HTTP H6).
@@ -183,12 +238,12 @@ asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, con
   co_return Reading(std::move(error));
 }
 
-DecisionResult FetchedDocument::decide(const Claim& claim, const Attempt& attempt, const StoredSnapshot& known,
+DecisionResult FetchedDocument::decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known,
                                        Milliseconds now) {
   if (const FetchError* const ours = our_trouble(attempt.reading)) {
     return Deferral{ours->reason, ours->detail, wait_after(*ours)};
   }
-  return feedmill::decide(claim, attempt.reading, attempt.exchange, known, options_.policy, now);
+  return feedmill::decide(claim, std::move(attempt.reading), attempt.exchange, known, options_.policy, now);
 }
 
 }  // namespace feedmill

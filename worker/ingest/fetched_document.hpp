@@ -1,6 +1,8 @@
 // A document as the origin of its feed has it: asked for, politely, and read.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
@@ -28,13 +30,17 @@ class FetchedDocument final : public DocumentSource {
 
   /// A second time without content coding when that was broken (HTTP §4). Cancellation unwinds with operation_aborted.
   boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) override;
+  boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) override;
   /// Puts the feed off when memory or another host's turn was lacking (SECURITY M3).
-  DecisionResult decide(const Claim& claim, const Attempt& attempt, const StoredSnapshot& known,
-                        Milliseconds now) override;
+  DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
 
  private:
-  boost::asio::awaitable<Reading> read_in(const Claim& claim, const FetchRequest& request, FetchResult& fetched);
+  boost::asio::awaitable<Reading> read_in(const Claim& claim, FetchResult& fetched, std::optional<StoredFeed>& stored,
+                                          bool is_followed);
   boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string host);
+  ReadingOptions reading_options(const Claim& claim) const;
+  std::optional<Reading> read_here(FetchResult& fetched, const Claim& claim, ReadingOptions options,
+                                   std::uint64_t expected);
   boost::asio::awaitable<Reading> read_granted(FetchResult& fetched, const Claim& claim, ReadingOptions options);
 
   Fetcher& fetcher_;
@@ -42,6 +48,7 @@ class FetchedDocument final : public DocumentSource {
   StorePool& store_;
   MemoryBudget::Share memory_;
   const RefreshOptions& options_;
+  FetchResponse read_;  // the answer whose document has posts that were passed over, without its body
 };
 
 /// An exchange as far as policy cares.

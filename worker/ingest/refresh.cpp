@@ -66,7 +66,7 @@ asio::awaitable<Report> Refresher::process(const Claim& claim, DocumentSource& s
   RefreshObserver seen(claim, trace);
   const Deadline deadline = seen.began() + patience;
   Attempt attempt = co_await source.attempt(claim, seen);
-  const StoreResult<StoredSnapshot> known = co_await look_up(claim, attempt.reading, deadline);
+  const StoreResult<StoredSnapshot> known = co_await look_up(claim, source, attempt, deadline);
   if (!known) co_return co_await not_stored(claim, known.error(), seen);
   DecisionResult decision = source.decide(claim, attempt, *known, seen.now());
   if (decision.has_error()) co_return co_await put_off(claim, decision.error(), seen);
@@ -113,16 +113,25 @@ auto Refresher::answer_of(const Ask& ask, Deadline deadline) -> std::invoke_resu
   }
 }
 
-asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& claim, Reading& reading,
-                                                                Deadline deadline) {
-  auto* document = std::get_if<Document>(&reading);
+asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& claim, DocumentSource& source,
+                                                                Attempt& attempt, Deadline deadline) {
+  auto* document = std::get_if<Document>(&attempt.reading);
   if (document == nullptr) co_return StoredSnapshot();
-  const LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup};
+  const StoredFeed* const before = attempt.stored ? &*attempt.stored : nullptr;
+  LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup, before};
   const auto look = [&] { return store_.look_up(wanted); };
   StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
   if (!known) co_return known;
   settle_repeated(*document, *known);
   if (!must_compare(claim.state.identity, *document, *known)) co_return known;
+  if (!document->passed_over.empty()) {  // rare: all posts are compared
+    co_await source.read_all(claim, attempt);
+    document = &std::get<Document>(attempt.reading);
+    wanted = {claim.feed_url, document->entries, document->deleted, document->markup, before};
+    known = co_await answer_of(look, deadline);
+    if (!known) co_return known;
+    settle_repeated(*document, *known);
+  }
 
   // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not come as news.
   const auto read_posts = [&](Store& store) { return Ingest(store).stored_posts(claim.feed_url); };
@@ -131,7 +140,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   if (!stored) co_return stored.error();
   const Recognised recognised = recognise(claim.state.identity, *document, *known, *stored);
   if (recognised.look_up.empty()) co_return known;
-  const LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup};
+  const LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup, before};
   const auto look_again = [&] { return store_.look_up(once_more); };
   StoreResult<StoredSnapshot> found = co_await answer_of(look_again, deadline);
   if (!found) co_return found;

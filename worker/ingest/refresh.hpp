@@ -69,7 +69,8 @@ class Refresher {
 
   /// What the store knows of a document's posts, as of nothing when it is none. May give them the guids of another
   /// identity (feed_identity.hpp).
-  boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const Claim& claim, Reading& reading, Deadline deadline);
+  boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const Claim& claim, DocumentSource& source,
+                                                              Attempt& attempt, Deadline deadline);
   /// `ask()` until it is answered, or trying again is no use (RELIABILITY E1).
   template <class Ask>
   auto answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&>;

@@ -21,8 +21,10 @@ constexpr std::size_t max_batch = 64;
 struct StorePool::Waiting {
   explicit Waiting(const asio::any_io_executor& executor) : done(executor, asio::steady_timer::time_point::max()) {}
 
-  const LookUp* look_up = nullptr;  // one of the two is set
+  const std::string* feed_url = nullptr;  // one of the three is set
+  const LookUp* look_up = nullptr;
   const Commit* commit = nullptr;
+  std::optional<StoreResult<StoredFeed>> stored;
   std::optional<StoreResult<StoredSnapshot>> known;
   std::optional<StoreResult<Committed>> committed;
   asio::steady_timer done;
@@ -36,6 +38,13 @@ StorePool::StorePool(asio::any_io_executor executor, const StoreOptions& options
 StorePool::~StorePool() {
   for (const auto& connection : connections_) connection->thread.join();
   control_->thread.join();
+}
+
+asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const std::string& feed_url) {
+  Waiting waiting(executor_);
+  waiting.feed_url = &feed_url;
+  co_await wait_for(waiting);
+  co_return std::move(*waiting.stored);
 }
 
 asio::awaitable<StoreResult<StoredSnapshot>> StorePool::look_up(const LookUp& wanted) {
@@ -90,6 +99,17 @@ asio::awaitable<void> StorePool::serve(Connection& connection) {
 }
 
 void StorePool::exchange(Store& store, const std::vector<Waiting*>& batch) {
+  std::vector<std::string_view> feed_urls;
+  std::vector<Waiting*> asking;
+  for (Waiting* waiting : batch) {
+    if (waiting->feed_url == nullptr) continue;
+    feed_urls.emplace_back(*waiting->feed_url);
+    asking.push_back(waiting);
+  }
+  if (!feed_urls.empty()) {
+    auto stored = Ingest(store).stored_feeds(feed_urls);
+    for (std::size_t i = 0; i < asking.size(); ++i) asking[i]->stored = std::move(stored[i]);
+  }
   std::vector<LookUp> look_ups;
   std::vector<Waiting*> looking;
   for (Waiting* waiting : batch) {

@@ -29,6 +29,7 @@ class StorePool {
   StorePool& operator=(const StorePool&) = delete;
 
   /// Not cancellable: they end within the store's timeout.
+  boost::asio::awaitable<StoreResult<StoredFeed>> stored_feed(const std::string& feed_url);
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const LookUp& wanted);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
 

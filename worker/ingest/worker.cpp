@@ -164,8 +164,7 @@ asio::awaitable<void> Worker::wait_for_lanes() {
     co_await pause(options_.poll);
   }
   const auto until = SteadyClock::now() + gather;
-  const std::size_t enough = std::max<std::size_t>(lanes_.size() / 4, 1);
-  while (free_.size() < enough && !stopping() && SteadyClock::now() < until) {
+  while (free_.size() < worth_a_claim() && !stopping() && SteadyClock::now() < until) {
     co_await pause(gather);
   }
 }
@@ -335,7 +334,7 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
   free_.push_back(&lane);
   metrics_.set_lanes(in_flight_, free_.size());
   // A free lane among others is no reason to look for due feeds sooner.
-  if (free_.size() == 1 || in_flight_ == 0 || stopping()) tell_changed();
+  if (free_.size() == 1 || free_.size() == worth_a_claim() || in_flight_ == 0 || stopping()) tell_changed();
 }
 
 /// RELIABILITY D1: what is in flight may finish; what does not in time is cancelled.

@@ -1,6 +1,7 @@
 // The life cycle: claim, lanes, drain. One Worker is one event loop that shares nothing (DESIGN §6).
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -87,6 +88,7 @@ class Worker {
   boost::asio::awaitable<void> claim_until_stopped();
   boost::asio::awaitable<StoreResult<ClaimBatch>> claim(std::size_t max);
   boost::asio::awaitable<void> wait_for_lanes();
+  std::size_t worth_a_claim() const { return std::max<std::size_t>(lanes_.size() / 4, 1); }
   boost::asio::awaitable<void> pause(Milliseconds longest);
   boost::asio::awaitable<void> drain();
   boost::asio::awaitable<End> give_back();

@@ -117,15 +117,22 @@ Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingO
   return std::move(*document);
 }
 
-Reading read_body(FetchResponse& response, const FeedState& state, const ReadingOptions& options) {
+BodyPrint wire_print(const FetchResponse& response) {
   BodyPrint print;
   print.wire_bytes = response.body.size();
   print.wire_hash = fingerprint(response.body);
-  if (print.wire_hash == state.document.wire_hash && !state.document.ends_early) {  // HTTP P5: nothing is decoded
-    print.body_hash = state.document.body_hash;
-    print.body_bytes = state.document.body_bytes;
-    return SameBody{std::move(print)};
-  }
+  return print;
+}
+
+/// HTTP P5: nothing is decoded.
+std::optional<SameBody> same_as_received(const BodyPrint& print, const FeedState& state) {
+  if (print.wire_hash != state.document.wire_hash || state.document.ends_early) return std::nullopt;
+  return SameBody{{print.wire_hash, state.document.body_hash, print.wire_bytes, state.document.body_bytes}};
+}
+
+Reading read_body(FetchResponse& response, const FeedState& state, const ReadingOptions& options) {
+  BodyPrint print = wire_print(response);
+  if (auto same = same_as_received(print, state)) return std::move(*same);
   const DecodeLimits limits{.max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes};
   auto body = decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits);
   if (!body) {
@@ -153,6 +160,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   }
   if (!document) return Unreadable{reason_of(document.error().code), document.error().detail, std::move(print)};
   document->print = std::move(print);
+  if (std::ranges::any_of(document->entries, &EntryRecord::passed_over)) document->passed_over = std::move(*body);
   return std::move(*document);
 }
 
@@ -194,6 +202,12 @@ bool has_document(const FetchResult& fetched) {
   return response != nullptr && response->status == 200;
 }
 
+std::optional<SameBody> known_body(const FetchResult& fetched, const FeedState& state) {
+  const auto* response = std::get_if<FetchResponse>(&fetched);
+  if (response == nullptr || response->status != 200 || state.document.wire_bytes != response->body.size()) return {};
+  return same_as_received(wire_print(*response), state);
+}
+
 std::uint64_t expected_bytes(const FetchResult& fetched, std::uint64_t last) {
   const FetchResponse* const response = body_in(fetched);
   if (response == nullptr) return 0;
@@ -212,13 +226,23 @@ std::uint64_t cost_of_storing(const Document& document) {
     for (const auto& field : entry.fields) bytes += sizeof field + field.first.size() + field.second.size() + block;
   }
   for (const Deletion& deletion : document.deleted) bytes += sizeof deletion + deletion.guid.size() + block;
-  return each_time * bytes;
+  return each_time * bytes + document.passed_over.capacity();
 }
 
 std::uint64_t cost_of_storing(const Reading& reading) {
   const auto* document = std::get_if<Document>(&reading);
   return document == nullptr ? 0 : cost_of_storing(*document);
 }
+
+namespace {
+
+/// Whether what was passed over says nothing of the other posts, nor they of it.
+bool stands_alone(const Feed& feed, const Document& document, const FeedState& state) {
+  return feed.deleted.empty() && document.identified_by == state.identity.by && !document.unfit &&
+         document.entries.size() == feed.entries.size() + feed.known.size() && are_named(document.entries);
+}
+
+}  // namespace
 
 boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,
                                                           const FeedState& state, const ReadingOptions& options,
@@ -230,6 +254,13 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   hints.content_language = response.header("content-language");
   hints.html = options.html;
   hints.keep_class = options.keep_class;
+  const StoredItems* const items = state.identity.by == IdentifiedBy::guid ? options.items : nullptr;
+  hints.hash_items = options.hash_items;
+  hints.most_steps = options.most_steps;
+  if (items != nullptr) {
+    hints.known = items->hashes();
+    hints.context = items->context();
+  }
   auto feed = read_feed(body, hints);
   if (!feed) return feed.error();
   Document document;
@@ -246,7 +277,17 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   document.unfit = fits != state.identity.by;
   document.identified_by =
       first || state.identity.unfit_documents + 1 >= documents_to_switch ? fits : state.identity.by;
-  document.entries = entry_records(*feed, document.identified_by, first ? document.identified_by : state.identity.by);
+  const IdentifiedBy was = first ? document.identified_by : state.identity.by;
+  document.entries = feed->known.empty() ? entry_records(*feed, document.identified_by, was)
+                                         : entry_records(*feed, document.identified_by, was, *items);
+  if (!feed->known.empty() && !stands_alone(*feed, document, state)) {
+    ReadingOptions all = options;
+    all.items = nullptr;
+    document = Document();
+    feed = Feed();  // not both at once
+    return read_document(body, response, state, all, cut_post);
+  }
+  document.context = feed->context;
   document.deleted = deletions(*feed, document.identified_by);
   document.feed = feed_fields(*feed);
   document.markup = {options.html, options.keep_class};

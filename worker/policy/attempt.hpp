@@ -14,6 +14,7 @@
 #include "parsers/feed/read_feed.hpp"
 #include "storage/records/feed_state.hpp"
 #include "storage/records/given_entry.hpp"
+#include "storage/records/stored_items.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 #include "worker/http/fetch.hpp"
@@ -53,7 +54,9 @@ struct Document {
   /// It ends in the middle: what it does not list may be listed all the same, and the post that it ends in is left out,
   /// unless it is `cut_post`.
   bool cut_short = false;
-  std::string cut_post;  ///< guid of the post that it ends in, when that is not left out: it always ends there
+  std::uint64_t context = 0;  ///< of the items' hashes (Feed::context)
+  std::string passed_over;    ///< its body where items were passed over, to read all of it after all; else ""
+  std::string cut_post;       ///< guid of the post that it ends in, when that is not left out: it always ends there
   /// Its body ended early: an attempt that failed, with the posts that had come whole until then (HTTP §4). Such a
   /// document is `cut_short` as well, and its print has no hashes.
   std::optional<Unreadable> failure;
@@ -82,6 +85,10 @@ struct ReadingOptions {
   std::uint64_t granted_bytes = std::numeric_limits<std::uint64_t>::max();
   HtmlPolicy html = HtmlPolicy::strict;
   bool keep_class = false;  ///< `class` survives `strict`
+  bool hash_items = false;  ///< Document::context and EntryRecord::item_hash are wanted
+  /// As DocumentHints::most_steps; then it is Unreadable with parse.limit.
+  std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max();
+  const StoredItems* items = nullptr;  ///< passed over where a document of named posts lists them; null: none
 };
 
 /// Why no document could be read whole; null when one was, or none was to be had.
@@ -92,6 +99,10 @@ bool has_document(const FetchResult& fetched);
 
 /// Decoded size of the document in `fetched` as far as is known before it is decoded. `last`: that of the one before.
 std::uint64_t expected_bytes(const FetchResult& fetched, std::uint64_t last);
+
+/// What read() would say of a body that is known byte for byte as it was received, without a look into it; costs one
+/// pass over that.
+std::optional<SameBody> known_body(const FetchResult& fetched, const FeedState& state);
 
 /// Fingerprint → decode → fingerprint → parse, stopping at the first fingerprint that is known; but a document that
 /// ends in the middle and comes again byte for byte is read once more, with the post that it ends in. `fetched` gives

@@ -78,11 +78,23 @@ class Decider {
           Milliseconds now)
       : claim_(claim), exchange_(exchange), known_(known), now_(now), draft_(claim, exchange, options, now) {}
 
-  void operator()(const Document& document) {
+  void operator()(Document& document) {
     FeedState& state = draft_.state();
     state.last.status = 200;
     const bool first = state.rhythm.imported.count() == 0;
-    EntryDiff diff = diff_entries(document.entries, known_, now_);
+    if (first && !document.failure) {
+      std::vector<std::int64_t> dates;
+      for (const EntryRecord& entry : document.entries) {
+        if (entry.timestamp) dates.push_back(*entry.timestamp);
+      }
+      state.rhythm.new_per_week = imported_rate(dates, now_);
+      state.rhythm.imported = now_;
+      const auto newest = std::max_element(dates.begin(), dates.end());
+      state.rhythm.last_new =
+          newest == dates.end() ? now_ : std::clamp(Milliseconds(*newest * 1000), Milliseconds(1), now_);
+    }
+    count_document(state, document, known_, now_);  // before the fields of its posts are taken
+    EntryDiff diff = diff_entries(std::move(document.entries), known_, now_);
     Commit& commit = draft_.commit();
     if (document.cut_short) {
       keep_certain(diff, document, known_);
@@ -97,19 +109,7 @@ class Decider {
     remember_withdrawn(state.identity.withdrawn, taken_back(document, known_, commit.deleted), diff.writes);
     const auto created = static_cast<std::uint32_t>(std::count_if(
         diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
-    if (first && !document.failure) {
-      std::vector<std::int64_t> dates;
-      for (const EntryRecord& entry : document.entries) {
-        if (entry.timestamp) dates.push_back(*entry.timestamp);
-      }
-      state.rhythm.new_per_week = imported_rate(dates, now_);
-      state.rhythm.imported = now_;
-      const auto newest = std::max_element(dates.begin(), dates.end());
-      state.rhythm.last_new =
-          newest == dates.end() ? now_ : std::clamp(Milliseconds(*newest * 1000), Milliseconds(1), now_);
-    } else {
-      if (created > 0) state.rhythm.last_new = now_;
-    }
+    if (created > 0 && (!first || document.failure)) state.rhythm.last_new = now_;
     if (created > 0) ++state.counts.polls_with_new;
     state.counts.total_new += created;
     state.counts.total_body_bytes += document.print.body_bytes;
@@ -134,7 +134,6 @@ class Decider {
     commit.retention.listed = state.document.listed;
     state.trim.kept = commit.retention.count();
     draft_.decision.unchanged = diff.unchanged;
-    count_document(state, document, known_, now_);  // there are feeds that never end otherwise
     if (document.failure) {  // nothing else is concluded from it, and the next document is read whole
       commit.feed = change_of(known_.feed, completed(known_.feed, document.feed)).write;
       draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
@@ -146,6 +145,10 @@ class Decider {
     take_print(document.print);
     state.document.ends_early = document.cut_short && document.cut_post.empty();
     state.refused = RefusedDocument();
+    if (!document.cut_short) {
+      std::string items = items_text(document.context, document.entries);
+      if (items != known_.items) commit.items = std::move(items);
+    }
     if (std::string hints = to_text(document.hints); !document.cut_short || !hints.empty()) {
       state.document.hints = std::move(hints);
     }
@@ -236,9 +239,9 @@ class Decider {
   /// have been sent before, and come late or again: it deletes nothing, and creates neither a post that its publisher
   /// is remembered to have taken back nor one that is older than tombstones are kept, which may have been trimmed.
   /// Returns how much of it is left to a fetch.
-  std::uint32_t take_push(const Document& document) {
+  std::uint32_t take_push(Document& document) {
     draft_.state() = claim_.state;
-    EntryDiff diff = diff_entries(document.entries, known_, now_);
+    EntryDiff diff = diff_entries(std::move(document.entries), known_, now_);
     std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // the next poll's
     const std::vector<std::string> deleted = withdrawn(document.deleted, known_.deletable, document.entries);
     leave_out(diff.writes, deleted);
@@ -357,6 +360,8 @@ class Decider {
       commit.events.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed)});
     }
     commit.feed = std::move(change.write);
+    // It was not looked up then, and may have a title that somebody gave it.
+    if (first && known_.feed.empty() && find_field(read, "title") == nullptr) commit.feed.emplace_back("title", "");
   }
 
   /// Without a document retention has work only when the last trim left some, when fewer posts are to be kept than
@@ -409,14 +414,14 @@ bool wants_probe(const FeedState& state, Milliseconds now) {
          state.rhythm.new_per_week > 2;
 }
 
-Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const StoredSnapshot& known,
+Decision decide(const Claim& claim, Reading&& reading, const Exchange& exchange, const StoredSnapshot& known,
                 const PolicyOptions& options, Milliseconds now) {
   Decider decider(claim, exchange, known, options, now);
   std::visit(decider, reading);
   return decider.take();
 }
 
-PushDecision decide_push(const Claim& claim, const Document& document, const StoredSnapshot& known,
+PushDecision decide_push(const Claim& claim, Document&& document, const StoredSnapshot& known,
                          const PolicyOptions& options) {
   const Exchange none;
   Decider decider(claim, none, known, options, claim.now);

@@ -55,8 +55,9 @@ struct Decision {
 };
 
 /// `known` is what the store knows of the document's guids: needed for a Document, ignored otherwise. `now` is Redis'.
-/// What the operator set for the feed is read from the claim's state.
-Decision decide(const Claim& claim, const Reading& reading, const Exchange& exchange, const StoredSnapshot& known,
+/// What the operator set for the feed is read from the claim's state. The fields of new posts are taken out of
+/// `reading`.
+Decision decide(const Claim& claim, Reading&& reading, const Exchange& exchange, const StoredSnapshot& known,
                 const PolicyOptions& options, Milliseconds now);
 
 /// What a push's content is to do: posts that are new, and those that say that they are newer than what is stored;
@@ -65,7 +66,7 @@ struct PushDecision {
   Decision decision;
   std::uint32_t doubtful = 0;  ///< posts that differ without saying that they are newer: the feed must be asked
 };
-PushDecision decide_push(const Claim& claim, const Document& document, const StoredSnapshot& known,
+PushDecision decide_push(const Claim& claim, Document&& document, const StoredSnapshot& known,
                          const PolicyOptions& options);
 
 }  // namespace feedmill

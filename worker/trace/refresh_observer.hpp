@@ -43,6 +43,8 @@ class RefreshObserver {
   RefreshObserver& operator=(const RefreshObserver&) = delete;
 
   Clock::time_point began() const { return began_; }
+  /// Somebody wants to see each post.
+  bool is_followed() const { return trace_ != nullptr; }
   /// Redis' clock now, by its reading at the claim and the steady clock since.
   Milliseconds now() const;
 

@@ -38,7 +38,7 @@ Decision first_decision(const Look& look, const Config& config, Milliseconds now
   claim.now = claim.due = now;
   StoredSnapshot known;
   if (const auto* document = std::get_if<Document>(&look.reading)) known.guids.resize(document->entries.size());
-  return decide(claim, look.reading, exchange_of(claim, look.request, look.fetched), known,
+  return decide(claim, Reading(look.reading), exchange_of(claim, look.request, look.fetched), known,
                 refresh_options(config, RunMode::selected).policy, now);
 }
 

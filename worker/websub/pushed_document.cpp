@@ -58,15 +58,14 @@ asio::awaitable<Attempt> PushedDocument::attempt(const Claim& claim, RefreshObse
   co_return result;
 }
 
-DecisionResult PushedDocument::decide(const Claim& claim, const Attempt& attempt, const StoredSnapshot& known,
-                                      Milliseconds) {
-  const auto* const document = std::get_if<Document>(&attempt.reading);
+DecisionResult PushedDocument::decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds) {
+  auto* const document = std::get_if<Document>(&attempt.reading);
   const bool whole = document != nullptr && !document->cut_short;
   if (!whole || claim.state.rhythm.imported.count() == 0 || other_identity_ ||
       !is_told_apart_as_ever(claim.state.identity, known)) {
     return Deferral();
   }
-  PushDecision pushed = decide_push(claim, *document, known, options_.policy);
+  PushDecision pushed = decide_push(claim, std::move(*document), known, options_.policy);
   leaves_doubt_ = pushed.doubtful > 0;
   return std::move(pushed.decision);
 }

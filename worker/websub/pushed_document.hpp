@@ -33,10 +33,11 @@ class PushedDocument final : public DocumentSource {
       : threads_(threads), options_(options), pushed_(pushed) {}
 
   boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) override;
+  /// Nothing of it is ever passed over.
+  boost::asio::awaitable<void> read_all(const Claim&, Attempt&) override { co_return; }
   /// Puts the feed off when the document could not be read whole, or must be seen whole, which what is pushed may not
   /// be: before the feed was ever read, and when its posts are told apart anew (DESIGN §5).
-  DecisionResult decide(const Claim& claim, const Attempt& attempt, const StoredSnapshot& known,
-                        Milliseconds now) override;
+  DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
 
   /// Posts that differ without saying that they are newer: the feed must be asked.
   bool leaves_doubt() const { return leaves_doubt_; }

@@ -108,7 +108,7 @@ inline StoredSnapshot unknown_guids(std::size_t count, Fields feed = {}) {
 
 inline Decision decide_on(const FeedState& state, const Reading& reading, const Exchange& exchange = exchange_with(),
                           const StoredSnapshot& known = {}, const PolicyOptions& options = {}) {
-  return decide(claim_of(state), reading, exchange, known, options, now);
+  return decide(claim_of(state), Reading(reading), exchange, known, options, now);
 }
 
 inline FetchError error_of(Reason reason, bool sent = false, int status = 0) {

@@ -16,7 +16,7 @@ Claim pushed_claim(FeedState state = healthy()) {
 }
 
 PushDecision push_on(const Claim& claim, const Document& document, const StoredSnapshot& known) {
-  return decide_push(claim, document, known, PolicyOptions());
+  return decide_push(claim, Document(document), known, PolicyOptions());
 }
 
 EntryRecord dated_post(const std::string& guid, std::int64_t timestamp) {

@@ -122,7 +122,7 @@ TEST(PolicyWalk, IsNeverEarly) {
     exchange.requested_url = feed.url;
     exchange.headers = answer.headers;
     exchange.hops = {{feed.url, 200, ""}};
-    const Decision decision = decide(claim, answer.reading, exchange, {}, {}, now);
+    const Decision decision = decide(claim, Reading(answer.reading), exchange, {}, {}, now);
     feed.state = decision.commit.state;
     feed.due = decision.commit.next_due;
     feed.not_before = std::max(feed.not_before, now + answer.least);

@@ -384,7 +384,7 @@ TEST(Reading, Takes304OnlyAsAnAnswerToValidators) {
   Claim claim;
   claim.feed_url = "https://example.org/feed.xml";
   const Milliseconds now(1'772'366'400'000);
-  const Decision decision = decide(claim, reading, {}, {}, {}, now);
+  const Decision decision = decide(claim, Reading(reading), {}, {}, {}, now);
   EXPECT_EQ(decision.reason, Reason::http_unexpected);
   EXPECT_EQ(decision.detail, "the server answered 304 to a request without validators");
   EXPECT_EQ(decision.commit.state.counts.polls_not_modified, 0U);

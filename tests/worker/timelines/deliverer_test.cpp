@@ -68,7 +68,7 @@ class DelivererTest : public testing::Test {
     commit.state.state = "healthy";
     commit.state.last.at = claim.now;
     commit.document = true;
-    commit.entries = diff_entries(records, *known, claim.now).writes;
+    commit.entries = diff_entries(std::vector(records), *known, claim.now).writes;
     commit.tombs_left = known->left;
     commit.tombs_back = known->back;
     commit.retention = retention;

@@ -1,0 +1,44 @@
+// The items of a feed's last document whose posts are stored as they were read then: what stands in the next one as it
+// stood in that one need not be read.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/records/stored_snapshot.hpp"
+
+namespace feedmill {
+
+/// What is kept of a document's items, for `state:items:<feed_url>`: the context of their hashes (Feed::context), then
+/// of each item its hash and one of the guid and digest that it is stored under, 8 bytes each. "" when its posts are
+/// not all named by guids of their own: then all of it is read each time. Pure; linear.
+std::string items_text(std::uint64_t context, const std::vector<EntryRecord>& records);
+
+/// Whether each post goes by a guid of its own that its document gives it: then none needs another to be told apart.
+bool are_named(const std::vector<EntryRecord>& records);
+
+/// The items of such a text whose posts are still stored as they were read: under the same guid, with the same digest.
+class StoredItems {
+ public:
+  StoredItems() = default;
+  /// `digests`: guid and digest of each stored post; their text outlives this. A text that is none of ours has no
+  /// items.
+  StoredItems(std::string_view text, std::span<const std::pair<std::string_view, std::string_view>> digests);
+
+  std::uint64_t context() const { return context_; }
+  /// Sorted, for DocumentHints::known.
+  std::span<const std::uint64_t> hashes() const { return hashes_; }
+  /// The record of the item with one of these hashes: guid and digest, no fields.
+  EntryRecord record(std::uint64_t hash) const;
+
+ private:
+  std::uint64_t context_ = 0;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::pair<std::string_view, std::string_view>> posts_;  // of each hash
+};
+
+}  // namespace feedmill

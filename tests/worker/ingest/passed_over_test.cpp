@@ -1,0 +1,265 @@
+// Items that stand in a document as they stood in the last one are not read: that must leave what reading them leaves
+// (RELIABILITY L5), whatever else becomes of the document.
+#include <map>
+#include <random>
+
+#include "tests/worker/ingest/polling_fixture.hpp"
+
+namespace feedmill::test::passed_over_test {
+namespace {
+
+/// One feed in a store of its own.
+class World : public Polling {
+ public:
+  explicit World(bool passes) {
+    passes_over = passes;
+    looks_whole = false;
+  }
+  void TestBody() override {}
+
+  using Polling::passed_over;
+  using Polling::poll;
+  using Polling::reading_options;
+  using Polling::redis;
+  using Polling::retention;
+
+  /// All that readers and operators get, without the times at which it was written.
+  std::vector<std::string> left() {
+    static const std::vector<std::string> timed{"first_seen", "last_changed", "saved"};
+    std::vector<std::string> all;
+    std::map<std::string, std::string> undated;
+    for (const StoredEntry& entry : *Entries(store).all_by_order(url, 10'000)) {
+      const bool dated = !entry.get("date_published").empty() || !entry.get("date_updated").empty();
+      for (const auto& [name, value] : entry.fields) {
+        if (std::ranges::find(timed, name) != timed.end() || (!dated && name == "timestamp")) continue;
+        all.push_back(entry.id + " " + name + " " + value);
+      }
+    }
+    for (const char* ending : {":guidmap", ":digests"}) all.push_back(sorted("HGETALL", url + ending));
+    all.push_back(sorted("HGETALL", "Feed:" + url));
+    for (boost::json::object& signal : signals()) {
+      for (const char* name : {"seq", "prev", "timestamp"}) signal.erase(name);
+      if (auto* data = signal.if_contains("data")) data->as_object().erase("timestamp");
+      if (auto* changed = signal.if_contains("changed")) changed->as_object().erase("timestamp");
+      all.push_back(boost::json::serialize(signal));
+    }
+    const FeedState now = state();
+    all.push_back(std::to_string(static_cast<int>(now.identity.by)) + " " +
+                  std::to_string(now.identity.fresh_documents) + " " + std::to_string(now.identity.replaced_documents) +
+                  " " + std::to_string(now.identity.unfit_documents) + " " + now.document.hints + " " +
+                  std::to_string(now.document.listed) + " " + std::to_string(now.counts.total_new) + " " +
+                  std::to_string(now.counts.polls_with_new));
+    return all;
+  }
+
+ private:
+  std::string sorted(const char* command, const std::string& key) {
+    std::string text = redis({command, key});
+    std::sort(text.begin(), text.end());  // their order in the hash says nothing
+    return text;
+  }
+};
+
+/// What a site may do to what it lists.
+class Site {
+ public:
+  explicit Site(unsigned seed) : random_(seed) {
+    for (int i = 0; i < 6; ++i) add();
+  }
+
+  std::string next() {
+    for (int steps = pick(3); steps >= 0; --steps) change();
+    ++built_;
+    return format_ == 0 ? rss_text() : format_ == 1 ? atom_text() : json_text();
+  }
+  void choose_format() { format_ = pick(3); }
+
+ private:
+  struct Post {
+    std::string guid, link, title, text, date, extra;
+  };
+
+  int pick(int of) { return std::uniform_int_distribution<int>(0, of - 1)(random_); }
+  Post& any() { return posts_[static_cast<std::size_t>(pick(static_cast<int>(posts_.size())))]; }
+
+  void add() {
+    const std::string n = std::to_string(++numbered_);
+    posts_.insert(posts_.begin(), {"g" + n, "https://example.org/post/" + n, "Post " + n, "What post " + n + " says",
+                                   std::to_string(1 + numbered_ % 28) + " Mar 2025 12:00:00 GMT", ""});
+  }
+
+  void change() {
+    if (posts_.empty()) add();
+    switch (pick(17)) {
+      case 0:
+      case 1:
+        add();
+        break;
+      case 2:
+        any().text += " edited";
+        break;
+      case 3:
+        any().extra += " ";  // nobody notices white space
+        break;
+      case 4:
+        any().link += "?utm_source=x";  // nor where a visitor comes from
+        break;
+      case 5:
+        std::swap(any(), any());
+        break;
+      case 6:
+        posts_.push_back(any());  // the same twice
+        break;
+      case 7: {
+        Post other = any();  // another under the same guid
+        other.link += "/other";
+        other.title += " other";
+        posts_.push_back(other);
+        break;
+      }
+      case 8:
+        posts_.erase(posts_.begin() + pick(static_cast<int>(posts_.size())));
+        break;
+      case 9:
+        any().guid.clear();
+        break;
+      case 10:
+        any().date = pick(2) == 0 ? "" : "no date at all";
+        break;
+      case 11:
+        if (pick(4) == 0) {  // a new system numbers all anew
+          for (Post& post : posts_) post.guid = "new" + post.guid;
+        }
+        break;
+      case 12:
+        home_ = pick(2) == 0 ? "https://example.org/" : "https://other.example/";
+        break;
+      case 13:
+        any().text = "<a href='/relative'>there</a> <script>x</script>";
+        break;
+      case 14:
+        if (posts_.size() > 12) posts_.resize(6);
+        break;
+      case 15:
+        language_ = pick(2) == 0 ? "" : "de";
+        break;
+      default:
+        break;
+    }
+  }
+
+  static std::string escaped(const std::string& text) {
+    std::string out;
+    for (const char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+    return out;
+  }
+
+  std::string rss_text() const {
+    std::string xml = "<rss version='2.0'" + (language_.empty() ? "" : " xml:lang='" + language_ + "'") +
+                      "><channel><title>Feed</title><link>" + home_ + "</link><lastBuildDate>" + std::to_string(built_) +
+                      " Mar 2025 00:00:00 GMT</lastBuildDate>";
+    for (const Post& post : posts_) {
+      xml += "<item>" + (post.guid.empty() ? "" : "<guid isPermaLink='false'>" + post.guid + "</guid>") + "<link>" +
+             escaped(post.link) + "</link><title>" + post.title + "</title><description>" + escaped(post.text) +
+             post.extra + "</description>" + (post.date.empty() ? "" : "<pubDate>" + post.date + "</pubDate>") +
+             "</item>\n";
+    }
+    return xml + "</channel></rss><!-- " + std::to_string(built_) + " -->";
+  }
+
+  std::string atom_text() const {
+    std::string xml = "<feed xmlns='http://www.w3.org/2005/Atom'><title>Feed</title><link href='" + home_ +
+                      "'/><updated>2025-03-01T00:00:" + std::to_string(10 + built_ % 50) + "Z</updated>";
+    for (const Post& post : posts_) {
+      xml += "<entry>" + (post.guid.empty() ? "" : "<id>" + post.guid + "</id>") + "<link href='" + escaped(post.link) +
+             "'/><title>" + post.title + "</title><content type='html'>" + escaped(post.text) + post.extra +
+             "</content>" + (post.date.empty() ? "" : "<updated>" + post.date + "</updated>") + "</entry>";
+    }
+    return xml + "</feed>";
+  }
+
+  std::string json_text() const {
+    boost::json::array items;
+    for (const Post& post : posts_) {
+      boost::json::object item{{"url", post.link}, {"title", post.title}, {"content_html", post.text + post.extra}};
+      if (!post.guid.empty()) item["id"] = post.guid;
+      if (!post.date.empty()) item["date_published"] = post.date;
+      items.push_back(std::move(item));
+    }
+    return boost::json::serialize(boost::json::object{{"version", "https://jsonfeed.org/version/1.1"},
+                                                      {"title", "Feed"},
+                                                      {"home_page_url", home_},
+                                                      {"_built", built_},
+                                                      {"authors", {{{"name", language_ + "author"}}}},
+                                                      {"items", std::move(items)}});
+  }
+
+  std::mt19937 random_;
+  std::vector<Post> posts_;
+  std::string home_ = "https://example.org/", language_;
+  int numbered_ = 0, built_ = 10, format_ = 0;
+};
+
+TEST(PassedOver, LeavesWhatReadingAllLeaves) {
+  std::size_t passed = 0;
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    World on(true), off(false);
+    Site site(seed);
+    site.choose_format();
+    for (World* world : {&on, &off}) world->retention.entries = seed % 3 == 0 ? 8 : 50;
+    for (int document = 0; document < 25; ++document) {
+      const std::string body = site.next();
+      const HtmlPolicy policy = seed % 4 == 0 && document > 12 ? HtmlPolicy::classic : HtmlPolicy::strict;
+      if (seed % 5 == 0 && document == 10) {  // somebody removes a post behind the worker's back
+        for (World* world : {&on, &off}) {
+          const std::string id = world->redis({"ZRANGE", url + ":sort", "0", "0"});
+          const std::string guid = world->redis({"HGET", id, "guid"});
+          world->redis({"DEL", id});
+          world->redis({"ZREM", url + ":sort", id});
+          world->redis({"HDEL", url + ":guidmap", guid});
+          world->redis({"HDEL", url + ":digests", guid});
+        }
+      }
+      for (World* world : {&on, &off}) {
+        world->reading_options.html = policy;
+        world->poll(body);
+      }
+      ASSERT_EQ(on.left(), off.left()) << "seed " << seed << ", document " << document << "\n" << body;
+    }
+    EXPECT_EQ(off.passed_over, 0U);
+    passed += on.passed_over;
+  }
+  EXPECT_GT(passed, 300U) << "else nothing was tested";
+}
+
+TEST(PassedOver, AHeadThatChangesEachTimeAndOneNewPostLeaveTheOthersUnread) {
+  World world(true);
+  std::vector<Item> items = site(10);
+  const auto document = [&](int built) {
+    std::string xml = rss(items, "built in " + std::to_string(built) + " ms");
+    xml.insert(xml.find("<item>"), "<lastBuildDate>" + std::to_string(built) + " Mar 2025 00:00:00 GMT</lastBuildDate>" +
+                                       "<views xmlns='urn:x'>" + std::to_string(built) + "</views>");
+    return xml;
+  };
+  world.poll(document(10));
+  EXPECT_EQ(world.passed_over, 0U);
+  items.insert(items.begin(), {"g11", "https://example.org/post/11", "Post 11", 11, "new"});
+  const Committed done = world.poll(document(11));
+  EXPECT_EQ(done.created, 1U);
+  EXPECT_EQ(world.passed_over, 10U);
+  world.poll(document(12));
+  EXPECT_EQ(world.passed_over, 21U);
+}
+
+TEST(PassedOver, AnotherPolicyReadsAllOnceAndSignalsNothing) {
+  World world(true);
+  world.poll(rss(site(5)));
+  world.reading_options.html = HtmlPolicy::classic;
+  EXPECT_EQ(world.poll(rss(site(5), "again")).modified, 0U);
+  EXPECT_EQ(world.passed_over, 0U);
+  world.poll(rss(site(5), "and again"));
+  EXPECT_EQ(world.passed_over, 5U);
+}
+
+}  // namespace
+}  // namespace feedmill::test::passed_over_test
