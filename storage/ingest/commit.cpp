@@ -125,12 +125,13 @@ StateChange change_of_state(const Commit& commit) {
 bool add_unchanged(Args& args, const Commit& commit) {
   if (!changes_nothing(commit)) return false;
   StateChange change = change_of_state(commit);
-  if (!change.unset.empty()) return false;
   args.add(std::string_view(commit.feed_url));
   args.add(std::string_view(commit.claim));
   args.add(commit.next_due);
   args.own(host_marks(commit.host));
   args.own_all(std::move(change.set));
+  args.add(change.unset.size());
+  for (std::string& name : change.unset) args.own(std::move(name));
   return true;
 }
 

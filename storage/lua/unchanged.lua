@@ -1,15 +1,15 @@
 #!lua
 -- uses nothing
 -- replies array
--- The short way of commit, for many feeds at once: polls that changed nothing but the feed's own state, and of that
--- removed nothing. What is out of the ordinary goes the long way, commit.lua.
+-- The short way of commit, for many feeds at once: polls that changed nothing but the feed's own state. What is
+-- out of the ordinary goes the long way, commit.lua.
 -- ARGV: prefix, then for each feed: feed_url, claim, next due, marks of how the host answered (note_answer of host.lua),
---       counted state fields to set.
+--       counted state fields to set, counted ones to remove.
 -- Returns for each 'ok', 'dup', 'stale', or 'long': nothing was written.
-local now = clock()
+local now  -- once a feed of the call asks for it
 
 -- The first write is also the check of its key, the others have been read.
-local function commit(url, claim, next_due, marks, first, last)
+local function commit(url, claim, next_due, marks, set, set_last, unset, unset_last)
   local feed_state = state_key(url)
   local mine = redis.pcall('HMGET', feed_state, 'claim', 'claim_part', 'state', 'fetch_url', 'wake', 'claim_hosts',
                            'push_wake', 'alone', 'alone_deaths', 'held', 'push_due')
@@ -19,20 +19,22 @@ local function commit(url, claim, next_due, marks, first, last)
     return 'long'
   end
   local gate = host_key((gate_of(mine[4] or url)))
+  if marks ~= '' then now = now or clock() end
   if not nothing_to_note(gate, marks, now) or
      type(redis.pcall('ZADD', schedule_key, 'XX', next_due, url)) ~= 'number' then
     return 'long'
   end
-  redis.call('HSET', feed_state, 'last_claim', claim, unpack(ARGV, first, last))
-  redis.call('HDEL', feed_state, 'claim', 'claim_due', 'strikes', 'push_claimed')
+  redis.call('HSET', feed_state, 'last_claim', claim, unpack(ARGV, set, set_last))
+  redis.call('HDEL', feed_state, 'claim', 'claim_due', 'strikes', 'push_claimed', unpack(ARGV, unset, unset_last))
   redis.call('HDEL', gate, 's:' .. claim)
   return 'ok'
 end
 
 local answers, at = {}, 2
 while at <= #ARGV do
-  local last = at + 4 + 2 * tonumber(ARGV[at + 4])
-  answers[#answers + 1] = commit(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], at + 5, last)
+  local set_last = at + 4 + 2 * tonumber(ARGV[at + 4])
+  local last = set_last + 1 + tonumber(ARGV[set_last + 1])
+  answers[#answers + 1] = commit(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], at + 5, set_last, set_last + 2, last)
   at = last + 1
 end
 return answers
