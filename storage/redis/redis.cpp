@@ -6,7 +6,9 @@
 #include <charconv>
 #include <chrono>
 #include <optional>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <system_error>
 
 #include <hiredis/hiredis.h>
 
@@ -221,7 +223,7 @@ StoreError redis_error(std::string_view text) {
   static constexpr std::array rows{
       Row{"LOADING", Code::loading},
       Row{"BUSY ", Code::loading},
-      Row{"NOSCRIPT", Code::loading},  // flushed again while they were loaded
+      Row{"NOSCRIPT", Code::loading},  // gone again as soon as it was loaded
       Row{"TRYAGAIN", Code::loading},
       Row{"CLUSTERDOWN", Code::loading},
       Row{"MASTERDOWN", Code::loading},
@@ -263,7 +265,6 @@ Redis::Result<bool> Redis::connect() {
   const auto deadline = std::chrono::steady_clock::now() + timeout_;
   lost_.reset();
   answered_ = false;
-  waiting_ = 0;
   const timeval timeout = to_timeval(timeout_);
   const std::string where =
       address_.socket.empty() ? address_.host + ":" + std::to_string(address_.port) : address_.socket;
@@ -301,12 +302,14 @@ Redis::Result<bool> Redis::connect() {
       return reply.error();
     }
   }
+  ++connections_;
   return true;
 }
 
 void Redis::disconnect() {
   tls_ = nullptr;
   context_.reset();
+  out_.clear();  // it refers to words
 }
 
 std::string Redis::link() const {
@@ -324,18 +327,13 @@ Redis::Result<Reply> Redis::command(const Words& words) {
   return reply;
 }
 
-void Redis::append(const Words& words) {
+void Redis::append(std::initializer_list<std::string_view> head, std::span<const std::string_view> rest) {
   if (!context_) return;  // next() says so
-  if (waiting_ > max_waiting) send();
+  if (out_.waiting() > max_waiting) lost_ = send();
   if (!context_) return;
-  pointers_.clear();
-  lengths_.clear();
-  for (const std::string_view word : words) {
-    pointers_.push_back(word.data() == nullptr ? "" : word.data());
-    lengths_.push_back(word.size());
-    waiting_ += word.size();
-  }
-  redisAppendCommandArgv(context_.get(), static_cast<int>(words.size()), pointers_.data(), lengths_.data());
+  out_.begin(head.size() + rest.size());
+  for (const std::string_view word : head) out_.add(word);
+  for (const std::string_view word : rest) out_.add(word);
 }
 
 /// What is said of a failure afterwards must come from it, not from another connection.
@@ -344,19 +342,49 @@ void Redis::before_transfer() {
   if (tls_ != nullptr) forget_tls_errors();
 }
 
-void Redis::send() {
-  waiting_ = 0;
+/// All that was appended. The error when the connection was lost over it.
+std::optional<StoreError> Redis::send() {
+  if (tls_ != nullptr && out_.waiting() > 0) return send_encrypted();
+  std::array<iovec, 64> room{};
+  while (out_.waiting() > 0) {
+    const auto pieces = out_.pieces(room);
+    msghdr message{};
+    message.msg_iov = room.data();
+    message.msg_iovlen = pieces.size();
+    const ssize_t sent = sendmsg(context_->fd, &message, MSG_NOSIGNAL);
+    if (sent >= 0) {
+      out_.sent(static_cast<std::size_t>(sent));
+    } else if (const int number = errno; number != EINTR) {
+      return lost(REDIS_ERR_IO, number, std::generic_category().message(number));
+    }
+  }
+  return {};
+}
+
+/// The same where hiredis has to move the bytes: it takes them out of a buffer of its own only.
+std::optional<StoreError> Redis::send_encrypted() {
+  std::array<iovec, 64> room{};
+  while (out_.waiting() > 0) {
+    std::size_t taken = 0;
+    for (const iovec& piece : out_.pieces(room)) {
+      if (redisAppendFormattedCommand(context_.get(), static_cast<const char*>(piece.iov_base), piece.iov_len) !=
+          REDIS_OK) {
+        return lost();
+      }
+      taken += piece.iov_len;
+    }
+    out_.sent(taken);
+  }
   before_transfer();
   for (int done = 0; done == 0;) {
-    if (redisBufferWrite(context_.get(), &done) == REDIS_OK) continue;
-    lost_ = lost();
-    return;
+    if (redisBufferWrite(context_.get(), &done) != REDIS_OK) return lost();
   }
+  return {};
 }
 
 Redis::Result<Reply> Redis::next() {
   if (!context_) return lost_.value_or(StoreError{StoreError::Code::unavailable, "the connection to Redis was lost"});
-  waiting_ = 0;
+  if (auto failed = send()) return std::move(*failed);
   void* raw = nullptr;
   before_transfer();
   if (redisGetReply(context_.get(), &raw) != REDIS_OK) return lost();
@@ -366,15 +394,21 @@ Redis::Result<Reply> Redis::next() {
   return reply;
 }
 
+/// Of what hiredis says has happened.
 StoreError Redis::lost() {
-  const bool timeout = context_->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK);
-  const std::string words(static_cast<const char*>(context_->errstr));
+  const int number = errno;
+  return lost(context_->err, number, static_cast<const char*>(context_->errstr));
+}
+
+/// `kind`: as hiredis has it. `number`: the errno of REDIS_ERR_IO.
+StoreError Redis::lost(int kind, int number, const std::string& words) {
+  const bool timeout = kind == REDIS_ERR_IO && (number == EAGAIN || number == EWOULDBLOCK);
   StoreError error{StoreError::Code::unavailable, "lost the connection to Redis: " + words};
   if (timeout) {
     error = {StoreError::Code::timeout, "no answer from Redis within " + std::to_string(timeout_.count()) + " ms"};
-  } else if (tls_ != nullptr && (context_->err == REDIS_ERR_IO || context_->err == REDIS_ERR_EOF)) {
+  } else if (tls_ != nullptr && (kind == REDIS_ERR_IO || kind == REDIS_ERR_EOF)) {
     error = tls_lost(tls_, address_, words);
-  } else if (context_->err == REDIS_ERR_OOM) {
+  } else if (kind == REDIS_ERR_OOM) {
     error.detail = "an answer of Redis is too large: over " + std::to_string(max_elements) + " elements, or no memory";
   } else if (!answered_ && !address_.tls && address_.socket.empty()) {
     error.detail += "; if it speaks TLS alone, write rediss:// into redis.url";

@@ -1,7 +1,9 @@
-// One blocking connection to Redis or Valkey over hiredis: commands in, replies out. Knows no keys and no scripts.
+// One blocking connection to Redis or Valkey: commands in, replies out. hiredis connects and reads; what is sent is
+// written here. Knows no keys and no scripts.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +13,7 @@
 
 #include <boost/system/result.hpp>
 
+#include "storage/redis/resp_writer.hpp"
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
 
@@ -66,15 +69,15 @@ class Reply : public ReplyView {
   std::shared_ptr<redisReply> owned_;
 };
 
-/// A command: its words. They must live until the command was appended.
+/// A command: its words. Long ones are sent from where they lie, so all must live until the command was answered.
 using Words = std::vector<std::string_view>;
 
 /// The error an error reply means (RELIABILITY §6).
 StoreError redis_error(std::string_view text);
 
-/// Not thread-safe. SIGPIPE must be ignored by the process. Connects on first use and after a lost connection; every
-/// call may block up to the timeout. With TLS nothing is sent before the server has shown that it is the one named, by
-/// a certificate of an authority that is trusted: else StoreError::Code::tls.
+/// Not thread-safe. With TLS SIGPIPE must be ignored by the process. Connects on first use and after a lost connection;
+/// every call may block up to the timeout. With TLS nothing is sent before the server has shown that it is the one
+/// named, by a certificate of an authority that is trusted: else StoreError::Code::tls.
 class Redis {
  public:
   template <class T>
@@ -89,6 +92,8 @@ class Redis {
   Result<bool> connect();
   void disconnect();
   bool connected() const { return context_ != nullptr; }
+  /// Connections made so far.
+  std::uint64_t connections() const { return connections_; }
   /// As ServerFacts::link. Of a connection that is there.
   std::string link() const;
 
@@ -96,14 +101,19 @@ class Redis {
   Result<Reply> command(const Words& words);
 
   /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all that are left. What
-  /// is appended waits for next(), but not more than 64 KiB of it.
-  void append(const Words& words);
+  /// is appended waits for next(), but not more than 64 KiB of it. A word must live until next() has answered for its
+  /// command: one over 4 KiB is not copied, and may wait until then.
+  void append(const Words& words) { append({}, words); }
+  /// The same, of a command in two pieces.
+  void append(std::initializer_list<std::string_view> head, std::span<const std::string_view> rest = {});
   Result<Reply> next();
 
  private:
-  StoreError lost();
+  std::optional<StoreError> send();
+  std::optional<StoreError> send_encrypted();
   void before_transfer();
-  void send();
+  StoreError lost();
+  StoreError lost(int kind, int number, const std::string& words);
 
   struct Free {
     void operator()(redisContext* context) const;
@@ -111,12 +121,11 @@ class Redis {
   RedisAddress address_;
   Milliseconds timeout_;
   std::unique_ptr<redisContext, Free> context_;
-  ssl_st* tls_ = nullptr;              // context_ owns it; null without TLS
-  bool answered_ = false;              // on this connection
-  std::optional<StoreError> lost_;     // while sending
-  std::size_t waiting_ = 0;            // bytes appended and not sent
-  std::vector<const char*> pointers_;  // of the command being appended
-  std::vector<std::size_t> lengths_;
+  ssl_st* tls_ = nullptr;           // context_ owns it; null without TLS
+  bool answered_ = false;           // on this connection
+  std::optional<StoreError> lost_;  // while appending
+  RespWriter out_;                  // appended and not sent
+  std::uint64_t connections_ = 0;
 };
 
 }  // namespace feedmill

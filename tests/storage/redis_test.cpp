@@ -1,5 +1,7 @@
 #include "storage/redis/redis.hpp"
 
+#include <csignal>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/redis_server.hpp"
@@ -87,6 +89,74 @@ TEST(RedisConnection, PipelinesAndKeepsBytes) {
   ASSERT_TRUE(redis.next());
   EXPECT_EQ(redis.next()->text(), odd);
   EXPECT_TRUE(redis.next()->is_nil());
+}
+
+TEST(RedisConnection, SendsValuesOfAllSizesInTheirOrder) {
+  test::RedisServer server;
+  Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(5000));
+  ASSERT_TRUE(redis.connect());
+  std::vector<std::string> values;
+  for (const std::size_t size : {0, 1, 9, 10, 4096, 4097, 65'536, 65'537, 3'000'000}) {
+    std::string& value = values.emplace_back(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) value[i] = static_cast<char>(i * 7 % 251);
+  }
+  // More than one sending holds, and of a command more pieces than one sending takes.
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < values.size(); ++i) keys.push_back("k" + std::to_string(i));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    redis.append({"SET", keys[i], values[i]});
+    redis.append({"STRLEN", keys[i]});
+  }
+  Words list{"RPUSH", "list"};
+  for (int i = 0; i < 100; ++i) list.insert(list.end(), {values[i % 2 == 0 ? 5 : 6], values[2]});
+  redis.append(list);
+  const Words tail{values[5], values[0]};
+  redis.append({"RPUSH", "list"}, tail);
+  for (const std::string& value : values) {
+    ASSERT_TRUE(redis.next());
+    EXPECT_EQ(redis.next()->integer(), static_cast<std::int64_t>(value.size()));
+  }
+  EXPECT_EQ(redis.next()->integer(), 200);
+  EXPECT_EQ(redis.next()->integer(), 202);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_TRUE(redis.command({"GET", keys[i]})->text() == values[i]) << values[i].size();
+  }
+  const auto stored = redis.command({"LRANGE", "list", "0", "-1"});
+  ASSERT_EQ(stored->size(), 202U);
+  for (std::size_t i = 0; i < 200; ++i) EXPECT_TRUE((*stored)[i].text() == list[i + 2]) << i;
+  EXPECT_TRUE((*stored)[200].text() == values[5] && (*stored)[201].text().empty());
+}
+
+TEST(RedisConnection, FailsAllThatWasAppendedWhenTheServerIsGone) {
+  test::RedisServer server;
+  Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(5000));
+  ASSERT_TRUE(redis.command({"PING"}));
+  server.kill();
+  const std::string large(100'000, 'x');
+  for (int i = 0; i < 3; ++i) redis.append({"SET", "k", large});
+  for (int i = 0; i < 3; ++i) {
+    const auto lost = redis.next();
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, StoreError::Code::unavailable);
+    EXPECT_EQ(lost.error().detail, "lost the connection to Redis: Broken pipe");
+  }
+  EXPECT_FALSE(redis.connected());
+  server.start();
+  EXPECT_TRUE(redis.command({"GET", "k"})->is_nil()) << "nothing of it is sent later";
+  EXPECT_EQ(redis.connections(), 2U);
+}
+
+TEST(RedisConnection, WaitsNoLongerForAServerThatReadsNothing) {
+  test::RedisServer server;
+  Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(50));
+  ASSERT_TRUE(redis.command({"PING"}));
+  ::kill(server.pid(), SIGSTOP);
+  const std::string larger_than_its_socket_takes(16U << 20U, 'x');
+  const auto reply = redis.command({"SET", "k", larger_than_its_socket_takes});
+  ::kill(server.pid(), SIGCONT);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, StoreError::Code::timeout);
+  EXPECT_EQ(reply.error().detail, "no answer from Redis within 50 ms");
 }
 
 TEST(RedisConnection, ComesBackAfterTheServerDied) {
