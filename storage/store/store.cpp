@@ -4,6 +4,8 @@
 #include <array>
 #include <stdexcept>
 
+#include <openssl/sha.h>
+
 #include "parsers/text/numbers.hpp"
 #include "storage/lua/scripts.hpp"
 #include "storage/redis/reply_shape.hpp"
@@ -48,40 +50,12 @@ StoreResult<void> Store::Impl::ready() {
   if (bad_address) return *bad_address;
   const auto fresh = redis.connect();
   if (!fresh) return fresh.error();
-  if (options.reads_only) {
-    connections += *fresh ? 1 : 0;
-  } else if (*fresh || hashes_.empty()) {  // server_facts() connects without the scripts
-    ++connections;
-    if (auto loaded = load_scripts(); !loaded) {
-      redis.disconnect();
-      return loaded.error();
-    }
-  }
+  if (*fresh) waitaof_.reset();  // another server may be behind the name now
   return {};
 }
 
-StoreResult<void> Store::Impl::load_scripts() {
-  hashes_.clear();
-  waitaof_.reset();  // another server may be behind the name now
-  for (const ScriptRow& row : script_rows) redis.append({"SCRIPT", "LOAD", row.text});
-  std::optional<StoreError> first;
-  for (std::size_t i = 0; i < script_rows.size(); ++i) {
-    auto hash = redis.next();
-    if (!hash && !first) first = hash.error();
-    hashes_.emplace_back(hash ? hash->text() : std::string_view());
-  }
-  if (!first) return {};
-  if (first->code == StoreError::Code::bug) {
-    return StoreError{StoreError::Code::unsupported,
-                      "the server does not take our scripts; Redis 7.0 or Valkey 7.2 is needed: " + first->detail};
-  }
-  return *first;
-}
-
 StoreResult<std::string> Store::Impl::open(bool create) {
-  if (bad_address) return *bad_address;
-  const auto connected = redis.connect();
-  if (!connected) return connected.error();
+  if (auto connected = ready(); !connected) return connected.error();
   const auto info = redis.command({"INFO", "server"});
   if (!info) return info.error();
   const std::string_view version = info_value(info->text(), "redis_version");
@@ -90,10 +64,8 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     return StoreError{StoreError::Code::unsupported, "the server is version " + std::string(version) +
                                                          "; Redis 7.0 or newer or Valkey 7.2 or newer is needed"};
   }
-  if (options.reads_only) {
-    connections += *connected ? 1 : 0;
-  } else if (const auto works = check_work(version, *connected); !works) {
-    return works.error();
+  if (!options.reads_only) {
+    if (const auto works = check_work(version); !works) return works.error();
   }
   const auto type = redis.command({"TYPE", keys.store()});
   if (!type) return type.error();
@@ -116,14 +88,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
 }
 
 /// What must hold for who writes.
-StoreResult<void> Store::Impl::check_work(std::string_view version, bool fresh) {
-  if (fresh || hashes_.empty()) {
-    ++connections;
-    if (auto loaded = load_scripts(); !loaded) {
-      redis.disconnect();
-      return loaded.error();
-    }
-  }
+StoreResult<void> Store::Impl::check_work(std::string_view version) {
   if (const auto allowed = check_rights(); !allowed) return allowed.error();
   if (const auto kept = check_eviction(); !kept) return kept.error();
   return check_durability(version);
@@ -187,12 +152,43 @@ StoreResult<std::string> Store::Impl::now_text() {
   return std::to_string((*time)[0].integer() * 1000 + (*time)[1].integer() / 1000);
 }
 
-void Store::Impl::append(Script script, const Args& args) {
-  const std::string schedule = keys.schedule(), none = keys.none();
-  Words words{"EVALSHA", hashes_[static_cast<std::size_t>(script)], "2", schedule, none, keys.prefix()};
-  words.insert(words.end(), args.words().begin(), args.words().end());
-  redis.append(words);
+/// What the server calls it by: SHA-1 of its text, in small hex digits.
+const std::string& Store::Impl::hash_of(Script script) {
+  std::string& hash = hashes_[static_cast<std::size_t>(script)];
+  if (!hash.empty()) return hash;
+  const std::string_view text = script_rows[static_cast<std::size_t>(script)].text;
+  std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
+  SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  for (const unsigned char byte : digest) {
+    hash += "0123456789abcdef"[byte >> 4U];
+    hash += "0123456789abcdef"[byte & 15U];
+  }
+  return hash;
 }
+
+StoreResult<void> Store::Impl::load(Script script) {
+  // Not by EVAL: servers may drop what came so, to make room.
+  const auto loaded = redis.command({"SCRIPT", "LOAD", script_rows[static_cast<std::size_t>(script)].text});
+  if (loaded) return {};
+  if (loaded.error().code != StoreError::Code::bug) return loaded.error();
+  return StoreError{
+      StoreError::Code::unsupported,
+      "the server does not take our scripts; Redis 7.0 or Valkey 7.2 is needed: " + loaded.error().detail};
+}
+
+namespace {
+
+/// Nothing of the call was carried out: the server has not got the script.
+bool is_unknown_script(const StoreResult<Reply>& reply) {
+  return reply.has_error() && reply.error().detail.starts_with("NOSCRIPT");
+}
+
+/// Nothing of the call was carried out: it is a part of a commit and the one before it was not (commit.lua).
+bool is_out_of_turn(Script script, const StoreResult<Reply>& reply) {
+  return script == Script::commit && reply && (*reply)[0].text().starts_with("part ");
+}
+
+}  // namespace
 
 std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<const Args> calls) {
   std::vector<StoreResult<Reply>> replies;
@@ -206,30 +202,31 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
     replies.assign(calls.size(), connected.error());
     return replies;
   }
+  const std::string schedule = keys.schedule(), none = keys.none();
+  const auto append = [&](const Args& args) {
+    redis.append({"EVALSHA", hash_of(script), "2", schedule, none, keys.prefix()}, args.words());
+  };
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    append(script, calls[i]);
+    append(calls[i]);
     if (i > 0 && script == Script::commit) test_point("S7");
   }
-  bool forgotten = false;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    replies.push_back(answer(script));
-    forgotten = forgotten || (replies.back().has_error() && replies.back().error().detail.starts_with("NOSCRIPT"));
-  }
-  if (!forgotten) {
-    leave_replica(replies);
-    return replies;
-  }
-  // SCRIPT FLUSH by somebody: nothing of these calls was carried out (RELIABILITY §6).
-  if (auto loaded = load_scripts(); !loaded) {
-    replies.assign(calls.size(), loaded.error());
-    return replies;
-  }
+  // Nobody asks first whether the server has the script. Where it has not (the first use of all, a failover, SCRIPT
+  // FLUSH), the calls say so, and it is loaded and they are sent again in their order. Another client may load it while
+  // they pass: then the first ones are unknown and the others are carried out. The parts of a commit among these say
+  // that they are out of turn and write nothing, so they go again, too; other calls do not stand on those before them.
   std::vector<std::size_t> again;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (replies[i].has_error() && replies[i].error().detail.starts_with("NOSCRIPT")) again.push_back(i);
+    replies.push_back(answer(script));
+    const bool is_left = is_unknown_script(replies[i]) || (!again.empty() && is_out_of_turn(script, replies[i]));
+    if (is_left) again.push_back(i);
   }
-  for (const std::size_t i : again) append(script, calls[i]);
-  for (const std::size_t i : again) replies[i] = answer(script);
+  if (!again.empty() && redis.connected()) {
+    const auto loaded = load(script);
+    if (loaded) {
+      for (const std::size_t i : again) append(calls[i]);
+    }
+    for (const std::size_t i : again) replies[i] = loaded ? answer(script) : loaded.error();
+  }
   leave_replica(replies);
   return replies;
 }
@@ -310,7 +307,8 @@ void Store::disconnect() {
 }
 
 std::uint64_t Store::reconnects() const {
-  return impl_->connections == 0 ? 0 : impl_->connections - 1;
+  const std::uint64_t connections = impl_->redis.connections();
+  return connections == 0 ? 0 : connections - 1;
 }
 
 StoreResult<Milliseconds> Store::now() {

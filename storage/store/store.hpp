@@ -1,5 +1,5 @@
-// The store: one connection to Redis, with our scripts loaded. What it is asked is in the rooms beside this: ingest,
-// feeds, entries, events, timelines, websub (DESIGN §3–§5).
+// The store: one connection to Redis, with keys and scripts of ours. What it is asked is in the rooms beside this:
+// ingest, feeds, entries, events, timelines, websub (DESIGN §3–§5).
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct StoreOptions {
   Durability durability = Durability::ack;
   /// With rediss://, PEM (SECURITY §10): the authorities trusted, "" for the system's; what we show of ourselves.
   std::string ca_file{}, cert_file{}, key_file{};
-  /// For who looks and changes nothing: no script is loaded and only rights to read are needed, as those of
+  /// For who looks and changes nothing: no script is called and only rights to read are needed, as those of
   /// feedmill_viewer. Calls that run a script fail.
   bool reads_only = false;
 };
@@ -45,7 +45,7 @@ std::string objection_to_redis_url(std::string_view url);
 std::string_view forbidden_ending(std::string_view feed_url);
 
 /// One blocking connection to the store. Not thread-safe: the worker gives each its own thread.
-/// A call lasts at most `timeout`; it connects, loads the scripts and authenticates when needed, and never retries:
+/// A call lasts at most `timeout`; it connects, authenticates and loads a script when needed, and never retries:
 /// after an error the caller decides (RELIABILITY E3). Texts in errors never hold the password.
 class Store {
  public:

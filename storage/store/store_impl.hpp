@@ -1,11 +1,13 @@
 // The inside of Store, shared by the store*.cpp files: connection, scripts, keys.
 #pragma once
 
+#include <array>
 #include <forward_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "storage/lua/scripts.hpp"
@@ -77,7 +79,7 @@ class Store::Impl {
  public:
   Impl(StoreOptions options, RedisAddress address);
 
-  /// Connected, with the scripts loaded.
+  /// Connected. Scripts are loaded by run() and run_all().
   StoreResult<void> ready();
   StoreResult<std::string> open(bool create);
   /// What open() checks, each on its own: an error says what the operator must change.
@@ -96,7 +98,7 @@ class Store::Impl {
   StoreResult<std::string> now_text();
 
   StoreResult<Reply> run(Script script, const Args& args);
-  /// Calls one script several times in one round trip; loads it again when the server forgot it.
+  /// Calls one script several times in one round trip; loads it when the server has not got it.
   std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
   /// Newest first members of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
   StoreResult<std::vector<std::string>> newest(const std::string& key, std::size_t limit,
@@ -112,17 +114,16 @@ class Store::Impl {
   Keys keys;
   std::optional<StoreError> bad_address;  // the URL could not be read; every call answers with it
   Redis redis;
-  std::uint64_t connections = 0;
 
  private:
-  StoreResult<void> check_work(std::string_view version, bool fresh);
-  StoreResult<void> load_scripts();
-  void append(Script script, const Args& args);
+  StoreResult<void> check_work(std::string_view version);
+  const std::string& hash_of(Script script);
+  StoreResult<void> load(Script script);
   StoreResult<Reply> answer(Script script);
   void leave_replica(std::span<const StoreResult<Reply>> replies);
 
-  std::vector<std::string> hashes_;  // of the loaded scripts, by Script
-  std::optional<bool> waitaof_;      // whether the connected server knows it, once asked
+  std::array<std::string, std::tuple_size_v<decltype(script_rows)>> hashes_;  // by Script, "" until one is needed
+  std::optional<bool> waitaof_;  // whether the connected server knows it, once asked
 };
 
 }  // namespace feedmill

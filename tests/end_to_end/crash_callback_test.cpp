@@ -31,6 +31,8 @@ void PrintTo(const Cell& cell, std::ostream* out) {
 
 class CallbackCrash : public testing::TestWithParam<Cell> {
  protected:
+  CallbackCrash() { load_scripts(world.redis); }
+
   Cell cell() const { return GetParam(); }
 
   /// With the first post at the publisher; the second is about to be pushed.

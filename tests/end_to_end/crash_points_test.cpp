@@ -87,7 +87,9 @@ class CrashPoints : public testing::TestWithParam<Cell> {
  protected:
   static constexpr int short_lease = 1500, long_lease = 30'000;
 
-  CrashPoints() : it(durable(GetParam().sync), {.text = 1000, .in_halves = GetParam().step->scene != Scene::parts}) {}
+  CrashPoints() : it(durable(GetParam().sync), {.text = 1000, .in_halves = GetParam().step->scene != Scene::parts}) {
+    load_scripts(it.world.redis);
+  }
 
   void set_scene() {
     it.import(3, GetParam().step->scene == Scene::removal ? 250 : 5);

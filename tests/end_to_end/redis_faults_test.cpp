@@ -34,6 +34,7 @@ class RedisFaults : public testing::Test {
     world.environment["FEEDMILL_REDIS_URL"] = proxy.redis_url_of("feedmill");
     world.environment["FEEDMILL_REDIS_TIMEOUT"] = "500ms";
     world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "24h";
+    test::load_scripts(world.redis);
   }
   /// A feed whose document is held back until let_go() is called.
   void serve_held() {

@@ -149,8 +149,8 @@ TEST(ALoadingServer, IsWaitedFor) {
   server.kill();
   server.start_loading({"--key-load-delay", "200", "--loading-process-events-interval-bytes", "1024"});
   bool was_loading = false;
-  StoreResult<Milliseconds> now = store.now();
-  for (; !now; now = store.now()) was_loading = was_loading || now.error().code == Code::loading;
+  auto feeds = Feeds(store).urls();
+  for (; !feeds; feeds = Feeds(store).urls()) was_loading = was_loading || feeds.error().code == Code::loading;
   EXPECT_TRUE(was_loading);
   EXPECT_EQ(redis_command(server, {"EXISTS", "k4000"}), "1");
 }
@@ -182,6 +182,7 @@ class LostReplies : public test::StoreTest {
   LostReplies() : proxy(server.admin_url(), FaultProxy::Speaks::redis), direct(std::move(store)) {
     store = Store(StoreOptions{.url = proxy.redis_url_of("feedmill"), .timeout = Milliseconds(2000)});
     EXPECT_TRUE(store.open());
+    test::load_scripts(server);
   }
   ClaimRequest request(std::uint64_t number) {
     ClaimRequest request;
@@ -225,6 +226,51 @@ TEST_F(LostReplies, OfAnyPartOfACommitLoseAndDoubleNothing) {
     EXPECT_EQ(signals("post_created").size(), 250 * part);
     EXPECT_EQ(redis({"HGET", "state:feed:" + url, "claim"}), "(nil)");
   }
+}
+
+class BetweenParts : public LostReplies {};
+
+/// All workers come upon a flush at once: the first parts of a commit are unknown, the others are not.
+TEST_F(BetweenParts, SomebodyElseLoadsTheScript) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 0; i < 250; ++i) {
+    posts.push_back(post("g" + std::to_string(i), 1000 + i));
+    posts.back().fields.emplace_back("content", std::string(2000, 'x'));  // the proxy passes on each part by itself
+  }
+  const Commit commit = plan(claim_one(), posts, {.entries = 500});
+  redis({"SCRIPT", "FLUSH"});
+  redis({"CONFIG", "RESETSTAT"});
+  const auto is_commit = test::runs_script(scripts::commit);
+  int parts = 0;
+  proxy.at(
+      [&](const auto& words) {
+        if (is_commit(words) && ++parts == 2) {
+          while (redis({"INFO", "errorstats"}).find("errorstat_NOSCRIPT:count=1") == std::string::npos) {
+            std::this_thread::yield();
+          }
+          redis({"SCRIPT", "LOAD", scripts::commit});
+        }
+        return false;
+      },
+      0, Fault::cut_request);
+  EXPECT_EQ(send(commit).created, 250U);
+  proxy.clear();
+  EXPECT_EQ(parts, 6) << "none of the three went through at first";
+  EXPECT_NE(redis({"INFO", "errorstats"}).find("errorstat_NOSCRIPT:count=1"), std::string::npos);
+  EXPECT_EQ(send(commit).result, Committed::Result::dup);
+  EXPECT_EQ(redis({"ZCARD", feed_url + ":sort"}), "250");
+  EXPECT_EQ(signals("post_created").size(), 250U);
+}
+
+TEST_F(LostReplies, OfAScriptThatIsNotTakenNameTheServerThatIsNeeded) {
+  redis({"SCRIPT", "FLUSH"});
+  proxy.at(test::is_command("SCRIPT"), 1, Fault::replace_reply, "-ERR Error compiling script\r\n");
+  const auto refused = Ingest(store).claim(request(1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unsupported);
+  EXPECT_NE(refused.error().detail.find("Redis 7.0 or Valkey 7.2 is needed"), std::string::npos);
+  EXPECT_TRUE(Ingest(store).claim(request(1)));
 }
 
 TEST_F(LostReplies, OfAClaimBringTheSameBatchAgainAndNoStrike) {

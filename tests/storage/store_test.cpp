@@ -508,6 +508,31 @@ TEST_F(StoreTest, CountsTheFleet) {
   EXPECT_EQ(Fleet(store).figures()->workers, 0U);
 }
 
+TEST_F(StoreTest, LoadsAScriptOnceAndOnlyWhenItIsUsed) {
+  add();
+  redis({"SCRIPT", "FLUSH"});
+  redis({"CONFIG", "RESETSTAT"});
+  const auto loaded = [&] {
+    const std::string stats = redis({"INFO", "commandstats"});
+    const std::string_view name = "cmdstat_script|load:calls=";
+    const auto at = stats.find(name);
+    return at == std::string::npos ? 0 : std::stoi(stats.substr(at + name.size()));
+  };
+  Store first(StoreOptions{.url = server.url()}), second(StoreOptions{.url = server.url()});
+  ASSERT_TRUE(Feeds(first).urls());
+  EXPECT_EQ(loaded(), 0);
+  ASSERT_TRUE(first.open());
+  EXPECT_EQ(loaded(), 1) << "the one that looks at rights";
+  ASSERT_TRUE(second.open());
+  EXPECT_EQ(claim().claims.size(), 1U);
+  ASSERT_TRUE(Feeds(second).wake(std::vector{feed_url}, Milliseconds(0), false));
+  EXPECT_EQ(loaded(), 3) << "and those of claim and wake";
+  ASSERT_TRUE(Feeds(first).wake(std::vector{feed_url}, Milliseconds(0), false));
+  first.disconnect();
+  ASSERT_TRUE(Feeds(first).wake(std::vector{feed_url}, Milliseconds(0), false));
+  EXPECT_EQ(loaded(), 3);
+}
+
 TEST_F(StoreTest, LoadsItsScriptsAgainWhenTheServerForgotThem) {
   add();
   redis({"SCRIPT", "FLUSH"});

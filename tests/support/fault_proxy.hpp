@@ -144,7 +144,8 @@ class FaultProxy {
   std::thread thread_;
 };
 
-/// Says yes to calls of this script (a text of storage/lua/scripts.hpp) by its hash.
+/// Says yes to calls of this script (a text of storage/lua/scripts.hpp) by its hash; also to one that only finds out
+/// that the server has not got it, unless load_scripts() was called before.
 FaultProxy::Match runs_script(std::string_view script);
 /// Says yes to commands of this name, whatever its case.
 FaultProxy::Match is_command(std::string name);

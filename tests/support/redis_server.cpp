@@ -8,10 +8,12 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
 
+#include "storage/lua/scripts.hpp"
 #include "storage/redis/redis.hpp"
 
 extern char** environ;
@@ -241,6 +243,11 @@ std::string redis_command(const RedisServer& server, const std::vector<std::stri
   Redis redis(address_of(server), std::chrono::seconds(5));
   const auto reply = redis.command(Words(words.begin(), words.end()));
   return reply ? text_of(*reply) : "(error) " + reply.error().detail;
+}
+
+void load_scripts(const RedisServer& server) {
+  Redis redis(address_of(server), std::chrono::seconds(5));
+  for (const ScriptRow& row : script_rows) EXPECT_TRUE(redis.command({"SCRIPT", "LOAD", row.text})) << row.name;
 }
 
 }  // namespace feedmill::test

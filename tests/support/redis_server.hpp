@@ -66,4 +66,7 @@ class RedisServer {
 /// arrays joined by spaces, nil as "(nil)".
 std::string redis_command(const RedisServer& server, const std::vector<std::string>& words);
 
+/// Loads all our scripts, as where a worker has been before: the first call of one is carried out then.
+void load_scripts(const RedisServer& server);
+
 }  // namespace feedmill::test
