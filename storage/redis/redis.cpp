@@ -27,25 +27,6 @@ namespace {
 
 constexpr std::size_t max_waiting = 64U << 10U;  // then it is sent: a pipeline may hold many megabytes
 
-// Of an answer. The most that one of ours has is all feeds of a store.
-constexpr std::uint64_t max_elements = 1U << 24U;
-
-/// hiredis makes room for as many elements as an answer announces, before the first has come: 0.14 for as many as the
-/// server likes. Beyond max_elements the answer ends as one there is no memory for.
-void limit_elements(redisReader& reader) {
-  using Functions = redisReplyObjectFunctions;
-  static const Functions defaults = *reader.fn;
-  static Functions limited = [] {
-    Functions functions = defaults;
-    // The type of the count differs between the versions of hiredis.
-    functions.createArray = [](const redisReadTask* task, auto count) -> void* {
-      return static_cast<std::uint64_t>(count) > max_elements ? nullptr : defaults.createArray(task, count);
-    };
-    return functions;
-  }();
-  reader.fn = &limited;
-}
-
 timeval to_timeval(Milliseconds duration) {
   return {static_cast<time_t>(duration.count() / 1000), static_cast<suseconds_t>(duration.count() % 1000 * 1000)};
 }
@@ -212,8 +193,6 @@ std::vector<std::string> ReplyView::texts() const {
   return all;
 }
 
-Reply::Reply(redisReply* reply) : ReplyView(reply), owned_(reply, [](redisReply* owned) { freeReplyObject(owned); }) {}
-
 StoreError redis_error(std::string_view text) {
   struct Row {
     std::string_view start;
@@ -277,7 +256,8 @@ Redis::Result<bool> Redis::connect() {
     disconnect();
     return error;
   }
-  limit_elements(*context_->reader);
+  arena_ = std::make_shared<ReplyArena>();
+  arena_->build_for(*context_->reader);
   redisSetTimeout(context_.get(), timeout);
   if (address_.tls) {
     const auto secured = start_tls(*context_, address_, deadline);
@@ -389,7 +369,8 @@ Redis::Result<Reply> Redis::next() {
   before_transfer();
   if (redisGetReply(context_.get(), &raw) != REDIS_OK) return lost();
   answered_ = true;
-  Reply reply(static_cast<redisReply*>(raw));
+  Reply reply(static_cast<redisReply*>(raw), std::exchange(arena_, std::make_shared<ReplyArena>()));
+  arena_->build_for(*context_->reader);
   if (reply.is_error()) return redis_error(reply.text());
   return reply;
 }
@@ -409,7 +390,7 @@ StoreError Redis::lost(int kind, int number, const std::string& words) {
   } else if (tls_ != nullptr && (kind == REDIS_ERR_IO || kind == REDIS_ERR_EOF)) {
     error = tls_lost(tls_, address_, words);
   } else if (kind == REDIS_ERR_OOM) {
-    error.detail = "an answer of Redis is too large: over " + std::to_string(max_elements) + " elements, or no memory";
+    error.detail = "an answer of Redis is too large: over 16.7 million elements, or no memory";
   } else if (!answered_ && !address_.tls && address_.socket.empty()) {
     error.detail += "; if it speaks TLS alone, write rediss:// into redis.url";
   }

@@ -9,10 +9,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/system/result.hpp>
 
+#include "storage/redis/reply_arena.hpp"
 #include "storage/redis/resp_writer.hpp"
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
@@ -63,10 +65,12 @@ class ReplyView {
 /// A reply from the server; never an error reply (that is a StoreError).
 class Reply : public ReplyView {
  public:
-  explicit Reply(redisReply* reply);
+  /// `arena`: what `reply` was built in.
+  Reply(const redisReply* reply, std::shared_ptr<const ReplyArena> arena)
+      : ReplyView(reply), arena_(std::move(arena)) {}
 
  private:
-  std::shared_ptr<redisReply> owned_;
+  std::shared_ptr<const ReplyArena> arena_;
 };
 
 /// A command: its words. Long ones are sent from where they lie, so all must live until the command was answered.
@@ -125,6 +129,7 @@ class Redis {
   bool answered_ = false;           // on this connection
   std::optional<StoreError> lost_;  // while appending
   RespWriter out_;                  // appended and not sent
+  std::shared_ptr<ReplyArena> arena_;  // of the next answer
   std::uint64_t connections_ = 0;
 };
 

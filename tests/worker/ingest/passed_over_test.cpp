@@ -2,6 +2,7 @@
 // (RELIABILITY L5), whatever else becomes of the document.
 #include <random>
 
+#include "tests/support/counts.hpp"
 #include "tests/worker/ingest/polling_fixture.hpp"
 
 namespace feedmill::test::passed_over_test {
@@ -211,6 +212,7 @@ std::string difference(std::vector<std::string> a, std::vector<std::string> b) {
 }
 
 TEST(PassedOver, LeavesWhatReadingAllLeaves) {
+  const auto seeds = static_cast<unsigned>(tries(16, 150, 1000));
   std::size_t passed = 0;
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     World on(true), off(false);
