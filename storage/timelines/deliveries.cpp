@@ -131,6 +131,17 @@ StoreResult<Delivered> Deliveries::apply(std::span<const NoticesOfRecord> record
   return read_delivered(*reply);
 }
 
+StoreResult<Passed> Deliveries::pass() {
+  Args args;
+  args.add(group);
+  const auto reply = impl_.run(Script::deliver_pass, args);
+  if (!reply) return reply.error();
+  const std::string_view answer = (*reply)[0].text();
+  if (answer == "wanted") return Passed{Passed::Answer::wanted, 0};
+  if (answer == "unread") return Passed{Passed::Answer::unread, 0};
+  return Passed{Passed::Answer::passed, static_cast<std::uint64_t>((*reply)[1].integer())};
+}
+
 StoreResult<DeliveryPlace> Deliveries::place(DeliveryTarget target) {
   const std::string pointer = impl_.keys.delivered(name_of(target)), events = impl_.keys.signals();
   const std::string store = impl_.keys.store();

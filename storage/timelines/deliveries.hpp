@@ -33,6 +33,17 @@ struct Delivered {
   std::string last;            ///< last record applied
 };
 
+/// What became of a try to pass over all there is.
+struct Passed {
+  enum class Answer {
+    passed,  ///< nobody is to be told: it is delivered
+    wanted,  ///< somebody is: there is a channel or a rule
+    unread   ///< the records must be looked at
+  };
+  Answer answer{};
+  std::uint64_t records = 0;  ///< passed over
+};
+
 /// Where a target stands in the stream.
 struct DeliveryPlace {
   std::string last;     ///< last record applied, "0-0" before the first
@@ -64,6 +75,10 @@ class Deliveries {
   /// goes out on the pub/sub channel "<type>:<feed_url>" as well.
   StoreResult<Delivered> apply(std::span<const Event> events, std::span<const EventRecord> publish = {});
   StoreResult<Delivered> apply(std::span<const NoticesOfRecord> records);
+
+  /// Delivers everything at once without reading it while nobody is to be told of it, for both targets. Whoever
+  /// subscribes meanwhile is seen, or gets all that is committed later. Not for who publishes records.
+  StoreResult<Passed> pass();
 
   StoreResult<DeliveryPlace> place(DeliveryTarget target);
   /// Moves a place on past records that will not be applied. Never back.

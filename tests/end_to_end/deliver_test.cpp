@@ -91,6 +91,26 @@ TEST_F(Delivering, RunOnceEndsWithEverythingDelivered) {
   EXPECT_EQ(world.redis_text({"KEYS", "*channel*"}), "");
 }
 
+TEST_F(Delivering, ForNobodyNoRecordIsReadAndTheFirstSubscriberLosesNothing) {
+  const std::string url = add("/feed.xml", {{"a", "First"}});
+  pass();
+  const std::string lag = R"([{"name":"delivery","lag_records":0,"lag_seconds":0}])";
+  EXPECT_EQ(json::serialize(rows({"stats"})[0].at("groups")), lag);
+  EXPECT_EQ(world.redis_text({"INFO", "commandstats"}).find("xreadgroup"), std::string::npos);
+  world.http.serve("/feed.xml", {.body = rss({{"b", "Second"}, {"a", "First"}})});
+  good({"refresh", "--all", "--defer", "--ignore-floor"});
+  good({"run", "--once", "--no-deliver"});
+  good({"channel", "add", "news"});
+  good({"channel", "feeds", "news", "--add", url});
+  good({"notify", "rules", "anna", "--channel", "news"});
+  world.http.serve("/feed.xml", {.body = rss({{"c", "Third"}, {"b", "Second"}, {"a", "First"}})});
+  pass();
+  EXPECT_EQ(world.redis_text({"ZCARD", "zchannel:news:posts"}), "3");
+  EXPECT_EQ(rows({"notify", "list", "anna"}).size(), 2U) << "of all that was not delivered before";
+  EXPECT_EQ(json::serialize(rows({"stats"})[0].at("groups")), lag);
+  EXPECT_EQ(world.run({"verify"}, {{"FEEDMILL_REDIS_URL", world.redis.url_of("feedmill_admin")}}).exit, 0);
+}
+
 TEST_F(Delivering, SaysWhatIsWrong) {
   EXPECT_EQ(world.run({"channel"}).exit, 64);
   EXPECT_EQ(world.run({"channel", "add"}).exit, 64);

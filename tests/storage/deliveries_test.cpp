@@ -222,7 +222,8 @@ TEST_F(DeliveriesTest, NeedsNoCommandBeyondThePublishedOnes) {
       "resetkeys ~* resetchannels &post_* &feed_* -@all +eval +evalsha +script|load +time +type +exists +hget +hmget "
       "+hgetall +hset +hdel +hincrby +hlen +incr +zadd +zrem +zscore +zcard +zrange +zrevrange +zrangebyscore "
       "+zremrangebyrank +zremrangebyscore +del +unlink +pexpire +xadd +xlen +xtrim +xrange +xrevrange +xread "
-      "+xgroup|create +xreadgroup +xautoclaim +xpending +xack +xinfo|groups +xinfo|stream +subscribe +lpush +lrem "
+      "+xgroup|create +xgroup|setid +xreadgroup +xautoclaim +xpending +xack +xinfo|groups +xinfo|stream +subscribe "
+      "+lpush +lrem "
       "+ltrim +lrange +llen +sadd +srem +sismember +smembers +scard +get +set +publish +wait +ping +hello +auth "
       "+select +info +client|setname +cluster|shards +cluster|slots +asking");
   Texts words{"ACL", "SETUSER", "default"};

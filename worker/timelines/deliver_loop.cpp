@@ -17,6 +17,8 @@ namespace {
 
 constexpr Milliseconds look_again{1'000};    // for a right that another owner has
 constexpr Milliseconds look_again_soon{50};  // the same, when there is nothing else to wait for
+constexpr Milliseconds look_for_somebody{200};
+constexpr Milliseconds look_for_records{20};  // when the store is not to wait for them
 
 }  // namespace
 
@@ -36,7 +38,7 @@ DeliverLoop::~DeliverLoop() {
 
 void DeliverLoop::finish() {
   if (finishing_) return;
-  finishing_ = true;
+  finishing_ = go_on_ = true;
   // An owner that was killed keeps its right until it runs out.
   give_up_at_ = SteadyClock::now() + options_.deliverer.right_for + Milliseconds(5'000);
   bear_until_ = SteadyClock::now() + (options_.wait_for_others ? Milliseconds(3'000) : Milliseconds(0));
@@ -80,11 +82,17 @@ asio::awaitable<bool> DeliverLoop::take_step() {
     co_await pause(last ? look_again_soon : look_again);
     co_return true;
   }
-  co_return !(last && step->idle);
+  if (last || !step->idle) co_return !step->idle;
+  if (step->unwanted) {
+    co_await pause(look_for_somebody);
+  } else if (block.count() == 0) {
+    co_await pause(look_for_records);
+  }
+  co_return true;
 }
 
 asio::awaitable<void> DeliverLoop::pause(Milliseconds longest) {
-  if (stopping_) co_return;
+  if (stopping_ || std::exchange(go_on_, false)) co_return;
   timer_.expires_after(longest);
   co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
 }

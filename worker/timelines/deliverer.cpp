@@ -46,7 +46,13 @@ StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
   if (step.waiting) return step;
   const auto work = [&]() -> StoreResult<void> {
     if (!held) {
-      if (auto taken = take_up(step); !taken) return taken;
+      if (auto joined = join(); !joined) return joined;
+    }
+    const auto passed = pass(step);
+    if (!passed) return passed.error();
+    if (*passed) return keep_up();
+    if (!held) {
+      if (auto caught_up = catch_up(step); !caught_up) return caught_up;
     }
     const auto records = next(block);
     if (!records) return records.error();
@@ -74,11 +80,28 @@ StoreResult<bool> Deliverer::hold() {
   return right;
 }
 
-/// What is to be done before the first record: the group, and what cannot be read from the stream any more.
-StoreResult<void> Deliverer::take_up(Step& step) {
+StoreResult<void> Deliverer::join() {
   if (auto joined = deliveries_.join(); !joined) return joined;
   pending_ = true;
   upkeep_at_ = Clock::now();
+  return {};
+}
+
+/// True when all there is was for nobody, and is done.
+StoreResult<bool> Deliverer::pass(Step& step) {
+  if (options_.per_feed || Clock::now() < try_to_pass_at_) return false;
+  const auto passed = deliveries_.pass();
+  if (!passed) return passed.error();
+  if (passed->answer == Passed::Answer::wanted) try_to_pass_at_ = Clock::now() + options_.upkeep_every;
+  // It may be for what another owner left pending after we took the right over.
+  if (passed->answer == Passed::Answer::unread) pending_ = true;
+  step.unwanted = step.idle = passed->answer == Passed::Answer::passed;
+  step.applied += passed->records;
+  return step.idle;
+}
+
+/// What cannot be read from the stream any more, before the first record.
+StoreResult<void> Deliverer::catch_up(Step& step) {
   for (const DeliveryTarget target : {DeliveryTarget::timelines, DeliveryTarget::notices}) {
     const auto place = deliveries_.place(target);
     if (!place) return place.error();

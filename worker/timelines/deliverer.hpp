@@ -34,14 +34,16 @@ class Deliverer {
 
   struct Step {
     bool waiting = false;        ///< another owner delivers
-    bool idle = false;           ///< there was nothing to do
+    bool idle = false;           ///< nothing is left to do
+    bool unwanted = false;       ///< nobody is to be told of anything: it did not wait for the next record
     std::uint64_t applied = 0;   ///< records applied to the timelines
     std::uint64_t repeated = 0;  ///< that had been before
     std::uint64_t failed = 0;    ///< records that are no events, and writes refused by a key of the wrong type
     bool rebuilt = false;        ///< records were missing: timelines were built anew
     bool missed = false;         ///< records were missing: nobody got notices of them
   };
-  /// One batch, waiting up to `block` for its first record. After an error call again: nothing is lost by it.
+  /// One batch, waiting up to `block` for its first record; all there is, without waiting, while nobody is to be told
+  /// of it. After an error call again: nothing is lost by it.
   StoreResult<Step> step(Milliseconds block);
   /// Gives the right back, so that another may go on at once.
   StoreResult<void> let_go();
@@ -56,7 +58,9 @@ class Deliverer {
   using Clock = std::chrono::steady_clock;
 
   StoreResult<bool> hold();
-  StoreResult<void> take_up(Step& step);
+  StoreResult<void> join();
+  StoreResult<bool> pass(Step& step);
+  StoreResult<void> catch_up(Step& step);
   StoreResult<void> keep_up();
   StoreResult<std::vector<EventRecord>> next(Milliseconds block);
   StoreResult<void> deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step);
@@ -72,7 +76,7 @@ class Deliverer {
   Notifications notifications_{store_};
 
   bool holding_ = false, pending_ = false;
-  Clock::time_point renew_at_, upkeep_at_;
+  Clock::time_point renew_at_, upkeep_at_, try_to_pass_at_;
   std::optional<NotificationMatcher> watcher_;
   std::string rules_version_;
 };

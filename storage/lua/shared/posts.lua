@@ -36,8 +36,11 @@ end
 -- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
 -- A record without a channel is internal: in the stream only. `wanted`: there is something to write.
 -- Only the hard limit is kept here, twice the cap: groups.lua trims to the cap behind the slowest group (RELIABILITY L13).
+-- It notes as `quiet` "<after> <up to>": none of the records between tells operators anything. Where delivery has nobody
+-- else to tell, it need not read them (RELIABILITY L14). What a writer wrote that keeps no such note is not between.
 local function signal_writer(now, stream_cap, wanted)
-  local last = redis.call('HGET', meta_key, 'last_signal') or '0-0'
+  local noted = redis.call('HMGET', meta_key, 'last_signal', 'quiet')
+  local last = noted[1] or '0-0'
   local ms, n = string.match(last, '^(%d+)-(%d+)$')
   local readable = ms ~= nil
   ms, n = tonumber(ms) or 0, tonumber(n) or 0
@@ -50,6 +53,8 @@ local function signal_writer(now, stream_cap, wanted)
     newest_ms, newest_n = tonumber(newest_ms), tonumber(newest_n)
     if newest_ms > ms or (newest_ms == ms and newest_n > n) then last, ms, n = newest[1], newest_ms, newest_n end
   end
+  local quiet_after, quiet_up_to = string.match(noted[2] or '', '^(%S+) (%S+)$')
+  if quiet_up_to ~= last then quiet_after = last end
   local written = 0
   local function signal(kind, entity_type, entity_id, tail, channel)
     if now > ms then ms, n = now, 1 else n = n + 1 end
@@ -62,10 +67,11 @@ local function signal_writer(now, stream_cap, wanted)
       redis.call('XADD', signals_key, seq, 'type', kind, 'json', json)
     end
     if channel then redis.call('PUBLISH', channel, json) end
+    if string.sub(kind, 1, 5) ~= 'post_' and kind ~= 'feed_created' and kind ~= 'feed_modified' then quiet_after = seq end
     last, written = seq, written + 1
   end
   local function finish()
-    if written > 0 then redis.call('HSET', meta_key, 'last_signal', last) end
+    if written > 0 then redis.call('HSET', meta_key, 'last_signal', last, 'quiet', quiet_after .. ' ' .. last) end
     return written
   end
   return signal, finish

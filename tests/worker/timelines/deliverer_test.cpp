@@ -1,8 +1,10 @@
 // The deliver half against a real server: crashes, two at once, falling behind (RELIABILITY S10, S11, L13–L15).
 #include "worker/timelines/deliverer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <random>
+#include <set>
 #include <sys/wait.h>
 #include <thread>
 
@@ -24,11 +26,15 @@ using Texts = std::vector<std::string>;
 
 class DelivererTest : public testing::Test {
  protected:
-  DelivererTest() : store(options()) {
+  explicit DelivererTest(bool subscribed = true) : store(options()) {
     EXPECT_TRUE(store.open());
     for (const std::string& url : urls) {
       EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url}}));
     }
+    if (subscribed) subscribe();
+  }
+
+  void subscribe() {
     EXPECT_TRUE(channels.add(Texts{"all", "anna/one", "bob/two"}));
     const std::vector<Membership> memberships{
         {"all", urls[0]}, {"all", urls[1]}, {"anna/one", urls[0]}, {"bob/two", urls[1]}};
@@ -43,7 +49,7 @@ class DelivererTest : public testing::Test {
 
   /// What a refresh of a feed does that lists these posts: guid and title.
   void refresh(const std::string& url, const std::vector<std::pair<std::string, std::string>>& posts,
-               Retention retention = {}) {
+               Retention retention = {}, const std::string& event = {}) {
     ClaimRequest request;
     request.worker = std::string(32, 'a');
     request.request = ++requests;
@@ -68,6 +74,7 @@ class DelivererTest : public testing::Test {
     commit.state.state = "healthy";
     commit.state.last.at = claim.now;
     commit.document = true;
+    if (!event.empty()) commit.events = {{event, "updated", R"({"state":"gone"})", ""}};
     commit.entries = diff_entries(std::vector(records), *known, claim.now).writes;
     commit.tombs_left = known->left;
     commit.tombs_back = known->back;
@@ -359,6 +366,183 @@ TEST_F(DelivererTest, RulesCountFromWhenTheyAreMade) {
   refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}, {"c", "odd 3"}});
   drain(deliverer);
   EXPECT_EQ(notifications.list("dora")->size(), 1U);
+}
+
+/// Nobody has subscribed yet.
+class Unheard : public DelivererTest {
+ protected:
+  Unheard() : DelivererTest(false) {}
+
+  /// One more post of the first feed.
+  void write(const std::string& event = {}) {
+    listed.emplace_back("g" + std::to_string(listed.size()), "odd");
+    refresh(urls[0], listed, {}, event);
+  }
+  Deliverer::Step step() {
+    const auto done = deliverer.step(Milliseconds(0));
+    EXPECT_TRUE(done) << done.error().detail;
+    return done ? *done : Deliverer::Step{};
+  }
+  /// How many times the server has been asked for records to deliver.
+  std::size_t reads() const {
+    const std::string stats = redis({"INFO", "commandstats"});
+    const std::string name = "cmdstat_xreadgroup:calls=";
+    const auto at = stats.find(name);
+    return at == std::string::npos ? 0 : std::stoul(stats.substr(at + name.size()));
+  }
+  void everybody_leaves() {
+    for (const char* uid : {"all", "anna/one", "bob/two"}) EXPECT_TRUE(channels.remove(uid));
+    for (const char* user : {"anna", "bob", "carl"}) {
+      for (const Watch& watch : *notifications.watches(user)) {
+        EXPECT_TRUE(notifications.unwatch(user, std::span(&watch.id, 1)));
+      }
+      EXPECT_TRUE(notifications.remove(user));
+    }
+  }
+  std::size_t timeline_size() const { return std::stoul(redis({"ZCARD", "zchannel:all:posts"})); }
+
+  // Looks at every step whether anybody is there.
+  Deliverer deliverer{options(), DelivererOptions{.token = "test", .upkeep_every = Milliseconds(0)}};
+  std::vector<std::pair<std::string, std::string>> listed;
+};
+
+TEST_F(Unheard, WhatIsForNobodyIsDeliveredUnread) {
+  write_history(1, 20);
+  const auto written = static_cast<std::uint64_t>(EventStream(store).figures()->records);
+  ASSERT_GT(written, 20U);
+  const std::size_t before = reads();
+  const Deliverer::Step first = step();
+  EXPECT_TRUE(first.unwanted && first.idle);
+  EXPECT_EQ(first.applied, written);
+  EXPECT_TRUE(*deliverer.is_done());
+  EXPECT_EQ(EventStream(store).figures()->groups.front().lag, 0U);
+  write();
+  EXPECT_EQ(step().applied, 1U);
+  EXPECT_EQ(step().applied, 0U);
+  EXPECT_EQ(reads(), before);
+}
+
+TEST_F(Unheard, AFirstSubscriberLosesNothingWheneverTheyCome) {
+  enum class Moment { at_the_start, after_a_commit, after_a_pass, after_both };
+  for (const Moment moment : {Moment::at_the_start, Moment::after_a_commit, Moment::after_a_pass, Moment::after_both}) {
+    if (moment != Moment::at_the_start) write();
+    if (moment == Moment::after_a_pass || moment == Moment::after_both) {
+      EXPECT_TRUE(step().unwanted);
+    }
+    if (moment == Moment::after_both) write();
+    subscribe();
+    const std::size_t notices_before = notifications.list("carl")->size();
+    EXPECT_EQ(timeline_size(), listed.size()) << "what there was is filled in";
+    for (int i = 0; i < 3; ++i) {
+      write();
+      if (i != 1) {
+        EXPECT_FALSE(step().unwanted);
+      }
+    }
+    drain(deliverer);
+    const std::string followed = timelines();
+    EXPECT_EQ(followed, built_afresh());
+    EXPECT_EQ(timeline_size(), listed.size());
+    EXPECT_GE(notifications.list("carl")->size(), notices_before + 3) << "of all that was committed since";
+    EXPECT_GE(notifications.list("anna")->size(), 3U);
+    everybody_leaves();
+    write();
+    EXPECT_TRUE(step().unwanted);
+  }
+}
+
+TEST_F(Unheard, AFirstSubscriberLosesNothingWhileTwoDeliverAndOthersCommit) {
+  for (unsigned round = 0; round < 4; ++round) {
+    std::atomic<bool> writing = true;
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> deliverers;
+    for (int i = 0; i < 2; ++i) {
+      deliverers.emplace_back([&] {
+        // Neither lock nor luck keeps them apart, and each looks at every step whether anybody is there.
+        Deliverer own(options(), DelivererOptions{.token = "both", .batch = 3, .upkeep_every = Milliseconds(0)});
+        for (bool idle = false; writing || !idle;) {
+          const auto done = own.step(Milliseconds(0));
+          wrong += done ? 0 : 1;
+          idle = done && done->idle;
+        }
+      });
+    }
+    for (unsigned i = 0; i < 3 + round * 4; ++i) write();
+    subscribe();
+    const std::size_t told_before = listed.size();
+    for (int i = 0; i < 10; ++i) write();
+    writing = false;
+    for (std::thread& thread : deliverers) thread.join();
+    EXPECT_EQ(wrong, 0);
+    redis({"DEL", "lock:delivery:000"});
+    drain();
+    const std::string followed = timelines();
+    EXPECT_EQ(followed, built_afresh());
+    std::set<std::string> told;
+    for (const StoredNotice& notice : *notifications.list("carl")) told.insert(notice.json);
+    for (std::size_t i = told_before; i < listed.size(); ++i) {
+      const std::string guid = "\"guid\":\"" + listed[i].first + "\"";
+      EXPECT_TRUE(std::any_of(told.begin(), told.end(), [&](const auto& json) { return json.find(guid) != json.npos; }))
+          << guid;
+    }
+    everybody_leaves();
+  }
+}
+
+TEST_F(Unheard, WhatAnotherLeftPendingIsReadBeforeAnythingIsPassed) {
+  write();
+  EXPECT_TRUE(step().unwanted);
+  for (int i = 0; i < 4; ++i) write();
+  {
+    Store own(options());
+    ASSERT_EQ(Deliveries(own).fresh(2, Milliseconds(0))->size(), 2U);  // and dies
+  }
+  EXPECT_FALSE(step().unwanted);
+  drain(deliverer);
+  EXPECT_EQ(redis({"XPENDING", "stream:signals", "delivery"}), "0 (nil) (nil) (nil)");
+  EXPECT_TRUE(*deliverer.is_done());
+  write();
+  EXPECT_TRUE(step().unwanted);
+}
+
+TEST_F(Unheard, OperatorsAreToldOnceThoughNobodySubscribed) {
+  write();
+  EXPECT_TRUE(step().unwanted);
+  write();
+  write("feed_gone");
+  write();
+  drain(deliverer);
+  ASSERT_EQ(notifications.list("_operator")->size(), 1U);
+  EXPECT_NE(notifications.list("_operator")->front().json.find("feed_gone"), std::string::npos);
+  write();
+  EXPECT_TRUE(step().unwanted);
+  EXPECT_EQ(notifications.list("_operator")->size(), 1U);
+}
+
+TEST_F(Unheard, WhoPublishesEachRecordReadsThem) {
+  Deliverer loud(options(), DelivererOptions{.token = "test", .per_feed = true});
+  write();
+  const auto done = loud.step(Milliseconds(0));
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->applied, 1U);
+  EXPECT_FALSE(done->unwanted);
+}
+
+TEST_F(Unheard, AStreamThatWasTrimmedMeanwhileIsMissedByNobody) {
+  write_history(1, 20);
+  redis({"XTRIM", "stream:signals", "MAXLEN", "3"});
+  const Deliverer::Step posts = step();
+  EXPECT_TRUE(posts.unwanted);
+  EXPECT_FALSE(posts.rebuilt || posts.missed);
+  ASSERT_TRUE(deliverer.let_go());
+  write("feed_gone");
+  write();
+  redis({"XTRIM", "stream:signals", "MAXLEN", "1"});
+  EXPECT_TRUE(step().missed) << "operators should have heard of something";
+  drain(deliverer);
+  EXPECT_TRUE(*deliverer.is_done());
+  write();
+  EXPECT_TRUE(step().unwanted);
 }
 
 }  // namespace
