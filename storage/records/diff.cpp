@@ -15,8 +15,9 @@ namespace feedmill {
 namespace {
 
 // Fields of Entry:<n> that the document does not decide.
-constexpr std::array own_fields{"bytes", "digest",       "feed_url", "first_seen",
-                                "guid",  "last_changed", "rev",      "timestamp"};
+using namespace std::string_view_literals;
+constexpr std::array own_fields{"bytes"sv, "digest"sv,       "feed_url"sv, "first_seen"sv,
+                                "guid"sv,  "last_changed"sv, "rev"sv,      "timestamp"sv};
 
 bool is_own(std::string_view name) {
   return std::find(own_fields.begin(), own_fields.end(), name) != own_fields.end();

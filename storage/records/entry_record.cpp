@@ -117,8 +117,9 @@ void drop_copies(std::vector<EntryRecord>& records) {
 }  // namespace
 
 std::string reader_digest(const Fields& fields) {
-  static constexpr std::array noticed{"author",     "categories", "comments", "content",
-                                      "enclosures", "link",       "summary",  "title"};
+  using namespace std::string_view_literals;
+  static constexpr std::array noticed{"author"sv,     "categories"sv, "comments"sv, "content"sv,
+                                      "enclosures"sv, "link"sv,       "summary"sv,  "title"sv};
   static thread_local std::string noticed_text, buffer;  // kept: this is done to every post
   noticed_text.clear();
   for (const auto& [name, stored] : fields) {

@@ -125,10 +125,10 @@ class Redis {
   RedisAddress address_;
   Milliseconds timeout_;
   std::unique_ptr<redisContext, Free> context_;
-  ssl_st* tls_ = nullptr;           // context_ owns it; null without TLS
-  bool answered_ = false;           // on this connection
-  std::optional<StoreError> lost_;  // while appending
-  RespWriter out_;                  // appended and not sent
+  ssl_st* tls_ = nullptr;              // context_ owns it; null without TLS
+  bool answered_ = false;              // on this connection
+  std::optional<StoreError> lost_;     // while appending
+  RespWriter out_;                     // appended and not sent
   std::shared_ptr<ReplyArena> arena_;  // of the next answer
   std::uint64_t connections_ = 0;
 };

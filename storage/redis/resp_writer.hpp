@@ -5,9 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
-
 #include <sys/uio.h>
+#include <vector>
 
 namespace feedmill {
 
@@ -43,12 +42,12 @@ class RespWriter {
   char* room_for(std::size_t bytes);
   void end_at(const char* end);
 
-  std::string buffer_;      // its size is room, of which used_ are filled
+  std::string buffer_;  // its size is room, of which used_ are filled
   std::size_t used_ = 0;
-  std::size_t gone_ = 0;    // of these, sent
+  std::size_t gone_ = 0;  // of these, sent
   std::size_t waiting_ = 0;
   std::vector<Reference> references_;
-  std::size_t next_ = 0;    // reference that is not sent as a whole
+  std::size_t next_ = 0;  // reference that is not sent as a whole
 };
 
 }  // namespace feedmill

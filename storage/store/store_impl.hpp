@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <forward_list>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,7 +28,7 @@ class Args {
   Args& operator=(Args&&) noexcept = default;
 
   void add(std::string_view text) { words_.push_back(text); }
-  void own(std::string text) { words_.push_back(owned_.emplace_front(std::move(text))); }
+  void own(std::string text) { words_.push_back(owned_.emplace_back(std::move(text))); }
   template <class Number>
   requires std::is_arithmetic_v<Number>
   void add(Number number) { own(std::to_string(number)); }
@@ -61,7 +61,7 @@ class Args {
 
  private:
   Words words_;
-  std::forward_list<std::string> owned_;  // stay put while it grows and when it is moved
+  std::deque<std::string> owned_;  // stay put while it grows and when it is moved
 };
 
 /// A time or duration that a script answers with.

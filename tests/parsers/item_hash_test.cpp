@@ -53,7 +53,8 @@ std::string rss(const std::string& head, const std::vector<std::string>& items, 
   return xml + "</channel></rss>";
 }
 
-const std::string first = "<guid isPermaLink='false'>a</guid><description>A &lt;a href='/x'&gt;x&lt;/a&gt;</description>";
+const std::string first =
+    "<guid isPermaLink='false'>a</guid><description>A &lt;a href='/x'&gt;x&lt;/a&gt;</description>";
 const std::string second = "<guid isPermaLink='false'>b</guid><title>B</title>";
 
 TEST(ItemHash, IsOfTheItemAndOfAllThatItsReadingDependsOn) {
@@ -66,7 +67,8 @@ TEST(ItemHash, IsOfTheItemAndOfAllThatItsReadingDependsOn) {
   EXPECT_EQ(hashes(rss(link + "<lastBuildDate>now</lastBuildDate>", {first})).at(0), usual[0]);
   EXPECT_EQ(hashes(rss(link, {first}) + "<!-- built in 3 ms -->").at(0), usual[0]);
   EXPECT_NE(hashes(rss(link, {first + " "})).at(0), usual[0]);
-  EXPECT_NE(hashes(rss("<link>https://other.example/</link>", {first})).at(0), usual[0]) << "what links resolve against";
+  EXPECT_NE(hashes(rss("<link>https://other.example/</link>", {first})).at(0), usual[0])
+      << "what links resolve against";
   EXPECT_NE(hashes(rss(link, {first}, " xml:base='https://base.example/'")).at(0), usual[0]);
   EXPECT_NE(hashes(rss(link, {first}, " xml:lang='de'")).at(0), usual[0]);
   EXPECT_NE(hashes(rss(link, {first}, " xmlns:a='urn:a'")).at(0), usual[0]);
@@ -101,7 +103,8 @@ TEST(ItemHash, KnownItemsAreCountedInTheirPlaces) {
 }
 
 TEST(ItemHash, AllIsReadWhenWhatTheyStoodInIsAnother) {
-  const std::string json_head = "{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"T\",\"authors\":[{\"name\":\"";
+  const std::string json_head =
+      "{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"T\",\"authors\":[{\"name\":\"";
   const std::string json_items = "\"}],\"items\":[{\"id\":\"a\",\"content_text\":\"A\"}]}";
   const Feed before = read(json_head + "Ann" + json_items);
   EXPECT_EQ(read_again(json_head + "Ann" + json_items, before).known.size(), 1U);
@@ -123,7 +126,8 @@ TEST(ItemHash, TheNewestDatesOfAJsonFeedsItemsAreStillItsOwn) {
 std::vector<std::filesystem::path> documents() {
   std::vector<std::filesystem::path> all;
   for (const char* folder : {"atom", "broken", "cdf", "json", "namespaces", "rdf", "rss"}) {
-    for (const auto& file : std::filesystem::recursive_directory_iterator(std::filesystem::path(FEEDMILL_TEST_DATA) / folder)) {
+    for (const auto& file :
+         std::filesystem::recursive_directory_iterator(std::filesystem::path(FEEDMILL_TEST_DATA) / folder)) {
       if (file.is_regular_file() && file.path().extension() != ".golden") all.push_back(file.path());
     }
   }
@@ -147,7 +151,8 @@ TEST(ItemHash, LeavesOfEachDocumentWhatIsReadWithoutIt) {
     std::vector<Entry> merged;
     auto known = again.known.begin();
     for (Entry& entry : again.entries) {
-      for (; known != again.known.end() && known->place == merged.size(); ++known) merged.push_back(whole->entries[merged.size()]);
+      for (; known != again.known.end() && known->place == merged.size(); ++known)
+        merged.push_back(whole->entries[merged.size()]);
       merged.push_back(std::move(entry));
     }
     for (; known != again.known.end(); ++known) merged.push_back(whole->entries[merged.size()]);

@@ -4,6 +4,9 @@
 
 #include <random>
 
+#include <boost/json.hpp>
+
+#include "storage/records/event_json.hpp"
 #include "storage/records/json_member.hpp"
 #include "tests/storage/store_fixture.hpp"
 
@@ -147,6 +150,14 @@ TEST_F(EventRecordTest, ReadsWhatATreeWouldSay) {
   }
   EXPECT_GT(kept, 2'000U) << "of " << equal << " were events";
   EXPECT_GT(equal - kept, 2'000U);
+}
+
+TEST(EventJson, EscapesAsEveryParserReadsIt) {
+  std::string all;
+  for (int byte = 0; byte < 0x80; ++byte) all += static_cast<char>(byte);
+  all += "\u00e9\u2028";
+  EXPECT_EQ(json_string(all), boost::json::serialize(boost::json::value(boost::json::string(all))));
+  EXPECT_EQ(boost::json::parse(json_string(all)).as_string(), all);
 }
 
 }  // namespace

@@ -50,8 +50,9 @@ TEST(RespWriterTest, KeepsTheOrderHoweverLittleIsSentAtOnce) {
   const std::size_t waiting = writer.waiting();
   const std::string whole = taken(writer, 1'000'000, 8);
   EXPECT_EQ(whole.size(), waiting);
-  const std::string expected = "*2\r\n$4097\r\n" + longer + "\r\n$100000\r\n" + large + "\r\n*5\r\n$1\r\nx\r\n$4096\r\n" +
-                               longest + "\r\n$100000\r\n" + large + "\r\n$0\r\n\r\n$4097\r\n" + longer + "\r\n";
+  const std::string expected = "*2\r\n$4097\r\n" + longer + "\r\n$100000\r\n" + large +
+                               "\r\n*5\r\n$1\r\nx\r\n$4096\r\n" + longest + "\r\n$100000\r\n" + large +
+                               "\r\n$0\r\n\r\n$4097\r\n" + longer + "\r\n";
   EXPECT_TRUE(whole == expected);
   for (const std::size_t step : {1, 7, 4097, 65'536}) {
     fill(writer);
