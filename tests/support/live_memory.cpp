@@ -19,8 +19,13 @@ namespace feedmill {
 namespace {
 
 std::atomic<std::int64_t> live{0}, peak{0}, mark{0};
+std::atomic<std::uint64_t> count{0}, bytes_ever{0};
 
 void add(std::int64_t bytes) {
+  if (bytes > 0) {
+    count.fetch_add(1, std::memory_order_relaxed);
+    bytes_ever.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
+  }
   const std::int64_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
 }
@@ -34,6 +39,10 @@ void mark_live_memory() {
 
 std::size_t peak_live_memory() {
   return static_cast<std::size_t>(peak - mark);
+}
+
+Allocations allocations() {
+  return {count.load(), bytes_ever.load()};
 }
 
 }  // namespace feedmill

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace feedmill {
 
@@ -10,5 +11,12 @@ void mark_live_memory();
 
 /// The most that was allocated at once since the mark, in bytes, above what was then.
 std::size_t peak_live_memory();
+
+struct Allocations {
+  std::uint64_t count = 0, bytes = 0;
+};
+
+/// All since the program began.
+Allocations allocations();
 
 }  // namespace feedmill
