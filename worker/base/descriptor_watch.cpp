@@ -1,83 +1,149 @@
 #include "worker/base/descriptor_watch.hpp"
 
+#include <array>
+#include <cerrno>
+#include <new>
+#include <sys/epoll.h>
 #include <utility>
 
-#include <boost/asio/error.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/system/system_error.hpp>
 
 namespace feedmill {
+namespace {
 
 using boost::asio::posix::stream_descriptor;
 
-/// Shared with the waits under way, which may come back after the descriptor was forgotten: `owner` is null from then
-/// on.
-struct DescriptorWatches::Watch {
-  Watch(DescriptorWatches& watches, int number) : owner(&watches), descriptor(watches.executor_) {
-    boost::system::error_code failed;  // then nothing is ever reported, and the library's own timeouts decide
-    descriptor.assign(number, failed);
+int new_epoll() {
+  const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  if (epoll < 0) throw boost::system::system_error(errno, boost::system::system_category());
+  return epoll;
+}
+
+/// Edge-triggered: a thing is reported once, and again when it has changed or is asked for.
+int control(int epoll, int operation, int descriptor, std::uint32_t number) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLET;
+  event.data.u64 = std::uint64_t{number} << 32U | static_cast<std::uint32_t>(descriptor);
+  return ::epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+}  // namespace
+
+/// What Asio calls, or only destroys when it has no memory to call it: then the next watch() begins another.
+class DescriptorWatches::Wait {
+ public:
+  Wait(std::shared_ptr<DescriptorWatches*> alive, std::uint32_t number) : alive_(std::move(alive)), number_(number) {}
+  ~Wait() {
+    if (is_current()) (*alive_)->waiting_ = 0;
+  }
+  Wait(Wait&&) = default;
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+  Wait& operator=(Wait&&) = delete;
+
+  void operator()(boost::system::error_code) {
+    if (is_current()) (*alive_)->take_events();
   }
 
-  DescriptorWatches* owner;
-  stream_descriptor descriptor;
-  bool for_reading = false, for_writing = false;  ///< what is wanted
-  bool reading = false, writing = false;          ///< what is being waited for
+ private:
+  bool is_current() const { return alive_ != nullptr && *alive_ != nullptr && (*alive_)->waiting_ == number_; }
+
+  std::shared_ptr<DescriptorWatches*> alive_;  ///< null when moved from
+  std::uint32_t number_;
 };
 
 DescriptorWatches::DescriptorWatches(boost::asio::any_io_executor executor, Callback on_ready, Lost on_lost)
-    : executor_(std::move(executor)), on_ready_(std::move(on_ready)), on_lost_(std::move(on_lost)) {}
+    : on_ready_(std::move(on_ready)),
+      on_lost_(std::move(on_lost)),
+      epoll_(std::move(executor), new_epoll()),
+      alive_(std::make_shared<DescriptorWatches*>(this)) {}
 
 DescriptorWatches::~DescriptorWatches() {
-  while (!watches_.empty()) forget(watches_.begin()->first);
+  *alive_ = nullptr;
 }
 
 void DescriptorWatches::watch(int descriptor, bool for_reading, bool for_writing) {
+  const std::uint32_t wanted = (for_reading ? EPOLLIN : 0U) | (for_writing ? EPOLLOUT : 0U);
   auto found = watches_.find(descriptor);
   if (found == watches_.end()) {
-    found = watches_.emplace(descriptor, std::make_shared<Watch>(*this, descriptor)).first;
+    if (wanted == 0) return;
+    found = watches_.emplace(descriptor, Watch{.number = ++last_number_}).first;
+    int failed = control(epoll_.native_handle(), EPOLL_CTL_ADD, descriptor, last_number_);
+    if (failed != 0 && errno == EEXIST) {  // it was forgotten, but is open still
+      failed = control(epoll_.native_handle(), EPOLL_CTL_MOD, descriptor, last_number_);
+    }
+    if (failed != 0 && (errno == ENOMEM || errno == ENOSPC)) {
+      watches_.erase(found);
+      throw std::bad_alloc();
+    }
+    // After any other failure nothing is ever reported, and the library's own timeouts decide.
   }
-  const std::shared_ptr<Watch> watch = found->second;
-  watch->for_reading = for_reading;
-  watch->for_writing = for_writing;
-  wait(watch);
-}
-
-void DescriptorWatches::forget(int descriptor) {
-  const auto found = watches_.find(descriptor);
-  if (found == watches_.end()) return;
-  const std::shared_ptr<Watch> watch = std::move(found->second);
-  watches_.erase(found);
-  watch->owner = nullptr;
-  if (watch->descriptor.is_open()) watch->descriptor.release();
-}
-
-/// Starts the waits that are wanted and not yet under way. One that is no longer wanted runs out by itself.
-void DescriptorWatches::wait(const std::shared_ptr<Watch>& watch) {
-  if (watch->for_reading && !watch->reading) {
-    watch->descriptor.async_wait(stream_descriptor::wait_read, [watch](boost::system::error_code error) {
-      watch->reading = false;
-      if (watch->owner == nullptr || error == boost::asio::error::operation_aborted || !watch->for_reading) return;
-      watch->owner->report(watch, Ready{.readable = true, .writable = false, .failed = error.failed()});
-    });
-    watch->reading = true;
-  }
-  if (watch->for_writing && !watch->writing) {
-    watch->descriptor.async_wait(stream_descriptor::wait_write, [watch](boost::system::error_code error) {
-      watch->writing = false;
-      if (watch->owner == nullptr || error == boost::asio::error::operation_aborted || !watch->for_writing) return;
-      watch->owner->report(watch, Ready{.readable = false, .writable = true, .failed = error.failed()});
-    });
-    watch->writing = true;
+  Watch& watch = found->second;
+  if (watch.wanted != 0) --wanted_;
+  if (wanted != 0) ++wanted_;
+  watch.wanted = wanted;
+  ask_again(descriptor, watch);
+  if (wanted != 0) {
+    wait();
+  } else if (wanted_ == 0 && std::exchange(waiting_, 0) != 0) {  // a loop with nothing else to do may end
+    boost::system::error_code ignored;
+    epoll_.cancel(ignored);
   }
 }
 
-void DescriptorWatches::report(const std::shared_ptr<Watch>& watch, Ready ready) {
-  on_ready_(watch->descriptor.native_handle(), ready);
-  if (watch->owner == nullptr || ready.failed) return;  // forgotten meanwhile, or we destroyed
+void DescriptorWatches::forget(int descriptor) noexcept {
+  watch(descriptor, false, false);
+  watches_.erase(descriptor);
+}
+
+/// What has been reported, and is wanted, may be true still.
+void DescriptorWatches::ask_again(int descriptor, Watch& watch) {
+  if ((watch.heard & watch.wanted) == 0) return;
+  watch.heard = 0;
+  control(epoll_.native_handle(), EPOLL_CTL_MOD, descriptor, watch.number);
+}
+
+void DescriptorWatches::wait() {
+  if (waiting_ != 0) return;
+  if (++last_number_ == 0) ++last_number_;
+  epoll_.async_wait(stream_descriptor::wait_read, Wait(alive_, last_number_));
+  waiting_ = last_number_;
+}
+
+void DescriptorWatches::take_events() {
+  const std::shared_ptr<DescriptorWatches*> alive = alive_;
+  waiting_ = 0;
+  std::array<epoll_event, 64> events{};  // those that find no room are reported next time
+  const int count = ::epoll_wait(epoll_.native_handle(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    report(events[static_cast<std::size_t>(i)]);
+    if (*alive == nullptr) return;
+  }
+  if (wanted_ == 0) return;
   try {
-    wait(watch);
+    wait();
   } catch (...) {  // out of memory
-    on_lost_(watch->descriptor.native_handle(), std::current_exception());
+    on_lost_(std::current_exception());
   }
+}
+
+void DescriptorWatches::report(const epoll_event& event) {
+  const std::shared_ptr<DescriptorWatches*> alive = alive_;
+  const auto descriptor = static_cast<int>(event.data.u64 & 0xffffffffU);
+  const auto number = static_cast<std::uint32_t>(event.data.u64 >> 32U);
+  const auto find = [&]() -> Watch* {
+    const auto found = watches_.find(descriptor);
+    return found == watches_.end() || found->second.number != number ? nullptr : &found->second;
+  };
+  Watch* watch = find();
+  if (watch == nullptr) return;  // forgotten by what was reported before this
+  watch->heard |= (event.events & (EPOLLERR | EPOLLHUP)) != 0 ? EPOLLIN | EPOLLOUT : event.events;
+  const std::uint32_t ready = watch->heard & watch->wanted;
+  if (ready == 0) return;
+  on_ready_(descriptor, Ready{.readable = (ready & EPOLLIN) != 0, .writable = (ready & EPOLLOUT) != 0});
+  if (*alive == nullptr) return;
+  watch = find();
+  if (watch != nullptr) ask_again(descriptor, *watch);
 }
 
 }  // namespace feedmill

@@ -46,10 +46,9 @@ DnsChannel::DnsChannel(const asio::any_io_executor& executor, const ResolverOpti
     : watches_(
           executor,
           [this](int socket, Ready ready) {
-            process(ready.readable || ready.failed ? socket : ARES_SOCKET_BAD,
-                    ready.writable ? socket : ARES_SOCKET_BAD);
+            process(ready.readable ? socket : ARES_SOCKET_BAD, ready.writable ? socket : ARES_SOCKET_BAD);
           },
-          [this](int, const std::exception_ptr& error) {
+          [this](const std::exception_ptr& error) {
             guard_.keep(error);
             settle();
           }),

@@ -1,5 +1,6 @@
 #include "worker/http/http_engine.hpp"
 
+#include <chrono>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -13,6 +14,7 @@ namespace feedmill {
 namespace {
 
 namespace asio = boost::asio;
+using std::chrono::steady_clock;
 
 /// libcurl's global state: set up before the first handle, kept until the process ends.
 void need_libcurl() {
@@ -21,8 +23,7 @@ void need_libcurl() {
 }
 
 int events_of(Ready ready) {
-  return (ready.readable ? CURL_CSELECT_IN : 0) | (ready.writable ? CURL_CSELECT_OUT : 0) |
-         (ready.failed ? CURL_CSELECT_ERR : 0);
+  return (ready.readable ? CURL_CSELECT_IN : 0) | (ready.writable ? CURL_CSELECT_OUT : 0);
 }
 
 /// "example.org:443" of "example.org:443:192.0.2.1,[2001:db8::1]".
@@ -38,11 +39,7 @@ HttpEngine::HttpEngine(asio::any_io_executor executor, std::size_t max_connectio
       finished_(std::move(finished)),
       watches_(
           executor_, [this](int socket, Ready ready) { act(socket, events_of(ready)); },
-          [this](int socket, const std::exception_ptr& error) {
-            for (const auto& [easy, own] : sockets_) {
-              if (own == socket) fail(easy, error);
-            }
-          }),
+          [this](const std::exception_ptr& error) { fail_all(error); }),
       alive_(std::make_shared<HttpEngine*>(this)),
       timer_(executor_) {
   need_libcurl();
@@ -131,14 +128,11 @@ int HttpEngine::socket_of(CURL* easy) const {
 
 int HttpEngine::watch_socket(CURL* easy, curl_socket_t socket, int what, void* data, void*) {
   HttpEngine& engine = *static_cast<HttpEngine*>(data);
-  if (what == CURL_POLL_REMOVE) {
-    engine.watches_.forget(socket);
-    return 0;
-  }
   const auto own = engine.sockets_.find(easy);
-  if (own != engine.sockets_.end()) own->second = socket;
+  if (own != engine.sockets_.end() && what != CURL_POLL_REMOVE) own->second = socket;
   CGuard guard;
   guard.run(0, [&] {
+    // With CURL_POLL_REMOVE nothing is wanted, but the connection may be kept, and is wanted again then.
     engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
     return 0;
   });
@@ -146,7 +140,6 @@ int HttpEngine::watch_socket(CURL* easy, curl_socket_t socket, int what, void* d
   return 0;  // anything else would end all transfers, and those to come
 }
 
-/// libcurl may close a socket without having said CURL_POLL_REMOVE: the watch goes first.
 int HttpEngine::close_socket(void* data, curl_socket_t socket) {
   static_cast<HttpEngine*>(data)->watches_.forget(socket);
   return ::close(socket);
@@ -159,26 +152,67 @@ int HttpEngine::set_timer(CURLM*, long milliseconds, void* data) {
     engine.start_timer(milliseconds);
     return 0;
   });
-  if (!guard) return 0;
-  for (const auto& [easy, socket] : engine.sockets_) engine.fail(easy, guard.error());  // nobody knows whose it is
+  if (guard) engine.fail_all(guard.error());  // nobody knows whose it is
   return 0;
 }
 
 void HttpEngine::start_timer(long milliseconds) {
-  if (milliseconds < 0) {
+  timer_due_.reset();
+  if (milliseconds < 0) {  // there is nothing left to do
+    timer_set_.reset();
     timer_.cancel();
-    return;
+  } else if (milliseconds == 0) {  // most often; an early call does no harm, and is cheaper than a timer
+    act_soon();
+  } else {
+    timer_due_ = steady_clock::now() + std::chrono::milliseconds(milliseconds);
+    wait_for_timer();
   }
-  if (milliseconds == 0) {  // most often; an early call does no harm, and is cheaper than a timer
-    asio::post(executor_, [alive = alive_] {
-      if (*alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
-    });
-    return;
-  }
-  timer_.expires_after(std::chrono::milliseconds(milliseconds));  // cancels the wait before
-  timer_.async_wait([alive = alive_](boost::system::error_code error) {
-    if (!error && *alive != nullptr) (*alive)->act(CURL_SOCKET_TIMEOUT, 0);
+}
+
+void HttpEngine::act_soon() {
+  if (acts_soon_) return;
+  asio::post(executor_, [alive = alive_] {
+    if (*alive == nullptr) return;
+    (*alive)->acts_soon_ = false;
+    (*alive)->act_on_time();
   });
+  acts_soon_ = true;
+}
+
+/// Each transfer moves what is due to later and earlier again: a timer that ends too early is left to, since setting it
+/// costs a system call. (One whose time is over may never have been told, for want of memory.)
+void HttpEngine::wait_for_timer() {
+  if (timer_set_ && *timer_set_ <= *timer_due_ && steady_clock::now() < *timer_set_) return;
+  timer_set_.reset();
+  timer_.expires_at(*timer_due_);  // cancels the wait before
+  timer_.async_wait([alive = alive_](boost::system::error_code error) {
+    if (!error && *alive != nullptr) (*alive)->timer_ended();
+  });
+  timer_set_ = timer_due_;
+}
+
+/// libcurl says when to call it again, or nothing when it need not be.
+void HttpEngine::act_on_time() {
+  timer_due_.reset();
+  act(CURL_SOCKET_TIMEOUT, 0);
+  if (timer_due_ || acts_soon_) return;
+  timer_set_.reset();
+  timer_.cancel();
+}
+
+void HttpEngine::timer_ended() {
+  if (!timer_set_ || steady_clock::now() < *timer_set_) return;  // it was set anew when this was on its way
+  timer_set_.reset();
+  if (!timer_due_) return;
+  if (steady_clock::now() >= *timer_due_) {
+    act_on_time();
+    return;
+  }
+  try {
+    wait_for_timer();
+  } catch (...) {  // out of memory
+    fail_all(std::current_exception());
+  }
 }
 
 /// A transfer that libcurl is not told of events any more. May be called within its callbacks.
@@ -187,6 +221,10 @@ void HttpEngine::fail(CURL* easy, const std::exception_ptr& error) {
   void* transfer = nullptr;
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
   finished_(transfer, CURLE_ABORTED_BY_CALLBACK, error);
+}
+
+void HttpEngine::fail_all(const std::exception_ptr& error) {
+  for (const auto& [easy, socket] : sockets_) fail(easy, error);
 }
 
 /// Lets libcurl work, then wakes whoever's transfer has ended.

@@ -2,10 +2,12 @@
 // means is http_transfer.hpp's business.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -77,6 +79,9 @@ class HttpEngine {
   /// The socket that libcurl waits for on behalf of a transfer, -1 for none yet.
   int socket_of(CURL* easy) const;
 
+  /// To be called with each socket that libcurl is given: one of the same number may have been closed without a word,
+  /// which libcurl 7.88 does while it connects.
+  void opened(int socket) noexcept { watches_.forget(socket); }
   /// CURLOPT_CLOSESOCKETFUNCTION; its data is the engine, because connections outlive transfers.
   static int close_socket(void* engine, curl_socket_t socket);
 
@@ -88,8 +93,13 @@ class HttpEngine {
   static int set_timer(CURLM*, long milliseconds, void* engine);
 
   void start_timer(long milliseconds);
+  void wait_for_timer();
+  void timer_ended();
+  void act_soon();
+  void act_on_time();
   void act(curl_socket_t socket, int events);
   void fail(CURL* easy, const std::exception_ptr& error);
+  void fail_all(const std::exception_ptr& error);
 
   boost::asio::any_io_executor executor_;
   Finished finished_;
@@ -100,6 +110,9 @@ class HttpEngine {
   std::list<std::string> ended_;                ///< marks of these
   std::unordered_map<CURL*, int> sockets_;      ///< of the transfers under way; -1: none yet
   std::shared_ptr<HttpEngine*> alive_;          ///< what timer callbacks hold; null inside once we are gone
+  bool acts_soon_ = false;                      ///< posted
+  std::optional<std::chrono::steady_clock::time_point> timer_due_;  ///< when libcurl wants to be called
+  std::optional<std::chrono::steady_clock::time_point> timer_set_;  ///< what `timer_` is waited for
   boost::asio::steady_timer timer_;
   CURLM* multi_;
 };

@@ -235,7 +235,10 @@ curl_socket_t HttpTransfer::open(const curl_sockaddr& address) {
   if (!egress_allows(verdict, text, port)) return CURL_SOCKET_BAD;
   if (!enter_network(text, port)) return CURL_SOCKET_BAD;
   const int socket = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
-  if (socket >= 0) opened_ = true;
+  if (socket >= 0) {
+    opened_ = true;
+    shared_.engine.opened(socket);
+  }
   if (socket < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
     refuse(Reason::worker_memory, std::string("no socket for it: ") + std::strerror(errno));  // SECURITY T37
   }
