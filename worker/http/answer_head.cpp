@@ -9,6 +9,8 @@
 namespace feedmill {
 namespace {
 
+constexpr std::size_t usual_fields = 12;
+
 /// RFC 9112 §4; the protocol's name in any case, and "HTTP/2" as libcurl writes it for such an answer.
 bool is_status_line(std::string_view line) {
   constexpr std::string_view protocol = "http/";
@@ -37,6 +39,7 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
     if (!is_status_line(line)) return Refusal{Reason::http_malformed, "begins with something else than a status line"};
     begun_ = true;
     fields_.clear();
+    fields_.reserve(usual_fields);
     status_ = status;
     test_point("S3");
     return std::nullopt;

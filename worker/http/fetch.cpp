@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <new>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
@@ -22,6 +21,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t most_redirects = 5;
 constexpr std::chrono::seconds longest_rest{10};  // between two hops
 constexpr std::size_t most_cookie_bytes = 4096;
+constexpr std::size_t usual_lines = 4;  // of a request's header
 
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
@@ -101,8 +101,8 @@ bool add_validators(const Validators& validators, const std::string& url, std::v
   if (validators.url != url) return false;  // HTTP P3
   const std::string_view etag = usable_validator(validators.etag);
   const std::string_view date = usable_validator(validators.last_modified);
-  if (!etag.empty()) lines.push_back("If-None-Match: " + std::string(etag));
-  if (!date.empty()) lines.push_back("If-Modified-Since: " + std::string(date));
+  if (!etag.empty()) lines.emplace_back("If-None-Match: ").append(etag);
+  if (!date.empty()) lines.emplace_back("If-Modified-Since: ").append(date);
   return !etag.empty() || !date.empty();
 }
 
@@ -239,30 +239,30 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
 asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
   Chain chain;
   ChainCookies cookies;
-  std::vector<std::pair<std::string, std::string>> seen;  // URL and cookies of each request: HTTP R3
-  std::string url = request.url;
+  std::vector<std::string> sent_cookies;  // to each hop
+  std::string url = std::move(request.url);
   const std::shared_ptr<Generation> generation = now_;
   const FetchOptions& options = generation->options;
   const auto style = request_style(options, request);
   if (!style) co_return chain.error(style.error().reason, style.error().detail);
   HttpClient& client = generation->clients.at(style->policy);
-  bool with_headers = true;                   // the feed's own
-  std::set<std::string> hosts{host_of(url)};  // asked so far
+  bool with_headers = true;  // the feed's own
   const steady_clock::time_point deadline = chain.start + options.wall;
 
   for (;;) {
     const Origin origin = origin_of(url);
-    const std::string cookie = cookies.for_origin(origin);
-    if (std::ranges::find(seen, std::pair(url, cookie)) != seen.end()) {
+    std::string cookie = cookies.for_origin(origin);
+    for (std::size_t i = 0; i < chain.hops.size(); ++i) {  // HTTP R3
+      if (chain.hops[i].url != url || sent_cookies[i] != cookie) continue;
       co_return chain.error(Reason::redirect_loop, "redirected to " + url + " again");
     }
-    seen.emplace_back(url, cookie);
 
     HttpRequest hop;
     hop.url = url;
     hop.deadline = deadline;
     hop.http1 = request.http1;
     hop.memory = request.memory;
+    hop.header_lines.reserve(usual_lines);
     const bool own_headers = style->dress(hop, origin, with_headers);
     hop.header_lines.emplace_back(request.identity ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, br, zstd");
     if (!cookie.empty()) hop.header_lines.push_back("Cookie: " + cookie);
@@ -287,7 +287,6 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
     chain.status = answer.status;
     if (answer.status == 431 && own_headers) {  // HTTP §4: once more, without them
       with_headers = false;
-      seen.pop_back();
       continue;
     }
     chain.hops.push_back(Hop{url, answer.status, ""});
@@ -302,6 +301,7 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
       response.peer_port = trace.peer_port;
       co_return response;
     }
+    sent_cookies.push_back(std::move(cookie));
     cookies.note(origin, answer.headers);
     Turn next = turn(url, answer, chain.hops.size() - 1, options.allow_downgrade);
     if (next.reason != Reason::none) {
@@ -319,7 +319,8 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
       co_await timer.async_wait(asio::use_awaitable);
     }
     const std::string host = host_of(next.url);
-    if (request.enter_host && hosts.insert(host).second) {
+    const bool asked = std::ranges::any_of(chain.hops, [&](const Hop& before) { return host_of(before.url) == host; });
+    if (request.enter_host && !asked) {
       const bool entered = co_await request.enter_host(host);
       if (!entered) {
         co_return chain.unfollowed(Reason::worker_host_wait, host + " may not be asked now", std::move(answer));
@@ -359,7 +360,7 @@ asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, cons
   if (!unknown_authority || style->ca_file.empty() || !request.ca_file.empty()) co_return result;
   // Whoever holds the authority that the operator trusts for the feed could write what names the hub.
   request.ca_file = style->ca_file;
-  co_return co_await client.get(std::move(request));
+  co_return co_await client.get(request);
 }
 
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,

@@ -80,7 +80,7 @@ void HttpClient::reload() {
   shared_->own_until = shared_->nat64_until = steady_clock::now();
 }
 
-asio::awaitable<HttpResult> HttpClient::get(HttpRequest request) {
+asio::awaitable<HttpResult> HttpClient::get(const HttpRequest& request) {
   // Who is connected to: the server, or the proxy, which is the operator's and need not be a public address.
   const Origin origin = origin_of(request.url);
   const std::string server = request.proxy ? request.proxy->host : origin.host;
@@ -131,32 +131,30 @@ asio::awaitable<void> HttpClient::look_for_nat64(steady_clock::time_point deadli
 }
 
 /// Once, and a GET again for as long as the network it goes to has no place for it (HTTP H8).
-asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, std::string resolve_line) {
+asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, const std::string& resolve_line) {
   const steady_clock::time_point until =
       std::min(request.deadline, steady_clock::now() + shared_->options.network_wait);
   for (;;) {
+    HttpResult result;
     std::string crowded;
-    HttpResult result = co_await transfer(request, resolve_line, crowded);
+    {
+      HttpTransfer transfer(*shared_, request, resolve_line);
+      while (!transfer.finished) {
+        transfer.done.expires_at(transfer.next_look());
+        const auto [interrupted] = co_await transfer.done.async_wait(asio::as_tuple(asio::use_awaitable));
+        if (transfer.finished) break;  // libcurl was done and cancelled the timer
+        if (transfer.go_on()) continue;
+        if (interrupted) throw boost::system::system_error(interrupted);  // we were cancelled: unwind
+        co_return transfer.given_up();
+      }
+      crowded = transfer.crowded();
+      result = transfer.result();
+    }
     const auto* failure = std::get_if<HttpFailure>(&result);
     if (failure == nullptr || failure->reason != Reason::worker_host_wait || request.post) co_return result;
     const bool room = co_await shared_->networks.wait(std::move(crowded), until);
     if (!room) co_return result;
   }
-}
-
-asio::awaitable<HttpResult> HttpClient::transfer(const HttpRequest& request, const std::string& resolve_line,
-                                                 std::string& crowded) {
-  HttpTransfer transfer(*shared_, request, resolve_line);
-  while (!transfer.finished) {
-    transfer.done.expires_at(transfer.next_look());
-    const auto [interrupted] = co_await transfer.done.async_wait(asio::as_tuple(asio::use_awaitable));
-    if (transfer.finished) break;  // libcurl was done and cancelled the timer
-    if (transfer.go_on()) continue;
-    if (interrupted) throw boost::system::system_error(interrupted);  // we were cancelled: unwind
-    co_return transfer.given_up();
-  }
-  crowded = transfer.crowded();
-  co_return transfer.result();
 }
 
 }  // namespace feedmill

@@ -30,17 +30,15 @@ class HttpClient {
   /// they are next needed (HTTP D8, SECURITY E7).
   void reload();
 
-  /// One GET, or POST when there is something to post. Cancellation unwinds with operation_aborted, the transfer
-  /// removed from libcurl first (HTTP X5).
-  boost::asio::awaitable<HttpResult> get(HttpRequest request);
+  /// One GET, or POST when there is something to post; the request outlives it. Cancellation unwinds with
+  /// operation_aborted, the transfer removed from libcurl first (HTTP X5).
+  boost::asio::awaitable<HttpResult> get(const HttpRequest& request);
 
   const EgressPolicy& egress() const;
 
  private:
   boost::asio::awaitable<void> look_for_nat64(std::chrono::steady_clock::time_point deadline);
-  boost::asio::awaitable<HttpResult> exchange(const HttpRequest& request, std::string resolve_line);
-  boost::asio::awaitable<HttpResult> transfer(const HttpRequest& request, const std::string& resolve_line,
-                                              std::string& crowded);
+  boost::asio::awaitable<HttpResult> exchange(const HttpRequest& request, const std::string& resolve_line);
 
   Resolver resolver_;
   std::unique_ptr<HttpShared> shared_;

@@ -19,17 +19,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-CurlList list_of(const std::vector<std::string>& lines) {
-  CurlList list;
-  for (const std::string& line : lines) {
-    curl_slist* longer = curl_slist_append(list.get(), line.c_str());
-    if (longer == nullptr) throw std::bad_alloc();
-    static_cast<void>(list.release());
-    list.reset(longer);
-  }
-  return list;
-}
-
 template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(easy, option, value);
@@ -43,6 +32,11 @@ std::chrono::duration<double> seconds_of(CURL* easy, CURLINFO info) {
   return std::chrono::microseconds(microseconds);
 }
 
+/// With the server or with a proxy. libcurl follows no redirect, so that nothing else speaks it.
+bool may_use_tls(const HttpRequest& request) {
+  return request.proxy.has_value() || !request.url.starts_with("http://");
+}
+
 long long_of(CURL* easy, CURLINFO info) {
   long value = 0;
   curl_easy_getinfo(easy, info, &value);
@@ -51,25 +45,33 @@ long long_of(CURL* easy, CURLINFO info) {
 
 }  // namespace
 
+CurlList::CurlList(const std::vector<std::string>& lines) {
+  nodes_.reserve(lines.size());
+  for (const std::string& line : lines) {
+    nodes_.push_back(curl_slist{const_cast<char*>(line.c_str()), nullptr});  // libcurl only reads
+    if (nodes_.size() > 1) nodes_[nodes_.size() - 2].next = &nodes_.back();
+  }
+}
+
 HttpTransfer::HttpTransfer(HttpShared& shared, const HttpRequest& request, const std::string& resolve_line)
     : done(shared.engine.executor()),
       shared_(shared),
       networks_(request.post ? shared.posts : shared.networks),
       easy_(shared.engine.take_handle()),
-      header_list_(list_of(request.header_lines)),
+      header_list_(request.header_lines),
       held_(shared.engine, resolve_line),
-      resolve_list_(list_of(held_.lines())),
+      resolve_list_(held_.lines()),
       deadline_(request.deadline),
       max_body_bytes_(
           std::min(request.max_body_bytes.value_or(shared.options.max_body_bytes), shared.options.max_body_bytes)),
       memory_(request.memory),
       stall_look_(steady_clock::now() + shared.options.stall_time),
       head_(shared.options) {
-  const Origin origin = origin_of(request.url);
-  session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + trust_of(request) + " " + request.pin;
-  if (request.proxy) {
-    proxy_port_ = request.proxy->port;
-    session_key_ += " " + request.proxy->url;
+  if (request.proxy) proxy_port_ = request.proxy->port;
+  if (may_use_tls(request)) {
+    const Origin origin = origin_of(request.url);
+    session_key_ = origin.host + ":" + std::to_string(origin.port) + " " + trust_of(request) + " " + request.pin;
+    if (request.proxy) session_key_ += " " + request.proxy->url;
   }
   configure(request);
   shared_.engine.add(easy_.get());
@@ -122,8 +124,9 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_HTTPHEADER, header_list_.get());
   set(easy, CURLOPT_RESOLVE, resolve_list_.get());
-  // What its cache holds of names is for us to say; addresses it adds by itself, and drops when others like them end.
-  set(easy, CURLOPT_DNS_CACHE_TIMEOUT, held_.lines().empty() ? 600L : -1L);
+  // What its cache holds of names is for us to say. Addresses it adds by itself, and need not: it looks through all
+  // that it keeps whenever a transfer ends.
+  set(easy, CURLOPT_DNS_CACHE_TIMEOUT, held_.lines().empty() ? 0L : -1L);
   set(easy, CURLOPT_RESOLVER_START_FUNCTION, &HttpTransfer::on_resolve);
   set(easy, CURLOPT_RESOLVER_START_DATA, this);
   set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
@@ -136,7 +139,11 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // with one, libcurl parses all roots for every connection
-  set(easy, CURLOPT_CAINFO, trust_of(request).c_str());
+  set(easy, CURLOPT_CAINFO, may_use_tls(request) ? trust_of(request).c_str() : nullptr);
+  if (!request.proxy) {  // libcurl copies what it has of these for every connection
+    set(easy, CURLOPT_PROXY_CAPATH, static_cast<char*>(nullptr));
+    set(easy, CURLOPT_PROXY_CAINFO, static_cast<char*>(nullptr));
+  }
   if (!request.pin.empty()) set(easy, CURLOPT_PINNEDPUBLICKEY, request.pin.c_str());
   if (shared_.resumes) {
     set(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
@@ -306,13 +313,14 @@ int HttpTransfer::look_at_progress() {
   if (!head_.is_whole() || paused_until_ || long_of(easy_.get(), CURLINFO_HTTP_VERSION) > CURL_HTTP_VERSION_1_1) {
     return 0;
   }
-  const std::uint64_t received = received_bytes(shared_.engine.socket_of(easy_.get()));
   if (content != content_seen_) {
     content_seen_ = content;
-    received_then_ = received;
+    received_then_.reset();
     return 0;
   }
-  if (received - received_then_ <= shared_.options.max_body_bytes) return 0;
+  const std::uint64_t received = received_bytes(shared_.engine.socket_of(easy_.get()));
+  if (!received_then_) received_then_ = received;
+  if (received - *received_then_ <= shared_.options.max_body_bytes) return 0;
   refuse(Reason::limit_body, "more between the parts of its body than is read");
   return 1;
 }

@@ -22,15 +22,23 @@
 
 namespace feedmill {
 
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+/// Lines as libcurl takes them.
+class CurlList {
+ public:
+  /// Refers to the lines, and does not outlive them.
+  explicit CurlList(const std::vector<std::string>& lines);
+  /// Null when there are none.
+  curl_slist* get() { return nodes_.empty() ? nullptr : nodes_.data(); }
+
+ private:
+  std::vector<curl_slist> nodes_;
 };
-using CurlList = std::unique_ptr<curl_slist, FreeList>;
 
 /// A request in flight: joins the multi handle when made, leaves it when destroyed.
 class HttpTransfer {
  public:
-  /// `resolve_line`: the addresses to use, as CURLOPT_RESOLVE has it; "" when the URL holds one.
+  /// `resolve_line`: the addresses to use, as CURLOPT_RESOLVE has it; "" when the URL holds one. The request outlives
+  /// the transfer.
   HttpTransfer(HttpShared& shared, const HttpRequest& request, const std::string& resolve_line);
   ~HttpTransfer();
   HttpTransfer(const HttpTransfer&) = delete;
@@ -116,8 +124,8 @@ class HttpTransfer {
   bool opened_ = false;             ///< a socket to an address that may be asked
   std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
   AnswerHead head_;
-  std::uint64_t content_seen_ = 0;   ///< header and body bytes at the last read that brought some
-  std::uint64_t received_then_ = 0;  ///< by the socket
+  std::uint64_t content_seen_ = 0;              ///< header and body bytes at the last read that brought some
+  std::optional<std::uint64_t> received_then_;  ///< by the socket, at the first read after that
   std::string body_;
 };
 

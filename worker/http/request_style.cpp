@@ -83,7 +83,9 @@ std::string user_agent(std::string_view contact, std::string_view feed_url, std:
   std::array<char, 17> id{};
   std::snprintf(id.data(), id.size(), "%016llx",
                 static_cast<unsigned long long>(XXH3_64bits(feed_url.data(), feed_url.size())));
-  std::string text(products);
+  std::string text;
+  text.reserve(products.size() + contact.size() + 80);
+  text += products;
   if (!text.empty()) text += ' ';
   text += "feedmill/" FEEDMILL_VERSION " (";
   if (!contact.empty()) text.append("+").append(contact).append("; ");

@@ -393,7 +393,8 @@ TEST_F(HttpClientTest, LeavesNothingBehindWhenCancelled) {
     server.serve("/slow", Response{.raw = begun[static_cast<std::size_t>(steps) % begun.size()], .end = End::hang});
     asio::cancellation_signal cancel;
     bool unwound = false;
-    asio::co_spawn(context, client.get(request("/slow")),
+    const HttpRequest slow = request("/slow");
+    asio::co_spawn(context, client.get(slow),
                    asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr thrown, const HttpResult&) {
                      unwound = thrown != nullptr;
                    }));
