@@ -52,6 +52,12 @@ void* put_integer(const redisReadTask* task, long long value) {
   return reply;
 }
 
+void* put_nil(const redisReadTask* task) {  // whose type is that of what is not there
+  redisReply* const reply = put(*task);
+  if (reply != nullptr) reply->type = REDIS_REPLY_NIL;
+  return reply;
+}
+
 template <class Functions>
 Functions building() {
   Functions functions{};
@@ -61,7 +67,7 @@ Functions building() {
     return put_array(task, static_cast<std::uint64_t>(count));
   };
   functions.createInteger = put_integer;
-  functions.createNil = [](const redisReadTask* task) -> void* { return put(*task); };
+  functions.createNil = put_nil;
   functions.freeObject = [](void*) {};  // the arena does
   // Of RESP3, which nobody asks for.
   if constexpr (requires { functions.createDouble; }) {
