@@ -61,7 +61,8 @@ class HttpEngine {
     Name* const name_;
   };
 
-  /// At most `max_connections` at once, and `keep_alive` kept for later.
+  /// At most `max_connections` at once, idle ones included (HTTP X1); of these at most `keep_alive` are left once a
+  /// transfer has ended.
   HttpEngine(boost::asio::any_io_executor executor, std::size_t max_connections, std::size_t keep_alive,
              Finished finished);
   ~HttpEngine();
