@@ -17,7 +17,7 @@ namespace feedmill {
 namespace {
 
 constexpr int feeds = 50, posts = 30;
-constexpr Milliseconds now{1'775'000'000'000};
+constexpr Milliseconds clock_now{1'775'000'000'000};
 
 /// Markup as posts have it, the same for the same post.
 std::string text_of(unsigned post) {
@@ -115,7 +115,7 @@ Commit refresh(Store& nowhere, const Known& known, const std::string& body, bool
   }
   Exchange exchange;
   exchange.requested_url = known.url;
-  Decision decision = decide(known.claim, std::move(reading), exchange, found, PolicyOptions(), now);
+  Decision decision = decide(known.claim, std::move(reading), exchange, found, PolicyOptions(), clock_now);
   const Commit* const one = &decision.commit;
   if (Ingest(nowhere).commit(std::span(&one, 1)).front()) std::abort();  // there is no server
   return std::move(decision.commit);
@@ -126,7 +126,7 @@ Known known_feed(int number) {
   known.url = "https://site" + std::to_string(number) + ".example/feed";
   known.claim.id = "0123456789abcdef0123456789abcdef:1-1";
   known.claim.feed_url = known.url;
-  known.claim.now = known.claim.due = now;
+  known.claim.now = known.claim.due = clock_now;
   known.first_body = document(number, 100 * number, -1);
   known.next_body = document(number, 100 * number + 1, 100 * number + 7);
   return known;

@@ -19,11 +19,11 @@ namespace feedmill {
 namespace {
 
 std::atomic<std::int64_t> live{0}, peak{0}, mark{0};
-std::atomic<std::uint64_t> count{0}, bytes_ever{0};
+std::atomic<std::uint64_t> blocks_ever{0}, bytes_ever{0};
 
 void add(std::int64_t bytes) {
   if (bytes > 0) {
-    count.fetch_add(1, std::memory_order_relaxed);
+    blocks_ever.fetch_add(1, std::memory_order_relaxed);
     bytes_ever.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
   }
   const std::int64_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -42,7 +42,7 @@ std::size_t peak_live_memory() {
 }
 
 Allocations allocations() {
-  return {count.load(), bytes_ever.load()};
+  return {blocks_ever.load(), bytes_ever.load()};
 }
 
 }  // namespace feedmill

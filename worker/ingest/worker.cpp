@@ -32,6 +32,7 @@ constexpr std::size_t max_released = 500;                  // claims given back 
 constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
 constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
+constexpr Milliseconds between_hints{20};
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
 std::string what(const std::exception_ptr& error) {
@@ -126,6 +127,11 @@ asio::awaitable<void> Worker::claim_until_stopped() {
       notices.push_back(quarantine_notice(feed.feed_url, suspected, batch->now));
     co_await tell_operators(std::move(notices));
     if (!batch->exhausted || stopping() || scope_.is_done()) continue;
+    if (hinted_) {  // however many hints come, there are as many claims as there are such breaks
+      co_await pause(between_hints);
+      hinted_ = false;
+      continue;
+    }
     Milliseconds nap = options_.poll;
     if (const auto next = scope_.next_wanted(*batch))
       nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
@@ -173,6 +179,11 @@ asio::awaitable<void> Worker::wait_for_lanes() {
 asio::awaitable<void> Worker::pause(Milliseconds longest) {
   changed_.expires_after(longest);
   co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+void Worker::look_now() {
+  if (std::exchange(hinted_, true)) return;
+  tell_changed();
 }
 
 void Worker::tell_changed() {

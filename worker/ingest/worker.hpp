@@ -66,6 +66,9 @@ class Worker {
   void stop();
   bool stopping() const { return stops_ > 0; }
 
+  /// A feed has become due, by a ping or a push: due feeds are looked for at once, and not at the next poll.
+  void look_now();
+
   /// The store answered lately, and this worker has claimed without error.
   bool store_is_usable() const { return health_.is_up(); }
   std::string store_trouble() const { return health_.trouble(); }
@@ -129,6 +132,7 @@ class Worker {
   bool repeat_request_ = false;  // the answer to the last claim was lost
   Milliseconds store_now_{};     // when the store answered the last claim
   bool gave_up_ = false;
+  bool hinted_ = false;  // look_now() was called, and what was due then is not claimed for certain
 
   OverdueTokenBucket catch_up_;
   StoreHealth health_;

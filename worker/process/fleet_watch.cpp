@@ -92,8 +92,10 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
       const StoreResult<void> fit = co_await parts.store.call([](Store& store) { return store.check_eviction(); });
       co_await parts.worker.on_eviction_check(fit);  // RELIABILITY §6: at least every 60 s
     }
-    const auto oldest = co_await parts.store.call([&](Store& store) { return survey.step(store); });
-    if (oldest) parts.metrics.set_oldest_success(*oldest);
+    if (parts.mode == RunMode::daemon) {  // it looks at every feed: a pass of its own
+      const auto oldest = co_await parts.store.call([&](Store& store) { return survey.step(store); });
+      if (oldest) parts.metrics.set_oldest_success(*oldest);
+    }
     parts.metrics.set_log_suppressed(parts.log.suppressed());
     parts.metrics.reconnected(parts.store.reconnects() - reconnects);
     reconnects = parts.store.reconnects();
