@@ -1,4 +1,5 @@
-// What a document costs from its bytes to the arguments of its commit, in one thread, without sockets and without Redis:
+// What a document costs from its bytes to the arguments of its commit, in one thread, without sockets and without
+// Redis:
 //   feedmill_hot_path SCENARIO ROUNDS
 // a: first fetch, c: the same body again, d: one new and one edited post. Prints allocations and bytes allocated for
 // each of 50 feeds of 30 posts; tests/bench/hot_path counts instructions as well.
@@ -27,7 +28,9 @@ std::string text_of(unsigned post) {
   std::string text = "<p>";
   for (int i = 0; i < 220; ++i) {
     text += words[random() % std::size(words)];
-    text += i % 40 == 39 ? "</p>\n<p>" : i % 55 == 54 ? " <a href=\"https://example.org/p/1?utm_source=x\">there</a> " : " ";
+    text += i % 40 == 39   ? "</p>\n<p>"
+            : i % 55 == 54 ? " <a href=\"https://example.org/p/1?utm_source=x\">there</a> "
+                           : " ";
   }
   return text + "<img src=\"https://example.org/i.png\" width=\"400\" height=\"300\" alt=\"x\"></p>";
 }

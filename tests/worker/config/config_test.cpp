@@ -86,7 +86,7 @@ TEST_F(ConfigTest, HasTheDefaultsOfTheManual) {
   EXPECT_EQ(config.redis.buffer, 32U << 20U);
   EXPECT_EQ(config.store.durability, Durability::ack);
   EXPECT_EQ(config.store.data_dir, home / ".local/share/feedmill");
-  EXPECT_EQ(config.store.connections, 4u);
+  EXPECT_EQ(config.store.connections, 1u);
   EXPECT_EQ(config.retention.entries, 50u);
   EXPECT_EQ(config.retention.hard_cap, 2000u);
   EXPECT_EQ(config.retention.grace, 168h);
