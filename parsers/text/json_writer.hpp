@@ -66,6 +66,9 @@ class JsonWriter {
     out_ += json;
   }
 
+  /// Room for about `bytes` of text.
+  void reserve(std::size_t bytes) { out_.reserve(bytes); }
+
   /// What was written since the last call.
   std::string take() { return std::exchange(out_, {}); }
 
@@ -137,6 +140,12 @@ class JsonWriter {
           break;
         case '\r':
           out_ += "\\r";
+          break;
+        case '\b':
+          out_ += "\\b";
+          break;
+        case '\f':
+          out_ += "\\f";
           break;
         default: {
           constexpr char hex[] = "0123456789abcdef";

@@ -151,7 +151,6 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.own(host_marks(commit.host));
     StateChange change = last ? change_of_state(commit) : StateChange();
     args.own_all(std::move(change.set));
-    if (last && change.unset.empty() && changes_nothing(commit)) continue;
     args.add(change.unset.size());
     for (std::string& name : change.unset) args.own(std::move(name));
     args.own(json_string(commit.feed_url));

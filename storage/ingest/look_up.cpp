@@ -22,7 +22,7 @@ using Is = StoredSnapshot::Is;
 /// Commands of one round trip, and their answers in order.
 class Trip {
  public:
-  /// Its answer comes as the next. The words live until ask().
+  /// Its answer comes as the next. The words live until ask() has returned.
   void add(Words words) { commands_.push_back(std::move(words)); }
   std::string_view keep(std::string key) { return *keys_.emplace(keys_.end(), std::move(key)); }
 
@@ -91,7 +91,7 @@ class Search {
   void take_ids(Trip& trip) {
     std::vector<std::string> ids;
     const std::size_t all = unsettled_.size() + wanted_.deleted.size();
-    while (ids.size() < all && !failed_) {
+    while (ids.size() < all) {
       const ReplyView row = trip.take(failed_);
       const std::size_t asked = std::min(guids_a_command, all - ids.size());
       for (std::size_t i = 0; i < asked; ++i) ids.emplace_back(row[i].text());

@@ -4,28 +4,22 @@
 -- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8, L12). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
 -- ARGV: prefix, feed_url, claim, next due, marks of how the host answered (note_answer of host.lua), counted state fields
--- to set; behind that as parse() reads it, in its order: what counts first says how many elements follow. Where nothing
--- stands behind it, nothing else has changed: such a poll comes here when it could not go the short way, unchanged.lua. A signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
+-- to set; behind that as parse() reads it, in its order: what counts first says how many elements follow. A signal is
+-- the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'dup' | 'stale' | 'type <key>'}, or {'ok', created, modified, trimmed,
 -- tombstoned, records, what became of the host's circuit breaker ('opened', 'closed', ''), until when it is open,
 -- whether the URL to move to is a feed already (1/0), the highest entry number given out here, re-keyed, deleted, what
 -- became of the subscription (0 = nothing, 1 = turned as wanted, 2 = and so its hub is in trouble)}.
 local url, claim = ARGV[2], ARGV[3]
 local feed_state, last_field = state_key(url), 6 + 2 * tonumber(ARGV[6])
-local short = #ARGV == last_field
 local mine = redis.call('HMGET', feed_state, 'claim', 'claim_part', 'state', 'fetch_url', 'wake', 'claim_hosts', 'push_wake')
 if mine[1] ~= claim then return {redis.call('HGET', feed_state, 'last_claim') == claim and 'dup' or 'stale'} end
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
 local old_state, fetch_url = mine[3] or 'new', mine[4] or url
 local paused = old_state == 'paused'  -- meanwhile: it stays so, and out of the schedule
 
--- What is to be done. Of a list that stays in ARGV the places of its first and last element are kept. These hold where
--- nothing follows the state fields.
-local commit = {next_due = tonumber(ARGV[4]), marks = ARGV[5], part = 1, parts = 1, channel_prefix = '',
-                answered_by = '', is = 'served', cause = '', retry_at = 0, move_to = '', seen = 0, push_turn = '',
-                push_ask = '', items = '', unset = 1, unset_last = 0, feed = 1, feed_last = 0, left = 1, left_last = 0, back = 1,
-                back_last = 0, buried = 1, buried_last = 0, deleted = 1, deleted_last = 0, signals = 1,
-                signals_last = 0, rekeys = {}, posts = {}}
+-- What is to be done. Of a list that stays in ARGV the places of its first and last element are kept.
+local commit = {next_due = tonumber(ARGV[4]), marks = ARGV[5], rekeys = {}, posts = {}}
 -- What was done, for the reply and for steps that stand on others.
 local done = {created = 0, modified = 0, trimmed = 0, tombstoned = 0, rekeyed = 0, deleted = 0, turned = 0,
               grown = 0,  -- bytes
@@ -68,7 +62,6 @@ local function parse()
     if ARGV[i] == 'state' then commit.state_to = ARGV[i + 1] end
     if ARGV[i] == 'not_before' then commit.not_before = tonumber(ARGV[i + 1]) end
   end
-  if short then return end
   commit.unset, commit.unset_last = range(1)  -- state fields to remove
   local url_json, channel_prefix, part, parts, stream_cap, publish_trims = take(6)
   commit.url_json, commit.channel_prefix, commit.stream_cap = url_json, channel_prefix, stream_cap
@@ -121,10 +114,8 @@ local function check()
     expect(states_key, 'hash')
     expect(quarantine_key, 'zset')
   end
-  if not short then
-    expect(signals_key, 'stream')
-    expect(meta_key, 'hash')
-  end
+  expect(signals_key, 'stream')
+  expect(meta_key, 'hash')
   if commit.move_to ~= '' then expect(feeds_key, 'set') end
   if commit.push_turn ~= '' or commit.push_ask ~= '' then
     expect(push_schedule_key, 'zset')

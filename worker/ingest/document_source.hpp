@@ -41,7 +41,8 @@ class DocumentSource {
  public:
   /// Gets the document and reads it, on a CPU thread.
   virtual boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) = 0;
-  /// Reads all of a document of which posts were passed over (Document::passed_over), once they must be seen after all.
+  /// Reads all of a document of which posts were passed over (Document::whole_body), once they must be seen after all;
+  /// the reading says why where that fails.
   virtual boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) = 0;
   /// `known` is what the store knows of the document's posts, `now` Redis' clock. Takes what it can out of the reading.
   virtual DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known,

@@ -25,11 +25,15 @@ constexpr Milliseconds longest_host_wait{10'000};     // HTTP H6
 constexpr std::uint64_t most_read_here = 64U << 10U;  // bytes decoded: 0.3 ms
 constexpr std::uint64_t most_steps_here = 300'000;    // some 3 ms, however a document is made
 
+const std::string& address_of(const Claim& claim) {
+  return claim.state.address.fetch_url.empty() ? claim.feed_url : claim.state.address.fetch_url;
+}
+
 FetchRequest request_of(const Claim& claim) {
   const FeedState& state = claim.state;
   FetchRequest request;
   request.feed_url = claim.feed_url;
-  request.url = state.address.fetch_url.empty() ? claim.feed_url : state.address.fetch_url;
+  request.url = address_of(claim);
   if (!wants_probe(state, claim.now)) {
     request.validators = {state.validators.etag, state.validators.last_modified,
                           state.validators.url.empty() ? request.url : state.validators.url};
@@ -65,6 +69,14 @@ const FetchError* our_trouble(const Reading& reading) {
   const bool ours =
       error->reason == Reason::worker_memory || (error->reason == Reason::worker_host_wait && !error->sent);
   return ours ? error : nullptr;
+}
+
+Reading no_memory() {
+  FetchError error;
+  error.reason = Reason::worker_memory;
+  error.detail = "no memory to read it in";
+  error.sent = true;
+  return error;
 }
 
 /// read(); a document that meets a bug is kept in `poison` first.
@@ -123,7 +135,7 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
     seen.read(result.reading,
               on_thread ? std::chrono::steady_clock::now() - from : RefreshObserver::Clock::duration::zero());
     const auto* const document = std::get_if<Document>(&result.reading);
-    if (document != nullptr && !document->passed_over.empty()) read_ = std::move(std::get<FetchResponse>(fetched));
+    if (document != nullptr && !document->whole_body.empty()) read_ = std::move(std::get<FetchResponse>(fetched));
     const Unreadable* const refused = refusal_of(result.reading);
     if (refused == nullptr || !refused->bad_coding || request.identity) break;
     request.identity = again = true;
@@ -182,15 +194,13 @@ std::optional<Reading> FetchedDocument::read_here(FetchResult& fetched, const Cl
 }
 
 asio::awaitable<void> FetchedDocument::read_all(const Claim& claim, Attempt& attempt) {
-  auto& document = std::get<Document>(attempt.reading);
-  const BodyPrint print = document.print;
-  const std::string body = std::exchange(document.passed_over, {});
-  boost::system::result<Document, ParseError> all = std::move(document);
-  const auto work = [&] { all = read_document(body, read_, claim.state, reading_options(claim)); };
-  co_await run_on(threads_.pool(), work);
-  if (!all) co_return;
-  attempt.reading = std::move(*all);
-  std::get<Document>(attempt.reading).print = print;
+  const Document& passed = std::get<Document>(attempt.reading);
+  Reading all;
+  const auto work = [&, how = reading_options(claim)] { all = read_whole(passed, read_, claim.state, how); };
+  const bool done =
+      co_await threads_.read(gate_of(claim), memory_, passed.whole_body.size(), options_.memory_wait, work);
+  attempt.reading = done ? std::move(all) : no_memory();
+  memory_.hold(cost_of_storing(attempt.reading));
 }
 
 /// Waits for a slot at a host that a redirect leads to; false when there is none in time (HTTP H6).
@@ -212,9 +222,7 @@ asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::strin
 asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, const Claim& claim,
                                                        ReadingOptions options) {
   const std::filesystem::path poison = options_.keep_poison;  // the options may change meanwhile
-  const std::string host =
-      host_of(claim.state.address.fetch_url.empty() ? claim.feed_url : claim.state.address.fetch_url);
-  const std::string gate = options_.hosts.of(host).gate;
+  const std::string gate = gate_of(claim);
   std::uint64_t needed = std::min(expected_bytes(fetched, claim.state.document.body_bytes), options.max_body_bytes);
   for (;;) {
     Reading reading;
@@ -231,11 +239,11 @@ asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, con
     }
     needed = std::min(2 * options.granted_bytes, options.max_body_bytes);
   }
-  FetchError error;
-  error.reason = Reason::worker_memory;
-  error.detail = "no memory to read it in";
-  error.sent = true;
-  co_return Reading(std::move(error));
+  co_return no_memory();
+}
+
+std::string FetchedDocument::gate_of(const Claim& claim) const {
+  return options_.hosts.of(host_of(address_of(claim))).gate;
 }
 
 DecisionResult FetchedDocument::decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known,

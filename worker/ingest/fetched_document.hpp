@@ -39,6 +39,7 @@ class FetchedDocument final : public DocumentSource {
                                           bool is_followed);
   boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string host);
   ReadingOptions reading_options(const Claim& claim) const;
+  std::string gate_of(const Claim& claim) const;
   std::optional<Reading> read_here(FetchResult& fetched, const Claim& claim, ReadingOptions options,
                                    std::uint64_t expected);
   boost::asio::awaitable<Reading> read_granted(FetchResult& fetched, const Claim& claim, ReadingOptions options);

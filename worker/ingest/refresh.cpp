@@ -124,9 +124,10 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   if (!known) co_return known;
   settle_repeated(*document, *known);
   if (!must_compare(claim.state.identity, *document, *known)) co_return known;
-  if (!document->passed_over.empty()) {  // rare: all posts are compared
+  if (!document->whole_body.empty()) {  // rare: all posts are compared
     co_await source.read_all(claim, attempt);
-    document = &std::get<Document>(attempt.reading);
+    document = std::get_if<Document>(&attempt.reading);
+    if (document == nullptr) co_return StoredSnapshot();
     wanted = {claim.feed_url, document->entries, document->deleted, document->markup, before};
     known = co_await answer_of(look, deadline);
     if (!known) co_return known;

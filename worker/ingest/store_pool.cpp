@@ -19,14 +19,11 @@ constexpr std::size_t max_batch = 64;
 
 /// A request that waits for its turn, and its answer; `done` is the event.
 struct StorePool::Waiting {
-  explicit Waiting(const asio::any_io_executor& executor) : done(executor, asio::steady_timer::time_point::max()) {}
+  Waiting(const asio::any_io_executor& executor, Request what)
+      : request(std::move(what)), done(executor, asio::steady_timer::time_point::max()) {}
 
-  const std::string* feed_url = nullptr;  // one of the three is set
-  const LookUp* look_up = nullptr;
-  const Commit* commit = nullptr;
-  std::optional<StoreResult<StoredFeed>> stored;
-  std::optional<StoreResult<StoredSnapshot>> known;
-  std::optional<StoreResult<Committed>> committed;
+  Request request;
+  std::variant<std::monostate, StoreResult<StoredFeed>, StoreResult<StoredSnapshot>, StoreResult<Committed>> answer;
   asio::steady_timer done;
 };
 
@@ -41,32 +38,26 @@ StorePool::~StorePool() {
 }
 
 asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const std::string& feed_url) {
-  Waiting waiting(executor_);
-  waiting.feed_url = &feed_url;
-  co_await wait_for(waiting);
-  co_return std::move(*waiting.stored);
+  return ask<StoreResult<StoredFeed>>(std::string_view(feed_url));
 }
 
 asio::awaitable<StoreResult<StoredSnapshot>> StorePool::look_up(const LookUp& wanted) {
-  Waiting waiting(executor_);
-  waiting.look_up = &wanted;
-  co_await wait_for(waiting);
-  co_return std::move(*waiting.known);
+  return ask<StoreResult<StoredSnapshot>>(wanted);
 }
 
 asio::awaitable<StoreResult<Committed>> StorePool::commit(const Commit& commit) {
-  Waiting waiting(executor_);
-  waiting.commit = &commit;
-  co_await wait_for(waiting);
-  co_return std::move(*waiting.committed);
+  return ask<StoreResult<Committed>>(&commit);
 }
 
-asio::awaitable<void> StorePool::wait_for(Waiting& waiting) {
+template <class Answer>
+asio::awaitable<Answer> StorePool::ask(Request request) {
+  Waiting waiting(executor_, std::move(request));
   waiting_.push_back(&waiting);
   start_if_idle();
   // Without a cancellation slot: the thread writes into `waiting`, which must outlive that.
   co_await waiting.done.async_wait(
       asio::bind_cancellation_slot(asio::cancellation_slot(), asio::as_tuple(asio::use_awaitable)));
+  co_return std::get<Answer>(std::move(waiting.answer));
 }
 
 void StorePool::start_if_idle() {
@@ -99,39 +90,23 @@ asio::awaitable<void> StorePool::serve(Connection& connection) {
 }
 
 void StorePool::exchange(Store& store, const std::vector<Waiting*>& batch) {
-  std::vector<std::string_view> feed_urls;
-  std::vector<Waiting*> asking;
-  for (Waiting* waiting : batch) {
-    if (waiting->feed_url == nullptr) continue;
-    feed_urls.emplace_back(*waiting->feed_url);
-    asking.push_back(waiting);
-  }
-  if (!feed_urls.empty()) {
-    auto stored = Ingest(store).stored_feeds(feed_urls);
-    for (std::size_t i = 0; i < asking.size(); ++i) asking[i]->stored = std::move(stored[i]);
-  }
-  std::vector<LookUp> look_ups;
-  std::vector<Waiting*> looking;
-  for (Waiting* waiting : batch) {
-    if (waiting->look_up == nullptr) continue;
-    look_ups.push_back(*waiting->look_up);
-    looking.push_back(waiting);
-  }
-  if (!look_ups.empty()) {
-    auto known = Ingest(store).look_up(look_ups);
-    for (std::size_t i = 0; i < looking.size(); ++i) looking[i]->known = std::move(known[i]);
-  }
-  std::vector<const Commit*> commits;
-  std::vector<Waiting*> committing;
-  for (Waiting* waiting : batch) {
-    if (waiting->commit == nullptr) continue;
-    commits.push_back(waiting->commit);
-    committing.push_back(waiting);
-  }
-  if (!commits.empty()) {
-    auto committed = Ingest(store).commit(commits);
-    for (std::size_t i = 0; i < committing.size(); ++i) committing[i]->committed = std::move(committed[i]);
-  }
+  const auto send = [&batch]<class One>(std::type_identity<One>, const auto& call) {
+    std::vector<One> requests;
+    std::vector<Waiting*> asking;
+    for (Waiting* waiting : batch) {
+      const One* const request = std::get_if<One>(&waiting->request);
+      if (request == nullptr) continue;
+      requests.push_back(*request);
+      asking.push_back(waiting);
+    }
+    if (requests.empty()) return;
+    auto answers = call(requests);
+    for (std::size_t i = 0; i < asking.size(); ++i) asking[i]->answer = std::move(answers[i]);
+  };
+  Ingest ingest(store);
+  send(std::type_identity<std::string_view>(), [&](const auto& urls) { return ingest.stored_feeds(urls); });
+  send(std::type_identity<LookUp>(), [&](const auto& wanted) { return ingest.look_up(wanted); });
+  send(std::type_identity<const Commit*>(), [&](const auto& commits) { return ingest.commit(commits); });
 }
 
 }  // namespace feedmill

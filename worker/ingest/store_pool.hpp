@@ -5,7 +5,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -51,6 +53,8 @@ class StorePool {
 
  private:
   struct Waiting;
+  /// What stored_feed(), look_up() and commit() were given.
+  using Request = std::variant<std::string_view, LookUp, const Commit*>;
   struct Connection {
     explicit Connection(const StoreOptions& options) : store(options) {}
     Store store;
@@ -59,7 +63,8 @@ class StorePool {
     boost::asio::thread_pool thread{1};
   };
 
-  boost::asio::awaitable<void> wait_for(Waiting& waiting);
+  template <class Answer>
+  boost::asio::awaitable<Answer> ask(Request request);
   void start_if_idle();
   boost::asio::awaitable<void> serve(Connection& connection);
   static void exchange(Store& store, const std::vector<Waiting*>& batch);

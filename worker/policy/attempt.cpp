@@ -160,7 +160,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   }
   if (!document) return Unreadable{reason_of(document.error().code), document.error().detail, std::move(print)};
   document->print = std::move(print);
-  if (std::ranges::any_of(document->entries, &EntryRecord::passed_over)) document->passed_over = std::move(*body);
+  if (std::ranges::any_of(document->entries, &EntryRecord::passed_over)) document->whole_body = std::move(*body);
   return std::move(*document);
 }
 
@@ -226,7 +226,7 @@ std::uint64_t cost_of_storing(const Document& document) {
     for (const auto& field : entry.fields) bytes += sizeof field + field.first.size() + field.second.size() + block;
   }
   for (const Deletion& deletion : document.deleted) bytes += sizeof deletion + deletion.guid.size() + block;
-  return each_time * bytes + document.passed_over.capacity();
+  return each_time * bytes + document.whole_body.capacity();
 }
 
 std::uint64_t cost_of_storing(const Reading& reading) {
@@ -310,6 +310,14 @@ Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions&
   if (response.status == 200) return read_body(response, state, options);
   if (response.status == 304 && response.conditional) return NotModified();
   return HttpStatus{response.status, wants_a_browser(response)};
+}
+
+Reading read_whole(const Document& passed, const FetchResponse& response, const FeedState& state,
+                   const ReadingOptions& options) {
+  auto document = read_document(passed.whole_body, response, state, options);
+  if (!document) return Unreadable{reason_of(document.error().code), document.error().detail, passed.print};
+  document->print = passed.print;
+  return std::move(*document);
 }
 
 }  // namespace feedmill

@@ -55,7 +55,7 @@ struct Document {
   /// unless it is `cut_post`.
   bool cut_short = false;
   std::uint64_t context = 0;  ///< of the items' hashes (Feed::context)
-  std::string passed_over;    ///< its body where items were passed over, to read all of it after all; else ""
+  std::string whole_body;     ///< its body where items were passed over, to read all of it after all; else ""
   std::string cut_post;       ///< guid of the post that it ends in, when that is not left out: it always ends there
   /// Its body ended early: an attempt that failed, with the posts that had come whole until then (HTTP §4). Such a
   /// document is `cut_short` as well, and its print has no hashes.
@@ -124,5 +124,9 @@ enum class CutPost { left_out, kept };
 boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,
                                                           const FeedState& state, const ReadingOptions& options,
                                                           CutPost cut_post = CutPost::left_out);
+
+/// The whole of a document of which items were passed over, which `response` brought: a Document, or Unreadable.
+Reading read_whole(const Document& passed, const FetchResponse& response, const FeedState& state,
+                   const ReadingOptions& options);
 
 }  // namespace feedmill

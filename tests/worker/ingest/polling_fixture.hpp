@@ -119,7 +119,7 @@ class Polling : public testing::Test {
       };
       look();
       if (must_compare(claim.state.identity, *document, known)) {
-        if (!document->passed_over.empty()) {
+        if (!document->whole_body.empty()) {
           how.items = nullptr;
           reading = read(again, claim.state, how);
           document = &std::get<Document>(reading);
