@@ -87,6 +87,16 @@ StoreResult<std::optional<Milliseconds>> Ingest::take_slot(const Claim& claim, c
   return std::optional(wait);
 }
 
+StoreResult<bool> Ingest::wait_for_wish(Milliseconds longest) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.wake();
+  const std::string thousandths = std::to_string(1000 + longest.count() % 1000).substr(1);
+  const std::string seconds = std::to_string(longest.count() / 1000) + "." + thousandths;
+  const auto reply = impl_.redis.command({"BLPOP", key, seconds});
+  if (!reply) return reply.error();
+  return !reply->is_nil();
+}
+
 StoreResult<Milliseconds> Ingest::unspread() {
   constexpr int most_passes = 10'000;  // over millions of feeds
   std::string since;

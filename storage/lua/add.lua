@@ -4,23 +4,24 @@
 -- Registers feeds. ARGV: prefix, then feed_url, first due after ms, settings, title in turn ('' = none).
 -- Returns for each 1 = new, 0 = known, -1 = being removed (finish that first).
 local now = clock()
-local answers, spread_until = {}, 0
+local answers, spread_until, due_now = {}, 0, false
 for i = 2, #ARGV, 4 do
   local url, after, settings, title = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
   local answer = -1
   if not redis.call('HGET', state_key(url), 'removing') then
     answer = redis.call('SADD', feeds_key, url)
     if answer == 1 then
-      redis.call('ZADD', schedule_key, text(now + after), url)
+      redis.call('ZADD', schedule_key, text(after > 0 and now + after or due_among((#ARGV - 1) / 4, url, now)), url)
       redis.call('HSET', state_key(url), 'state', 'new', 'won', after > 0 and 'spread' or 'first')
       count_state(url, nil, 'new', now)
-      if after > 0 then spread_until = math.max(spread_until, now + after) end
+      if after > 0 then spread_until = math.max(spread_until, now + after) else due_now = true end
       if settings ~= '' then redis.call('HSET', state_key(url), 'settings', settings) end
       if title ~= '' then redis.call('HSET', feed_key(url), 'title', title) end
     end
   end
   answers[#answers + 1] = answer
 end
+if due_now then wake_a_worker() end
 if spread_until > (tonumber(redis.call('HGET', meta_key, 'spread_until')) or 0) then
   redis.call('HSET', meta_key, 'spread_until', text(spread_until))
 end

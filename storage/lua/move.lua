@@ -30,6 +30,7 @@ end
 if mine[7] then redis.call('HSET', state, 'paused_due', text(now)) end
 if mine[6] ~= 'quarantined' or mine[3] then  -- what kills workers waits out its time
   redis.call('ZADD', schedule_key, 'XX', text(now), url)
+  wake_a_worker()
   redis.call('HSET', state, 'won', 'manual', 'why', due_input('manual', 0))
 end
 signal('feed_moved', 'feed', url_json, tail, channel_prefix .. 'feed_moved')

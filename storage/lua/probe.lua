@@ -9,7 +9,8 @@ local keyed = {'DEL', 'EXISTS', 'GET', 'HGETALL', 'INCR', 'SCARD', 'SMEMBERS', '
                'ZCARD'}
 local calls = {
   {'INFO', 'server'}, {'TIME'}, {'PUBLISH', channel, ''}, {'SCRIPT', 'LOAD', ''}, {'EVALSHA', '', '1', any_key},
-  {'HDEL', any_key, 'f'}, {'HGET', any_key, 'f'}, {'HINCRBY', any_key, 'f', '1'}, {'HMGET', any_key, 'f'},
+  {'BLPOP', any_key, '1'}, {'HDEL', any_key, 'f'}, {'HGET', any_key, 'f'}, {'HINCRBY', any_key, 'f', '1'},
+  {'HMGET', any_key, 'f'},
   {'HSET', any_key, 'f', 'v'}, {'LPUSH', any_key, 'v'}, {'LRANGE', any_key, '0', '0'}, {'LREM', any_key, '1', 'v'},
   {'LTRIM', any_key, '0', '0'}, {'PEXPIRE', any_key, '1'}, {'SADD', any_key, 'v'}, {'SET', any_key, 'v'},
   {'SISMEMBER', any_key, 'v'}, {'SREM', any_key, 'v'}, {'XACK', any_key, 'g', '1-1'}, {'XADD', any_key, '*', 'f', 'v'},

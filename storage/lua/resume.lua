@@ -24,6 +24,7 @@ for i = 3, #ARGV, 2 do
       if won == 'spread' and after > 0 then spread_until = math.max(spread_until, due) end
     end
     redis.call('ZADD', schedule_key, text(due), url)
+    if due <= now then wake_a_worker() end
     local state = mine[2] or 'new'
     redis.call('HSET', state_key(url), 'state', state, 'won', won)
     redis.call('HDEL', state_key(url), 'before_pause', 'paused_due')

@@ -12,7 +12,7 @@ local moved = 0
 for _, url in ipairs(feeds) do
   local mine = redis.pcall('HMGET', state_key(url), 'won', 'claim')
   if mine[1] == 'spread' and not mine[2] then
-    redis.call('ZADD', schedule_key, 'XX', text(now), url)
+    redis.call('ZADD', schedule_key, 'XX', text(due_among(#feeds, url, now)), url)
     redis.call('HSET', state_key(url), 'won', 'first')
     moved = moved + 1
   end

@@ -9,7 +9,7 @@
 -- unknown.
 local floor, force = tonumber(ARGV[2]), ARGV[3] == '1'
 local now = clock()
-local answers = {}
+local answers, sooner = {}, false
 for i = 4, #ARGV do
   local url = ARGV[i]
   local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
@@ -34,13 +34,17 @@ for i = 4, #ARGV do
   elseif in_line then
     answer = {'due', text(due)}
   else
-    if due > now then
-      redis.call('ZADD', schedule_key, 'XX', text(now), url)
+    local comes = due > now
+    if comes then
+      sooner = true
+      due = due_among(#ARGV - 3, url, now)
+      redis.call('ZADD', schedule_key, 'XX', text(due), url)
       redis.call('HDEL', state_key(url), 'held')
     end
-    if due > now or force then redis.call('HSET', state_key(url), 'won', 'manual', 'why', due_input('manual', 0)) end
-    answer = {'due', text(math.min(due, now))}
+    if comes or force then redis.call('HSET', state_key(url), 'won', 'manual', 'why', due_input('manual', 0)) end
+    answer = {'due', text(due)}
   end
   answers[#answers + 1] = answer
 end
+if sooner then wake_a_worker() end
 return answers

@@ -32,6 +32,8 @@ class Keys {
   std::string store() const { return prefix_ + "meta:store"; }
   /// Feeds whose removal has begun and not ended (RELIABILITY L17).
   std::string removals() const { return prefix_ + "state:removals"; }
+  /// Words that a feed has become due, and not by its schedule: one wakes one worker.
+  std::string wake() const { return prefix_ + "state:wake"; }
   std::string workers() const { return prefix_ + "state:workers"; }
   /// Never exists; declared by every script so that a migrating slot refuses it up front (RELIABILITY L4).
   std::string none() const { return prefix_ + "none"; }

@@ -47,6 +47,25 @@ TEST_F(Refreshing, ImportsAFeed) {
   EXPECT_EQ(world.count("feed_created"), 1U);
 }
 
+// RELIABILITY L10. By itself the worker would look a minute later.
+TEST_F(Refreshing, AnIdleWorkerLooksAtOnceForWhatOthersMadeDue) {
+  for (const char* path : {"/first", "/second"}) world.http.serve(path, {.body = rss({{"a", "A"}})});
+  world.environment["FEEDMILL_SCHEDULE_POLL"] = "1min";
+  add("/first");
+  Program worker({"run"}, world.environment);
+  const auto stored = [&](const char* path) {
+    return eventually([&] { return world.redis_text({"ZCARD", world.http.url(path) + ":sort"}) == "1"; });
+  };
+  ASSERT_TRUE(stored("/first")) << worker.err();
+  add("/second");
+  EXPECT_TRUE(stored("/second")) << worker.err();
+  const std::size_t before = world.http.requests().size();
+  EXPECT_EQ(world.run({"refresh", world.http.url("/first"), "--defer", "--ignore-floor"}).exit, 0);
+  EXPECT_TRUE(eventually([&] { return world.http.requests().size() > before; })) << worker.err();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0) << worker.err();
+}
+
 TEST_F(Refreshing, StoresThePostThatADocumentAlwaysEndsIn) {
   const std::string whole = rss({{"b", "Second"}, {"a", "First and last"}});
   world.http.serve("/feed.xml", {.body = whole.substr(0, whole.find(" and last")), .etag = "\"cut\""});

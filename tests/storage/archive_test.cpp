@@ -57,7 +57,7 @@ class ArchiveTest : public FilledStoreTest {
     const auto keys = connection.command({"KEYS", "*"});
     for (const std::string& key : keys->texts()) {
       if (key.starts_with("state:host:") || key.starts_with("state:worker") || key.starts_with("deliver:") ||
-          key == "stream:signals" || key == "meta:store") {
+          key == "stream:signals" || key == "meta:store" || key == "state:wake") {
         continue;
       }
       auto value = read_key(connection, key);

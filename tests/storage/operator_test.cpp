@@ -1,5 +1,6 @@
 // What an operator does to feeds and hosts while workers run: pause, resume, settings, host overrides (HTTP H7).
 #include <algorithm>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -95,6 +96,30 @@ TEST_F(OperatorTest, APausedFeedIsNotHandedOut) {
   EXPECT_EQ(redis({"ZCARD", "schedule"}), "0");
   EXPECT_FALSE(Feeds(store).add(std::vector{NewFeed{.feed_url = feed_url}})->front());
   EXPECT_EQ(redis({"ZCARD", "schedule"}), "0");
+}
+
+// HTTP X1: side by side in the schedule the feeds of a host would need a connection each.
+TEST_F(OperatorTest, ManyFeedsThatAreMadeDueStandApart) {
+  std::vector<NewFeed> feeds;
+  std::vector<std::string> urls;
+  for (int i = 0; i < 64; ++i) urls.push_back("https://a.example/" + std::to_string(i));
+  for (const std::string& url : urls) feeds.push_back({.feed_url = url});
+  const auto places = [&] {
+    std::set<std::string> different;
+    const Milliseconds latest = now();
+    for (const std::string& url : urls) {
+      const Milliseconds due(std::stoll(redis({"ZSCORE", "schedule", url})));
+      EXPECT_LE(due, latest);
+      EXPECT_GT(due, latest - hour);
+      different.insert(std::to_string(due.count()));
+    }
+    return different.size();
+  };
+  ASSERT_TRUE(Feeds(store).add(feeds));
+  EXPECT_GT(places(), 32u);
+  for (const std::string& url : urls) redis({"ZADD", "schedule", std::to_string((now() + hour).count()), url});
+  ASSERT_TRUE(Feeds(store).wake(urls, Milliseconds(0), false));
+  EXPECT_GT(places(), 32u);
 }
 
 TEST_F(OperatorTest, AResumedFeedHasItsStateAndComesWhenItMay) {

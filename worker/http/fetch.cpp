@@ -38,7 +38,7 @@ HttpClientOptions client_options(const FetchOptions& options, const EgressPolicy
   result.network_wait = options.network_wait;
   result.memory_wait = options.memory_wait;
   result.stall_time = options.stall_time;
-  result.keep_alive = std::max(result.keep_alive, options.max_connections);
+  result.keep_alive = options.keep_alive;
   result.http2 = options.http2;
   result.ca_bundle = options.ca_bundle;
   return result;

@@ -124,7 +124,8 @@ struct FetchOptions {
   bool subscribers = false;                                    ///< told in the User-Agent where known (HTTP P19)
   std::string contact;                                         ///< URL for the User-Agent, "" for none
   std::size_t max_connections = 256 + 16;
-  std::size_t max_per_network = HttpClientOptions{}.max_per_network;          ///< in use at once (HTTP H8)
+  std::size_t keep_alive = 1024;                                      ///< connections that wait for their next use
+  std::size_t max_per_network = HttpClientOptions{}.max_per_network;  ///< in use at once (HTTP H8)
   std::chrono::milliseconds network_wait = HttpClientOptions{}.network_wait;  ///< for a place among these
   std::chrono::milliseconds memory_wait = HttpClientOptions{}.memory_wait;    ///< for memory to read on
   std::chrono::seconds stall_time = HttpClientOptions{}.stall_time;           ///< with next to nothing received

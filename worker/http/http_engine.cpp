@@ -37,6 +37,8 @@ HttpEngine::HttpEngine(asio::any_io_executor executor, std::size_t max_connectio
                        Finished finished)
     : executor_(std::move(executor)),
       finished_(std::move(finished)),
+      keep_alive_(keep_alive),
+      open_(2 * (max_connections + keep_alive) + 1024),
       watches_(
           executor_, [this](int socket, Ready ready) { act(socket, events_of(ready)); },
           [this](const std::exception_ptr& error) { fail_all(error); }),
@@ -50,8 +52,8 @@ HttpEngine::HttpEngine(asio::any_io_executor executor, std::size_t max_connectio
   curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &HttpEngine::set_timer);
   curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
   curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, 0L);  // admission is ours: waiting in there costs wall clock
-  curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(max_connections));
-  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(keep_alive));
+  curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(max_connections + keep_alive));
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(max_connections + keep_alive));
 }
 
 HttpEngine::~HttpEngine() {
@@ -140,9 +142,33 @@ int HttpEngine::watch_socket(CURL* easy, curl_socket_t socket, int what, void* d
   return 0;  // anything else would end all transfers, and those to come
 }
 
+void HttpEngine::opened(int socket) noexcept {
+  watches_.forget(socket);
+  const auto place = static_cast<std::size_t>(socket);
+  if (place >= open_.size() || open_[place]) return;
+  open_[place] = true;
+  ++open_count_;
+}
+
 int HttpEngine::close_socket(void* data, curl_socket_t socket) {
-  static_cast<HttpEngine*>(data)->watches_.forget(socket);
+  HttpEngine& engine = *static_cast<HttpEngine*>(data);
+  engine.watches_.forget(socket);
+  const auto place = static_cast<std::size_t>(socket);
+  if (place < engine.open_.size() && engine.open_[place]) {
+    engine.open_[place] = false;
+    --engine.open_count_;
+  }
   return ::close(socket);
+}
+
+bool HttpEngine::worth_keeping(std::string_view origin) {
+  const std::size_t hash = std::hash<std::string_view>()(origin);
+  Asked& asked = asked_[hash % asked_.size()];
+  const auto now = steady_clock::now();
+  const bool again = asked.origin == hash && now - asked.at < std::chrono::minutes(1);
+  asked = {hash, now};
+  const std::size_t idle = open_count_ - std::min(open_count_, sockets_.size());
+  return idle < keep_alive_ / 2 || (again && idle < keep_alive_);
 }
 
 int HttpEngine::set_timer(CURLM*, long milliseconds, void* data) {

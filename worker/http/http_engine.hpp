@@ -61,8 +61,7 @@ class HttpEngine {
     Name* const name_;
   };
 
-  /// At most `max_connections` at once, idle ones included (HTTP X1); of these at most `keep_alive` are left once a
-  /// transfer has ended.
+  /// At most `max_connections` are in use at once, and `keep_alive` kept beside them (HTTP X1).
   HttpEngine(boost::asio::any_io_executor executor, std::size_t max_connections, std::size_t keep_alive,
              Finished finished);
   ~HttpEngine();
@@ -82,7 +81,12 @@ class HttpEngine {
 
   /// To be called with each socket that libcurl is given: one of the same number may have been closed without a word,
   /// which libcurl 7.88 does while it connects.
-  void opened(int socket) noexcept { watches_.forget(socket); }
+  void opened(int socket) noexcept;
+
+  /// Whether the connection of a transfer that begins now is worth keeping when it ends (HTTP X1): while there is much
+  /// room, always; then for origins that have been asked within the last minute; else libcurl, which looks through all
+  /// that it keeps for one to close, would do so for every transfer.
+  bool worth_keeping(std::string_view origin);
   /// CURLOPT_CLOSESOCKETFUNCTION; its data is the engine, because connections outlive transfers.
   static int close_socket(void* engine, curl_socket_t socket);
 
@@ -102,8 +106,18 @@ class HttpEngine {
   void fail(CURL* easy, const std::exception_ptr& error);
   void fail_all(const std::exception_ptr& error);
 
+  /// When an origin was asked last. Another of the same place forgets it.
+  struct Asked {
+    std::size_t origin = 0;  ///< hash
+    std::chrono::steady_clock::time_point at;
+  };
+
   boost::asio::any_io_executor executor_;
   Finished finished_;
+  const std::size_t keep_alive_;
+  std::vector<bool> open_;          ///< sockets, by number: never grows
+  std::size_t open_count_ = 0;      ///< of them
+  std::vector<Asked> asked_{4096};  ///< by hash
   DescriptorWatches watches_;
   std::vector<Easy> idle_;                      ///< has room for all `handles_`
   std::size_t handles_ = 0;                     ///< made so far

@@ -28,8 +28,8 @@ struct HttpClientOptions {
   std::uint64_t max_header_bytes = 128u << 10;  ///< all lines, 1xx and trailers included
   std::uint32_t max_header_lines = 512;
   std::uint32_t max_header_line_bytes = 16u << 10;
-  std::size_t max_connections = 256 + 16;  ///< at once; from RLIMIT_NOFILE
-  std::size_t keep_alive = 256;            ///< connections kept for later
+  std::size_t max_connections = 256 + 16;  ///< in use at once; from RLIMIT_NOFILE
+  std::size_t keep_alive = 1024;           ///< connections kept for later, besides
   std::size_t max_per_network = 26;        ///< in use at once; not of addresses that `egress` opens by name (HTTP H8)
   std::chrono::milliseconds network_wait = std::chrono::seconds(1);  ///< for a place among these
   std::size_t max_posts_per_network = 16;  ///< counted by themselves; one that finds no place does not wait for it

@@ -37,6 +37,11 @@ bool may_use_tls(const HttpRequest& request) {
   return request.proxy.has_value() || !request.url.starts_with("http://");
 }
 
+/// "https://example.org:8443" of a canonical URL.
+std::string_view origin_text(std::string_view url) {
+  return url.substr(0, url.find_first_of("/?#", url.find("://") + 3));
+}
+
 long long_of(CURL* easy, CURLINFO info) {
   long value = 0;
   curl_easy_getinfo(easy, info, &value);
@@ -114,7 +119,8 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_HTTP_VERSION,
       static_cast<long>(options.http2 && !request.http1 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   set(easy, CURLOPT_FRESH_CONNECT, request.fresh_connection ? 1L : 0L);
-  set(easy, CURLOPT_MAXAGE_CONN, 60L);  // HTTP X1
+  set(easy, CURLOPT_FORBID_REUSE, shared_.engine.worth_keeping(origin_text(request.url)) ? 0L : 1L);  // HTTP X1
+  set(easy, CURLOPT_MAXAGE_CONN, 60L);
   set(easy, CURLOPT_MAXLIFETIME_CONN, 600L);
 
   if (request.post) {

@@ -1,5 +1,6 @@
 #include "worker/ingest/store_pool.hpp"
 
+#include <algorithm>
 #include <variant>
 
 #include <boost/asio/as_tuple.hpp>
@@ -28,13 +29,14 @@ struct StorePool::Waiting {
 };
 
 StorePool::StorePool(asio::any_io_executor executor, const StoreOptions& options, std::size_t connections)
-    : executor_(std::move(executor)), control_(std::make_unique<Connection>(options)) {
+    : executor_(std::move(executor)), options_(options), control_(std::make_unique<Connection>(options)) {
   for (std::size_t i = 0; i < connections; ++i) connections_.push_back(std::make_unique<Connection>(options));
 }
 
 StorePool::~StorePool() {
   for (const auto& connection : connections_) connection->thread.join();
   control_->thread.join();
+  if (wishes_) wishes_->thread.join();
 }
 
 asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const std::string& feed_url) {
@@ -47,6 +49,12 @@ asio::awaitable<StoreResult<StoredSnapshot>> StorePool::look_up(const LookUp& wa
 
 asio::awaitable<StoreResult<Committed>> StorePool::commit(const Commit& commit) {
   return ask<StoreResult<Committed>>(&commit);
+}
+
+asio::awaitable<StoreResult<bool>> StorePool::wait_for_wish(Milliseconds longest) {
+  if (!wishes_) wishes_ = std::make_unique<Connection>(options_);
+  co_return co_await run_on(
+      wishes_->thread, [&] { return Ingest(wishes_->store).wait_for_wish(std::min(longest, options_.timeout / 2)); });
 }
 
 template <class Answer>

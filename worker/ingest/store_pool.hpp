@@ -41,6 +41,9 @@ class StorePool {
     return run_on(control_->thread, [this, work = std::move(work)]() mutable { return work(control_->store); });
   }
 
+  /// Ingest::wait_for_wish(), one at a time, on a connection of its own.
+  boost::asio::awaitable<StoreResult<bool>> wait_for_wish(Milliseconds longest);
+
   /// Runs `work(store)` on every thread, one after another.
   template <class Work>
   boost::asio::awaitable<void> for_each(Work work) {
@@ -70,9 +73,11 @@ class StorePool {
   static void exchange(Store& store, const std::vector<Waiting*>& batch);
 
   boost::asio::any_io_executor executor_;
+  const StoreOptions options_;
   std::deque<Waiting*> waiting_;  // on the frames of suspended coroutines
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unique_ptr<Connection> control_;
+  std::unique_ptr<Connection> wishes_;  // from the first wait on
   std::uint64_t reconnects_ = 0;
 };
 

@@ -32,8 +32,9 @@ constexpr std::size_t max_released = 500;                  // claims given back 
 constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
 constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
-constexpr Milliseconds between_hints{20};
-constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
+constexpr Milliseconds between_wishes{20};
+constexpr Milliseconds longest_listening{500};  // what a stop may have to wait for
+constexpr Milliseconds gather{10};              // how long free lanes are gathered before one claim takes them all
 
 std::string what(const std::exception_ptr& error) {
   try {
@@ -70,6 +71,7 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
 asio::awaitable<Worker::End> Worker::run() {
   co_await claim_until_stopped();
   co_await drain();
+  while (listens_) co_await pause(longest_listening);
   co_return co_await give_back();
 }
 
@@ -127,15 +129,15 @@ asio::awaitable<void> Worker::claim_until_stopped() {
       notices.push_back(quarantine_notice(feed.feed_url, suspected, batch->now));
     co_await tell_operators(std::move(notices));
     if (!batch->exhausted || stopping() || scope_.is_done()) continue;
-    if (hinted_) {  // however many hints come, there are as many claims as there are such breaks
-      co_await pause(between_hints);
-      hinted_ = false;
+    if (wished_) {  // however many wishes come, there are as many claims as there are such breaks
+      co_await pause(between_wishes);
+      wished_ = false;
       continue;
     }
     Milliseconds nap = options_.poll;
     if (const auto next = scope_.next_wanted(*batch))
       nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
-    co_await pause(nap);
+    co_await pause_for_wish(nap);
   }
 }
 
@@ -181,8 +183,26 @@ asio::awaitable<void> Worker::pause(Milliseconds longest) {
   co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-void Worker::look_now() {
-  if (std::exchange(hinted_, true)) return;
+/// The same; what others make due meanwhile is looked for at once (RELIABILITY L10).
+asio::awaitable<void> Worker::pause_for_wish(Milliseconds longest) {
+  idle_ = true;
+  if (!scope_.is_limited() && !std::exchange(listens_, true)) {
+    asio::co_spawn(executor_, wait_for_wish(), [](const std::exception_ptr& error) {
+      if (error) std::rethrow_exception(error);  // out of memory: ends the loop, main() reports it
+    });
+  }
+  co_await pause(longest);
+  idle_ = false;
+}
+
+asio::awaitable<void> Worker::wait_for_wish() {
+  bool goes_on = true;
+  while (goes_on && !wished_) {
+    const StoreResult<bool> told = co_await store_.wait_for_wish(longest_listening);
+    goes_on = told && idle_ && !stopping();  // when the store is away claims find out by themselves
+    wished_ = wished_ || (told && *told);
+  }
+  listens_ = false;
   tell_changed();
 }
 

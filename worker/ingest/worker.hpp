@@ -66,9 +66,6 @@ class Worker {
   void stop();
   bool stopping() const { return stops_ > 0; }
 
-  /// A feed has become due, by a ping or a push: due feeds are looked for at once, and not at the next poll.
-  void look_now();
-
   /// The store answered lately, and this worker has claimed without error.
   bool store_is_usable() const { return health_.is_up(); }
   std::string store_trouble() const { return health_.trouble(); }
@@ -93,6 +90,8 @@ class Worker {
   boost::asio::awaitable<void> wait_for_lanes();
   std::size_t worth_a_claim() const { return std::max<std::size_t>(lanes_.size() / 4, 1); }
   boost::asio::awaitable<void> pause(Milliseconds longest);
+  boost::asio::awaitable<void> pause_for_wish(Milliseconds longest);
+  boost::asio::awaitable<void> wait_for_wish();
   boost::asio::awaitable<void> drain();
   boost::asio::awaitable<End> give_back();
   boost::asio::awaitable<Report> refresh_in(Lane& lane);
@@ -132,7 +131,9 @@ class Worker {
   bool repeat_request_ = false;  // the answer to the last claim was lost
   Milliseconds store_now_{};     // when the store answered the last claim
   bool gave_up_ = false;
-  bool hinted_ = false;  // look_now() was called, and what was due then is not claimed for certain
+  bool idle_ = false;     // it waits until something becomes due
+  bool listens_ = false;  // for wishes of others
+  bool wished_ = false;   // somebody made a feed due, and what was due then is not claimed for certain
 
   OverdueTokenBucket catch_up_;
   StoreHealth health_;

@@ -41,7 +41,8 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
       log(the_log),
       server(task.server),
       redis_url(std::move(task.redis_url)),
-      lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(raise_descriptor_limit()))),
+      descriptors(raise_descriptor_limit()),
+      lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors))),
       metrics({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
       memory(shared_memory(config)),
       threads(config.worker.cpu_threads, memory),
@@ -83,6 +84,7 @@ std::string ProcessParts::state() const {
 
 FetchOptions ProcessParts::fetch_options_with(EgressPolicies egress) {
   FetchOptions made = fetch_options(config, std::move(egress), lanes, mode);
+  made.keep_alive = kept_within(descriptors, lanes) / (1 + config.egress_policies.size());  // each has its own
   made.resolver.tell = [this](Lookup became, std::chrono::duration<double> took) { metrics.looked_up(became, took); };
   return made;
 }

@@ -61,6 +61,7 @@ struct ProcessParts {
   Log& log;
   EmbeddedRedis* const server;
   const std::string redis_url;
+  const std::size_t descriptors;  // that this process may have
   const std::size_t lanes;
   const std::string configuration = configuration_digest(config);
   Metrics metrics;

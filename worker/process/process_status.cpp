@@ -32,7 +32,6 @@ asio::awaitable<Pinged> ping(ProcessParts& parts, std::string text) {
   const auto ask = [&](Store& store) { return Pushes(store).ping(*url, ping_spacing); };
   const StoreResult<std::optional<Milliseconds>> at = co_await parts.store.call(ask);
   if (!at) parts.metrics.store_error(at.error());
-  if (at && *at) parts.worker.look_now();
   co_return !at ? Pinged::store_away : *at ? Pinged::noted : Pinged::unknown;
 }
 

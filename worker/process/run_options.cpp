@@ -43,9 +43,19 @@ std::uint64_t shared_memory(const Config& config) {
   return documents - std::min(documents, limits::reading_cost(config.fetch.max_body));
 }
 
+namespace {
+
+constexpr std::size_t ours = 96;  // descriptors: files, listener, Redis, name servers, connections beyond the lanes
+
+}  // namespace
+
 std::size_t lanes_within(std::size_t descriptors) {
-  constexpr std::size_t ours = 96;  // files, listener, Redis, name servers, connections that are kept
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
+}
+
+std::size_t kept_within(std::size_t descriptors, std::size_t lanes) {
+  constexpr std::size_t most = 1024;  // libcurl asks each of them every second whether it lives
+  return std::min(most, (descriptors - std::min(descriptors, lanes + ours)) / 2);
 }
 
 RefreshOptions refresh_options(const Config& config, RunMode mode) {

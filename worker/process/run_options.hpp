@@ -45,6 +45,9 @@ std::uint64_t shared_memory(const Config& config);
 /// those to publishers, nothing fetched could be stored.
 std::size_t lanes_within(std::size_t descriptors);
 
+/// How many connections may wait for their next use beside so many lanes (HTTP X1).
+std::size_t kept_within(std::size_t descriptors, std::size_t lanes);
+
 /// What a process of ours is for: the daemon puts off what cannot be had now, the others wait for it.
 enum class RunMode { daemon, once, selected };
 

@@ -12,6 +12,13 @@
 --   identity_until, http1_until            it fails at content codings, at HTTP/2 (HTTP §4, P20)
 local minute_ms, day_ms = 60000, 24 * 3600 * 1000
 
+-- When a feed becomes due that is made so together with others, `count` in all: now; of many up to a quarter of a second
+-- ago, so that those of one host do not stand side by side in the schedule, where none could use the connection of
+-- another (HTTP X1).
+local function due_among(count, url, now)
+  return count > 16 and now - tonumber(string.sub(redis.sha1hex(url), 1, 2), 16) or now
+end
+
 -- Until when a gate says something, its refusals apart.
 local function says_until(gate)
   return math.max(gate.slots_end, gate.tail, gate.not_before, gate.refused_at + 10 * minute_ms,

@@ -17,6 +17,16 @@ local function clock()
   return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
 end
 
+-- A feed has become due, and not by its schedule: one of the workers that wait looks at once (RELIABILITY L10). Nobody may
+-- be waiting: one word is enough, and it does not last.
+local function wake_a_worker()
+  local key = prefix .. 'state:wake'
+  if redis.call('EXISTS', key) == 0 then
+    redis.call('LPUSH', key, '1')
+    redis.call('PEXPIRE', key, '5000')
+  end
+end
+
 -- The host of a canonical URL: between "//" and the port or the path.
 local function host_of(url)
   local authority = string.match(url, '^%a+://([^/?#]*)') or ''

@@ -89,6 +89,7 @@ local function due_by(url, now, at, code, net)
   end
   if due <= at or (tonumber(is[7] or nil) or math.huge) <= now then return due, false end
   redis.call('ZADD', schedule_key, 'XX', text(at), url)
+  if at <= now then wake_a_worker() end
   redis.call('HDEL', state_key(url), 'held')
   redis.call('HSET', state_key(url), 'push_due', is[5] or text(due), 'won', code, 'why', due_input(code, at - now))
   return at, true

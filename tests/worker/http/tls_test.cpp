@@ -176,6 +176,28 @@ TEST_F(TlsTest, FiftyFeedsOfAHostNeedOneConnection) {
   EXPECT_EQ(server.connections(), 1u);
 }
 
+// HTTP X1: eight may wait, four of them of any host.
+TEST_F(TlsTest, KeepsConnectionsOfHostsThatAreAskedAgain) {
+  std::vector<std::string> hosts;
+  CertificateWish wish;
+  for (int i = 0; i < 16; ++i) wish.names.push_back("DNS:" + hosts.emplace_back("h" + std::to_string(i) + ".example"));
+  HttpServer server(authority.issue(wish));
+  server.serve_rest([](const test::ServedRequest&) { return Response{.body = "x"}; });
+  FetchOptions wanted = options();
+  wanted.keep_alive = 8;
+  Fetcher by(context.get_executor(), wanted);
+  const auto ask = [&](std::size_t first, std::size_t last) {
+    const std::size_t before = server.connections();
+    for (std::size_t i = first; i < last; ++i) answer(by, server.url(hosts[i], "/feed"));
+    return server.connections() - before;
+  };
+  EXPECT_EQ(ask(0, 6), 6u);
+  EXPECT_EQ(ask(0, 6), 2u);  // four were kept
+  EXPECT_EQ(ask(0, 6), 0u);  // all of them, for they come back
+  EXPECT_EQ(ask(6, 16), 10u);
+  EXPECT_EQ(ask(0, 6), 0u);  // who comes once takes no place from them
+}
+
 // HTTP R3
 TEST_F(TlsTest, FollowsDowngradesOnlyWhenAllowed) {
   HttpServer plain;
