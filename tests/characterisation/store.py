@@ -68,7 +68,7 @@ class Store:
         seen = {}
         for key in sorted(self.redis.call("KEYS", "*")):
             kind = self.redis.call("TYPE", key).decode()
-            if kind == "none":  # it has expired since
+            if kind == "none" or key == b"state:wake":  # it has expired since, or will: a hint of seconds
                 continue
             lines = [self.masks.text(line) for line in self.lines_of(key, kind)]
             name = self.masks.text(text_of(key))
