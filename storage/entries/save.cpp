@@ -88,8 +88,8 @@ class Saving {
     if (!reply) return reply.error();
     const std::string_view word = (*reply)[0].text();
     Saved saved;
-    if (word == "ok") {
-      saved.result = write.id.empty() ? Saved::Result::created : Saved::Result::modified;
+    if (word == "created" || word == "modified") {
+      saved.result = word == "created" ? Saved::Result::created : Saved::Result::modified;
       saved.id = (*reply)[1].text();
       saved.rev = write.rev;
     } else if (word == "unknown") {

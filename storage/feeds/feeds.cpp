@@ -29,12 +29,13 @@ Resumed::Result resume_result(std::string_view word) {
 
 }  // namespace
 
-StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds) {
+StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const std::string& channel) {
   std::vector<bool> added;
   added.reserve(feeds.size());
   while (!feeds.empty()) {
     const auto batch = feeds.first(std::min(batch_size, feeds.size()));
     Args args;
+    args.add(std::string_view(channel));
     for (const NewFeed& feed : batch) {
       args.add(std::string_view(feed.feed_url));
       args.add(feed.after);
@@ -50,7 +51,7 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds) {
       }
       // A removal that was interrupted stands in the way: finish it, then register the feed.
       if (const auto removed = take_away(batch[i].feed_url, "resume"); !removed) return removed.error();
-      const auto one = add(batch.subspan(i, 1));
+      const auto one = add(batch.subspan(i, 1), channel);
       if (!one) return one.error();
       added.push_back(one->front());
     }

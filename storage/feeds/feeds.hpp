@@ -30,11 +30,14 @@ class Feeds {
   /// `store` outlives this.
   explicit Feeds(Store& store) : store_(store), impl_(store.impl()) {}
 
-  /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url).
-  StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds);
+  /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url). `channel`: they are in it in the
+  /// same step, known ones too; it is created where it is not there. "" = none.
+  StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds, const std::string& channel = {});
   /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (RELIABILITY L17). Resumable:
   /// one that was interrupted is known until it is finished.
   StoreResult<bool> remove(const std::string& feed_url) { return take_away(feed_url, "begin"); }
+  /// Finishes one that has begun; false when it is unknown or a feed again.
+  StoreResult<bool> finish_removal(const std::string& feed_url) { return take_away(feed_url, "resume"); }
   /// Finishes removals that were interrupted; returns how many.
   StoreResult<std::size_t> finish_removals();
   /// All registered feed URLs, sorted.

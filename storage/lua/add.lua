@@ -1,17 +1,20 @@
 #!lua
--- uses posts host
+-- uses posts host deliver channel requests
 -- replies array
--- Registers feeds. ARGV: prefix, then feed_url, first due after ms, settings, title in turn ('' = none).
--- Returns for each 1 = new, 0 = known, -1 = being removed (finish that first).
+-- answers requests
+-- Registers feeds and puts them into a channel, which is created where it is not there. ARGV: prefix, channel ('' = none),
+-- then feed_url, first due after ms, settings, title in turn ('' = none).
+-- Returns for each 1 = new, 0 = known, -1 = being removed (finish that first): then it is in no channel either.
 local now = clock()
-local answers, spread_until, due_now = {}, 0, false
-for i = 2, #ARGV, 4 do
+local answers, spread_until, due_now, channel = {}, 0, false, ARGV[2]
+if channel ~= '' then create_channel(channel) end
+for i = 3, #ARGV, 4 do
   local url, after, settings, title = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
   local answer = -1
   if not redis.call('HGET', state_key(url), 'removing') then
     answer = redis.call('SADD', feeds_key, url)
     if answer == 1 then
-      redis.call('ZADD', schedule_key, text(after > 0 and now + after or due_among((#ARGV - 1) / 4, url, now)), url)
+      redis.call('ZADD', schedule_key, text(after > 0 and now + after or due_among((#ARGV - 2) / 4, url, now)), url)
       redis.call('HSET', state_key(url), 'state', 'new', 'won', after > 0 and 'spread' or 'first')
       count_state(url, nil, 'new', now)
       if after > 0 then spread_until = math.max(spread_until, now + after) else due_now = true end
@@ -19,6 +22,7 @@ for i = 2, #ARGV, 4 do
       if title ~= '' then redis.call('HSET', feed_key(url), 'title', title) end
     end
   end
+  if channel ~= '' and answer >= 0 then put_into_channel(channel, url) end
   answers[#answers + 1] = answer
 end
 if due_now then wake_a_worker() end

@@ -1,6 +1,7 @@
 #!lua
--- uses posts deliver
+-- uses posts deliver requests
 -- replies integer
+-- answers requests
 -- Marks posts of a channel read or unread. A read one leaves the timeline (DESIGN §3).
 -- ARGV: prefix, uid, 'read' | 'unread' | 'all' (read: the oldest 500 that are not newer than a score), then entry ids,
 -- or the score. Returns how many changed; -1 = no such channel.

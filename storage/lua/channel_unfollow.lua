@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- uses posts deliver
+-- uses posts deliver requests
 -- replies integer
+-- answers requests
 -- Takes a feed out of a channel; channel_prune then takes its posts. ARGV: prefix, uid, feed_url.
 -- Returns 1 = it was there, 0 = not, -1 = no such channel.
 local uid, url = ARGV[2], ARGV[3]

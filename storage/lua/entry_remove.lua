@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- uses posts host
+-- uses posts host requests
 -- replies integer
+-- answers requests
 -- Deletes one post for an operator: its tombstone keeps it away while the feed lists it. ARGV: prefix, channel prefix,
 -- stream cap, id. Returns 1 = deleted, 0 = there is none.
 local channel_prefix, stream_cap, id = ARGV[2], ARGV[3], ARGV[4]

@@ -1,11 +1,12 @@
 #!lua
--- uses posts host
+-- uses posts host requests
 -- replies array of 1
+-- answers requests
 -- Creates or changes one post for an operator, if it still is what the caller has read. Of one that is changed the
 -- digest stays: it tells what the publisher's version was, so that only a change of that one replaces what is saved.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, stream cap, guid, id ('' = new), rev as read, digest, score,
 --       bytes, signal without its head, then counted fields to set (name, value), counted fields to remove.
--- Returns {'ok', id}; {'unknown'} = no such feed; {'changed'}: read it again; {'type <key>'}: nothing was written.
+-- Returns {'created' | 'modified', id}; {'unknown'} = no such feed; {'changed'}: read it again; {'type <key>'}: nothing was written.
 local channel_prefix, url, url_json, stream_cap, guid, id, rev, digest, score, bytes, tail = unpack(ARGV, 2, 12)
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return {'unknown'} end
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
@@ -40,7 +41,7 @@ else
   redis.call('ZADD', sort, 'XX', score, id)
 end
 redis.call('HINCRBY', state_key(url), 'bytes', tonumber(bytes) - tonumber(mine[2] or 0))
-local kind = created and 'post_created' or 'post_modified'
-signal(kind, 'post', '"' .. id .. '"', tail, channel_prefix .. kind)
+local became = created and 'created' or 'modified'
+signal('post_' .. became, 'post', '"' .. id .. '"', tail, channel_prefix .. 'post_' .. became)
 finish_signals()
-return {'ok', id}
+return {became, id}

@@ -1,6 +1,7 @@
 #!lua
--- uses posts host
+-- uses posts host requests
 -- replies text
+-- answers requests
 -- Moves a feed for its operator (HTTP R8): what is requested changes, no key does. A refresh under way finds its claim gone.
 -- What the old URL said holds for it alone: the feed is due now, and what one that was never read failed of is forgotten.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, fetch_url to have ('' = feed_url again), what is requested now as the

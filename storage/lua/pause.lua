@@ -1,6 +1,7 @@
 #!lua
--- uses posts host
+-- uses posts host requests
 -- replies array
+-- answers requests
 -- Takes feeds out of the schedule until resume. A refresh under way goes on and is committed; its lease is remembered.
 -- ARGV: prefix, then feed URLs. Returns for each 1 = paused, 0 = was paused already, -1 = unknown.
 local answers = {}

@@ -3,7 +3,7 @@
 -- replies array
 -- Which commands this user may not run, before the first of them is needed: a script that is refused half-way leaves what
 -- it wrote before (SECURITY A1, A3). Nothing is carried out. ARGV: prefix, channel prefix, 'scan' for what only those
--- need who look into every key. Returns their names.
+-- need who look into every key. Returns what to grant: "+xdel", "&request_*".
 local any_key, channel = prefix .. 'state:probe', ARGV[2] .. 'post_created'
 local keyed = {'DEL', 'EXISTS', 'GET', 'HGETALL', 'INCR', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK', 'XLEN',
                'ZCARD'}
@@ -14,6 +14,7 @@ local calls = {
   {'HSET', any_key, 'f', 'v'}, {'LPUSH', any_key, 'v'}, {'LRANGE', any_key, '0', '0'}, {'LREM', any_key, '1', 'v'},
   {'LTRIM', any_key, '0', '0'}, {'PEXPIRE', any_key, '1'}, {'SADD', any_key, 'v'}, {'SET', any_key, 'v'},
   {'SISMEMBER', any_key, 'v'}, {'SREM', any_key, 'v'}, {'XACK', any_key, 'g', '1-1'}, {'XADD', any_key, '*', 'f', 'v'},
+  {'XDEL', any_key, '1-1'}, {'MEMORY', 'USAGE', any_key},
   {'XGROUP', 'CREATE', any_key, 'g', '0'}, {'XGROUP', 'SETID', any_key, 'g', '0'}, {'XINFO', 'GROUPS', any_key}, {'XPENDING', any_key, 'g'},
   {'XRANGE', any_key, '-', '+'}, {'XREAD', 'STREAMS', any_key, '0'}, {'XREVRANGE', any_key, '+', '-'},
   {'XREADGROUP', 'GROUP', 'g', 'c', 'STREAMS', any_key, '>'}, {'XTRIM', any_key, 'MINID', '0'},
@@ -25,11 +26,12 @@ if ARGV[3] == 'scan' then
   for _, call in ipairs({{'SCAN', '0'}, {'HSCAN', any_key, '0'}, {'ZSCAN', any_key, '0'}}) do calls[#calls + 1] = call end
 end
 for _, name in ipairs(keyed) do calls[#calls + 1] = {name, any_key} end
-local refused = {}
+local containers, refused = {SCRIPT = true, XGROUP = true, XINFO = true, MEMORY = true}, {}
 for _, call in ipairs(calls) do
   if not redis.acl_check_cmd(unpack(call)) then
-    local container = call[1] == 'SCRIPT' or call[1] == 'XGROUP' or call[1] == 'XINFO'
-    refused[#refused + 1] = string.lower(container and call[1] .. '|' .. call[2] or call[1])
+    refused[#refused + 1] = '+' .. string.lower(containers[call[1]] and call[1] .. '|' .. call[2] or call[1])
   end
 end
+-- The pattern came later than that of other events.
+if not redis.acl_check_cmd('PUBLISH', ARGV[2] .. 'request_done', '') then refused[#refused + 1] = '&' .. ARGV[2] .. 'request_*' end
 return refused

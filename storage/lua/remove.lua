@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- uses posts host push
+-- uses posts host push requests
 -- replies integer
+-- answers requests
 -- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, feed_url, its JSON text, stream cap, step:
 -- 'begin' takes it out of the feeds, the schedule and its host's slots, and leaves the marks that the last step takes
 -- away; 'resume' is the same for one whose removal has begun, never for a feed; 'go on' takes up to 100 posts, and with

@@ -1,6 +1,7 @@
 #!lua
--- uses posts host
+-- uses posts host requests
 -- replies array
+-- answers requests
 -- Puts paused feeds back into the schedule, in the state they had: due after so many ms, but neither before a Retry-After
 -- that holds, nor sooner after the last refresh than the floor or than they had been due (HTTP P6), nor before the lease
 -- of a refresh that is still under way has ended.

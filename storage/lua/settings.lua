@@ -1,6 +1,7 @@
 #!lua
--- uses posts host
+-- uses posts host requests
 -- replies integer
+-- answers requests
 -- Replaces what the operator set for a feed, if it is still what the caller has read. ARGV: prefix, feed_url, settings as
 -- read, settings to be ('' = none). Returns 1 = done, 0 = another has changed them since, -1 = no such feed.
 local url, before, wanted = ARGV[2], ARGV[3], ARGV[4]

@@ -1,6 +1,7 @@
 #!lua
--- uses posts host
+-- uses posts host requests
 -- replies array
+-- answers requests
 -- Makes feeds due now (RELIABILITY L10, HTTP P22). One that is being refreshed keeps the wish, as how long after the
 -- refresh it may be due again, for the commit to obey. One that waits for its host keeps its place there: with a new one
 -- it would come later. One that our own policy refused before anybody had answered was asked for of nobody: no floor

@@ -128,7 +128,8 @@ std::optional<Event> read_event(const EventRecord& record) {
   EventReader& reader = parser.handler();
   if (error || read < record.json.size() || !reader.is_object) return {};
   Event& event = reader.event;
-  if (event.type.empty() || event.entity_id.empty() || event.feed_url.empty()) return {};
+  const bool of_a_feed = !event.type.starts_with("request_");  // which may be about a channel
+  if (event.type.empty() || event.entity_id.empty() || (of_a_feed && event.feed_url.empty())) return {};
   event.id = record.id;
   return std::move(event);
 }

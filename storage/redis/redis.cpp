@@ -222,6 +222,7 @@ StoreError redis_error(std::string_view text) {
       Row{"ERR AUTH", Code::auth},
       Row{"ERR invalid password", Code::auth},
       Row{"WRONGTYPE", Code::refused},
+      Row{"ANSWERED", Code::refused},  // a request that is in other hands by now (storage/requests)
       Row{"ERR max number of clients", Code::unavailable},
   };
   for (const Row& row : rows) {

@@ -29,6 +29,7 @@ class Keys {
   std::string signals() const { return prefix_ + "stream:signals"; }
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
   std::string push_states() const { return prefix_ + "stats:websub:states"; }
+  std::string requests() const { return prefix_ + "stream:requests"; }
   std::string store() const { return prefix_ + "meta:store"; }
   /// Feeds whose removal has begun and not ended (RELIABILITY L17).
   std::string removals() const { return prefix_ + "state:removals"; }

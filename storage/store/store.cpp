@@ -106,9 +106,9 @@ StoreResult<void> Store::Impl::check_eviction() {
 
 namespace {
 
-std::string granting(const std::vector<std::string>& commands) {
+std::string granting(const std::vector<std::string>& rights) {
   std::string names;
-  for (const std::string& name : commands) names += (names.empty() ? "+" : " +") + name;
+  for (const std::string& name : rights) names += (names.empty() ? "" : " ") + name;
   return names;
 }
 
@@ -125,7 +125,7 @@ StoreResult<void> Store::Impl::check_rights() {
     // Not asked of a server that need not know it.
     const auto waited = redis.command({"WAIT", "0", "1"});
     if (!waited && waited.error().code != StoreError::Code::auth) return waited.error();
-    if (!waited) missing.emplace_back("wait");
+    if (!waited) missing.emplace_back("+wait");
   }
   if (missing.empty()) return {};
   return StoreError{StoreError::Code::auth, "its user lacks rights on our keys: grant " + granting(missing) +
@@ -203,8 +203,17 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
     return replies;
   }
   const std::string schedule = keys.schedule(), none = keys.none();
+  const bool answers = request != nullptr && script_rows[static_cast<std::size_t>(script)].answers_requests;
+  const std::string requests = answers ? keys.requests() : std::string();
   const auto append = [&](const Args& args) {
-    redis.append({"EVALSHA", hash_of(script), "2", schedule, none, keys.prefix()}, args.words());
+    if (!answers) {
+      redis.append({"EVALSHA", hash_of(script), "2", schedule, none, keys.prefix()}, args.words());
+      return;
+    }
+    Words words = args.words();
+    for (const std::string& word : request->words) words.push_back(word);
+    words.push_back(script == request->ended_by ? std::string_view(request->outcomes) : std::string_view());
+    redis.append({"EVALSHA", hash_of(script), "3", schedule, none, requests, keys.prefix()}, words);
   };
   for (std::size_t i = 0; i < calls.size(); ++i) {
     append(calls[i]);

@@ -75,6 +75,15 @@ std::string server_name(std::string_view info);
 /// The records in an answer to XREAD, XREADGROUP or XRANGE.
 std::vector<EventRecord> read_event_records(ReplyView rows);
 
+/// A request that is carried out over a connection: scripts that may answer one (ScriptRow::answers_requests) do
+/// nothing unless it is still in hand, and that which ends it answers it in the same step
+/// (storage/lua/shared/requests.lua).
+struct RequestInHand {
+  std::vector<std::string> words;  ///< what the scripts are told of it
+  Script ended_by{};
+  std::string outcomes;  ///< what the answers of that script mean
+};
+
 class Store::Impl {
  public:
   Impl(StoreOptions options, RedisAddress address);
@@ -112,7 +121,8 @@ class Store::Impl {
 
   StoreOptions options;
   Keys keys;
-  std::optional<StoreError> bad_address;  // the URL could not be read; every call answers with it
+  const RequestInHand* request = nullptr;  // set for as long as one is carried out
+  std::optional<StoreError> bad_address;   // the URL could not be read; every call answers with it
   Redis redis;
 
  private:

@@ -195,14 +195,22 @@ StoreResult<std::optional<std::size_t>> Channels::mark_unread(const std::string&
   return mark(uid, "unread", ids);
 }
 
-StoreResult<std::optional<std::size_t>> Channels::mark_all_read(const std::string& uid) {
+StoreResult<std::string> Channels::highest_score(const std::string& uid) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
-  // What comes meanwhile is newer, and stays unread.
   const auto newest = impl_.redis.command({"ZRANGE", impl_.keys.timeline(uid), "-1", "-1", "WITHSCORES"});
   if (!newest) return newest.error();
-  const std::string up_to(newest->size() == 2 ? (*newest)[1].text() : "-inf");
+  return std::string(newest->size() == 2 ? (*newest)[1].text() : "-inf");
+}
+
+StoreResult<std::optional<std::size_t>> Channels::mark_all_read(const std::string& uid) {
+  const auto up_to = highest_score(uid);  // what comes meanwhile is newer, and stays unread
+  if (!up_to) return up_to.error();
+  return mark_read_up_to(uid, *up_to);
+}
+
+StoreResult<std::optional<std::size_t>> Channels::mark_read_up_to(const std::string& uid, const std::string& score) {
   for (std::size_t all = 0;;) {
-    auto some = mark(uid, "all", std::span(&up_to, 1));
+    auto some = mark(uid, "all", std::span(&score, 1));
     if (!some || !*some) return some;
     if (**some == 0) return std::optional(all);
     all += **some;

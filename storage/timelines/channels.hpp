@@ -64,6 +64,9 @@ class Channels {
   StoreResult<std::optional<std::size_t>> mark_unread(const std::string& uid, std::span<const std::string> ids);
   /// Marks all read that stand in the timeline now.
   StoreResult<std::optional<std::size_t>> mark_all_read(const std::string& uid);
+  /// The same in two: the highest score in the timeline, and marking what is not above it, in steps.
+  StoreResult<std::string> highest_score(const std::string& uid);
+  StoreResult<std::optional<std::size_t>> mark_read_up_to(const std::string& uid, const std::string& score);
 
   /// Makes a timeline what its feeds' indexes say, read marks kept (RELIABILITY L13). `step` is called between bounded
   /// steps; false ends it early.

@@ -108,8 +108,9 @@ StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::spa
     args.add(std::string_view(event.feed_url));
     args.add(event.score.value_or(0));
     args.add(std::string_view(event.type));
-    // What is internal to the stream is not published, here neither.
-    const auto text = event.type == "post_trimmed" ? texts.end() : texts.find(event.id);
+    // What is internal to the stream, or of no feed, has no channel.
+    const bool silent = event.type == "post_trimmed" || event.feed_url.empty();
+    const auto text = silent ? texts.end() : texts.find(event.id);
     args.add(text == texts.end() ? std::string_view() : text->second);
   }
   const auto reply = impl_.run(Script::deliver_posts, args);

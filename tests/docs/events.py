@@ -97,6 +97,10 @@ def happen(world):
     refresh("https://example.org/old.xml", 1)
     age(redis, world.here("https://example.org/old.xml"))
     refresh("https://example.org/old.xml", 1)
+    # What programs ask for.
+    world.run(f"redis-cli xadd stream:requests '*' op add url {FEED} channel anna/news app reader ref anna-1")
+    world.run("redis-cli xadd stream:requests '*' op pause url https://example.org/none.xml")
+    world.run("feedmill run --once")
     stream = redis.call("XRANGE", "stream:signals", "-", "+")
     def as_written(members):
         return {name: world.as_written(value) if isinstance(value, str) else value for name, value in members.items()}

@@ -18,6 +18,7 @@ struct AddVerb {
                                "1 when an address is a web page with several feeds or none; then nothing was added"};
   std::vector<std::string> urls;
   bool now = false, first = false, dry_run = false;
+  std::string channel;    ///< "" = none
   FeedSettings settings;  ///< of those that are new
 
   void take(Arguments& line) {
@@ -26,6 +27,12 @@ struct AddVerb {
                   "first: of a web page its feed is added; what cannot be reached is added as it stands. import adds "
                   "without looking");
     line.flag("--now", now, "Fetch at once and show what came");
+    const auto read_channel = [this](const std::string& text) {
+      check_name("a channel", text);
+      channel = text;
+    };
+    line.value("--channel", "USER/NAME", read_channel,
+               "Put them into this channel in the same step, known ones too; it is created where it is not there");
     line.flag("--first", first, "Of a web page with several feeds the first");
     line.flag("--dry-run", dry_run,
               "Only say what would be added, whether it may be fetched, and what would hold for it; a private server "

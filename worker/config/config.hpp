@@ -92,6 +92,9 @@ struct Config {
     bool deleted = false;
     bool per_feed = false;
   } signals;
+  struct Requests {
+    std::chrono::milliseconds keep{};  ///< how long an answered ref is remembered
+  } requests;
   struct Worker {
     std::uint32_t lanes = 0;
     std::uint32_t cpu_threads = 0;

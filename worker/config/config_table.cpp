@@ -119,6 +119,8 @@ const Option all_options[] = {
     {"signals.per_feed", "", "", "false", "bool",
      "publish each signal on <type>:<feed_url> as well, when it is delivered",
      at<&Config::signals, &Config::Signals::per_feed>},
+    {"requests.keep", "", "", "7d", "duration", "how long the answer to a request's ref is remembered",
+     at<&Config::requests, &Config::Requests::keep>, [](const Config& c) { return at_least(c.requests.keep, 1min); }},
     {"worker.lanes", "LANES", "--lanes", "256", "refreshes per loop", "refreshes at once",
      at<&Config::worker, &Config::Worker::lanes>, [](const Config& c) { return between(c.worker.lanes, 1, 100'000); }},
     {"worker.cpu_threads", "CPU_THREADS", "", "CPUs, at most 8", "threads", "threads that parse",

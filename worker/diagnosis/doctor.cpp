@@ -341,6 +341,13 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   return findings;
 }
 
+Finding check_requests(const RequestFigures& figures) {
+  const std::string text = fmt::format("{} of programs wait, {} in Redis", grouped(std::int64_t(figures.waiting)),
+                                       bytes_text(figures.bytes));
+  if (!figures.piles_up()) return ok("requests", text);
+  return {"requests", Verdict::warn, text, "look at what writes to stream:requests, and whether a worker runs"};
+}
+
 std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures& stream) {
   std::vector<Finding> findings;
   if (fleet.workers == 0 && fleet.feeds > 0) {

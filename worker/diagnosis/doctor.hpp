@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "storage/records/fleet_figures.hpp"
+#include "storage/records/request_figures.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "worker/config/config.hpp"
-#include "worker/diagnosis/egress_view.hpp"
 #include "worker/diagnosis/plan.hpp"
+#include "worker/http/egress_view.hpp"
 #include "worker/http/resolver.hpp"
 
 namespace feedmill {
@@ -73,6 +74,8 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here);
 
 /// Whether workers run, how many feeds cannot be read, and which readers of the stream lag.
+/// Whether programs ask for more than is answered.
+Finding check_requests(const RequestFigures& figures);
 std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures& stream);
 
 /// HTTP P19: above 1000 feeds publishers must be told whom to write to.

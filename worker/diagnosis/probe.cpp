@@ -62,7 +62,7 @@ std::string Look::trouble() const {
 Probe::Probe(const Config& config)
     : reading_(refresh_options(config, RunMode::selected).reading),
       spacing_(config.host.spacing),
-      fetcher_(loop_.get_executor(), fetch_options(config, *egress_policies(config), 1, RunMode::selected)) {}
+      fetcher_(loop_.get_executor(), look_options(config)) {}
 
 Look Probe::look(const std::string& url) {
   wait_for_turn(host_of(url));

@@ -1,4 +1,4 @@
-#include "worker/diagnosis/egress_view.hpp"
+#include "worker/http/egress_view.hpp"
 
 #include <set>
 #include <utility>
@@ -8,7 +8,6 @@
 #include "worker/http/http_shared.hpp"
 #include "worker/http/look_up.hpp"
 #include "worker/http/request_style.hpp"
-#include "worker/process/run_options.hpp"
 
 namespace feedmill {
 namespace {
@@ -52,8 +51,7 @@ std::string_view to_string(EgressView::Verdict verdict) {
   return "unknown";
 }
 
-EgressViewer::EgressViewer(const Config& config)
-    : options_(fetch_options(config, *egress_policies(config), 1, RunMode::selected)) {
+EgressViewer::EgressViewer(FetchOptions options) : options_(std::move(options)) {
   const std::vector<std::string> own = interface_addresses().value_or(std::vector<std::string>());
   options_.egress.close_own(own);
   for (auto& [name, policy] : options_.policies) policy.close_own(own);

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/config/config.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/http/fetch.hpp"
 
@@ -41,8 +40,8 @@ struct EgressQuestion {
 
 class EgressViewer {
  public:
-  /// `config` as load_config gives it: its policies can be read.
-  explicit EgressViewer(const Config& config);
+  /// `options`: as a worker fetches; its policies stand in them.
+  explicit EgressViewer(FetchOptions options);
 
   /// Without looking a name up: what settings and an address given as numbers say, `unknown` of a name.
   EgressView of_text(const EgressQuestion& question) const;

@@ -212,6 +212,7 @@ struct Metrics::Series {
                     {"pending", "unproven", "healthy", "doubtful", "failed", "denied", "none"});
   SeriesByLabel<Counter> push_first =
       make.counters("websub_first_total", "Who found new entries where pushes are to be had.", "by", {"push", "poll"});
+  Counter& requests_answered = make.counter("requests_answered_total", "Requests of programs that were answered.");
   Counter& bugs = make.counter("bugs_total", "Exceptions that reached a lane.");
   Counter& log_suppressed = make.counter("log_suppressed_total", "Log lines left out.");
 
@@ -246,6 +247,8 @@ struct Metrics::Series {
   Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
   Gauge& stream_records = make.gauge("stream_records", "Records in the signal stream.");
   Gauge& stream_limit = make.gauge("stream_limit_records", "Where the stream is trimmed whoever lags.");
+  Gauge& requests_waiting = make.gauge("requests_waiting", "Requests of programs that are not answered yet.");
+  Gauge& requests_bytes = make.gauge("requests_bytes", "What they take in Redis.");
   GaugesByName lag_records{make.family("delivery_lag_records",
                                        "Events that a consumer group has not acknowledged; the 20 furthest behind.")};
   GaugesByName lag_seconds{make.family("delivery_lag_seconds", "Age of the oldest of them.")};
@@ -362,6 +365,9 @@ void Metrics::delivered(std::uint64_t applied, std::uint64_t repeated, std::uint
   add("repeated", repeated);
   add("failed", failed);
 }
+void Metrics::answered_requests(std::uint64_t requests) {
+  series_->requests_answered.Increment(static_cast<double>(requests));
+}
 void Metrics::looked_up(Lookup became, std::chrono::duration<double> took) {
   constexpr std::string_view names[] = {"cached", "ok", "not_found", "timeout", "failed"};
   find(series_->lookups, names[static_cast<std::size_t>(became)])->Increment();
@@ -430,6 +436,11 @@ void Metrics::set_stream(const StreamFigures& figures) {
   }
   series_->lag_records.set("group", records);
   series_->lag_seconds.set("group", seconds);
+}
+
+void Metrics::set_requests(const RequestFigures& figures) {
+  series_->requests_waiting.Set(static_cast<double>(figures.waiting));
+  series_->requests_bytes.Set(static_cast<double>(figures.bytes));
 }
 
 void Metrics::set_clock_offset(std::chrono::duration<double> offset) {

@@ -11,6 +11,7 @@
 #include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/fleet_figures.hpp"
+#include "storage/records/request_figures.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/report.hpp"
@@ -44,6 +45,8 @@ class Metrics {
   void reconnected(std::uint64_t times);
   /// Records that went through delivery, by what became of them.
   void delivered(std::uint64_t applied, std::uint64_t repeated, std::uint64_t failed);
+  /// Requests of programs that were answered.
+  void answered_requests(std::uint64_t requests);
   /// A look-up of a name, and how long it took.
   void looked_up(Lookup became, std::chrono::duration<double> took);
   /// An exception that reached a lane.
@@ -64,6 +67,7 @@ class Metrics {
   void set_fleet(const FleetFigures& figures);
   /// Length of the stream and how far each of its groups is behind.
   void set_stream(const StreamFigures& figures);
+  void set_requests(const RequestFigures& figures);
   void set_clock_offset(std::chrono::duration<double> offset);
   void set_oldest_success(std::chrono::duration<double> age);
   void set_lanes(std::size_t busy, std::size_t free);

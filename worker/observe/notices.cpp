@@ -140,6 +140,14 @@ Notice hub_notice(const std::string& hub, Milliseconds now) {
                     {"remedy", "nothing, if it comes back; see that websub.public_url can be reached from outside"}});
 }
 
+Notice requests_notice(const RequestFigures& figures, Milliseconds now) {
+  return notice_of("requests " + std::to_string(now.count()), "requests_waiting", "", now,
+                   {{"waiting", figures.waiting},
+                    {"bytes", figures.bytes},
+                    {"text", "requests of programs come faster than they are answered"},
+                    {"remedy", "look at what writes to stream:requests, and whether a worker runs"}});
+}
+
 Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now) {
   return notice_of("collision " + feed_url + " " + to, "feed_collision", feed_url, now,
                    {{"to", to},

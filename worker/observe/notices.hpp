@@ -6,6 +6,7 @@
 #include <string>
 
 #include "storage/records/event_record.hpp"
+#include "storage/records/request_figures.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/base/report.hpp"
 #include "worker/observe/store_health.hpp"
@@ -43,5 +44,8 @@ Notice push_notice(const std::string& feed_url, const std::string& state, const 
 
 /// What operators hear of a hub that five feeds or more cannot rely on (WEBSUB H3).
 Notice hub_notice(const std::string& hub, Milliseconds now);
+
+/// Requests of programs pile up: told when they begin to.
+Notice requests_notice(const RequestFigures& figures, Milliseconds now);
 
 }  // namespace feedmill

@@ -6,9 +6,12 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "storage/requests/requests.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "worker/base/host_name.hpp"
 #include "worker/base/wall_clock.hpp"
 #include "worker/ingest/staleness_scan.hpp"
+#include "worker/observe/notices.hpp"
 
 namespace feedmill {
 
@@ -66,12 +69,26 @@ void note_clock(ProcessParts& parts, Milliseconds offset) {
   }
 }
 
+asio::awaitable<void> tell_of_requests(ProcessParts& parts, const RequestFigures& figures) {
+  parts.log.write(LogLevel::warn, "notice", "requests of programs come faster than they are answered",
+                  {{"waiting", figures.waiting}, {"bytes", figures.bytes}});
+  const auto work = [&](Store& store) -> StoreResult<void> {
+    const auto now = store.now();
+    if (!now) return now.error();
+    const Notice notice = requests_notice(figures, *now);
+    return Notifications(store).add(std::span(&notice, 1));
+  };
+  const StoreResult<void> told = co_await parts.store.call(work);
+  if (!told) parts.metrics.store_error(told.error());
+}
+
 }  // namespace
 
 asio::awaitable<void> watch_fleet(ProcessParts& parts) {
   asio::steady_timer timer(parts.loop);
   StalenessScan survey;
   std::uint64_t reconnects = 0;
+  bool piled_up = false;
   for (;;) {
     timer.expires_after(parts.opened ? figures_every : until_opened);
     co_await timer.async_wait(asio::use_awaitable);
@@ -85,6 +102,13 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     const StoreResult<StreamFigures> stream =
         co_await parts.store.call([](Store& store) { return EventStream(store).trim(); });
     if (stream) parts.metrics.set_stream(*stream);
+    const StoreResult<RequestFigures> requests =
+        co_await parts.store.call([](Store& store) { return Requests(store, {}).figures(); });
+    if (requests) {
+      parts.metrics.set_requests(*requests);
+      if (requests->piles_up() && !piled_up) co_await tell_of_requests(parts, *requests);
+      piled_up = requests->piles_up();
+    }
     const StoreResult<Milliseconds> offset = co_await parts.store.call(clock_offset);
     if (offset) note_clock(parts, *offset);
     co_await parts.store.call([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15

@@ -65,7 +65,9 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
           loop.get_executor(), page_options(config, redis_url), history, [this] { return process_status(*this); },
           [this](const char* what) { report_bug("page", what); }),
       deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, options.id, mode), metrics,
-              log) {}
+              log),
+      requests(loop.get_executor(), store_options(config, redis_url), request_options(config, options.id),
+               request_rules(config), metrics, log) {}
 
 std::string ProcessParts::state() const {
   if (worker.stopping()) return "draining";

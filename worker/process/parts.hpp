@@ -20,6 +20,7 @@
 #include "worker/process/run_options.hpp"
 #include "worker/process/sd_notify.hpp"
 #include "worker/redis_server/private_server.hpp"
+#include "worker/requests/request_loop.hpp"
 #include "worker/timelines/deliver_loop.hpp"
 #include "worker/websub/websub.hpp"
 
@@ -80,6 +81,7 @@ struct ProcessParts {
   Worker worker;
   StatusPages pages;
   DeliverLoop deliver;
+  RequestLoop requests;
   std::unique_ptr<Admin> admin;    // null: not asked for, or not open yet
   std::unique_ptr<WebSub> websub;  // null: no hub is subscribed to
   bool opened = false;             // the store has answered and may be used

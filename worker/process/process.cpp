@@ -116,7 +116,7 @@ asio::awaitable<int> Process::serve_feeds() {
     parts_.log.write(LogLevel::info, "ready", parts_.state(), {{"lanes", parts_.lanes}});
   }
   parts_.notify.status(parts_.state());
-  const Worker::End end = co_await (ingest() && deliver() && push());
+  const Worker::End end = co_await (ingest() && deliver() && push() && answer_requests());
   switch (end) {
     case Worker::End::clean:
       co_return exits::done;
@@ -134,6 +134,8 @@ asio::awaitable<Worker::End> Process::ingest() {
   Worker::End end = Worker::End::store_away;
   try {
     if (parts_.config.worker.ingest) {
+      if (parts_.mode == RunMode::once)
+        co_await guarded("requests", parts_.requests.run(true));  // what they add is due
       end = co_await parts_.worker.run();
     } else {
       // Only delivering: a daemon until it is stopped, any other until what there is has been delivered.
@@ -146,12 +148,20 @@ asio::awaitable<Worker::End> Process::ingest() {
   } catch (const std::exception& error) {
     parts_.report_bug("ingest", error.what());
   }
+  parts_.requests.stop();
   parts_.deliver.finish();
   co_return end;
 }
 
 asio::awaitable<void> Process::deliver() {
   if (parts_.config.worker.deliver) co_await guarded("deliver", parts_.deliver.run());
+}
+
+/// Beside the half that fetches.
+asio::awaitable<void> Process::answer_requests() {
+  if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
+  if (parts_.worker.stopping()) parts_.requests.stop();  // told before it began
+  co_await guarded("requests", parts_.requests.run(false));
 }
 
 asio::awaitable<void> Process::push() {

@@ -56,6 +56,7 @@ asio::awaitable<void> reload(ProcessParts& parts) {
   if (touched("fetch.") || touched("egress.") || touched("host.\"")) {
     parts.fetcher.set_options(parts.fetch_options_with(std::move(*egress)));
   }
+  if (!read->changed.empty()) parts.requests.set_rules(request_rules(config));
   if (touched("signals.")) {
     co_await parts.store.for_each([&](Store& store) { store.set_signals_max_len(config.signals.max_len); });
   }

@@ -106,6 +106,17 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   return options;
 }
 
+Requests::Options request_options(const Config& config, const std::string& token) {
+  Requests::Options options;
+  options.token = token;
+  options.keep = config.requests.keep;
+  return options;
+}
+
+RequestRules request_rules(const Config& config) {
+  return {config, EgressViewer(look_options(config))};
+}
+
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode) {
   if (mode != RunMode::daemon || !config.worker.ingest || config.websub.public_url.empty()) return {};
   WebSub::Options options;
@@ -138,6 +149,10 @@ boost::system::result<EgressPolicies, std::string> egress_policies(const Config&
     policies.named.emplace(name, std::move(*policy));
   }
   return policies;
+}
+
+FetchOptions look_options(const Config& config) {
+  return fetch_options(config, *egress_policies(config), 1, RunMode::selected);
 }
 
 FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode) {

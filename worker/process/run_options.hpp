@@ -16,6 +16,7 @@
 #include "worker/http/fetch.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/worker.hpp"
+#include "worker/requests/request_work.hpp"
 #include "worker/timelines/deliver_loop.hpp"
 #include "worker/websub/websub.hpp"
 
@@ -59,9 +60,15 @@ WorkerOptions worker_options(const Config& config, std::string id, std::size_t l
 /// `token`: as the id of WorkerOptions.
 DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode);
 
+/// `token`: as the id of WorkerOptions.
+Requests::Options request_options(const Config& config, const std::string& token);
+RequestRules request_rules(const Config& config);
+
 /// Nothing when hubs are not to be subscribed to.
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode);
 
+/// For one look at an address at a time, as verbs have it. `config` as load_config gives it: its policies can be read.
+FetchOptions look_options(const Config& config);
 FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode);
 
 }  // namespace feedmill

@@ -40,6 +40,7 @@ void Stopping::stop(bool at_terminal) {
   // Hubs may answer for drain.listen; who looks on does not wait for that, and they come again.
   if (parts_.websub) first && !at_terminal ? parts_.websub->stop() : parts_.websub->hurry();
   if (first) since_ = std::chrono::steady_clock::now();
+  parts_.requests.stop();
   parts_.nap.cancel();
   if (!first) parts_.deliver.stop();
   if (parts_.mode == RunMode::selected) {  // a verb does not drain: it gives back what it has and ends with 130

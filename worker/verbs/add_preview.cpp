@@ -12,8 +12,9 @@
 #include "worker/base/units.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/diagnosis/egress_view.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/http/egress_view.hpp"
+#include "worker/process/run_options.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -119,7 +120,7 @@ int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const Ver
     const std::optional<FeedRecord>& record = records[i];
     questions.push_back({urls[i], record ? read_settings(record->state.settings) : verb.settings});
   }
-  const std::vector<EgressView> views = EgressViewer(context.config).of(questions, lookup_timeout);
+  const std::vector<EgressView> views = EgressViewer(look_options(context.config)).of(questions, lookup_timeout);
   const HostRules hosts(context.config);
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const bool present = records[i].has_value();

@@ -1,5 +1,3 @@
-#include "worker/verbs/change.hpp"
-
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -13,21 +11,14 @@
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
+#include "worker/config/usable_names.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/verbs/open_store.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
-
-template <class Row>
-std::string not_configured(std::string_view key, const std::string& name, std::string_view table,
-                           const Named<Row>& rows) {
-  std::string known;
-  for (const auto& [row, value] : rows) known.append(known.empty() ? "" : " ").append(row);
-  return fmt::format("{}: the configuration has no [{}.\"{}\"]; {}", key, table, visible(name),
-                     known.empty() ? "there is none at all" : "there are " + known);
-}
 
 /// A secret that goes nowhere is most often a mistake, but the feed may redirect to where it goes.
 void note_other_origin(const std::string& url, const FeedSettings& settings, const VerbContext& context) {
@@ -51,22 +42,6 @@ void tell_feed(Terminal& terminal, std::string_view result, const std::string& u
 }
 
 }  // namespace
-
-std::string unusable_names(const Config& config, const FeedSettings& before, const FeedSettings& settings) {
-  if (!settings.auth.empty() && settings.auth != before.auth && !config.feed_auth.contains(settings.auth)) {
-    return not_configured("auth", settings.auth, "feed_auth", config.feed_auth);
-  }
-  if (!settings.policy.empty() && settings.policy != before.policy &&
-      !config.egress_policies.contains(settings.policy)) {
-    return not_configured("policy", settings.policy, "egress.policy", config.egress_policies);
-  }
-  const bool proxied = !settings.proxy.empty() && settings.proxy != "none" && settings.proxy != before.proxy;
-  if (proxied && !config.fetch.proxy_enforces_egress) {  // SECURITY E9
-    return "proxy: addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, set "
-           "fetch.proxy_enforces_egress=true in the configuration";
-  }
-  return {};
-}
 
 int run_verb(const SetVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;

@@ -14,14 +14,15 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "storage/requests/requests.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/wall_clock.hpp"
 #include "worker/command_line/operation_verbs.hpp"
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
-#include "worker/diagnosis/egress_view.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/http/egress_view.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/plan_verb.hpp"
@@ -103,7 +104,7 @@ Finding store_finding(const VerbFailure& failure) {
 /// The servers of feeds, as far as the policy tells them apart.
 class FeedServers {
  public:
-  explicit FeedServers(const Config& config) : viewer_(config) {}
+  explicit FeedServers(const Config& config) : viewer_(look_options(config)) {}
 
   const EgressViewer& viewer() const { return viewer_; }
 
@@ -211,6 +212,7 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
     reporter.tell(check_server(facts, wall_clock()));
     urls = or_fail(Feeds(store).urls());
     attempt(reporter, [&] {
+      reporter.tell(check_requests(or_fail(Requests(store, {}).figures())));
       reporter.tell(check_fleet(or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures())));
     });
     reporter.tell(check_contact(urls.size(), config.fetch.contact));
@@ -238,7 +240,7 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   stop_if_interrupted();
   reporter.tell(check_descriptors(descriptor_limit(), config.worker.lanes));
   const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
-  const EgressViewer viewer(config);
+  const EgressViewer viewer(look_options(config));
   reporter.tell(check_egress_policy(config, viewer.standard()));
   reporter.tell(check_named_policies(viewer.named()));
   if (!fetching.proxy.empty()) reporter.tell(check_proxy(config, fetching.resolver));

@@ -13,7 +13,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/entries/entries.hpp"
-#include "storage/records/json_member.hpp"
+#include "storage/records/given_json.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/units.hpp"
 #include "worker/command_line/post_verbs.hpp"
@@ -30,48 +30,12 @@ namespace json = boost::json;
 constexpr std::size_t longest_input = std::size_t{64} << 20;
 constexpr std::size_t change_page = 200;  // entries per store call: each may have 2 MiB
 
-/// What `entry --json` prints besides what may be given: it follows from the rest, or the store counts it.
-constexpr std::array<std::string_view, 18> not_given{
-    "bytes",      "canonical_url", "cursor", "digest",       "extensions", "feed_url",
-    "first_seen", "guid",          "id",     "last_changed", "media",      "rev",
-    "san_ver",    "saved",         "schema", "summary_text", "timestamp",  "truncated"};
-
 std::string counted(std::uint64_t number, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", number, number == 1 ? one : many);
 }
 
 constexpr std::string_view not_asked = "this deletes entries for good; say --yes, or --dry-run to see what would go";
 constexpr std::string_view nothing_removed = "nothing was removed";
-
-/// The value of a member as the store takes it; nothing when it has the wrong type.
-std::optional<std::string> field_text(const json::value& value) {
-  if (value.is_null()) return std::string();
-  if (value.is_string()) return std::string(value.as_string());
-  if (value.is_array()) return json::serialize(value);
-  return std::nullopt;
-}
-
-/// One JSON object → a post; or what is wrong with it.
-boost::system::result<GivenEntry, std::string> read_entry(const json::value& value, const EntryPutVerb& verb) {
-  using Result = boost::system::result<GivenEntry, std::string>;
-  const auto wrong = [](std::string what) { return Result(boost::system::in_place_error, std::move(what)); };
-  if (!value.is_object()) return wrong("not a JSON object");
-  const json::object& object = value.as_object();
-  GivenEntry entry;
-  entry.feed_url = verb.feed.empty() ? string_member(object, "feed_url") : verb.feed;
-  entry.guid = verb.guid.empty() ? string_member(object, "guid") : verb.guid;
-  if (entry.feed_url.empty() || entry.guid.empty()) return wrong("feed_url or guid is missing");
-  const bool has_authors = object.if_contains("authors") != nullptr;
-  for (const auto& [key, member] : object) {
-    const std::string name(key);
-    if (std::find(not_given.begin(), not_given.end(), name) != not_given.end()) continue;
-    if (name == "author" && has_authors) continue;  // follows from them
-    const auto text = field_text(member);
-    if (!text) return wrong(visible(name) + " must be a string");
-    entry.fields.emplace_back(name, *text);
-  }
-  return entry;
-}
 
 std::vector<GivenEntry> read_entries(const EntryPutVerb& verb) {
   if (verb.file.empty()) return {{verb.feed, verb.guid, verb.fields}};
@@ -89,8 +53,8 @@ std::vector<GivenEntry> read_entries(const EntryPutVerb& verb) {
     rest.remove_prefix(parser.write_some(rest.data(), rest.size(), error));
     if (!error && !parser.done()) parser.finish(error);
     if (error) throw problem("no JSON: " + error.message());
-    auto entry = read_entry(parser.release(), verb);
-    if (entry.has_error()) throw problem(entry.error());
+    auto entry = read_given_entry(parser.release(), verb.feed, verb.guid);
+    if (entry.has_error()) throw problem(visible(entry.error()));
     entries.push_back(std::move(*entry));
     parser.reset();
   }

@@ -10,9 +10,9 @@
 
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
+#include "worker/config/usable_names.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/add_preview.hpp"
-#include "worker/verbs/change.hpp"
 #include "worker/verbs/discover_verb.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/refresh_verb.hpp"
@@ -27,6 +27,13 @@ namespace {
 /// One feed and what was done with it.
 void tell(Terminal& terminal, std::string_view result, const std::string& url) {
   terminal.tell({{"url", url}, {"result", result}}, fmt::format("{} {}", result, visible(url)));
+}
+
+/// The same of one that may have gone into a channel.
+void tell_added(Terminal& terminal, std::string_view result, const std::string& url, const std::string& channel) {
+  if (channel.empty()) return tell(terminal, result, url);
+  terminal.tell({{"url", url}, {"result", result}, {"channel", channel}},
+                fmt::format("{} {} in {}", result, visible(url), visible(channel)));
 }
 
 std::string counted(std::size_t number, std::string_view thing) {
@@ -56,12 +63,12 @@ int run_verb(const AddVerb& verb, const VerbContext& context) {
     feed.feed_url = one.url;
     feed.settings = settings;
   }
-  const auto added = or_fail(Feeds(context.store).add(feeds));
+  const auto added = or_fail(Feeds(context.store).add(feeds, verb.channel));
   std::vector<std::string> just_added;
   for (std::size_t i = 0; i < urls.size(); ++i) {
     const bool is_new = added[i];
     if (is_new) just_added.push_back(urls[i]);
-    tell(terminal, is_new ? "added" : "present", urls[i]);
+    tell_added(terminal, is_new ? "added" : "present", urls[i], verb.channel);
     if (!is_new && !settings.empty()) {
       terminal.note(fmt::format("{} was there already and keeps its settings (see feedmill set -h)", visible(urls[i])));
     }

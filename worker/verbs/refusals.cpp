@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "worker/diagnosis/egress_view.hpp"
+#include "worker/http/egress_view.hpp"
+#include "worker/process/run_options.hpp"
 #include "worker/words/plain_words.hpp"
 
 namespace feedmill {
@@ -12,7 +13,7 @@ namespace feedmill {
 void warn_of_refusals(const std::vector<std::string>& urls, const FeedSettings& settings, const VerbContext& context) {
   constexpr std::size_t most_lookups = 20;
   constexpr std::chrono::seconds patience{2};
-  const EgressViewer viewer(context.config);
+  const EgressViewer viewer(look_options(context.config));
   std::vector<EgressQuestion> questions;
   for (const std::string& url : urls) questions.push_back({url, settings});
   std::vector<EgressView> views;

@@ -67,7 +67,10 @@ local function signal_writer(now, stream_cap, wanted)
       redis.call('XADD', signals_key, seq, 'type', kind, 'json', json)
     end
     if channel then redis.call('PUBLISH', channel, json) end
-    if string.sub(kind, 1, 5) ~= 'post_' and kind ~= 'feed_created' and kind ~= 'feed_modified' then quiet_after = seq end
+    local beginning = string.sub(kind, 1, 5)
+    if beginning ~= 'post_' and beginning ~= 'reque' and kind ~= 'feed_created' and kind ~= 'feed_modified' then
+      quiet_after = seq
+    end
     last, written = seq, written + 1
   end
   local function finish()

@@ -183,7 +183,8 @@ TEST(Doctor, TellsFeedsWhoseSettingsNameWhatIsGoneFromTheRest) {
   auth.auth = "gone";
   const std::vector<EgressQuestion> questions{{"http://93.184.216.34/", policy}, {"http://93.184.216.34/", auth}};
   std::vector<FeedServer> asked;
-  for (EgressView& view : EgressViewer(config).of(questions, 5s)) asked.push_back({"a.example", 1, std::move(view)});
+  for (EgressView& view : EgressViewer(look_options(config)).of(questions, 5s))
+    asked.push_back({"a.example", 1, std::move(view)});
   for (const Finding& finding : check_feed_servers(asked, 2)) {
     EXPECT_EQ(shown(finding), "warn feeds' servers");
     EXPECT_NE(finding.text.find("is not configured"), std::string::npos) << finding.text;
@@ -242,7 +243,7 @@ TEST(Egress, IsSeenAsARefreshWouldMeetIt) {
   FeedSettings intranet, nowhere;
   intranet.policy = "intranet";
   nowhere.policy = "nowhere";
-  const EgressViewer viewer(config);
+  const EgressViewer viewer(look_options(config));
   const std::vector<EgressQuestion> questions{
       {"http://open.example/", {}},         {"http://mixed.example/", {}},     {"http://inside.example/", {}},
       {"http://inside.example/", intranet}, {"http://open.example:22/", {}},   {"http://[fd00::1]/", {}},

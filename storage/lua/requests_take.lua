@@ -1,0 +1,40 @@
+#!lua flags=allow-oom
+-- uses posts requests
+-- replies array of 1
+-- The oldest requests, for the one worker that may take them (RELIABILITY Q3): as many as stay within so many bytes, one at
+-- least. Of one that is too long, or has too many fields, only its short values of op, app and ref are handed out.
+-- ARGV: prefix, token, ttl ms (0 = let go), most bytes together, most bytes of one, most requests.
+-- Returns {'waiting'} while another may, else {'taken', {id, 1 = too long, {field, value …}}…}.
+local token, ttl, most_bytes, most_each, most = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local owner = redis.call('GET', requests_lock_key)
+if owner and owner ~= token then return {'waiting'} end
+if ttl == 0 then
+  redis.call('DEL', requests_lock_key)
+  return {'waiting'}
+end
+redis.call('SET', requests_lock_key, token, 'PX', ttl)
+local answer, bytes, from = {'taken'}, 0, '-'
+while #answer <= most and bytes < most_bytes do
+  local record = redis.call('XRANGE', requests_key, from, '+', 'COUNT', 1)[1]  -- one by one: each may be large
+  if not record then break end
+  local id, fields, size = record[1], record[2], 0
+  for _, word in ipairs(fields) do size = size + #word end
+  local too_long = size > most_each or #fields > 400
+  if too_long then
+    local short = {}
+    for i = 1, math.min(#fields, 400), 2 do
+      local name = fields[i]
+      if (name == 'op' or name == 'app' or name == 'ref') and #fields[i + 1] <= 200 then
+        short[#short + 1], short[#short + 2] = name, fields[i + 1]
+      end
+    end
+    fields, size = short, 0
+  elseif #answer > 1 and bytes + size > most_bytes then
+    break
+  end
+  bytes = bytes + size
+  answer[#answer + 1] = {id, too_long and 1 or 0, fields}
+  from = '(' .. id
+end
+if #answer == 1 then redis.call('DEL', in_hand_key) end  -- of requests that somebody has taken out by hand
+return answer

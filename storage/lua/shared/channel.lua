@@ -1,0 +1,23 @@
+-- Stands behind deliver.lua in the scripts that make channels and fill them.
+
+-- Creates a channel behind those there are. Returns 1 = new, 0 = known.
+local function create_channel(uid)
+  local new = redis.call('SADD', channels_key, uid)
+  if new == 1 then redis.call('SET', channel_order_key(uid), redis.call('SCARD', channels_key)) end
+  return new
+end
+
+-- Puts a feed into a channel and its posts into the timeline, those that were read apart (RELIABILITY L15). Again is
+-- harmless: it then brings the timeline up to what the feed's index says. Returns 1 = new there, 0 = known.
+local function put_into_channel(uid, url)
+  local added = redis.call('SADD', channel_feeds_key(uid), url)
+  redis.call('SADD', holders_key(url), uid)
+  local posts = redis.call('ZRANGE', sort_key(url), 0, -1, 'WITHSCORES')
+  local any_read = redis.call('EXISTS', channel_read_key(uid)) == 1
+  for i = 1, #posts, 2 do
+    if not any_read or not redis.call('ZSCORE', channel_read_key(uid), posts[i]) then
+      redis.call('ZADD', timeline_key(uid), posts[i + 1], posts[i])
+    end
+  end
+  return added
+end

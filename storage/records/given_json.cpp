@@ -1,0 +1,55 @@
+#include "storage/records/given_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+#include "storage/records/json_member.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+/// What `entry --json` prints besides what may be given: it follows from the rest, or the store counts it.
+constexpr std::array<std::string_view, 18> not_given{
+    "bytes",      "canonical_url", "cursor", "digest",       "extensions", "feed_url",
+    "first_seen", "guid",          "id",     "last_changed", "media",      "rev",
+    "san_ver",    "saved",         "schema", "summary_text", "timestamp",  "truncated"};
+
+/// The value of a member as the store takes it; nothing when it has the wrong type.
+std::optional<std::string> field_text(const json::value& value) {
+  if (value.is_null()) return std::string();
+  if (value.is_string()) return std::string(value.as_string());
+  if (value.is_array()) return json::serialize(value);
+  return std::nullopt;
+}
+
+}  // namespace
+
+boost::system::result<GivenEntry, std::string> read_given_entry(const json::value& value, const std::string& feed_url,
+                                                                const std::string& guid) {
+  using Result = boost::system::result<GivenEntry, std::string>;
+  const auto wrong = [](std::string what) { return Result(boost::system::in_place_error, std::move(what)); };
+  if (!value.is_object()) return wrong("not a JSON object");
+  const json::object& object = value.as_object();
+  GivenEntry entry;
+  entry.feed_url = feed_url.empty() ? string_member(object, "feed_url") : feed_url;
+  entry.guid = guid.empty() ? string_member(object, "guid") : guid;
+  if (entry.feed_url.empty() || entry.guid.empty()) return wrong("feed_url or guid is missing");
+  const bool has_authors = object.if_contains("authors") != nullptr;
+  for (const auto& [key, member] : object) {
+    const std::string name(key);
+    if (std::find(not_given.begin(), not_given.end(), name) != not_given.end()) continue;
+    if (name == "author" && has_authors) continue;  // follows from them
+    const auto text = field_text(member);
+    if (!text) return wrong(name + " must be a string");
+    entry.fields.emplace_back(name, *text);
+  }
+  return entry;
+}
+
+}  // namespace feedmill

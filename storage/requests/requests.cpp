@@ -1,0 +1,203 @@
+#include "storage/requests/requests.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <openssl/sha.h>
+
+#include "storage/records/event_json.hpp"
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+/// How an operation is ended: by which script, and what its answers mean (storage/lua/shared/requests.lua).
+struct OpRow {
+  RequestOp op{};
+  std::string_view word;
+  Script script{};
+  std::string_view outcomes;
+};
+
+constexpr std::array op_rows{
+    OpRow{RequestOp::add, "add", Script::add, "1 done added\n0 done present"},
+    OpRow{RequestOp::remove, "remove", Script::remove,
+          "1 begun begun\n3 begun begun\n2 done removed\n0 failed no_such_feed\n0+ done removed"},
+    OpRow{RequestOp::set, "set", Script::settings, "1 done set\n-1 failed no_such_feed"},
+    OpRow{RequestOp::pause, "pause", Script::pause, "1 done paused\n0 done paused_already\n-1 failed no_such_feed"},
+    OpRow{RequestOp::resume, "resume", Script::resume,
+          "resumed done resumed due\nrunning done not_paused due\nunknown failed no_such_feed"},
+    OpRow{RequestOp::refresh, "refresh", Script::wake,
+          "due done due due\nnoted done noted due\ntoo_early failed too_early due\npaused failed paused\n"
+          "unknown failed no_such_feed"},
+    OpRow{RequestOp::move, "move", Script::move, "ok done moved\ntaken failed taken\nunknown failed no_such_feed"},
+    OpRow{RequestOp::channel_follow, "channel_follow", Script::channel_follow,
+          "1 done followed\n0 done followed_already\n-1 failed no_such_channel"},
+    // It ends once the posts are out of the timeline, too.
+    OpRow{RequestOp::channel_unfollow, "channel_unfollow", Script::channel_unfollow,
+          "1 begun begun\n-1 failed no_such_channel"},
+    OpRow{RequestOp::channel_mark, "channel_mark", Script::channel_mark,
+          "-1 failed no_such_channel\n* done marked =changed"},
+    OpRow{RequestOp::entry_put, "entry_put", Script::entry_save,
+          "created done created id\nmodified done modified id\nunknown failed no_such_feed"},
+    OpRow{RequestOp::entry_remove, "entry_remove", Script::entry_remove, "1 done removed\n0 failed no_such_entry"},
+};
+
+constexpr std::string_view mark_all = "-1 failed no_such_channel\n0 done marked\n* begun ";
+
+Begun::State state_of(std::string_view word) {
+  if (word == "go") return Begun::State::go;
+  if (word == "repeated") return Begun::State::repeated;
+  if (word == "reused") return Begun::State::reused;
+  return word == "poison" ? Begun::State::poison : Begun::State::gone;
+}
+
+}  // namespace
+
+std::optional<RequestOp> request_op(std::string_view word) {
+  const auto row = std::ranges::find(op_rows, word, &OpRow::word);
+  return row == op_rows.end() ? std::nullopt : std::optional(row->op);
+}
+
+std::string content_hash(const Fields& fields) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : fields) {
+    if (name == "ref") continue;
+    parts.push_back(std::to_string(name.size()) + " " + std::to_string(value.size()) + " " + name + value);
+  }
+  std::sort(parts.begin(), parts.end());
+  std::string all;
+  for (const std::string& part : parts) all += part;
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data());
+  std::string hex;
+  for (std::size_t i = 0; i < 16; ++i) {
+    hex += "0123456789abcdef"[digest[i] >> 4U];
+    hex += "0123456789abcdef"[digest[i] & 15U];
+  }
+  return hex;
+}
+
+Requests::Requests(Store& store, Options options) : impl_(store.impl()), options_(std::move(options)) {}
+
+StoreResult<std::uint64_t> Requests::waiting() {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto length = impl_.redis.command({"XLEN", impl_.keys.requests()});
+  if (!length) return length.error();
+  return static_cast<std::uint64_t>(length->integer());
+}
+
+StoreResult<RequestFigures> Requests::figures() {
+  const std::string key = impl_.keys.requests();
+  const std::vector<Words> commands{{"XLEN", key}, {"MEMORY", "USAGE", key}};
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  RequestFigures figures;
+  figures.waiting = static_cast<std::uint64_t>((*replies)[0].integer());
+  if (!(*replies)[1].is_nil()) figures.bytes = static_cast<std::uint64_t>((*replies)[1].integer());
+  return figures;
+}
+
+StoreResult<TakenRequests> Requests::take() {
+  Args args;
+  args.add(std::string_view(options_.token));
+  args.add(options_.lease);
+  args.add(options_.batch_bytes);
+  args.add(longest_request);
+  args.add(options_.batch_records);
+  const auto reply = impl_.run(Script::requests_take, args);
+  if (!reply) return reply.error();
+  TakenRequests taken;
+  taken.waiting = (*reply)[0].text() == "waiting";
+  for (std::size_t i = 1; i < reply->size(); ++i) {
+    const ReplyView row = (*reply)[i];
+    taken.records.push_back({std::string(row[0].text()), row[1].integer() == 1, row[2].pairs()});
+  }
+  return taken;
+}
+
+StoreResult<void> Requests::let_go() {
+  Args args;
+  args.add(std::string_view(options_.token));
+  args.add(0);
+  const auto reply = impl_.run(Script::requests_take, args);
+  if (!reply) return reply.error();
+  return {};
+}
+
+std::vector<std::string> Requests::words_of(const Asked& asked) const {
+  std::string head;
+  if (!asked.feed_url.empty()) head += ",\"feed_url\":" + json_string(asked.feed_url);
+  if (!asked.app.empty()) head += ",\"app\":" + json_string(asked.app);
+  if (!asked.ref.empty()) head += ",\"ref\":" + json_string(asked.ref);
+  return {asked.id,
+          asked.ref.empty() || asked.hash.empty() ? std::string() : asked.app + ":" + asked.ref,
+          asked.hash,
+          std::to_string(options_.keep.count()),
+          std::move(head),
+          "\"op\":" + json_string(asked.op) + "," + asked.members,
+          impl_.keys.channel_prefix(),
+          std::to_string(impl_.options.signals_max_len)};
+}
+
+StoreResult<Begun> Requests::begin(const Asked& asked) {
+  Args args;
+  for (std::string& word : words_of(asked)) args.own(std::move(word));
+  args.add(std::string_view(options_.token));
+  args.add(options_.most_deaths);
+  const auto reply = impl_.run(Script::request_begin, args);
+  if (!reply) return reply.error();
+  Begun begun{state_of((*reply)[0].text()), ""};
+  if (begun.state == Begun::State::go) begun.note = (*reply)[1].text();
+  return begun;
+}
+
+StoreResult<void> Requests::release(const Asked& asked) {
+  Args args;
+  args.add(std::string_view(asked.id));
+  args.add(std::string_view(options_.token));
+  const auto reply = impl_.run(Script::request_release, args);
+  if (!reply) return reply.error();
+  return {};
+}
+
+StoreResult<void> Requests::end(Asked asked, const std::string& how, const std::string& members) {
+  asked.members += members;
+  const Step step(*this, asked, "end " + how);
+  const auto reply = impl_.run(Script::request_end, Args());
+  if (!reply) return reply.error();
+  return {};
+}
+
+StoreResult<void> Requests::done(const Asked& asked, std::string_view result, const std::string& members) {
+  return end(asked, "done " + std::string(result), members);
+}
+
+StoreResult<void> Requests::fail(const Asked& asked, std::string_view reason, std::string_view detail) {
+  return end(asked, "failed " + std::string(reason), detail.empty() ? "" : "\"detail\":" + json_string(detail) + ",");
+}
+
+Requests::Step::Step(Requests& requests, const Asked& asked, std::string end)
+    : impl_(requests.impl_),
+      in_hand_(std::make_unique<RequestInHand>(
+          RequestInHand{requests.words_of(asked), Script::request_end, std::move(end)})) {
+  in_hand_->words.push_back(requests.options_.token);
+  impl_.request = in_hand_.get();
+}
+
+Requests::Step::Step(Requests& requests, const Asked& asked, RequestOp op, const std::string& note)
+    : Step(requests, asked, "") {
+  const OpRow& row = op_rows[static_cast<std::size_t>(op)];
+  in_hand_->ended_by = row.script;
+  in_hand_->outcomes = note.empty() ? std::string(row.outcomes) : std::string(mark_all) + note;
+}
+
+Requests::Step::~Step() {
+  impl_.request = nullptr;
+}
+
+bool Requests::is_in_other_hands(const StoreError& error) {
+  return error.code == StoreError::Code::refused && error.detail.starts_with("ANSWERED");
+}
+
+}  // namespace feedmill

@@ -1,0 +1,129 @@
+// What programs ask for by XADD on stream:requests: taken by one worker at a time, answered as events (RELIABILITY Q1–Q4).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/records/request_figures.hpp"
+#include "storage/redis/values.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+struct RequestInHand;
+
+/// What may be asked for; the word in `op` is its name here.
+enum class RequestOp {
+  add,
+  remove,
+  set,
+  pause,
+  resume,
+  refresh,
+  move,
+  channel_follow,
+  channel_unfollow,
+  channel_mark,
+  entry_put,
+  entry_remove
+};
+std::optional<RequestOp> request_op(std::string_view word);
+
+inline constexpr std::uint64_t longest_request = std::uint64_t{512} << 10U;  ///< names and values together
+
+/// A record of the stream. Of one that is too long only short values of op, app and ref are there.
+struct RequestRecord {
+  std::string id;
+  bool too_long = false;
+  Fields fields;
+};
+
+struct TakenRequests {
+  bool waiting = false;  ///< another worker has the right to take
+  std::vector<RequestRecord> records;
+};
+
+/// A request as its answer names it.
+struct Asked {
+  std::string id;         ///< of the record
+  std::string app, ref;   ///< fit for keys and JSON; an empty ref is none, and nothing is remembered
+  std::string op;         ///< likewise
+  std::string feed_url;   ///< "" where it is about no feed
+  std::string members;    ///< of the answer's `data`, as JSON members with a comma behind each
+  std::string hash;       ///< of its content, content_hash(); "" = not known, and nothing is remembered
+};
+
+/// What became of taking a request in hand.
+struct Begun {
+  enum class State { go, gone, repeated, reused, poison };
+  State state{};     ///< go: carry it out; all others have been answered
+  std::string note;  ///< go: what an earlier try has left to be resumed by, "" = nothing was begun
+};
+
+/// 32 hex digits that are equal for equal fields in whatever order, `ref` apart.
+std::string content_hash(const Fields& fields);
+
+/// Over a Store's connection.
+class Requests {
+ public:
+  struct Options {
+    std::string token;                         ///< of the worker: 32 hex digits
+    Milliseconds lease{30'000};                ///< of the right to take
+    Milliseconds keep = std::chrono::hours(24 * 7);  ///< how long an answered ref is remembered
+    std::uint64_t batch_bytes = std::uint64_t{1} << 20U;
+    std::uint64_t batch_records = 256;
+    int most_deaths = 3;
+  };
+
+  /// `store` outlives this.
+  Requests(Store& store, Options options);
+
+  /// How many wait; one cheap command.
+  StoreResult<std::uint64_t> waiting();
+  StoreResult<RequestFigures> figures();
+
+  /// The oldest requests, a bounded batch, and the right to take them for another while.
+  StoreResult<TakenRequests> take();
+  /// Gives the right back.
+  StoreResult<void> let_go();
+
+  /// Takes a request in hand.
+  StoreResult<Begun> begin(const Asked& asked);
+  /// Lays it down again: it did not come to its end, and nobody died of it.
+  StoreResult<void> release(const Asked& asked);
+  /// Answers a request in hand. `members`: more of the answer, as Asked::members.
+  StoreResult<void> done(const Asked& asked, std::string_view result, const std::string& members = {});
+  StoreResult<void> fail(const Asked& asked, std::string_view reason, std::string_view detail = {});
+  /// While it lives, what is called over the store's connection are steps of this request: none does anything once the
+  /// request is in another hand, and the one that `op` stands for answers it in the same script. What needs several has
+  /// a note left with its first, from which Begun::note is. `note`: that note, where it must say something: of channel_mark that marks all, up to which score.
+  class Step {
+   public:
+    Step(Requests& requests, const Asked& asked, RequestOp op, const std::string& note = {});
+    ~Step();
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    friend class Requests;
+    Step(Requests& requests, const Asked& asked, std::string end);
+
+    Store::Impl& impl_;
+    std::unique_ptr<RequestInHand> in_hand_;
+  };
+  /// The answer of a step that did nothing because the request is in another hand, or was answered.
+  static bool is_in_other_hands(const StoreError& error);
+
+ private:
+  StoreResult<void> end(Asked asked, const std::string& how, const std::string& members);
+  std::vector<std::string> words_of(const Asked& asked) const;
+
+  Store::Impl& impl_;
+  Options options_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,39 @@
+#include "worker/config/usable_names.hpp"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "worker/base/terminal.hpp"
+
+namespace feedmill {
+namespace {
+
+template <class Row>
+std::string not_configured(std::string_view key, const std::string& name, std::string_view table,
+                           const Named<Row>& rows) {
+  std::string known;
+  for (const auto& [row, value] : rows) known.append(known.empty() ? "" : " ").append(row);
+  return fmt::format("{}: the configuration has no [{}.\"{}\"]; {}", key, table, visible(name),
+                     known.empty() ? "there is none at all" : "there are " + known);
+}
+
+}  // namespace
+
+std::string unusable_names(const Config& config, const FeedSettings& before, const FeedSettings& settings) {
+  if (!settings.auth.empty() && settings.auth != before.auth && !config.feed_auth.contains(settings.auth)) {
+    return not_configured("auth", settings.auth, "feed_auth", config.feed_auth);
+  }
+  if (!settings.policy.empty() && settings.policy != before.policy &&
+      !config.egress_policies.contains(settings.policy)) {
+    return not_configured("policy", settings.policy, "egress.policy", config.egress_policies);
+  }
+  const bool proxied = !settings.proxy.empty() && settings.proxy != "none" && settings.proxy != before.proxy;
+  if (proxied && !config.fetch.proxy_enforces_egress) {  // SECURITY E9
+    return "proxy: addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, set "
+           "fetch.proxy_enforces_egress=true in the configuration";
+  }
+  return {};
+}
+
+}  // namespace feedmill

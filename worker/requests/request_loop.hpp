@@ -1,0 +1,52 @@
+// Requests of programs in a running process: a RequestWork on a thread of its own, driven from the loop (RELIABILITY Q3).
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "worker/base/log.hpp"
+#include "worker/observe/metrics.hpp"
+#include "worker/requests/request_work.hpp"
+
+namespace feedmill {
+
+/// All members are called on the loop's thread.
+class RequestLoop {
+ public:
+  /// `metrics` and `log` outlive this.
+  RequestLoop(boost::asio::any_io_executor executor, const StoreOptions& store, Requests::Options options,
+              RequestRules rules, Metrics& metrics, Log& log);
+  ~RequestLoop();
+  RequestLoop(const RequestLoop&) = delete;
+  RequestLoop& operator=(const RequestLoop&) = delete;
+
+  /// Until stop() was called and heeded; `once`: or until nothing waits, or what waits is another worker's. Does not
+  /// throw but for want of memory.
+  boost::asio::awaitable<void> run(bool once);
+  /// Ends behind the request under way; what is left is done by the next.
+  void stop();
+  /// For requests that are begun from now on.
+  void set_rules(RequestRules rules);
+
+ private:
+  boost::asio::awaitable<void> pause(Milliseconds time);
+  void note(const StoreError& error);
+
+  Metrics& metrics_;
+  Log& log_;
+  RequestWork work_;
+  std::shared_ptr<const RequestRules> rules_;  // shared with the step under way
+  boost::asio::steady_timer timer_;
+  std::atomic<bool> stopping_ = false;  // read by the thread as well
+  bool told_ = false;                   // of an error that is no outage
+  int attempts_ = 0;
+  std::uint64_t reconnects_ = 0;
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace feedmill
