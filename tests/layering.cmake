@@ -35,7 +35,7 @@ set(uses_storage/lua "")  # its sources are made by CMake
 
 # Names of keys, in string literals: their beginnings, and the endings of those that begin with a feed's URL.
 string(CONCAT key_names
-  "\"(ids:Entry|Entry:|Feed:|state:(feed|host|worker|channels|trace|watch)|stats:feeds|stream:signals|meta:store|conf:hosts|websub:callback"
+  "\"(ids:Entry|Entry:|Feed:|state:(feed|host|worker|channels|trace|watch|request)|stats:feeds|stream:(signals|requests)|meta:store|conf:hosts|websub:callback"
   "|lock:delivery|channel_sortorder_|zchannel:|list:notification|hash:notification|deliver:)"
   "|(:sort|:guidmap|:digests|:tombs)\"")
 

@@ -1,4 +1,5 @@
-// What programs ask for by XADD on stream:requests: taken by one worker at a time, answered as events (RELIABILITY Q1–Q4).
+// What programs ask for by XADD on stream:requests: taken by one worker at a time, answered as events (RELIABILITY
+// Q1–Q4).
 #pragma once
 
 #include <cstdint>
@@ -49,12 +50,12 @@ struct TakenRequests {
 
 /// A request as its answer names it.
 struct Asked {
-  std::string id;         ///< of the record
-  std::string app, ref;   ///< fit for keys and JSON; an empty ref is none, and nothing is remembered
-  std::string op;         ///< likewise
-  std::string feed_url;   ///< "" where it is about no feed
-  std::string members;    ///< of the answer's `data`, as JSON members with a comma behind each
-  std::string hash;       ///< of its content, content_hash(); "" = not known, and nothing is remembered
+  std::string id;        ///< of the record
+  std::string app, ref;  ///< fit for keys and JSON; an empty ref is none, and nothing is remembered
+  std::string op;        ///< likewise
+  std::string feed_url;  ///< "" where it is about no feed
+  std::string members;   ///< of the answer's `data`, as JSON members with a comma behind each
+  std::string hash;      ///< of its content, content_hash(); "" = not known, and nothing is remembered
 };
 
 /// What became of taking a request in hand.
@@ -71,8 +72,8 @@ std::string content_hash(const Fields& fields);
 class Requests {
  public:
   struct Options {
-    std::string token;                         ///< of the worker: 32 hex digits
-    Milliseconds lease{30'000};                ///< of the right to take
+    std::string token;                               ///< of the worker: 32 hex digits
+    Milliseconds lease{30'000};                      ///< of the right to take
     Milliseconds keep = std::chrono::hours(24 * 7);  ///< how long an answered ref is remembered
     std::uint64_t batch_bytes = std::uint64_t{1} << 20U;
     std::uint64_t batch_records = 256;
@@ -100,7 +101,8 @@ class Requests {
   StoreResult<void> fail(const Asked& asked, std::string_view reason, std::string_view detail = {});
   /// While it lives, what is called over the store's connection are steps of this request: none does anything once the
   /// request is in another hand, and the one that `op` stands for answers it in the same script. What needs several has
-  /// a note left with its first, from which Begun::note is. `note`: that note, where it must say something: of channel_mark that marks all, up to which score.
+  /// a note left with its first, from which Begun::note is. `note`: that note, where it must say something: of
+  /// channel_mark that marks all, up to which score.
   class Step {
    public:
     Step(Requests& requests, const Asked& asked, RequestOp op, const std::string& note = {});

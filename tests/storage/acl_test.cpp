@@ -129,6 +129,11 @@ TEST_F(Users, KeysAndChannelsThatAreMissingAreNoticedAtTheStart) {
   const auto mute = Store(StoreOptions{.url = server.url()}).open();
   ASSERT_FALSE(mute);
   EXPECT_NE(mute.error().detail.find("publish"), std::string::npos) << mute.error().detail;
+  // As the file was before there were requests.
+  redis({"ACL", "SETUSER", "feedmill", "&post_*", "&feed_*", "-xdel", "-memory|usage"});
+  const auto older = Store(StoreOptions{.url = server.url()}).open();
+  ASSERT_FALSE(older);
+  EXPECT_NE(older.error().detail.find("+xdel +memory|usage &request_*"), std::string::npos) << older.error().detail;
 }
 
 TEST_F(Users, TheWorkerNeedsNothingElse) {
@@ -225,6 +230,38 @@ TEST_F(UsersFile, LetsNobodyInWithoutAPassword) {
   EXPECT_EQ(as("unix://default:default@" + server.socket().string(), {"PING"}), "WRONGP");
   const auto opened = Store(StoreOptions{.url = server.url_of("feedmill")}).open();
   EXPECT_TRUE(opened) << opened.error().detail;
+}
+
+TEST_F(UsersFile, LetsApplicationsAskAndWriteNothingElse) {
+  const std::string application = server.url_of("feedmill_app");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"XADD", "stream:requests", "*", "op", "add"},
+           {"MULTI"},
+           {"XRANGE", "stream:signals", "-", "+"},
+           {"HGETALL", "Entry:1"},
+           {"SUBSCRIBE", "request_done", "request_failed"},
+       }) {
+    EXPECT_EQ(as(application, words), "ok") << words[0];
+  }
+  Redis connection(*parse_redis_url(application), Milliseconds(5000));
+  ASSERT_TRUE(connection.command({"MULTI"}));
+  ASSERT_TRUE(connection.command({"XADD", "stream:requests", "*", "op", "add"}));
+  EXPECT_TRUE(connection.command({"EXEC"}));
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"XADD", "stream:signals", "*", "type", "x"},
+           {"XADD", "other", "*", "op", "add"},
+           {"XDEL", "stream:requests", "1-1"},
+           {"XTRIM", "stream:requests", "MAXLEN", "0"},
+           {"DEL", "stream:requests"},
+           {"XRANGE", "stream:requests", "-", "+"},
+           {"HSET", "Entry:1", "title", "x"},
+           {"HGETALL", "state:requests"},
+           {"GET", "state:request:default:1"},
+           {"PUBLISH", "request_done", "x"},
+           {"EVAL", "return 1", "0"},
+       }) {
+    EXPECT_EQ(as(application, words), "NOPERM") << words[0];
+  }
 }
 
 TEST_F(UsersFile, LetsConsumersHaveTheStreamAndNothingElse) {

@@ -19,9 +19,10 @@ namespace {
 
 constexpr std::array<std::string_view, 9> states = {"new",     "never_read", "healthy",     "degraded", "failing",
                                                     "blocked", "gone",       "quarantined", "paused"};
-constexpr std::array<std::string_view, 12> types = {"feed_created",   "feed_modified", "feed_moved",   "feed_failing",
+constexpr std::array<std::string_view, 14> types = {"feed_created",   "feed_modified", "feed_moved",   "feed_failing",
                                                     "feed_recovered", "feed_gone",     "feed_rekeyed", "feed_gap",
-                                                    "post_created",   "post_modified", "post_deleted", "post_trimmed"};
+                                                    "post_created",   "post_modified", "post_deleted", "post_trimmed",
+                                                    "request_done",   "request_failed"};
 
 }  // namespace
 

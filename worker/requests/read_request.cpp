@@ -55,6 +55,13 @@ bool is_one_of(std::string_view text, std::string_view characters) {
   });
 }
 
+/// The whole key of a post, or its number.
+bool is_entry(std::string_view id) {
+  const std::string_view number = id.substr(id.rfind(':') + 1);
+  return !number.empty() && number.size() <= 15 && id.size() <= 256 && is_utf8(id) &&
+         std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 /// Reads one record; the first problem is what is told.
 class RequestReader {
  public:
@@ -87,9 +94,8 @@ class RequestReader {
   }
 
   std::string_view value(std::string_view name) const {
-    const auto found = std::ranges::find(record_.fields, name, [](const auto& field) -> std::string_view {
-      return field.first;
-    });
+    const auto found =
+        std::ranges::find(record_.fields, name, [](const auto& field) -> std::string_view { return field.first; });
     return found == record_.fields.end() ? std::string_view() : std::string_view(found->second);
   }
 
@@ -102,7 +108,8 @@ class RequestReader {
       request_.asked.app = app.empty() ? "default" : app;
     }
     if (ref.size() > 128 || !is_one_of(ref, "._:-")) {
-      refuse("bad_value", "ref: 1 to 128 letters, digits, dots, colons, dashes and underscores of ASCII, as a UUID has");
+      refuse("bad_value",
+             "ref: 1 to 128 letters, digits, dots, colons, dashes and underscores of ASCII, as a UUID has");
     } else if (!request_.asked.app.empty()) {
       request_.asked.ref = ref;
     }
@@ -176,7 +183,7 @@ class RequestReader {
     if (request_.op == RequestOp::entry_put) read_entry();
     if (request_.op == RequestOp::entry_remove) request_.entries = {std::string(value("id"))};
     for (const std::string& id : request_.entries) {
-      if (!is_one_of(id, ":") || id.size() > 64) refuse("bad_value", "an entry is Entry:17 or 17, not " + shown(id));
+      if (!is_entry(id)) refuse("bad_value", "an entry is Entry:17 or 17, not " + shown(id));
     }
     if (request_.op == RequestOp::entry_remove && !request_.problem) member("id", request_.entries.front());
   }
@@ -193,8 +200,8 @@ class RequestReader {
       rest.remove_prefix(std::min(space + 1, rest.size()));
     }
     if (request_.entries.empty() || request_.entries.size() > most_entries) {
-      refuse("bad_value", fmt::format("entries: 1 to {} ids with spaces between; as read also the word all",
-                                      most_entries));
+      refuse("bad_value",
+             fmt::format("entries: 1 to {} ids with spaces between; as read also the word all", most_entries));
     }
   }
 

@@ -1,4 +1,5 @@
-// Requests of programs in a running process: a RequestWork on a thread of its own, driven from the loop (RELIABILITY Q3).
+// Requests of programs in a running process: a RequestWork on a thread of its own, driven from the loop (RELIABILITY
+// Q3).
 #pragma once
 
 #include <atomic>

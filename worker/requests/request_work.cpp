@@ -218,6 +218,7 @@ StoreResult<void> RequestWork::unfollow(const Request& request, const std::strin
     if (!*removed) return {};  // no such channel: answered
     was_in_it = was_in_it || **removed;
   }
+  test_point("S17");
   return requests_.done(request.asked, was_in_it ? "unfollowed" : "not_followed");
 }
 
@@ -248,8 +249,8 @@ StoreResult<void> RequestWork::put_entry(const Request& request, const RequestRu
   Saved saved;
   {
     const Requests::Step step(requests_, request.asked, request.op);
-    auto put = request.replace ? entries_.save(request.entry, markup)
-                               : entries_.update_or_create(request.entry, markup);
+    auto put =
+        request.replace ? entries_.save(request.entry, markup) : entries_.update_or_create(request.entry, markup);
     if (!put) return put.error();
     saved = std::move(*put);
   }

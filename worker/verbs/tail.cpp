@@ -123,6 +123,10 @@ std::string signal_line(const EventRecord& record) {
   if (const json::value* const data = event.if_contains("data"); data != nullptr && data->is_object()) {
     title = string_member(data->as_object(), "title");
     link = string_member(data->as_object(), "link");
+    for (const char* const name : {"op", "result", "reason"}) {
+      const std::string_view word = string_member(data->as_object(), name);
+      if (record.type.starts_with("request_") && !word.empty()) line += visible(word) + "  ";
+    }
   }
   if (!title.empty()) line += visible(title) + "  ";
   line += visible(record.type.starts_with("post_") && !link.empty() ? link : string_member(event, "feed_url"));

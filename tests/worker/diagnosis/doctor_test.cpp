@@ -11,6 +11,7 @@
 #include "tests/support/certificates.hpp"
 #include "tests/support/dns_server.hpp"
 #include "worker/observe/store_failure.hpp"
+#include "worker/process/run_options.hpp"
 
 namespace feedmill::doctor_test {
 namespace {

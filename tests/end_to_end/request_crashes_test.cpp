@@ -1,0 +1,132 @@
+// A thousand requests, while workers and Redis are killed between any two steps (RELIABILITY Q1, Q4, §4).
+#include <map>
+#include <random>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "storage/events/event_stream.hpp"
+#include "tests/end_to_end/program.hpp"
+
+namespace feedmill::test::request_crashes_test {
+namespace {
+
+namespace json = boost::json;
+
+class RequestCrashes : public testing::Test {
+ protected:
+  RequestCrashes() : world({"--appendonly", "yes", "--appendfsync", "always"}) {
+    world.environment["FEEDMILL_SIGNALS_MAX_LEN"] = "100000";
+  }
+
+  void ask(const std::string& answer, std::vector<std::string> fields) {
+    fields.insert(fields.begin(), {"XADD", "stream:requests", "*"});
+    expected[world.redis_text(fields)] = answer;
+  }
+
+  /// All that is asked for a feed, with the only answers there can be when each is done once and in its order.
+  void ask_for(int number) {
+    const std::string url = "https://example.invalid/" + std::to_string(number);
+    const std::string channel = "user" + std::to_string(number % 7) + "/news";
+    ask("added", {"op", "add", "url", url, "channel", channel, "ref", "add-" + std::to_string(number)});
+    ask("paused", {"op", "pause", "url", url});
+    ask("set", {"op", "set", "url", url, "set.keep", "7"});
+    ask("created", {"op", "entry_put", "url", url, "guid", "a", "entry", "{\"title\":\"One\"}"});
+    ask("created", {"op", "entry_put", "url", url, "guid", "b", "entry", "{\"title\":\"Two\"}"});
+    ask("unfollowed", {"op", "channel_unfollow", "url", url, "channel", channel});
+    ask("followed", {"op", "channel_follow", "url", url, "channel", channel});
+    ask("moved", {"op", "move", "url", url, "to", url + "/new"});
+    if (number % 2 == 0) {
+      ask("removed", {"op", "remove", "url", url});
+      ask("no_such_feed", {"op", "pause", "url", url});
+    } else {
+      ask("paused_already", {"op", "pause", "url", url});
+      ask("unknown_op", {"op", "nonsense"});
+    }
+  }
+
+  std::string waiting() { return world.redis_text({"XLEN", "stream:requests"}); }
+
+  World world;
+  std::map<std::string, std::string> expected;  // by the id of the request
+};
+
+TEST_F(RequestCrashes, EachIsDoneOnceAndAnswered) {
+  constexpr int feeds = 100;
+  for (int i = 0; i < feeds; ++i) ask_for(i);
+  ASSERT_EQ(waiting(), "1000");
+  std::mt19937 random(18);
+  int deaths = 0, outages = 0;
+  for (int round = 0; round < 60 && waiting() != "0"; ++round) {
+    const bool redis_dies = round % 3 == 2;
+    const char* const point = round % 3 == 1 ? "S18" : "S17";
+    const int pass = 20 + static_cast<int>(random() % 80);
+    const std::string at = std::string(point) + ":" + std::to_string(pass);
+    Program worker({"run"}, world.with({{redis_dies ? "FEEDMILL_PAUSE_AT" : "FEEDMILL_CRASH_AT", at},
+                                        {"FEEDMILL_ADMIN_LISTEN", "127.0.0.1:0"}}));
+    if (redis_dies) {
+      if (waiting() != "0" && worker.stopped()) {
+        world.redis.kill();
+        world.redis.start();
+        ++outages;
+        const std::string before = waiting();
+        worker.signal(SIGCONT);
+        EXPECT_TRUE(eventually([&] { return waiting() != before; })) << "it goes on by itself: " << worker.err();
+      }
+    } else {
+      eventually([&] { return worker.ended() || waiting() == "0"; });
+      deaths += worker.ended() ? 1 : 0;
+    }
+    if (!worker.ended()) worker.signal(SIGKILL);
+    worker.wait();
+    world.redis_text({"DEL", "lock:requests"});  // what was killed keeps it for its time
+  }
+  EXPECT_EQ(waiting(), "0");
+  EXPECT_GE(deaths, 5);
+  EXPECT_GE(outages, 2);
+
+  std::map<std::string, int> answers;
+  const auto records = EventStream(world.store).read("0", 100'000, Milliseconds(0));
+  ASSERT_TRUE(records);
+  for (const EventRecord& record : *records) {
+    if (!record.type.starts_with("request_")) continue;
+    const json::object event = json::parse(record.json).as_object();
+    const json::object& data = event.at("data").as_object();
+    const std::string id(event.at("entity_id").as_string());
+    const char* const member = record.type == "request_done" ? "result" : "reason";
+    EXPECT_EQ(data.at(member).as_string(), expected[id]) << record.json;
+    ++answers[id];
+  }
+  EXPECT_EQ(answers.size(), expected.size()) << "each was answered";
+  for (const auto& [id, times] : answers) EXPECT_EQ(times, 1) << id;
+  EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), std::to_string(feeds / 2));
+  EXPECT_EQ(world.redis_text({"HLEN", "state:requests"}), "0");
+  EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
+}
+
+TEST_F(RequestCrashes, ARemovalIsResumedWhereItWas) {
+  std::vector<std::pair<std::string, std::string>> posts;
+  for (int i = 0; i < 350; ++i) posts.emplace_back("guid-" + std::to_string(i), "Post");
+  world.http.serve("/feed.xml", {.body = rss(posts)});
+  const std::string url = world.http.url("/feed.xml");
+  ask("added", {"op", "add", "url", url, "channel", "news"});
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  ask("removed", {"op", "remove", "url", url});
+  ask("added", {"op", "add", "url", url});
+  for (const char* const at : {"S15:1", "S15:2"}) {
+    Program worker({"run"}, world.with({{"FEEDMILL_CRASH_AT", at}}));
+    EXPECT_EQ(worker.wait().exit, -SIGKILL);
+    world.redis_text({"DEL", "lock:requests"});
+  }
+  Program worker({"run"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return waiting() == "0"; })) << worker.err();
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", url + ":sort"}) == "350"; })) << "added anew";
+  EXPECT_EQ(world.count("request_done"), 3U);
+  EXPECT_EQ(world.redis_text({"ZCARD", "zchannel:news:posts"}), "0") << "out of the channel with its old posts";
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+}  // namespace
+}  // namespace feedmill::test::request_crashes_test

@@ -1,0 +1,409 @@
+// Requests of programs against a real Redis: each operation, refs, order, hands, what makes no sense (RELIABILITY
+// Q1–Q4).
+#include "worker/requests/request_work.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "storage/events/event_stream.hpp"
+#include "storage/timelines/channels.hpp"
+#include "tests/support/redis_server.hpp"
+#include "worker/config/config.hpp"
+#include "worker/process/run_options.hpp"
+
+namespace feedmill::request_work_test {
+namespace {
+
+namespace json = boost::json;
+
+const std::string url = "https://example.org/feed.xml";
+
+Config plain_config() {
+  const auto loaded = load_config(ConfigSources());
+  EXPECT_TRUE(loaded);
+  return loaded ? *loaded : Config();
+}
+
+class RequestWorkTest : public testing::Test {
+ protected:
+  RequestWorkTest() { EXPECT_TRUE(store.open()); }
+
+  static Requests::Options options_of(char worker) {
+    Requests::Options options;
+    options.token = std::string(32, worker);
+    return options;
+  }
+
+  std::string redis(const std::vector<std::string>& words) { return test::redis_command(server, words); }
+
+  /// Its stream id.
+  std::string ask(std::vector<std::string> fields) {
+    fields.insert(fields.begin(), {"XADD", "stream:requests", "*"});
+    return redis(fields);
+  }
+
+  void work_off(RequestWork& with) {
+    for (int steps = 0; steps < 1000; ++steps) {
+      const auto step = with.step(rules);
+      ASSERT_TRUE(step) << step.error().detail;
+      if (step->idle || step->waiting) return;
+    }
+    FAIL() << "it never came to an end";
+  }
+  void work_off() { work_off(work); }
+
+  /// The answers to a request, oldest first.
+  std::vector<json::object> answers(const std::string& id) {
+    std::vector<json::object> found;
+    const auto records = EventStream(store).read("0", 100'000, Milliseconds(0));
+    EXPECT_TRUE(records);
+    for (const EventRecord& record : *records) {
+      json::object event = json::parse(record.json).as_object();
+      if (event.at("entity_type") == "request" && event.at("entity_id").as_string() == id) found.push_back(event);
+    }
+    return found;
+  }
+  /// "done added", "failed no_such_feed" of the one answer that there must be.
+  std::string answer(const std::string& id) {
+    const auto all = answers(id);
+    EXPECT_EQ(all.size(), 1U) << id;
+    if (all.size() != 1) return {};
+    const json::object& data = all[0].at("data").as_object();
+    return all[0].at("type") == "request_done" ? "done " + std::string(data.at("result").as_string())
+                                               : "failed " + std::string(data.at("reason").as_string());
+  }
+  /// Asks, has it carried out, and returns the answer.
+  std::string result(const std::vector<std::string>& fields) {
+    const std::string id = ask(fields);
+    work_off();
+    return answer(id);
+  }
+
+  test::RedisServer server;
+  Store store{StoreOptions{.url = server.url()}};
+  RequestRules rules = request_rules(plain_config());
+  RequestWork work{StoreOptions{.url = server.url()}, options_of('a')};
+};
+
+TEST_F(RequestWorkTest, CarriesOutEachOperation) {
+  EXPECT_EQ(result({"op", "add", "url", "HTTPS://Example.org/feed.xml", "channel", "anna/news", "title", "Notes",
+                    "set.keep", "20"}),
+            "done added");
+  EXPECT_EQ(redis({"SISMEMBER", "channel:anna/news:feeds", url}), "1");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + url, "settings"}), "{\"keep\":20}");
+  EXPECT_EQ(redis({"HGET", "Feed:" + url, "title"}), "Notes");
+  EXPECT_EQ(result({"op", "add", "url", url, "channel", "bert/all"}), "done present");
+  EXPECT_EQ(redis({"SISMEMBER", "channel:bert/all:feeds", url}), "1") << "a known feed goes into a channel, too";
+
+  EXPECT_EQ(result({"op", "set", "url", url, "set.keep", "30", "set.interval_min", "2h"}), "done set");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + url, "settings"}), "{\"keep\":30,\"interval_min\":7200}");
+  EXPECT_EQ(result({"op", "pause", "url", url}), "done paused");
+  EXPECT_EQ(result({"op", "pause", "url", url}), "done paused_already");
+  EXPECT_EQ(result({"op", "refresh", "url", url}), "failed paused");
+  EXPECT_EQ(result({"op", "resume", "url", url}), "done resumed");
+  EXPECT_EQ(result({"op", "resume", "url", url}), "done not_paused");
+  EXPECT_EQ(result({"op", "refresh", "url", url}), "done due");
+  EXPECT_EQ(result({"op", "move", "url", url, "to", "https://example.org/new.xml"}), "done moved");
+  EXPECT_EQ(result({"op", "move", "url", url, "to", "https://example.org/new.xml"}), "done same");
+  EXPECT_EQ(result({"op", "move", "url", url, "undo", "yes"}), "done moved");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + url, "fetch_url"}), "(nil)");
+
+  const std::vector<std::string> put{"op", "entry_put", "url", url, "guid", "a", "entry", R"({"title":"One"})"};
+  EXPECT_EQ(result(put), "done created");
+  EXPECT_EQ(result(put), "done unchanged");
+  EXPECT_EQ(result({"op", "entry_put", "url", url, "entry", R"({"guid":"a","title":"Two"})"}), "done modified");
+  EXPECT_EQ(redis({"HGET", "Entry:1", "title"}), "Two");
+
+  EXPECT_EQ(result({"op", "channel_follow", "channel", "anna/news", "url", url}), "done followed_already");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:anna/news:posts"}), "1");
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "anna/news", "as", "read", "entries", "1 Entry:1"}), "done marked");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:anna/news:posts"}), "0");
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "anna/news", "as", "unread", "entries", "Entry:1"}),
+            "done marked");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:anna/news:posts"}), "1");
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "anna/news", "as", "read", "entries", "all"}), "done marked");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:anna/news:posts"}), "0");
+  EXPECT_EQ(result({"op", "channel_unfollow", "channel", "anna/news", "url", url}), "done unfollowed");
+  EXPECT_EQ(result({"op", "channel_unfollow", "channel", "anna/news", "url", url}), "done not_followed");
+  EXPECT_EQ(result({"op", "channel_follow", "channel", "anna/news", "url", url}), "done followed");
+
+  EXPECT_EQ(result({"op", "entry_remove", "id", "Entry:1"}), "done removed");
+  EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "0");
+  EXPECT_EQ(result({"op", "remove", "url", url}), "done removed");
+  EXPECT_EQ(redis({"EXISTS", "state:feed:" + url, "channel:anna/news:feeds", "channel:bert/all:feeds"}), "0");
+  EXPECT_EQ(redis({"XLEN", "stream:requests"}), "0");
+  EXPECT_EQ(redis({"EXISTS", "state:requests"}), "0") << "nothing is left in hand";
+}
+
+TEST_F(RequestWorkTest, SaysWhatIsNotThere) {
+  EXPECT_EQ(redis({"SADD", "channels", "news"}), "1");
+  for (const char* const op : {"remove", "pause", "resume", "refresh"}) {
+    EXPECT_EQ(result({"op", op, "url", url}), "failed no_such_feed") << op;
+  }
+  EXPECT_EQ(result({"op", "set", "url", url, "set.keep", "1"}), "failed no_such_feed");
+  EXPECT_EQ(result({"op", "move", "url", url, "to", "https://example.org/b"}), "failed no_such_feed");
+  EXPECT_EQ(result({"op", "move", "url", url, "undo", "yes"}), "failed no_such_feed");
+  EXPECT_EQ(result({"op", "channel_follow", "channel", "news", "url", url}), "failed no_such_feed");
+  EXPECT_EQ(result({"op", "entry_put", "url", url, "guid", "a", "entry", "{}"}), "failed no_such_feed");
+  EXPECT_EQ(result({"op", "entry_remove", "id", "7"}), "failed no_such_entry");
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+  EXPECT_EQ(result({"op", "move", "url", url, "undo", "yes"}), "failed not_moved");
+  EXPECT_EQ(result({"op", "add", "url", "https://example.org/b"}), "done added");
+  EXPECT_EQ(result({"op", "move", "url", url, "to", "https://example.org/b"}), "failed taken");
+  for (const char* const op : {"channel_follow", "channel_unfollow"}) {
+    EXPECT_EQ(result({"op", op, "channel", "other", "url", url}), "failed no_such_channel") << op;
+  }
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "other", "as", "read", "entries", "all"}),
+            "failed no_such_channel");
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "other", "as", "read", "entries", "1"}),
+            "failed no_such_channel");
+}
+
+TEST_F(RequestWorkTest, AnswersWhatMakesNoSense) {
+  const std::string binary("\xff\x00\x01\"\\", 5);
+  EXPECT_EQ(result({"op", "nonsense"}), "failed unknown_op");
+  EXPECT_EQ(result({"url", url}), "failed missing_field");
+  EXPECT_EQ(result({binary, binary}), "failed missing_field");
+  EXPECT_EQ(result({"op", binary}), "failed unknown_op");
+  EXPECT_EQ(result({"op", "add"}), "failed missing_field");
+  EXPECT_EQ(result({"op", "add", "url", url, "urls", url}), "failed unknown_field");
+  EXPECT_EQ(result({"op", "add", "url", url, binary, binary}), "failed unknown_field");
+  EXPECT_EQ(result({"op", "add", "url", url, "url", url}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", binary}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", "ftp://example.org/"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", "https://u:p@example.org/feed"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url, "channel", binary}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url, "channel", "\xff"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url, "title", binary}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url, "app", "a b"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url, "ref", binary}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url, "set.keep", "many"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url, "set.policy", "unheard-of"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url, "set.nothing", "1"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "move", "url", url}), "failed missing_field");
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "news", "as", "seen", "entries", "1"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "news", "as", "read", "entries", binary}), "failed bad_value");
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "news", "as", "unread", "entries", "all"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "entry_put", "url", url, "guid", "a", "entry", "{"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "entry_put", "url", url, "guid", "a", "entry", "[]"}), "failed bad_value");
+  EXPECT_EQ(redis({"SCARD", "feeds"}), "0");
+  EXPECT_EQ(redis({"XLEN", "stream:requests"}), "0");
+}
+
+TEST_F(RequestWorkTest, RefusesAddressesThatThePolicyClosesAsTheyAreWritten) {
+  for (const char* const closed : {"http://127.0.0.1/feed", "http://[::1]/feed", "http://169.254.169.254/feed.xml",
+                                   "https://198.41.0.4:22/feed", "http://0x7f000001/feed"}) {
+    EXPECT_EQ(result({"op", "add", "url", closed}), "failed refused_address") << closed;
+  }
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+  EXPECT_EQ(result({"op", "move", "url", url, "to", "http://10.0.0.1/feed"}), "failed refused_address");
+  EXPECT_EQ(redis({"SCARD", "feeds"}), "1");
+}
+
+TEST_F(RequestWorkTest, AnswersWhatIsTooLongWithoutReadingIt) {
+  const std::string ref = "long-1";
+  const std::string large = ask({"op", "add", "ref", ref, "url", url, "title", std::string(1 << 20, 'x')});
+  std::vector<std::string> many{"op", "add", "url", url};
+  for (int i = 0; i < 300; ++i) many.insert(many.end(), {"f" + std::to_string(i), "x"});
+  const std::string wide = ask(many);
+  const std::string after = ask({"op", "add", "url", url});
+  work_off();
+  EXPECT_EQ(answer(large), "failed too_long");
+  EXPECT_EQ(answers(large)[0].at("ref").as_string(), ref);
+  EXPECT_EQ(answer(wide), "failed too_long");
+  EXPECT_EQ(answer(after), "done added");
+}
+
+TEST_F(RequestWorkTest, TakesByBytes) {
+  Requests requests(store, options_of('a'));
+  for (int i = 0; i < 6; ++i) ask({"op", "add", "url", url, "title", std::string(400 << 10, 'x')});
+  const auto taken = requests.take();
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->records.size(), 2U) << "1 MiB together";
+  for (int i = 0; i < 400; ++i) ask({"op", "nonsense"});
+  work_off();
+  EXPECT_EQ(redis({"XLEN", "stream:requests"}), "0");
+}
+
+TEST_F(RequestWorkTest, ARefIsAnsweredAgainAndChangesNothing) {
+  const std::vector<std::string> asked{"op", "add", "url", url, "app", "reader", "ref", "1"};
+  EXPECT_EQ(result(asked), "done added");
+  EXPECT_EQ(result({"op", "remove", "url", url}), "done removed");
+  const std::string again = ask(asked);
+  const std::string turned = ask({"ref", "1", "url", url, "app", "reader", "op", "add"});
+  const std::string other = ask({"op", "pause", "url", url, "app", "reader", "ref", "1"});
+  const std::string elsewhere = ask({"op", "pause", "url", url, "app", "mailer", "ref", "1"});
+  work_off();
+  EXPECT_EQ(answer(again), "done added") << "as it was answered";
+  EXPECT_TRUE(answers(again)[0].at("repeated").as_bool());
+  EXPECT_EQ(answer(turned), "done added") << "the order of fields is nothing";
+  EXPECT_EQ(answer(other), "failed ref_reused");
+  EXPECT_EQ(answer(elsewhere), "failed no_such_feed") << "another application's is another";
+  EXPECT_EQ(redis({"SCARD", "feeds"}), "0") << "nothing was done again";
+  const std::string failed = ask({"op", "pause", "url", url, "app", "mailer", "ref", "1"});
+  work_off();
+  EXPECT_EQ(answer(failed), "failed no_such_feed");
+  EXPECT_TRUE(answers(failed)[0].contains("repeated"));
+  EXPECT_EQ(redis({"PTTL", "state:request:reader:1"}).size(), 9U) << "7 days in ms, begun";
+}
+
+TEST_F(RequestWorkTest, KeepsTheOrderOfAFeed) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 20; ++i) {
+    ids.push_back(ask({"op", "add", "url", url, "channel", "c" + std::to_string(i)}));
+    ids.push_back(ask({"op", "pause", "url", url}));
+    ids.push_back(ask({"op", "remove", "url", url}));
+    ids.push_back(ask({"op", "pause", "url", url}));
+  }
+  work_off();
+  for (std::size_t i = 0; i < ids.size(); i += 4) {
+    EXPECT_EQ(answer(ids[i]), "done added");
+    EXPECT_EQ(answer(ids[i + 1]), "done paused");
+    EXPECT_EQ(answer(ids[i + 2]), "done removed");
+    EXPECT_EQ(answer(ids[i + 3]), "failed no_such_feed");
+  }
+}
+
+TEST_F(RequestWorkTest, TenClientsAddOneUrlAtOnce) {
+  std::vector<std::string> ids(10);
+  std::vector<std::thread> clients;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    clients.emplace_back([&, i] { ids[i] = ask({"op", "add", "url", url, "channel", "u" + std::to_string(i)}); });
+  }
+  for (std::thread& client : clients) client.join();
+  work_off();
+  std::size_t added = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::string said = answer(ids[i]);
+    EXPECT_TRUE(said == "done added" || said == "done present") << said;
+    added += said == "done added" ? 1 : 0;
+    EXPECT_EQ(redis({"SISMEMBER", "channel:u" + std::to_string(i) + ":feeds", url}), "1");
+  }
+  EXPECT_EQ(added, 1U);
+}
+
+TEST_F(RequestWorkTest, OneTakesAtATime) {
+  const std::string id = ask({"op", "add", "url", url});
+  Requests first(store, options_of('a')), second(store, options_of('b'));
+  EXPECT_FALSE(first.take()->waiting);
+  EXPECT_TRUE(second.take()->waiting);
+  RequestWork other(StoreOptions{.url = server.url()}, options_of('b'));
+  const auto step = other.step(rules);
+  ASSERT_TRUE(step);
+  EXPECT_TRUE(step->waiting);
+  ASSERT_TRUE(first.let_go());
+  work_off(other);
+  EXPECT_EQ(answer(id), "done added");
+}
+
+/// A lease that ran out under a worker that only slept.
+TEST_F(RequestWorkTest, WhoLostARequestDoesNothingForIt) {
+  const std::string id = ask({"op", "add", "url", url});
+  Requests slow(store, options_of('b'));
+  const auto taken = slow.take();
+  ASSERT_TRUE(taken && taken->records.size() == 1);
+  const Request request = read_request(taken->records.front());
+  ASSERT_EQ(slow.begin(request.asked)->state, Begun::State::go);
+  redis({"DEL", "lock:requests"});
+  work_off();
+  EXPECT_EQ(answer(id), "done added");
+  EXPECT_EQ(result({"op", "remove", "url", url}), "done removed");
+  {
+    const Requests::Step step(slow, request.asked, request.op);
+    const NewFeed feed{.feed_url = url};
+    const auto late = Feeds(store).add(std::span(&feed, 1));
+    ASSERT_FALSE(late);
+    EXPECT_TRUE(Requests::is_in_other_hands(late.error())) << late.error().detail;
+  }
+  EXPECT_EQ(redis({"SCARD", "feeds"}), "0");
+  EXPECT_EQ(slow.begin(request.asked)->state, Begun::State::gone);
+  EXPECT_EQ(answer(id), "done added");
+}
+
+TEST_F(RequestWorkTest, AThirdDeathIsPoison) {
+  const std::string id = ask({"op", "add", "url", url, "ref", "p"});
+  const std::string behind = ask({"op", "add", "url", "https://example.org/b"});
+  for (const char worker : {'b', 'c', 'd'}) {
+    Requests mortal(store, options_of(worker));
+    const auto taken = mortal.take();
+    ASSERT_TRUE(taken && !taken->waiting);
+    const Request request = read_request(taken->records.front());
+    ASSERT_EQ(mortal.begin(request.asked)->state, Begun::State::go) << worker;
+    ASSERT_EQ(mortal.begin(request.asked)->state, Begun::State::go) << "the same worker's again is no death";
+    redis({"DEL", "lock:requests"});
+  }
+  work_off();
+  EXPECT_EQ(answer(id), "failed poison");
+  EXPECT_EQ(answer(behind), "done added");
+  EXPECT_EQ(redis({"XLEN", "state:requests:poison"}), "1");
+  EXPECT_NE(redis({"XRANGE", "state:requests:poison", "-", "+"}).find(id + " op add url " + url), std::string::npos);
+}
+
+TEST_F(RequestWorkTest, WhatIsLaidDownIsNoDeath) {
+  const std::string id = ask({"op", "add", "url", url});
+  for (const char worker : {'b', 'c', 'd', 'e', 'f'}) {
+    Requests patient(store, options_of(worker));
+    const Request request = read_request(patient.take()->records.front());
+    ASSERT_EQ(patient.begin(request.asked)->state, Begun::State::go) << worker;
+    ASSERT_TRUE(patient.release(request.asked));
+    ASSERT_TRUE(patient.let_go());
+  }
+  work_off();
+  EXPECT_EQ(answer(id), "done added");
+}
+
+TEST_F(RequestWorkTest, ARemovalThatBeganIsResumedAndTakesNothingElse) {
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+  const std::string id = ask({"op", "remove", "url", url});
+  Requests mortal(store, options_of('b'));
+  const Request request = read_request(mortal.take()->records.front());
+  ASSERT_EQ(mortal.begin(request.asked)->state, Begun::State::go);
+  redis({"HSET", "state:requests", id, std::string(32, 'b') + " 1 begun"});  // its first step was done
+  redis({"DEL", "lock:requests"});
+  // Somebody has finished that removal, and added the feed anew.
+  work_off();
+  EXPECT_EQ(answer(id), "done removed");
+  EXPECT_EQ(redis({"SISMEMBER", "feeds", url}), "1") << "it was added by somebody else";
+}
+
+TEST_F(RequestWorkTest, AKeyOfAnotherTypeStopsNothingBehindIt) {
+  redis({"SET", "channel:bad:feeds", "x"});
+  redis({"SADD", "channels", "bad"});
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+  const std::string bad = ask({"op", "channel_follow", "channel", "bad", "url", url});
+  const std::string good = ask({"op", "pause", "url", url});
+  work_off();
+  EXPECT_EQ(answer(bad), "failed store_refused");
+  EXPECT_EQ(answer(good), "done paused");
+}
+
+TEST_F(RequestWorkTest, EventsOfRequestsKeepTheChainAndAreNoticed) {
+  for (int i = 0; i < 5; ++i) ask({"op", "nonsense"});
+  ask({"op", "channel_mark", "channel", "none", "as", "read", "entries", "all"});
+  work_off();
+  std::string last = "0-0";
+  const auto records = EventStream(store).read("0", 100, Milliseconds(0));
+  ASSERT_TRUE(records);
+  for (const EventRecord& record : *records) {
+    const json::object event = json::parse(record.json).as_object();
+    EXPECT_EQ(event.at("prev").as_string(), last);
+    last = event.at("seq").as_string();
+  }
+  EXPECT_EQ(records->size(), 6U);
+}
+
+TEST_F(RequestWorkTest, ItsLengthAndBytesAreKnown) {
+  EXPECT_EQ(Requests(store, {}).figures()->waiting, 0U);
+  for (int i = 0; i < 10; ++i) ask({"op", "add", "url", url, "title", std::string(1000, 'x')});
+  const auto figures = Requests(store, {}).figures();
+  ASSERT_TRUE(figures);
+  EXPECT_EQ(figures->waiting, 10U);
+  EXPECT_GT(figures->bytes, 10'000U);
+  EXPECT_FALSE(figures->piles_up());
+}
+
+}  // namespace
+}  // namespace feedmill::request_work_test
