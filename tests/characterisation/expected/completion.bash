@@ -12,7 +12,7 @@ _feedmill() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
+    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${COMP_WORDS[i]}" in
       ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
       'entry put'|'entry remove') verb="$verb ${COMP_WORDS[i]}" ;;
@@ -27,15 +27,15 @@ _feedmill() {
     *' --embedded') _feedmill_offer < <(printf '%s\n' auto true false); return ;;
     *' --log-level') _feedmill_offer < <(printf '%s\n' debug info warn error); return ;;
     'list --state') _feedmill_offer < <(printf '%s\n' new never_read healthy degraded failing blocked gone quarantined paused); return ;;
-    'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_moved feed_failing feed_recovered feed_gone feed_rekeyed feed_gap post_created post_modified post_deleted post_trimmed); return ;;
+    'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_moved feed_failing feed_recovered feed_gone feed_rekeyed feed_gap post_created post_modified post_deleted post_trimmed request_done request_failed); return ;;
     'notify rules --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac
   case "$previous" in --config|--data-dir|--file|--journal) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
+    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
   case "$verb" in
     '') verbs='add import run list show refresh set pause resume move remove export entries entry expire tail channel notify explain trace check discover parse plan doctor health top stats notices verify store config completion man' flags='' ;;
-    'add') verbs='' flags='-h --help --now --first --dry-run --keep --interval-min --policy --auth' ;;
+    'add') verbs='' flags='-h --help --now --channel --first --dry-run --keep --interval-min --policy --auth' ;;
     'import') verbs='' flags='-h --help --dry-run --prune --yes --user' ;;
     'run') verbs='' flags='-h --help --once' ;;
     'list') verbs='' flags='-h --help --state --host --due' ;;
