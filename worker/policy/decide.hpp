@@ -23,6 +23,7 @@ struct PolicyOptions {
   Retention retention;                                                 ///< `listed` is the document's
   std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between polls of one feed (HTTP H7)
   PushOptions push;
+  EventDetail events;
 };
 
 /// The exchange as far as policy cares.
