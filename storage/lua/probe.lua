@@ -25,6 +25,11 @@ if ARGV[3] == 'scan' then
 end
 for _, name in ipairs(keyed) do calls[#calls + 1] = {name, any_key} end
 local refused = {}
+-- Channels that came with a later version: '&' names what is lacking.
+local function listed_publish(pattern, of)
+  if not redis.acl_check_cmd('PUBLISH', ARGV[2] .. of, '') then refused[#refused + 1] = '&' .. ARGV[2] .. pattern end
+end
+if redis.acl_check_cmd('PUBLISH', channel, '') then listed_publish('notifications:*', 'notifications:global') end
 for _, call in ipairs(calls) do
   if not redis.acl_check_cmd(unpack(call)) then
     local container = call[1] == 'SCRIPT' or call[1] == 'XGROUP' or call[1] == 'XINFO'

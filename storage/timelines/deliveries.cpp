@@ -119,6 +119,7 @@ StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::spa
 
 StoreResult<Delivered> Deliveries::apply(std::span<const NoticesOfRecord> records) {
   Args args;
+  args.add(std::string_view(impl_.keys.channel_prefix()));
   args.add(name_of(DeliveryTarget::notices));
   for (const NoticesOfRecord& record : records) {
     args.add(std::string_view(record.id));
