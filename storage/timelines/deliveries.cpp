@@ -35,7 +35,8 @@ std::pair<std::uint64_t, std::uint64_t> numbers(std::string_view id) {
 
 Delivered read_delivered(const Reply& reply) {
   const auto count = [&](std::size_t i) { return static_cast<std::uint64_t>(reply[i].integer()); };
-  return {reply[0].text() == "hole", count(1), count(2), count(3), std::string(reply[4].text())};
+  return {reply[0].text() == "hole",      count(1), count(2), count(3), std::string(reply[4].text()),
+          reply.size() > 5 ? count(5) : 0};
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ TEST(EventJson, SaysOldAndNewUpToALimitAndSizesBeyond) {
             R"({"new":["","\"y\""],"title":[")" + std::string(512, 'a') + R"(","b"],"gone":["x",""]})");
   EXPECT_EQ(changes_json(old, now, 511),
             R"({"new":["","\"y\""],"title":{"old_bytes":512,"new_bytes":1},"gone":["x",""]})");
-  EXPECT_EQ(changes_json(old, now, 0), R"({"new":{"old_bytes":0,"new_bytes":3},)"
-                                       R"("title":{"old_bytes":512,"new_bytes":1},"gone":{"old_bytes":1,"new_bytes":0}})");
+  EXPECT_EQ(changes_json(old, now, 0),
+            R"({"new":{"old_bytes":0,"new_bytes":3},)"
+            R"("title":{"old_bytes":512,"new_bytes":1},"gone":{"old_bytes":1,"new_bytes":0}})");
   const Fields huge{{"title", std::string(1U << 20U, '\\')}};
   const json::value whole = json::parse(changes_json({}, huge, 1U << 20U));
   EXPECT_EQ(whole.at("title").at(1).as_string(), huge[0].second);
