@@ -57,7 +57,7 @@ StoreResult<bool> Entries::remove(const std::string& id) {
   if (!id.starts_with(impl_.keys.entries())) return false;  // an id is a full key: only those of entries are touched
   Args args;
   args.add(std::string_view(impl_.keys.channel_prefix()));
-  args.add(impl_.options.signals_max_len);
+  args.own(impl_.options.stream_cap());
   args.add(std::string_view(id));
   const auto reply = impl_.run(Script::entry_remove, args);
   if (!reply) return reply.error();
@@ -77,7 +77,7 @@ StoreResult<std::optional<std::uint64_t>> Entries::expire(const std::string& fee
   args.add(std::string_view(impl_.keys.channel_prefix()));
   args.add(std::string_view(feed_url));
   args.own(json_string(feed_url));
-  args.add(impl_.options.signals_max_len);
+  args.own(impl_.options.stream_cap());
   args.add(impl_.options.signals_deleted ? 1 : 0);
   for (const auto& each : {limit, oldest, bytes}) args.own(limit_text(each));
   for (std::uint64_t trimmed = 0;;) {

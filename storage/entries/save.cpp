@@ -54,7 +54,7 @@ class Saving {
     guid.is = *stored ? StoredSnapshot::Is::different : StoredSnapshot::Is::unknown;
     if (*stored) guid.id = (*stored)->id;
     guid.fields = old;
-    const EntryDiff diff = diff_entries({*record}, known, *now);
+    const EntryDiff diff = diff_entries({*record}, known, *now, impl_.options.events.shown_up_to());
     const EntryWrite& write = diff.writes.front();
     if (*stored && changes_nothing(write)) {
       Saved same;
@@ -74,14 +74,14 @@ class Saving {
     args.add(std::string_view(impl_.options.key_prefix));
     args.add(std::string_view(entry_.feed_url));
     args.own(json_string(entry_.feed_url));
-    args.add(impl_.options.signals_max_len);
+    args.own(impl_.options.stream_cap());
     args.add(std::string_view(write.guid));
     args.add(std::string_view(write.id));
     args.add(std::string_view(rev));
     args.add(std::string_view(write.digest));
     args.add(write.timestamp);
     args.add(write.bytes);
-    args.own(post_event(commit, write, now_seconds));
+    args.own(post_event(commit, write, now_seconds, impl_.options.events));
     args.add(write.set);
     args.add(std::span<const std::string>(write.unset));
     const auto reply = impl_.run(Script::entry_save, args);

@@ -105,7 +105,7 @@ StoreResult<StreamFigures> EventStream::trim() {
   figures.now = *time;
   figures.hard_limit = 2 * impl_.options.signals_max_len;
   Args args;
-  args.add(impl_.options.signals_max_len);
+  args.own(impl_.options.stream_cap());
   args.add(*time - signals_kept);
   const auto reply = impl_.run(Script::groups, args);
   if (!reply) return reply.error();

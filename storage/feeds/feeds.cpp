@@ -66,7 +66,7 @@ StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view
     Args args;
     args.add(std::string_view(feed_url));
     args.own(json_string(feed_url));
-    args.add(impl_.options.signals_max_len);
+    args.own(impl_.options.stream_cap());
     args.add(which);
     const auto reply = impl_.run(Script::remove, args);
     if (!reply) return reply.error();

@@ -26,7 +26,7 @@ StoreResult<MoveResult> Feeds::run_verb(FeedRecord record, const Move& move, con
   args.own(json_string(record.feed_url));
   args.own(move.to == record.feed_url ? std::string() : move.to);
   args.own(move.from);
-  args.add(impl_.options.signals_max_len);
+  args.own(impl_.options.stream_cap());
   args.own(moves_text(record.state.address.moves));
   args.own(no_move_to);
   args.own(feed_event(frame, moved_event(move), move.at.count() / 1000));

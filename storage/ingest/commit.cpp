@@ -14,18 +14,21 @@ namespace {
 constexpr std::size_t max_posts_per_part = 100;  // RELIABILITY L6: bounds how long Redis is busy
 constexpr std::size_t max_bytes_per_part = 4U << 20U;
 
-std::size_t size_of(const EntryWrite& write) {
+/// About what a post takes among the arguments: its fields, and what its event says of it.
+std::size_t size_of(const EntryWrite& write, const EventDetail& detail) {
   std::size_t bytes = 200 + write.guid.size();
   for (const auto& [name, value] : write.set) bytes += name.size() + value.size();
+  if (!write.quiet && write.bytes <= detail.shown_up_to()) bytes += write.bytes;
+  for (const auto& [name, value] : write.old) bytes += std::min(value.size(), detail.changed_max) * 2;
   return bytes;
 }
 
 /// Where each part's posts begin; one part even when there is nothing to write.
-std::vector<std::size_t> part_starts(const std::vector<EntryWrite>& writes) {
+std::vector<std::size_t> part_starts(const std::vector<EntryWrite>& writes, const EventDetail& detail) {
   std::vector<std::size_t> starts{0};
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < writes.size(); ++i) {
-    const std::size_t size = size_of(writes[i]);
+    const std::size_t size = size_of(writes[i], detail);
     if (i != starts.back() && (i - starts.back() >= max_posts_per_part || bytes + size > max_bytes_per_part)) {
       starts.push_back(i);
       bytes = 0;
@@ -54,14 +57,15 @@ std::string sum_of_new(std::span<const EntryWrite> writes, const Retention& rete
   return std::to_string(count) + " " + std::to_string(bytes);
 }
 
-void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::int64_t now_seconds) {
+void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::int64_t now_seconds,
+              const EventDetail& detail) {
   args.add(std::string_view(write.guid));
   args.add(std::string_view(write.digest));
   args.add(std::string_view(write.id));
   args.add(write.timestamp);
   args.add(write.bytes);
   const bool has_fields = !write.set.empty() || !write.unset.empty();
-  args.own(!write.quiet ? post_event(commit, write, now_seconds) : has_fields ? std::to_string(write.rev) : "");
+  args.own(!write.quiet ? post_event(commit, write, now_seconds, detail) : has_fields ? std::to_string(write.rev) : "");
   args.add(write.set);
   args.add(std::span<const std::string>(write.unset));
 }
@@ -138,7 +142,7 @@ bool add_unchanged(Args& args, const Commit& commit) {
 /// The calls that carry out one commit: all but the last write posts alone.
 void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOptions& options, const Keys& keys) {
   const std::int64_t now_seconds = commit.state.last.at.count() / 1000;
-  const std::vector<std::size_t> starts = part_starts(commit.entries);
+  const std::vector<std::size_t> starts = part_starts(commit.entries, options.events);
   const std::span<const EntryWrite> all(commit.entries);
   for (std::size_t part = 0; part < starts.size(); ++part) {
     const bool last = part + 1 == starts.size();
@@ -157,7 +161,7 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.add(std::string_view(keys.channel_prefix()));
     args.add(part + 1);
     args.add(starts.size());
-    args.add(options.signals_max_len);
+    args.own(options.stream_cap());
     args.add(options.signals_deleted ? 1 : 0);
     if (commit.document || commit.trim)
       args.own(retention_text(commit.retention, now_seconds));
@@ -187,7 +191,7 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     else
       args.add(0);
     args.add(posts.size());
-    for (const EntryWrite& write : posts) add_post(args, commit, write, now_seconds);
+    for (const EntryWrite& write : posts) add_post(args, commit, write, now_seconds, options.events);
     args.add(last ? commit.events.size() : 0);
     if (!last) continue;
     for (const FeedEvent& event : commit.events) {

@@ -5,7 +5,8 @@
 -- interrupted goes as well. ARGV: prefix, uid. Returns {1 = something was there, 1 = more to do}.
 local uid, step = ARGV[2], 1000
 local known = redis.call('SREM', channels_key, uid) +
-              redis.call('EXISTS', channel_feeds_key(uid), channel_read_key(uid), timeline_key(uid), channel_order_key(uid))
+              redis.call('EXISTS', channel_feeds_key(uid), channel_read_key(uid), timeline_key(uid), channel_order_key(uid),
+                         index_key(uid))
 if known == 0 then return {0, 0} end
 local feeds = redis.call('SMEMBERS', channel_feeds_key(uid))
 for i = 1, math.min(#feeds, step) do
@@ -18,5 +19,6 @@ for _, id in ipairs(marks) do
   redis.call('ZREM', channel_read_key(uid), id)
 end
 if #feeds > step or #marks == step then return {1, 1} end
-redis.call('UNLINK', timeline_key(uid), channel_order_key(uid))
+redis.call('UNLINK', timeline_key(uid), channel_order_key(uid), index_key(uid))
+redis.call('HDEL', floors_key, uid)
 return {1, 0}

@@ -200,6 +200,9 @@ local function update(post, old_rev, bytes)
     post.signal = string.gsub(post.signal, '"rev":%d+', '"rev":' .. text(rev), 1)
     redis.call('HSET', post.id, 'rev', text(rev))
     post.bytes = bytes_of(post.id)
+    -- All of the post, as it would be without the other change.
+    local post_at = string.find(post.signal, ',"post":{', 1, true)
+    if post_at then post.signal = string.sub(post.signal, 1, post_at) .. '"post_bytes":' .. text(post.bytes) .. '}' end
     redis.call('HSET', post.id, 'bytes', text(post.bytes))
   end
   redis.call('HSET', digests, post.guid, post.digest)

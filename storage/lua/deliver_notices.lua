@@ -2,21 +2,30 @@
 -- uses posts deliver
 -- replies array of 5
 -- Adds notices to the lists of users: at most 30 each, list and hash always equal (RELIABILITY L16). With a target, each
--- record once and in order, as deliver_posts does.
--- ARGV: prefix, target ('' = not from the stream), then for each record: stream id, predecessor, number of notices,
--- and for each of these: user, notice id, value.
+-- record once and in order, as deliver_posts does. What is new is published (DESIGN §4).
+-- ARGV: prefix, channel prefix, target ('' = not from the stream), then for each record: stream id, predecessor, number of
+-- notices, and for each of these: user, notice id, value, message, counted topics.
 -- Returns {'ok' | 'hole', applied, repeated, refused by a key of the wrong type, last id applied}.
 local most = 30
-local pointer = ARGV[2] ~= '' and delivered_key(ARGV[2])
+local channel = ARGV[2] .. 'notifications:'
+local pointer = ARGV[3] ~= '' and delivered_key(ARGV[3])
 local last = pointer and redis.call('GET', pointer) or '0-0'
-local applied, repeated, refused, result, at = 0, 0, 0, 'ok', 3
+local applied, repeated, refused, result, at = 0, 0, 0, 'ok', 4
 
 local function is_of_type(key, wanted)
   local found = redis.call('TYPE', key)['ok']
   return found == 'none' or found == wanted
 end
 
-local function add(user, id, value)
+local function publish(user, message, first, last_topic)
+  redis.call('PUBLISH', channel .. user, message)
+  if user ~= 'global' then redis.call('PUBLISH', channel .. 'global', message) end
+  for i = first, last_topic do redis.call('PUBLISH', channel .. 'topic:' .. ARGV[i], message) end
+end
+
+-- The notice at `from`, whose topics end at `to`.
+local function add(from, to)
+  local user, id, value, message = ARGV[from], ARGV[from + 1], ARGV[from + 2], ARGV[from + 3]
   local order, values = notice_order_key(user), notices_key(user)
   if not is_of_type(order, 'list') or not is_of_type(values, 'hash') then
     refused = refused + 1
@@ -29,22 +38,25 @@ local function add(user, id, value)
     redis.call('LTRIM', order, 0, most - 1)
     redis.call('HDEL', values, unpack(fallen))
   end
+  publish(user, message, from + 5, to)
 end
 
 while at <= #ARGV do
   local id, before, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
   at = at + 3
+  local is_next = true
   if pointer and not after(id, last) then
-    repeated = repeated + 1
+    repeated, is_next = repeated + 1, false
   elseif pointer and before ~= '' and after(before, last) then
     result = 'hole'
     break
-  else
-    for i = at, at + count * 3 - 1, 3 do add(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
-    last = id
-    applied = applied + 1
   end
-  at = at + count * 3
+  for _ = 1, count do
+    local to = at + 4 + tonumber(ARGV[at + 4])
+    if is_next then add(at, to) end
+    at = to + 1
+  end
+  if is_next then last, applied = id, applied + 1 end
 end
 if pointer and applied > 0 then redis.call('SET', pointer, last) end
 return {result, applied, repeated, refused, last}

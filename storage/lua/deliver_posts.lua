@@ -1,15 +1,34 @@
 #!lua
 -- uses posts deliver
--- replies array of 5
+-- replies array of 6
 -- Applies signals to the timelines, each once, in order (RELIABILITY L14, L15): ids up to the last one applied are
 -- skipped, and it stops at a hole, which is a record whose predecessor has not been applied.
 -- ARGV: prefix, target, channel prefix, whether to publish per feed (1/0), then for each record: stream id,
 -- predecessor ('' = unknown), 'add' | 'move' | 'drop' | '', entry id, feed_url, score, type, JSON ('' unless published).
--- Returns {'ok' | 'hole', applied, repeated, refused by a key of the wrong type, last id applied}.
+-- Returns {'ok' | 'hole', applied, repeated, refused by a key of the wrong type, last id applied, indexes that have become
+-- short and are to be built anew}.
 local pointer, channel_prefix, publish = delivered_key(ARGV[2]), ARGV[3], ARGV[4] == '1'
 local last = redis.call('GET', pointer) or '0-0'
 local applied, repeated, refused, result, now = 0, 0, 0, 'ok', text(clock())
-local holders = {}
+local holders, floors, short = {}, {}, 0
+
+-- All posts of the channel.
+local function keep_index(action, uid, id, score)
+  local key, floor = index_key(uid), floors[uid] or floor_of(uid)
+  local done
+  if action ~= 'drop' and is_above(floor, score, id) then
+    done = redis.pcall('ZADD', key, score, id)
+    if type(done) == 'number' then floor = trim_index(uid, floor) end
+  else
+    done = redis.pcall('ZREM', key, id)
+    if done == 1 and has_fallen(floor) and redis.call('ZCARD', key) < index_least / 2 then
+      floor, short = '~', short + 1
+      redis.pcall('HSET', floors_key, uid, floor)
+    end
+  end
+  floors[uid] = floor
+  return done
+end
 
 local function carry_out(action, uid, id, score)
   if action == 'add' then
@@ -36,8 +55,10 @@ for i = 5, #ARGV, 8 do
     if action ~= '' then
       holders[url] = holders[url] or redis.call('SMEMBERS', holders_key(url))
       for _, uid in ipairs(holders[url]) do
-        local done = carry_out(action, uid, entry, score)
-        if type(done) == 'table' and done['err'] then refused = refused + 1 end
+        for _, follow in ipairs({carry_out, keep_index}) do
+          local done = follow(action, uid, entry, score)
+          if type(done) == 'table' and done['err'] then refused = refused + 1 end
+        end
       end
     end
     if publish and json ~= '' then redis.call('PUBLISH', channel_prefix .. kind .. ':' .. url, json) end
@@ -46,4 +67,4 @@ for i = 5, #ARGV, 8 do
   end
 end
 if applied > 0 then redis.call('SET', pointer, last) end
-return {result, applied, repeated, refused, last}
+return {result, applied, repeated, refused, last, short}

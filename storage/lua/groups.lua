@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- uses posts deliver
 -- replies array of 1
--- How far the consumer groups of the signals have come; trims the stream to its cap and to its age, but never what a
+-- How far the consumer groups of the signals have come; trims the stream to its caps and to its age, but never what a
 -- group has not acknowledged: only a commit does that, at twice the cap (RELIABILITY L13).
--- ARGV: prefix, cap, oldest to keep ms. Returns {length, {name, records to go, oldest of them ms}…}.
-local cap, since = tonumber(ARGV[2]), ARGV[3]
+-- ARGV: prefix, stream cap, oldest to keep ms. Returns {length, {name, records to go, oldest of them ms}…}.
+local since = ARGV[3]
+local cap, most_bytes = caps_of(ARGV[2])
 local length = redis.call('XLEN', signals_key)
 if redis.call('EXISTS', signals_key) == 0 then return {0} end
 local needed, answers = nil, {}
@@ -24,6 +25,10 @@ end
 local newest = redis.call('XREVRANGE', signals_key, '+', '-', 'COUNT', 1)[1]
 needed = needed or (newest and newest[1])
 if needed and length > cap then redis.call('XTRIM', signals_key, 'MINID', '~', needed, 'LIMIT', length - cap) end
+local written = needed and most_bytes and redis.call('HGET', meta_key, 'bytes')
+if written then
+  trim_to_bytes(tonumber(string.match(written, '^%d+')) or 0, most_bytes, function(id) return not after(id, needed) end)
+end
 if needed and after(needed, since .. '-0') then needed = since .. '-0' end
 if needed then redis.call('XTRIM', signals_key, 'MINID', '~', needed, 'LIMIT', 10000) end
 return {length, unpack(answers)}

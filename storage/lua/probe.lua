@@ -32,6 +32,10 @@ for _, call in ipairs(calls) do
     refused[#refused + 1] = '+' .. string.lower(containers[call[1]] and call[1] .. '|' .. call[2] or call[1])
   end
 end
--- The pattern came later than that of other events.
-if not redis.acl_check_cmd('PUBLISH', ARGV[2] .. 'request_done', '') then refused[#refused + 1] = '&' .. ARGV[2] .. 'request_*' end
+-- Channels that came with later versions are named by their patterns.
+if redis.acl_check_cmd('PUBLISH', channel, '') then
+  for _, came in ipairs({{'request_*', 'request_done'}, {'notifications:*', 'notifications:global'}}) do
+    if not redis.acl_check_cmd('PUBLISH', ARGV[2] .. came[2], '') then refused[#refused + 1] = '&' .. ARGV[2] .. came[1] end
+  end
+end
 return refused

@@ -6,7 +6,7 @@
 -- ARGV: prefix, then one of:
 --   'channel', uid                          Returns {findings, its feeds}
 --   'feed', uid, feed_url                   its posts in the channel. Returns {findings, 'behind' | ''}
---   'timeline' | 'read', uid, cursor, how many      Returns {findings, 'behind' | '', next cursor ('' = done)}
+--   'timeline' | 'index' | 'read', uid, cursor, how many      Returns {findings, 'behind' | '', next cursor ('' = done)}
 --   'holders', feed_url                     the channels that it says it is in. Returns {findings}
 --   'notices', user · 'watcher', user       Returns {findings}
 local what, uid = ARGV[2], ARGV[3]
@@ -58,10 +58,11 @@ elseif what == 'holders' then
   return {findings}
 end
 
-local feeds, posts, marks = channel_feeds_key(uid), timeline_key(uid), channel_read_key(uid)
+local feeds, posts, marks, index = channel_feeds_key(uid), timeline_key(uid), channel_read_key(uid), index_key(uid)
 local sound = is_of_type(feeds, 'set', 'I4')
 sound = is_of_type(posts, 'zset', 'I4') and sound
 sound = is_of_type(marks, 'zset', 'I4') and sound
+sound = is_of_type(index, 'zset', 'I4') and sound
 sound = is_of_type(channel_order_key(uid), 'string', 'I4') and sound
 if not sound then return {findings, '', ''} end
 
@@ -69,7 +70,7 @@ if what == 'channel' then
   local members = redis.call('SMEMBERS', feeds)
   if redis.call('SISMEMBER', channels_key, uid) == 0 then
     local keys = {}
-    for _, key in ipairs({channel_order_key(uid), feeds, posts, marks}) do
+    for _, key in ipairs({channel_order_key(uid), feeds, posts, marks, index}) do
       if redis.call('EXISTS', key) == 1 then keys[#keys + 1] = key end
     end
     if #keys > 0 then
@@ -110,11 +111,20 @@ if what == 'feed' then
   local url = ARGV[4]
   if redis.call('SISMEMBER', feeds, url) == 0 or type_of(sort_key(url)) ~= 'zset' then return {findings, ''} end
   local ids = redis.call('ZRANGE', sort_key(url), 0, -1, 'WITHSCORES')
-  local any_read = redis.call('EXISTS', marks) == 1
+  local any_read, floor = redis.call('EXISTS', marks) == 1, floor_of(uid)
+  local function check_index(id, score)
+    local there, wanted = redis.call('ZSCORE', index, id), is_above(floor, score, id) and score
+    if there == wanted then return end
+    find('I4', not there and 'index.missing' or wanted and 'index.score' or 'index.fallen', url, {index, sort_key(url)},
+         id .. ' stands at ' .. shown(there) .. ' among all posts of the channel, at ' .. score .. ' in its feed, and ' ..
+         (wanted and 'none above it has fallen off' or 'one above it has fallen off'),
+         {wanted and zadd(index, id, there, score) or zrem(index, id, there)})
+  end
   for i = 1, #ids, 2 do
     local id, score = ids[i], ids[i + 1]
     local there = redis.call('ZSCORE', posts, id)
     local read = any_read and redis.call('ZSCORE', marks, id)
+    if not under_way[id] and string.sub(floor, 1, 1) ~= '~' then check_index(id, score) end
     if under_way[id] then
       -- deliver will see to it
     elseif read and there then
@@ -128,7 +138,7 @@ if what == 'feed' then
   return {findings, ''}
 end
 
-local key = what == 'timeline' and posts or marks
+local key = what == 'timeline' and posts or what == 'index' and index or marks
 local step = redis.call('ZSCAN', key, ARGV[4], 'COUNT', ARGV[5])
 for i = 1, #step[2], 2 do
   local id = step[2][i]
@@ -138,13 +148,13 @@ for i = 1, #step[2], 2 do
     -- deliver will see to it
   elseif url and redis.call('SISMEMBER', feeds, url) == 0 then
     find('I4', what .. '.foreign', url, {key}, id .. ' is of no feed of the channel', {zrem(key, id, score)})
-  elseif not url and what == 'timeline' then
-    find('I4', 'timeline.gone', '', {key}, id .. ' is in the timeline, and no entry any more', {zrem(key, id, score)})
+  elseif not url and what ~= 'read' then
+    find('I4', what .. '.gone', '', {key}, id .. ' is in the ' .. what .. ', and no entry any more', {zrem(key, id, score)})
   elseif not url and not redis.call('ZSCORE', gone_key, id .. ' ' .. uid) then
     find('I12', 'read.gone', '', {key, gone_key}, id .. ' is marked read, is gone, and would never be forgotten',
          {zadd(gone_key, id .. ' ' .. uid, false, text(clock()))})
-  elseif url and what == 'timeline' and not zscore(sort_key(url), id) then
-    find('I4', 'timeline.stray', url, {key, sort_key(url)}, id .. ' is in the timeline, and not in its feed', {zrem(key, id, score)})
+  elseif url and what ~= 'read' and not zscore(sort_key(url), id) then
+    find('I4', what .. '.stray', url, {key, sort_key(url)}, id .. ' is in the ' .. what .. ', and not in its feed', {zrem(key, id, score)})
   end
 end
 return {findings, '', step[1] == '0' and '' or step[1]}

@@ -14,7 +14,7 @@ if what == 'types' then
   local wanted = {{feeds_key, 'set', 'I6'}, {schedule_key, 'zset', 'I6'}, {quarantine_key, 'zset', 'I14'},
                   {states_key, 'hash', 'statistics'}, {meta_key, 'hash', 'I5'}, {signals_key, 'stream', 'I5'},
                   {counter_key, 'string', 'I2'}, {hosts_key, 'hash', 'I13'}, {channels_key, 'set', 'I4'},
-                  {gone_key, 'zset', 'I4'}, {watchers_key, 'set', 'L16'}}
+                  {gone_key, 'zset', 'I4'}, {floors_key, 'hash', 'I4'}, {watchers_key, 'set', 'L16'}}
   for _, key in ipairs(wanted) do
     local found = type_of(key[1])
     if found ~= 'none' and found ~= key[2] then

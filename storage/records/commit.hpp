@@ -22,7 +22,7 @@ struct EntryWrite {
   std::vector<std::string> unset;  ///< fields that went away
   std::uint64_t bytes = 0;         ///< entry_bytes() of the post as it is to be
   Fields old;                      ///< modified: old values of what changed, for the event
-  Fields shown;                    ///< modified: title, link and author as stored, for the event where unchanged
+  Fields shown;                    ///< modified: for the event, title, link and author as stored, or all that stays
   std::int64_t rev = 1;
   bool quiet = false;  ///< modified: nothing that a reader would notice, hence no event; not done to what has another
                        ///< `rev` meanwhile

@@ -109,7 +109,8 @@ bool rekeys_alone(const EntryRecord& record, const StoredSnapshot::Guid& known, 
   return true;
 }
 
-EntryWrite modification(const EntryRecord& record, const StoredSnapshot::Guid& known, std::int64_t now) {
+EntryWrite modification(const EntryRecord& record, const StoredSnapshot::Guid& known, std::int64_t now,
+                        std::size_t shown_up_to) {
   EntryWrite write;
   write.guid = record.guid;
   write.digest = record.digest;
@@ -148,6 +149,13 @@ EntryWrite modification(const EntryRecord& record, const StoredSnapshot::Guid& k
   }
   write.set.emplace_back("rev", std::to_string(write.rev));
   write.set.emplace_back("last_changed", std::to_string(now));
+  if (shown_up_to > 0 && write.bytes <= shown_up_to) {
+    for (const auto& field : known.fields) {
+      const bool goes = std::find(write.unset.begin(), write.unset.end(), field.first) != write.unset.end();
+      if (!goes && find_field(write.set, field.first) == nullptr) write.shown.push_back(field);
+    }
+    return write;
+  }
   for (const char* name : {"title", "link", "author"}) {
     if (const std::string* value = find_field(record.fields, name)) write.shown.emplace_back(name, *value);
   }
@@ -164,7 +172,8 @@ std::uint64_t entry_bytes(const Fields& fields) {
   return bytes;
 }
 
-EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now) {
+EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now,
+                       std::size_t shown_up_to) {
   EntryDiff diff;
   const std::int64_t seconds = now.count() / 1000;
   for (std::size_t i = 0; i < read.size() && i < known.guids.size(); ++i) {
@@ -185,7 +194,7 @@ EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& kn
       }
       case StoredSnapshot::Is::different:
         if (!is_stale(read[i], known.guids[i].fields, seconds)) {
-          diff.writes.push_back(modification(read[i], known.guids[i], seconds));
+          diff.writes.push_back(modification(read[i], known.guids[i], seconds, shown_up_to));
           break;
         }
         [[fallthrough]];

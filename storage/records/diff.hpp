@@ -33,6 +33,9 @@ struct EntryDiff {
 /// timestamp (DESIGN §5): the post's date, clamped to `now`; an undated post gets `now` minus its place in the
 /// document, once, for ever. A changed post moves only when its own date says so, and never because of a date in the
 /// future.
-EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now);
+///
+/// `shown_up_to`: EntryWrite::shown gets all fields that stay of a post of up to so many bytes.
+EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now,
+                       std::size_t shown_up_to = 0);
 
 }  // namespace feedmill

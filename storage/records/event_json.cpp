@@ -6,11 +6,10 @@
 
 #include "parsers/text/json_writer.hpp"
 #include "storage/records/find_field.hpp"
+#include "storage/redis/utf8.hpp"
 
 namespace feedmill {
 namespace {
-
-constexpr std::size_t long_value = 512;  // longer ones go into an event as their sizes
 
 /// The object without its opening brace.
 std::string tail_of(JsonWriter& json) {
@@ -18,6 +17,23 @@ std::string tail_of(JsonWriter& json) {
   std::string text = json.take();
   text.erase(0, 1);
   return text;
+}
+
+/// `post`: the fields of the entry as they are stored, but for those that the event names itself or that the script
+/// counts.
+void add_post(JsonWriter& json, const EntryWrite& write) {
+  static constexpr std::array<std::string_view, 5> elsewhere{"bytes", "digest", "feed_url", "guid", "rev"};
+  const auto add = [&json](const auto& field) {
+    if (std::find(elsewhere.begin(), elsewhere.end(), field.first) == elsewhere.end()) {
+      json.string(field.first, field.second);
+    }
+  };
+  json.begin_object("post");
+  for (const auto& field : write.set) add(field);
+  for (const auto& field : write.shown) {
+    if (find_field(write.set, field.first) == nullptr) add(field);
+  }
+  json.end_object();
 }
 
 }  // namespace
@@ -29,11 +45,11 @@ std::string json_string(std::string_view text) {
   return json.take();
 }
 
-std::string changes_json(const Fields& old, const Fields& now) {
+std::string changes_json(const Fields& old, const Fields& now, std::size_t longest) {
   JsonWriter json;
   json.begin_object();
-  const auto add = [&json](const std::string& name, const std::string& before, const std::string& after) {
-    if (before.size() > long_value || after.size() > long_value) {
+  const auto add = [&json, longest](const std::string& name, const std::string& before, const std::string& after) {
+    if (before.size() > longest || after.size() > longest) {
       json.begin_object(name);
       json.number("old_bytes", before.size());
       json.number("new_bytes", after.size());
@@ -56,10 +72,12 @@ std::string changes_json(const Fields& old, const Fields& now) {
   return json.take();
 }
 
-std::string post_event(const Commit& commit, const EntryWrite& write, std::int64_t now_seconds) {
+std::string post_event(const Commit& commit, const EntryWrite& write, std::int64_t now_seconds,
+                       const EventDetail& detail) {
   const bool created = write.id.empty();
+  const bool whole = detail.content && write.bytes <= detail.content_max;
   JsonWriter json;
-  json.reserve(512);
+  json.reserve(whole ? 512 + write.bytes + write.bytes / 8 : 512);
   json.begin_object();
   json.string("action", created ? "created" : "updated");
   json.number("timestamp", now_seconds);
@@ -77,17 +95,24 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
   json.end_object();
   if (!created) {
     // Not told: the worker's own fields, and what follows from others.
-    static constexpr std::array internal{"canonical_url", "last_changed", "rev",      "san_ver",
-                                         "saved",         "summary_text", "truncated"};
+    // `post` is no field; were there one, commit.lua would take it for the member of that name.
+    static constexpr std::array internal{"canonical_url", "last_changed", "post",         "rev",
+                                         "san_ver",       "saved",        "summary_text", "truncated"};
     const auto is_internal = [](const auto& field) {
       return std::find(internal.begin(), internal.end(), field.first) != internal.end();
     };
     Fields old = write.old, now = write.set;
     std::erase_if(old, is_internal);
     std::erase_if(now, is_internal);
-    json.raw("changed", changes_json(old, now));
+    json.raw("changed", changes_json(old, now, detail.changed_max));
   }
-  return tail_of(json);
+  if (whole)
+    add_post(json, write);
+  else if (detail.content)
+    json.number("post_bytes", write.bytes);
+  std::string tail = tail_of(json);
+  // What is stored may have been put there by others: whoever reads the stream must be able to parse it.
+  return created || is_utf8(tail) ? tail : cleaned_text(tail);
 }
 
 std::string feed_event(const Commit& commit, const FeedEvent& event, std::int64_t now_seconds) {

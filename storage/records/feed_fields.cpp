@@ -50,7 +50,7 @@ Fields feed_fields(const Feed& feed) {
   return fields;
 }
 
-FeedChange change_of(const Fields& stored, const Fields& read) {
+FeedChange change_of(const Fields& stored, const Fields& read, const EventDetail& detail) {
   FeedChange change;
   Fields old, now;
   for (const auto& field : read) {
@@ -70,7 +70,7 @@ FeedChange change_of(const Fields& stored, const Fields& read) {
   };
   std::erase_if(old, unnoticed);
   std::erase_if(now, unnoticed);
-  if (!old.empty() || !now.empty()) change.changed = changes_json(old, now);
+  if (!old.empty() || !now.empty()) change.changed = changes_json(old, now, detail.changed_max);
   return change;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "parsers/feed/feed.hpp"
+#include "storage/records/event_detail.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
@@ -16,7 +17,7 @@ struct FeedChange {
   Fields write;
   std::string changed;
 };
-FeedChange change_of(const Fields& stored, const Fields& read);
+FeedChange change_of(const Fields& stored, const Fields& read, const EventDetail& detail = {});
 
 /// JSON object with the title, link and format: the `data` of feed_created and feed_modified.
 std::string feed_data_json(const Fields& fields);

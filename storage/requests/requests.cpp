@@ -137,7 +137,7 @@ std::vector<std::string> Requests::words_of(const Asked& asked) const {
           std::move(head),
           "\"op\":" + json_string(asked.op) + "," + asked.members,
           impl_.keys.channel_prefix(),
-          std::to_string(impl_.options.signals_max_len)};
+          impl_.options.stream_cap()};
 }
 
 StoreResult<Begun> Requests::begin(const Asked& asked) {

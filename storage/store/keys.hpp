@@ -67,6 +67,9 @@ class Keys {
   std::string channel_feeds(std::string_view uid) const { return join("channel:", uid, ":feeds"); }
   std::string channel_read(std::string_view uid) const { return join("channel:", uid, ":read"); }
   std::string timeline(std::string_view uid) const { return join("zchannel:", uid, ":posts"); }
+  /// All posts of a channel, read or not; and which have fallen off that, by channel.
+  std::string channel_index(std::string_view uid) const { return join("zchannel:", uid, ":all"); }
+  std::string channel_floors() const { return prefix_ + "channel_floors"; }
   /// The channels that hold a feed.
   std::string holders(std::string_view feed_url) const { return join("state:channels:", feed_url); }
   std::string notice_order(std::string_view user) const { return join("list:notification:user_id:", user); }

@@ -324,8 +324,15 @@ StoreResult<Milliseconds> Store::now() {
   return impl_->now();
 }
 
-void Store::set_signals_max_len(std::uint64_t records) {
+void Store::set_signals_caps(std::uint64_t records, std::uint64_t bytes) {
   impl_->options.signals_max_len = records;
+  impl_->options.signals_max_bytes = bytes;
+}
+
+std::string StoreOptions::stream_cap() const {
+  std::string cap = std::to_string(signals_max_len);
+  if (signals_max_bytes > 0) cap += " " + std::to_string(signals_max_bytes);
+  return cap;
 }
 
 std::string_view forbidden_ending(std::string_view feed_url) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "storage/records/event_detail.hpp"
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
 
@@ -28,6 +29,8 @@ struct StoreOptions {
   Milliseconds timeout{5000};  ///< of one command, of connecting
   bool allow_eviction = false;
   std::uint64_t signals_max_len = 100'000;
+  std::uint64_t signals_max_bytes = 0;  ///< of the records of the stream; 0 = not counted
+  EventDetail events{};
   bool signals_deleted = false;  ///< publish post_deleted for trims (OPERATIONS §2)
   Durability durability = Durability::ack;
   /// With rediss://, PEM (SECURITY §10): the authorities trusted, "" for the system's; what we show of ourselves.
@@ -35,6 +38,9 @@ struct StoreOptions {
   /// For who looks and changes nothing: no script is called and only rights to read are needed, as those of
   /// feedmill_viewer. Calls that run a script fail.
   bool reads_only = false;
+
+  /// How long the stream may grow, as scripts that write events take it: "<records>", or "<records> <bytes>".
+  std::string stream_cap() const;
 };
 
 /// What is wrong with such a URL and how to write it, "" when nothing. rediss:// is wrong where hiredis has no TLS
@@ -68,8 +74,8 @@ class Store {
   std::uint64_t reconnects() const;
   StoreResult<Milliseconds> now();
 
-  /// StoreOptions::signals_max_len from the next call on.
-  void set_signals_max_len(std::uint64_t records);
+  /// StoreOptions::signals_max_len and signals_max_bytes from the next call on.
+  void set_signals_caps(std::uint64_t records, std::uint64_t bytes);
 
   /// The inside, for the other rooms of storage/ (store_impl.hpp).
   class Impl;

@@ -52,6 +52,8 @@ class Args {
     add(std::string_view(notice.user));
     add(std::string_view(notice.id));
     own("{\"read\":false," + notice.json.substr(1));
+    own(notice_message(notice));
+    add(std::span<const std::string>(notice.topics));
   }
   void add(std::span<const std::string> texts) {
     add(texts.size());

@@ -129,6 +129,11 @@ StoreResult<std::optional<bool>> Channels::unfollow(const Membership& membership
   if (reply->integer() < 0) return std::optional<bool>();
   // Also when it had been out before: whoever took it out may have been interrupted here.
   if (const auto pruned = prune(membership.uid, never_ends); !pruned) return pruned.error();
+  const auto built = is_built(membership.uid);
+  if (!built) return built.error();
+  if (!*built) {
+    if (const auto rebuilt = rebuild(membership.uid, never_ends); !rebuilt) return rebuilt.error();
+  }
   return std::optional(reply->integer() == 1);
 }
 
@@ -156,12 +161,60 @@ StoreResult<std::vector<std::vector<std::string>>> Channels::holding(std::span<c
   return all;
 }
 
+StoreResult<bool> Channels::is_built(const std::string& uid) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto floor = impl_.redis.command({"HGET", impl_.keys.channel_floors(), uid});
+  if (!floor) return floor.error();
+  return !floor->is_nil() && !floor->text().starts_with('~');
+}
+
+StoreResult<std::vector<std::string>> Channels::unbuilt() {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto channels = impl_.redis.command({"SMEMBERS", impl_.keys.channels()});
+  if (!channels) return channels.error();
+  const std::vector<std::string> uids = channels->texts();
+  const std::string key = impl_.keys.channel_floors();
+  std::vector<std::string> found;
+  for (std::span<const std::string> left(uids); !left.empty();) {
+    const auto batch = left.first(std::min<std::size_t>(1000, left.size()));
+    Words words{"HMGET", key};
+    words.insert(words.end(), batch.begin(), batch.end());
+    const auto floors = impl_.redis.command(words);
+    if (!floors) return floors.error();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if ((*floors)[i].is_nil() || (*floors)[i].text().starts_with('~')) found.push_back(batch[i]);
+    }
+    left = left.subspan(batch.size());
+  }
+  return found;
+}
+
 StoreResult<std::optional<std::vector<StoredEntry>>> Channels::timeline(const std::string& uid, std::size_t limit,
                                                                         const std::optional<EntryCursor>& before) {
+  return page(uid, impl_.keys.timeline(uid), limit, before);
+}
+
+StoreResult<std::optional<std::vector<StoredEntry>>> Channels::posts(const std::string& uid, std::size_t limit,
+                                                                     const std::optional<EntryCursor>& before) {
+  auto found = page(uid, impl_.keys.channel_index(uid), limit, before);
+  if (!found || !*found) return found;
+  const auto built = is_built(uid);
+  if (!built) return built.error();
+  if (!*built) {
+    return StoreError{
+        StoreError::Code::refused,
+        "the list of all posts of this channel is not built yet: a worker that delivers does that by itself"};
+  }
+  return found;
+}
+
+StoreResult<std::optional<std::vector<StoredEntry>>> Channels::page(const std::string& uid, const std::string& key,
+                                                                    std::size_t limit,
+                                                                    const std::optional<EntryCursor>& before) {
   const auto known = exists(uid);
   if (!known) return known.error();
   if (!*known) return std::optional<std::vector<StoredEntry>>();
-  const auto ids = impl_.newest(impl_.keys.timeline(uid), limit, before);
+  const auto ids = impl_.newest(key, limit, before);
   if (!ids) return ids.error();
   auto entries = impl_.entries(*ids);
   if (!entries) return entries.error();
@@ -218,7 +271,7 @@ StoreResult<std::optional<std::size_t>> Channels::mark_read_up_to(const std::str
 }
 
 StoreResult<void> Channels::prune(const std::string& uid, const std::function<bool()>& step) {
-  for (const std::string_view which : {"posts", "read"}) {
+  for (const std::string_view which : {"posts", "all", "read"}) {
     // What others take away meanwhile moves the ranks: a pass that found something is made again.
     for (bool again = true; again;) {
       again = false;
@@ -242,10 +295,20 @@ StoreResult<void> Channels::prune(const std::string& uid, const std::function<bo
   return {};
 }
 
+StoreResult<void> Channels::mark_index(const std::string& uid, std::string_view how) {
+  Args args;
+  args.add(std::string_view(uid));
+  args.add(how);
+  const auto reply = impl_.run(Script::channel_index, args);
+  if (!reply) return reply.error();
+  return {};
+}
+
 StoreResult<void> Channels::rebuild(const std::string& uid, const std::function<bool()>& step) {
   const auto urls = feeds(uid);
   if (!urls) return urls.error();
   if (!*urls) return {};
+  if (const auto begun = mark_index(uid, "begin"); !begun) return begun.error();
   std::vector<Membership> memberships;
   for (const std::string& url : **urls) memberships.push_back({uid, url});
   for (std::span<const Membership> left = memberships; !left.empty();) {
@@ -254,7 +317,9 @@ StoreResult<void> Channels::rebuild(const std::string& uid, const std::function<
     if (const auto followed = follow(batch); !followed) return followed.error();
     left = left.subspan(batch.size());
   }
-  return prune(uid, step);
+  if (const auto pruned = prune(uid, step); !pruned) return pruned.error();
+  if (!step()) return {};
+  return mark_index(uid, "end");
 }
 
 StoreResult<std::size_t> Channels::expire_marks(Milliseconds grace) {

@@ -59,6 +59,10 @@ class Channels {
   /// What is unread, newest first, at most `limit`, after `before` when given.
   StoreResult<std::optional<std::vector<StoredEntry>>> timeline(const std::string& uid, std::size_t limit,
                                                                 const std::optional<EntryCursor>& before = {});
+  /// All posts, read or not, in the same way: at least the newest 1000, where there are so many. Error `refused` while
+  /// the channel is of an older store and its index is not built yet.
+  StoreResult<std::optional<std::vector<StoredEntry>>> posts(const std::string& uid, std::size_t limit,
+                                                             const std::optional<EntryCursor>& before = {});
   /// Marks posts; returns how many changed. What is of no feed of the channel is left alone.
   StoreResult<std::optional<std::size_t>> mark_read(const std::string& uid, std::span<const std::string> ids);
   StoreResult<std::optional<std::size_t>> mark_unread(const std::string& uid, std::span<const std::string> ids);
@@ -68,8 +72,10 @@ class Channels {
   StoreResult<std::string> highest_score(const std::string& uid);
   StoreResult<std::optional<std::size_t>> mark_read_up_to(const std::string& uid, const std::string& score);
 
-  /// Makes a timeline what its feeds' indexes say, read marks kept (RELIABILITY L13). `step` is called between bounded
-  /// steps; false ends it early.
+  /// Channels whose index of all posts is not built: of an older store, or short of what there is.
+  StoreResult<std::vector<std::string>> unbuilt();
+  /// Makes timeline and index what the feeds' own say, read marks kept (RELIABILITY L13). `step` is called between
+  /// bounded steps; false ends it early.
   StoreResult<void> rebuild(const std::string& uid, const std::function<bool()>& step);
   /// Forgets read marks whose posts went longer than `grace` ago; at most 500 a call. Returns how many.
   StoreResult<std::size_t> expire_marks(Milliseconds grace = std::chrono::hours(24 * 7));
@@ -79,6 +85,11 @@ class Channels {
                                                std::span<const std::string> rest);
   StoreResult<void> prune(const std::string& uid, const std::function<bool()>& step);
   StoreResult<bool> exists(const std::string& uid);
+  StoreResult<bool> is_built(const std::string& uid);
+  StoreResult<void> mark_index(const std::string& uid, std::string_view how);
+  StoreResult<std::optional<std::vector<StoredEntry>>> page(const std::string& uid, const std::string& key,
+                                                            std::size_t limit,
+                                                            const std::optional<EntryCursor>& before);
 
   Store::Impl& impl_;
 };

@@ -35,7 +35,8 @@ std::pair<std::uint64_t, std::uint64_t> numbers(std::string_view id) {
 
 Delivered read_delivered(const Reply& reply) {
   const auto count = [&](std::size_t i) { return static_cast<std::uint64_t>(reply[i].integer()); };
-  return {reply[0].text() == "hole", count(1), count(2), count(3), std::string(reply[4].text())};
+  return {reply[0].text() == "hole",      count(1), count(2), count(3), std::string(reply[4].text()),
+          reply.size() > 5 ? count(5) : 0};
 }
 
 }  // namespace
@@ -120,6 +121,7 @@ StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::spa
 
 StoreResult<Delivered> Deliveries::apply(std::span<const NoticesOfRecord> records) {
   Args args;
+  args.add(std::string_view(impl_.keys.channel_prefix()));
   args.add(name_of(DeliveryTarget::notices));
   for (const NoticesOfRecord& record : records) {
     args.add(std::string_view(record.id));

@@ -31,6 +31,7 @@ struct Delivered {
   std::uint64_t repeated = 0;  ///< had been applied before
   std::uint64_t refused = 0;   ///< writes left out because a key is of the wrong type
   std::string last;            ///< last record applied
+  std::uint64_t unbuilt = 0;   ///< channels that are among Channels::unbuilt() now
 };
 
 /// What became of a try to pass over all there is.

@@ -45,6 +45,7 @@ StoreResult<std::vector<StoredNotice>> Notifications::list(const std::string& us
 
 StoreResult<void> Notifications::add(std::span<const Notice> notices) {
   Args args;
+  args.add(std::string_view(impl_.keys.channel_prefix()));
   args.add(std::string_view());
   args.add(std::string_view());
   args.add(std::string_view());

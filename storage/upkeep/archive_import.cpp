@@ -8,6 +8,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/feeds/feeds.hpp"
+#include "storage/records/diff.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/redis/byte_text.hpp"
@@ -252,6 +253,7 @@ class Archive::Reader {
     if (whole(required("timestamp"), "timestamp") != write.timestamp) throw BadLine{"\"score\" is not its timestamp"};
     write.rev = whole(required("rev"), "rev");
     if (write.rev == 0) throw BadLine{"\"rev\" is 0"};
+    write.bytes = entry_bytes(write.set);
     if (!writing_) return;
 
     Commit frame;
@@ -264,7 +266,7 @@ class Archive::Reader {
     if (pending_ == 0) start_call();
     call_.own(std::to_string(number));
     call_.own(score);
-    call_.own(keep_ ? std::string() : post_event(frame, write, now_seconds_));
+    call_.own(keep_ ? std::string() : post_event(frame, write, now_seconds_, impl_.options.events));
     call_.own_all(std::move(write.set));
     ++pending_;
     pending_bytes_ += bytes;
@@ -285,7 +287,7 @@ class Archive::Reader {
     call_.own(url_);
     call_.add(keep_ ? 1 : 0);
     call_.add(std::string_view(impl_.keys.channel_prefix()));
-    call_.add(impl_.options.signals_max_len);
+    call_.own(impl_.options.stream_cap());
   }
 
   void send() {

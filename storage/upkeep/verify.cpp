@@ -154,8 +154,8 @@ StoreResult<void> Verifier::Work::classify(const std::vector<std::string>& keys)
     } else if (const auto watcher = name_in(key, names.watches("\n"))) {
       if (auto done = settle_call(Script::verify_channel, {"watcher", *watcher}); !done) return done.error();
     } else {
-      for (const auto& pattern :
-           {names.channel_order("\n"), names.channel_feeds("\n"), names.channel_read("\n"), names.timeline("\n")}) {
+      for (const auto& pattern : {names.channel_order("\n"), names.channel_feeds("\n"), names.channel_read("\n"),
+                                  names.timeline("\n"), names.channel_index("\n")}) {
         if (const auto uid = name_in(key, pattern)) channels_.insert(*uid);
       }
     }

@@ -36,6 +36,7 @@ StoreResult<void> Verifier::Work::channel(const std::string& uid) {
     if (const auto looked = posts_of(uid, url); !looked) return looked.error();
   }
   if (const auto looked = page_through(uid, "timeline"); !looked) return looked.error();
+  if (const auto looked = page_through(uid, "index"); !looked) return looked.error();
   return page_through(uid, "read");
 }
 

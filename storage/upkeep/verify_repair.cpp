@@ -37,7 +37,7 @@ StoreResult<bool> Verifier::Work::repair(Violation& violation) {
   }
   std::vector<KeyValue> whole;
   Args args;
-  args.add(impl_.options.signals_max_len);
+  args.own(impl_.options.stream_cap());
   for (const Change& change : violation.changes) {
     if (change.what == "del") {
       auto value = read_key(impl_.redis, change.key);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What feeds and entries cost Redis (PERFORMANCE F8): bytes per scheduled feed and per entry beyond its content, CPU per
-created entry and per unchanged poll, microseconds per claimed feed; once with a few feeds on each host, once with all of
-them on one. With several builds they take turns, and the last column is the last build as a share of the first. Needs
+created entry and per unchanged poll, bytes per event, microseconds per claimed feed; once with a few feeds on each
+host, once with all of them on one. With several builds they take turns, and the last column is the last build as a share of the first. Needs
 nothing but a build and redis-server:
     scripts/build release feedmill feedmill_sample_publisher
-    tests/bench/redis_cost.py [--feeds 2000] [--hosts 400] [--rounds 1] [--build DIR]...
+    [FEEDMILL_SIGNALS_CONTENT=true] tests/bench/redis_cost.py [--feeds 2000] [--hosts 400] [--rounds 1] [--build DIR]...
 """
 
 import argparse
@@ -158,9 +158,13 @@ def measure(build, redis, path, urls, directory):
         ids = redis("ZRANGE", f"{url}:sort", 0, -1)
         counted += len(ids)
         keys += ids[:5]
+    events = redis("XLEN", "stream:signals")
+    newest = redis("XREVRANGE", "stream:signals", "+", "-", "COUNT", 5000)
     return {"bytes per scheduled feed with its state": statistics.mean(states) + shared,
             "bytes per entry beyond its content": statistics.mean(entry_overhead(redis, keys)) + indexes / counted,
             "entries": entries,
+            "bytes of an event in the stream": redis("MEMORY", "USAGE", "stream:signals", "SAMPLES", 0) / events,
+            "bytes of an event's JSON": statistics.mean(len(record[1][3].encode()) for record in newest),
             "CPU per entry created, us": first / entries * 1e6,
             "CPU per unchanged poll, us": unchanged / feeds * 1e6,
             "script time per claimed feed, us": sum(claims) / feeds}

@@ -31,8 +31,9 @@ TEST(RequestsOfPrograms, ARunningWorkerFetchesWhatAnApplicationSubscribedInItsOw
   ASSERT_TRUE(application.command(
       {"XADD", "stream:requests", "*", "op", "add", "url", url, "channel", "anna/news", "app", "reader", "ref", "1"}));
   ASSERT_TRUE(application.command({"EXEC"}));
-  EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", "zchannel:anna/news:posts"}) == "1"; }))
-      << worker.err();
+  EXPECT_TRUE(eventually([&] {
+    return world.redis_text({"ZCARD", "zchannel:anna/news:posts"}) == "1";
+  })) << worker.err();
   EXPECT_EQ(world.count("request_done"), 1U);
   EXPECT_EQ(world.redis_text({"XLEN", "stream:requests"}), "0");
   worker.signal(SIGTERM);

@@ -136,6 +136,22 @@ TEST_F(Users, KeysAndChannelsThatAreMissingAreNoticedAtTheStart) {
   EXPECT_NE(older.error().detail.find("+xdel +memory|usage &request_*"), std::string::npos) << older.error().detail;
 }
 
+TEST_F(Users, ChannelsOfNoticesThatAreMissingAreNamedAtTheStart) {
+  // Yesterday's file.
+  redis({"ACL", "SETUSER", "feedmill", "resetchannels", "&post_*", "&feed_*", "&request_*"});
+  redis({"FLUSHALL"});
+  const auto mute = Store(StoreOptions{.url = server.url()}).open();
+  ASSERT_FALSE(mute);
+  EXPECT_EQ(mute.error().code, StoreError::Code::auth);
+  EXPECT_NE(mute.error().detail.find("grant &notifications:* "), std::string::npos) << mute.error().detail;
+  EXPECT_EQ(redis({"DBSIZE"}), "0") << "it wrote before it looked";
+  const auto prefixed = Store(StoreOptions{.url = server.url(), .key_prefix = "mine:"}).open();
+  ASSERT_FALSE(prefixed);
+  EXPECT_NE(prefixed.error().detail.find("publish"), std::string::npos) << prefixed.error().detail;
+  redis({"ACL", "SETUSER", "feedmill", "&notifications:*"});
+  EXPECT_TRUE(Store(StoreOptions{.url = server.url()}).open());
+}
+
 TEST_F(Users, TheWorkerNeedsNothingElse) {
   add();
   refresh({post("a", 1), post("b", 2)});
@@ -162,6 +178,8 @@ TEST_F(Users, ReadersReadWhatIsForThemAndNothingElse) {
            {"XREAD", "COUNT", "1", "STREAMS", "stream:signals", "0"},
            {"SUBSCRIBE", "post_created"},
            {"PSUBSCRIBE", "feed_*"},
+           {"PSUBSCRIBE", "notifications:*"},
+           {"SUBSCRIBE", "notifications:anna"},
            {"SMEMBERS", "channels"},
            {"ZRANGE", "zchannel:news:posts", "0", "-1"},
            {"LRANGE", "list:notification:user_id:anna", "0", "-1"},
@@ -179,6 +197,7 @@ TEST_F(Users, ReadersReadWhatIsForThemAndNothingElse) {
            {"HSET", "Entry:1", "title", "x"},
            {"DEL", "Entry:1"},
            {"PUBLISH", "post_created", "x"},
+           {"PUBLISH", "notifications:anna", "x"},
            {"SUBSCRIBE", "other"},
            {"KEYS", "*"},
            {"SCAN", "0"},

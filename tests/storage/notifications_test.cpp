@@ -42,6 +42,46 @@ TEST_F(NotificationsTest, KeepsTheNewestThirtyNewestFirst) {
   EXPECT_EQ(ids("anna"), anna) << "an equal id is the same notice";
 }
 
+TEST_F(NotificationsTest, PublishesWhatIsNewOnceWhereAUserATopicAndAllListen) {
+  Redis listener(*parse_redis_url(server.url_of("feedmill_reader")), Milliseconds(5000));
+  ASSERT_TRUE(listener.command({"PSUBSCRIBE", "notifications:*"}));
+  const std::vector<Notice> notices{
+      {"anna \xff\"",
+       "7-1",
+       R"({"id":"7-1","title":"x"})",
+       1'000,
+       "https://example.org/",
+       {"words a \xfe b", "feed u"}},
+      {"global", "7-1", R"({"id":"7-1"})"},
+  };
+  ASSERT_TRUE(notifications.add(notices));
+  ASSERT_TRUE(notifications.add(notices)) << "again: nothing is new";
+  redis({"PUBLISH", "notifications:end", "end"});
+  std::vector<std::string> channels, messages;
+  for (;;) {
+    const auto message = listener.next();
+    ASSERT_TRUE(message);
+    channels.emplace_back((*message)[2].text());
+    if (channels.back() == "notifications:end") break;
+    messages.emplace_back((*message)[3].text());
+  }
+  EXPECT_EQ(channels, (Texts{"notifications:anna \xff\"", "notifications:global", "notifications:topic:words a \xfe b",
+                             "notifications:topic:feed u", "notifications:global", "notifications:end"}));
+  ASSERT_EQ(messages.size(), 5U);
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(messages[i], messages[0]);
+  EXPECT_EQ(boost::json::parse(messages[0]),
+            boost::json::parse(R"({"v":1,"type":"notification_created","entity_type":"notification","entity_id":"7-1",)"
+                               R"("action":"created","timestamp":1000,"feed_url":"https://example.org/",)"
+                               "\"user_id\":\"anna \uFFFD\\\"\","
+                               R"("data":{"id":"7-1","title":"x"}})"));
+  // What is not stored is not told either.
+  redis({"SET", "hash:notification:user_id:bob", "of another type"});
+  const Notice refused{"bob", "8-1", R"({"id":"8-1"})"};
+  EXPECT_FALSE(notifications.add(std::span(&refused, 1)));
+  redis({"PUBLISH", "notifications:end", "end"});
+  EXPECT_EQ((*listener.next())[2].text(), "notifications:end");
+}
+
 TEST_F(NotificationsTest, TurnsTheReadFlagInsideTheValueAndNothingElse) {
   for (const char* id : {"1", "2", "3"}) notify("anna", id);
   EXPECT_EQ(*notifications.mark_read("anna", Texts{"1", "3", "9"}), 2U);

@@ -452,7 +452,8 @@ TEST_F(StoreTest, PagesByScoreAndMember) {
 }
 
 TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
-  redis({"ACL", "SETUSER", "feedmill", "resetkeys", "~p:*", "resetchannels", "&p:post_*", "&p:feed_*", "&p:request_*"});
+  redis({"ACL", "SETUSER", "feedmill", "resetkeys", "~p:*", "resetchannels", "&p:post_*", "&p:feed_*", "&p:request_*",
+         "&p:notifications:*"});
   Store prefixed(StoreOptions{.url = server.url(), .password = "", .key_prefix = "p:"});
   ASSERT_TRUE(prefixed.open());
   redis({"DEL", "meta:store"});

@@ -241,11 +241,25 @@ class Witness {
 
   /// RELIABILITY I2, I3, I13: no key that belongs to nothing, every number used once.
   void look_at_keys() {
-    static const std::set<std::string> single{
-        "ids:Entry",          "feeds",         "schedule",       "quarantine",          "stream:signals",
-        "meta:store",         "meta:embedded", "state:workers",  "stats:feeds:states",  "conf:hosts",
-        "channels",           "state:watches", "state:watchers", "state:channels_gone", "state:watch_version",
-        "state:hosts:closed", "state:wake"};
+    static const std::set<std::string> single{"ids:Entry",
+                                              "feeds",
+                                              "schedule",
+                                              "quarantine",
+                                              "stream:signals",
+                                              "meta:store",
+                                              "meta:embedded",
+                                              "state:workers",
+                                              "stats:feeds:states",
+                                              "conf:hosts",
+                                              "channels",
+                                              "state:watches",
+                                              "state:watchers",
+                                              "state:channels_gone",
+                                              "state:watch_version",
+                                              "state:hosts:closed",
+                                              "state:wake",
+                                              "state:signals_places",
+                                              "channel_floors"};
     static const std::vector<std::string> named{
         "state:worker:",      "state:host:",        "state:trial:",       "lock:delivery:",  "deliver:",
         "channel:",           "zchannel:",          "channel_sortorder_", "state:channels:", "state:watches:",

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "storage/records/notice.hpp"
 #include "worker/command_line/arguments.hpp"
 #include "worker/command_line/post_verbs.hpp"
 #include "worker/command_line/verb_row.hpp"
@@ -92,9 +93,11 @@ struct ChannelTimelineVerb : ChannelVerb, EntryPage {
   static constexpr VerbRow row{"channel timeline", "What is unread in a channel, newest first",
                                "feedmill channel timeline anna/news --limit 5"};
   std::string channel;
+  bool all = false;
 
   void take(Arguments& line) {
     take_channel(line, channel);
+    line.flag("--all", all, "Its newest posts, those that were read too");
     take_page(line);
   }
   static constexpr StoreUse use() { return StoreUse::read; }
@@ -182,6 +185,10 @@ struct NotifyRulesVerb : NotifyVerb {
     line.values("--remove", "ID", remove, "Drop the rule with this id; may be repeated");
     line.check([this] {
       for (const std::string& uid : channels) check_name("channel", uid);
+      const std::string_view wrong = objection_to_user(user);
+      if (!wrong.empty() && use() == StoreUse::change) {
+        refuse("a user who is told of something cannot be called \"" + user + "\": " + std::string(wrong));
+      }
     });
   }
   StoreUse use() const {

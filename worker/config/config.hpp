@@ -89,6 +89,10 @@ struct Config {
   } retention;
   struct Signals {
     std::uint32_t max_len = 0;
+    std::uint64_t max_bytes = 0;    ///< 0: no limit
+    std::uint64_t changed_max = 0;  ///< bytes of a value in `changed`
+    bool content = false;
+    std::uint64_t content_max = 0;
     bool deleted = false;
     bool per_feed = false;
   } signals;

@@ -49,12 +49,14 @@ Notice notice_of(const std::string& id, const char* type, const std::string& fee
   object["type"] = type;
   object["feed_url"] = feed_url;
   object["timestamp"] = now.count() / 1000;
-  return {std::string(operator_user), id, json::serialize(object)};
+  return {std::string(operator_user), id, json::serialize(object), now.count() / 1000, feed_url};
 }
 
 }  // namespace
 
 Notice post_notice(const Event& event, std::string user, std::span<const std::string> why) {
+  std::vector<std::string> topics;
+  for (const std::string& reason : why) topics.push_back(reason == "feed" ? "feed " + event.feed_url : reason);
   json::object object;
   object["id"] = event.id;
   object["type"] = event.type;
@@ -65,7 +67,7 @@ Notice post_notice(const Event& event, std::string user, std::span<const std::st
   object["timestamp"] = event.timestamp;
   json::array& reasons = object["why"].emplace_array();
   for (const std::string& reason : why) reasons.emplace_back(reason);
-  return {std::move(user), event.id, json::serialize(object)};
+  return {std::move(user), event.id, json::serialize(object), event.timestamp, event.feed_url, std::move(topics)};
 }
 
 std::optional<Notice> operator_notice(const Event& event) {
@@ -82,7 +84,7 @@ std::optional<Notice> operator_notice(const Event& event) {
   object["remedy"] = is_never_read(event)
                          ? "see feedmill explain for why; when the address is wrong, feedmill move or remove it"
                          : row->remedy;
-  return Notice{std::string(operator_user), event.id, json::serialize(object)};
+  return Notice{std::string(operator_user), event.id, json::serialize(object), event.timestamp, event.feed_url};
 }
 
 Notice quarantine_notice(const std::string& feed_url, const std::string& why, Milliseconds now) {

@@ -76,7 +76,12 @@ class Decider {
  public:
   Decider(const Claim& claim, const Exchange& exchange, const StoredSnapshot& known, const PolicyOptions& options,
           Milliseconds now)
-      : claim_(claim), exchange_(exchange), known_(known), now_(now), draft_(claim, exchange, options, now) {}
+      : claim_(claim),
+        exchange_(exchange),
+        known_(known),
+        events_(options.events),
+        now_(now),
+        draft_(claim, exchange, options, now) {}
 
   void operator()(Document& document) {
     FeedState& state = draft_.state();
@@ -94,7 +99,7 @@ class Decider {
           newest == dates.end() ? now_ : std::clamp(Milliseconds(*newest * 1000), Milliseconds(1), now_);
     }
     count_document(state, document, known_, now_);  // before the fields of its posts are taken
-    EntryDiff diff = diff_entries(std::move(document.entries), known_, now_);
+    EntryDiff diff = diff_entries(std::move(document.entries), known_, now_, events_.shown_up_to());
     Commit& commit = draft_.commit();
     if (document.cut_short) {
       keep_certain(diff, document, known_);
@@ -241,7 +246,7 @@ class Decider {
   /// Returns how much of it is left to a fetch.
   std::uint32_t take_push(Document& document) {
     draft_.state() = claim_.state;
-    EntryDiff diff = diff_entries(std::move(document.entries), known_, now_);
+    EntryDiff diff = diff_entries(std::move(document.entries), known_, now_, events_.shown_up_to());
     std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // the next poll's
     const std::vector<std::string> deleted = withdrawn(document.deleted, known_.deletable, document.entries);
     leave_out(diff.writes, deleted);
@@ -348,10 +353,10 @@ class Decider {
 
   void tell_feed(const Document& document, bool first) {
     const Fields read = document.cut_short ? completed(known_.feed, document.feed) : document.feed;
-    FeedChange change = change_of(known_.feed, read);
+    FeedChange change = change_of(known_.feed, read, events_);
     // What only today's rules make another is nobody's news.
     if (!known_.feed_mended.empty()) {
-      change.changed = change_of(with_changes(known_.feed, known_.feed_mended), read).changed;
+      change.changed = change_of(with_changes(known_.feed, known_.feed_mended), read, events_).changed;
     }
     Commit& commit = draft_.commit();
     if (first) {
@@ -398,6 +403,7 @@ class Decider {
   const Claim& claim_;
   const Exchange& exchange_;
   const StoredSnapshot& known_;
+  const EventDetail events_;
   const Milliseconds now_;
   DecisionDraft draft_;
 };

@@ -8,6 +8,7 @@
 
 #include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
+#include "storage/records/event_detail.hpp"
 #include "storage/records/feed_state.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
@@ -23,6 +24,7 @@ struct PolicyOptions {
   Retention retention;                                                 ///< `listed` is the document's
   std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between polls of one feed (HTTP H7)
   PushOptions push;
+  EventDetail events;
 };
 
 /// The exchange as far as policy cares.

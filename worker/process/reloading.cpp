@@ -58,7 +58,8 @@ asio::awaitable<void> reload(ProcessParts& parts) {
   }
   if (!read->changed.empty()) parts.requests.set_rules(request_rules(config));
   if (touched("signals.")) {
-    co_await parts.store.for_each([&](Store& store) { store.set_signals_max_len(config.signals.max_len); });
+    co_await parts.store.for_each(
+        [&](Store& store) { store.set_signals_caps(config.signals.max_len, config.signals.max_bytes); });
   }
   if (parts.opened && touched("host")) {
     const std::vector<HostSettings> hosts = HostRules(config).settings();

@@ -18,6 +18,14 @@ std::string configuration_digest(const Config& config) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
+namespace {
+
+EventDetail event_detail(const Config& config) {
+  return {config.signals.changed_max, config.signals.content, config.signals.content_max};
+}
+
+}  // namespace
+
 StoreOptions store_options(const Config& config, std::string url) {
   StoreOptions options;
   options.url = std::move(url);
@@ -26,6 +34,8 @@ StoreOptions store_options(const Config& config, std::string url) {
   options.timeout = config.redis.timeout;
   options.allow_eviction = config.store.allow_eviction;
   options.signals_max_len = config.signals.max_len;
+  options.signals_max_bytes = config.signals.max_bytes;
+  options.events = event_detail(config);
   options.signals_deleted = config.signals.deleted;
   options.durability = config.store.durability;
   options.ca_file = config.redis.ca_file.string();
@@ -70,6 +80,7 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   options.policy.retention.grace = config.retention.grace;
   options.policy.retention.age = config.retention.age;
   options.policy.retention.bytes = config.retention.bytes;
+  options.policy.events = event_detail(config);
   options.policy.push = {!config.websub.public_url.empty(), config.websub.fallback_max};
   options.lease = config.schedule.lease;
   options.host = {config.host.concurrency, config.host.spacing};

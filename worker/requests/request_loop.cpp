@@ -46,7 +46,7 @@ asio::awaitable<void> RequestLoop::run(bool once) {
   while (!stopping_) {
     const std::shared_ptr<const RequestRules> rules = rules_;
     const StoreResult<RequestStep> step = co_await run_on(thread_, [&] {
-      work_.set_signals_max_len(rules->config.signals.max_len);
+      work_.set_signals_caps(rules->config.signals.max_len, rules->config.signals.max_bytes);
       return work_.step(*rules);
     });
     metrics_.reconnected(work_.reconnects() - reconnects_);

@@ -45,7 +45,7 @@ class RequestWork {
   /// Asked between requests, on the thread that is in step().
   std::function<bool()> cancelled = [] { return false; };
 
-  void set_signals_max_len(std::uint64_t records) { store_.set_signals_max_len(records); }
+  void set_signals_caps(std::uint64_t records, std::uint64_t bytes) { store_.set_signals_caps(records, bytes); }
   std::uint64_t reconnects() const { return store_.reconnects(); }
 
  private:

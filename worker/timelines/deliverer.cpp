@@ -63,6 +63,7 @@ StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
     }
     if (!step.idle) test_point("S11");
     if (auto acknowledged = deliveries_.acknowledge(*records); !acknowledged) return acknowledged;
+    if (auto built = build(step); !built) return built;
     return keep_up();
   };
   if (const auto done = work(); !done) {
@@ -82,7 +83,7 @@ StoreResult<bool> Deliverer::hold() {
 
 StoreResult<void> Deliverer::join() {
   if (auto joined = deliveries_.join(); !joined) return joined;
-  pending_ = true;
+  pending_ = look_for_unbuilt_ = true;
   upkeep_at_ = Clock::now();
   return {};
 }
@@ -126,7 +127,7 @@ StoreResult<std::vector<EventRecord>> Deliverer::next(Milliseconds block) {
     if (!records || !records->empty()) return records;
     pending_ = false;
   }
-  return deliveries_.fresh(options_.batch, block);
+  return deliveries_.fresh(options_.batch, unbuilt_.empty() ? block : Milliseconds(0));
 }
 
 StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step) {
@@ -171,12 +172,41 @@ StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector
     auto done = deliveries_.apply(events, options_.per_feed ? std::span(records) : std::span<const EventRecord>());
     if (done) {
       for (const Event& event : events) done->refused += event.type.empty() ? 1 : 0;
+      look_for_unbuilt_ = look_for_unbuilt_ || done->unbuilt > 0;
     }
     return done;
   }
   const auto notices = notices_of(events);
   if (!notices) return notices.error();
   return deliveries_.apply(*notices);
+}
+
+/// An error when it could not be done to the end.
+StoreResult<void> Deliverer::rebuild(const std::string& uid) {
+  bool lost = false;
+  const auto go_on = [&] {
+    const auto right = hold();
+    lost = lost || cancelled() || !right || !*right;
+    return !lost;
+  };
+  if (auto rebuilt = channels_.rebuild(uid, go_on); !rebuilt) return rebuilt;
+  if (lost) return StoreError{StoreError::Code::unavailable, "the timelines were not rebuilt to the end"};
+  return {};
+}
+
+/// At most one channel whose index of all posts is not built, so that no record waits for long.
+StoreResult<void> Deliverer::build(Step& step) {
+  if (look_for_unbuilt_) {
+    auto found = channels_.unbuilt();
+    if (!found) return found.error();
+    unbuilt_ = std::move(*found);
+    look_for_unbuilt_ = false;
+  }
+  if (unbuilt_.empty()) return {};
+  if (auto rebuilt = rebuild(unbuilt_.back()); !rebuilt) return rebuilt;
+  unbuilt_.pop_back();
+  step.idle = step.idle && unbuilt_.empty();
+  return {};
 }
 
 /// Records up to `resume` cannot be had any more.
@@ -188,16 +218,9 @@ StoreResult<void> Deliverer::heal(DeliveryTarget target, const std::string& resu
   step.rebuilt = true;
   const auto channels = channels_.list();
   if (!channels) return channels.error();
-  bool lost = false;
-  const auto go_on = [&] {
-    const auto right = hold();
-    lost = lost || cancelled() || !right || !*right;
-    return !lost;
-  };
   for (const ChannelRecord& channel : *channels) {
-    if (auto rebuilt = channels_.rebuild(channel.uid, go_on); !rebuilt) return rebuilt;
+    if (auto rebuilt = rebuild(channel.uid); !rebuilt) return rebuilt;
   }
-  if (lost) return StoreError{StoreError::Code::unavailable, "the timelines were not rebuilt to the end"};
   return deliveries_.skip_to(target, resume);
 }
 

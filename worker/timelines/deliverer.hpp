@@ -65,6 +65,8 @@ class Deliverer {
   StoreResult<std::vector<EventRecord>> next(Milliseconds block);
   StoreResult<void> deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step);
   StoreResult<Delivered> apply(DeliveryTarget target, const std::vector<EventRecord>& records);
+  StoreResult<void> build(Step& step);
+  StoreResult<void> rebuild(const std::string& uid);
   StoreResult<void> heal(DeliveryTarget target, const std::string& resume, Step& step);
   StoreResult<std::vector<NoticesOfRecord>> notices_of(const std::vector<Event>& events);
   StoreResult<void> read_rules();
@@ -77,6 +79,8 @@ class Deliverer {
 
   bool holding_ = false, pending_ = false;
   Clock::time_point renew_at_, upkeep_at_, try_to_pass_at_;
+  bool look_for_unbuilt_ = false;
+  std::vector<std::string> unbuilt_;  // channels whose index of all posts is to be built
   std::optional<NotificationMatcher> watcher_;
   std::string rules_version_;
 };

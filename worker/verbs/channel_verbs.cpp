@@ -167,9 +167,10 @@ int run_verb(const ChannelFeedsVerb& verb, const VerbContext& context) {
 int run_verb(const ChannelTimelineVerb& verb, const VerbContext& context) {
   const std::string& uid = verb.channel;
   Channels channels(context.store);
-  tell_entries(verb, "channel timeline " + visible(uid), context.terminal,
+  tell_entries(verb, "channel timeline " + visible(uid) + (verb.all ? " --all" : ""), context.terminal,
                [&](std::size_t most, const std::optional<EntryCursor>& before) {
-                 auto page = or_fail(channels.timeline(uid, most, before));
+                 auto page =
+                     or_fail(verb.all ? channels.posts(uid, most, before) : channels.timeline(uid, most, before));
                  if (!page) throw no_such_channel(uid);
                  return std::move(*page);
                });

@@ -3,21 +3,27 @@
 -- Creates a channel behind those there are. Returns 1 = new, 0 = known.
 local function create_channel(uid)
   local new = redis.call('SADD', channels_key, uid)
-  if new == 1 then redis.call('SET', channel_order_key(uid), redis.call('SCARD', channels_key)) end
+  if new == 1 then
+    redis.call('SET', channel_order_key(uid), redis.call('SCARD', channels_key))
+    redis.call('HSET', floors_key, uid, '')
+  end
   return new
 end
 
--- Puts a feed into a channel and its posts into the timeline, those that were read apart (RELIABILITY L15). Again is
--- harmless: it then brings the timeline up to what the feed's index says. Returns 1 = new there, 0 = known.
+-- Puts a feed into a channel, its posts into the index, and those that were not read into the timeline (RELIABILITY L15).
+-- Again is harmless: it then brings both up to what the feed's index says. Returns 1 = new there, 0 = known.
 local function put_into_channel(uid, url)
   local added = redis.call('SADD', channel_feeds_key(uid), url)
   redis.call('SADD', holders_key(url), uid)
   local posts = redis.call('ZRANGE', sort_key(url), 0, -1, 'WITHSCORES')
+  local floor = floor_of(uid)
   local any_read = redis.call('EXISTS', channel_read_key(uid)) == 1
   for i = 1, #posts, 2 do
     if not any_read or not redis.call('ZSCORE', channel_read_key(uid), posts[i]) then
       redis.call('ZADD', timeline_key(uid), posts[i + 1], posts[i])
     end
+    if is_above(floor, posts[i + 1], posts[i]) then redis.call('ZADD', index_key(uid), posts[i + 1], posts[i]) end
   end
+  trim_index(uid, floor)
   return added
 end

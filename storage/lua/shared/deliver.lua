@@ -5,6 +5,7 @@ local function channel_order_key(uid) return prefix .. 'channel_sortorder_' .. u
 local function channel_feeds_key(uid) return prefix .. 'channel:' .. uid .. ':feeds' end
 local function channel_read_key(uid) return prefix .. 'channel:' .. uid .. ':read' end
 local function timeline_key(uid) return prefix .. 'zchannel:' .. uid .. ':posts' end
+local function index_key(uid) return prefix .. 'zchannel:' .. uid .. ':all' end
 local function notice_order_key(user) return prefix .. 'list:notification:user_id:' .. user end
 local function notices_key(user) return prefix .. 'hash:notification:user_id:' .. user end
 local function watches_key(user) return prefix .. 'state:watches:' .. user end
@@ -18,4 +19,34 @@ local function after(a, b)
   a_ms, b_ms = tonumber(a_ms) or 0, tonumber(b_ms) or 0
   if a_ms ~= b_ms then return a_ms > b_ms end
   return (tonumber(a_n) or 0) > (tonumber(b_n) or 0)
+end
+
+-- The index of all posts of a channel (RELIABILITY L15). Its floor is "<score> <id>" of the last post that fell off its
+-- end, '' when none has; "~" in front, or none at all: it is not built yet.
+local floors_key = prefix .. 'channel_floors'
+local index_most, index_least = 1100, 1000
+
+local function floor_of(uid)
+  local floor = redis.pcall('HGET', floors_key, uid)
+  return type(floor) == 'string' and floor or '~'
+end
+local function has_fallen(floor) return string.find(floor, ' ', 1, true) ~= nil end
+
+local function is_above(floor, score, id)
+  local last_score, last = string.match(floor, '^~?(%S+) (.+)$')
+  last_score, score = tonumber(last_score), tonumber(score)
+  return not last_score or score > last_score or score == last_score and id > last
+end
+
+-- Keeps an index within its bound. Returns its floor then.
+local function trim_index(uid, floor)
+  local key = index_key(uid)
+  local count = redis.call('ZCARD', key)
+  if count <= index_most then return floor end
+  local surplus = count - index_least
+  local last = redis.call('ZRANGE', key, surplus - 1, surplus - 1, 'WITHSCORES')
+  redis.call('ZREMRANGEBYRANK', key, 0, surplus - 1)
+  floor = string.match(floor, '^~?') .. last[2] .. ' ' .. last[1]
+  redis.pcall('HSET', floors_key, uid, floor)
+  return floor
 end

@@ -32,6 +32,51 @@ local function count_state(url, from, to, now)
   if to and to ~= 'healthy' then redis.pcall('ZADD', in_state_key(to), text(now), url) end
 end
 
+-- The cap of bytes of the stream (RELIABILITY L13). `bytes` of meta:store is "<written in all> <in all at the newest place>";
+-- a place is "<id> <written in all up to it>", the newest first.
+local places_key = prefix .. 'state:signals_places'
+
+-- Takes away what stands before the last `most` of `total` bytes; of that only what may_go(id) when it is given.
+local function trim_to_bytes(total, most, may_go)
+  local first
+  while true do
+    local place = redis.pcall('LRANGE', places_key, -1, -1)[1]
+    local id, at = string.match(place or '', '^(%d+%-%d+) (%d+)$')
+    if not place or id and (total - tonumber(at) < most or may_go and not may_go(id)) then break end
+    redis.call('LTRIM', places_key, 0, -2)
+    first = id or first
+  end
+  if first then redis.call('XTRIM', signals_key, 'MINID', '~', first) end
+end
+
+-- What a writer of signals may write: records, bytes (nil = any number). ARGV has "100000" or "100000 67108864".
+local function caps_of(stream_cap)
+  local records = tonumber(stream_cap)
+  if records then return records end
+  local first, second = string.match(stream_cap, '^(%d+) (%d+)$')
+  return tonumber(first), tonumber(second)
+end
+
+-- Counts the bytes that a writer writes, and keeps to the hard limit. Returns note(id, bytes), finish().
+local function byte_counter(most)
+  local total, placed = string.match(redis.call('HGET', meta_key, 'bytes') or '', '^(%d+) (%d+)$')
+  local unknown = not total  -- what the places stand for
+  total, placed = tonumber(total) or 0, tonumber(placed) or 0
+  local function note(id, bytes)
+    if unknown then redis.call('DEL', places_key) end
+    unknown, total = false, total + bytes
+    if total - placed >= most / 32 then
+      redis.pcall('LPUSH', places_key, id .. ' ' .. text(total))
+      placed = total
+    end
+  end
+  local function finish()
+    trim_to_bytes(total, 2 * most)
+    redis.call('HSET', meta_key, 'bytes', text(total) .. ' ' .. text(placed))
+  end
+  return note, finish
+end
+
 -- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is the
 -- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
 -- A record without a channel is internal: in the stream only. `wanted`: there is something to write.
@@ -40,6 +85,7 @@ end
 -- else to tell, it need not read them (RELIABILITY L14). What a writer wrote that keeps no such note is not between.
 local function signal_writer(now, stream_cap, wanted)
   local noted = redis.call('HMGET', meta_key, 'last_signal', 'quiet')
+  local cap, most_bytes = caps_of(stream_cap)
   local last = noted[1] or '0-0'
   local ms, n = string.match(last, '^(%d+)-(%d+)$')
   local readable = ms ~= nil
@@ -55,14 +101,15 @@ local function signal_writer(now, stream_cap, wanted)
   end
   local quiet_after, quiet_up_to = string.match(noted[2] or '', '^(%S+) (%S+)$')
   if quiet_up_to ~= last then quiet_after = last end
-  local written = 0
+  local written, note_bytes, finish_bytes = 0, nil, nil
+  if most_bytes then note_bytes, finish_bytes = byte_counter(most_bytes) end
   local function signal(kind, entity_type, entity_id, tail, channel)
     if now > ms then ms, n = now, 1 else n = n + 1 end
     local seq = text(ms) .. '-' .. text(n)
     local json = '{"v":1,"seq":"' .. seq .. '","prev":"' .. last .. '","type":"' .. kind .. '","entity_type":"' ..
                  entity_type .. '","entity_id":' .. entity_id .. ',' .. tail
     if written == 0 then
-      redis.call('XADD', signals_key, 'MAXLEN', '~', text(2 * stream_cap), seq, 'type', kind, 'json', json)
+      redis.call('XADD', signals_key, 'MAXLEN', '~', text(2 * cap), seq, 'type', kind, 'json', json)
     else
       redis.call('XADD', signals_key, seq, 'type', kind, 'json', json)
     end
@@ -71,10 +118,12 @@ local function signal_writer(now, stream_cap, wanted)
     if beginning ~= 'post_' and beginning ~= 'reque' and kind ~= 'feed_created' and kind ~= 'feed_modified' then
       quiet_after = seq
     end
+    if note_bytes then note_bytes(seq, #json) end
     last, written = seq, written + 1
   end
   local function finish()
     if written > 0 then redis.call('HSET', meta_key, 'last_signal', last, 'quiet', quiet_after .. ' ' .. last) end
+    if written > 0 and finish_bytes then finish_bytes() end
     return written
   end
   return signal, finish

@@ -239,7 +239,7 @@ class OutOfMemory : public testing::Test {
 
 TEST_F(OutOfMemory, EndsTheFetchAndNothingElse) {
   sweep(server.url("long-name.a.example", "/from"));
-  sweep(server.url("/feed"));                      // no name, no redirect
+  sweep(server.url("/feed"));                                // no name, no redirect
   sweep(old_server.url("long-name.a.example", "/feed"), 1);  // a session of TLS 1.2 that comes back
   for (const Callback& callback : callbacks) {
     std::printf("%-28s failed %u times\n", callback.name, callback.failures);

@@ -119,7 +119,8 @@ TEST_F(RequestWorkTest, CarriesOutEachOperation) {
 
   EXPECT_EQ(result({"op", "channel_follow", "channel", "anna/news", "url", url}), "done followed_already");
   EXPECT_EQ(redis({"ZCARD", "zchannel:anna/news:posts"}), "1");
-  EXPECT_EQ(result({"op", "channel_mark", "channel", "anna/news", "as", "read", "entries", "1 Entry:1"}), "done marked");
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "anna/news", "as", "read", "entries", "1 Entry:1"}),
+            "done marked");
   EXPECT_EQ(redis({"ZCARD", "zchannel:anna/news:posts"}), "0");
   EXPECT_EQ(result({"op", "channel_mark", "channel", "anna/news", "as", "unread", "entries", "Entry:1"}),
             "done marked");
@@ -158,8 +159,7 @@ TEST_F(RequestWorkTest, SaysWhatIsNotThere) {
   }
   EXPECT_EQ(result({"op", "channel_mark", "channel", "other", "as", "read", "entries", "all"}),
             "failed no_such_channel");
-  EXPECT_EQ(result({"op", "channel_mark", "channel", "other", "as", "read", "entries", "1"}),
-            "failed no_such_channel");
+  EXPECT_EQ(result({"op", "channel_mark", "channel", "other", "as", "read", "entries", "1"}), "failed no_such_channel");
 }
 
 TEST_F(RequestWorkTest, AnswersWhatMakesNoSense) {

@@ -185,6 +185,43 @@ TEST_F(DelivererTest, FollowsAHistoryToWhatTheFeedsSay) {
 }
 
 // Each child is a real process that dies by SIGKILL at its point; the parent goes on from what it left.
+TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
+  write_history(3, 10);
+  drain();
+  const auto indexes = [this] {
+    std::string all;
+    for (const char* uid : {"all", "anna/one", "bob/two"}) {
+      all += redis({"ZRANGE", std::string("zchannel:") + uid + ":all", "0", "-1", "WITHSCORES"}) + "\n";
+    }
+    return all;
+  };
+  const std::string built = indexes();
+  ASSERT_TRUE(channels.mark_all_read("all"));
+  // As it was before there was such an index; what comes first is delivered first.
+  redis({"DEL", "channel_floors", "zchannel:all:all", "zchannel:anna/one:all", "zchannel:bob/two:all"});
+  ASSERT_EQ(channels.unbuilt()->size(), 3U);
+  EXPECT_EQ(channels.posts("all", 10).error().code, StoreError::Code::refused);
+  Deliverer deliverer(options(), DelivererOptions{.token = "test"});
+  const auto first = deliverer.step(Milliseconds(0));
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first->idle);
+  EXPECT_EQ(channels.unbuilt()->size(), 2U) << "one between two batches";
+  drain(deliverer);
+  EXPECT_TRUE(channels.unbuilt()->empty());
+  EXPECT_EQ(indexes(), built);
+  EXPECT_EQ(channels.posts("all", 1000)->value().size(), std::stoul(redis({"ZCARD", "zchannel:all:all"})));
+  EXPECT_TRUE(channels.timeline("all", 10)->value().empty()) << "a reader is not undone";
+  // Who builds and is stopped leaves it to the next.
+  redis({"HSET", "channel_floors", "all", "~"});
+  deliverer.cancelled = [] { return true; };
+  ASSERT_TRUE(deliverer.let_go());
+  EXPECT_FALSE(deliverer.step(Milliseconds(0)));
+  EXPECT_EQ(*channels.unbuilt(), Texts{"all"});
+  ASSERT_TRUE(deliverer.let_go());
+  drain();
+  EXPECT_TRUE(channels.unbuilt()->empty());
+}
+
 TEST_F(DelivererTest, SurvivesDeathBetweenReadWriteAndAcknowledgement) {
   enum class Point { read, timelines, notices };
   const NotificationMatcher watcher(*notifications.all_watches());

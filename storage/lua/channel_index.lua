@@ -1,0 +1,10 @@
+#!lua
+-- uses posts deliver
+-- replies integer
+-- The index of a channel is to be built, or has been: between the two every feed is put into the channel again.
+-- ARGV: prefix, uid, 'begin' | 'end'. Returns 0 = no such channel.
+local uid = ARGV[2]
+if redis.call('SISMEMBER', channels_key, uid) == 0 then return 0 end
+local floor = ARGV[3] == 'begin' and '~' or string.gsub(floor_of(uid), '^~', '')
+redis.call('HSET', floors_key, uid, floor)
+return 1

@@ -1,0 +1,144 @@
+// What events tell of a post: `changed` up to its limit, and all of the post where that is asked for (DESIGN §4).
+#include <functional>
+
+#include "storage/entries/entries.hpp"
+#include "storage/records/event_json.hpp"
+#include "storage/records/find_field.hpp"
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill::test::event_content_test {
+namespace {
+
+namespace json = boost::json;
+
+TEST(EventJson, SaysOldAndNewUpToALimitAndSizesBeyond) {
+  const Fields old{{"gone", "x"}, {"title", std::string(512, 'a')}}, now{{"new", "\"y\""}, {"title", "b"}};
+  EXPECT_EQ(changes_json(old, now, 512),
+            R"({"new":["","\"y\""],"title":[")" + std::string(512, 'a') + R"(","b"],"gone":["x",""]})");
+  EXPECT_EQ(changes_json(old, now, 511),
+            R"({"new":["","\"y\""],"title":{"old_bytes":512,"new_bytes":1},"gone":["x",""]})");
+  EXPECT_EQ(changes_json(old, now, 0),
+            R"({"new":{"old_bytes":0,"new_bytes":3},)"
+            R"("title":{"old_bytes":512,"new_bytes":1},"gone":{"old_bytes":1,"new_bytes":0}})");
+  const Fields huge{{"title", std::string(1U << 20U, '\\')}};
+  const json::value whole = json::parse(changes_json({}, huge, 1U << 20U));
+  EXPECT_EQ(whole.at("title").at(1).as_string(), huge[0].second);
+}
+
+class EventContent : public StoreTest {
+ protected:
+  StoreOptions with(std::size_t most) {
+    return StoreOptions{.url = server.url(), .events = {.content = true, .content_max = most}};
+  }
+  /// A commit by a store that tells content.
+  Committed write(const std::vector<EntryRecord>& posts, std::size_t most = 64U << 10U) {
+    Store telling(with(most));
+    const Claim claimed = claim_one();
+    const LookUp look_up{feed_url, posts};
+    const auto known = Ingest(telling).look_up(std::span(&look_up, 1)).front();
+    EXPECT_TRUE(known);
+    Commit commit = plan(claimed, posts);
+    commit.entries = diff_entries(std::vector(posts), *known, claimed.now, most).writes;
+    if (between) between();
+    const Commit* const one = &commit;
+    const auto done = Ingest(telling).commit(std::span(&one, 1)).front();
+    EXPECT_TRUE(done) << done.error().detail;
+    return done ? *done : Committed();
+  }
+  static EntryRecord long_post(const std::string& content, const std::string& title = "t") {
+    const Fields fields{{"content", content}, {"content_type", "text/html"}, {"title", title}};
+    return {"a", content + title, 1000, fields};
+  }
+  /// The hash without what the event says elsewhere.
+  json::object stored(const std::string& id) {
+    json::object fields;
+    const auto entry = Entries(store).get(id);
+    EXPECT_TRUE(entry && *entry);
+    for (const auto& [name, value] : (*entry)->fields) fields[name] = value;
+    for (const char* name : {"bytes", "digest", "feed_url", "guid", "rev"}) EXPECT_EQ(fields.erase(name), 1U) << name;
+    return fields;
+  }
+  json::object last(const std::string& type) {
+    const auto all = signals(type);
+    EXPECT_FALSE(all.empty()) << type;
+    return all.empty() ? json::object() : all.back();
+  }
+
+  std::function<void()> between;
+};
+
+TEST_F(EventContent, IsThePostAsItIsStored) {
+  add();
+  write({long_post("<p>\"one\"\\ \u00e9\n</p>")});
+  EXPECT_EQ(last("post_created").at("post"), json::value(stored("Entry:1")));
+  // All of it, also what did not change.
+  write({long_post("<p>\"one\"\\ \u00e9\n</p>", "another")});
+  json::object changed = last("post_modified");
+  EXPECT_EQ(changed.at("post"), json::value(stored("Entry:1")));
+  EXPECT_EQ(changed.at("post").at("content"), "<p>\"one\"\\ \u00e9\n</p>");
+  EXPECT_EQ(changed.at("changed"), json::parse(R"({"title":["t","another"]})"));
+  // What goes is not in it.
+  write({{"a", "bare", 1000, {{"title", "another"}}}});
+  changed = last("post_modified");
+  EXPECT_EQ(changed.at("post"), json::value(stored("Entry:1")));
+  EXPECT_FALSE(changed.at("post").as_object().contains("content"));
+  // An operator's is told like a publisher's.
+  Store telling(with(64U << 10U));
+  ASSERT_TRUE(Entries(telling).update_or_create({feed_url, "a", {{"author", "Ada"}}}, {}));
+  EXPECT_EQ(last("post_modified").at("post"), json::value(stored("Entry:1")));
+  EXPECT_EQ(last("post_modified").at("post").at("title"), "another");
+}
+
+TEST_F(EventContent, ThatIsTooLongIsItsSize) {
+  add();
+  const std::size_t most = 1000, names = std::string("contentcontent_typetext/htmltitlet").size();
+  write({long_post(std::string(most - names, 'x'))}, most);
+  EXPECT_TRUE(last("post_created").contains("post"));
+  EXPECT_FALSE(last("post_created").contains("post_bytes"));
+  write({long_post(std::string(most - names + 1, 'x'))}, most);
+  const json::object changed = last("post_modified");
+  EXPECT_EQ(changed.at("post_bytes"), 1001);
+  EXPECT_FALSE(changed.contains("post"));
+  EXPECT_EQ(changed.at("data").at("title"), "t");
+  // Nothing fits into nothing, and two megabytes fit where they may.
+  write({long_post("short")}, 0);
+  EXPECT_TRUE(last("post_modified").contains("post_bytes"));
+  write({long_post(std::string((2U << 20U) - names, '"'))}, 2U << 20U);
+  EXPECT_EQ(last("post_modified").at("post").at("content").as_string().size(), (2U << 20U) - names);
+}
+
+TEST_F(EventContent, IsNoneUnlessItIsAskedFor) {
+  add();
+  refresh({long_post("x")});
+  refresh({long_post("y")});
+  for (const json::object& event : signals()) {
+    EXPECT_FALSE(event.contains("post") || event.contains("post_bytes")) << json::serialize(event);
+  }
+}
+
+TEST_F(EventContent, IsNoneWhereTwoChangedThePostAtOnce) {
+  add();
+  write({long_post("one")});
+  between = [this] {
+    ASSERT_TRUE(Entries(store).update_or_create({feed_url, "a", {{"author", R"(Eve,"post":{)"}}}, {}));
+  };
+  write({long_post("two")});
+  const json::object changed = last("post_modified");
+  EXPECT_EQ(changed.at("rev"), 3);
+  EXPECT_FALSE(changed.contains("post")) << "it would lack the author";
+  EXPECT_EQ(std::to_string(changed.at("post_bytes").as_int64()), redis({"HGET", "Entry:1", "bytes"}));
+  EXPECT_EQ(redis({"HGET", "Entry:1", "author"}), R"(Eve,"post":{)");
+}
+
+TEST_F(EventContent, IsUtf8WhateverSomebodyPutThere) {
+  add();
+  write({long_post("one")});
+  redis({"HSET", "Entry:1", "author", "\xff\xfe", "post", std::string(600, '\xc3')});
+  write({long_post("two")});
+  const json::object changed = last("post_modified");  // it parses
+  EXPECT_EQ(changed.at("changed").at("content"), json::parse(R"(["one","two"])"));
+  EXPECT_FALSE(changed.at("changed").as_object().contains("post"));
+}
+
+}  // namespace
+}  // namespace feedmill::test::event_content_test
