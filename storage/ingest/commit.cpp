@@ -18,7 +18,7 @@ constexpr std::size_t max_bytes_per_part = 4U << 20U;
 std::size_t size_of(const EntryWrite& write, const EventDetail& detail) {
   std::size_t bytes = 200 + write.guid.size();
   for (const auto& [name, value] : write.set) bytes += name.size() + value.size();
-  if (!write.quiet && write.bytes <= detail.shown_up_to()) bytes += write.bytes;
+  if (!write.quiet && write.bytes <= detail.shown_up_to()) bytes += write.bytes * (detail.content_text ? 2 : 1);
   for (const auto& [name, value] : write.old) bytes += std::min(value.size(), detail.changed_max) * 2;
   return bytes;
 }

@@ -12,6 +12,7 @@
 #include "parsers/feed/entry_values.hpp"
 #include "parsers/feed/normalise.hpp"
 #include "parsers/markup/sanitise.hpp"
+#include "parsers/markup/text.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/find_field.hpp"
@@ -206,6 +207,12 @@ std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, Identi
   }
   std::erase_if(records, [](const EntryRecord& record) { return record.guid.empty(); });
   return records;
+}
+
+std::string content_text(const Fields& fields) {
+  const std::string name = find_field(fields, "content") != nullptr ? "content" : "summary";
+  const std::string text(value_of(fields, name));
+  return is_markup(value_of(fields, name + "_type")) ? plain_text(text) : text;
 }
 
 }  // namespace feedmill

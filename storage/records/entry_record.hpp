@@ -30,4 +30,7 @@ std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, Identi
 /// §5).
 std::string reader_digest(const Fields& fields);
 
+/// The whole text of a stored post without markup: of its content, else of its summary.
+std::string content_text(const Fields& fields);
+
 }  // namespace feedmill

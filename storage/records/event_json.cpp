@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "parsers/text/json_writer.hpp"
+#include "storage/records/entry_record.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/redis/utf8.hpp"
 
@@ -21,7 +22,7 @@ std::string tail_of(JsonWriter& json) {
 
 /// `post`: the fields of the entry as they are stored, but for those that the event names itself or that the script
 /// counts.
-void add_post(JsonWriter& json, const EntryWrite& write) {
+void add_post(JsonWriter& json, const EntryWrite& write, bool with_text) {
   static constexpr std::array<std::string_view, 5> elsewhere{"bytes", "digest", "feed_url", "guid", "rev"};
   const auto add = [&json](const auto& field) {
     if (std::find(elsewhere.begin(), elsewhere.end(), field.first) == elsewhere.end()) {
@@ -32,6 +33,15 @@ void add_post(JsonWriter& json, const EntryWrite& write) {
   for (const auto& field : write.set) add(field);
   for (const auto& field : write.shown) {
     if (find_field(write.set, field.first) == nullptr) add(field);
+  }
+  if (with_text) {
+    Fields texts;
+    for (const char* name : {"content", "content_type", "summary", "summary_type"}) {
+      const std::string* value = find_field(write.set, name);
+      if (value == nullptr) value = find_field(write.shown, name);
+      if (value != nullptr) texts.emplace_back(name, *value);
+    }
+    if (const std::string text = content_text(texts); !text.empty()) json.string("content_text", text);
   }
   json.end_object();
 }
@@ -107,7 +117,7 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
     json.raw("changed", changes_json(old, now, detail.changed_max));
   }
   if (whole)
-    add_post(json, write);
+    add_post(json, write, detail.content_text);
   else if (detail.content)
     json.number("post_bytes", write.bytes);
   std::string tail = tail_of(json);

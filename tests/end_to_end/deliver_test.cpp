@@ -125,6 +125,11 @@ TEST_F(Delivering, SaysWhatIsWrong) {
   EXPECT_EQ(unknown.exit, 1);
   EXPECT_NE(unknown.err.find("add it first"), std::string::npos) << unknown.err;
   EXPECT_EQ(world.run({"notify", "rules", "anna", "--words", "..."}).exit, 65);
+  for (const char* user : {"global", "topic:words redis"}) {
+    const Finished refused = world.run({"notify", "rules", user, "--words", "redis"});
+    EXPECT_EQ(refused.exit, 64) << user;
+    EXPECT_NE(refused.err.find("notifications:"), std::string::npos) << refused.err;
+  }
   EXPECT_EQ(world.run({"notify", "rules", "anna", "--remove", "17"}).exit, 1);
   EXPECT_EQ(world.run({"notify", "list"}).exit, 64);
   EXPECT_EQ(world.run({"run", "--no-ingest", "--no-deliver"}).exit, 78);

@@ -241,7 +241,13 @@ TEST_F(RedisFaults, AtTheStartTellWhatMustBeChanged) {
   const Finished lacking = world.run({"run"});
   EXPECT_EQ(lacking.exit, 78);
   EXPECT_NE(lacking.err.find("+xadd"), std::string::npos) << lacking.err;
-  world.redis_text({"ACL", "SETUSER", "feedmill", "+xadd", "resetpass", ">another"});
+  world.redis_text({"ACL", "SETUSER", "feedmill", "+xadd", "resetchannels", "&post_*", "&feed_*"});
+  world.redis_text({"FLUSHALL"});
+  const Finished yesterdays = world.run({"run"});
+  EXPECT_EQ(yesterdays.exit, 78);
+  EXPECT_NE(yesterdays.err.find("grant &notifications:*"), std::string::npos) << yesterdays.err;
+  EXPECT_EQ(world.redis_text({"DBSIZE"}), "0") << "nothing was written";
+  world.redis_text({"ACL", "SETUSER", "feedmill", "&notifications:*", "resetpass", ">another"});
   const Finished unknown = world.run({"run"});
   EXPECT_EQ(unknown.exit, 78);
   EXPECT_NE(unknown.err.find("WRONGPASS"), std::string::npos) << unknown.err;

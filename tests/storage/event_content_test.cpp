@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "storage/entries/entries.hpp"
+#include "storage/records/entry_record.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -128,6 +129,22 @@ TEST_F(EventContent, IsNoneWhereTwoChangedThePostAtOnce) {
   EXPECT_FALSE(changed.contains("post")) << "it would lack the author";
   EXPECT_EQ(std::to_string(changed.at("post_bytes").as_int64()), redis({"HGET", "Entry:1", "bytes"}));
   EXPECT_EQ(redis({"HGET", "Entry:1", "author"}), R"(Eve,"post":{)");
+}
+
+TEST_F(EventContent, HasItsTextWithoutMarkupWhereAskedFor) {
+  EXPECT_EQ(content_text({{"content", "<p>a &amp; b</p>"}, {"content_type", "text/html"}, {"summary", "no"}}), "a & b");
+  EXPECT_EQ(content_text({{"summary", "<b> & x"}, {"summary_type", "text/plain"}}), "<b> & x");
+  EXPECT_EQ(content_text({{"title", "t"}}), "");
+  EntryWrite write;
+  write.id = "Entry:1";
+  write.set = {{"title", "t"}};
+  write.shown = {{"content", "<p>one</p><p>two</p>"}, {"content_type", "text/html"}};
+  const auto told = [&](bool with) {
+    const EventDetail detail{.content = true, .content_text = with};
+    return json::parse("{" + post_event({}, write, 1, detail)).at("post").as_object();
+  };
+  EXPECT_EQ(told(true).at("content_text"), "one two");
+  EXPECT_FALSE(told(false).contains("content_text"));
 }
 
 TEST_F(EventContent, IsUtf8WhateverSomebodyPutThere) {

@@ -49,11 +49,13 @@ struct EntryVerb {
   static constexpr VerbRow row{"entry", "One entry", "feedmill entry Entry:17"};
   std::string id;          ///< or
   std::string feed, guid;  ///< both
+  bool text = false;
 
   void take(Arguments& line) {
     line.optional("ID", id, "Such as Entry:17, or 17");
     line.value("--feed", "URL", feed, "Address of its feed");
     line.value("--guid", "GUID", guid, "What identifies it inside its feed");
+    line.flag("--text", text, "Also its whole text without markup, as content_text");
     line.check([this] {
       if (id.empty() && feed.empty() && guid.empty()) refuse("ID is missing (or --feed and --guid)");
       if (id.empty() && (feed.empty() || guid.empty())) refuse("--feed and --guid need each other");

@@ -93,6 +93,7 @@ struct Config {
     std::uint64_t changed_max = 0;  ///< bytes of a value in `changed`
     bool content = false;
     std::uint64_t content_max = 0;
+    bool content_text = false;
     bool deleted = false;
     bool per_feed = false;
   } signals;

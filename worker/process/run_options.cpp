@@ -21,7 +21,7 @@ std::string configuration_digest(const Config& config) {
 namespace {
 
 EventDetail event_detail(const Config& config) {
-  return {config.signals.changed_max, config.signals.content, config.signals.content_max};
+  return {config.signals.changed_max, config.signals.content, config.signals.content_max, config.signals.content_text};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
+#include "storage/records/entry_record.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/post_verbs.hpp"
 #include "worker/verbs/entry_list.hpp"
@@ -108,6 +109,7 @@ int run_verb(const EntryVerb& verb, const VerbContext& context) {
     what = fmt::format("guid \"{}\" in {}", visible(verb.guid), visible(url));
   }
   if (!found) throw VerbFailure{exits::no, fmt::format("no such entry: {} (see feedmill entries URL)", what)};
+  if (verb.text) found->fields.emplace_back("content_text", content_text(found->fields));
   tell(terminal, *found);
   return exits::done;
 }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <thread>
 
+#include <boost/json.hpp>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/diff.hpp"
+#include "storage/redis/redis.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/observe/notices.hpp"
 
@@ -175,6 +177,32 @@ TEST_F(DelivererTest, TimelinesAndNoticesComeOutOfTheStream) {
   EXPECT_EQ(timelines() + notices(), before) << "everything handed out again";
 }
 
+TEST_F(DelivererTest, PublishesANoticeForItsUserAndForEachRuleThatFits) {
+  EXPECT_TRUE(notifications.watch({"anna", "", Watch::Kind::feed, urls[0]}));
+  EXPECT_TRUE(notifications.watch({"anna", "", Watch::Kind::channel, "anna/one"}));
+  Redis listener(*parse_redis_url(server.url_of("feedmill_reader")), Milliseconds(5000));
+  ASSERT_TRUE(listener.command({"PSUBSCRIBE", "notifications:*"}));
+  refresh(urls[0], {{"a", "odd one"}});
+  drain();
+  redis({"PUBLISH", "notifications:end", "end"});
+  std::set<std::string> heard;
+  for (;;) {
+    const auto message = listener.next();
+    ASSERT_TRUE(message);
+    const std::string channel((*message)[2].text());
+    if (channel == "notifications:end") break;
+    const auto object = boost::json::parse(std::string((*message)[3].text())).as_object();
+    EXPECT_EQ(object.at("feed_url"), urls[0]);
+    EXPECT_EQ(object.at("data").at("title"), "odd one");
+    heard.insert(channel + " <- " + std::string(object.at("user_id").as_string()));
+  }
+  EXPECT_EQ(heard, (std::set<std::string>{
+                       "notifications:anna <- anna", "notifications:carl <- carl", "notifications:global <- anna",
+                       "notifications:global <- carl", "notifications:topic:channel anna/one <- anna",
+                       "notifications:topic:feed " + urls[0] + " <- anna",
+                       "notifications:topic:feed " + urls[0] + " <- carl", "notifications:topic:words odd <- anna"}));
+}
+
 TEST_F(DelivererTest, FollowsAHistoryToWhatTheFeedsSay) {
   for (unsigned seed = 1; seed <= 3; ++seed) {
     write_history(seed, 30);
@@ -184,7 +212,6 @@ TEST_F(DelivererTest, FollowsAHistoryToWhatTheFeedsSay) {
   }
 }
 
-// Each child is a real process that dies by SIGKILL at its point; the parent goes on from what it left.
 TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   write_history(3, 10);
   drain();
@@ -222,6 +249,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   EXPECT_TRUE(channels.unbuilt()->empty());
 }
 
+// Each child is a real process that dies by SIGKILL at its point; the parent goes on from what it left.
 TEST_F(DelivererTest, SurvivesDeathBetweenReadWriteAndAcknowledgement) {
   enum class Point { read, timelines, notices };
   const NotificationMatcher watcher(*notifications.all_watches());
