@@ -48,7 +48,7 @@ _feedmill() {
     'remove') verbs='' flags='-h --help --yes --dry-run' ;;
     'export') verbs='' flags='-h --help --user' ;;
     'entries') verbs='' flags='-h --help --limit --before' ;;
-    'entry') verbs='put remove' flags='-h --help --feed --guid' ;;
+    'entry') verbs='put remove' flags='-h --help --feed --guid --text' ;;
     'entry put') verbs='' flags='-h --help --feed --guid --file --replace' ;;
     'entry remove') verbs='' flags='-h --help --yes --dry-run' ;;
     'expire') verbs='' flags='-h --help --limit --age --bytes --yes --dry-run' ;;

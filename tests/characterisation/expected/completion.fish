@@ -119,6 +119,7 @@ complete -c feedmill -n '__feedmill_at "entry"' -f -a remove -d 'Delete entries;
 complete -c feedmill -n '__feedmill_at "entry"' -s h -l help -d 'Show help, of a verb after its name'
 complete -c feedmill -n '__feedmill_at "entry"' -l feed -r -d 'Address of its feed'
 complete -c feedmill -n '__feedmill_at "entry"' -l guid -r -d 'What identifies it inside its feed'
+complete -c feedmill -n '__feedmill_at "entry"' -l text -d 'Also its whole text without markup, as content_text'
 complete -c feedmill -n '__feedmill_at "entry put"' -s h -l help -d 'Show help, of a verb after its name'
 complete -c feedmill -n '__feedmill_at "entry put"' -l feed -r -d 'Address of its feed'
 complete -c feedmill -n '__feedmill_at "entry put"' -l guid -r -d 'What identifies it inside its feed'
