@@ -1,5 +1,9 @@
 #include "storage/events/event_stream.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "parsers/text/numbers.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/store/store_impl.hpp"
 
@@ -7,6 +11,23 @@ namespace feedmill {
 namespace {
 
 constexpr Milliseconds signals_kept = std::chrono::hours(24 * 7);  // RELIABILITY L13
+
+/// A record's place in the stream: milliseconds, number.
+using Place = std::pair<std::uint64_t, std::uint64_t>;
+
+Place place_of(std::string_view id) {
+  const std::size_t dash = std::min(id.find('-'), id.size());
+  return {leading_number<std::uint64_t>(id), leading_number<std::uint64_t>(id.substr(std::min(dash + 1, id.size())))};
+}
+
+/// The event before this one, trimmed or not; the event itself where it does not say.
+std::string_view before(const EventRecord& event) {
+  constexpr std::string_view member = "\"prev\":\"";
+  const std::size_t at = event.json.find(member);
+  if (at == std::string::npos) return event.id;
+  const std::string_view rest = std::string_view(event.json).substr(at + member.size());
+  return rest.substr(0, rest.find('"'));
+}
 
 }  // namespace
 
@@ -21,6 +42,28 @@ StoreResult<std::vector<EventRecord>> EventStream::read(const std::string& after
   const auto reply = impl_.redis.command(words);
   if (!reply) return reply.error();
   return read_event_records((*reply)[0][1]);
+}
+
+StoreResult<EventStream::Since> EventStream::since(const std::string& after, std::size_t limit) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.signals(), store = impl_.keys.store();
+  const std::string behind = "(" + after, count = std::to_string(limit);
+  // The oldest last: what is trimmed in between is missed then, and told.
+  const std::vector<Words> commands{{"XRANGE", key, behind, "+", "COUNT", count},
+                                    {"HGET", store, "last_signal"},
+                                    {"XRANGE", key, "-", "+", "COUNT", "1"}};
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  const std::vector<EventRecord> oldest = read_event_records((*replies)[2]);
+  const std::string last((*replies)[1].text());
+  Since since;
+  since.oldest = oldest.empty() ? last : oldest.front().id;
+  const Place from = place_of(after);
+  const bool everything = from == Place();
+  const Place missed_from = oldest.empty() ? place_of(last) : place_of(before(oldest.front()));
+  if (everything || from >= place_of(since.oldest) || from >= missed_from)
+    since.records = read_event_records((*replies)[0]);
+  return since;
 }
 
 StoreResult<std::string> EventStream::last_id() {

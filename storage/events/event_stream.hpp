@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ class EventStream {
   /// Up to `count` records after stream id `after` ("$" = those to come, "0" = from the first), waiting up to `block`
   /// when there are none. `block` must stay below the command timeout.
   StoreResult<std::vector<EventRecord>> read(const std::string& after, std::size_t count, Milliseconds block);
+  /// The records behind `after` ("0-0" = all that there are), at most `limit`; absent when some behind it have been
+  /// trimmed away: whoever has come to `after` has missed them.
+  struct Since {
+    std::optional<std::vector<EventRecord>> records;
+    std::string oldest;  ///< the first that can be gone on from: an `after` that misses nothing of what is left
+  };
+  StoreResult<Since> since(const std::string& after, std::size_t limit);
   /// Id of the newest record, "0-0" when there is none.
   StoreResult<std::string> last_id();
 

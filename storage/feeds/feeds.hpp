@@ -42,6 +42,9 @@ class Feeds {
   StoreResult<std::size_t> finish_removals();
   /// All registered feed URLs, sorted.
   StoreResult<std::vector<std::string>> urls();
+  /// The first `most` URLs behind `after` in their order; "" = from the first. What is registered all the while is
+  /// among them. In steps that keep nobody waiting; looks at every feed, holds `most`.
+  StoreResult<std::vector<std::string>> urls_after(const std::string& after, std::size_t most);
   StoreResult<bool> is_registered(const std::string& feed_url);
   /// What is known of each; absent where it is not registered.
   StoreResult<std::vector<std::optional<FeedRecord>>> records(std::span<const std::string> feed_urls);

@@ -13,7 +13,7 @@ local calls = {
   {'HMGET', any_key, 'f'},
   {'HSET', any_key, 'f', 'v'}, {'LPUSH', any_key, 'v'}, {'LRANGE', any_key, '0', '0'}, {'LREM', any_key, '1', 'v'},
   {'LTRIM', any_key, '0', '0'}, {'PEXPIRE', any_key, '1'}, {'SADD', any_key, 'v'}, {'SET', any_key, 'v'},
-  {'SISMEMBER', any_key, 'v'}, {'SREM', any_key, 'v'}, {'XACK', any_key, 'g', '1-1'}, {'XADD', any_key, '*', 'f', 'v'},
+  {'SISMEMBER', any_key, 'v'}, {'SREM', any_key, 'v'}, {'SSCAN', any_key, '0'}, {'XACK', any_key, 'g', '1-1'}, {'XADD', any_key, '*', 'f', 'v'},
   {'XDEL', any_key, '1-1'}, {'MEMORY', 'USAGE', any_key},
   {'XGROUP', 'CREATE', any_key, 'g', '0'}, {'XGROUP', 'SETID', any_key, 'g', '0'}, {'XINFO', 'GROUPS', any_key}, {'XPENDING', any_key, 'g'},
   {'XRANGE', any_key, '-', '+'}, {'XREAD', 'STREAMS', any_key, '0'}, {'XREVRANGE', any_key, '+', '-'},

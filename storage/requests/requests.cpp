@@ -78,6 +78,44 @@ std::string content_hash(const Fields& fields) {
   return hex;
 }
 
+StoreResult<std::optional<std::string>> RequestStream::ask(const Fields& fields, std::uint64_t most) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.requests();
+  const auto length = impl_.redis.command({"XLEN", key});
+  if (!length) return length.error();
+  if (static_cast<std::uint64_t>(length->integer()) >= most) return std::optional<std::string>();
+  Words words{"XADD", key, "*"};
+  for (const auto& [name, value] : fields) words.insert(words.end(), {name, value});
+  const auto id = impl_.redis.command(words);
+  if (!id) return id.error();
+  return std::optional<std::string>(id->text());
+}
+
+StoreResult<std::optional<RequestStream::Answer>> RequestStream::answer(const std::string& app,
+                                                                        const std::string& ref) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto known = impl_.redis.command({"GET", impl_.keys.request_answer(app, ref)});
+  if (!known) return known.error();
+  const std::string_view text = known->text();
+  const std::size_t kind = text.find(' '), data = text.find(' ', kind + 1);
+  if (kind == std::string_view::npos || data == std::string_view::npos) return std::optional<Answer>();
+  return std::optional<Answer>({std::string(text.substr(0, kind)),
+                                text.substr(kind + 1, data - kind - 1) == "request_done",
+                                std::string(text.substr(data + 1))});
+}
+
+StoreResult<bool> RequestStream::waits(const std::string& id, const std::string& app, const std::string& ref) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto record = impl_.redis.command({"XRANGE", impl_.keys.requests(), id, id});
+  if (!record) return record.error();
+  if (record->size() == 0) return false;
+  const Fields fields = (*record)[0][1].pairs();
+  const auto is = [&](std::string_view name, const std::string& value) {
+    return std::ranges::find(fields, Fields::value_type(name, value)) != fields.end();
+  };
+  return is("app", app) && is("ref", ref);
+}
+
 Requests::Requests(Store& store, Options options) : impl_(store.impl()), options_(std::move(options)) {}
 
 StoreResult<std::uint64_t> Requests::waiting() {

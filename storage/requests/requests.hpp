@@ -68,6 +68,30 @@ struct Begun {
 /// 32 hex digits that are equal for equal fields in whatever order, `ref` apart.
 std::string content_hash(const Fields& fields);
 
+/// Asking, as any client of Redis may by itself. Over a Store's connection.
+class RequestStream {
+ public:
+  /// What was answered to a ref.
+  struct Answer {
+    std::string hash;  ///< content_hash() of what was asked
+    bool done = false;
+    std::string data;  ///< of the event
+  };
+
+  /// `store` outlives this.
+  explicit RequestStream(Store& store) : impl_(store.impl()) {}
+
+  /// Appends a request; its id, absent where `most` wait already.
+  StoreResult<std::optional<std::string>> ask(const Fields& fields, std::uint64_t most);
+  /// Absent while it was not answered, and once the answer is forgotten (requests.keep).
+  StoreResult<std::optional<Answer>> answer(const std::string& app, const std::string& ref);
+  /// Whether the request of that id waits, and is of this program and ref.
+  StoreResult<bool> waits(const std::string& id, const std::string& app, const std::string& ref);
+
+ private:
+  Store::Impl& impl_;
+};
+
 /// Over a Store's connection.
 class Requests {
  public:

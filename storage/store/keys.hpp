@@ -30,6 +30,10 @@ class Keys {
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
   std::string push_states() const { return prefix_ + "stats:websub:states"; }
   std::string requests() const { return prefix_ + "stream:requests"; }
+  /// The answer to a request that was asked under a ref of its program's.
+  std::string request_answer(std::string_view app, std::string_view ref) const {
+    return join(join("state:request:", app, ":").substr(prefix_.size()), ref);
+  }
   std::string store() const { return prefix_ + "meta:store"; }
   /// Feeds whose removal has begun and not ended (RELIABILITY L17).
   std::string removals() const { return prefix_ + "state:removals"; }

@@ -249,7 +249,7 @@ class Documents:
         world = worlds.World(self.program)
         try:
             text = re.sub(r'"(/etc/feedmill/[\w-]+)"', lambda path: f'"{world.directory}/secret"', block.text)
-            (world.directory / "secret").write_text("s\n")
+            (world.directory / "secret").write_text("of-16-bytes-or-more\n")
             (world.directory / "feedmill.toml").write_text(text)
             world.environment.pop("FEEDMILL_EGRESS_ALLOW")
             world.run("feedmill config check --config feedmill.toml")

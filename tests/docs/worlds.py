@@ -197,7 +197,11 @@ class Example(World):
         events.publish(self.publisher)
         for name, content in events.FILES.items():
             (self.directory / name).write_text(self.here(content))
-        self.worker = self.start("exec feedmill run")
+        (self.directory / "token").write_text("a-token-of-the-example\n")
+        (self.directory / "token").chmod(0o600)
+        (self.directory / "api.toml").write_text(
+            f'[api.token."reader"]\nfile = "{self.directory}/token"\nasks = true\n')
+        self.worker = self.start("exec feedmill run --config api.toml")
         self.run("until feedmill health --ready >health 2>&1; do sleep 0.05; done")
         if page.name != "README.md":
             self.run("feedmill add https://example.org/feed.xml --now")

@@ -97,6 +97,7 @@ asio::awaitable<Admin::Response> Admin::answer(Visit& visit) {
     const std::string_view query = target.substr(std::min(target.find('?'), target.size()));
     co_return probe(path, called && parameter(query.substr(std::min<std::size_t>(1, query.size())), "verbose"));
   }
+  if (path.starts_with("/api/") && pages_.programs) co_return co_await pages_.programs(visit);
   if (options_.token.empty() && !called) co_return http_reply(http::status::misdirected_request);
   if (!only_looks && is_of_another_site(head)) co_return http_reply(http::status::forbidden);
   if (path == "/ping") co_return co_await ping(visit, shown || (called && is_near(visit.client(), head)));

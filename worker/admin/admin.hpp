@@ -45,6 +45,8 @@ struct AdminPages {
   std::vector<std::string> paths;
   /// Called for one of the paths with the query as it was sent; ends soon whatever it waits for, and does not throw.
   std::function<boost::asio::awaitable<AdminPage>(std::string path, std::string query)> answer;
+  /// Answers whatever is asked under /api/, for tokens of its own; may be empty.
+  std::function<boost::asio::awaitable<HttpReply>(Visit&)> programs{};
 };
 
 class Admin {

@@ -40,6 +40,13 @@ struct FeedAuth {
   std::string header_line;  ///< what is sent, made from the file: a secret
 };
 
+/// [api.token."NAME"]: a program that may use the HTTP API (OPERATIONS A1). The name is its `app` in requests.
+struct ApiToken {
+  std::filesystem::path file;
+  bool asks = false;  ///< may change things as well
+  std::string token;  ///< what stands in the file: a secret
+};
+
 /// [host."NAME"]: what differs for one host (HTTP H7).
 struct HostOverride {
   std::optional<std::uint32_t> concurrency;
@@ -143,6 +150,9 @@ struct Config {
     std::string token;                 ///< what stands in token_file: a secret
     std::vector<std::string> hosts;    ///< names that requests may call it by besides (SECURITY T33)
   } admin;
+  struct Api {
+    ListenAddress listen;  ///< off: the admin listener answers
+  } api;
   struct WebSub {
     std::string public_url;  ///< what callbacks begin with, "" = no subscriptions; without a slash at its end
     ListenAddress listen;
@@ -165,6 +175,7 @@ struct Config {
   } debug;
 
   Named<FeedAuth> feed_auth;
+  Named<ApiToken> api_tokens;
   Named<HostOverride> hosts;
   Named<HostGroup> host_groups;
   Named<EgressRules> egress_policies;

@@ -107,6 +107,16 @@ constexpr NamedColumn policy(std::string_view name, std::string_view unit, std::
   return column<&Config::egress_policies, Member, Check>(name, unit, meaning, example);
 }
 
+template <auto Member, auto Check>
+constexpr NamedColumn api_token(std::string_view name, std::string_view unit, std::string_view meaning,
+                                std::string_view example) {
+  return column<&Config::api_tokens, Member, Check>(name, unit, meaning, example);
+}
+
+std::string check_asks(bool) {
+  return {};
+}
+
 std::string check_file(const fs::path& file) {
   return file.empty() ? "name a file" : "";
 }
@@ -120,6 +130,12 @@ const NamedColumn auth_columns[] = {
                                             "\"/etc/feedmill/news-key\""),
     auth<&FeedAuth::origin, check_origin>("origin", "URL", "where it may be sent: scheme://host[:port]",
                                           "\"https://news.example\"")};
+
+const NamedColumn token_columns[] = {
+    api_token<&ApiToken::file, check_file>("file", "path", "file that holds a token of 16 bytes or more",
+                                           "\"/etc/feedmill/reader-token\""),
+    api_token<&ApiToken::asks, check_asks>("asks", "bool", "it may change things as well as read; else it reads only",
+                                           "true")};
 
 const NamedColumn host_columns[] = {
     host<&HostOverride::concurrency, check_concurrency>("concurrency", "requests", "at once, by all workers together",
@@ -159,6 +175,7 @@ constexpr NamedTable table(std::string_view path, std::span<const NamedColumn> c
 
 const NamedTable tables[] = {
     table<&Config::feed_auth>("feed_auth", auth_columns, check_plain_name, "news", false),
+    table<&Config::api_tokens>("api.token", token_columns, check_plain_name, "reader", true),
     table<&Config::hosts>("host", host_columns, check_host, "slow.example", true),
     table<&Config::host_groups>("host_group", group_columns, check_plain_name, "mirrors", true),
     table<&Config::egress_policies>("egress.policy", policy_columns, check_plain_name, "intranet", false)};
@@ -197,6 +214,19 @@ std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const Sec
   return {};
 }
 
+/// Reads the token; what is wrong instead.
+std::string finish(ApiToken& row, std::vector<std::string>& warnings, const SecretReader& read_secret) {
+  if (row.file.empty()) return "file is missing: where does the token stand?";
+  const auto secret = read_secret(row.file);
+  if (!secret) return row.file.string() + ": " + secret.error();
+  if (readable_by_all(row.file)) warnings.push_back(readable_warning(row.file));
+  if (secret->size() < 16 || !is_sendable_value(*secret)) {
+    return row.file.string() + " must hold one line of 16 to 4096 bytes";
+  }
+  row.token = *secret;
+  return {};
+}
+
 }  // namespace
 
 std::span<const NamedTable> named_tables() {
@@ -217,6 +247,18 @@ std::vector<NamedProblem> finish_named(Config& config, const SecretReader& read_
   for (auto& [name, auth] : config.feed_auth) {
     std::string remedy = finish(auth, config.warnings, read_secret);
     if (!remedy.empty()) problems.push_back({row_key(*named_table("feed_auth"), name), std::move(remedy)});
+  }
+  std::map<std::string_view, std::string_view> app_of;
+  for (auto& [name, row] : config.api_tokens) {
+    const std::string key = row_key(*named_table("api.token"), name);
+    std::string remedy = finish(row, config.warnings, read_secret);
+    if (!remedy.empty()) {
+      problems.push_back({key, std::move(remedy)});
+      continue;
+    }
+    const auto [known, is_new] = app_of.emplace(row.token, name);
+    if (!is_new)
+      problems.push_back({key, "its token is that of " + std::string(known->second) + ": each needs its own"});
   }
   std::map<std::string_view, std::string_view> group_of;
   for (const auto& [name, group] : config.host_groups) {

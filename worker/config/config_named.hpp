@@ -1,6 +1,6 @@
-// The tables of the configuration whose rows have names: [feed_auth."NAME"], [host."NAME"], [host_group."NAME"],
-// [egress.policy."NAME"] (OPERATIONS §2). They are described as the options are: what is read and shown is made from
-// it.
+// The tables of the configuration whose rows have names: [feed_auth."NAME"], [api.token."NAME"],
+// [host."NAME"], [host_group."NAME"], [egress.policy."NAME"] (OPERATIONS §2). They are described as the options are:
+// what is read and shown is made from it.
 #pragma once
 
 #include <filesystem>
@@ -56,7 +56,7 @@ struct NamedProblem {
 /// Reads a file that holds a secret, or says why not.
 using SecretReader = std::function<boost::system::result<std::string, std::string>(const std::filesystem::path& file)>;
 
-/// Checks what must hold in a row and between rows, and reads the files of [feed_auth] into its header lines. Files
+/// Checks what must hold in a row and between rows, and reads the files of [feed_auth] and [api.token]. Files
 /// that every user may read add a warning.
 std::vector<NamedProblem> finish_named(Config& config, const SecretReader& read_secret);
 

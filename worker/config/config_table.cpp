@@ -234,6 +234,9 @@ const Option all_options[] = {
      "names that admin.listen is called by in requests without a token, besides addresses and localhost, as "
      "feedmill.example; no port",
      at<&Config::admin, &Config::Admin::hosts>, [](const Config& c) { return check_host_names(c.admin.hosts); }},
+    {"api.listen", "", "", "off", "address",
+     "/api/v1 for programs on a listener of its own; off: admin.listen has it; either way it needs an [api.token]",
+     at<&Config::api, &Config::Api::listen>},
     {"websub.public_url", "", "", "", "URL", "where hubs reach websub.listen from outside; empty: no subscriptions",
      at<&Config::websub, &Config::WebSub::public_url>,
      [](const Config& c) { return check_public_url(c.websub.public_url); }},

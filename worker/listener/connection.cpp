@@ -140,13 +140,15 @@ std::optional<http::status> Visit::parse_head(std::size_t size) {
   return objection_to(head_);
 }
 
-asio::awaitable<std::optional<HttpReply>> Visit::read_body(std::function<bool(std::uint64_t)> may_hold) {
+asio::awaitable<std::optional<HttpReply>> Visit::read_body(std::function<bool(std::uint64_t)> may_hold,
+                                                           std::optional<std::uint64_t> most) {
   Connection& from = connection_;
   if (parser_.is_done()) co_return std::nullopt;
   const auto length = parser_.content_length();
-  if (length && *length > from.limits_.body_bytes) co_return http_reply(http::status::payload_too_large);
+  const std::uint64_t longest = most.value_or(from.limits_.body_bytes);
+  if (length && *length > longest) co_return http_reply(http::status::payload_too_large);
   if (may_hold && !may_hold(length ? *length : 1)) co_return come_again();
-  parser_.body_limit(from.limits_.body_bytes);
+  parser_.body_limit(longest);
   parser_.eager(true);
   from.waiting_since_ = Connection::Clock::now();
   const auto until = *from.waiting_since_ + from.limits_.body_time;

@@ -67,7 +67,10 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
       deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, options.id, mode), metrics,
               log),
       requests(loop.get_executor(), store_options(config, redis_url), request_options(config, options.id),
-               request_rules(config), metrics, log) {}
+               request_rules(config), metrics, log),
+      api(
+          loop.get_executor(), api_options(config, redis_url), config, [this] { requests.look(); },
+          [this](const char* what) { report_bug("api", what); }) {}
 
 std::string ProcessParts::state() const {
   if (worker.stopping()) return "draining";
@@ -79,6 +82,7 @@ std::string ProcessParts::state() const {
   };
   std::string where = "ready";
   if (admin) where += ", http://" + address_of(admin->endpoint());
+  if (api_listener) where += ", programs at http://" + address_of(api_listener->endpoint());
   if (websub && websub->callbacks()) where += ", callbacks at http://" + address_of(websub->callbacks()->endpoint());
   if (!reload_refused.empty()) where += ", configuration not reloaded: " + reload_refused;
   return where;

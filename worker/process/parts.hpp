@@ -13,6 +13,7 @@
 #include "worker/admin/admin.hpp"
 #include "worker/admin/status_history.hpp"
 #include "worker/admin/status_pages.hpp"
+#include "worker/api/api.hpp"
 #include "worker/base/log.hpp"
 #include "worker/ingest/liveness.hpp"
 #include "worker/ingest/worker.hpp"
@@ -82,9 +83,11 @@ struct ProcessParts {
   StatusPages pages;
   DeliverLoop deliver;
   RequestLoop requests;
-  std::unique_ptr<Admin> admin;    // null: not asked for, or not open yet
-  std::unique_ptr<WebSub> websub;  // null: no hub is subscribed to
-  bool opened = false;             // the store has answered and may be used
+  Api api;
+  std::unique_ptr<Listener> api_listener;  // null: the admin listener has it, or nobody
+  std::unique_ptr<Admin> admin;            // null: not asked for, or not open yet
+  std::unique_ptr<WebSub> websub;          // null: no hub is subscribed to
+  bool opened = false;                     // the store has answered and may be used
   StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why it may not yet
   Milliseconds clock_offset{};  // our clock minus Redis', as of the last look
   std::string reload_refused;   // why the last SIGHUP changed nothing; "" when it did

@@ -53,9 +53,16 @@ std::optional<int> Process::open_listeners() {
     options.listen = *config.admin.listen;
     options.token = config.admin.token;
     options.hosts = config.admin.hosts;
-    auto opened = Admin::open(parts_.loop.get_executor(), options, health_of(parts_), parts_.pages.pages());
+    AdminPages pages = parts_.pages.pages();
+    if (!config.api.listen) pages.programs = [this](Visit& visit) { return parts_.api.answer(visit); };
+    auto opened = Admin::open(parts_.loop.get_executor(), options, health_of(parts_), std::move(pages));
     if (!opened) return refused(opened.error());
     parts_.admin = std::move(*opened);
+  }
+  if (parts_.mode == RunMode::daemon && config.api.listen) {
+    auto opened = Listener::open(parts_.loop.get_executor(), *config.api.listen, "api.listen");
+    if (!opened) return refused(opened.error());
+    parts_.api_listener = std::move(*opened);
   }
   if (auto options = websub_options(config, parts_.options.id, parts_.mode)) {
     options->intake.tell = [this](const Report& report) {
@@ -79,9 +86,10 @@ asio::awaitable<int> Process::run_until_done() {
 asio::awaitable<void> Process::beside() {
   co_await (guarded("signals", stopping_.obey()) && guarded("heartbeat", beat(parts_)) &&
             guarded("figures", watch_fleet(parts_)) && guarded("listener", serve_admin()) &&
-            guarded("private server", supervise()) && guarded("ticks", parts_.liveness.tick()) &&
-            guarded("watchdog", feed_watchdog()) && guarded("hang-up", heed_hang_ups()) &&
-            guarded("state", tell_state()) && guarded("status", heed_questions()));
+            guarded("api", serve_api()) && guarded("private server", supervise()) &&
+            guarded("ticks", parts_.liveness.tick()) && guarded("watchdog", feed_watchdog()) &&
+            guarded("hang-up", heed_hang_ups()) && guarded("state", tell_state()) &&
+            guarded("status", heed_questions()));
 }
 
 /// One part's bug must not take the others along.
@@ -172,6 +180,14 @@ asio::awaitable<void> Process::push() {
 
 asio::awaitable<void> Process::serve_admin() {
   if (parts_.admin) co_await parts_.admin->serve();
+}
+
+asio::awaitable<void> Process::serve_api() {
+  if (!parts_.api_listener) co_return;
+  Listener::Host host;
+  host.answer = [this](Visit& visit) { return parts_.api.answer(visit); };
+  host.bug = [this](const char* what) { parts_.report_bug("api", what); };
+  co_await parts_.api_listener->serve(api_places(), RequestLimits(), std::move(host));
 }
 
 asio::awaitable<void> Process::supervise() {

@@ -33,6 +33,7 @@ class Process {
   boost::asio::awaitable<void> push();
   boost::asio::awaitable<void> answer_requests();
   boost::asio::awaitable<void> serve_admin();
+  boost::asio::awaitable<void> serve_api();
   boost::asio::awaitable<void> supervise();
   boost::asio::awaitable<void> tell_state();
   boost::asio::awaitable<void> feed_watchdog();

@@ -128,6 +128,17 @@ RequestRules request_rules(const Config& config) {
   return {config, EgressViewer(look_options(config))};
 }
 
+Api::Options api_options(const Config& config, std::string url) {
+  Api::Options options;
+  options.store = store_options(config, std::move(url));
+  if (config.api.listen) options.at_once = 32;  // probes are asked elsewhere
+  return options;
+}
+
+Listener::Places api_places() {
+  return {.connections = 128, .per_network = 64};
+}
+
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode) {
   if (mode != RunMode::daemon || !config.worker.ingest || config.websub.public_url.empty()) return {};
   WebSub::Options options;

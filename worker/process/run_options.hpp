@@ -11,6 +11,7 @@
 #include <boost/system/result.hpp>
 
 #include "storage/store/store.hpp"
+#include "worker/api/api.hpp"
 #include "worker/base/memory_budget.hpp"
 #include "worker/config/config.hpp"
 #include "worker/http/fetch.hpp"
@@ -63,6 +64,11 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
 /// `token`: as the id of WorkerOptions.
 Requests::Options request_options(const Config& config, const std::string& token);
 RequestRules request_rules(const Config& config);
+
+/// `url`: where the store is reached.
+Api::Options api_options(const Config& config, std::string url);
+/// Of a listener of the API's own.
+Listener::Places api_places();
 
 /// Nothing when hubs are not to be subscribed to.
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode);

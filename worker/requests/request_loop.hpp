@@ -31,6 +31,8 @@ class RequestLoop {
   boost::asio::awaitable<void> run(bool once);
   /// Ends behind the request under way; what is left is done by the next.
   void stop();
+  /// Looks for requests now: one was made.
+  void look() { timer_.cancel(); }
   /// For requests that are begun from now on.
   void set_rules(RequestRules rules);
 

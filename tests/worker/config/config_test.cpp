@@ -519,6 +519,31 @@ subscribers = true
   EXPECT_THAT(config.warnings, testing::IsEmpty());
 }
 
+TEST_F(ConfigTest, ReadsTokensOfTheApiFromFiles) {
+  const std::string one = write("one", "token-of-the-first\n").string(),
+                    two = write("two", "token-of-the-other").string();
+  const std::string rows = "[api.token.first]\nfile = \"" + one + "\"\nasks = true\n[api.token.other]\nfile = \"";
+  file(rows + two + "\"\n");
+  const Config config = load();
+  EXPECT_EQ(config.api_tokens.at("first").token, "token-of-the-first");
+  EXPECT_TRUE(config.api_tokens.at("first").asks);
+  EXPECT_EQ(config.api_tokens.at("other").token, "token-of-the-other");
+  EXPECT_FALSE(config.api_tokens.at("other").asks);
+  EXPECT_FALSE(config.api.listen);
+  for (const auto& option : show(config)) EXPECT_THAT(option.value, testing::Not(HasSubstr("token-of"))) << option.key;
+
+  write("two", "token-of-the-first");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("is that of first")));
+  write("two", "short");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("one line of 16 to 4096 bytes")));
+  write("two", "a token\nof two lines");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("one line of 16 to 4096 bytes")));
+  fs::remove(two);
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("cannot be read")));
+  file("[api.token.first]\nasks = true\n");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("file is missing")));
+}
+
 TEST_F(ConfigTest, ShowsTheNamedTablesWithoutTheirSecrets) {
   const std::string password = write("password", "swordfish").string();
   file("[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + password +

@@ -1,0 +1,108 @@
+// The API of a running worker (OPERATIONS A1, A6).
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "tests/end_to_end/program.hpp"
+#include "tests/support/http_ask.hpp"
+
+namespace feedmill::test::api_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string token = "token-of-the-reader";
+
+class ApiOfAWorker : public testing::Test {
+ public:
+  ~ApiOfAWorker() override { fs::remove_all(home); }
+
+ protected:
+  ApiOfAWorker() {
+    std::string pattern = (fs::temp_directory_path() / "feedmill-api-XXXXXX").string();
+    home = mkdtemp(pattern.data());
+    std::ofstream(home / "token") << token << "\n";
+  }
+  std::string with_token() const {
+    return "[api.token.reader]\nasks = true\nfile = \"" + (home / "token").string() + "\"\n";
+  }
+  void write(const std::string& text) { std::ofstream(home / "feedmill.toml") << text; }
+  std::vector<std::string> arguments() const {
+    return {"run", "--config", (home / "feedmill.toml").string(), "--listen", "127.0.0.1:0"};
+  }
+  static HttpAnswer call(const std::string& address, const std::string& method, const std::string& path,
+                         const std::string& body = "", const std::string& prefer = "wait=10",
+                         const std::string& shown = token) {
+    return ask({method,
+                "http://" + address + "/api/v1" + path,
+                {{"Authorization", "Bearer " + shown}, {"Content-Type", "application/json"}, {"Prefer", prefer}},
+                body});
+  }
+
+  World world;
+  fs::path home;
+};
+
+TEST_F(ApiOfAWorker, IsThereOnceATokenIsAndSubscribesAndReads) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  const std::string url = world.http.url("/feed.xml");
+  write("");
+  Program worker(arguments(), world.environment);
+  const std::string address = listening_at(worker);
+  EXPECT_EQ(call(address, "GET", "/feeds").status, 404);
+  write(with_token());
+  worker.signal(SIGHUP);
+  ASSERT_TRUE(eventually([&] { return call(address, "GET", "/feeds").status == 200; })) << worker.err();
+  EXPECT_EQ(call(address, "POST", "/feeds", R"({"url":")" + url + R"(","channel":"anna/news"})").status, 201);
+  EXPECT_TRUE(eventually([&] {
+    return call(address, "GET", "/channel/entries?channel=anna/news").body.find("First") != std::string::npos;
+  })) << worker.err();
+  std::ofstream(home / "token") << "another-token-of-it\n";
+  worker.signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return call(address, "GET", "/feeds").status == 401; }));
+  EXPECT_EQ(call(address, "GET", "/feeds", "", "", "another-token-of-it").status, 200);
+  EXPECT_EQ(worker.err().find(token), std::string::npos);
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+TEST_F(ApiOfAWorker, HasAListenerOfItsOwnWhereItIsToldSo) {
+  write(with_token() + "[api]\nlisten = \"127.0.0.1:0\"\n");
+  Program worker(arguments(), world.environment);
+  const std::string beginning = "programs at http://";
+  ASSERT_TRUE(eventually([&] { return worker.err().find(beginning) != std::string::npos; })) << worker.err();
+  const std::string said = worker.err();
+  const std::string rest = said.substr(said.find(beginning) + beginning.size());
+  const std::string address = rest.substr(0, rest.find_first_not_of("0123456789.:"));
+  EXPECT_EQ(call(address, "GET", "/feeds").status, 200);
+  EXPECT_EQ(call(listening_at(worker), "GET", "/feeds").status, 404);
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+TEST_F(ApiOfAWorker, CallsThatWaitKeepNoProbeWaiting) {
+  write(with_token());
+  // Another worker has the right to take requests, and does not come back.
+  world.redis_text({"SET", "lock:requests", "somebody", "EX", "100"});
+  Program worker(arguments(), world.environment);
+  const std::string address = listening_at(worker);
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 40; ++i) {
+    clients.emplace_back([&] {
+      const int status = call(address, "POST", "/feeds", R"({"url":"https://example.org/"})", "wait=3").status;
+      EXPECT_TRUE(status == 202 || status == 429 || status == 0) << status;  // 0: closed, its network had its share
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"XLEN", "stream:requests"}) == "8"; })) << worker.err();
+  for (int i = 0; i < 20; ++i) EXPECT_NE(get(address, "/livez").find("200 OK"), std::string::npos);
+  for (std::thread& one : clients) one.join();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
+}  // namespace
+}  // namespace feedmill::test::api_test

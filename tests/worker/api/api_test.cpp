@@ -1,0 +1,260 @@
+// The API over a real Redis: lists that go on, requests that are made once, what is hostile (OPERATIONS A1–A6).
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "storage/feeds/feeds.hpp"
+#include "tests/worker/api/served_api.hpp"
+
+namespace feedmill::test::api_test {
+namespace {
+
+namespace json = boost::json;
+
+class ApiTest : public testing::Test {
+ protected:
+  ApiTest() {
+    EXPECT_TRUE(store.open());
+    Api::Options options;
+    options.burst = 1e9;
+    served = std::make_unique<ServedApi>(redis, options);
+  }
+
+  std::string command(const std::vector<std::string>& words) { return redis_command(redis, words); }
+
+  static std::string url(int number) { return "https://example.org/" + std::to_string(number); }
+
+  void add(int from, int to) {
+    std::vector<NewFeed> feeds;
+    for (int i = from; i < to; ++i) feeds.push_back({.feed_url = url(i), .after = std::chrono::hours(1)});
+    ASSERT_TRUE(Feeds(store).add(feeds));
+  }
+
+  RedisServer redis;
+  Store store{StoreOptions{.url = redis.url()}};
+  std::unique_ptr<ServedApi> served;
+};
+
+TEST_F(ApiTest, TheListOfFeedsNeitherSkipsNorRepeatsWhileFeedsComeAndGo) {
+  add(0, 1000);
+  std::multiset<std::string> told;
+  std::string after;
+  int round = 0;
+  do {
+    const json::object page =
+        object_of(served->get("/feeds?limit=70" + (after.empty() ? "" : "&after=" + percent_encoded(after))));
+    for (const json::value& feed : page.at("feeds").as_array()) told.emplace(feed.at("url").as_string());
+    after = page.at("next").is_null() ? "" : std::string(page.at("next").as_string());
+    add(5000 + round * 50, 5050 + round * 50);  // some before the cursor, some behind it
+    for (int i = round * 20; i < round * 20 + 10; ++i) ASSERT_TRUE(Feeds(store).remove(url(i)));
+    ++round;
+    ASSERT_LT(round, 100);
+  } while (!after.empty());
+  std::set<std::string> stayed;
+  for (int i = 0; i < 1000; ++i) {
+    if (i % 20 >= 10 || i >= round * 20) stayed.insert(url(i));
+  }
+  for (const std::string& one : stayed) EXPECT_EQ(told.count(one), 1U) << one;
+  for (const std::string& one : told) EXPECT_EQ(told.count(one), 1U) << one;
+}
+
+TEST_F(ApiTest, WhoeverBeginsTheListSeesWhatWasAddedAMomentAgo) {
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(served->post("/feeds", R"({"url":")" + url(i) + R"("})").status, 201);
+    EXPECT_EQ(object_of(served->get("/feeds")).at("feeds").as_array().size(), static_cast<std::size_t>(i) + 1);
+  }
+}
+
+TEST_F(ApiTest, EntriesAndTimelinesGoOnByTheirCursors) {
+  ASSERT_EQ(served->post("/feeds", R"({"url":"https://example.org/1","channel":"anna/news"})").status, 201);
+  for (int i = 0; i < 25; ++i) {
+    const std::string n = std::to_string(i);
+    ASSERT_EQ(served
+                  ->post("/entries",
+                         R"({"url":"https://example.org/1","guid":")" + n + R"(","entry":{"title":"T)" + n + R"("}})")
+                  .status,
+              201);
+  }
+  std::vector<std::string> titles;
+  std::string before;
+  for (int pages = 0; pages < 10; ++pages) {
+    const json::object page = object_of(served->get("/feed/entries?limit=7&url=" + percent_encoded(url(1)) + before));
+    for (const json::value& entry : page.at("entries").as_array()) titles.emplace_back(entry.at("title").as_string());
+    if (page.at("next").is_null()) break;
+    before = "&before=" + percent_encoded(std::string(page.at("next").as_string()));
+  }
+  ASSERT_EQ(titles.size(), 25U);
+  EXPECT_EQ(std::set<std::string>(titles.begin(), titles.end()).size(), 25U);
+}
+
+TEST_F(ApiTest, AKeyIsDoneOnceWhoeverRepeatsIt) {
+  const ApiTalk add{"POST", "/api/v1/feeds", R"({"url":"https://example.org/1"})", {{"Idempotency-Key", "k"}}};
+  std::vector<std::thread> clients;
+  std::array<HttpAnswer, 10> answers;
+  for (HttpAnswer& answer : answers) clients.emplace_back([&] { answer = served->call(add); });
+  for (std::thread& one : clients) one.join();
+  for (const HttpAnswer& answer : answers) {
+    if (answer.status == 429) continue;  // more than are answered at once
+    EXPECT_EQ(outcome(answer), "201 added");
+  }
+  ApiTalk otherwise = add;
+  otherwise.body = R"({"url":"https://example.org/2"})";
+  EXPECT_EQ(outcome(served->call(otherwise)), "422 ref_reused");
+  EXPECT_EQ(command({"SCARD", "feeds"}), "1");
+}
+
+TEST_F(ApiTest, TenClientsThatAddOneFeedAddItOnce) {
+  std::vector<std::thread> clients;
+  std::array<HttpAnswer, 8> answers;
+  for (HttpAnswer& answer : answers) {
+    clients.emplace_back([&] { answer = served->post("/feeds", R"({"url":"https://example.org/1"})"); });
+  }
+  for (std::thread& one : clients) one.join();
+  std::map<std::string, int> outcomes;
+  for (const HttpAnswer& answer : answers) ++outcomes[outcome(answer)];
+  EXPECT_EQ(outcomes["201 added"], 1);
+  EXPECT_EQ(outcomes["200 present"], 7);
+}
+
+TEST_F(ApiTest, OnlyABearerTokenOpensIt) {
+  const auto with = [&](const std::string& authorization) {
+    ApiTalk said{"GET", "/api/v1/feeds"};
+    said.token = "";
+    said.headers = {{"Authorization", authorization}};
+    return served->call(said).status;
+  };
+  const std::string token(asking_token);
+  EXPECT_EQ(with("Bearer " + token), 200);
+  EXPECT_EQ(with("bearer " + token), 200);
+  EXPECT_EQ(with("Basic OmFza2luZy10b2tlbi0wMTIzNDU2Nzg5"), 401) << "a browser sends that by itself";
+  const std::vector<std::string> wrongs{"Bearer", "Bearer ", "Bearer " + token + "x", "Bearer " + token.substr(1),
+                                        token};
+  for (const std::string& wrong : wrongs) {
+    EXPECT_EQ(with(wrong), 401) << wrong;
+  }
+}
+
+TEST_F(ApiTest, WithoutATokenThereIsNoApi) {
+  served->api->set_config(*load_config(ConfigSources()));
+  EXPECT_EQ(served->get("/feeds").status, 404);
+  EXPECT_EQ(served->get("/openapi.json").body, "Not Found\n");
+}
+
+TEST_F(ApiTest, OtherPathsAndMethodsAreRefused) {
+  for (const char* path : {"/", "/feedsx", "/feeds/", "/entries/", "/entries/1/2", "/../v1/feeds", "//feeds", "/%zz"}) {
+    EXPECT_EQ(outcome(served->get(path)), "404 no_such_resource") << path;
+  }
+  for (const ApiRoute& route : api_routes()) {
+    std::string path(route.path);
+    if (const std::size_t brace = path.find('{'); brace != std::string::npos) path = path.substr(0, brace) + "1";
+    const HttpAnswer answer = served->call({"OPTIONS", "/api/v1" + path});
+    EXPECT_EQ(outcome(answer), "405 method_not_allowed");
+    EXPECT_NE(answer.header("Allow").find(boost::beast::http::to_string(route.method)), std::string::npos);
+  }
+}
+
+TEST_F(ApiTest, AProgramMayCallSoOftenAndOthersBesideIt) {
+  Api::Options options;
+  options.burst = 5;
+  options.a_second = 0.001;
+  served = std::make_unique<ServedApi>(redis, options);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(served->get("/channels").status, 200);
+  EXPECT_EQ(outcome(served->get("/channels")), "429 too_fast");
+  ApiTalk other{"GET", "/api/v1/channels"};
+  other.token = reading_token;
+  EXPECT_EQ(served->call(other).status, 200);
+}
+
+/// Words that calls are made of, so that some come far.
+std::string hostile(std::mt19937& random, const std::string& sensible) {
+  static const std::vector<std::string> words{"",
+                                              "0",
+                                              "-1",
+                                              "9999999999999999999999",
+                                              "null",
+                                              "true",
+                                              "[]",
+                                              "{}",
+                                              "\"",
+                                              "\\u0000",
+                                              "%00",
+                                              "%ff",
+                                              "%zz",
+                                              "../",
+                                              "*",
+                                              "(",
+                                              "set.",
+                                              "op",
+                                              "Entry:1",
+                                              "\xc3\xa4",
+                                              "\xff\xfe",
+                                              "\r\n",
+                                              "http://127.0.0.1/",
+                                              "ftp://x",
+                                              "a b",
+                                              "1-1",
+                                              "18446744073709551615-18446744073709551615",
+                                              "https://example.org/1",
+                                              std::string(9000, 'a')};
+  switch (random() % 4) {
+    case 0:
+      return sensible;
+    case 1:
+      return sensible + words[random() % words.size()];
+    default:
+      return words[random() % words.size()];
+  }
+}
+
+std::string printable(std::string text) {
+  std::erase_if(text, [](char c) { return c == '\r' || c == '\n' || c == ' '; });
+  return text;
+}
+
+TEST_F(ApiTest, WhateverIsAskedIsTheClientsFault) {
+  add(1, 3);
+  std::mt19937 random(17);
+  const std::vector<std::string> names{"url",     "channel", "title", "settings", "to", "undo", "as",
+                                       "entries", "entry",   "guid",  "replace",  "id", "x"};
+  std::map<int, int> statuses;
+  for (int i = 0; i < 3000; ++i) {
+    const ApiRoute& route = api_routes()[random() % api_routes().size()];
+    std::string path(route.path);
+    if (const std::size_t brace = path.find('{'); brace != std::string::npos) {
+      path = path.substr(0, brace) + printable(hostile(random, "1"));
+    }
+    std::istringstream parameters{std::string(route.parameters)};
+    char between = '?';
+    for (std::string name; parameters >> name;) {
+      if (name.ends_with('!')) name.pop_back();
+      const std::string value = hostile(random, name == "url" ? url(1) : "anna/news");
+      path +=
+          std::exchange(between, '&') + name + "=" + (random() % 3 == 0 ? printable(value) : percent_encoded(value));
+    }
+    std::string body;
+    if (!route.op.empty() && random() % 8 != 0) {
+      body = "{";
+      for (std::size_t members = random() % 4; members > 0; --members) {
+        const std::string value = hostile(random, url(2));
+        body += (body.size() > 1 ? ",\"" : "\"") + names[random() % names.size()] +
+                "\":" + (random() % 3 == 0 ? value : "\"" + value + "\"");
+      }
+      body += "}";
+    }
+    ApiTalk said{std::string(boost::beast::http::to_string(route.method)), "/api/v1" + path, body};
+    said.headers = {{"Prefer", random() % 4 == 0 ? "wait=1" : "respond-async"}};
+    if (random() % 4 == 0) said.headers.emplace_back("Idempotency-Key", std::to_string(random() % 20));
+    const HttpAnswer answer = served->call(said);
+    ASSERT_TRUE(answer.status >= 200 && answer.status < 500) << said.method << " " << path << "\n"
+                                                             << body << "\n"
+                                                             << answer.head << answer.body;
+    ++statuses[answer.status];
+  }
+  EXPECT_GT(statuses[200] + statuses[202], 100) << "some must get far";
+  EXPECT_EQ(served->get("/feeds").status, 200);
+}
+
+}  // namespace
+}  // namespace feedmill::test::api_test

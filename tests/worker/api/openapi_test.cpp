@@ -1,0 +1,511 @@
+// docs/openapi.json against the running server, in both directions (OPERATIONS A5): every operation and every error
+// that is documented happens, and nothing else does.
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/worker/api/served_api.hpp"
+
+namespace feedmill::test::openapi_test {
+namespace {
+
+namespace json = boost::json;
+
+const std::string feed = "https://example.org/feed.xml", other = "https://example.org/other.xml";
+const std::string feed_query = "url=" + percent_encoded(feed);
+constexpr std::string_view base = "/api/v1";
+
+/// What of `value` is not as `schema` says, "" when all is.
+std::string unfit(const json::value& value, const json::object& schema, const json::object& all) {
+  if (const json::value* const reference = schema.if_contains("$ref")) {
+    const std::string name(reference->as_string());
+    const auto& schemas = all.at("components").at("schemas").as_object();
+    return unfit(value, schemas.at(name.substr(name.rfind('/') + 1)).as_object(), all);
+  }
+  if (const json::value* const words = schema.if_contains("enum")) {
+    for (const json::value& word : words->as_array()) {
+      if (word == value) return "";
+    }
+    return json::serialize(value) + " is not in the enum";
+  }
+  if (const json::value* const type = schema.if_contains("type")) {
+    const auto is = [&](const json::value& name) {
+      const json::string& word = name.as_string();
+      return (word == "string" && value.is_string()) || (word == "null" && value.is_null()) ||
+             (word == "integer" && (value.is_int64() || value.is_uint64())) ||
+             (word == "number" && value.is_number()) || (word == "boolean" && value.is_bool()) ||
+             (word == "object" && value.is_object()) || (word == "array" && value.is_array());
+    };
+    bool fits = type->is_string() && is(*type);
+    if (type->is_array()) {
+      for (const json::value& one : type->as_array()) fits = fits || is(one);
+    }
+    if (!fits) return json::serialize(value).substr(0, 80) + " is no " + json::serialize(*type);
+  }
+  if (const json::object* const object = value.if_object()) {
+    if (const json::value* const required = schema.if_contains("required")) {
+      for (const json::value& name : required->as_array()) {
+        if (!object->contains(name.as_string())) return std::string(name.as_string()) + " is missing";
+      }
+    }
+    if (const json::value* const properties = schema.if_contains("properties")) {
+      for (const auto& [name, one] : properties->as_object()) {
+        const json::value* const member = object->if_contains(name);
+        const std::string wrong = member == nullptr ? "" : unfit(*member, one.as_object(), all);
+        if (!wrong.empty()) return std::string(name) + ": " + wrong;
+      }
+    }
+  }
+  if (const json::array* const array = value.if_array(); array != nullptr && schema.contains("items")) {
+    for (const json::value& one : *array) {
+      if (std::string wrong = unfit(one, schema.at("items").as_object(), all); !wrong.empty()) return wrong;
+    }
+  }
+  return "";
+}
+
+/// A call that makes sense, of each operation.
+struct Sample {
+  std::string id, method, target, body;
+};
+
+const std::vector<Sample> samples{
+    {"listFeeds", "GET", "/feeds", ""},
+    {"addFeed", "POST", "/feeds", R"({"url":"https://example.org/feed.xml"})"},
+    {"showFeed", "GET", "/feed?" + feed_query, ""},
+    {"setFeed", "PATCH", "/feed?" + feed_query, R"({"settings":{"keep":20}})"},
+    {"removeFeed", "DELETE", "/feed?" + feed_query, ""},
+    {"explainFeed", "GET", "/feed/explain?" + feed_query, ""},
+    {"pauseFeed", "POST", "/feed/pause?" + feed_query, ""},
+    {"resumeFeed", "POST", "/feed/resume?" + feed_query, ""},
+    {"refreshFeed", "POST", "/feed/refresh?" + feed_query, ""},
+    {"moveFeed", "POST", "/feed/move?" + feed_query, R"({"to":"https://example.org/new.xml"})"},
+    {"listFeedEntries", "GET", "/feed/entries?" + feed_query, ""},
+    {"showEntryByGuid", "GET", "/feed/entry?guid=a&" + feed_query, ""},
+    {"putEntry", "POST", "/entries", R"({"url":"https://example.org/feed.xml","guid":"a","entry":{"title":"One"}})"},
+    {"showEntry", "GET", "/entries/1", ""},
+    {"removeEntry", "DELETE", "/entries/1", ""},
+    {"listChannels", "GET", "/channels", ""},
+    {"listChannelFeeds", "GET", "/channel/feeds?channel=anna/news", ""},
+    {"follow", "PUT", "/channel/feed?channel=anna/news&" + feed_query, ""},
+    {"unfollow", "DELETE", "/channel/feed?channel=anna/news&" + feed_query, ""},
+    {"listUnread", "GET", "/channel/entries?channel=anna/news", ""},
+    {"mark", "POST", "/channel/marks?channel=anna/news", R"({"as":"read","entries":[1]})"},
+    {"listNotices", "GET", "/notices?user=anna", ""},
+    {"listEvents", "GET", "/events", ""},
+    {"showRequest", "GET", "/requests/r-1", ""},
+    {"describe", "GET", "/openapi.json", ""},
+};
+
+const Sample& sample(const std::string& id) {
+  const auto found = std::ranges::find(samples, id, &Sample::id);
+  return found == samples.end() ? samples.front() : *found;
+}
+
+bool is_read(const Sample& one) {
+  return one.method == "GET";
+}
+
+std::string with_parameter(const std::string& target, const std::string& parameter) {
+  return target + (target.find('?') == std::string::npos ? "?" : "&") + parameter;
+}
+
+class OpenApi : public testing::Test {
+ protected:
+  OpenApi() { start({}); }
+
+  void start(Api::Options options) {
+    served.reset();
+    if (options.burst == Api::Options().burst) options.burst = 1e9;
+    served = std::make_unique<ServedApi>(redis, options);
+  }
+
+  std::string command(const std::vector<std::string>& words) { return redis_command(redis, words); }
+
+  const json::object& operation(const std::string& id) {
+    for (const auto& [path, methods] : description.at("paths").as_object()) {
+      for (const auto& [method, one] : methods.as_object()) {
+        if (one.at("operationId").as_string() == id) return one.as_object();
+      }
+    }
+    ADD_FAILURE() << id << " is not documented";
+    return description;
+  }
+
+  /// Asks, holds the answer against what is documented of the operation, and says its outcome.
+  std::string talk(const std::string& id, ApiTalk said) {
+    said.target = std::string(base) + said.target;
+    last = served->call(said);
+    const json::object& responses = operation(id).at("responses").as_object();
+    const std::string status = std::to_string(last.status);
+    if (!responses.contains(status)) {
+      ADD_FAILURE() << id << ": " << status << " is not documented: " << last.body;
+      return status;
+    }
+    const json::object& documented = responses.at(status).as_object();
+    if (!documented.contains("content")) {
+      EXPECT_EQ(last.body, "");
+      seen[id][status].insert("");
+      return status;
+    }
+    const auto& content = documented.at("content").as_object();
+    const std::string type = last.header("Content-Type");
+    EXPECT_TRUE(content.contains(type)) << id << " " << status << " is " << type;
+    if (!content.contains(type)) return status;
+    const json::object object = object_of(last);
+    EXPECT_EQ(unfit(object, content.at(type).at("schema").as_object(), description), "") << id << ": " << last.body;
+    std::string reason;
+    if (type == "application/problem+json" && object.contains("reason")) {
+      reason = object.at("reason").as_string();
+      const auto& reasons = documented.at("x-reasons").as_array();
+      EXPECT_NE(std::ranges::find(reasons, json::value(reason)), reasons.end())
+          << id << ": " << status << " " << reason;
+      EXPECT_EQ(last.status == 429 || last.status == 503, !last.header("Retry-After").empty());
+    }
+    seen[id][status].insert(reason);
+    return outcome(last);
+  }
+  std::string talk(const std::string& id) {
+    const Sample& one = sample(id);
+    return talk(id, {one.method, one.target, one.body});
+  }
+  std::string talk_with(const std::string& id, const std::string& body) {
+    const Sample& one = sample(id);
+    return talk(id, {one.method, one.target, body});
+  }
+
+  void what_is_done();
+  void what_is_refused_of_each();
+  void what_is_refused_of_some();
+  void what_waits_and_dies();
+  void what_is_too_much();
+  void what_redis_refuses();
+
+  RedisServer redis;
+  std::unique_ptr<ServedApi> served;
+  const json::object description = json::parse(api_description).as_object();
+  std::map<std::string, std::map<std::string, std::set<std::string>>> seen;  // operation → status → reasons
+  HttpAnswer last;
+};
+
+void OpenApi::what_is_done() {
+  EXPECT_EQ(talk_with("addFeed", R"({"url":"HTTPS://Example.org/feed.xml","channel":"anna/news","title":"Notes",
+                              "settings":{"keep":20,"interval_min":"2h"}})"),
+            "201 added");
+  EXPECT_EQ(last.header("Location"), "/api/v1/feed?" + feed_query);
+  EXPECT_EQ(talk("addFeed"), "200 present");
+  EXPECT_EQ(talk("listFeeds"), "200");
+  EXPECT_EQ(object_of(last).at("feeds").as_array().size(), 1U);
+  EXPECT_EQ(talk("showFeed"), "200");
+  EXPECT_EQ(object_of(last).at("state"), "new");
+  EXPECT_EQ(talk("explainFeed"), "200");
+  EXPECT_EQ(talk("setFeed"), "200 set");
+  EXPECT_EQ(talk_with("setFeed", R"({"settings":{"keep":null,"websub":"off"}})"), "200 set");
+  EXPECT_EQ(talk("pauseFeed"), "200 paused");
+  EXPECT_EQ(talk("pauseFeed"), "200 paused_already");
+  EXPECT_EQ(talk("refreshFeed"), "409 paused");
+  EXPECT_EQ(talk("resumeFeed"), "200 resumed");
+  EXPECT_EQ(talk("refreshFeed"), "200 due");
+  EXPECT_EQ(talk("moveFeed"), "200 moved");
+  EXPECT_EQ(talk("moveFeed"), "200 same");
+  EXPECT_EQ(talk_with("moveFeed", R"({"undo":true})"), "200 moved");
+  EXPECT_EQ(talk("putEntry"), "201 created");
+  EXPECT_EQ(last.header("Location"), "/api/v1/entries/Entry%3A1");
+  EXPECT_EQ(talk("putEntry"), "200 unchanged");
+  EXPECT_EQ(talk("listFeedEntries"), "200");
+  EXPECT_EQ(object_of(last).at("entries").at(0).at("title"), "One");
+  EXPECT_EQ(object_of(last).at("next"), nullptr);
+  EXPECT_EQ(talk("showEntryByGuid"), "200");
+  EXPECT_EQ(talk("showEntry"), "200");
+  EXPECT_EQ(talk("showEntry", {"GET", "/entries/Entry%3A1"}), "200");
+  EXPECT_EQ(talk("listChannels"), "200");
+  EXPECT_EQ(object_of(last).at("channels").at(0).at("channel"), "anna/news");
+  EXPECT_EQ(talk("listChannelFeeds"), "200");
+  EXPECT_EQ(talk("follow"), "200 followed_already");
+  EXPECT_EQ(talk("listUnread"), "200");
+  EXPECT_EQ(talk("mark"), "200 marked");
+  EXPECT_EQ(talk_with("mark", R"({"as":"read","entries":"all"})"), "200 marked");
+  EXPECT_EQ(talk("unfollow"), "200 unfollowed");
+  EXPECT_EQ(talk("follow"), "200 followed");
+  command({"LPUSH", "list:notification:user_id:anna", "n1"});
+  command({"HSET", "hash:notification:user_id:anna", "n1", R"({"read":false,"id":"n1"})"});
+  EXPECT_EQ(talk("listNotices"), "200");
+  EXPECT_EQ(object_of(last).at("notices").as_array().size(), 1U);
+  EXPECT_EQ(talk("listEvents"), "200");
+  EXPECT_EQ(object_of(last).at("events").at(0).at("type"), "request_done");
+  EXPECT_EQ(talk("describe"), "200");
+  EXPECT_EQ(json::parse(last.body), description);
+  EXPECT_EQ(talk("addFeed", {"POST", "/feeds", R"({"url":")" + other + R"("})", {{"Idempotency-Key", "\"r-1\""}}}),
+            "201 added");
+  EXPECT_EQ(talk("showRequest"), "200 added");
+  EXPECT_EQ(object_of(last).at("state"), "done");
+}
+
+void OpenApi::what_is_refused_of_each() {
+  for (const Sample& one : samples) {
+    SCOPED_TRACE(one.id);
+    const ApiTalk good{one.method, one.target, one.body};
+    ApiTalk said = good;
+    for (const char* token : {"", "asking-token-012345678", "asking-token-01234567890", "x"}) {
+      said.token = token;
+      EXPECT_EQ(talk(one.id, said), "401 unauthorized");
+    }
+    EXPECT_NE(last.header("WWW-Authenticate"), "");
+    said = good;
+    said.target = with_parameter(one.target, "nonsense=1");
+    EXPECT_EQ(talk(one.id, said), "400 unknown_parameter");
+    said.target = with_parameter(one.target, "%zz");
+    EXPECT_EQ(talk(one.id, said), "400 bad_parameter");
+    if (one.target.find('?') != std::string::npos) {
+      said.target = one.target.substr(0, one.target.find('?'));
+      EXPECT_EQ(talk(one.id, said), "400 missing_parameter");
+    }
+    said = good;
+    if (is_read(one)) {
+      ASSERT_EQ(talk(one.id).substr(0, 3), "200");
+      said.headers = {{"If-None-Match", last.header("ETag")}};
+      if (one.id == "explainFeed") said.headers = {{"If-None-Match", "*"}};  // it says what time it is
+      EXPECT_EQ(talk(one.id, said), "304");
+      said = good;
+      said.method = "HEAD";
+      said.target = std::string(base) + one.target;
+      EXPECT_EQ(served->call(said).status, 200);
+      continue;
+    }
+    said.token = reading_token;
+    EXPECT_EQ(talk(one.id, said), "403 read_only");
+    for (const char* body : {"{", "[]", "\xff", "1", "{\"a\":1}{"}) {
+      said = {one.method, one.target, body};
+      EXPECT_EQ(talk(one.id, said), "400 bad_json");
+    }
+    for (const std::string& key : {std::string("a b"), std::string(129, 'a'), std::string("\xc3\xa4")}) {
+      said = good;
+      said.headers = {{"Idempotency-Key", key}};
+      EXPECT_EQ(talk(one.id, said), "400 bad_key");
+    }
+    said = {one.method, one.target, "{\"a\":\"" + std::string(600'000, 'a') + "\"}"};
+    EXPECT_EQ(talk(one.id, said), "413 too_long");
+    said = {one.method, one.target, "{}", {{"Content-Type", "text/plain"}}};
+    EXPECT_EQ(talk(one.id, said), "415 unsupported_media_type");
+    said.headers = {{"Content-Encoding", "gzip"}};
+    EXPECT_EQ(talk(one.id, said), "415 unsupported_media_type");
+    for (const char* body : {R"({"nonsense":"1"})", R"({"op":"add"})", R"({"ref":"1"})", R"({"set.keep":"1"})"}) {
+      EXPECT_EQ(talk_with(one.id, std::string(body)), "422 unknown_field");
+    }
+    said = good;
+    said.headers = {{"Idempotency-Key", "r-1"}};
+    if (one.id == "addFeed") said.body = R"({"url":"https://example.org/third.xml"})";
+    EXPECT_EQ(talk(one.id, said), "422 ref_reused");
+  }
+}
+
+void OpenApi::what_is_refused_of_some() {
+  const std::string none = "url=" + percent_encoded("https://example.org/none.xml"), bad = "url=ftp%3A%2F%2Fx";
+  for (const Sample& one : samples) {
+    const std::size_t at = one.target.find(feed_query);
+    if (at == std::string::npos) continue;
+    SCOPED_TRACE(one.id);
+    const auto about = [&](const std::string& query) {
+      std::string target = one.target;
+      return ApiTalk{one.method, target.replace(at, feed_query.size(), query), one.body};
+    };
+    if (one.id == "showEntryByGuid") {
+      EXPECT_EQ(talk(one.id, about(none)), "404 no_such_entry");
+    } else if (one.id == "unfollow") {
+      EXPECT_EQ(talk(one.id, about(none)), "200 not_followed");
+    } else {
+      EXPECT_EQ(talk(one.id, about(none)), "404 no_such_feed");
+    }
+    EXPECT_EQ(talk(one.id, about(bad)), is_read(one) ? "400 bad_parameter" : "422 bad_value");
+  }
+  const std::string nobody = "channel=nobody";
+  EXPECT_EQ(talk("listChannelFeeds", {"GET", "/channel/feeds?" + nobody}), "404 no_such_channel");
+  EXPECT_EQ(talk("listUnread", {"GET", "/channel/entries?" + nobody}), "404 no_such_channel");
+  EXPECT_EQ(talk("follow", {"PUT", "/channel/feed?" + nobody + "&" + feed_query}), "404 no_such_channel");
+  EXPECT_EQ(talk("unfollow", {"DELETE", "/channel/feed?" + nobody + "&" + feed_query}), "404 no_such_channel");
+  EXPECT_EQ(talk("mark", {"POST", "/channel/marks?" + nobody, sample("mark").body}), "404 no_such_channel");
+  EXPECT_EQ(talk_with("putEntry", R"({"url":"https://example.org/none.xml","guid":"a","entry":{"title":"x"}})"),
+            "404 no_such_feed");
+  for (const char* id : {"99", "Feed:x", "..%2Ffeeds", "-1", "Entry:1x"}) {
+    const std::string target = "/entries/" + std::string(id);
+    if (std::string(id).find("%2F") == std::string::npos) {
+      EXPECT_EQ(talk("showEntry", {"GET", target}), "404 no_such_entry") << id;
+    }
+  }
+  EXPECT_EQ(talk("removeEntry", {"DELETE", "/entries/99"}), "404 no_such_entry");
+  EXPECT_EQ(talk("removeEntry", {"DELETE", "/entries/Feed:x"}), "422 bad_value");
+  EXPECT_EQ(talk("showRequest", {"GET", "/requests/none"}), "404 no_such_request");
+  EXPECT_EQ(talk("showRequest", {"GET", "/requests/none?id=1-1"}), "404 no_such_request");
+  EXPECT_EQ(talk("showRequest", {"GET", "/requests/r-1?id=x"}), "400 bad_parameter");
+  ApiTalk stranger{"GET", "/requests/r-1"};
+  stranger.token = reading_token;
+  EXPECT_EQ(talk("showRequest", stranger), "404 no_such_request") << "it is another program's";
+
+  for (const char* id : {"addFeed", "setFeed", "moveFeed", "putEntry", "mark"}) {
+    EXPECT_EQ(talk_with(id, std::string("{}")), "422 missing_field") << id;
+    EXPECT_EQ(talk_with(id, std::string()), "422 missing_field") << id;
+  }
+  EXPECT_EQ(talk_with("addFeed", R"({"url":"ftp://x"})"), "422 bad_value");
+  EXPECT_EQ(talk_with("addFeed", R"({"url":["https://x"]})"), "422 bad_value");
+  EXPECT_EQ(talk_with("addFeed", R"({"url":"https://example.org/4","settings":{"nonsense":1}})"), "422 bad_value");
+  EXPECT_EQ(talk_with("addFeed", R"({"url":"https://example.org/4","channel":"a\u0001"})"), "422 bad_value");
+  EXPECT_EQ(talk_with("putEntry", R"({"url":"https://example.org/feed.xml","entry":{"nonsense":1}})"), "422 bad_value");
+  EXPECT_EQ(talk_with("mark", R"({"as":"green","entries":[1]})"), "422 bad_value");
+  EXPECT_EQ(talk_with("mark", R"({"as":"read","entries":[[]]})"), "422 bad_value");
+  EXPECT_EQ(talk_with("addFeed", R"({"url":"http://127.0.0.1/"})"), "422 refused_address");
+  EXPECT_EQ(talk_with("moveFeed", R"({"to":"http://169.254.169.254/"})"), "422 refused_address");
+  EXPECT_EQ(talk_with("moveFeed", R"({"to":")" + other + R"("})"), "409 taken");
+  EXPECT_EQ(talk("moveFeed", {"POST", "/feed/move?url=" + percent_encoded(other), R"({"undo":true})"}),
+            "409 not_moved");
+  const std::string now = command({"EVAL", "return redis.call('TIME')[1] .. '000'", "0"});
+  command({"HSET", "state:feed:" + feed, "last_at", now});
+  EXPECT_EQ(talk("refreshFeed"), "429 too_early");
+  EXPECT_GT(std::stoi(last.header("Retry-After")), 1);
+
+  for (const char* limit : {"0", "201", "-1", "x", "99999999999999999999"}) {
+    EXPECT_EQ(talk("listFeeds", {"GET", "/feeds?limit=" + std::string(limit)}), "400 bad_parameter");
+  }
+  EXPECT_EQ(talk("listFeedEntries", {"GET", "/feed/entries?before=x&" + feed_query}), "400 bad_parameter");
+  EXPECT_EQ(talk("listEvents", {"GET", "/events?after=x"}), "400 bad_parameter");
+  EXPECT_EQ(talk("listFeeds", {"GET", "/feeds?limit=1&limit=2"}), "400 bad_parameter");
+  EXPECT_EQ(talk("removeEntry"), "200 removed");
+  EXPECT_EQ(talk("removeFeed"), "200 removed");
+}
+
+void OpenApi::what_waits_and_dies() {
+  served->resting = true;
+  std::vector<std::pair<const Sample*, std::string>> asked;
+  for (const Sample& one : samples) {
+    if (is_read(one)) continue;
+    SCOPED_TRACE(one.id);
+    const std::string ref = "dies-" + one.id;
+    ApiTalk said{one.method, one.target, one.body, {{"Idempotency-Key", ref}, {"Prefer", "respond-async"}}};
+    EXPECT_EQ(talk(one.id, said), "202 waiting");
+    const std::string where = last.header("Location");
+    EXPECT_EQ(outcome(served->call({"GET", where})), "200 waiting");
+    command({"HSET", "state:requests", std::string(object_of(last).at("id").as_string()), "somebody 3 "});
+    asked.emplace_back(&one, ref);
+  }
+  ApiTalk hurried{"POST", "/feeds", R"({"url":"https://example.org/5"})", {{"Prefer", "wait=0"}}};
+  EXPECT_EQ(talk("addFeed", hurried), "202 waiting");
+  served->resting = false;
+  for (const auto& [one, ref] : asked) {
+    const std::string where = "/requests/" + ref;
+    for (int i = 0; i < 1000 && served->get(where).status == 404; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(talk("showRequest", {"GET", where}), "200 poison");
+    ApiTalk again{one->method, one->target, one->body, {{"Idempotency-Key", ref}}};
+    EXPECT_EQ(talk(one->id, again), "500 poison");
+    EXPECT_EQ(object_of(last).at("repeated"), true);
+  }
+}
+
+void OpenApi::what_is_too_much() {
+  served->resting = true;
+  command({"EVAL", "for i = 1, 100000 do redis.call('XADD', 'stream:requests', '*', 'op', 'x') end", "0"});
+  for (const Sample& one : samples) {
+    if (is_read(one)) continue;
+    EXPECT_EQ(talk(one.id), "429 queue_full") << one.id;
+  }
+  command({"DEL", "stream:requests"});
+  Api::Options options;
+  options.burst = 0;
+  start(options);
+  for (const Sample& one : samples) EXPECT_EQ(talk(one.id), "429 too_fast") << one.id;
+  options.burst = 1e9;
+  options.at_once = 0;
+  start(options);
+  for (const Sample& one : samples) EXPECT_EQ(talk(one.id), "429 busy") << one.id;
+  start({});
+  const std::string seq(object_of(served->get("/events")).at("events").at(1).at("seq").as_string());
+  command({"XTRIM", "stream:signals", "MAXLEN", "1"});
+  EXPECT_EQ(talk("listEvents", {"GET", "/events?after=" + seq}), "410 too_old");
+  const std::string oldest(object_of(last).at("oldest").as_string());
+  EXPECT_EQ(talk("listEvents", {"GET", "/events?after=" + oldest}), "200");
+  EXPECT_EQ(talk("listEvents"), "200");
+  EXPECT_EQ(object_of(last).at("events").at(0).at("seq").as_string(), oldest);
+}
+
+void OpenApi::what_redis_refuses() {
+  command({"DEL", "feeds", "channels", "schedule", "Entry:1", feed + ":guidmap", feed + ":sort"});
+  for (const std::string& key : {std::string("feeds"), std::string("channels"), std::string("schedule"),
+                                 std::string("Entry:1"), feed + ":guidmap", std::string("stats:x")}) {
+    command({"SET", key, "x"});
+  }
+  command({"DEL", "list:notification:user_id:anna", "state:request:app:r-1"});
+  command({"SET", "list:notification:user_id:anna", "x"});
+  command({"HSET", "state:request:app:r-1", "a", "b"});
+  for (const Sample& one : samples) {
+    if (is_read(one)) continue;
+    EXPECT_EQ(talk(one.id), "500 store_refused") << one.id << last.body;
+  }
+  command({"DEL", "stream:signals"});
+  command({"SET", "stream:signals", "x"});
+  for (const Sample& one : samples) {
+    if (!is_read(one) || one.id == "describe") continue;
+    EXPECT_EQ(talk(one.id), "500 store_refused") << one.id << last.body;
+  }
+  redis.kill();
+  for (const Sample& one : samples) {
+    EXPECT_EQ(talk(one.id), one.id == "describe" ? "200" : "503 store_away") << one.id;
+  }
+}
+
+TEST_F(OpenApi, SaysWhatTheServerDoesAndNothingElse) {
+  what_is_done();
+  what_is_refused_of_each();
+  what_is_refused_of_some();
+  what_waits_and_dies();
+  what_is_too_much();
+  what_redis_refuses();
+  for (const auto& [path, methods] : description.at("paths").as_object()) {
+    for (const auto& [method, one] : methods.as_object()) {
+      const std::string id(one.at("operationId").as_string());
+      for (const auto& [status, response] : one.at("responses").as_object()) {
+        const std::set<std::string>& reasons = seen[id][std::string(status)];
+        EXPECT_FALSE(reasons.empty()) << id << " never answered " << status;
+        if (!response.as_object().contains("x-reasons")) continue;
+        for (const json::value& reason : response.at("x-reasons").as_array()) {
+          EXPECT_TRUE(reasons.contains(std::string(reason.as_string())))
+              << id << " never answered " << status << " " << reason;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(OpenApi, HoldsEveryRouteWithItsParameters) {
+  std::set<std::string> documented, known;
+  for (const auto& [path, methods] : description.at("paths").as_object()) {
+    for (const auto& [method, one] : methods.as_object()) {
+      std::set<std::string> names;
+      for (const json::value& parameter : one.at("parameters").as_array()) {
+        if (parameter.at("in") != "query") continue;
+        names.insert(std::string(parameter.at("name").as_string()) + (parameter.at("required").as_bool() ? "!" : ""));
+      }
+      std::string row = std::string(method) + " " + std::string(path);
+      for (const std::string& name : names) row += " " + name;
+      documented.insert(row);
+    }
+  }
+  for (const ApiRoute& route : api_routes()) {
+    std::set<std::string> names;
+    std::istringstream words{std::string(route.parameters)};
+    for (std::string name; words >> name;) names.insert(name);
+    std::string row(boost::beast::http::to_string(route.method));
+    std::ranges::transform(row, row.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+    row += " " + std::string(route.path);
+    for (const std::string& name : names) row += " " + name;
+    known.insert(row);
+  }
+  EXPECT_EQ(documented, known);
+  EXPECT_EQ(samples.size(), known.size());
+}
+
+}  // namespace
+}  // namespace feedmill::test::openapi_test

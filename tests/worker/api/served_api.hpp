@@ -1,0 +1,121 @@
+// The API on a port of its own over a real Redis, with a worker that carries out what is asked.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/support/http_ask.hpp"
+#include "tests/support/redis_server.hpp"
+#include "worker/api/api.hpp"
+#include "worker/listener/listener.hpp"
+#include "worker/process/run_options.hpp"
+#include "worker/requests/request_work.hpp"
+
+namespace feedmill::test {
+
+inline constexpr std::string_view asking_token = "asking-token-0123456789", reading_token = "reading-token-012345678";
+
+/// What one call says.
+struct ApiTalk {
+  std::string method = "GET", target, body{};
+  std::vector<std::pair<std::string, std::string>> headers{};
+  std::string token{asking_token};
+};
+
+class ServedApi {
+ public:
+  ServedApi(const RedisServer& redis, Api::Options options = {}) {
+    Config config = *load_config(ConfigSources());
+    config.api_tokens["app"] = {.file = {}, .asks = true, .token = std::string(asking_token)};
+    config.api_tokens["reader"] = {.file = {}, .asks = false, .token = std::string(reading_token)};
+    options.store.url = redis.url();
+    api = std::make_unique<Api>(
+        loop_.get_executor(), options, config, [] {}, [](const char* what) { ADD_FAILURE() << what; });
+    const boost::asio::ip::tcp::endpoint any(boost::asio::ip::address_v4::loopback(), 0);
+    listener_ = *Listener::open(loop_.get_executor(), any, "here");
+    Listener::Host host;
+    host.answer = [this](Visit& visit) { return api->answer(visit); };
+    host.bug = [](const char* what) { ADD_FAILURE() << what; };
+    boost::asio::co_spawn(loop_, listener_->serve({}, {}, std::move(host)),
+                          boost::asio::bind_cancellation_slot(cancel_.slot(), [](const std::exception_ptr&) {}));
+    serving_ = std::thread([this] { loop_.run(); });
+    working_ = std::thread([this, url = redis.url(), config] { work(url, config); });
+  }
+  ~ServedApi() {
+    ending_ = true;
+    working_.join();
+    boost::asio::post(loop_, [this] { cancel_.emit(boost::asio::cancellation_type::all); });
+    serving_.join();
+  }
+  ServedApi(const ServedApi&) = delete;
+  ServedApi& operator=(const ServedApi&) = delete;
+
+  std::uint16_t port() const { return listener_->endpoint().port(); }
+
+  HttpAnswer call(const ApiTalk& talk) const {
+    HttpAsk asked{talk.method, "http://127.0.0.1:" + std::to_string(port()) + talk.target, talk.headers, talk.body};
+    if (!talk.token.empty()) asked.headers.emplace_back("Authorization", "Bearer " + talk.token);
+    const auto says_type = [](const auto& header) { return header.first == "Content-Type"; };
+    if (!talk.body.empty() && std::none_of(asked.headers.begin(), asked.headers.end(), says_type)) {
+      asked.headers.emplace_back("Content-Type", "application/json");
+    }
+    return ask(asked);
+  }
+  HttpAnswer get(const std::string& path) const { return call({"GET", "/api/v1" + path}); }
+  HttpAnswer post(const std::string& path, const std::string& body) const {
+    return call({"POST", "/api/v1" + path, body});
+  }
+
+  std::unique_ptr<Api> api;
+  std::atomic<bool> resting = false;  ///< the worker takes no requests
+
+ private:
+  void work(const std::string& url, const Config& config) {
+    Requests::Options options;
+    options.token = std::string(32, 'a');
+    RequestWork work(StoreOptions{.url = url}, options);
+    const RequestRules rules = request_rules(config);
+    while (!ending_) {
+      const bool idle = resting || !work.step(rules).has_value();
+      std::this_thread::sleep_for(idle ? std::chrono::milliseconds(10) : std::chrono::milliseconds(1));
+    }
+  }
+
+  boost::asio::io_context loop_{1};
+  boost::asio::cancellation_signal cancel_;
+  std::unique_ptr<Listener> listener_;
+  std::atomic<bool> ending_ = false;
+  std::thread serving_, working_;
+};
+
+inline boost::json::object object_of(const HttpAnswer& answer) {
+  boost::system::error_code error;
+  const boost::json::value value = boost::json::parse(answer.body, error);
+  return value.is_object() ? value.as_object() : boost::json::object();
+}
+
+/// "200 added", "404 no_such_feed", "200".
+inline std::string outcome(const HttpAnswer& answer) {
+  const boost::json::object object = object_of(answer);
+  for (const char* name : {"reason", "result", "state"}) {
+    const boost::json::value* const found = object.if_contains(name);
+    if (found != nullptr && found->is_string() && !object.contains("entries")) {
+      return std::to_string(answer.status) + " " + std::string(found->as_string());
+    }
+  }
+  return std::to_string(answer.status);
+}
+
+}  // namespace feedmill::test

@@ -1,0 +1,264 @@
+#include "worker/api/api.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/status.hpp>
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
+#include "storage/redis/utf8.hpp"
+#include "storage/requests/requests.hpp"
+#include "worker/api/asks.hpp"
+#include "worker/base/cancellation.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/listener/bearer.hpp"
+#include "worker/listener/query.hpp"
+#include "worker/observe/store_health.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr std::chrono::milliseconds first_look{20}, longest_look{250};  // for the answer to a request
+
+/// "8f1c…" in quotes: equal for equal texts.
+std::string entity_tag(std::string_view body) {
+  const XXH128_hash_t hash = XXH3_128bits(body.data(), body.size());
+  return fmt::format("\"{:016x}{:016x}\"", hash.high64, hash.low64);
+}
+
+/// Whether If-None-Match names the tag (RFC 9110 §13.1.2); a list is looked through, weak tags count.
+bool names_tag(std::string_view field, std::string_view tag) {
+  return field == "*" || field.find(tag) != std::string_view::npos;
+}
+
+/// How long a client wants to wait for the answer to a request (RFC 7240), at most `most`.
+std::chrono::milliseconds wished_wait(std::string_view prefer, std::chrono::milliseconds most) {
+  const std::string wish = lower(prefer);
+  if (wish.find("respond-async") != std::string::npos) return std::chrono::milliseconds(0);
+  const std::size_t wait = wish.find("wait=");
+  if (wait == std::string::npos) return most;
+  const auto seconds = leading_number<std::uint32_t>(std::string_view(wish).substr(wait + 5), 0);
+  return std::min<std::chrono::milliseconds>(most, std::chrono::seconds(std::min(seconds, 3600U)));
+}
+
+/// Idempotency-Key as it stands, or as a string in quotes.
+std::string key_of(std::string_view field) {
+  if (field.size() >= 2 && field.front() == '"' && field.back() == '"') field = field.substr(1, field.size() - 2);
+  return std::string(field);
+}
+
+bool is_json(std::string_view type) {
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  return iequals(type, "application/json");
+}
+
+HttpReply http_reply_of(ApiReply reply, const Visit::Header& head) {
+  const bool is_read = head.method() == http::verb::get || head.method() == http::verb::head;
+  std::string tag;
+  if (is_read && reply.status == 200) {
+    tag = entity_tag(reply.body);
+    if (names_tag(head[http::field::if_none_match], tag)) {
+      reply.status = 304;
+      reply.body.clear();
+    }
+  }
+  HttpReply sent = http_reply(http::int_to_status(reply.status), reply.type, std::move(reply.body));
+  if (!tag.empty()) {
+    sent.set(http::field::etag, tag);
+    sent.set(http::field::cache_control, "no-cache, private");
+  }
+  for (const auto& [name, value] : reply.headers) sent.set(name, value);
+  return sent;
+}
+
+}  // namespace
+
+/// One of the calls that may be under way; given up with the object.
+class Api::Place {
+ public:
+  explicit Place(Api& api) : api_(api) { ++api_.calls_; }
+  ~Place() { --api_.calls_; }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  Api& api_;
+};
+
+Api::Api(asio::any_io_executor executor, Options options, const Config& config, std::function<void()> asked,
+         std::function<void(const char*)> bug)
+    : executor_(std::move(executor)),
+      options_(std::move(options)),
+      asked_(std::move(asked)),
+      bug_(std::move(bug)),
+      store_([this] {
+        StoreOptions store = options_.store;
+        store.timeout = std::min<Milliseconds>(store.timeout, options_.patience);
+        return store;
+      }()) {
+  set_config(config);
+}
+
+void Api::set_config(const Config& config) {
+  tokens_ = config.api_tokens;
+  std::erase_if(buckets_, [&](const auto& one) { return !tokens_.contains(one.first); });
+  hosts_ = HostRules(config);
+}
+
+/// Each token is compared, whichever it is.
+const std::pair<const std::string, ApiToken>* Api::token_of(const Visit::Header& head) const {
+  const std::string_view shown = head[http::field::authorization];
+  const std::pair<const std::string, ApiToken>* found = nullptr;
+  // A browser sends Basic by itself, for pages of others, too.
+  if (!iequals(shown.substr(0, shown.find(' ')), "bearer")) return nullptr;
+  for (const auto& row : tokens_) {
+    if (shows_token(shown, row.second.token)) found = &row;
+  }
+  return found;
+}
+
+bool Api::may_call(const std::string& app) {
+  const auto now = Clock::now();
+  const auto [row, is_new] = buckets_.try_emplace(app, Bucket{options_.burst, now});
+  Bucket& bucket = row->second;
+  const std::chrono::duration<double> since = now - bucket.at;
+  bucket = {std::min(options_.burst, bucket.left + since.count() * options_.a_second), now};
+  if (bucket.left < 1) return false;
+  bucket.left -= 1;
+  return true;
+}
+
+asio::awaitable<HttpReply> Api::answer(Visit& visit) {
+  if (tokens_.empty()) co_return http_reply(http::status::not_found);
+  std::string failed;
+  try {
+    ApiReply reply = co_await call(visit);
+    co_return http_reply_of(std::move(reply), visit.head());
+  } catch (const std::exception& error) {
+    if (is_cancellation(std::current_exception())) throw;
+    failed = error.what();
+  }
+  bug_(failed.c_str());
+  co_return http_reply_of(problem(500, "bug", "an unexpected error; please report it"), visit.head());
+}
+
+asio::awaitable<ApiReply> Api::call(Visit& visit) {
+  const Visit::Header& head = visit.head();
+  const auto* const token = token_of(head);
+  if (token == nullptr) {
+    ApiReply refused = problem("unauthorized", "show a token: Authorization: Bearer TOKEN");
+    refused.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"feedmill\"");
+    co_return refused;
+  }
+  ApiCall call;
+  call.app = token->first;
+  const bool asks = token->second.asks;  // the row may go while we wait
+  if (!may_call(call.app)) {
+    co_return problem("too_fast",
+                      fmt::format("at most {} calls a second, {} at once", options_.a_second, options_.burst));
+  }
+  const std::string_view target = head.target();
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  const std::string path = percent_decoded(target.substr(0, mark)).value_or("");
+  const http::verb method = head.method() == http::verb::head ? http::verb::get : head.method();
+  const ApiRoute* route = nullptr;
+  std::string allowed;
+  for (const ApiRoute& one : api_routes()) {
+    std::string item;
+    if (!path.starts_with(api_base) || !is_at(one, std::string_view(path).substr(api_base.size()), item)) continue;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(http::to_string(one.method));
+    if (one.method != method) continue;
+    route = &one;
+    call.item = item;
+  }
+  if (allowed.empty()) {
+    co_return problem("no_such_resource", fmt::format("nothing is there; {}/openapi.json says what is", api_base));
+  }
+  if (route == nullptr) {
+    ApiReply refused = problem("method_not_allowed", "there: " + allowed);
+    refused.headers.emplace_back("Allow", allowed);
+    co_return refused;
+  }
+  const bool asks_for = !route->op.empty();
+  if (asks_for && !asks) co_return problem("read_only", "this token is for reading (asks = false)");
+  if (calls_ >= options_.at_once) co_return problem("busy", "too many calls are under way");
+  const Place place(*this);
+  if (auto wrong = read_parameters(call, target.substr(std::min(mark + 1, target.size())), route->parameters)) {
+    co_return *wrong;
+  }
+  if (!is_clean_text(call.item)) co_return problem("no_such_resource", "the path is no clean UTF-8");
+  if (asks_for) co_return co_await ask(*route, call, visit);
+  co_return co_await read(*route, call);
+}
+
+asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call) {
+  if (route.read == nullptr) {  // nothing of it is in the store
+    ApiReply description;
+    description.body = api_description;
+    co_return description;
+  }
+  const auto work = [&](Store& store) { return route.read({store, hosts_, stretch_, call}); };
+  StoreResult<ApiReply> reply = co_await with_store(work);
+  if (!reply) co_return store_is_away(reply.error());
+  co_return std::move(*reply);
+}
+
+asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, Visit& visit) {
+  const Visit::Header& head = visit.head();
+  const std::string_view coding = head[http::field::content_encoding];
+  if (!coding.empty() && !iequals(coding, "identity")) {
+    co_return problem("unsupported_media_type", "send the body without a content coding");
+  }
+  const auto refused = co_await visit.read_body({}, longest_request);
+  if (visit.gone()) co_return ApiReply();
+  if (refused && refused->result() == http::status::payload_too_large) {
+    co_return problem("too_long", fmt::format("a body has {} KiB at most", longest_request >> 10U));
+  }
+  if (refused) co_return problem("bad_json", "the body cannot be read");
+  if (!visit.body().empty() && !is_json(head[http::field::content_type])) {
+    co_return problem("unsupported_media_type", "send Content-Type: application/json");
+  }
+  const std::string key = key_of(head["Idempotency-Key"]);
+  if (key.empty() && head.count("Idempotency-Key") > 0) co_return problem("bad_key", "Idempotency-Key is empty");
+  const auto until = Clock::now() + wished_wait(head["Prefer"], options_.wait);
+  ApiAsk asking;
+  const auto begin = [&](Store& store) { return begin_asking(store, route.op, call, visit.body(), key, asking); };
+  const auto at_once = co_await with_store(begin);
+  if (!at_once) co_return store_is_away(at_once.error());
+  if (*at_once) co_return **at_once;
+  asked_();
+  asio::steady_timer timer(executor_);
+  for (auto pause = first_look; Clock::now() < until; pause = std::min(2 * pause, longest_look)) {
+    timer.expires_after(pause);
+    co_await timer.async_wait(asio::use_awaitable);
+    const auto look = [&](Store& store) { return look_for_answer(store, asking); };
+    const auto answer = co_await with_store(look);
+    if (answer && *answer) co_return **answer;
+  }
+  co_return waits_still(asking);  // the store may be away: it was asked all the same
+}
+
+void Api::note_error(const StoreError& error) {
+  if (!is_transient(error)) return;
+  last_error_ = error;
+  last_error_at_ = Clock::now();
+}
+
+ApiReply Api::store_is_away(const StoreError& error) {
+  if (is_transient(error)) return problem("store_away", "Redis does not answer; try again");
+  return problem(500, "store_refused", visible(error.detail));
+}
+
+}  // namespace feedmill

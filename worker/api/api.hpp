@@ -1,0 +1,91 @@
+// /api/v1: what programs read and ask for over HTTP (docs/API.md; OPERATIONS A1–A6).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "storage/store/store.hpp"
+#include "worker/api/routes.hpp"
+#include "worker/base/run_on.hpp"
+#include "worker/config/config.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/listener/connection.hpp"
+
+namespace feedmill {
+
+/// Asks the store on a thread and a connection of its own, one question at a time, so that nothing that a program asks
+/// delays a refresh. All members are called on the loop's thread.
+class Api {
+ public:
+  struct Options {
+    StoreOptions store;                         ///< its timeout is cut to `patience`
+    std::chrono::milliseconds patience{1'000};  ///< with one command of the store
+    std::chrono::milliseconds wait{10'000};     ///< for the answer to a request
+    std::size_t at_once = 8;                    ///< calls; so many leave places at the listener to probes
+    double a_second = 50, burst = 200;          ///< calls of one token
+  };
+
+  /// `config`: its tokens and host rules. `asked`: called when a request was made. `bug`: told of what should not
+  /// happen.
+  Api(boost::asio::any_io_executor executor, Options options, const Config& config, std::function<void()> asked,
+      std::function<void(const char*)> bug);
+  ~Api() { thread_.join(); }
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+
+  /// Of `config` as it is now.
+  void set_config(const Config& config);
+
+  /// The answer to whatever is asked under /api, or on a listener of the API's own.
+  boost::asio::awaitable<HttpReply> answer(Visit& visit);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// What a token may still call.
+  struct Bucket {
+    double left = 0;
+    Clock::time_point at;
+  };
+  class Place;
+
+  const std::pair<const std::string, ApiToken>* token_of(const Visit::Header& head) const;
+  bool may_call(const std::string& app);
+  boost::asio::awaitable<ApiReply> call(Visit& visit);
+  boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call);
+  boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit);
+  ApiReply store_is_away(const StoreError& error);
+
+  /// Asks the store, unless it was away a moment ago.
+  template <class Work, class Result = std::invoke_result_t<Work, Store&>>
+  boost::asio::awaitable<Result> with_store(Work work) {
+    if (last_error_ && Clock::now() - last_error_at_ < options_.patience) co_return *last_error_;
+    auto task = [this, &work] { return work(store_); };  // `work` lives on this frame meanwhile
+    Result result = co_await run_on(thread_, task);
+    if (result.has_error()) note_error(result.error());
+    co_return result;
+  }
+  void note_error(const StoreError& error);
+
+  boost::asio::any_io_executor executor_;
+  Options options_;
+  Named<ApiToken> tokens_;
+  HostRules hosts_;
+  std::function<void()> asked_;
+  std::function<void(const char*)> bug_;
+  std::map<std::string, Bucket, std::less<>> buckets_;  // by token's name
+  std::size_t calls_ = 0;                               // under way
+  std::optional<StoreError> last_error_;                // that may pass
+  Clock::time_point last_error_at_;
+  Store store_;          // of the thread
+  FeedStretch stretch_;  // likewise
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace feedmill

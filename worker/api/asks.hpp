@@ -1,0 +1,35 @@
+// What changes something: a call becomes one request of a program (RELIABILITY Q1, Q2; OPERATIONS A2).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "storage/requests/requests.hpp"
+#include "storage/store/store.hpp"
+#include "worker/api/call.hpp"
+
+namespace feedmill {
+
+/// A call that asks for something.
+struct ApiAsk {
+  std::string app, ref;
+  std::string hash;  ///< of its content
+  std::string id;    ///< of the request, "" where none was made
+};
+
+/// A name for a request whose program gives none: a UUID.
+std::string random_ref();
+
+/// Appends what `op`, the call's parameters and `body` (a JSON object, "" = none) ask for, unless it makes no sense or
+/// was answered before: then the reply. Blocking; linear in the body. `key`: of the client, "" = none.
+StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view op, const ApiCall& call,
+                                                  std::string_view body, const std::string& key, ApiAsk& ask);
+
+/// What became of it; absent while it waits. Blocking.
+StoreResult<std::optional<ApiReply>> look_for_answer(Store& store, const ApiAsk& ask);
+
+/// It waits still, and where to ask again.
+ApiReply waits_still(const ApiAsk& ask);
+
+}  // namespace feedmill

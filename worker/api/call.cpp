@@ -1,0 +1,149 @@
+#include "worker/api/call.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <boost/beast/http/status.hpp>
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+#include "storage/redis/utf8.hpp"
+#include "worker/base/json_text.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/listener/query.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace http = boost::beast::http;
+namespace json = boost::json;
+
+struct ReasonStatus {
+  std::string_view reason;
+  unsigned status;
+};
+
+constexpr std::array reason_statuses{
+    ReasonStatus{"bad_parameter", 400},
+    ReasonStatus{"missing_parameter", 400},
+    ReasonStatus{"unknown_parameter", 400},
+    ReasonStatus{"bad_json", 400},
+    ReasonStatus{"bad_key", 400},
+    ReasonStatus{"unauthorized", 401},
+    ReasonStatus{"read_only", 403},
+    ReasonStatus{"no_such_resource", 404},
+    ReasonStatus{"no_such_feed", 404},
+    ReasonStatus{"no_such_channel", 404},
+    ReasonStatus{"no_such_entry", 404},
+    ReasonStatus{"no_such_request", 404},
+    ReasonStatus{"method_not_allowed", 405},
+    ReasonStatus{"paused", 409},
+    ReasonStatus{"taken", 409},
+    ReasonStatus{"not_moved", 409},
+    ReasonStatus{"too_old", 410},
+    ReasonStatus{"too_long", 413},
+    ReasonStatus{"unsupported_media_type", 415},
+    ReasonStatus{"unknown_op", 422},
+    ReasonStatus{"unknown_field", 422},
+    ReasonStatus{"missing_field", 422},
+    ReasonStatus{"bad_value", 422},
+    ReasonStatus{"refused_address", 422},
+    ReasonStatus{"ref_reused", 422},
+    ReasonStatus{"too_early", 429},
+    ReasonStatus{"too_fast", 429},
+    ReasonStatus{"busy", 429},
+    ReasonStatus{"queue_full", 429},
+    ReasonStatus{"store_away", 503},
+};
+
+constexpr std::size_t most_parameters = 16, longest_parameter = 8192;
+
+/// Whether `name` stands in `known`, as "name" or "name!".
+bool is_known(std::string_view name, std::string_view known) {
+  while (!known.empty()) {
+    const std::size_t end = std::min(known.find(' '), known.size());
+    std::string_view one = known.substr(0, end);
+    if (one.ends_with('!')) one.remove_suffix(1);
+    if (one == name) return true;
+    known.remove_prefix(std::min(end + 1, known.size()));
+  }
+  return false;
+}
+
+/// The first that is needed and not there, "" when none.
+std::string_view missing(const ApiCall& call, std::string_view known) {
+  while (!known.empty()) {
+    const std::size_t end = std::min(known.find(' '), known.size());
+    std::string_view one = known.substr(0, end);
+    if (one.ends_with('!')) {
+      one.remove_suffix(1);
+      if (call.get(one).empty()) return one;
+    }
+    known.remove_prefix(std::min(end + 1, known.size()));
+  }
+  return {};
+}
+
+}  // namespace
+
+ApiReply resource(const json::object& members, unsigned status) {
+  json::object object = json_row();
+  for (const auto& [name, value] : members) object[name] = value;
+  ApiReply reply;
+  reply.status = status;
+  reply.body = json_text(object) + "\n";
+  return reply;
+}
+
+ApiReply problem(unsigned status, std::string_view reason, std::string_view detail, const json::object& more) {
+  json::object object{{"title", http::obsolete_reason(http::int_to_status(status))},
+                      {"status", status},
+                      {"reason", reason},
+                      {"detail", detail}};
+  for (const auto& [name, value] : more) object.emplace(name, value);
+  ApiReply reply;
+  reply.status = status;
+  reply.type = "application/problem+json";
+  reply.body = json_text(object) + "\n";
+  if (status == 429 || status == 503) reply.headers.emplace_back("Retry-After", status == 429 ? "1" : "5");
+  return reply;
+}
+
+ApiReply problem(std::string_view reason, std::string_view detail, const json::object& more) {
+  const auto row = std::ranges::find(reason_statuses, reason, &ReasonStatus::reason);
+  return problem(row == reason_statuses.end() ? 500 : row->status, reason, detail, more);
+}
+
+const std::string& ApiCall::get(std::string_view name) const {
+  static const std::string none;
+  const auto found = parameters.find(name);
+  return found == parameters.end() ? none : found->second;
+}
+
+std::optional<ApiReply> read_parameters(ApiCall& call, std::string_view query, std::string_view known) {
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view one = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    if (one.empty()) continue;
+    const std::size_t sign = std::min(one.find('='), one.size());
+    const auto name = percent_decoded(one.substr(0, sign), Plus::space);
+    const auto value = percent_decoded(one.substr(std::min(sign + 1, one.size())), Plus::space);
+    if (!name || !value || !is_utf8(*name) || !is_utf8(*value) || value->size() > longest_parameter) {
+      return problem("bad_parameter", "the query is no UTF-8 in percent-encoding, or longer than 8 KiB");
+    }
+    const std::string shown = visible(name->substr(0, 100));
+    if (!is_known(*name, known)) {
+      return problem("unknown_parameter",
+                     fmt::format("{} is no parameter here; there are: {}", shown, known.empty() ? "none" : known));
+    }
+    if (call.parameters.size() == most_parameters || !call.parameters.emplace(*name, *value).second) {
+      return problem("bad_parameter", shown + " is given twice");
+    }
+  }
+  const std::string_view needed = missing(call, known);
+  if (!needed.empty()) return problem("missing_parameter", fmt::format("give {} in the query", needed));
+  return std::nullopt;
+}
+
+}  // namespace feedmill

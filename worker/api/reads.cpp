@@ -1,0 +1,280 @@
+// What is asked for without changing anything.
+#include <algorithm>
+#include <functional>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "parsers/text/numbers.hpp"
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/requests/requests.hpp"
+#include "storage/timelines/channels.hpp"
+#include "storage/timelines/notifications.hpp"
+#include "worker/admin/status_json.hpp"
+#include "worker/api/routes.hpp"
+#include "worker/base/json_text.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/words/explanation.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t usual_limit = 50, most_limit = 200;
+constexpr std::size_t stretch_size = 20'000;                // URLs
+constexpr std::chrono::seconds stretch_kept{60};            // so old a list may be for pages behind the first
+constexpr std::size_t entries_at_once = 10;                 // per store call: each may have 2 MiB
+constexpr std::size_t events_at_once = 50;                  // an event may have 64 KiB
+constexpr std::size_t enough_bytes = std::size_t{2} << 20;  // a page ends behind what passes it
+
+/// How many are wanted; 0 = what is given makes no sense.
+std::size_t limit_of(const ApiCall& call) {
+  if (call.get("limit").empty()) return usual_limit;
+  std::size_t limit = 0;
+  return read_number(std::string_view(call.get("limit")), limit) && limit <= most_limit ? limit : 0;
+}
+
+ApiReply bad_limit() {
+  return problem("bad_parameter", fmt::format("limit: 1 to {}", most_limit));
+}
+
+ApiReply bad_url(std::string_view error) {
+  return problem("bad_parameter", fmt::format("url: {}", visible(error)));
+}
+
+ApiReply no_such_feed() {
+  return problem("no_such_feed", "it is none of the feeds here");
+}
+
+/// "1763689990:Entry:17"
+bool read_place(const std::string& text, EntryCursor& place) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  if (!read_number(std::string_view(text).substr(0, colon), place.score) || colon + 1 >= text.size()) return false;
+  place.id = text.substr(colon + 1);
+  return place.id.size() <= 256;
+}
+
+using EntryPage = StoreResult<std::optional<std::vector<StoredEntry>>>;
+
+/// A page of entries, newest first; absent where what they are of is not there.
+StoreResult<std::optional<ApiReply>> entry_page(
+    const ApiCall& call, const std::function<EntryPage(std::size_t, const std::optional<EntryCursor>&)>& more) {
+  const std::size_t limit = limit_of(call);
+  if (limit == 0) return std::optional(bad_limit());
+  std::optional<EntryCursor> before;
+  if (!call.get("before").empty() && !read_place(call.get("before"), before.emplace())) {
+    return std::optional(problem("bad_parameter", "before: a cursor such as 1763689990:Entry:17"));
+  }
+  json::array entries;
+  json::value next;
+  for (std::size_t bytes = 0; entries.size() < limit && bytes < enough_bytes;) {
+    const std::size_t most = std::min(entries_at_once, limit - entries.size());
+    const EntryPage page = more(most, before);
+    if (!page) return page.error();
+    if (!*page) return std::optional<ApiReply>();
+    for (const StoredEntry& entry : **page) {
+      for (const auto& [name, value] : entry.fields) bytes += name.size() + value.size();
+      entries.emplace_back(entry_json(entry));
+      before = place_of(entry);
+      next = cursor_of(entry);
+    }
+    if ((*page)->size() < most) {
+      next = nullptr;
+      break;
+    }
+  }
+  return std::optional(resource({{"entries", std::move(entries)}, {"next", std::move(next)}}));
+}
+
+StoreResult<ApiReply> one_entry(const StoreResult<std::optional<StoredEntry>>& entry) {
+  if (!entry) return entry.error();
+  if (!*entry) return problem("no_such_entry", "nothing of that name is stored");
+  return resource(entry_json(**entry));
+}
+
+bool is_sequence(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  std::uint64_t number = 0;
+  return dash != std::string_view::npos && read_number(text.substr(0, dash), number) &&
+         read_number(text.substr(dash + 1), number);
+}
+
+ApiReply no_such_channel() {
+  return problem("no_such_channel", "nothing of that name is there");
+}
+
+}  // namespace
+
+StoreResult<ApiReply> read_feeds(const ApiReading& reading) {
+  const std::size_t limit = limit_of(reading.call);
+  if (limit == 0) return bad_limit();
+  const std::string& after = reading.call.get("after");
+  FeedStretch& stretch = reading.stretch;
+  const auto now = std::chrono::steady_clock::now();
+  // Whoever begins sees what there is now; whoever goes on, what was there a moment ago.
+  const bool goes_on = !after.empty() && now - stretch.read_at < stretch_kept && stretch.from <= after &&
+                       (stretch.to_the_end || (!stretch.urls.empty() && after < stretch.urls.back()));
+  if (!goes_on) {
+    auto urls = Feeds(reading.store).urls_after(after, stretch_size);
+    if (!urls) return urls.error();
+    const bool to_the_end = urls->size() < stretch_size;
+    stretch = {after, std::move(*urls), to_the_end, now};
+  }
+  const auto first = std::upper_bound(stretch.urls.begin(), stretch.urls.end(), after);
+  const auto end = first + std::min(static_cast<std::ptrdiff_t>(limit), stretch.urls.end() - first);
+  const auto records = Feeds(reading.store).records({first, end});
+  if (!records) return records.error();
+  json::array feeds;
+  for (const std::optional<FeedRecord>& record : *records) {
+    if (record) feeds.emplace_back(list_json(*record));  // else it went meanwhile
+  }
+  json::value next;
+  if (first != end && !(stretch.to_the_end && end == stretch.urls.end())) next = *(end - 1);
+  return resource({{"feeds", std::move(feeds)}, {"next", std::move(next)}});
+}
+
+StoreResult<ApiReply> read_feed(const ApiReading& reading) {
+  const auto url = canonical_feed_url(reading.call.get("url"));
+  if (!url) return bad_url(url.error());
+  const auto records = Feeds(reading.store).records(std::span(&*url, 1));
+  if (!records) return records.error();
+  return records->front() ? resource(show_json(*records->front())) : no_such_feed();
+}
+
+StoreResult<ApiReply> read_explanation(const ApiReading& reading) {
+  const auto url = canonical_feed_url(reading.call.get("url"));
+  if (!url) return bad_url(url.error());
+  const auto explained = ::feedmill::read_explained(reading.store, reading.hosts, *url);
+  if (!explained) return explained.error();
+  return *explained ? resource(explain_json(**explained)) : no_such_feed();
+}
+
+StoreResult<ApiReply> read_feed_entries(const ApiReading& reading) {
+  const auto url = canonical_feed_url(reading.call.get("url"));
+  if (!url) return bad_url(url.error());
+  const auto known = Feeds(reading.store).is_registered(*url);
+  if (!known) return known.error();
+  if (!*known) return no_such_feed();
+  const auto page = entry_page(reading.call, [&](std::size_t most, const std::optional<EntryCursor>& before) {
+    auto entries = Entries(reading.store).all_by_order(*url, most, before);
+    return entries ? EntryPage(std::move(*entries)) : EntryPage(entries.error());
+  });
+  if (!page) return page.error();
+  return **page;
+}
+
+StoreResult<ApiReply> read_entry_by_guid(const ApiReading& reading) {
+  const auto url = canonical_feed_url(reading.call.get("url"));
+  if (!url) return bad_url(url.error());
+  return one_entry(Entries(reading.store).get_by_guid(*url, reading.call.get("guid")));
+}
+
+StoreResult<ApiReply> read_entry(const ApiReading& reading) {
+  Entries entries(reading.store);
+  const std::string id = entries.id_of(reading.call.item);
+  // Any other key would be read as well.
+  std::uint64_t number = 0;
+  const std::string_view digits = std::string_view(id).substr(id.rfind(':') + 1);
+  if (!read_number(digits, number) || id != entries.id_of(std::string(digits))) {
+    return problem("no_such_entry", "an entry is Entry:17 or 17");
+  }
+  return one_entry(entries.get(id));
+}
+
+StoreResult<ApiReply> read_channels(const ApiReading& reading) {
+  const auto all = Channels(reading.store).list();
+  if (!all) return all.error();
+  const std::string& user = reading.call.get("user");
+  json::array channels;
+  for (const ChannelRecord& channel : *all) {
+    if (!user.empty() && !channel.uid.starts_with(user + "/")) continue;
+    channels.push_back(json::object{{"channel", channel.uid},
+                                    {"position", channel.position},
+                                    {"feeds", channel.feeds},
+                                    {"unread", channel.unread}});
+  }
+  return resource({{"channels", std::move(channels)}});
+}
+
+StoreResult<ApiReply> read_channel_feeds(const ApiReading& reading) {
+  const auto urls = Channels(reading.store).feeds(reading.call.get("channel"));
+  if (!urls) return urls.error();
+  if (!*urls) return no_such_channel();
+  return resource({{"channel", reading.call.get("channel")}, {"feeds", json::array((*urls)->begin(), (*urls)->end())}});
+}
+
+StoreResult<ApiReply> read_timeline(const ApiReading& reading) {
+  Channels channels(reading.store);
+  const auto page = entry_page(reading.call, [&](std::size_t most, const std::optional<EntryCursor>& before) {
+    return channels.timeline(reading.call.get("channel"), most, before);
+  });
+  if (!page) return page.error();
+  return *page ? **page : no_such_channel();
+}
+
+StoreResult<ApiReply> read_notices(const ApiReading& reading) {
+  const std::string& user = reading.call.get("user");
+  const auto all = Notifications(reading.store).list(user);
+  if (!all) return all.error();
+  json::array notices;
+  for (const StoredNotice& notice : *all) {
+    json::value one = embedded_json(notice.json);
+    // A feed's address may hold a secret, and operators read this aloud (SECURITY K1).
+    notices.push_back(user == operator_user ? without_secrets(std::move(one)) : std::move(one));
+  }
+  return resource({{"user", user}, {"notices", std::move(notices)}});
+}
+
+StoreResult<ApiReply> read_events(const ApiReading& reading) {
+  const std::size_t limit = limit_of(reading.call);
+  if (limit == 0) return bad_limit();
+  std::string after = reading.call.get("after").empty() ? std::string("0-0") : reading.call.get("after");
+  if (!is_sequence(after)) return problem("bad_parameter", "after: the seq of an event, as 1795437223358-1");
+  json::array events;
+  for (std::size_t bytes = 0; events.size() < limit && bytes < enough_bytes;) {
+    const std::size_t most = std::min(events_at_once, limit - events.size());
+    const auto since = EventStream(reading.store).since(after, most);
+    if (!since) return since.error();
+    if (!since->records) {
+      return problem("too_old",
+                     fmt::format("events behind {} have been trimmed; the oldest there is: {}", after, since->oldest),
+                     {{"oldest", since->oldest}});
+    }
+    for (const EventRecord& record : *since->records) {
+      bytes += record.json.size();
+      events.push_back(embedded_json(record.json));
+      after = record.id;
+    }
+    if (since->records->size() < most) break;
+  }
+  return resource({{"events", std::move(events)}, {"next", after}});
+}
+
+StoreResult<ApiReply> read_answer(const ApiReading& reading) {
+  const ApiCall& call = reading.call;
+  const std::string& id = call.get("id");
+  if (!id.empty() && !is_sequence(id)) return problem("bad_parameter", "id: as the answer 202 has given it");
+  RequestStream stream(reading.store);
+  const auto waits = id.empty() ? StoreResult<bool>(false) : stream.waits(id, call.app, call.item);
+  if (!waits) return waits.error();
+  // Behind it: what was answered in between is not missed.
+  const auto answer = stream.answer(call.app, call.item);
+  if (!answer) return answer.error();
+  json::object object{{"ref", call.item}};
+  if (*answer) {
+    object["state"] = (*answer)->done ? "done" : "failed";
+    const json::value data = embedded_json((*answer)->data);
+    if (data.is_object()) object.insert(data.as_object().begin(), data.as_object().end());
+    return resource(object);
+  }
+  if (!*waits) return problem("no_such_request", "none of that ref was answered, nor waits under the id given");
+  object["state"] = "waiting";
+  return resource(object);
+}
+
+}  // namespace feedmill

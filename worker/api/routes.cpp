@@ -1,0 +1,55 @@
+#include "worker/api/routes.hpp"
+
+#include <algorithm>
+
+namespace feedmill {
+namespace {
+
+using boost::beast::http::verb;
+
+constexpr ApiRoute routes[] = {
+    {verb::get, "/feeds", "after limit", read_feeds},
+    {verb::post, "/feeds", "", nullptr, "add"},
+    {verb::get, "/feed", "url!", read_feed},
+    {verb::patch, "/feed", "url!", nullptr, "set"},
+    {verb::delete_, "/feed", "url!", nullptr, "remove"},
+    {verb::get, "/feed/explain", "url!", read_explanation},
+    {verb::post, "/feed/pause", "url!", nullptr, "pause"},
+    {verb::post, "/feed/resume", "url!", nullptr, "resume"},
+    {verb::post, "/feed/refresh", "url!", nullptr, "refresh"},
+    {verb::post, "/feed/move", "url!", nullptr, "move"},
+    {verb::get, "/feed/entries", "url! before limit", read_feed_entries},
+    {verb::get, "/feed/entry", "url! guid!", read_entry_by_guid},
+    {verb::post, "/entries", "", nullptr, "entry_put"},
+    {verb::get, "/entries/{id}", "", read_entry},
+    {verb::delete_, "/entries/{id}", "", nullptr, "entry_remove"},
+    {verb::get, "/channels", "user", read_channels},
+    {verb::get, "/channel/feeds", "channel!", read_channel_feeds},
+    {verb::put, "/channel/feed", "channel! url!", nullptr, "channel_follow"},
+    {verb::delete_, "/channel/feed", "channel! url!", nullptr, "channel_unfollow"},
+    {verb::get, "/channel/entries", "channel! before limit", read_timeline},
+    {verb::post, "/channel/marks", "channel!", nullptr, "channel_mark"},
+    {verb::get, "/notices", "user!", read_notices},
+    {verb::get, "/events", "after limit", read_events},
+    {verb::get, "/requests/{ref}", "id", read_answer},
+    {verb::get, "/openapi.json", "", nullptr, ""},
+};
+
+}  // namespace
+
+std::span<const ApiRoute> api_routes() {
+  return routes;
+}
+
+bool is_at(const ApiRoute& route, std::string_view path, std::string& item) {
+  const std::size_t brace = route.path.find('{');
+  if (brace == std::string_view::npos) return path == route.path;  // at the end of a path, where there is one
+  const std::string_view rest = path.substr(std::min(brace, path.size()));
+  if (!path.starts_with(route.path.substr(0, brace)) || rest.empty() || rest.find('/') != std::string_view::npos) {
+    return false;
+  }
+  item = rest;
+  return true;
+}
+
+}  // namespace feedmill
