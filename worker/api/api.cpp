@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/status.hpp>
+#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -15,11 +16,13 @@
 #include "parsers/text/strings.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/requests/requests.hpp"
+#include "storage/timelines/channels.hpp"
 #include "worker/api/asks.hpp"
 #include "worker/base/cancellation.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/listener/bearer.hpp"
 #include "worker/listener/query.hpp"
+#include "worker/lists/import.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
@@ -29,6 +32,8 @@ namespace http = boost::beast::http;
 
 namespace {
 
+constexpr std::size_t longest_list = std::size_t{2} << 20U;             // reading it takes 36 MiB at most
+constexpr std::size_t most_told = 100;                                  // rows of a list that are no feeds
 constexpr std::chrono::milliseconds first_look{20}, longest_look{250};  // for the answer to a request
 
 /// "8f1c…" in quotes: equal for equal texts.
@@ -115,6 +120,7 @@ void Api::set_config(const Config& config) {
   tokens_ = config.api_tokens;
   std::erase_if(buckets_, [&](const auto& one) { return !tokens_.contains(one.first); });
   hosts_ = HostRules(config);
+  import_rate_ = config.schedule.import_rate;
 }
 
 /// Each token is compared, whichever it is.
@@ -199,6 +205,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
     co_return *wrong;
   }
   if (!is_clean_text(call.item)) co_return problem("no_such_resource", "the path is no clean UTF-8");
+  if (route->op == "import") co_return co_await import(call, visit);
   if (asks_for) co_return co_await ask(*route, call, visit);
   co_return co_await read(*route, call);
 }
@@ -215,18 +222,69 @@ asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call) 
   co_return std::move(*reply);
 }
 
-asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, Visit& visit) {
-  const Visit::Header& head = visit.head();
-  const std::string_view coding = head[http::field::content_encoding];
+/// Nothing: the body is whole, or the client is gone.
+asio::awaitable<std::optional<ApiReply>> Api::read_body(Visit& visit, std::uint64_t most) {
+  const std::string_view coding = visit.head()[http::field::content_encoding];
   if (!coding.empty() && !iequals(coding, "identity")) {
     co_return problem("unsupported_media_type", "send the body without a content coding");
   }
-  const auto refused = co_await visit.read_body({}, longest_request);
-  if (visit.gone()) co_return ApiReply();
-  if (refused && refused->result() == http::status::payload_too_large) {
-    co_return problem("too_long", fmt::format("a body has {} KiB at most", longest_request >> 10U));
+  const auto refused = co_await visit.read_body({}, most);
+  if (!refused) co_return std::nullopt;
+  if (refused->result() == http::status::payload_too_large) {
+    co_return problem("too_long", fmt::format("a body has {} KiB at most", most >> 10U));
   }
-  if (refused) co_return problem("bad_json", "the body cannot be read");
+  co_return problem("bad_json", "the body cannot be read");
+}
+
+/// A list of subscriptions by the code of `feedmill import`, part by part: others are answered in between.
+asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
+  const std::string& user = call.get("user");
+  const std::string_view unfit = user.empty() ? std::string_view() : unfit_name(user);
+  if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
+  if (importing_) co_return problem("busy", "another list is being imported");
+  importing_ = true;
+  struct Ended {
+    bool& importing;
+    ~Ended() { importing = false; }
+  };
+  const Ended ended{importing_};
+  if (auto refused = co_await read_body(visit, longest_list)) co_return *refused;
+  if (visit.gone()) co_return ApiReply();
+  const auto read = [&] { return read_subscriptions(visit.body()); };
+  const SubscriptionList list = co_await run_on(thread_, read);
+  std::size_t added = 0;
+  for (std::size_t begin = 0; begin < list.feeds.size();) {
+    const SubscriptionBatch batch = next_batch(list.feeds, begin);
+    const auto put = [&](Store& store) -> StoreResult<std::size_t> {
+      const auto is_new = add_batch(store, batch, list, added, import_rate_);
+      if (!is_new) return is_new.error();
+      const auto followed = put_into_channels(store, batch, user);
+      if (!followed) return followed.error();
+      return static_cast<std::size_t>(std::count(is_new->begin(), is_new->end(), true));
+    };
+    const auto done = co_await with_store(put);
+    if (!done) co_return store_is_away(done.error());
+    added += *done;
+    begin += batch.size();
+  }
+  boost::json::array refused;
+  const auto tell = [&](const RefusedRow& row) {
+    if (refused.size() >= most_told) return;
+    refused.push_back({{"line", row.line}, {"text", visible(row.text)}, {"detail", visible(row.reason)}});
+  };
+  std::ranges::for_each(list.broken, tell);
+  std::ranges::for_each(list.refused, tell);
+  co_return resource({{"result", "imported"},
+                      {"added", added},
+                      {"present", list.feeds.size() - added},
+                      {"refused", list.refused.size() + list.broken.size()},
+                      {"rows", std::move(refused)}});
+}
+
+asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, Visit& visit) {
+  const Visit::Header& head = visit.head();
+  if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
+  if (visit.gone()) co_return ApiReply();
   if (!visit.body().empty() && !is_json(head[http::field::content_type])) {
     co_return problem("unsupported_media_type", "send Content-Type: application/json");
   }

@@ -59,6 +59,8 @@ class Api {
   bool may_call(const std::string& app);
   boost::asio::awaitable<ApiReply> call(Visit& visit);
   boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call);
+  boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
+  boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
   boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit);
   ApiReply store_is_away(const StoreError& error);
 
@@ -81,7 +83,9 @@ class Api {
   std::function<void(const char*)> bug_;
   std::map<std::string, Bucket, std::less<>> buckets_;  // by token's name
   std::size_t calls_ = 0;                               // under way
-  std::optional<StoreError> last_error_;                // that may pass
+  bool importing_ = false;                              // one at a time: a list takes memory
+  std::uint64_t import_rate_ = 0;
+  std::optional<StoreError> last_error_;  // that may pass
   Clock::time_point last_error_at_;
   Store store_;          // of the thread
   FeedStretch stretch_;  // likewise

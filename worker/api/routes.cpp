@@ -32,6 +32,7 @@ constexpr ApiRoute routes[] = {
     {verb::get, "/notices", "user!", read_notices},
     {verb::get, "/events", "after limit", read_events},
     {verb::get, "/requests/{ref}", "id", read_answer},
+    {verb::post, "/import", "user", nullptr, "import"},
     {verb::get, "/openapi.json", "", nullptr, ""},
 };
 

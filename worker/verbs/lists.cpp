@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <deque>
 #include <ranges>
 #include <span>
 #include <string>
@@ -15,9 +14,9 @@
 #include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
+#include "worker/lists/import.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
-#include "worker/verbs/subscriptions.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -25,86 +24,22 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t list_batch = 500;               // feeds per store call
-constexpr std::size_t list_batch_bytes = 64U << 10U;  // of what a list says of them, or one that has more
-constexpr std::size_t shown_places = 20;              // lines about bad rows, unless -v
+constexpr std::size_t shown_places = 20;  // lines about bad rows, unless -v
 
 struct Counts {
   std::size_t added = 0, present = 0, repaired = 0;
 };
 
-/// The name a feed has until it has been read.
-std::string title_of(const FeedSettings& settings) {
-  for (const std::string_view wanted : {"title", "text"}) {
-    for (const auto& [name, value] : settings.opml) {
-      if (name == wanted && !value.empty()) return value;
-    }
-  }
-  return {};
-}
-
-/// Feeds of a list that stand one behind the other.
-using Batch = std::ranges::subrange<std::deque<Subscription>::const_iterator>;
-
-/// The next ones: what is made of them is only there while they are dealt with (SECURITY M2).
-Batch next_batch(const std::deque<Subscription>& feeds, std::size_t begin) {
-  std::size_t end = begin;
-  for (std::size_t bytes = 0; end < feeds.size() && end < begin + list_batch && bytes < list_batch_bytes; ++end) {
-    for (const auto& [name, value] : feeds[end].attributes) bytes += name.size() + value.size();
-    for (const auto& path : feeds[end].folders) {
-      for (const std::string& folder : path) bytes += folder.size();
-    }
-  }
-  const auto at = [&](std::size_t index) { return feeds.begin() + static_cast<std::ptrdiff_t>(index); };
-  return {at(begin), at(end)};
-}
-
-NewFeed new_feed(const Subscription& subscription, const SubscriptionList& list, Milliseconds after) {
-  const FeedSettings settings = settings_of(subscription, list);
-  NewFeed feed;
-  feed.feed_url = subscription.feed_url;
-  feed.after = after;
-  feed.settings = settings_json(settings);
-  feed.title = title_of(settings);
-  return feed;
-}
-
-/// Which of `batch` are new; adds them unless it is a dry run. First fetches are spread over the time that the import
-/// takes at schedule.import_rate; `added` feeds of this import stand before the batch.
-std::vector<bool> add_batch(const Batch& batch, const SubscriptionList& list, std::size_t added, bool dry_run,
-                            const VerbContext& context) {
-  if (dry_run) {
-    std::vector<std::string> urls;
-    for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
-    const auto records = or_fail(Feeds(context.store).records(urls));
-    std::vector<bool> is_new;
-    for (const auto& record : records) is_new.push_back(!record);
-    return is_new;
-  }
-  const std::uint64_t rate = context.config.schedule.import_rate;
-  std::vector<NewFeed> feeds;
-  for (const Subscription& subscription : batch) {
-    const std::uint64_t wait = rate == 0 ? 0 : (added + feeds.size()) * 1000 / rate;
-    feeds.push_back(new_feed(subscription, list, Milliseconds(static_cast<std::int64_t>(wait))));
-  }
-  return or_fail(Feeds(context.store).add(feeds));
-}
-
-/// Puts the feeds into the channels that their folders stand for; also those that were there before.
-void put_into_channels(const Batch& batch, std::string_view user, Store& store) {
-  std::vector<std::string> uids;  // in the order in which they come
-  std::unordered_set<std::string> known;
-  std::vector<Membership> memberships;
-  for (const Subscription& subscription : batch) {
-    for (std::string& uid : channels_of(subscription.folders, user)) {
-      if (known.insert(uid).second) uids.push_back(uid);
-      memberships.push_back({std::move(uid), subscription.feed_url});
-    }
-  }
-  if (uids.empty()) return;
-  Channels channels(store);
-  or_fail(channels.add(uids));
-  or_fail(channels.follow(memberships));
+/// Which of `batch` are new; adds them unless it is a dry run.
+std::vector<bool> add_or_look(const SubscriptionBatch& batch, const SubscriptionList& list, std::size_t added,
+                              bool dry_run, const VerbContext& context) {
+  if (!dry_run) return or_fail(add_batch(context.store, batch, list, added, context.config.schedule.import_rate));
+  std::vector<std::string> urls;
+  for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
+  const auto records = or_fail(Feeds(context.store).records(urls));
+  std::vector<bool> is_new;
+  for (const auto& record : records) is_new.push_back(!record);
+  return is_new;
 }
 
 void tell_feed(Terminal& terminal, const Subscription& subscription, bool is_new, bool dry_run) {
@@ -217,13 +152,13 @@ int import(const ImportVerb& verb, const SubscriptionList& list, const VerbConte
     for (std::size_t begin = 0; begin < list.feeds.size();) {
       stop_if_interrupted();
       progress.reached(begin);
-      const Batch batch = next_batch(list.feeds, begin);
+      const SubscriptionBatch batch = next_batch(list.feeds, begin);
       std::vector<bool> is_new;
       std::string so_far = fmt::format("{} of {} feeds are in, run it again for the rest", begin, list.feeds.size());
       try {
-        is_new = add_batch(batch, list, counts.added, verb.dry_run, context);
+        is_new = add_or_look(batch, list, counts.added, verb.dry_run, context);
         so_far = "the channels are not complete, run it again";
-        if (!verb.dry_run) put_into_channels(batch, verb.user, context.store);
+        if (!verb.dry_run) or_fail(put_into_channels(context.store, batch, verb.user));
       } catch (const VerbFailure& failure) {
         terminal.flush();
         throw VerbFailure{failure.exit, so_far + ": " + failure.text};

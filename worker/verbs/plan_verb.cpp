@@ -14,10 +14,10 @@
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/question_verbs.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/lists/subscriptions.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
-#include "worker/verbs/subscriptions.hpp"
 #include "worker/words/due_text.hpp"
 
 namespace feedmill {

@@ -89,6 +89,17 @@ TEST_F(ApiTest, EntriesAndTimelinesGoOnByTheirCursors) {
   EXPECT_EQ(std::set<std::string>(titles.begin(), titles.end()).size(), 25U);
 }
 
+TEST_F(ApiTest, AListIsImportedWithItsFoldersAndAgainChangesNothing) {
+  std::string list = "<opml version=\"2.0\"><body><outline text=\"News\">";
+  for (int i = 0; i < 2000; ++i) list += "<outline type=\"rss\" text=\"T\" xmlUrl=\"" + url(i) + "\"/>";
+  list += "</outline></body></opml>";
+  const ApiTalk import{"POST", "/api/v1/import?user=anna", list, {{"Content-Type", "text/x-opml"}}};
+  EXPECT_EQ(object_of(served->call(import)).at("added"), 2000);
+  EXPECT_EQ(command({"SCARD", "channel:anna/News:feeds"}), "2000");
+  EXPECT_EQ(object_of(served->call(import)).at("present"), 2000);
+  EXPECT_EQ(command({"SCARD", "feeds"}), "2000");
+}
+
 TEST_F(ApiTest, AKeyIsDoneOnceWhoeverRepeatsIt) {
   const ApiTalk add{"POST", "/api/v1/feeds", R"({"url":"https://example.org/1"})", {{"Idempotency-Key", "k"}}};
   std::vector<std::thread> clients;

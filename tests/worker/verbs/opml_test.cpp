@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/verbs/subscriptions.hpp"
+#include "worker/lists/subscriptions.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill::opml_test {

@@ -1,4 +1,4 @@
-#include "worker/verbs/subscriptions.hpp"
+#include "worker/lists/subscriptions.hpp"
 
 #include <algorithm>
 #include <map>

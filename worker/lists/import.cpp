@@ -1,0 +1,78 @@
+#include "worker/lists/import.hpp"
+
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "storage/feeds/feeds.hpp"
+#include "storage/timelines/channels.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t list_batch = 500;               // feeds per store call
+constexpr std::size_t list_batch_bytes = 64U << 10U;  // of what a list says of them, or one that has more
+
+/// The name a feed has until it has been read.
+std::string title_of(const FeedSettings& settings) {
+  for (const std::string_view wanted : {"title", "text"}) {
+    for (const auto& [name, value] : settings.opml) {
+      if (name == wanted && !value.empty()) return value;
+    }
+  }
+  return {};
+}
+
+NewFeed new_feed(const Subscription& subscription, const SubscriptionList& list, Milliseconds after) {
+  const FeedSettings settings = settings_of(subscription, list);
+  NewFeed feed;
+  feed.feed_url = subscription.feed_url;
+  feed.after = after;
+  feed.settings = settings_json(settings);
+  feed.title = title_of(settings);
+  return feed;
+}
+
+}  // namespace
+
+SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t begin) {
+  std::size_t end = begin;
+  for (std::size_t bytes = 0; end < feeds.size() && end < begin + list_batch && bytes < list_batch_bytes; ++end) {
+    for (const auto& [name, value] : feeds[end].attributes) bytes += name.size() + value.size();
+    for (const auto& path : feeds[end].folders) {
+      for (const std::string& folder : path) bytes += folder.size();
+    }
+  }
+  const auto at = [&](std::size_t index) { return feeds.begin() + static_cast<std::ptrdiff_t>(index); };
+  return {at(begin), at(end)};
+}
+
+StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
+                                         std::size_t added, std::uint64_t rate) {
+  std::vector<NewFeed> feeds;
+  for (const Subscription& subscription : batch) {
+    const std::uint64_t wait = rate == 0 ? 0 : (added + feeds.size()) * 1000 / rate;
+    feeds.push_back(new_feed(subscription, list, Milliseconds(static_cast<std::int64_t>(wait))));
+  }
+  return Feeds(store).add(feeds);
+}
+
+StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user) {
+  std::vector<std::string> uids;  // in the order in which they come
+  std::unordered_set<std::string> known;
+  std::vector<Membership> memberships;
+  for (const Subscription& subscription : batch) {
+    for (std::string& uid : channels_of(subscription.folders, user)) {
+      if (known.insert(uid).second) uids.push_back(uid);
+      memberships.push_back({std::move(uid), subscription.feed_url});
+    }
+  }
+  if (uids.empty()) return {};
+  Channels channels(store);
+  if (const auto added = channels.add(uids); !added) return added.error();
+  if (const auto followed = channels.follow(memberships); !followed) return followed.error();
+  return {};
+}
+
+}  // namespace feedmill

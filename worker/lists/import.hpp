@@ -1,0 +1,31 @@
+// A list of subscriptions put into the store, part by part (OPERATIONS §9).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <ranges>
+#include <string_view>
+#include <vector>
+
+#include "storage/records/feed_record.hpp"
+#include "storage/store/store.hpp"
+#include "worker/lists/subscriptions.hpp"
+
+namespace feedmill {
+
+/// Feeds of a list that stand one behind the other.
+using SubscriptionBatch = std::ranges::subrange<std::deque<Subscription>::const_iterator>;
+
+/// The next ones: what is made of them is only there while they are dealt with (SECURITY M2).
+SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t begin);
+
+/// Adds feeds of `list`; true where one was new. First fetches are spread at `rate` feeds a second (0 = not), `added`
+/// feeds of this import stand before the batch.
+StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
+                                         std::size_t added, std::uint64_t rate);
+
+/// Puts the feeds into the channels that their folders stand for; also those that were there before.
+StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user);
+
+}  // namespace feedmill
