@@ -146,6 +146,12 @@ bool Api::may_call(const std::string& app) {
   return true;
 }
 
+void Api::charge(const std::string& app, Clock::duration took) {
+  const auto row = buckets_.find(app);
+  if (row == buckets_.end()) return;  // its token went meanwhile
+  row->second.left -= std::chrono::duration<double>(took) / std::chrono::duration<double>(options_.call_time);
+}
+
 asio::awaitable<HttpReply> Api::answer(Visit& visit) {
   if (tokens_.empty()) co_return http_reply(http::status::not_found);
   std::string failed;
@@ -217,7 +223,7 @@ asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call) 
     co_return description;
   }
   const auto work = [&](Store& store) { return route.read({store, hosts_, stretch_, call}); };
-  StoreResult<ApiReply> reply = co_await with_store(work);
+  StoreResult<ApiReply> reply = co_await with_store(call.app, work);
   if (!reply) co_return store_is_away(reply.error());
   co_return std::move(*reply);
 }
@@ -262,7 +268,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
       if (!followed) return followed.error();
       return static_cast<std::size_t>(std::count(is_new->begin(), is_new->end(), true));
     };
-    const auto done = co_await with_store(put);
+    const auto done = co_await with_store(call.app, put);
     if (!done) co_return store_is_away(done.error());
     added += *done;
     begin += batch.size();
@@ -293,7 +299,7 @@ asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, V
   const auto until = Clock::now() + wished_wait(head["Prefer"], options_.wait);
   ApiAsk asking;
   const auto begin = [&](Store& store) { return begin_asking(store, route.op, call, visit.body(), key, asking); };
-  const auto at_once = co_await with_store(begin);
+  const auto at_once = co_await with_store(call.app, begin);
   if (!at_once) co_return store_is_away(at_once.error());
   if (*at_once) co_return **at_once;
   asked_();
@@ -302,7 +308,7 @@ asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, V
     timer.expires_after(pause);
     co_await timer.async_wait(asio::use_awaitable);
     const auto look = [&](Store& store) { return look_for_answer(store, asking); };
-    const auto answer = co_await with_store(look);
+    const auto answer = co_await with_store(call.app, look);
     if (answer && *answer) co_return **answer;
   }
   co_return waits_still(asking);  // the store may be away: it was asked all the same

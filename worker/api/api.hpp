@@ -30,6 +30,8 @@ class Api {
     std::chrono::milliseconds wait{10'000};     ///< for the answer to a request
     std::size_t at_once = 8;                    ///< calls; so many leave places at the listener to probes
     double a_second = 50, burst = 200;          ///< calls of one token
+    std::chrono::nanoseconds call_time =
+        std::chrono::milliseconds(5);  ///< of the store; a call that takes more counts as several
   };
 
   /// `config`: its tokens and host rules. `asked`: called when a request was made. `bug`: told of what should not
@@ -64,15 +66,26 @@ class Api {
   boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit);
   ApiReply store_is_away(const StoreError& error);
 
-  /// Asks the store, unless it was away a moment ago.
+  /// Asks the store for the token of that name, unless it was away a moment ago. What takes long is charged: lists of
+  /// everything, one after the other, would keep Redis from its work.
   template <class Work, class Result = std::invoke_result_t<Work, Store&>>
-  boost::asio::awaitable<Result> with_store(Work work) {
+  boost::asio::awaitable<Result> with_store(const std::string& app, Work work) {
     if (last_error_ && Clock::now() - last_error_at_ < options_.patience) co_return *last_error_;
-    auto task = [this, &work] { return work(store_); };  // `work` lives on this frame meanwhile
+    Clock::duration took{};
+    auto task = [this, &work, &took] {  // both live on this frame meanwhile
+      const auto begun = Clock::now();
+      Result result = work(store_);
+      took = Clock::now() - begun;
+      return result;
+    };
     Result result = co_await run_on(thread_, task);
-    if (result.has_error()) note_error(result.error());
+    if (result.has_error())
+      note_error(result.error());
+    else
+      charge(app, took);
     co_return result;
   }
+  void charge(const std::string& app, Clock::duration took);
   void note_error(const StoreError& error);
 
   boost::asio::any_io_executor executor_;

@@ -170,12 +170,23 @@ TEST_F(ApiTest, AProgramMayCallSoOftenAndOthersBesideIt) {
   Api::Options options;
   options.burst = 5;
   options.a_second = 0.001;
+  options.call_time = std::chrono::hours(1);  // how long they take does not count here
   served = std::make_unique<ServedApi>(redis, options);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(served->get("/channels").status, 200);
   EXPECT_EQ(outcome(served->get("/channels")), "429 too_fast");
   ApiTalk other{"GET", "/api/v1/channels"};
   other.token = reading_token;
   EXPECT_EQ(served->call(other).status, 200);
+}
+
+TEST_F(ApiTest, ACallThatTakesTheStoreLongCountsAsSeveral) {
+  Api::Options options;
+  options.burst = 100;
+  options.a_second = 0.001;
+  options.call_time = std::chrono::nanoseconds(1);  // no store is so fast
+  served = std::make_unique<ServedApi>(redis, options);
+  EXPECT_EQ(served->get("/feeds").status, 200);
+  EXPECT_EQ(outcome(served->get("/feeds")), "429 too_fast");
 }
 
 /// Words that calls are made of, so that some come far.
