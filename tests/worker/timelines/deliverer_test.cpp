@@ -192,8 +192,8 @@ TEST_F(DelivererTest, PublishesANoticeForItsUserAndForEachRuleThatFits) {
     const std::string channel((*message)[2].text());
     if (channel == "notifications:end") break;
     const auto object = boost::json::parse(std::string((*message)[3].text())).as_object();
-    EXPECT_EQ(object.at("feed_url"), urls[0]);
-    EXPECT_EQ(object.at("data").at("title"), "odd one");
+    EXPECT_EQ(std::string(object.at("feed_url").as_string()), urls[0]);
+    EXPECT_EQ(std::string(object.at("data").at("title").as_string()), "odd one");
     heard.insert(channel + " <- " + std::string(object.at("user_id").as_string()));
   }
   EXPECT_EQ(heard, (std::set<std::string>{
