@@ -241,7 +241,7 @@ TEST_F(RedisFaults, AtTheStartTellWhatMustBeChanged) {
   const Finished lacking = world.run({"run"});
   EXPECT_EQ(lacking.exit, 78);
   EXPECT_NE(lacking.err.find("+xadd"), std::string::npos) << lacking.err;
-  world.redis_text({"ACL", "SETUSER", "feedmill", "+xadd", "resetchannels", "&post_*", "&feed_*"});
+  world.redis_text({"ACL", "SETUSER", "feedmill", "+xadd", "resetchannels", "&post_*", "&feed_*", "&request_*"});
   world.redis_text({"FLUSHALL"});
   const Finished yesterdays = world.run({"run"});
   EXPECT_EQ(yesterdays.exit, 78);
