@@ -202,7 +202,7 @@ struct Entry : Common {
   /// Names of the stored fields that lost something to the caps of SECURITY §3, a space between; "" when none did.
   std::string truncated;
   /// Of the item as it stands in the document with all that its reading depends on; 0 when it was not asked for, cannot
-  /// be told, or the item has flaws.
+  /// be told, or the item has other flaws than a missing guid.
   std::uint64_t item_hash = 0;
   bool cut_short = false;   ///< the document ends within it: what it says may be half of it …
   bool half_named = false;  ///< … and what names or dates it is no exception, or may be yet to come

@@ -69,8 +69,8 @@ class Normaliser {
     for (Entry& entry : feed_.entries) {
       const bool own_page = is_http_url(entry.link) && entry.link.size() <= limits::url;
       allowance_.take(192);  // a digest for a guid, and its place among those seen
-      const std::uint64_t flaws = count_flaws();
       identity(entry);
+      const std::uint64_t flaws = count_flaws();
       const SharedText base = own_page && afford(entry.link.size() + 64) ? SharedText(entry.link) : feed_base;
       truncated_ = &entry.truncated;
       common(entry, base);
@@ -93,7 +93,8 @@ class Normaliser {
         markup(source.subtitle, base, {}, limits::description);
         close(source.url, is_safe_url);
       }
-      if (count_flaws() != flaws) entry.item_hash = 0;
+      const bool has_name = !entry.id.empty() || !entry.link.empty();
+      if (!has_name || count_flaws() != flaws) entry.item_hash = 0;
       const auto [first, is_new] = seen.emplace(entry.guid, &entry);
       if (is_new) continue;
       add_flaw(feed_, Flaw::duplicate_guid);

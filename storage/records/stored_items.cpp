@@ -5,6 +5,7 @@
 
 #include <xxhash.h>
 
+#include "parsers/text/url.hpp"
 #include "storage/records/post_identity.hpp"
 
 namespace feedmill {
@@ -12,8 +13,10 @@ namespace {
 
 constexpr std::size_t word = 8, row = 2 * word;
 
-std::uint64_t post_hash(std::string_view guid, std::string_view digest) {
-  return XXH3_64bits_withSeed(guid.data(), guid.size(), XXH3_64bits(digest.data(), digest.size()));
+/// `named`: by its document; else its link stands for a guid.
+std::uint64_t post_hash(std::string_view guid, std::string_view digest, bool named) {
+  const std::uint64_t hash = XXH3_64bits_withSeed(guid.data(), guid.size(), XXH3_64bits(digest.data(), digest.size()));
+  return named ? hash : ~hash;
 }
 
 void append_word(std::string& text, std::uint64_t number) {
@@ -30,25 +33,29 @@ std::uint64_t word_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-bool are_named(const std::vector<EntryRecord>& records) {
-  std::unordered_set<std::string_view> guids;
-  guids.reserve(records.size());
+bool stand_alone(const std::vector<EntryRecord>& records) {
+  const bool named = !records.empty() && is_named(records.front());
+  std::unordered_set<std::string> names;
+  names.reserve(records.size());
   return std::ranges::all_of(records, [&](const EntryRecord& record) {
-    return is_named(record) && record.shared_guid.empty() && record.former_guid.empty() &&
-           guids.insert(record.guid).second;
+    if (!record.shared_guid.empty() || !record.former_guid.empty()) return false;
+    if (named) return is_named(record) && names.insert(record.guid).second;
+    // Links that differ in how they are written alone count as equal (fitting_identity).
+    std::string key = record.given_guid.empty() ? link_key(record.guid) : std::string();
+    return !key.empty() && names.insert(std::move(key)).second;
   });
 }
 
 std::string items_text(std::uint64_t context, const std::vector<EntryRecord>& records) {
   std::string text;
   const bool any = std::ranges::any_of(records, [](const EntryRecord& record) { return record.item_hash != 0; });
-  if (!any || !are_named(records)) return text;
+  if (!any || !stand_alone(records)) return text;
   text.reserve(word + records.size() * row);
   append_word(text, context);
   for (const EntryRecord& record : records) {
     if (record.item_hash == 0) continue;
     append_word(text, record.item_hash);
-    append_word(text, post_hash(record.guid, record.digest));
+    append_word(text, post_hash(record.guid, record.digest, is_named(record)));
   }
   return text;
 }
@@ -56,18 +63,22 @@ std::string items_text(std::uint64_t context, const std::vector<EntryRecord>& re
 StoredItems::StoredItems(std::string_view text,
                          std::span<const std::pair<std::string_view, std::string_view>> digests) {
   if (text.size() < word + row || text.size() % row != word) return;
-  std::vector<std::pair<std::uint64_t, std::size_t>> stored;  // by their hashes
+  std::vector<std::pair<std::uint64_t, std::size_t>> stored, items;  // by their hashes
   stored.reserve(digests.size());
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    stored.emplace_back(post_hash(digests[i].first, digests[i].second), i);
-  }
-  std::sort(stored.begin(), stored.end());
-  std::vector<std::pair<std::uint64_t, std::size_t>> items;
   items.reserve(text.size() / row);
-  for (std::size_t at = word; at < text.size(); at += row) {
-    const std::uint64_t post = word_at(text, at + word);
-    const auto found = std::ranges::lower_bound(stored, post, {}, &std::pair<std::uint64_t, std::size_t>::first);
-    if (found != stored.end() && found->first == post) items.emplace_back(word_at(text, at), found->second);
+  for (const bool named : {true, false}) {  // all of them are, or none
+    stored.clear();
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      stored.emplace_back(post_hash(digests[i].first, digests[i].second, named), i);
+    }
+    std::sort(stored.begin(), stored.end());
+    for (std::size_t at = word; at < text.size(); at += row) {
+      const std::uint64_t post = word_at(text, at + word);
+      const auto found = std::ranges::lower_bound(stored, post, {}, &std::pair<std::uint64_t, std::size_t>::first);
+      if (found != stored.end() && found->first == post) items.emplace_back(word_at(text, at), found->second);
+    }
+    named_ = named;
+    if (!items.empty()) break;
   }
   std::sort(items.begin(), items.end());
   context_ = word_at(text, 0);
@@ -83,7 +94,8 @@ EntryRecord StoredItems::record(std::uint64_t hash) const {
   const auto found = std::ranges::lower_bound(hashes_, hash);
   const auto& [guid, digest] = posts_[static_cast<std::size_t>(found - hashes_.begin())];
   EntryRecord record;
-  record.guid = record.given_guid = guid;
+  record.guid = guid;
+  if (named_) record.given_guid = guid;
   record.digest = digest;
   record.item_hash = hash;
   record.passed_over = true;

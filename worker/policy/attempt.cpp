@@ -4,6 +4,7 @@
 
 #include <xxhash.h>
 
+#include "parsers/feed/normalise.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/feed_fields.hpp"
@@ -237,9 +238,9 @@ std::uint64_t cost_of_storing(const Reading& reading) {
 namespace {
 
 /// Whether what was passed over says nothing of the other posts, nor they of it.
-bool stands_alone(const Feed& feed, const Document& document, const FeedState& state) {
+bool say_nothing_of_each_other(const Feed& feed, const Document& document, const FeedState& state) {
   return feed.deleted.empty() && document.identified_by == state.identity.by && !document.unfit &&
-         document.entries.size() == feed.entries.size() + feed.known.size() && are_named(document.entries);
+         document.entries.size() == feed.entries.size() + feed.known.size() && stand_alone(document.entries);
 }
 
 }  // namespace
@@ -280,13 +281,14 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   const IdentifiedBy was = first ? document.identified_by : state.identity.by;
   document.entries = feed->known.empty() ? entry_records(*feed, document.identified_by, was)
                                          : entry_records(*feed, document.identified_by, was, *items);
-  if (!feed->known.empty() && !stands_alone(*feed, document, state)) {
+  if (!feed->known.empty() && !say_nothing_of_each_other(*feed, document, state)) {
     ReadingOptions all = options;
     all.items = nullptr;
     document = Document();
     feed = Feed();  // not both at once
     return read_document(body, response, state, all, cut_post);
   }
+  if (items != nullptr && !items->are_named()) add_flaw(*feed, Flaw::missing_guid, feed->known.size());
   document.context = feed->context;
   document.deleted = deletions(*feed, document.identified_by);
   document.feed = feed_fields(*feed);
