@@ -160,6 +160,11 @@ asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResul
   ReadingOptions how = reading_options(claim);
   if (!has_document(fetched)) co_return read(fetched, claim.state, how);
   if (auto same = known_body(fetched, claim.state)) co_return std::move(*same);
+  const std::uint64_t expected = expected_bytes(fetched, claim.state.document.body_bytes);
+  if (expected <= most_read_here && !place_) {
+    StorePool::Place place = co_await store_.place();
+    place_.emplace(std::move(place));
+  }
   if (!claim.has_posts) {
     stored.emplace();
   } else if (!stored) {
@@ -167,9 +172,8 @@ asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResul
     if (asked) stored = std::move(*asked);  // else the look-up asks again, and waits for the store
   }
   if (stored && !is_followed) how.items = &stored->items;
-  if (auto reading = read_here(fetched, claim, how, expected_bytes(fetched, claim.state.document.body_bytes))) {
-    co_return std::move(*reading);
-  }
+  if (auto reading = read_here(fetched, claim, how, expected)) co_return std::move(*reading);
+  place_.reset();  // what waits for a thread keeps nobody from the store
   co_return co_await read_granted(fetched, claim, how);
 }
 

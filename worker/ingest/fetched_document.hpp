@@ -49,6 +49,7 @@ class FetchedDocument final : public DocumentSource {
   StorePool& store_;
   MemoryBudget::Share memory_;
   const RefreshOptions& options_;
+  std::optional<StorePool::Place> place_;  // of a document that is read on the loop
   FetchResponse read_;  // the answer whose document has posts that were passed over, without its body
 };
 

@@ -15,6 +15,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t max_batch = 64;
+constexpr std::size_t most_read = 2 * max_batch;  // a batch with the store, and the next
 
 }  // namespace
 
@@ -29,7 +30,10 @@ struct StorePool::Waiting {
 };
 
 StorePool::StorePool(asio::any_io_executor executor, const StoreOptions& options, std::size_t connections)
-    : executor_(std::move(executor)), options_(options), control_(std::make_unique<Connection>(options)) {
+    : executor_(std::move(executor)),
+      options_(options),
+      places_(most_read),
+      control_(std::make_unique<Connection>(options)) {
   for (std::size_t i = 0; i < connections; ++i) connections_.push_back(std::make_unique<Connection>(options));
 }
 
@@ -37,6 +41,28 @@ StorePool::~StorePool() {
   for (const auto& connection : connections_) connection->thread.join();
   control_->thread.join();
   if (wishes_) wishes_->thread.join();
+}
+
+asio::awaitable<StorePool::Place> StorePool::place() {
+  if (places_ > 0) {
+    --places_;
+    co_return Place(*this);
+  }
+  asio::steady_timer turn(executor_, asio::steady_timer::time_point::max());
+  readers_.push_back(&turn);
+  co_await turn.async_wait(
+      asio::bind_cancellation_slot(asio::cancellation_slot(), asio::as_tuple(asio::use_awaitable)));
+  co_return Place(*this);
+}
+
+/// The place goes to who waits longest.
+void StorePool::leave() {
+  if (readers_.empty()) {
+    ++places_;
+    return;
+  }
+  readers_.front()->cancel();
+  readers_.pop_front();
 }
 
 asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const std::string& feed_url) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -29,6 +30,23 @@ class StorePool {
   ~StorePool();
   StorePool(const StorePool&) = delete;
   StorePool& operator=(const StorePool&) = delete;
+
+  /// One of the documents that are read and not stored yet; given back at its end. The pool outlives it.
+  class Place {
+   public:
+    explicit Place(StorePool& pool) : pool_(&pool) {}
+    Place(Place&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)) {}
+    Place& operator=(Place&&) = delete;
+    ~Place() {
+      if (pool_ != nullptr) pool_->leave();
+    }
+
+   private:
+    StorePool* pool_;
+  };
+  /// Waits for one of a few, in turn: what is read faster than the store takes it would pile up in memory. Not
+  /// cancellable: it ends when a document before it is stored or given up.
+  boost::asio::awaitable<Place> place();
 
   /// Not cancellable: they end within the store's timeout.
   boost::asio::awaitable<StoreResult<StoredFeed>> stored_feed(const std::string& feed_url);
@@ -68,13 +86,16 @@ class StorePool {
 
   template <class Answer>
   boost::asio::awaitable<Answer> ask(Request request);
+  void leave();
   void start_if_idle();
   boost::asio::awaitable<void> serve(Connection& connection);
   static void exchange(Store& store, const std::vector<Waiting*>& batch);
 
   boost::asio::any_io_executor executor_;
   const StoreOptions options_;
-  std::deque<Waiting*> waiting_;  // on the frames of suspended coroutines
+  std::deque<Waiting*> waiting_;                    // on the frames of suspended coroutines
+  std::deque<boost::asio::steady_timer*> readers_;  // likewise: who waits for a place
+  std::size_t places_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unique_ptr<Connection> control_;
   std::unique_ptr<Connection> wishes_;  // from the first wait on
