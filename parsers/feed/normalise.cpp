@@ -10,6 +10,7 @@
 #include "parsers/markup/text.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/limits.hpp"
+#include "parsers/text/small_arena.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 
@@ -65,7 +66,8 @@ class Normaliser {
       fold_lines(deleted.guid);
       deleted.guid = storable_guid(std::move(deleted.guid));
     }
-    std::unordered_map<std::string_view, const Entry*> seen;  // the first posts by guid
+    SmallArena arena;
+    std::pmr::unordered_map<std::string_view, const Entry*> seen(&arena);  // the first posts by guid
     for (Entry& entry : feed_.entries) {
       const bool own_page = is_http_url(entry.link) && entry.link.size() <= limits::url;
       allowance_.take(192);  // a digest for a guid, and its place among those seen

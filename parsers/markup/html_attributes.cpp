@@ -127,14 +127,18 @@ std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBas
   while (!raw.empty() && static_cast<unsigned char>(raw.front()) <= 0x20) raw.remove_prefix(1);
   while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= 0x20) raw.remove_suffix(1);
   std::string url = base.resolve(raw);  // drops tabs and line ends inside
-  if (policy == HtmlPolicy::classic) return is_safe_url(url) ? url : std::string{};
+  if (policy == HtmlPolicy::classic) {
+    if (!is_safe_url(url)) url.clear();
+    return url;
+  }
   const std::string scheme = lower(url_scheme(url));
   if (link && (scheme == "mailto" || scheme == "tel")) return url;
   if ((scheme != "http" && scheme != "https") || !is_http_url(url)) return {};
   // To a browser a backslash is a slash: it would see another host than we do.
   if (split_url(url).authority.find('\\') != npos) return {};
-  url = without_credentials(url);
-  return is_plain_authority(split_url(url).authority) ? url : std::string{};
+  url = without_credentials(std::move(url));
+  if (!is_plain_authority(split_url(url).authority)) url.clear();
+  return url;
 }
 
 bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::string_view name, std::string& value,

@@ -312,6 +312,7 @@ class Sanitiser {
       out().resize(before);
       result_.truncated = true;
     } else if (opens) {
+      if (open_.empty()) open_.reserve(8);
       open_.push_back(element);
       end_tags_ += end_tag;
       ++open_count_[html_element_index(*element)];
@@ -417,6 +418,7 @@ class Sanitiser {
   void attributes(const HtmlElement& element, const HtmlToken& token) {
     if (token.attributes.empty()) return;
     kept_.clear();
+    kept_.reserve(4);
     HtmlAttributes source(token.attributes);
     for (std::size_t count = 0; source.next() && count < max_tag_attributes; ++count) {
       std::string name = lower(source.name().substr(0, 64));

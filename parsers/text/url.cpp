@@ -236,18 +236,24 @@ bool is_http_url(std::string_view url) {
   return false;
 }
 
-std::string without_credentials(std::string_view url) {
+std::string without_credentials(std::string url) {
   const UrlParts parts = split_url(url);
   const std::size_t at = parts.authority.rfind('@');
-  if (!parts.has_authority || at == std::string_view::npos) return std::string(url);
-  std::string out(url.substr(0, static_cast<std::size_t>(parts.authority.data() - url.data())));
-  out += url.substr(out.size() + at + 1);
-  return out;
+  if (!parts.has_authority || at == std::string_view::npos) return url;
+  url.erase(static_cast<std::size_t>(parts.authority.data() - url.data()), at + 1);
+  return url;
 }
 
 std::string canonical_url(std::string_view url) {
+  std::string out;
+  out.reserve(url.size());
+  append_canonical_url(out, url);
+  return out;
+}
+
+void append_canonical_url(std::string& out, std::string_view url) {
   const UrlParts parts = split_url(url);
-  std::string out(url.substr(0, url.find_first_of("?#")));
+  out += url.substr(0, url.find_first_of("?#"));
   char separator = '?';
   std::string_view rest = parts.query;
   while (!rest.empty()) {
@@ -257,7 +263,6 @@ std::string canonical_url(std::string_view url) {
     out += parameter;
     separator = '&';
   }
-  return out;
 }
 
 std::string link_key(std::string_view url) {

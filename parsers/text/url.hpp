@@ -61,10 +61,11 @@ std::string resolve_safe_url(std::string_view base, std::string_view reference);
 bool is_http_url(std::string_view url);
 
 /// The URL without `user:password@`.
-std::string without_credentials(std::string_view url);
+std::string without_credentials(std::string url);
 
 /// `url` without fragment and tracking parameters (utm_*, fbclid, gclid …): what tells links apart (DESIGN §5).
 std::string canonical_url(std::string_view url);
+void append_canonical_url(std::string& out, std::string_view url);
 
 /// What of a web address names a page, wherever and however it is served: canonical_url without scheme, user, `www.`,
 /// usual port and trailing slash, host in lower case. A fragment stays unless it is made of parameters. "" for anything

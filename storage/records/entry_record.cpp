@@ -26,17 +26,16 @@ namespace {
 /// Collects the fields of one entry, within the cap on all of them together.
 class Collector {
  public:
-  explicit Collector(std::string_view truncated) : truncated_(truncated) {}
+  explicit Collector(std::string_view truncated) : truncated_(truncated) { fields_.reserve(16); }
 
-  void add(const char* name, std::string_view value) {
-    if (!value.empty()) fields_.emplace_back(name, value);
+  void add(const char* name, std::string value) {
+    if (!value.empty()) fields_.emplace_back(name, std::move(value));
   }
   void add_json(const char* name, std::string text) {
-    if (text.size() > limits::json) {
+    if (text.size() > limits::json)
       cut(name);
-    } else if (!text.empty()) {
-      fields_.emplace_back(name, std::move(text));
-    }
+    else
+      add(name, std::move(text));
   }
   void cut(std::string_view name) {
     for (std::size_t at = truncated_.find(name); at != std::string::npos; at = truncated_.find(name, at + 1)) {
@@ -89,7 +88,8 @@ std::string_view settled(std::string_view name, const std::string& value, std::s
   if (name == "content" || name == "summary") return settled_markup(value, buffer);
   if (name == "enclosures") return settled_json(value, buffer);
   if (name != "link" && name != "comments") return value;
-  buffer = canonical_url(value);
+  buffer.clear();
+  append_canonical_url(buffer, value);
   return buffer;
 }
 
@@ -135,27 +135,30 @@ std::string reader_digest(const Fields& fields) {
   return hex;
 }
 
-EntryRecord entry_record(const Entry& entry) {
+EntryRecord entry_record(Entry&& entry) {
+  EntryRecord record;
+  record.given_guid = given_guid(entry);
+  record.guid = std::move(entry.guid);
   Collector fields(entry.truncated);
-  fields.add("title", entry.title.value);
-  if (!entry.title.value.empty() && entry.title.type != "text/plain") fields.add("title_type", entry.title.type);
-  fields.add("link", entry.link);
   fields.add("canonical_url", canonical_address(entry));
+  fields.add("summary_text", summary_text(entry));
+  if (!entry.title.value.empty() && entry.title.type != "text/plain") fields.add("title_type", entry.title.type);
+  fields.add("title", std::move(entry.title.value));
+  fields.add("link", std::move(entry.link));
   fields.add("author", *entry.author);
-  fields.add("summary", entry.summary.value);
   if (!entry.summary.value.empty() && entry.summary.type != "text/plain")
     fields.add("summary_type", entry.summary.type);
-  const Content* const content = best_content(entry);
-  if (content != nullptr) {
-    fields.add("content", content->value);
-    fields.add("content_type", content->type);
+  fields.add("summary", std::move(entry.summary.value));
+  if (const Content* const best = best_content(entry)) {
+    Content& content = entry.content[static_cast<std::size_t>(best - entry.content.data())];
+    fields.add("content", std::move(content.value));
+    fields.add("content_type", std::move(content.type));
   }
-  fields.add("summary_text", summary_text(entry));
   fields.add("date_published", rfc3339(entry.published));
   fields.add("date_updated", rfc3339(entry.updated));
-  fields.add("language", entry.language);
+  fields.add("language", std::move(entry.language));
   fields.add("san_ver", std::to_string(sanitiser_version));
-  fields.add("comments", entry.comments);
+  fields.add("comments", std::move(entry.comments));
   if (!entry.authors.empty()) fields.add_json("authors", people_json(entry.authors));
   if (!entry.categories.empty()) fields.add_json("categories", categories_json(entry.categories));
   if (!entry.enclosures.empty()) fields.add_json("enclosures", enclosures_json(entry.enclosures));
@@ -164,9 +167,6 @@ EntryRecord entry_record(const Entry& entry) {
   fields.add_json("extensions", extensions_json(entry, limits::json, cut));
   if (cut) fields.cut("extensions");
 
-  EntryRecord record;
-  record.guid = entry.guid;
-  record.given_guid = given_guid(entry);
   record.timestamp = seconds_of(entry.updated);
   if (!record.timestamp) record.timestamp = seconds_of(entry.published);
   record.fields = fields.take();
@@ -178,7 +178,7 @@ EntryRecord entry_record(const Entry& entry) {
   return record;
 }
 
-std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, IdentifiedBy was, const StoredItems& known) {
+std::vector<EntryRecord> entry_records(Feed& feed, IdentifiedBy by, IdentifiedBy was, const StoredItems& known) {
   std::vector<EntryRecord> records;
   records.reserve(feed.entries.size() + feed.known.size());
   std::size_t place = 0;
@@ -188,10 +188,10 @@ std::vector<EntryRecord> entry_records(const Feed& feed, IdentifiedBy by, Identi
       records.push_back(known.record(next->hash));
     }
   };
-  for (const Entry& entry : feed.entries) {
+  for (Entry& entry : feed.entries) {
     take_known();
     ++place;
-    if (!entry.guid.empty()) records.push_back(entry_record(entry));
+    if (!entry.guid.empty()) records.push_back(entry_record(std::move(entry)));
   }
   take_known();
   identify(records, was);

@@ -175,7 +175,7 @@ class GivenPost {
     options.keep_class = markup_.keep_class;
     options.document_base = entry_.feed_url;
     normalise(feed, options);
-    return finish(post);
+    return finish(std::move(post));
   }
 
  private:
@@ -248,8 +248,8 @@ class GivenPost {
     return is_given(std::string(name) + "_type");
   }
 
-  EntryRecord finish(const Entry& post) const {
-    EntryRecord record = entry_record(post);
+  EntryRecord finish(Entry&& post) const {
+    EntryRecord record = entry_record(std::move(post));
     Fields fields;
     const auto take = [&](const Fields& from, std::string_view name) {
       const std::string* const found = find_field(from, name);

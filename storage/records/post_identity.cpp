@@ -1,6 +1,7 @@
 #include "storage/records/post_identity.hpp"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 
 #include "parsers/feed/normalise.hpp"
 #include "parsers/text/limits.hpp"
+#include "parsers/text/small_arena.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/find_field.hpp"
 
@@ -62,7 +64,8 @@ bool many_equal_links(const Feed& feed) {
 /// Of posts that are given one guid and have different links none has it, but the one whose link it is or that has no
 /// link: which of them it belongs to, what is stored says, or a document to come.
 void part_by_links(std::vector<EntryRecord>& records) {
-  std::unordered_map<std::string_view, std::string_view> links;  // of the first post with each guid
+  SmallArena arena;
+  std::pmr::unordered_map<std::string_view, std::string_view> links(&arena);  // of the first post with each guid
   std::unordered_set<std::string_view> shared;
   for (const EntryRecord& record : records) {
     if (record.given_guid.empty()) continue;
@@ -123,7 +126,8 @@ void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
     record.shared_guid.clear();
   }
   if (by == IdentifiedBy::guid) part_by_links(records);
-  std::unordered_map<std::string, std::size_t> places;  // where each guid stands first
+  SmallArena arena;
+  std::pmr::unordered_map<std::pmr::string, std::size_t> places(&arena);  // where each guid stands first
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (records[i].guid.empty()) continue;
     const auto [first, is_new] = places.emplace(records[i].guid, i);

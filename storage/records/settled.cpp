@@ -38,8 +38,8 @@ void append_settled_tag(std::string& out, std::string_view tag) {
     tag.remove_prefix(quote + 1);
     std::string_view value = take_until(tag, '"');
     out += '"';
-    if (before.ends_with("href=")) {
-      out += value.find('?') == std::string_view::npos ? std::string(value) : canonical_url(value);
+    if (before.ends_with("href=") && value.find('?') != std::string_view::npos) {
+      append_canonical_url(out, value);
     } else if (before.ends_with("src=") || before.ends_with("srcset=") || before.ends_with("poster=")) {
       while (!value.empty()) {  // srcset: addresses, and words that are none
         append_steady_url(out, take_until(value, ' '));

@@ -1,10 +1,12 @@
 #include "storage/records/stored_items.hpp"
 
 #include <algorithm>
+#include <string>
 #include <unordered_set>
 
 #include <xxhash.h>
 
+#include "parsers/text/small_arena.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/post_identity.hpp"
 
@@ -35,14 +37,14 @@ std::uint64_t word_at(std::string_view text, std::size_t at) {
 
 bool stand_alone(const std::vector<EntryRecord>& records) {
   const bool named = !records.empty() && is_named(records.front());
-  std::unordered_set<std::string> names;
-  names.reserve(records.size());
+  SmallArena arena;
+  std::pmr::unordered_set<std::pmr::string> names(&arena);
   return std::ranges::all_of(records, [&](const EntryRecord& record) {
     if (!record.shared_guid.empty() || !record.former_guid.empty()) return false;
-    if (named) return is_named(record) && names.insert(record.guid).second;
+    if (named) return is_named(record) && names.emplace(record.guid).second;
     // Links that differ in how they are written alone count as equal (fitting_identity).
-    std::string key = record.given_guid.empty() ? link_key(record.guid) : std::string();
-    return !key.empty() && names.insert(std::move(key)).second;
+    const std::string key = record.given_guid.empty() ? link_key(record.guid) : std::string();
+    return !key.empty() && names.emplace(key).second;
   });
 }
 

@@ -66,10 +66,10 @@ void read_into(std::vector<StoredText>& texts, const std::string& document, cons
     DocumentHints hints;
     hints.url = "http://base.example/feed";
     hints.html = policy;
-    const auto feed = read_feed(document, hints);
+    auto feed = read_feed(document, hints);
     if (!feed) throw std::runtime_error(source + ": " + feed.error().detail);
     add_fields(texts, feed_fields(feed.value()), source);
-    for (const Entry& entry : feed.value().entries) add_fields(texts, entry_record(entry).fields, source);
+    for (Entry& entry : feed.value().entries) add_fields(texts, entry_record(std::move(entry)).fields, source);
   }
 }
 
