@@ -218,7 +218,7 @@ TEST_F(Users, ReadersReadWhatIsForThemAndNothingElse) {
 /// The published file as the server's own, each user's name as the password, set as OPERATIONS.md says.
 class UsersFile : public testing::Test {
  protected:
-  UsersFile() : server({"--aclfile", (directory / "users.acl").string()}) {}
+  UsersFile() : server({"--aclfile", (directory / "users.acl").string(), "--appendonly", "yes"}) {}
   ~UsersFile() override { fs::remove_all(directory); }
 
   static fs::path make_directory() {
@@ -249,6 +249,24 @@ TEST_F(UsersFile, LetsNobodyInWithoutAPassword) {
   EXPECT_EQ(as("unix://default:default@" + server.socket().string(), {"PING"}), "WRONGP");
   const auto opened = Store(StoreOptions{.url = server.url_of("feedmill")}).open();
   EXPECT_TRUE(opened) << opened.error().detail;
+}
+
+/// Redis reads its append-only file as the user `default`, and drops what that one may not do of transactions and
+/// scripts (https://github.com/redis/redis/issues/14541).
+TEST_F(UsersFile, LosesNothingWhenRedisStartsAgain) {
+  const auto store = [&] { return Store(StoreOptions{.url = server.url_of("feedmill")}); };
+  {
+    Store before = store();
+    ASSERT_TRUE(before.open());
+    ASSERT_TRUE(Feeds(before).add(std::vector{NewFeed{.feed_url = feed_url}}));
+  }
+  server.kill();
+  server.start();
+  Store after = store();
+  ASSERT_TRUE(after.open());
+  const auto urls = Feeds(after).urls();
+  ASSERT_TRUE(urls);
+  EXPECT_EQ(*urls, std::vector<std::string>{feed_url});
 }
 
 TEST_F(UsersFile, LetsApplicationsAskAndWriteNothingElse) {
