@@ -1,0 +1,93 @@
+#!/usr/bin/env node
+// A web backend whose users subscribe to feeds, read what comes, and leave. It needs a Redis client, nothing else.
+//
+//     backend.js redis://feedmill_app:PASSWORD@localhost:6379/0 8080      (npm install redis@4, or Debian's node-redis)
+//
+//     curl -X PUT 'http://localhost:8080/anna?url=https://example.org/feed.xml'       anna subscribes
+//     curl http://localhost:8080/anna                                                 her feeds, and her newest posts
+//     curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she has enough
+//
+// What the application notes and what it asks feedmill for are one transaction. So are what came of it and how far the
+// answers are read. Whoever is killed, and wherever: each request is done once, and its answer noted.
+const { createClient } = require('redis');
+const { randomUUID } = require('crypto');
+const http = require('http');
+
+const [redisUrl, port] = process.argv.slice(2);
+const app = 'myapp', pause = () => new Promise((resume) => setTimeout(resume, 200));
+
+async function ask(store, user, url, op) {
+  const ref = randomUUID();
+  const both = () => store.multi()
+    .hSet(`${app}:feeds:${user}`, url, op === 'add' ? 'asked' : 'leaving')
+    .hSet(`${app}:asked`, ref, JSON.stringify([user, url]))
+    .xAdd('stream:requests', '*', { op, url, channel: `${user}/news`, app, ref })
+    .exec();
+  for (let tries = 1; ; tries++) { // its answer may get lost: with the same ref it is done once all the same
+    try {
+      return await both();
+    } catch (error) {
+      if (tries === 10) throw error;
+      await pause();
+    }
+  }
+}
+
+// What came of a request of ours.
+function note(both, asked, { type, ref, data }) {
+  const [user, url] = JSON.parse(asked);
+  if (data.op === 'channel_unfollow') both.hDel(`${app}:feeds:${user}`, url);
+  else both.hSet(`${app}:feeds:${user}`, url, type === 'request_done' ? 'subscribed' : `refused: ${data.reason}`);
+  both.hDel(`${app}:asked`, ref);
+}
+
+async function follow(store, reader) {
+  for (let seen = (await store.get(`${app}:seen`)) ?? '0-0'; ;) {
+    const answer = await reader.xRead({ key: 'stream:signals', id: seen }, { COUNT: 1000, BLOCK: 1000 });
+    if (!answer) continue;
+    const both = store.multi();
+    for (const { id, message } of answer[0].messages) {
+      seen = id;
+      if (!message.type.startsWith('request_')) continue;
+      const event = JSON.parse(message.json);
+      const asked = event.app === app && event.ref && await store.hGet(`${app}:asked`, event.ref);
+      if (asked) note(both, asked, event);
+    }
+    await both.set(`${app}:seen`, seen).exec();
+  }
+}
+
+async function page(store, user) {
+  const entries = await store.zRange(`zchannel:${user}/news:posts`, 0, 19, { REV: true });
+  const posts = await Promise.all(entries.map((entry) => store.hmGet(entry, ['title', 'link'])));
+  return { feeds: await store.hGetAll(`${app}:feeds:${user}`), posts: posts.map(([title, link]) => ({ title, link })) };
+}
+
+async function answer(store, request, response) {
+  const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+  const user = pathname.slice(1), url = searchParams.get('url');
+  const op = { PUT: 'add', DELETE: 'channel_unfollow' }[request.method];
+  const say = (status, value) =>
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
+  if (!/^[a-z0-9]{1,50}$/.test(user) || (op ? !url : request.method !== 'GET')) return say(400, {});
+  try {
+    if (!op) return say(200, await page(store, user));
+    await ask(store, user, url, op);
+    say(202, {});
+  } catch (error) {
+    say(503, { error: error.message });
+  }
+}
+
+async function main() {
+  const store = createClient({ url: redisUrl }), reader = store.duplicate(); // XREAD keeps a connection waiting
+  for (const client of [store, reader]) client.on('error', () => {}); // it comes back; what was under way is told of
+  await Promise.all([store.connect(), reader.connect()]);
+  http.createServer((request, response) => answer(store, request, response)).listen(port, '127.0.0.1');
+  for (;;) {
+    await follow(store, reader).catch((error) => console.error('Redis is away:', error.message));
+    await pause();
+  }
+}
+
+main();

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""A web backend whose users subscribe to feeds, read what comes, and leave. It needs a Redis client, nothing else.
+
+    backend.py redis://feedmill_app:PASSWORD@localhost:6379/0 8080      (Debian: python3-redis)
+
+    curl -X PUT 'http://localhost:8080/anna?url=https://example.org/feed.xml'       anna subscribes
+    curl http://localhost:8080/anna                                                 her feeds, and her newest posts
+    curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she has enough
+
+What the application notes and what it asks feedmill for are one transaction. So are what came of it and how far the
+answers are read. Whoever is killed, and wherever: each request is done once, and its answer noted.
+"""
+import http.server
+import json
+import re
+import sys
+import threading
+import time
+import urllib.parse
+import uuid
+
+import redis
+from redis.backoff import ExponentialBackoff
+from redis.retry import Retry
+
+APP = "myapp"
+
+
+def ask(store, user, url, op):
+    ref = str(uuid.uuid4())  # the client repeats the transaction when it heard no answer: this makes that harmless
+    both = store.pipeline(transaction=True)
+    both.hset(f"{APP}:feeds:{user}", url, "asked" if op == "add" else "leaving")
+    both.hset(f"{APP}:asked", ref, json.dumps([user, url]))
+    both.xadd("stream:requests", {"op": op, "url": url, "channel": f"{user}/news", "app": APP, "ref": ref})
+    both.execute()
+
+
+def note(both, asked, event):
+    """What came of a request of ours."""
+    user, url = json.loads(asked)
+    if event["data"]["op"] == "channel_unfollow":
+        both.hdel(f"{APP}:feeds:{user}", url)
+    elif event["type"] == "request_done":
+        both.hset(f"{APP}:feeds:{user}", url, "subscribed")
+    else:
+        both.hset(f"{APP}:feeds:{user}", url, "refused: " + event["data"]["reason"])
+    both.hdel(f"{APP}:asked", event["ref"])
+
+
+def follow(store):
+    seen = store.get(f"{APP}:seen") or "0-0"
+    while True:
+        for _, records in store.xread({"stream:signals": seen}, count=1000, block=1000):
+            both = store.pipeline(transaction=True)
+            for seen, record in records:
+                if record["type"].startswith("request_"):
+                    event = json.loads(record["json"])
+                    asked = store.hget(f"{APP}:asked", event["ref"]) if event.get("app") == APP else None
+                    if asked:
+                        note(both, asked, event)
+            both.set(f"{APP}:seen", seen).execute()
+
+
+def page(store, user):
+    posts = store.pipeline(transaction=False)
+    for entry in store.zrevrange(f"zchannel:{user}/news:posts", 0, 19):
+        posts.hmget(entry, "title", "link")
+    return {"feeds": store.hgetall(f"{APP}:feeds:{user}"),
+            "posts": [{"title": title, "link": link} for title, link in posts.execute()]}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def handle_call(self):
+        path, _, query = self.path.partition("?")
+        user, url = path[1:], dict(urllib.parse.parse_qsl(query)).get("url")
+        if not re.fullmatch("[a-z0-9]{1,50}", user) or (self.command != "GET" and not url):
+            return self.send_error(400)
+        try:
+            if self.command == "GET":
+                return self.answer(200, page(self.server.store, user))
+            ask(self.server.store, user, url, "add" if self.command == "PUT" else "channel_unfollow")
+            self.answer(202, {})
+        except redis.RedisError as error:
+            self.send_error(503, str(error))
+
+    do_GET = do_PUT = do_DELETE = handle_call
+
+    def answer(self, status, value):
+        text = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+def main(url, port):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(port)), Handler)
+    server.store = redis.Redis.from_url(url, decode_responses=True, retry=Retry(ExponentialBackoff(1, 0.05), 10),
+                                        retry_on_error=[redis.ConnectionError, redis.TimeoutError])
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    while True:
+        try:
+            follow(server.store)
+        except redis.RedisError as error:
+            print("Redis is away:", error, file=sys.stderr)
+            time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""Runs the recipes of deploy/examples beside a real worker while each of them, the worker, Redis and PostgreSQL are
+killed: what was asked for is done once and answered, nothing is lost, nothing is there twice.
+
+    recipes.py PROGRAM DIRECTORY_OF_EXAMPLES [NAME…]     exit 77: nothing that it needs is installed
+
+None of the recipes has the feedmill binary: they speak to Redis as the published user feedmill_app.
+"""
+import collections
+import hashlib
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import pwd
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "characterisation"))
+from examples import GO, has  # noqa: E402
+from world import end_with_us  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FULL = "FULL_TESTS" in os.environ
+PATIENCE = 90  # seconds, beside other tests
+RIGHTS = "~myapp:* +set +hset +hdel"  # what an operator adds for its own keys
+
+
+def wait_for(what, done):
+    until, found = time.monotonic() + PATIENCE, None
+    while not (found := done()):
+        if time.monotonic() > until:
+            raise TimeoutError("waited in vain for " + what)
+        time.sleep(0.02)  # between looks at other processes
+    return found
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Part:
+    """A process that is killed and started again."""
+
+    def __init__(self, name, command, directory, **environment):
+        self.name, self.command, self.environment = name, command, environment
+        self.log = open(os.path.join(directory, name + ".log"), "ab")
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=end_with_us,
+            env={"PATH": "/usr/bin:/bin", "NODE_PATH": "/usr/share/nodejs", "HOME": "/", **self.environment})
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Redis(Part):
+    def __init__(self, directory):
+        self.port = free_port()
+        with open(os.path.join(directory, "users.acl"), "w") as users:
+            for line in (ROOT / "deploy/redis/users.acl").read_text().splitlines():
+                name = line.split()[1]
+                password = "resetpass" if name == "default" else "#" + hashlib.sha256(name.encode()).hexdigest()
+                more = f" {RIGHTS}\n" if name == "feedmill_app" else "\n"
+                users.write(line.replace("resetpass", password, 1) + more)
+            users.write("user admin on nopass ~* &* +@all\n")
+        super().__init__("redis", [
+            "redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", directory, "--aclfile",
+            os.path.join(directory, "users.acl"), "--appendonly", "yes", "--appendfsync", "always", "--save", ""],
+            directory)
+
+    def start(self):
+        super().start()
+        wait_for("Redis", lambda: self.call("PING") == ["PONG"])
+
+    def url(self, user):
+        return f"redis://{user}:{user}@127.0.0.1:{self.port}/0"
+
+    def call(self, *words):
+        """The lines of the answer."""
+        done = subprocess.run(["redis-cli", "--raw", "--user", "admin", "--pass", "-", "--no-auth-warning", "-p",
+                               str(self.port), *map(str, words)], capture_output=True, text=True)
+        return done.stdout.splitlines()
+
+    def hash_of(self, key):
+        words = self.call("HGETALL", key)
+        return dict(zip(words[::2], words[1::2]))
+
+    def events(self):
+        return [json.loads(line) for line in self.call("XRANGE", "stream:signals", "-", "+") if line.startswith("{")]
+
+
+class Worker(Part):
+    def __init__(self, program, redis, directory):
+        self.redis = redis
+        super().__init__("worker", [program, "run"], directory, FEEDMILL_REDIS_URL=redis.url("feedmill"),
+                         FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535", FEEDMILL_ADMIN_LISTEN="off",
+                         FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="64", FEEDMILL_POLL="50ms",
+                         FEEDMILL_LEASE="2s", FEEDMILL_FETCH_WALL="1s", FEEDMILL_COMMIT_BUDGET="1s",
+                         FEEDMILL_MEMORY_BUDGET="512MiB")
+
+    def kill(self):
+        super().kill()
+        self.redis.call("DEL", "lock:requests", "lock:delivery:000")  # what was killed keeps them for their time
+
+
+class Postgres(Part):
+    """A cluster of its own on a Unix socket. It refuses to run as root."""
+
+    def __init__(self, directory):
+        self.directory = os.path.join(directory, "postgres")
+        os.mkdir(self.directory)
+        os.chmod(directory, 0o711)
+        self.as_whom = []
+        if os.geteuid() == 0:
+            user = pwd.getpwnam("postgres")
+            os.chown(self.directory, user.pw_uid, user.pw_gid)
+            self.as_whom = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--"]
+        programs = self.programs()
+        subprocess.run([*self.as_whom, os.path.join(programs, "initdb"), "-D", self.directory + "/data", "-U", "myapp",
+                        "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"], check=True, stdout=subprocess.DEVNULL,
+                       cwd="/")
+        self.url = f"host={self.directory} user=myapp dbname=postgres"
+        super().__init__("postgres", [*self.as_whom, os.path.join(programs, "postgres"), "-D", self.directory + "/data",
+                                      "-k", self.directory, "-c", "listen_addresses="], directory)
+
+    @staticmethod
+    def programs():
+        """Debian keeps them out of PATH."""
+        found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+        return str(found[-1].parent) if found else None
+
+    def start(self):
+        def answers():
+            if self.process.poll() is not None:  # it waits for the last of those that were killed with it
+                Part.start(self)
+            try:
+                self.rows("SELECT 1")
+                return True
+            except self.errors():
+                return False
+        super().start()
+        wait_for("PostgreSQL", answers)
+
+    @staticmethod
+    def errors():
+        import psycopg2
+        return psycopg2.Error
+
+    def rows(self, *statements):
+        """Carries them out in one transaction; what the last one found."""
+        import psycopg2
+        connection = psycopg2.connect(self.url)
+        try:
+            with connection, connection.cursor() as cursor:
+                for statement in statements:
+                    cursor.execute(*statement) if isinstance(statement, tuple) else cursor.execute(statement)
+                return cursor.fetchall() if cursor.description else []
+        finally:
+            connection.close()
+
+
+class Publisher:
+    """/N.xml are feeds of two posts each."""
+
+    def __init__(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                number = self.path[1:].removesuffix(".xml")
+                items = "".join(f"<item><guid isPermaLink='false'>{post}</guid><title>{number} {post}</title>"
+                                f"<link>https://example.org/{number}/{post}</link>"
+                                f"<pubDate>Mon, 02 Nov 2026 08:0{post}:00 GMT</pubDate></item>" for post in (1, 2))
+                body = f"<rss version='2.0'><channel><title>Feed {number}</title>{items}</channel></rss>".encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/rss+xml")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def url(self, number):
+        return f"http://127.0.0.1:{self.server.server_port}/{number}.xml"
+
+
+class World:
+    def __init__(self, program, directory):
+        self.directory = directory
+        self.publisher = Publisher()
+        self.redis = Redis(directory)
+        self.parts = [self.redis]
+        self.add(Worker(program, self.redis, directory))
+
+    def add(self, part):
+        self.parts.append(part)
+        return part
+
+    def close(self):
+        for part in self.parts:
+            part.kill()
+
+    def among_kills(self, steps, kills):
+        """Goes these steps one after the other; beside them, so many kills, each part in its turn."""
+        gone, failed = [], []
+
+        def go():
+            try:
+                for step in steps:
+                    step()
+                    gone.append(step)
+            except BaseException as error:  # told by the other thread
+                failed.append(error)
+        walker = threading.Thread(target=go, daemon=True)
+        walker.start()
+        for kill in range(kills):
+            at = len(steps) * kill // kills + random.randrange(max(1, len(steps) // kills))
+            wait_for("a step", lambda: len(gone) >= min(at, len(steps)) or failed)
+            victim = self.parts[kill % len(self.parts)]
+            victim.kill()
+            victim.start()
+        walker.join()
+        if failed:
+            raise failed[0]
+
+    def check(self):
+        """What holds whoever asked: all is answered, once, and no post came twice."""
+        wait_for("the last answer", lambda: self.redis.call("XLEN", "stream:requests") == ["0"])
+        done, posts = collections.Counter(), collections.Counter()
+        for event in self.redis.events():
+            if event["entity_type"] == "request" and not event.get("repeated"):
+                done[event["app"], event["ref"]] += 1
+            if event["type"] == "post_created":
+                posts[event["feed_url"], event["guid"]] += 1
+        assert done and set(done.values()) == {1}, [ref for ref, times in done.items() if times != 1]
+        assert posts and set(posts.values()) == {1}, [post for post, times in posts.items() if times != 1]
+        assert self.redis.call("HLEN", "state:requests") == ["0"]
+        return done
+
+
+def backend(command):
+    """A web backend: 4 users subscribe to 5 feeds each, read, and leave some of them."""
+    def run(world):
+        port = free_port()
+        world.add(Part("backend", [*command, world.redis.url("feedmill_app"), str(port)], world.directory))
+        users, feeds = ["anna", "bert", "carla", "dora"], [world.publisher.url(number) for number in range(5)]
+
+        def call(method, user, url=""):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            try:
+                connection.request(method, f"/{user}" + (f"?url={url}" if url else ""))
+                answer = connection.getresponse()
+                return json.load(answer) if answer.status in (200, 202) else None
+            except (OSError, http.client.HTTPException):  # killed
+                return None
+            finally:
+                connection.close()
+
+        def step(method, user, url):  # as a browser's user does who is told that it failed
+            return lambda: wait_for(f"{method} {url}", lambda: call(method, user, url) is not None)
+
+        def shows(user, states, posts):
+            page = call("GET", user)
+            return page and page["feeds"] == states and collections.Counter(
+                post["title"] for post in page["posts"]) == collections.Counter(posts)
+
+        bad = "ftp://example.org/"
+        world.among_kills([step("PUT", user, url) for url in [*feeds, bad] for user in users], 18 if FULL else 9)
+        states = {**dict.fromkeys(feeds, "subscribed"), bad: "refused: bad_value"}
+        titles = [f"{number} {post}" for number in range(5) for post in (1, 2)]
+        for user in users:
+            wait_for("the posts of " + user, lambda: shows(user, states, titles))
+        world.among_kills([step("DELETE", user, url) for url in feeds[:3] + [bad] for user in users], 12 if FULL else 6)
+        states, titles = dict.fromkeys(feeds[3:], "subscribed"), titles[6:]
+        for user in users:
+            wait_for("the posts that are left to " + user, lambda: shows(user, states, titles))
+        answered = world.check()
+        assert len(answered) >= len(users) * 10
+        assert world.redis.call("HLEN", "myapp:asked") == ["0"]
+    return run
+
+
+def postgres(examples):
+    """An outbox that asks, a mirror of all posts, and their full text written back: at once."""
+    def run(world):
+        database = world.add(Postgres(world.directory))
+        python = "/usr/bin/python3"
+        texts = os.path.join(world.directory, "texts")
+        pathlib.Path(texts).write_text("#!/bin/sh\necho \"<p>All of $1</p>\"\n")
+        os.chmod(texts, 0o755)
+        for name, user, more in [("outbox", "feedmill_app", [database.url]),
+                                 ("mirror", "feedmill_reader", [database.url]),
+                                 ("fulltext", "feedmill_app", [texts])]:
+            world.add(Part(name, [python, os.path.join(examples, name + ".py"), world.redis.url(user), *more],
+                           world.directory))
+        wait_for("the tables", lambda: database.rows("SELECT to_regclass('outbox'), to_regclass('posts_seen')")[0] ==
+                 ("outbox", "posts_seen"))
+        database.rows("CREATE TABLE mine (number integer PRIMARY KEY)")
+        known = set()
+
+        def step(number, **fields):
+            def go():
+                try:  # its own row and the request; whoever does not know whether they are there asks again
+                    database.rows(("WITH new AS (INSERT INTO mine VALUES (%s) ON CONFLICT DO NOTHING RETURNING 1) "
+                                   "INSERT INTO outbox (fields) SELECT %s FROM new", (number, json.dumps(fields))))
+                    return True
+                except database.errors():
+                    return False
+            return lambda: wait_for("a commit", go)
+
+        feeds = [world.publisher.url(number) for number in range(41 if FULL else 16)]  # each is added: no multiple of 5
+        steps, expected = [], []
+        for number in range(1000 if FULL else 150):
+            url, user = feeds[number % len(feeds)], f"user{number // len(feeds)}/news"
+            if number % 5 == 4:
+                expected.append("no_such_feed")
+                steps.append(step(number, op="pause", url=f"https://example.org/{number}"))
+            else:
+                expected.append("present" if url in known else "added")
+                known.add(url)
+                steps.append(step(number, op="add", url=url, channel=user))
+        world.among_kills(steps, 60 if FULL else 12)
+        outcomes = "SELECT coalesce(outcome->>'result', outcome->>'reason') FROM outbox ORDER BY id"
+        wait_for("an outcome of every row", lambda: (None,) not in database.rows(outcomes))
+        assert [outcome for outcome, in database.rows(outcomes)] == expected, database.rows(outcomes)
+
+        def stored():
+            posts = {}
+            for url in feeds:
+                for entry in filter(None, world.redis.call("ZRANGE", url + ":sort", 0, -1)):
+                    post = world.redis.hash_of(entry)
+                    posts[entry] = (post.get("title"), post.get("content"), int(post.get("rev", 0)))
+            return posts
+
+        def mirrored():
+            return {row[0]: row[1:] for row in database.rows("SELECT id, title, html, rev FROM posts")}
+
+        wait_for("the posts with their texts", lambda: len(posts := stored()) == 2 * len(feeds) and
+                 all(text for _, text, _ in posts.values()))
+        wait_for("the mirror", lambda: mirrored() == stored())
+        for title, text, rev in stored().values():
+            number, post = title.split()
+            assert (text, rev) == (f"<p>All of https://example.org/{number}/{post}</p>", 2), "written once"
+        gone = feeds[:5]
+        world.among_kills([step(len(steps) + number, op="remove", url=url) for number, url in enumerate(gone)], 6)
+        wait_for("what is forgotten", lambda: len(mirrored()) == 2 * (len(feeds) - len(gone)))
+        assert mirrored() == stored(), set(mirrored().items()) ^ set(stored().items())
+        world.check()
+    return run
+
+
+def main(program, examples, *names):
+    ran = 0
+    with tempfile.TemporaryDirectory(prefix="feedmill-") as built:
+        def go():
+            subprocess.run(["go", "build", "-o", built + "/backend", os.path.join(examples, "backend.go")], check=True,
+                           env={**GO, "GOCACHE": built + "/cache"})
+            return backend([built + "/backend"])
+        redis = ["/usr/bin/python3", "-c", "import redis"]
+        for name, probes, recipe in [
+                ("python", [redis], lambda: backend(["/usr/bin/python3", os.path.join(examples, "backend.py")])),
+                ("node", [["sh", "-c", "node -e \"require('redis')\""]],
+                 lambda: backend(["node", os.path.join(examples, "backend.js")])),
+                ("go", [["go", "list", "github.com/gomodule/redigo/redis"]], go),
+                ("postgres", [redis, ["/usr/bin/python3", "-c", "import psycopg2"],
+                              ["test", "-n", Postgres.programs() or ""]], lambda: postgres(examples))]:
+            if names and name not in names:
+                continue
+            missing = [" ".join(probe) for probe in probes if not has(probe)]
+            if missing:
+                print(f"{name} skipped: not installed (scripts/install-packages --operations): {'; '.join(missing)}")
+                continue
+            seed = int(os.environ.get("SEED", time.time()))
+            random.seed(seed)
+            since = time.monotonic()
+            with tempfile.TemporaryDirectory(prefix="feedmill-") as directory:
+                world = World(program, directory)
+                try:
+                    recipe()(world)
+                except BaseException:
+                    print(f"{name} failed, SEED={seed}")
+                    for log in sorted(pathlib.Path(directory).glob("*.log")):
+                        print(f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}")
+                    if "KEEP" in os.environ:
+                        shutil.copytree(directory, os.environ["KEEP"], ignore=shutil.ignore_patterns("postgres"))
+                    raise
+                finally:
+                    world.close()
+            print(f"{name} ok, {time.monotonic() - since:.0f} s", flush=True)
+            ran += 1
+    sys.exit(0 if ran else 77)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
