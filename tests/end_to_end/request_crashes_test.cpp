@@ -1,4 +1,6 @@
-// A thousand requests, while workers and Redis are killed between any two steps (RELIABILITY Q1, Q4, §4).
+// A thousand requests, while workers and Redis are killed between any two steps; and each script that a request goes
+// through, while its answer is lost or somebody dies with it (RELIABILITY Q1, Q4, §4). With scripts/test --full a
+// worker or Redis dies every few requests, and each script in two ways more.
 #include <map>
 #include <random>
 
@@ -7,16 +9,19 @@
 #include <signal.h>
 
 #include "storage/events/event_stream.hpp"
+#include "storage/lua/scripts.hpp"
 #include "tests/end_to_end/program.hpp"
+#include "tests/support/counts.hpp"
+#include "tests/support/fault_proxy.hpp"
 
 namespace feedmill::test::request_crashes_test {
 namespace {
 
 namespace json = boost::json;
 
-class RequestCrashes : public testing::Test {
+class AskedWorld {
  protected:
-  RequestCrashes() : world({"--appendonly", "yes", "--appendfsync", "always"}) {
+  AskedWorld() : world({"--appendonly", "yes", "--appendfsync", "always"}) {
     world.environment["FEEDMILL_SIGNALS_MAX_LEN"] = "100000";
   }
 
@@ -48,9 +53,30 @@ class RequestCrashes : public testing::Test {
 
   std::string waiting() { return world.redis_text({"XLEN", "stream:requests"}); }
 
+  void expect_each_answered_once() {
+    std::map<std::string, int> answers;
+    const auto records = EventStream(world.store).read("0", 100'000, Milliseconds(0));
+    ASSERT_TRUE(records);
+    for (const EventRecord& record : *records) {
+      if (!record.type.starts_with("request_")) continue;
+      const json::object event = json::parse(record.json).as_object();
+      const json::object& data = event.at("data").as_object();
+      const std::string id(event.at("entity_id").as_string());
+      const char* const member = record.type == "request_done" ? "result" : "reason";
+      EXPECT_EQ(data.at(member).as_string(), expected[id]) << record.json;
+      ++answers[id];
+    }
+    EXPECT_EQ(answers.size(), expected.size()) << "each was answered";
+    for (const auto& [id, times] : answers) EXPECT_EQ(times, 1) << id;
+    EXPECT_EQ(world.redis_text({"HLEN", "state:requests"}), "0");
+    EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
+  }
+
   World world;
   std::map<std::string, std::string> expected;  // by the id of the request
 };
+
+class RequestCrashes : public AskedWorld, public testing::Test {};
 
 TEST_F(RequestCrashes, EachIsDoneOnceAndAnswered) {
   constexpr int feeds = 100;
@@ -58,10 +84,11 @@ TEST_F(RequestCrashes, EachIsDoneOnceAndAnswered) {
   ASSERT_EQ(waiting(), "1000");
   std::mt19937 random(18);
   int deaths = 0, outages = 0;
-  for (int round = 0; round < 60 && waiting() != "0"; ++round) {
+  const int fewest = tries(20, 2, 2), more = tries(80, 7, 7);  // requests that a worker lives for
+  for (int round = 0; round < 1000 && waiting() != "0"; ++round) {
     const bool redis_dies = round % 3 == 2;
     const char* const point = round % 3 == 1 ? "S18" : "S17";
-    const int pass = 20 + static_cast<int>(random() % 80);
+    const int pass = fewest + static_cast<int>(random() % static_cast<unsigned>(more));
     const std::string at = std::string(point) + ":" + std::to_string(pass);
     Program worker({"run"}, world.with({{redis_dies ? "FEEDMILL_PAUSE_AT" : "FEEDMILL_CRASH_AT", at},
                                         {"FEEDMILL_ADMIN_LISTEN", "127.0.0.1:0"}}));
@@ -86,23 +113,8 @@ TEST_F(RequestCrashes, EachIsDoneOnceAndAnswered) {
   EXPECT_GE(deaths, 5);
   EXPECT_GE(outages, 2);
 
-  std::map<std::string, int> answers;
-  const auto records = EventStream(world.store).read("0", 100'000, Milliseconds(0));
-  ASSERT_TRUE(records);
-  for (const EventRecord& record : *records) {
-    if (!record.type.starts_with("request_")) continue;
-    const json::object event = json::parse(record.json).as_object();
-    const json::object& data = event.at("data").as_object();
-    const std::string id(event.at("entity_id").as_string());
-    const char* const member = record.type == "request_done" ? "result" : "reason";
-    EXPECT_EQ(data.at(member).as_string(), expected[id]) << record.json;
-    ++answers[id];
-  }
-  EXPECT_EQ(answers.size(), expected.size()) << "each was answered";
-  for (const auto& [id, times] : answers) EXPECT_EQ(times, 1) << id;
+  expect_each_answered_once();
   EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), std::to_string(feeds / 2));
-  EXPECT_EQ(world.redis_text({"HLEN", "state:requests"}), "0");
-  EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
 }
 
 TEST_F(RequestCrashes, ARemovalIsResumedWhereItWas) {
@@ -127,6 +139,112 @@ TEST_F(RequestCrashes, ARemovalIsResumedWhereItWas) {
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);
 }
+
+/// A call of a script that requests go through.
+struct ScriptCall {
+  const char* name;
+  const char* const* script;
+  std::size_t nth = 1;
+};
+
+constexpr ScriptCall calls[] = {
+    {"requests_take", &scripts::requests_take},
+    {"request_begin", &scripts::request_begin, 2},
+    {"request_end", &scripts::request_end},
+    {"request_end", &scripts::request_end, 2},
+    {"add", &scripts::add},
+    {"pause", &scripts::pause},
+    {"settings", &scripts::settings},
+    {"entry_save", &scripts::entry_save},
+    {"entry_save", &scripts::entry_save, 2},
+    {"channel_mark", &scripts::channel_mark},
+    {"channel_mark", &scripts::channel_mark, 2},
+    {"channel_unfollow", &scripts::channel_unfollow},
+    {"channel_follow", &scripts::channel_follow},
+    {"entry_remove", &scripts::entry_remove},
+    {"move", &scripts::move},
+    {"resume", &scripts::resume},
+    {"wake", &scripts::wake},
+    {"remove", &scripts::remove},
+    {"remove", &scripts::remove, 2},
+};
+
+struct Loss {
+  const ScriptCall* call;
+  char kind;  ///< B: the call is lost, N: its answer is, R: Redis dies with its answer, W: the worker does
+};
+
+std::string name_of(const Loss& loss) {
+  return std::string(loss.call->name) + "_" + std::to_string(loss.call->nth) + "_" + loss.kind;
+}
+
+void PrintTo(const Loss& loss, std::ostream* out) {
+  *out << name_of(loss);
+}
+
+std::vector<Loss> losses() {
+  std::vector<Loss> all;
+  for (const char kind : std::string("NWBR").substr(0, static_cast<std::size_t>(tries(2, 4, 4)))) {
+    for (const ScriptCall& call : calls) all.push_back({&call, kind});
+  }
+  return all;
+}
+
+class RequestLosses : public AskedWorld, public testing::TestWithParam<Loss> {};
+
+TEST_P(RequestLosses, LeaveEachDoneOnceAndAnswered) {
+  load_scripts(world.redis);
+  const std::string url = "https://example.invalid/1", channel = "anna/news";
+  ask("added", {"op", "add", "url", url, "channel", channel, "ref", "1"});
+  ask("paused", {"op", "pause", "url", url});
+  ask("set", {"op", "set", "url", url, "set.keep", "7"});
+  ask("created", {"op", "entry_put", "url", url, "guid", "a", "entry", R"({"title":"One"})"});
+  ask("modified", {"op", "entry_put", "url", url, "guid", "a", "entry", R"({"title":"Two"})"});
+  ask("unchanged", {"op", "entry_put", "url", url, "guid", "a", "entry", R"({"title":"Two"})"});
+  ask("marked", {"op", "channel_mark", "channel", channel, "as", "read", "entries", "1"});
+  ask("marked", {"op", "channel_mark", "channel", channel, "as", "read", "entries", "all"});
+  ask("unfollowed", {"op", "channel_unfollow", "url", url, "channel", channel});
+  ask("followed", {"op", "channel_follow", "url", url, "channel", channel});
+  ask("removed", {"op", "entry_remove", "id", "1"});
+  ask("moved", {"op", "move", "url", url, "to", url + "/new"});
+  ask("paused", {"op", "refresh", "url", url});
+  ask("resumed", {"op", "resume", "url", url});
+  ask("removed", {"op", "remove", "url", url});
+  ask("no_such_feed", {"op", "remove", "url", url});
+
+  const auto [call, kind] = GetParam();
+  FaultProxy proxy(world.redis.admin_url(), FaultProxy::Speaks::redis);
+  proxy.at(runs_script(*call->script), call->nth,
+           kind == 'B'   ? FaultProxy::Fault::cut_request
+           : kind == 'N' ? FaultProxy::Fault::cut_reply
+                         : FaultProxy::Fault::hold_reply);
+  Program worker({"run"}, world.with({{"FEEDMILL_REDIS_URL", proxy.redis_url()}}));
+  ASSERT_TRUE(proxy.wait_for_faults(1)) << worker.err();
+  if (kind == 'W') {
+    worker.signal(SIGKILL);
+    worker.wait();
+    world.redis_text({"DEL", "lock:requests", "lock:delivery:000"});  // it would keep them for their time
+    EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
+  } else {
+    if (kind == 'R') {
+      world.redis.kill();
+      world.redis.start();
+      proxy.cut();
+    }
+    EXPECT_TRUE(eventually([&] { return waiting() == "0"; })) << worker.err();
+    worker.signal(SIGTERM);
+    EXPECT_EQ(worker.wait().exit, 0);
+  }
+  EXPECT_EQ(waiting(), "0");
+  expect_each_answered_once();
+  EXPECT_EQ(world.count("post_created"), 1U);
+  EXPECT_EQ(world.count("post_modified"), 1U);
+  EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "0");
+  EXPECT_EQ(world.redis_text({"SCARD", "channel:" + channel + ":feeds"}), "0");
+}
+
+INSTANTIATE_TEST_SUITE_P(Scripts, RequestLosses, testing::ValuesIn(losses()),
+                         [](const auto& test) { return name_of(test.param); });
 
 }  // namespace
 }  // namespace feedmill::test::request_crashes_test
