@@ -1,4 +1,7 @@
 // Programs that ask a running worker (RELIABILITY Q1–Q4), and the verb that is one step (OPERATIONS U9).
+#include <fstream>
+#include <sstream>
+
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -7,6 +10,37 @@
 
 namespace feedmill::test::requests_test {
 namespace {
+
+/// A user as the file of the last release has it.
+void set_user_of_yesterday(World& world, const std::string& user) {
+  std::ifstream file(FEEDMILL_UPGRADE_DATA "/users.acl");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream text(line);
+    std::vector<std::string> words{"ACL", "SETUSER"};
+    std::string word;
+    text >> word;  // "user"
+    while (text >> word) words.push_back(word);
+    words.push_back(">" + user);
+    if (words[2] == user) world.redis_text(words);
+  }
+}
+
+/// What an error says is to be granted.
+std::string granted_in(const std::string& error) {
+  const std::string before = ": grant ";
+  const auto at = error.find(before);
+  if (at == std::string::npos) return "";
+  return error.substr(at + before.size(), error.find(" (", at) - at - before.size());
+}
+
+/// Every key with its value.
+std::string all_of(World& world) {
+  return world.redis_text({"EVAL",
+                           "local keys, all = redis.call('KEYS', '*'), ''; table.sort(keys); "
+                           "for _, key in ipairs(keys) do all = all .. key .. redis.sha1hex(redis.call('DUMP', key)) "
+                           "end return all",
+                           "0"});
+}
 
 TEST(RequestVerbs, AddPutsFeedsIntoAChannelInOneStep) {
   World world;
@@ -51,15 +85,35 @@ TEST(RequestsOfPrograms, RunOnceAnswersWhatWaitsBeforeItFetches) {
   EXPECT_EQ(world.count("post_created"), 1U);
 }
 
+/// What a worker with the file of users of the last release does: nothing is torn, and what it says is enough.
 TEST(RequestsOfPrograms, WithYesterdaysUsersTheWorkerSaysWhatToGrant) {
   World world;
-  world.redis_text({"ACL", "SETUSER", "feedmill", "resetchannels", "&post_*", "&feed_*", "-xdel", "-memory|usage"});
-  world.redis_text({"XADD", "stream:requests", "*", "op", "add", "url", "https://example.org/feed.xml"});
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  for (const std::string user : {"feedmill", "feedmill_admin"}) set_user_of_yesterday(world, user);
+  world.redis_text(
+      {"XADD", "stream:requests", "*", "op", "add", "url", world.http.url("/feed.xml"), "channel", "anna/news"});
+  const std::string before = all_of(world);
   const Finished done = world.run({"run", "--once"});
   EXPECT_EQ(done.exit, 78);
-  EXPECT_NE(done.err.find("+xdel +memory|usage &request_*"), std::string::npos) << done.err;
-  EXPECT_EQ(world.redis_text({"SCARD", "feeds"}), "0");
-  EXPECT_EQ(world.redis_text({"XLEN", "stream:requests"}), "1") << "it waits";
+  const std::string granting = "+blpop +sscan +xdel +memory|usage +xgroup|setid &request_* &notifications:*";
+  EXPECT_EQ(granted_in(done.err), granting) << done.err;
+  const Finished verb = world.run({"verify", "--repair", "--redis", world.redis.url_of("feedmill_admin")});
+  EXPECT_EQ(verb.exit, 78) << verb.err;
+  EXPECT_EQ(all_of(world), before) << "nothing was done, and the request waits";
+
+  for (const std::string user : {"feedmill", "feedmill_admin"}) {
+    std::vector<std::string> words{"ACL", "SETUSER", user};
+    std::istringstream names(granting);
+    for (std::string name; names >> name;) words.push_back(name);
+    EXPECT_EQ(world.redis_text(words), "OK");
+  }
+  world.redis_text({"ACL", "LOG", "RESET"});
+  const Finished next = world.run({"run", "--once"});
+  EXPECT_EQ(next.exit, 0) << next.err;
+  EXPECT_EQ(world.count("request_done"), 1U);
+  EXPECT_EQ(world.count("post_created"), 1U);
+  EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
+  EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
 }
 
 TEST(RequestsOfPrograms, IngestGoesOnBesideTwentyThousand) {
