@@ -1,8 +1,8 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Runs the recipes of deploy/examples beside a real worker while each of them, the worker, Redis and PostgreSQL are
 killed: what was asked for is done once and answered, nothing is lost, nothing is there twice.
 
-    recipes.py PROGRAM DIRECTORY_OF_EXAMPLES [NAME…]     exit 77: nothing that it needs is installed
+    recipes.py PROGRAM DIRECTORY_OF_EXAMPLES [NAME…]     exit 77: nothing that it needs is installed (as Debian has it)
 
 None of the recipes has the feedmill binary: they speak to Redis as the published user feedmill_app.
 """
