@@ -216,8 +216,8 @@ class World:
             part.kill()
 
     def among_kills(self, steps, kills):
-        """Goes these steps one after the other; beside them, so many kills, each part in its turn."""
-        gone, failed = [], []
+        """Goes these steps one after the other; beside them, so many kills, each part in its turn, the recipes twice."""
+        gone, failed, victims = [], [], self.parts + self.parts[2:]
 
         def go():
             try:
@@ -231,7 +231,7 @@ class World:
         for kill in range(kills):
             at = len(steps) * kill // kills + random.randrange(max(1, len(steps) // kills))
             wait_for("a step", lambda: len(gone) >= min(at, len(steps)) or failed)
-            victim = self.parts[kill % len(self.parts)]
+            victim = victims[kill % len(victims)]
             victim.kill()
             victim.start()
         walker.join()
@@ -280,12 +280,12 @@ def backend(command):
                 post["title"] for post in page["posts"]) == collections.Counter(posts)
 
         bad = "ftp://example.org/"
-        world.among_kills([step("PUT", user, url) for url in [*feeds, bad] for user in users], 18 if FULL else 9)
+        world.among_kills([step("PUT", user, url) for url in [*feeds, bad] for user in users], 20 if FULL else 8)
         states = {**dict.fromkeys(feeds, "subscribed"), bad: "refused: bad_value"}
         titles = [f"{number} {post}" for number in range(5) for post in (1, 2)]
         for user in users:
             wait_for("the posts of " + user, lambda: shows(user, states, titles))
-        world.among_kills([step("DELETE", user, url) for url in feeds[:3] + [bad] for user in users], 12 if FULL else 6)
+        world.among_kills([step("DELETE", user, url) for url in feeds[:3] + [bad] for user in users], 12 if FULL else 4)
         states, titles = dict.fromkeys(feeds[3:], "subscribed"), titles[6:]
         for user in users:
             wait_for("the posts that are left to " + user, lambda: shows(user, states, titles))
@@ -334,7 +334,7 @@ def postgres(examples):
                 expected.append("present" if url in known else "added")
                 known.add(url)
                 steps.append(step(number, op="add", url=url, channel=user))
-        world.among_kills(steps, 60 if FULL else 12)
+        world.among_kills(steps, 100 if FULL else 20)
         outcomes = "SELECT coalesce(outcome->>'result', outcome->>'reason') FROM outbox ORDER BY id"
         wait_for("an outcome of every row", lambda: (None,) not in database.rows(outcomes))
         assert [outcome for outcome, in database.rows(outcomes)] == expected, database.rows(outcomes)
