@@ -127,7 +127,8 @@ class Postgres(Part):
         if os.geteuid() == 0:
             user = pwd.getpwnam("postgres")
             os.chown(self.directory, user.pw_uid, user.pw_gid)
-            self.as_whom = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--"]
+            self.as_whom = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups",
+                            "--pdeathsig=KILL", "--"]
         programs = self.programs()
         subprocess.run([*self.as_whom, os.path.join(programs, "initdb"), "-D", self.directory + "/data", "-U", "myapp",
                         "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"], check=True, stdout=subprocess.DEVNULL,
