@@ -43,6 +43,7 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const 
       args.add(feed.after);
       args.add(std::string_view(feed.settings));
       args.add(std::string_view(feed.title));
+      args.add(feed.for_channels || !channel.empty() ? 1 : 0);
     }
     const auto reply = impl_.run(Script::add, args);
     if (!reply) return reply.error();
@@ -62,7 +63,7 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const 
   return added;
 }
 
-StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view first) {
+StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view first, Milliseconds orphaned) {
   constexpr std::int64_t unknown = 0, gone = 2, in_channels = 3;
   const auto step = [&](std::string_view which) -> StoreResult<std::int64_t> {
     Args args;
@@ -70,13 +71,14 @@ StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view
     args.own(json_string(feed_url));
     args.own(impl_.options.stream_cap());
     args.add(which);
+    args.add(orphaned);
     const auto reply = impl_.run(Script::remove, args);
     if (!reply) return reply.error();
     return reply->integer();
   };
   const auto begun = step(first);
   if (!begun) return begun.error();
-  if (first == "resume" && *begun == unknown) return false;  // a feed again: it stays in its channels
+  if (first != "begin" && *begun == unknown) return false;  // a feed again, or still: it stays in its channels
   // Out of the channels while its posts can still be told from others'.
   if (const auto forgotten = Channels(store_).forget_feed(feed_url); !forgotten) return forgotten.error();
   if (*begun == unknown) return false;
@@ -101,6 +103,20 @@ StoreResult<std::size_t> Feeds::finish_removals() {
     if (*removed) ++finished;
   }
   return finished;
+}
+
+StoreResult<std::size_t> Feeds::look_after_orphans(Milliseconds after) {
+  Args args;
+  args.add(after);
+  args.add(std::string_view(impl_.keys.channel_prefix()));
+  args.own(impl_.options.stream_cap());
+  const auto reply = impl_.run(Script::orphans, args);
+  if (!reply) return reply.error();
+  for (std::size_t i = 1; i < reply->size(); ++i) {
+    const auto removed = take_away(std::string((*reply)[i].text()), "orphan", after);
+    if (!removed) return removed.error();
+  }
+  return static_cast<std::size_t>((*reply)[0].integer());
 }
 
 StoreResult<bool> Feeds::is_registered(const std::string& feed_url) {

@@ -40,6 +40,9 @@ class Feeds {
   StoreResult<bool> finish_removal(const std::string& feed_url) { return take_away(feed_url, "resume"); }
   /// Finishes removals that were interrupted; returns how many.
   StoreResult<std::size_t> finish_removals();
+  /// Pauses feeds that have been in no channel for so long, and removes those that have been paused for that as long
+  /// again; at most 100 a call (RELIABILITY L19). Returns how many were looked at.
+  StoreResult<std::size_t> look_after_orphans(Milliseconds after);
   /// All registered feed URLs, sorted.
   StoreResult<std::vector<std::string>> urls();
   /// The first `most` URLs behind `after` in their order; "" = from the first. What is registered all the while is
@@ -67,8 +70,9 @@ class Feeds {
   StoreResult<FeedPage> page(const FeedQuery& query);
 
  private:
-  /// `first`: "begin", or "resume" for one whose removal has begun and which may be a feed again by now.
-  StoreResult<bool> take_away(const std::string& feed_url, std::string_view first);
+  /// `first`: "begin"; "resume" for one whose removal has begun and which may be a feed again by now; "orphan" for one
+  /// that must still have been an orphan for so long.
+  StoreResult<bool> take_away(const std::string& feed_url, std::string_view first, Milliseconds orphaned = {});
   /// Carries out a move that is known to be one; `record` is the feed as it is.
   StoreResult<MoveResult> run_verb(FeedRecord record, const Move& move, const std::string& no_move_to);
 

@@ -1,5 +1,5 @@
 #!lua
--- uses posts deliver channel
+-- uses posts orphans deliver channel requests
 -- replies array
 -- Creates channels behind those there are. ARGV: prefix, then uids. Returns for each 1 = new, 0 = known.
 local answers = {}

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses posts deliver
+-- uses posts orphans deliver requests
 -- replies array of 2
 -- One bounded step of deleting a channel with all that is kept for it. Resumable: what is left of one that was
 -- interrupted goes as well. ARGV: prefix, uid. Returns {1 = something was there, 1 = more to do}.
@@ -9,8 +9,9 @@ local known = redis.call('SREM', channels_key, uid) +
                          index_key(uid))
 if known == 0 then return {0, 0} end
 local feeds = redis.call('SMEMBERS', channel_feeds_key(uid))
+local now = clock()
 for i = 1, math.min(#feeds, step) do
-  redis.call('SREM', holders_key(feeds[i]), uid)
+  if redis.call('SREM', holders_key(feeds[i]), uid) == 1 then note_leaving(feeds[i], now) end
   redis.call('SREM', channel_feeds_key(uid), feeds[i])
 end
 local marks = redis.call('ZRANGE', channel_read_key(uid), 0, step - 1)

@@ -390,7 +390,7 @@ local function write_state()
   for i = 7, last_field, 2 do
     local name, value = ARGV[i], ARGV[i + 1]
     if paused and name == 'state' then name = 'before_pause' end
-    if paused and name == 'won' then value = 'paused' end
+    if paused and name == 'won' then value = redis.call('HGET', feed_state, 'orphaned') and 'orphaned' or 'paused' end
     if not (done.taken and is_of_move(name)) then set[#set + 1], set[#set + 2] = name, value end
   end
   for i = commit.unset, commit.unset_last do

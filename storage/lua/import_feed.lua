@@ -1,5 +1,5 @@
 #!lua
--- uses posts host
+-- uses posts host orphans
 -- replies text or integer
 -- One bounded step of bringing a feed back. Until its last step the feed is one whose removal was interrupted: what is
 -- left of a broken import goes as that goes, and nobody is given it to refresh.
@@ -96,4 +96,5 @@ redis.call('SADD', feeds_key, url)
 if due ~= '' then redis.call('ZADD', schedule_key, text(math.min(tonumber(due), clock() + 30 * 24 * 3600 * 1000)), url) end
 if since ~= '' then redis.call('ZADD', quarantine_key, since, url) end
 count_state(url, nil, redis.call('HGET', state_key(url), 'state') or 'new', clock())
+note_leaving(url, clock())  -- its channels come behind it
 return 'ok'

@@ -1,8 +1,9 @@
 #!lua
--- uses posts host requests
+-- uses posts host orphans requests
 -- replies array
 -- answers requests
 -- Takes feeds out of the schedule until resume. A refresh under way goes on and is committed; its lease is remembered.
+-- One that was paused as an orphan is paused by its operator now (RELIABILITY L19).
 -- ARGV: prefix, then feed URLs. Returns for each 1 = paused, 0 = was paused already, -1 = unknown.
 local answers = {}
 for i = 2, #ARGV do
@@ -10,13 +11,8 @@ for i = 2, #ARGV do
   if redis.call('SISMEMBER', feeds_key, url) == 1 then
     local state = redis.call('HGET', state_key(url), 'state') or 'new'
     answer = state == 'paused' and 0 or 1
-    if answer == 1 then
-      local due = tonumber(redis.call('ZSCORE', schedule_key, url) or clock())
-      redis.call('ZREM', schedule_key, url)
-      redis.call('HSET', state_key(url), 'state', 'paused', 'before_pause', state, 'paused_due', text(due), 'won', 'paused')
-      redis.call('HDEL', state_key(url), 'held', 'wake')
-      count_state(url, state, 'paused', clock())
-    end
+    if answer == 1 then pause_feed(url, state, clock(), 'paused') end
+    if redis.call('HDEL', state_key(url), 'orphaned') == 1 then redis.call('HSET', state_key(url), 'won', 'paused') end
   end
   answers[#answers + 1] = answer
 end

@@ -1,15 +1,21 @@
 #!lua flags=allow-oom
--- uses posts host push requests
+-- uses posts host orphans push requests
 -- replies integer
 -- answers requests
 -- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, feed_url, its JSON text, stream cap, step:
 -- 'begin' takes it out of the feeds, the schedule and its host's slots, and leaves the marks that the last step takes
--- away; 'resume' is the same for one whose removal has begun, never for a feed; 'go on' takes up to 100 posts, and with
--- the last of them all else.
+-- away; 'orphan' is the same for a feed alone that has been paused as an orphan for so many ms as stand behind the step;
+-- 'resume' for one whose removal has begun, never for a feed; 'go on' takes up to 100 posts, and with the last of them
+-- all else.
 -- Returns 0 = unknown, 1 = more to do, 2 = gone, 3 = take it out of its channels first.
 local url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local feed_state = state_key(url)
-if step == 'begin' and redis.call('SREM', feeds_key, url) == 1 then
+if step == 'orphan' then
+  local since = is_orphan(url) and tonumber(redis.call('ZSCORE', orphans_key, url) or nil)
+  local mine = redis.call('HMGET', feed_state, 'state', 'orphaned')
+  if not since or since > clock() - tonumber(ARGV[6]) or mine[1] ~= 'paused' or not mine[2] then return 0 end
+end
+if (step == 'begin' or step == 'orphan') and redis.call('SREM', feeds_key, url) == 1 then
   redis.call('SADD', removals_key, url)
   count_state(url, redis.call('HGET', feed_state, 'state') or 'new')
   redis.call('HSET', feed_state, 'removing', '1')
@@ -25,6 +31,7 @@ elseif not redis.call('HGET', feed_state, 'removing') then
 end
 redis.call('ZREM', schedule_key, url)
 redis.call('ZREM', quarantine_key, url)
+redis.pcall('ZREM', orphans_key, url)
 if step ~= 'go on' then return 1 end
 for _, pair in ipairs(post_keys(url)) do  -- a broken key must not keep a feed from going
   local found = redis.call('TYPE', pair[1])['ok']

@@ -1,5 +1,5 @@
 #!lua
--- uses posts host requests
+-- uses posts host orphans requests
 -- replies array
 -- answers requests
 -- Puts paused feeds back into the schedule, in the state they had: due after so many ms, but neither before a Retry-After
@@ -28,7 +28,8 @@ for i = 3, #ARGV, 2 do
     if due <= now then wake_a_worker() end
     local state = mine[2] or 'new'
     redis.call('HSET', state_key(url), 'state', state, 'won', won)
-    redis.call('HDEL', state_key(url), 'before_pause', 'paused_due')
+    redis.call('HDEL', state_key(url), 'before_pause', 'paused_due', 'orphaned')
+    note_leaving(url, now)  -- from now on, where it is in no channel
     count_state(url, 'paused', state, now)
     answer = {'resumed', text(due)}
   elseif redis.call('SISMEMBER', feeds_key, url) == 1 then

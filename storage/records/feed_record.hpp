@@ -13,10 +13,11 @@ namespace feedmill {
 
 /// A feed to register.
 struct NewFeed {
-  std::string feed_url{};  ///< canonical
-  Milliseconds after{};    ///< first due this long from now
-  std::string settings{};  ///< JSON object, "" for none
-  std::string title{};     ///< until the feed has been read; "" for none
+  std::string feed_url{};     ///< canonical
+  Milliseconds after{};       ///< first due this long from now
+  std::string settings{};     ///< JSON object, "" for none
+  std::string title{};        ///< until the feed has been read; "" for none
+  bool for_channels = false;  ///< nobody wants it for itself (RELIABILITY L19)
 };
 
 /// What is known of a registered feed.

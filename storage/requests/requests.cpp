@@ -32,7 +32,7 @@ constexpr std::array op_rows{
           "unknown failed no_such_feed"},
     OpRow{RequestOp::move, "move", Script::move, "ok done moved\ntaken failed taken\nunknown failed no_such_feed"},
     OpRow{RequestOp::channel_follow, "channel_follow", Script::channel_follow,
-          "1 done followed\n0 done followed_already\n-1 failed no_such_channel"},
+          "1 done followed\n0 done followed_already\n-1 failed no_such_channel\n-2 failed no_such_feed"},
     // It ends once the posts are out of the timeline, too.
     OpRow{RequestOp::channel_unfollow, "channel_unfollow", Script::channel_unfollow,
           "1 begun begun\n-1 failed no_such_channel"},

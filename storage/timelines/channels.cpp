@@ -120,10 +120,11 @@ StoreResult<std::vector<std::optional<bool>>> Channels::follow(std::span<const M
   return answers;
 }
 
-StoreResult<std::optional<bool>> Channels::unfollow(const Membership& membership) {
+StoreResult<std::optional<bool>> Channels::take_out(const Membership& membership, std::string_view only_gone) {
   Args args;
   args.add(std::string_view(membership.uid));
   args.add(std::string_view(membership.feed_url));
+  args.add(only_gone);
   const auto reply = impl_.run(Script::channel_unfollow, args);
   if (!reply) return reply.error();
   if (reply->integer() < 0) return std::optional<bool>();
@@ -141,7 +142,7 @@ StoreResult<void> Channels::forget_feed(const std::string& feed_url) {
   const auto uids = holding(std::span(&feed_url, 1));
   if (!uids) return uids.error();
   for (const std::string& uid : uids->front()) {
-    if (const auto done = unfollow({uid, feed_url}); !done) return done.error();
+    if (const auto done = take_out({uid, feed_url}, "1"); !done) return done.error();
   }
   return {};
 }

@@ -50,8 +50,8 @@ class Channels {
   /// Puts feeds into channels, their posts into the timelines; true where the feed was new to the channel.
   StoreResult<std::vector<std::optional<bool>>> follow(std::span<const Membership> memberships);
   /// Takes a feed and its posts out of a channel; false when it was not in it.
-  StoreResult<std::optional<bool>> unfollow(const Membership& membership);
-  /// Takes a feed out of every channel.
+  StoreResult<std::optional<bool>> unfollow(const Membership& membership) { return take_out(membership, ""); }
+  /// Takes what is no feed any more out of every channel.
   StoreResult<void> forget_feed(const std::string& feed_url);
   /// The channels that hold each feed, sorted.
   StoreResult<std::vector<std::vector<std::string>>> holding(std::span<const std::string> feed_urls);
@@ -81,6 +81,8 @@ class Channels {
   StoreResult<std::size_t> expire_marks(Milliseconds grace = std::chrono::hours(24 * 7));
 
  private:
+  /// `only_gone`: "1" = unless it is a feed.
+  StoreResult<std::optional<bool>> take_out(const Membership& membership, std::string_view only_gone);
   StoreResult<std::optional<std::size_t>> mark(const std::string& uid, std::string_view how,
                                                std::span<const std::string> rest);
   StoreResult<void> prune(const std::string& uid, const std::function<bool()>& step);

@@ -100,7 +100,11 @@ def happen(world):
     # What programs ask for.
     world.run(f"redis-cli xadd stream:requests '*' op add url {FEED} channel anna/news app reader ref anna-1")
     world.run("redis-cli xadd stream:requests '*' op pause url https://example.org/none.xml")
-    world.run("feedmill run --once")
+    # What nobody follows any more.
+    world.run("feedmill add https://example.org/harbour.atom --channel anna/tides")
+    world.run("feedmill channel feeds anna/tides --remove https://example.org/harbour.atom")
+    redis.call("ZADD", "state:orphans", 1, world.here("https://example.org/harbour.atom"))
+    world.run("FEEDMILL_FEEDS_ORPHAN_AFTER=30d feedmill run --once")
     stream = redis.call("XRANGE", "stream:signals", "-", "+")
     def as_written(members):
         return {name: world.as_written(value) if isinstance(value, str) else value for name, value in members.items()}

@@ -291,6 +291,34 @@ TEST(Removal, ThatWasKilledIsFinishedByTheNext) {
   EXPECT_EQ(world.run({"remove", "--yes", url}).exit, 1);
 }
 
+/// RELIABILITY L19: it dies with half of the posts gone, and somebody follows the feed.
+TEST(Removal, OfAnOrphanThatWasKilledTakesNothingFromWhoFollowsIt) {
+  World world;
+  std::vector<std::pair<std::string, std::string>> posts;
+  for (int i = 0; i < 250; ++i) posts.emplace_back("p" + std::to_string(i), "Post");
+  world.http.serve("/feed.xml", {.body = rss(posts)});
+  const std::string url = world.http.url("/feed.xml");
+  const auto age = [&] { world.redis_text({"ZADD", "state:orphans", "XX", "1", url}); };
+  const std::map<std::string, std::string> option{{"FEEDMILL_FEEDS_ORPHAN_AFTER", "1h"}};
+  ASSERT_EQ(world.run({"add", url, "--channel", "anna/news"}).exit, 0);
+  ASSERT_EQ(world.run({"run", "--once"}, option).exit, 0);
+  ASSERT_EQ(world.run({"channel", "feeds", "anna/news", "--remove", url}).exit, 0);
+  age();
+  ASSERT_EQ(world.run({"run", "--once"}, option).exit, 0);
+  EXPECT_NE(world.run({"explain", url}).out.find("in no channel any more"), std::string::npos);
+  age();
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0) << "without the option it stays";
+  std::map<std::string, std::string> dies = option;
+  dies["FEEDMILL_CRASH_AT"] = "S15:1";
+  EXPECT_EQ(world.run({"run", "--once"}, dies).exit, -SIGKILL);
+  EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "150");
+  EXPECT_EQ(world.run({"add", url, "--channel", "bert/news"}).exit, 0);
+  ASSERT_EQ(world.run({"run", "--once"}, option).exit, 0);
+  EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "250");
+  EXPECT_EQ(world.redis_text({"SMEMBERS", "channel:bert/news:feeds"}), url);
+  EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
+}
+
 /// RELIABILITY S19: the private server and its worker, either killed.
 class EmbeddedStore : public testing::Test {
  protected:

@@ -195,6 +195,7 @@ std::string_view signal_word(std::string_view type) {
   if (type == "feed_gone") return "Gone";
   if (type == "feed_rekeyed") return "New ids for old entries";
   if (type == "feed_gap") return "Entries were missed";
+  if (type == "feed_paused") return "Paused";
   if (type == "request_done") return "Asked for, and done";
   if (type == "request_failed") return "Asked for, and refused";
   return type;

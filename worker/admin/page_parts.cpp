@@ -24,7 +24,7 @@ constexpr std::array state_texts{
     StateText{"blocked", "its server refuses us"},
     StateText{"gone", "its server says it is gone; asked once a month"},
     StateText{"quarantined", "workers died of it, or it takes too long to read; tried alone, later"},
-    StateText{"paused", "by its operator, until feedmill resume"},
+    StateText{"paused", "not fetched until feedmill resume"},
 };
 constexpr auto state_names = [] {
   std::array<std::string_view, state_texts.size()> names{};

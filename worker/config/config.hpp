@@ -94,6 +94,9 @@ struct Config {
     std::uint64_t bytes = 0;          ///< 0 = no limit
     std::chrono::milliseconds grace{};
   } retention;
+  struct Feeds {
+    std::chrono::milliseconds orphan_after{};  ///< 0 = feeds in no channel any more are left alone
+  } feeds;
   struct Signals {
     std::uint32_t max_len = 0;
     std::uint64_t max_bytes = 0;    ///< 0: no limit

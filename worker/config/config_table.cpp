@@ -111,6 +111,14 @@ const Option all_options[] = {
      at<&Config::retention, &Config::Retention::bytes>, nullptr, on_reload},
     {"retention.grace", "", "", "7d", "duration", "how long a trimmed entry is remembered after it left the document",
      at<&Config::retention, &Config::Retention::grace>},
+    {"feeds.orphan_after", "", "", "0", "duration",
+     "a feed that was added for a channel and has been in none for so long is paused, after as long again removed with "
+     "its entries; 0: never",
+     at<&Config::feeds, &Config::Feeds::orphan_after>,
+     [](const Config& c) {
+       return c.feeds.orphan_after == 0ms ? std::string() : between(c.feeds.orphan_after, 1s, 24h * 3650);
+     },
+     on_reload},
     {"signals.max_len", "", "", "100000", "records per partition", "how long the signal stream may grow",
      at<&Config::signals, &Config::Signals::max_len>, [](const Config& c) { return at_least(c.signals.max_len, 1000); },
      on_reload},

@@ -31,6 +31,7 @@ NewFeed new_feed(const Subscription& subscription, const SubscriptionList& list,
   feed.after = after;
   feed.settings = settings_json(settings);
   feed.title = title_of(settings);
+  feed.for_channels = !channels_of(subscription.folders, "").empty();
   return feed;
 }
 
@@ -71,7 +72,13 @@ StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch
   if (uids.empty()) return {};
   Channels channels(store);
   if (const auto added = channels.add(uids); !added) return added.error();
-  if (const auto followed = channels.follow(memberships); !followed) return followed.error();
+  const auto followed = channels.follow(memberships);
+  if (!followed) return followed.error();
+  for (std::size_t i = 0; i < memberships.size(); ++i) {
+    if ((*followed)[i]) continue;  // else it was removed since it was added: as an orphan, say
+    const NewFeed feed{.feed_url = memberships[i].feed_url};
+    if (const auto added = Feeds(store).add(std::span(&feed, 1), memberships[i].uid); !added) return added.error();
+  }
   return {};
 }
 

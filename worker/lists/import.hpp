@@ -21,7 +21,7 @@ using SubscriptionBatch = std::ranges::subrange<std::deque<Subscription>::const_
 SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t begin);
 
 /// Adds feeds of `list`; true where one was new. First fetches are spread at `rate` feeds a second (0 = not), `added`
-/// feeds of this import stand before the batch.
+/// feeds of this import stand before the batch. Those that stand in folders are wanted for channels alone.
 StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
                                          std::size_t added, std::uint64_t rate);
 

@@ -84,6 +84,16 @@ asio::awaitable<void> tell_of_requests(ProcessParts& parts, const RequestFigures
 
 }  // namespace
 
+asio::awaitable<void> look_after_orphans(ProcessParts& parts) {
+  for (std::size_t found = 1; found > 0 && parts.config.feeds.orphan_after.count() > 0;) {
+    const Milliseconds after = parts.config.feeds.orphan_after;
+    const StoreResult<std::size_t> step =
+        co_await parts.store.call([after](Store& store) { return Feeds(store).look_after_orphans(after); });
+    if (!step) parts.metrics.store_error(step.error());
+    found = step ? *step : 0;
+  }
+}
+
 asio::awaitable<void> watch_fleet(ProcessParts& parts) {
   asio::steady_timer timer(parts.loop);
   StalenessScan survey;
@@ -112,6 +122,7 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     const StoreResult<Milliseconds> offset = co_await parts.store.call(clock_offset);
     if (offset) note_clock(parts, *offset);
     co_await parts.store.call([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
+    co_await look_after_orphans(parts);
     if (parts.config.worker.ingest) {
       const StoreResult<void> fit = co_await parts.store.call([](Store& store) { return store.check_eviction(); });
       co_await parts.worker.on_eviction_check(fit);  // RELIABILITY §6: at least every 60 s

@@ -11,6 +11,10 @@ namespace feedmill {
 /// cancelled.
 boost::asio::awaitable<void> beat(ProcessParts& parts);
 
+/// Pauses and removes feeds that nobody follows (feeds.orphan_after; RELIABILITY L19), in steps: others' calls of the
+/// store come between.
+boost::asio::awaitable<void> look_after_orphans(ProcessParts& parts);
+
 /// Figures of the fleet and of the stream for metrics and pacing, removals that were interrupted, whether the server
 /// still keeps what it is given. Until cancelled.
 boost::asio::awaitable<void> watch_fleet(ProcessParts& parts);

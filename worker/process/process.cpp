@@ -142,8 +142,10 @@ asio::awaitable<Worker::End> Process::ingest() {
   Worker::End end = Worker::End::store_away;
   try {
     if (parts_.config.worker.ingest) {
-      if (parts_.mode == RunMode::once)
+      if (parts_.mode == RunMode::once) {
         co_await guarded("requests", parts_.requests.run(true));  // what they add is due
+        co_await guarded("orphans", look_after_orphans(parts_));
+      }
       end = co_await parts_.worker.run();
     } else {
       // Only delivering: a daemon until it is stopped, any other until what there is has been delivered.

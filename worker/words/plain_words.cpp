@@ -61,6 +61,11 @@ std::string decided_by(std::string_view code, const std::vector<DueInput>& input
 
 std::string schedule_words(std::string_view why, std::string_view due_reason) {
   if (due_reason == "paused") return "It is paused by its operator; feedmill resume lets it go on.";
+  if (due_reason == "orphaned") {
+    return "It is paused because it is in no channel any more; when that has gone on for feeds.orphan_after it is "
+           "removed. "
+           "A channel that it is put into, feedmill add or feedmill resume let it go on.";
+  }
   const std::vector<DueInput> inputs = decode_due_inputs(why);
   std::string text;
   const auto add = [&text](const std::string& sentence) {

@@ -1,4 +1,4 @@
--- Stands behind deliver.lua in the scripts that make channels and fill them.
+-- Stands behind deliver.lua and orphans.lua in the scripts that make channels and fill them.
 
 -- Creates a channel behind those there are. Returns 1 = new, 0 = known.
 local function create_channel(uid)
@@ -15,6 +15,7 @@ end
 local function put_into_channel(uid, url)
   local added = redis.call('SADD', channel_feeds_key(uid), url)
   redis.call('SADD', holders_key(url), uid)
+  note_wanted(url, clock())
   local posts = redis.call('ZRANGE', sort_key(url), 0, -1, 'WITHSCORES')
   local floor = floor_of(uid)
   local any_read = redis.call('EXISTS', channel_read_key(uid)) == 1
