@@ -1,8 +1,6 @@
 #include "storage/feeds/feeds.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <set>
 
 #include "parsers/text/numbers.hpp"
 #include "storage/records/event_json.hpp"
@@ -136,23 +134,7 @@ StoreResult<std::vector<std::string>> Feeds::urls() {
 }
 
 StoreResult<std::vector<std::string>> Feeds::urls_after(const std::string& after, std::size_t most) {
-  if (auto connected = impl_.ready(); !connected) return connected.error();
-  const std::string key = impl_.keys.feeds();
-  std::set<std::string> first;  // SSCAN may say one twice
-  std::string cursor = "0";
-  do {
-    const auto reply = impl_.redis.command({"SSCAN", key, cursor, "COUNT", "1000"});
-    if (!reply) return reply.error();
-    cursor = (*reply)[0].text();
-    const ReplyView urls = (*reply)[1];
-    for (std::size_t i = 0; i < urls.size(); ++i) {
-      const std::string_view url = urls[i].text();
-      if (url <= after || (first.size() == most && url >= *first.rbegin())) continue;
-      first.emplace(url);
-      if (first.size() > most) first.erase(std::prev(first.end()));
-    }
-  } while (cursor != "0");
-  return std::vector<std::string>(first.begin(), first.end());
+  return impl_.members_after(impl_.keys.feeds(), after, most, "");
 }
 
 StoreResult<std::vector<std::optional<FeedRecord>>> Feeds::records(std::span<const std::string> feed_urls) {

@@ -1,12 +1,25 @@
 #!lua
--- uses posts deliver
+-- uses posts deliver requests
 -- replies integer
--- Numbers channels 1, 2, … in the order given, those that have gone left out. ARGV: prefix, then uids.
-local place = 0
-for i = 2, #ARGV do
+-- answers requests
+-- Puts channels into the order given. ARGV: prefix, 'all' = they are numbered 1, 2, …, those that have gone left out;
+-- 'among' = the places that they have are dealt out anew among them, all others keep theirs. Then uids, each once.
+-- Returns how many; -1 = one of 'among' is not there.
+local uids, places = {}, {}
+for i = 3, #ARGV do
   if redis.call('SISMEMBER', channels_key, ARGV[i]) == 1 then
-    place = place + 1
-    redis.call('SET', channel_order_key(ARGV[i]), place)
+    uids[#uids + 1] = ARGV[i]
+  elseif ARGV[2] == 'among' then
+    return -1
   end
 end
-return place
+if ARGV[2] == 'among' then
+  for i, uid in ipairs(uids) do places[i] = tonumber(redis.call('GET', channel_order_key(uid)) or nil) or 0 end
+  table.sort(places)
+end
+for i, uid in ipairs(uids) do
+  -- Two may have had the same: then the later ones move on by one.
+  places[i] = i > 1 and math.max(places[i] or 0, places[i - 1] + 1) or places[i] or 1
+  redis.call('SET', channel_order_key(uid), text(places[i]))
+end
+return #uids

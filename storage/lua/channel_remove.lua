@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- uses posts orphans deliver requests
 -- replies array of 2
+-- answers requests
 -- One bounded step of deleting a channel with all that is kept for it. Resumable: what is left of one that was
 -- interrupted goes as well. ARGV: prefix, uid. Returns {1 = something was there, 1 = more to do}.
 local uid, step = ARGV[2], 1000

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- uses posts deliver
+-- uses posts deliver requests
 -- replies integer
+-- answers requests
 -- Marks notices read or unread, or deletes them. The read flag stands at the beginning of the value (RELIABILITY L16).
 -- ARGV: prefix, user, 'read' | 'unread' | 'delete', then ids; none = all. Returns how many changed.
 local user, how = ARGV[2], ARGV[3]

@@ -1,9 +1,10 @@
 #!lua
--- uses posts deliver
+-- uses posts deliver requests
 -- replies array
+-- answers requests
 -- A user's rules: what to be told of. Each change counts up the version that tells deliver to read them again.
 -- ARGV: prefix, user, 'add' | 'remove', most rules a user may have, then rules as text, or ids.
--- Returns for each added its id (that of an equal one when there is one, '' = too many), for each removed 1 or 0.
+-- Returns for each added its id (that of an equal one when there is one, 0 = too many), for each removed 1 or 0.
 local user, how, most = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local rules, answers = watches_key(user), {}
 for i = 5, #ARGV do
@@ -17,7 +18,7 @@ for i = 5, #ARGV do
       if all[j + 1] == ARGV[i] then known = all[j] end
     end
     if not known and #all / 2 >= most then
-      known = ''
+      known = '0'
     elseif not known then
       known = text(redis.call('INCR', watch_version_key))
       redis.call('HSET', rules, known, ARGV[i])

@@ -41,6 +41,15 @@ constexpr std::array op_rows{
     OpRow{RequestOp::entry_put, "entry_put", Script::entry_save,
           "created done created id\nmodified done modified id\nunknown failed no_such_feed"},
     OpRow{RequestOp::entry_remove, "entry_remove", Script::entry_remove, "1 done removed\n0 failed no_such_entry"},
+    OpRow{RequestOp::channel_add, "channel_add", Script::channel_add, "1 done added\n0 done present"},
+    // It ends once nothing of the channel is left.
+    OpRow{RequestOp::channel_remove, "channel_remove", Script::channel_remove,
+          "1 begun begun\n0 failed no_such_channel\n0+ done removed"},
+    OpRow{RequestOp::channel_order, "channel_order", Script::channel_order,
+          "-1 failed no_such_channel\n* done ordered"},
+    OpRow{RequestOp::notice_mark, "notice_mark", Script::notify_edit, "* done marked =changed"},
+    OpRow{RequestOp::watch_add, "watch_add", Script::watch, "0 failed too_many\n* done watching =id"},
+    OpRow{RequestOp::watch_remove, "watch_remove", Script::watch, "1 done removed\n0 failed no_such_rule"},
 };
 
 constexpr std::string_view mark_all = "-1 failed no_such_channel\n0 done marked\n* begun ";

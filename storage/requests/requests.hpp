@@ -30,7 +30,13 @@ enum class RequestOp {
   channel_unfollow,
   channel_mark,
   entry_put,
-  entry_remove
+  entry_remove,
+  channel_add,
+  channel_remove,
+  channel_order,
+  notice_mark,
+  watch_add,
+  watch_remove
 };
 std::optional<RequestOp> request_op(std::string_view word);
 

@@ -114,6 +114,11 @@ class Store::Impl {
   /// Newest first members of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
   StoreResult<std::vector<std::string>> newest(const std::string& key, std::size_t limit,
                                                const std::optional<EntryCursor>& before);
+  /// The first `most` members of a set behind `after` in their order that begin with `beginning`; "" = from the first,
+  /// any. In steps that keep nobody waiting; looks at every member, holds `most`. What is there all the while is among
+  /// them.
+  StoreResult<std::vector<std::string>> members_after(const std::string& key, const std::string& after,
+                                                      std::size_t most, std::string_view beginning);
   /// The entries of these ids in their order, those that have gone left out.
   StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
   /// Plain commands in one round trip, with the answer to each.

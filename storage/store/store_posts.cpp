@@ -1,9 +1,32 @@
-// What several parts of the store read alike: posts in an order, records of the stream.
+// What several parts of the store read alike: posts in an order, members of sets, records of the stream.
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
+
+StoreResult<std::vector<std::string>> Store::Impl::members_after(const std::string& key, const std::string& after,
+                                                                 std::size_t most, std::string_view beginning) {
+  if (auto connected = ready(); !connected) return connected.error();
+  std::set<std::string> first;  // SSCAN may say one twice
+  std::string cursor = "0";
+  do {
+    const auto reply = redis.command({"SSCAN", key, cursor, "COUNT", "1000"});
+    if (!reply) return reply.error();
+    cursor = (*reply)[0].text();
+    const ReplyView members = (*reply)[1];
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const std::string_view member = members[i].text();
+      if (member <= after || !member.starts_with(beginning)) continue;
+      if (first.size() == most && member >= *first.rbegin()) continue;
+      first.emplace(member);
+      if (first.size() > most) first.erase(std::prev(first.end()));
+    }
+  } while (cursor != "0");
+  return std::vector<std::string>(first.begin(), first.end());
+}
 
 StoreResult<std::vector<std::string>> Store::Impl::newest(const std::string& key, std::size_t limit,
                                                           const std::optional<EntryCursor>& before) {

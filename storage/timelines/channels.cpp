@@ -53,10 +53,23 @@ StoreResult<std::vector<ChannelRecord>> Channels::list() {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const auto names = impl_.redis.command({"SMEMBERS", impl_.keys.channels()});
   if (!names) return names.error();
+  auto all = records(names->texts());
+  if (!all) return all.error();
+  std::sort(all->begin(), all->end(), [](const ChannelRecord& a, const ChannelRecord& b) {
+    return std::tie(a.position, a.uid) < std::tie(b.position, b.uid);
+  });
+  return all;
+}
+
+StoreResult<std::vector<std::string>> Channels::names_after(const std::string& after, std::size_t most,
+                                                            const std::string& beginning) {
+  return impl_.members_after(impl_.keys.channels(), after, most, beginning);
+}
+
+StoreResult<std::vector<ChannelRecord>> Channels::records(std::span<const std::string> uids) {
   std::vector<ChannelRecord> records;
   std::vector<std::string> keys;
   std::vector<Words> commands;
-  const std::vector<std::string> uids = names->texts();
   keys.reserve(uids.size() * 3);
   for (const std::string& uid : uids) {
     commands.push_back({"GET", keys.emplace_back(impl_.keys.channel_order(uid))});
@@ -70,21 +83,28 @@ StoreResult<std::vector<ChannelRecord>> Channels::list() {
     records.push_back({uids[i], row[0].integer(), static_cast<std::uint64_t>(row[1].integer()),
                        static_cast<std::uint64_t>(row[2].integer())});
   }
-  std::sort(records.begin(), records.end(), [](const ChannelRecord& a, const ChannelRecord& b) {
-    return std::tie(a.position, a.uid) < std::tie(b.position, b.uid);
-  });
   return records;
 }
 
 StoreResult<void> Channels::order(std::span<const std::string> uids) {
   Args args;
+  args.add(std::string_view("all"));
   for (const std::string& uid : uids) args.add(std::string_view(uid));
   const auto reply = impl_.run(Script::channel_order, args);
   if (!reply) return reply.error();
   return {};
 }
 
-StoreResult<bool> Channels::exists(const std::string& uid) {
+StoreResult<bool> Channels::order_among(std::span<const std::string> uids) {
+  Args args;
+  args.add(std::string_view("among"));
+  for (const std::string& uid : uids) args.add(std::string_view(uid));
+  const auto reply = impl_.run(Script::channel_order, args);
+  if (!reply) return reply.error();
+  return reply->integer() >= 0;
+}
+
+StoreResult<bool> Channels::is_known(const std::string& uid) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const auto known = impl_.redis.command({"SISMEMBER", impl_.keys.channels(), uid});
   if (!known) return known.error();
@@ -92,7 +112,7 @@ StoreResult<bool> Channels::exists(const std::string& uid) {
 }
 
 StoreResult<std::optional<std::vector<std::string>>> Channels::feeds(const std::string& uid) {
-  const auto known = exists(uid);
+  const auto known = is_known(uid);
   if (!known) return known.error();
   if (!*known) return std::optional<std::vector<std::string>>();
   const auto reply = impl_.redis.command({"SMEMBERS", impl_.keys.channel_feeds(uid)});
@@ -100,6 +120,11 @@ StoreResult<std::optional<std::vector<std::string>>> Channels::feeds(const std::
   std::vector<std::string> urls = reply->texts();
   std::sort(urls.begin(), urls.end());
   return std::optional(std::move(urls));
+}
+
+StoreResult<std::vector<std::string>> Channels::feeds_after(const std::string& uid, const std::string& after,
+                                                            std::size_t most) {
+  return impl_.members_after(impl_.keys.channel_feeds(uid), after, most, "");
 }
 
 StoreResult<std::vector<std::optional<bool>>> Channels::follow(std::span<const Membership> memberships) {
@@ -212,7 +237,7 @@ StoreResult<std::optional<std::vector<StoredEntry>>> Channels::posts(const std::
 StoreResult<std::optional<std::vector<StoredEntry>>> Channels::page(const std::string& uid, const std::string& key,
                                                                     std::size_t limit,
                                                                     const std::optional<EntryCursor>& before) {
-  const auto known = exists(uid);
+  const auto known = is_known(uid);
   if (!known) return known.error();
   if (!*known) return std::optional<std::vector<StoredEntry>>();
   const auto ids = impl_.newest(key, limit, before);

@@ -42,12 +42,24 @@ class Channels {
   StoreResult<bool> remove(const std::string& uid);
   /// All channels in their order.
   StoreResult<std::vector<ChannelRecord>> list();
+  /// The first `most` names behind `after` in their order that begin with `beginning`, as Feeds::urls_after().
+  StoreResult<std::vector<std::string>> names_after(const std::string& after, std::size_t most,
+                                                    const std::string& beginning);
+  /// What is known of each, in the order given; zeros of what is not there.
+  StoreResult<std::vector<ChannelRecord>> records(std::span<const std::string> uids);
+  StoreResult<bool> is_known(const std::string& uid);
   /// Numbers channels in the order given.
   StoreResult<void> order(std::span<const std::string> uids);
+  /// Deals the places of these channels out among them in the order given; false, and nothing is changed, where one of
+  /// them is not there. Each is named once.
+  StoreResult<bool> order_among(std::span<const std::string> uids);
 
   /// The feeds of a channel, sorted.
   StoreResult<std::optional<std::vector<std::string>>> feeds(const std::string& uid);
-  /// Puts feeds into channels, their posts into the timelines; true where the feed was new to the channel.
+  /// The first `most` of them behind `after`, as Feeds::urls_after().
+  StoreResult<std::vector<std::string>> feeds_after(const std::string& uid, const std::string& after, std::size_t most);
+  /// Puts feeds into channels, their posts into the timelines; true where the feed was new to the channel. Absent also
+  /// where there is no such feed.
   StoreResult<std::vector<std::optional<bool>>> follow(std::span<const Membership> memberships);
   /// Takes a feed and its posts out of a channel; false when it was not in it.
   StoreResult<std::optional<bool>> unfollow(const Membership& membership) { return take_out(membership, ""); }
@@ -86,7 +98,6 @@ class Channels {
   StoreResult<std::optional<std::size_t>> mark(const std::string& uid, std::string_view how,
                                                std::span<const std::string> rest);
   StoreResult<void> prune(const std::string& uid, const std::function<bool()>& step);
-  StoreResult<bool> exists(const std::string& uid);
   StoreResult<bool> is_built(const std::string& uid);
   StoreResult<void> mark_index(const std::string& uid, std::string_view how);
   StoreResult<std::optional<std::vector<StoredEntry>>> page(const std::string& uid, const std::string& key,

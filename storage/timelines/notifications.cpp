@@ -91,7 +91,7 @@ StoreResult<std::optional<std::string>> Notifications::watch(const Watch& watch)
   const auto reply = impl_.run(Script::watch, args);
   if (!reply) return reply.error();
   const std::string id((*reply)[0].text());
-  return id.empty() ? std::optional<std::string>() : std::optional(id);
+  return id == "0" ? std::optional<std::string>() : std::optional(id);
 }
 
 StoreResult<std::size_t> Notifications::unwatch(const std::string& user, std::span<const std::string> ids) {

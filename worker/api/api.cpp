@@ -222,7 +222,7 @@ asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call) 
     description.body = api_description;
     co_return description;
   }
-  const auto work = [&](Store& store) { return route.read({store, hosts_, stretch_, call}); };
+  const auto work = [&](Store& store) { return route.read({store, hosts_, stretches_, call}); };
   StoreResult<ApiReply> reply = co_await with_store(call.app, work);
   if (!reply) co_return store_is_away(reply.error());
   co_return std::move(*reply);

@@ -100,8 +100,8 @@ class Api {
   std::uint64_t import_rate_ = 0;
   std::optional<StoreError> last_error_;  // that may pass
   Clock::time_point last_error_at_;
-  Store store_;          // of the thread
-  FeedStretch stretch_;  // likewise
+  Store store_;              // of the thread
+  NameStretches stretches_;  // likewise
   boost::asio::thread_pool thread_{1};
 };
 

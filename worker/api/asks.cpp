@@ -57,11 +57,12 @@ std::optional<ApiReply> add_members(const json::object& body, Fields& fields) {
     }
     std::optional<std::string> text = as_text(value);
     if (name == "entry" && value.is_object()) text = json::serialize(value);
-    if (name == "entries" && value.is_array()) {
+    if (name == "channels" && value.is_array()) text = json::serialize(value);
+    if ((name == "entries" || name == "notices") && value.is_array()) {
       text.emplace();
       for (const json::value& one : value.get_array()) {
         const auto id = one.is_string() || one.is_int64() ? as_text(one) : std::nullopt;
-        if (!id) return problem("bad_value", "entries: ids, as Entry:17, or the word all");
+        if (!id) return problem("bad_value", shown + ": ids, or the word all");
         *text += (text->empty() ? "" : " ") + *id;
       }
     }
@@ -116,8 +117,11 @@ ApiReply reply_of(const ApiAsk& ask, const RequestStream::Answer& answer, bool r
   const std::string_view result = string_member(object, "result");
   const bool made = result == "added" || result == "created";
   ApiReply done = resource(object, made ? 201 : 200);
-  const std::string where = result == "added" ? "/feed?url=" + percent_encoded(string_member(object, "url"))
-                                              : "/entries/" + percent_encoded(string_member(object, "id"));
+  const std::string_view url = string_member(object, "url");
+  const std::string where = result == "created" ? "/entries/" + percent_encoded(string_member(object, "id"))
+                            : !url.empty()
+                                ? "/feed?url=" + percent_encoded(url)
+                                : "/channel/feeds?channel=" + percent_encoded(string_member(object, "channel"));
   if (made) done.headers.emplace_back("Location", std::string(api_base) + where);
   return done;
 }

@@ -26,7 +26,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t usual_limit = 50, most_limit = 200;
-constexpr std::size_t stretch_size = 20'000;                // URLs
+constexpr std::size_t stretch_size = 20'000;                // names
 constexpr std::chrono::seconds stretch_kept{60};            // so old a list may be for pages behind the first
 constexpr std::size_t entries_at_once = 10;                 // per store call: each may have 2 MiB
 constexpr std::size_t events_at_once = 50;                  // an event may have 64 KiB
@@ -104,6 +104,34 @@ bool is_sequence(std::string_view text) {
          read_number(text.substr(dash + 1), number);
 }
 
+/// A page of names, and the cursor of the next.
+struct NamePage {
+  std::vector<std::string> names;
+  json::value next;
+};
+
+/// `more`: reads a stretch of the list `of` behind a name.
+StoreResult<NamePage> name_page(NameStretch& stretch, const std::string& of, const std::string& after,
+                                std::size_t limit,
+                                const std::function<StoreResult<std::vector<std::string>>(const std::string&)>& more) {
+  const auto now = std::chrono::steady_clock::now();
+  // Whoever begins sees what there is now; whoever goes on, what was there a moment ago.
+  const bool goes_on = !after.empty() && stretch.of == of && now - stretch.read_at < stretch_kept &&
+                       stretch.from <= after &&
+                       (stretch.to_the_end || (!stretch.names.empty() && after < stretch.names.back()));
+  if (!goes_on) {
+    auto names = more(after);
+    if (!names) return names.error();
+    const bool to_the_end = names->size() < stretch_size;
+    stretch = {of, after, std::move(*names), to_the_end, now};
+  }
+  const auto first = std::upper_bound(stretch.names.begin(), stretch.names.end(), after);
+  const auto end = first + std::min(static_cast<std::ptrdiff_t>(limit), stretch.names.end() - first);
+  NamePage page{{first, end}, {}};
+  if (first != end && !(stretch.to_the_end && end == stretch.names.end())) page.next = *(end - 1);
+  return page;
+}
+
 ApiReply no_such_channel() {
   return problem("no_such_channel", "nothing of that name is there");
 }
@@ -113,29 +141,17 @@ ApiReply no_such_channel() {
 StoreResult<ApiReply> read_feeds(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
   if (limit == 0) return bad_limit();
-  const std::string& after = reading.call.get("after");
-  FeedStretch& stretch = reading.stretch;
-  const auto now = std::chrono::steady_clock::now();
-  // Whoever begins sees what there is now; whoever goes on, what was there a moment ago.
-  const bool goes_on = !after.empty() && now - stretch.read_at < stretch_kept && stretch.from <= after &&
-                       (stretch.to_the_end || (!stretch.urls.empty() && after < stretch.urls.back()));
-  if (!goes_on) {
-    auto urls = Feeds(reading.store).urls_after(after, stretch_size);
-    if (!urls) return urls.error();
-    const bool to_the_end = urls->size() < stretch_size;
-    stretch = {after, std::move(*urls), to_the_end, now};
-  }
-  const auto first = std::upper_bound(stretch.urls.begin(), stretch.urls.end(), after);
-  const auto end = first + std::min(static_cast<std::ptrdiff_t>(limit), stretch.urls.end() - first);
-  const auto records = Feeds(reading.store).records({first, end});
+  const auto page =
+      name_page(reading.stretches.feeds, "", reading.call.get("after"), limit,
+                [&](const std::string& after) { return Feeds(reading.store).urls_after(after, stretch_size); });
+  if (!page) return page.error();
+  const auto records = Feeds(reading.store).records(page->names);
   if (!records) return records.error();
   json::array feeds;
   for (const std::optional<FeedRecord>& record : *records) {
     if (record) feeds.emplace_back(list_json(*record));  // else it went meanwhile
   }
-  json::value next;
-  if (first != end && !(stretch.to_the_end && end == stretch.urls.end())) next = *(end - 1);
-  return resource({{"feeds", std::move(feeds)}, {"next", std::move(next)}});
+  return resource({{"feeds", std::move(feeds)}, {"next", page->next}});
 }
 
 StoreResult<ApiReply> read_feed(const ApiReading& reading) {
@@ -187,25 +203,40 @@ StoreResult<ApiReply> read_entry(const ApiReading& reading) {
 }
 
 StoreResult<ApiReply> read_channels(const ApiReading& reading) {
-  const auto all = Channels(reading.store).list();
-  if (!all) return all.error();
+  const std::size_t limit = limit_of(reading.call);
+  if (limit == 0) return bad_limit();
   const std::string& user = reading.call.get("user");
-  json::array channels;
-  for (const ChannelRecord& channel : *all) {
-    if (!user.empty() && !channel.uid.starts_with(user + "/")) continue;
-    channels.push_back(json::object{{"channel", channel.uid},
-                                    {"position", channel.position},
-                                    {"feeds", channel.feeds},
-                                    {"unread", channel.unread}});
+  const std::string beginning = user.empty() ? std::string() : user + "/";
+  Channels channels(reading.store);
+  const auto page =
+      name_page(reading.stretches.channels, beginning, reading.call.get("after"), limit,
+                [&](const std::string& after) { return channels.names_after(after, stretch_size, beginning); });
+  if (!page) return page.error();
+  const auto records = channels.records(page->names);
+  if (!records) return records.error();
+  json::array rows;
+  for (const ChannelRecord& channel : *records) {
+    rows.push_back(json::object{{"channel", channel.uid},
+                                {"position", channel.position},
+                                {"feeds", channel.feeds},
+                                {"unread", channel.unread}});
   }
-  return resource({{"channels", std::move(channels)}});
+  return resource({{"channels", std::move(rows)}, {"next", page->next}});
 }
 
 StoreResult<ApiReply> read_channel_feeds(const ApiReading& reading) {
-  const auto urls = Channels(reading.store).feeds(reading.call.get("channel"));
-  if (!urls) return urls.error();
-  if (!*urls) return no_such_channel();
-  return resource({{"channel", reading.call.get("channel")}, {"feeds", json::array((*urls)->begin(), (*urls)->end())}});
+  const std::size_t limit = limit_of(reading.call);
+  if (limit == 0) return bad_limit();
+  const std::string& uid = reading.call.get("channel");
+  Channels channels(reading.store);
+  const auto known = channels.is_known(uid);
+  if (!known) return known.error();
+  if (!*known) return no_such_channel();
+  const auto page = name_page(reading.stretches.channel_feeds, uid, reading.call.get("after"), limit,
+                              [&](const std::string& after) { return channels.feeds_after(uid, after, stretch_size); });
+  if (!page) return page.error();
+  return resource(
+      {{"channel", uid}, {"feeds", json::array(page->names.begin(), page->names.end())}, {"next", page->next}});
 }
 
 StoreResult<ApiReply> read_timeline(const ApiReading& reading) {
@@ -228,6 +259,18 @@ StoreResult<ApiReply> read_notices(const ApiReading& reading) {
     notices.push_back(user == operator_user ? without_secrets(std::move(one)) : std::move(one));
   }
   return resource({{"user", user}, {"notices", std::move(notices)}});
+}
+
+StoreResult<ApiReply> read_rules(const ApiReading& reading) {
+  const std::string& user = reading.call.get("user");
+  const auto all = Notifications(reading.store).watches(user);
+  if (!all) return all.error();
+  json::array rules;
+  for (const Watch& watch : *all) {
+    rules.push_back(json::object{
+        {"id", leading_number<std::uint64_t>(watch.id)}, {"kind", to_string(watch.kind)}, {"watched", watch.target}});
+  }
+  return resource({{"user", user}, {"rules", std::move(rules)}});
 }
 
 StoreResult<ApiReply> read_events(const ApiReading& reading) {

@@ -15,19 +15,25 @@
 
 namespace feedmill {
 
-/// A stretch of the list of feeds in the order of their URLs, so that not every page has to look at all of them.
-struct FeedStretch {
-  std::string from;               ///< what it begins behind
-  std::vector<std::string> urls;  ///< sorted
+/// A stretch of a list of names in their order, so that not every page has to look at all of them.
+struct NameStretch {
+  std::string of;                  ///< which list, where there are several of a kind
+  std::string from;                ///< what it begins behind
+  std::vector<std::string> names;  ///< sorted
   bool to_the_end = false;
   std::chrono::steady_clock::time_point read_at;
+};
+
+/// Of the page before of each kind of list, whoever asked for it.
+struct NameStretches {
+  NameStretch feeds, channels, channel_feeds;
 };
 
 /// What is read with.
 struct ApiReading {
   Store& store;
   const HostRules& hosts;
-  FeedStretch& stretch;  ///< of the page before, whoever asked for it
+  NameStretches& stretches;
   const ApiCall& call;
 };
 
@@ -63,6 +69,7 @@ StoreResult<ApiReply> read_channels(const ApiReading& reading);
 StoreResult<ApiReply> read_channel_feeds(const ApiReading& reading);
 StoreResult<ApiReply> read_timeline(const ApiReading& reading);
 StoreResult<ApiReply> read_notices(const ApiReading& reading);
+StoreResult<ApiReply> read_rules(const ApiReading& reading);
 StoreResult<ApiReply> read_events(const ApiReading& reading);
 StoreResult<ApiReply> read_answer(const ApiReading& reading);
 

@@ -7,19 +7,23 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/given_json.hpp"
+#include "storage/records/notice.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/timelines/notification_matcher.hpp"
 
 namespace feedmill {
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t most_entries = 500, longest_title = 1024, longest_shown = 100;
+constexpr std::size_t most_entries = 500, most_channels = 500, longest_title = 1024, longest_words = 1024,
+                      longest_shown = 100;
 
 /// Which fields an operation takes besides op, app and ref, those it cannot do without first. "set." stands for all
 /// that begin so.
@@ -42,6 +46,12 @@ constexpr std::array fields_of_ops{
     FieldsOfOp{RequestOp::channel_mark, 2, {"channel", "as", "entries"}},
     FieldsOfOp{RequestOp::entry_put, 2, {"url", "entry", "guid", "replace"}},
     FieldsOfOp{RequestOp::entry_remove, 1, {"id"}},
+    FieldsOfOp{RequestOp::channel_add, 1, {"channel"}},
+    FieldsOfOp{RequestOp::channel_remove, 1, {"channel"}},
+    FieldsOfOp{RequestOp::channel_order, 1, {"channels"}},
+    FieldsOfOp{RequestOp::notice_mark, 3, {"user", "as", "notices"}},
+    FieldsOfOp{RequestOp::watch_add, 1, {"user", "url", "channel", "words"}},
+    FieldsOfOp{RequestOp::watch_remove, 2, {"user", "id"}},
 };
 
 std::string shown(std::string_view text) {
@@ -179,7 +189,10 @@ class RequestReader {
       request_.undo = read_yes("undo");
       if (request_.undo == !request_.to.empty()) refuse("missing_field", "move needs either to, or undo yes");
     }
-    if (request_.op == RequestOp::channel_mark) read_mark();
+    if (request_.op == RequestOp::channel_mark) request_.entries = read_mark("entries");
+    if (request_.op == RequestOp::notice_mark) read_notices();
+    if (request_.op == RequestOp::channel_order) read_channels();
+    if (request_.op == RequestOp::watch_add || request_.op == RequestOp::watch_remove) read_watch();
     if (request_.op == RequestOp::entry_put) read_entry();
     if (request_.op == RequestOp::entry_remove) request_.entries = {std::string(value("id"))};
     for (const std::string& id : request_.entries) {
@@ -188,21 +201,80 @@ class RequestReader {
     if (request_.op == RequestOp::entry_remove && !request_.problem) member("id", request_.entries.front());
   }
 
-  void read_mark() {
+  /// What is marked; nothing means all.
+  std::vector<std::string> read_mark(std::string_view name) {
     const std::string_view as = value("as");
     request_.unread = as == "unread";
-    if (as != "read" && as != "unread") return refuse("bad_value", "as: read or unread");
-    std::string_view rest = value("entries");
-    if (rest == "all" && !request_.unread) return;
+    if (as != "read" && as != "unread") refuse("bad_value", "as: read or unread");
+    std::vector<std::string> ids;
+    std::string_view rest = value(name);
+    if (rest == "all" && !request_.unread) return ids;
+    if (rest == "all") refuse("bad_value", fmt::format("{}: all of them are only marked read", name));
     while (!rest.empty()) {
       const std::size_t space = std::min(rest.find(' '), rest.size());
-      if (space > 0) request_.entries.emplace_back(rest.substr(0, space));
+      if (space > 0) ids.emplace_back(rest.substr(0, space));
       rest.remove_prefix(std::min(space + 1, rest.size()));
     }
-    if (request_.entries.empty() || request_.entries.size() > most_entries) {
+    if (ids.empty() || ids.size() > most_entries) {
       refuse("bad_value",
-             fmt::format("entries: 1 to {} ids with spaces between; as read also the word all", most_entries));
+             fmt::format("{}: 1 to {} ids with spaces between; as read also the word all", name, most_entries));
     }
+    return ids;
+  }
+
+  void read_user() {
+    request_.watch.user = value("user");
+    const std::string_view unfit = unfit_name(request_.watch.user);
+    if (!unfit.empty() || !is_utf8(request_.watch.user)) {
+      return refuse("bad_value", fmt::format("user: {}", unfit.empty() ? "it is no UTF-8" : unfit));
+    }
+    member("user", request_.watch.user);
+  }
+
+  void read_notices() {
+    read_user();
+    request_.notices = read_mark("notices");
+    for (const std::string& id : request_.notices) {
+      if (id.size() > 64 || !is_one_of(id, "-")) refuse("bad_value", "a notice is named as 1795398540945-1");
+    }
+  }
+
+  void read_channels() {
+    boost::system::error_code error;
+    const json::value list = json::parse(value("channels"), error);
+    const std::string wanted = fmt::format("channels: a JSON array of 1 to {} channels, each once", most_channels);
+    if (error || !list.is_array() || list.get_array().empty() || list.get_array().size() > most_channels) {
+      return refuse("bad_value", wanted);
+    }
+    for (const json::value& one : list.get_array()) {
+      if (!one.is_string() || !unfit_name(one.get_string()).empty()) return refuse("bad_value", wanted);
+      request_.channels.emplace_back(one.get_string());
+    }
+    std::vector<std::string> sorted = request_.channels;
+    std::ranges::sort(sorted);
+    if (std::ranges::adjacent_find(sorted) != sorted.end()) refuse("bad_value", wanted);
+  }
+
+  void read_watch() {
+    read_user();
+    Watch& watch = request_.watch;
+    if (request_.op == RequestOp::watch_remove) {
+      watch.id = value("id");
+      std::uint64_t number = 0;
+      if (!read_number(value("id"), number)) refuse("bad_value", "a rule is named by a number");
+      return;
+    }
+    const std::string_view unfit = objection_to_user(watch.user);
+    if (!unfit.empty()) return refuse("bad_value", fmt::format("user: {}", unfit));
+    const std::string words(value("words"));
+    const int given = (request_.url.empty() ? 0 : 1) + (request_.channel.empty() ? 0 : 1) + (words.empty() ? 0 : 1);
+    if (given != 1) return refuse("missing_field", "watch_add needs either url, channel or words");
+    watch.kind = !request_.url.empty() ? Watch::Kind::feed : words.empty() ? Watch::Kind::channel : Watch::Kind::words;
+    watch.target = !request_.url.empty() ? request_.url : words.empty() ? request_.channel : words;
+    if (!words.empty() && (!is_clean_text(words) || words.size() > longest_words || words_of(words).empty())) {
+      return refuse("bad_value", fmt::format("words: UTF-8 of {} bytes at most that holds a word", longest_words));
+    }
+    if (!words.empty()) member("words", words);
   }
 
   void read_entry() {

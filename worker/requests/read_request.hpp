@@ -8,6 +8,7 @@
 
 #include "storage/records/given_entry.hpp"
 #include "storage/requests/requests.hpp"
+#include "storage/timelines/notifications.hpp"
 
 namespace feedmill {
 
@@ -27,10 +28,13 @@ struct Request {
   std::string title;
   std::vector<std::string> settings;  ///< "key=value", as `feedmill set` takes them
   std::vector<std::string> entries;   ///< ids; of channel_mark none means all
-  bool unread = false;                ///< channel_mark: the other way round
+  bool unread = false;                ///< channel_mark, notice_mark: the other way round
   bool undo = false;                  ///< move
   bool replace = false;               ///< entry_put: what is not given goes
   GivenEntry entry;
+  std::vector<std::string> channels;  ///< channel_order
+  std::vector<std::string> notices;   ///< ids; of notice_mark none means all
+  Watch watch;                        ///< of notice_mark and watch_remove the user, of that the id
 
   std::optional<RequestProblem> problem;  ///< it is to be answered with this
 };

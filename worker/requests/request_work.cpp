@@ -134,6 +134,30 @@ StoreResult<void> RequestWork::carry_out(const Request& request, const std::stri
       if (!removed) return removed.error();
       return {};
     }
+    case RequestOp::channel_add: {
+      const Requests::Step step(requests_, request.asked, request.op);
+      return only_done(channels_.add(std::span(&request.channel, 1)));
+    }
+    case RequestOp::channel_remove:
+      return remove_channel(request);
+    case RequestOp::channel_order: {
+      const Requests::Step step(requests_, request.asked, request.op);
+      return only_done(channels_.order_among(request.channels));
+    }
+    case RequestOp::notice_mark: {
+      const Requests::Step step(requests_, request.asked, request.op);
+      const std::string& user = request.watch.user;
+      return only_done(request.unread ? notifications_.mark_unread(user, request.notices)
+                                      : notifications_.mark_read(user, request.notices));
+    }
+    case RequestOp::watch_add: {
+      const Requests::Step step(requests_, request.asked, request.op);
+      return only_done(notifications_.watch(request.watch));
+    }
+    case RequestOp::watch_remove: {
+      const Requests::Step step(requests_, request.asked, request.op);
+      return only_done(notifications_.unwatch(request.watch.user, std::span(&request.watch.id, 1)));
+    }
   }
   return {};
 }
@@ -220,6 +244,19 @@ StoreResult<void> RequestWork::unfollow(const Request& request, const std::strin
   }
   test_point("S17");
   return requests_.done(request.asked, was_in_it ? "unfollowed" : "not_followed");
+}
+
+StoreResult<void> RequestWork::remove_channel(const Request& request) {
+  bool was_there = false;
+  {
+    const Requests::Step step(requests_, request.asked, request.op);
+    const auto removed = channels_.remove(request.channel);
+    if (!removed) return removed.error();
+    was_there = *removed;
+  }
+  if (!was_there) return {};  // answered
+  test_point("S17");
+  return requests_.done(request.asked, "removed");
 }
 
 StoreResult<void> RequestWork::mark(const Request& request, const std::string& note) {

@@ -57,6 +57,7 @@ class RequestWork {
   StoreResult<void> move(const Request& request, const RequestRules& rules);
   StoreResult<void> follow(const Request& request);
   StoreResult<void> unfollow(const Request& request, const std::string& note);
+  StoreResult<void> remove_channel(const Request& request);
   StoreResult<void> mark(const Request& request, const std::string& note);
   StoreResult<void> put_entry(const Request& request, const RequestRules& rules);
 
@@ -64,6 +65,7 @@ class RequestWork {
   Requests requests_;
   Feeds feeds_{store_};
   Channels channels_{store_};
+  Notifications notifications_{store_};
   Entries entries_{store_};
   bool holding_ = false;
 };

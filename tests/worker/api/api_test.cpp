@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/feeds/feeds.hpp"
+#include "storage/timelines/channels.hpp"
 #include "tests/worker/api/served_api.hpp"
 
 namespace feedmill::test::api_test {
@@ -65,6 +66,47 @@ TEST_F(ApiTest, WhoeverBeginsTheListSeesWhatWasAddedAMomentAgo) {
     ASSERT_EQ(served->post("/feeds", R"({"url":")" + url(i) + R"("})").status, 201);
     EXPECT_EQ(object_of(served->get("/feeds")).at("feeds").as_array().size(), static_cast<std::size_t>(i) + 1);
   }
+}
+
+TEST_F(ApiTest, ListsOfChannelsAndOfTheirFeedsGoOnByTheirCursors) {
+  Channels channels(store);
+  std::vector<std::string> names;
+  for (int i = 0; i < 500; ++i) names.push_back((i % 2 == 0 ? "anna/" : "bert/") + std::to_string(i));
+  ASSERT_TRUE(channels.add(names));
+  add(0, 100);
+  std::vector<Membership> memberships;
+  for (int i = 0; i < 100; ++i) memberships.push_back({"anna/0", url(i)});
+  ASSERT_TRUE(channels.follow(memberships));
+  const auto all = [&](const std::string& path, const char* rows) {
+    std::vector<std::string> told;
+    std::string after;
+    do {
+      const json::object page =
+          object_of(served->get(path + (after.empty() ? "" : "&after=" + percent_encoded(after))));
+      for (const json::value& row : page.at(rows).as_array()) {
+        told.emplace_back(row.is_string() ? row.as_string() : row.at("channel").as_string());
+      }
+      after = page.at("next").is_null() ? "" : std::string(page.at("next").as_string());
+      EXPECT_TRUE(channels.add(std::vector{"anna/x" + std::to_string(told.size())}));  // behind the others
+    } while (!after.empty() && told.size() < 2000);
+    return told;
+  };
+  const auto of_anna = all("/channels?user=anna&limit=60", "channels");
+  EXPECT_TRUE(std::ranges::is_sorted(of_anna));
+  EXPECT_EQ(std::ranges::count_if(of_anna, [](const std::string& name) { return !name.starts_with("anna/x"); }), 250);
+  EXPECT_EQ(std::set<std::string>(of_anna.begin(), of_anna.end()).size(), of_anna.size());
+  EXPECT_GE(all("/channels?limit=200", "channels").size(), 500U);
+  EXPECT_EQ(all("/channel/feeds?channel=anna/0&limit=30", "feeds").size(), 100U);
+}
+
+TEST_F(ApiTest, ChannelsAreDealtTheirPlacesAmongThemselves) {
+  Channels channels(store);
+  ASSERT_TRUE(channels.add(std::vector<std::string>{"a", "b", "c", "d"}));
+  command({"SET", "channel_sortorder_d", "2"});  // as b: one went before it was made
+  EXPECT_EQ(outcome(served->post("/channels/order", R"({"channels":["d","b","a"]})")), "200 ordered");
+  std::vector<std::string> order;
+  for (const ChannelRecord& channel : *channels.list()) order.push_back(channel.uid);
+  EXPECT_EQ(order, (std::vector<std::string>{"d", "b", "a", "c"}));
 }
 
 TEST_F(ApiTest, EntriesAndTimelinesGoOnByTheirCursors) {

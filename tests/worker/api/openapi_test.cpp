@@ -90,12 +90,19 @@ const std::vector<Sample> samples{
     {"showEntry", "GET", "/entries/1", ""},
     {"removeEntry", "DELETE", "/entries/1", ""},
     {"listChannels", "GET", "/channels", ""},
+    {"addChannel", "POST", "/channels", R"({"channel":"anna/new"})"},
+    {"orderChannels", "POST", "/channels/order", R"({"channels":["anna/news"]})"},
+    {"removeChannel", "DELETE", "/channel?channel=anna/new", ""},
     {"listChannelFeeds", "GET", "/channel/feeds?channel=anna/news", ""},
     {"follow", "PUT", "/channel/feed?channel=anna/news&" + feed_query, ""},
     {"unfollow", "DELETE", "/channel/feed?channel=anna/news&" + feed_query, ""},
     {"listUnread", "GET", "/channel/entries?channel=anna/news", ""},
     {"mark", "POST", "/channel/marks?channel=anna/news", R"({"as":"read","entries":[1]})"},
     {"listNotices", "GET", "/notices?user=anna", ""},
+    {"markNotices", "POST", "/notices/marks?user=anna", R"({"as":"read","notices":"all"})"},
+    {"listRules", "GET", "/rules?user=anna", ""},
+    {"addRule", "POST", "/rules?user=anna", R"({"words":"redis cluster"})"},
+    {"removeRule", "DELETE", "/rules/1?user=anna", ""},
     {"listEvents", "GET", "/events", ""},
     {"showRequest", "GET", "/requests/r-1", ""},
     {"importList", "POST", "/import", "https://example.org/feed.xml\nftp://x\n"},
@@ -230,7 +237,16 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("showEntry", {"GET", "/entries/Entry%3A1"}), "200");
   EXPECT_EQ(talk("listChannels"), "200");
   EXPECT_EQ(object_of(last).at("channels").at(0).at("channel"), "anna/news");
+  EXPECT_EQ(talk("addChannel"), "201 added");
+  EXPECT_EQ(last.header("Location"), "/api/v1/channel/feeds?channel=anna%2Fnew");
+  EXPECT_EQ(talk("addChannel"), "200 present");
+  EXPECT_EQ(talk_with("orderChannels", R"({"channels":["anna/new","anna/news"]})"), "200 ordered");
+  EXPECT_EQ(talk("listChannels", {"GET", "/channels?user=anna&limit=1"}), "200");
+  EXPECT_EQ(object_of(last).at("channels").at(0).at("position"), 1);
+  EXPECT_EQ(object_of(last).at("next"), "anna/new");
+  EXPECT_EQ(talk("removeChannel"), "200 removed");
   EXPECT_EQ(talk("listChannelFeeds"), "200");
+  EXPECT_EQ(object_of(last).at("next"), nullptr);
   EXPECT_EQ(talk("follow"), "200 followed_already");
   EXPECT_EQ(talk("listUnread"), "200");
   EXPECT_EQ(talk("mark"), "200 marked");
@@ -241,6 +257,17 @@ void OpenApi::what_is_done() {
   command({"HSET", "hash:notification:user_id:anna", "n1", R"({"read":false,"id":"n1"})"});
   EXPECT_EQ(talk("listNotices"), "200");
   EXPECT_EQ(object_of(last).at("notices").as_array().size(), 1U);
+  EXPECT_EQ(talk("markNotices"), "200 marked");
+  EXPECT_EQ(object_of(last).at("changed"), 1);
+  EXPECT_EQ(talk_with("markNotices", R"({"as":"unread","notices":["n1"]})"), "200 marked");
+  EXPECT_EQ(talk("addRule"), "200 watching");
+  EXPECT_EQ(object_of(last).at("id"), 1);
+  EXPECT_EQ(talk_with("addRule", R"({"url":"https://example.org/feed.xml"})"), "200 watching");
+  EXPECT_EQ(talk_with("addRule", R"({"channel":"anna/news"})"), "200 watching");
+  EXPECT_EQ(talk("listRules"), "200");
+  EXPECT_EQ(object_of(last).at("rules").as_array().size(), 3U);
+  EXPECT_EQ(object_of(last).at("rules").at(1).at("watched").as_string(), feed);
+  EXPECT_EQ(talk("removeRule"), "200 removed");
   EXPECT_EQ(talk("listEvents"), "200");
   EXPECT_EQ(object_of(last).at("events").at(0).at("type"), "request_done");
   EXPECT_EQ(talk("importList"), "200 imported");
@@ -357,7 +384,8 @@ void OpenApi::what_is_refused_of_some() {
   stranger.token = reading_token;
   EXPECT_EQ(talk("showRequest", stranger), "404 no_such_request") << "it is another program's";
 
-  for (const char* id : {"addFeed", "setFeed", "moveFeed", "putEntry", "mark"}) {
+  for (const char* id : {"addFeed", "setFeed", "moveFeed", "putEntry", "mark", "addChannel", "orderChannels",
+                         "markNotices", "addRule"}) {
     EXPECT_EQ(talk_with(id, std::string("{}")), "422 missing_field") << id;
     EXPECT_EQ(talk_with(id, std::string()), "422 missing_field") << id;
   }
@@ -368,6 +396,22 @@ void OpenApi::what_is_refused_of_some() {
   EXPECT_EQ(talk_with("putEntry", R"({"url":"https://example.org/feed.xml","entry":{"nonsense":1}})"), "422 bad_value");
   EXPECT_EQ(talk_with("mark", R"({"as":"green","entries":[1]})"), "422 bad_value");
   EXPECT_EQ(talk_with("mark", R"({"as":"read","entries":[[]]})"), "422 bad_value");
+  EXPECT_EQ(talk_with("addChannel", R"({"channel":"a\u0001"})"), "422 bad_value");
+  for (const char* channels : {"[]", "[1]", R"(["a","a"])", R"("all")", R"({"a":1})"}) {
+    EXPECT_EQ(talk_with("orderChannels", "{\"channels\":" + std::string(channels) + "}"), "422 bad_value");
+  }
+  EXPECT_EQ(talk_with("orderChannels", R"({"channels":["anna/news","nobody"]})"), "404 no_such_channel");
+  EXPECT_EQ(talk("removeChannel", {"DELETE", "/channel?" + nobody}), "404 no_such_channel");
+  EXPECT_EQ(talk("removeChannel", {"DELETE", "/channel?channel=a%01"}), "422 bad_value");
+  EXPECT_EQ(talk_with("markNotices", R"({"as":"green","notices":"all"})"), "422 bad_value");
+  EXPECT_EQ(talk_with("markNotices", R"({"as":"read","notices":["*"]})"), "422 bad_value");
+  EXPECT_EQ(talk_with("addRule", R"({"words":"!!"})"), "422 bad_value");
+  EXPECT_EQ(talk_with("addRule", R"({"words":"a","channel":"b"})"), "422 missing_field");
+  EXPECT_EQ(talk("addRule", {"POST", "/rules?user=global", R"({"words":"a"})"}), "422 bad_value");
+  command({"EVAL", "for i = 1, 200 do redis.call('HSET', 'state:watches:many', i, 'words ' .. i) end", "0"});
+  EXPECT_EQ(talk("addRule", {"POST", "/rules?user=many", R"({"words":"a"})"}), "409 too_many");
+  EXPECT_EQ(talk("removeRule"), "404 no_such_rule");
+  EXPECT_EQ(talk("removeRule", {"DELETE", "/rules/x?user=anna"}), "422 bad_value");
   EXPECT_EQ(talk_with("addFeed", R"({"url":"http://127.0.0.1/"})"), "422 refused_address");
   EXPECT_EQ(talk_with("moveFeed", R"({"to":"http://169.254.169.254/"})"), "422 refused_address");
   EXPECT_EQ(talk_with("moveFeed", R"({"to":")" + other + R"("})"), "409 taken");
@@ -444,9 +488,9 @@ void OpenApi::what_is_too_much() {
 }
 
 void OpenApi::what_redis_refuses() {
-  command({"DEL", "feeds", "channels", "schedule", "Entry:1", feed + ":guidmap", feed + ":sort"});
+  command({"DEL", "feeds", "channels", "schedule", "Entry:1", "state:watches:anna", feed + ":guidmap", feed + ":sort"});
   for (const std::string& key : {std::string("feeds"), std::string("channels"), std::string("schedule"),
-                                 std::string("Entry:1"), feed + ":guidmap", std::string("stats:x")}) {
+                                 std::string("Entry:1"), feed + ":guidmap", std::string("state:watches:anna")}) {
     command({"SET", key, "x"});
   }
   command({"DEL", "list:notification:user_id:anna", "state:request:app:r-1"});

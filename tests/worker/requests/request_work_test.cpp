@@ -139,6 +139,43 @@ TEST_F(RequestWorkTest, CarriesOutEachOperation) {
   EXPECT_EQ(redis({"EXISTS", "state:requests"}), "0") << "nothing is left in hand";
 }
 
+TEST_F(RequestWorkTest, KeepsChannelsNoticesAndRules) {
+  EXPECT_EQ(result({"op", "channel_add", "channel", "anna/a"}), "done added");
+  EXPECT_EQ(result({"op", "channel_add", "channel", "anna/a"}), "done present");
+  EXPECT_EQ(result({"op", "channel_add", "channel", "anna/b"}), "done added");
+  EXPECT_EQ(result({"op", "channel_order", "channels", R"(["anna/b","anna/a"])"}), "done ordered");
+  EXPECT_EQ(redis({"GET", "channel_sortorder_anna/b"}), "1");
+  EXPECT_EQ(result({"op", "channel_order", "channels", R"(["anna/b","none"])"}), "failed no_such_channel");
+  EXPECT_EQ(result({"op", "add", "url", url, "channel", "anna/a"}), "done added");
+  EXPECT_EQ(result({"op", "watch_add", "user", "anna", "channel", "anna/a"}), "done watching");
+  EXPECT_EQ(result({"op", "watch_add", "user", "anna", "words", "redis cluster"}), "done watching");
+  EXPECT_EQ(redis({"HVALS", "state:watches:anna"}), "channel anna/a words redis cluster");
+  EXPECT_EQ(result({"op", "channel_remove", "channel", "anna/a"}), "done removed");
+  EXPECT_EQ(redis({"HVALS", "state:watches:anna"}), "words redis cluster") << "what watched it goes, too";
+  EXPECT_EQ(redis({"EXISTS", "channel:anna/a:feeds", "state:channels:" + url}), "0");
+  EXPECT_EQ(result({"op", "channel_remove", "channel", "anna/a"}), "failed no_such_channel");
+  EXPECT_EQ(result({"op", "watch_remove", "user", "anna", "id", "2"}), "done removed");
+  EXPECT_EQ(result({"op", "watch_remove", "user", "anna", "id", "2"}), "failed no_such_rule");
+
+  redis({"LPUSH", "list:notification:user_id:anna", "1-1", "2-1"});
+  redis({"HSET", "hash:notification:user_id:anna", "1-1", R"({"read":false,"id":"1-1"})", "2-1",
+         R"({"read":false,"id":"2-1"})"});
+  EXPECT_EQ(result({"op", "notice_mark", "user", "anna", "as", "read", "notices", "1-1 9-9"}), "done marked");
+  EXPECT_EQ(redis({"HGET", "hash:notification:user_id:anna", "1-1"}), R"({"read":true,"id":"1-1"})");
+  EXPECT_EQ(redis({"HGET", "hash:notification:user_id:anna", "2-1"}), R"({"read":false,"id":"2-1"})");
+  const std::string all = ask({"op", "notice_mark", "user", "anna", "as", "read", "notices", "all"});
+  work_off();
+  EXPECT_EQ(answers(all).at(0).at("data").at("changed"), 1);
+  EXPECT_EQ(result({"op", "notice_mark", "user", "anna", "as", "unread", "notices", "all"}), "failed bad_value");
+
+  // Who removed it died before it was answered.
+  const std::string resumed = ask({"op", "channel_remove", "channel", "anna/gone"});
+  redis({"HSET", "state:requests", resumed, std::string(32, 'b') + " 1 begun"});
+  work_off();
+  EXPECT_EQ(answer(resumed), "done removed");
+  EXPECT_EQ(redis({"EXISTS", "state:requests"}), "0");
+}
+
 TEST_F(RequestWorkTest, SaysWhatIsNotThere) {
   EXPECT_EQ(redis({"SADD", "channels", "news"}), "1");
   for (const char* const op : {"remove", "pause", "resume", "refresh"}) {
