@@ -69,7 +69,7 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
       requests(loop.get_executor(), store_options(config, redis_url), request_options(config, options.id),
                request_rules(config), metrics, log),
       api(
-          loop.get_executor(), api_options(config, redis_url), config, [this] { requests.look(); },
+          loop.get_executor(), api_options(config, redis_url), config, memory, [this] { requests.look(); },
           [this](const char* what) { report_bug("api", what); }) {}
 
 std::string ProcessParts::state() const {

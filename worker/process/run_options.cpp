@@ -131,6 +131,7 @@ RequestRules request_rules(const Config& config) {
 Api::Options api_options(const Config& config, std::string url) {
   Api::Options options;
   options.store = store_options(config, std::move(url));
+  options.probe = probe_options(config);
   if (config.api.listen) options.at_once = 32;  // probes are asked elsewhere
   return options;
 }
@@ -175,6 +176,14 @@ boost::system::result<EgressPolicies, std::string> egress_policies(const Config&
 
 FetchOptions look_options(const Config& config) {
   return fetch_options(config, *egress_policies(config), 1, RunMode::selected);
+}
+
+ProbeOptions probe_options(const Config& config) {
+  ProbeOptions options;
+  options.fetch = look_options(config);
+  options.reading = refresh_options(config, RunMode::selected).reading;
+  options.spacing = config.host.spacing;
+  return options;
 }
 
 FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode) {

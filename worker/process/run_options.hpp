@@ -14,6 +14,7 @@
 #include "worker/api/api.hpp"
 #include "worker/base/memory_budget.hpp"
 #include "worker/config/config.hpp"
+#include "worker/discovery/probe.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/worker.hpp"
@@ -73,8 +74,10 @@ Listener::Places api_places();
 /// Nothing when hubs are not to be subscribed to.
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode);
 
-/// For one look at an address at a time, as verbs have it. `config` as load_config gives it: its policies can be read.
+/// For one look at an address at a time, as verbs and programs have it. `config` as load_config gives it: its policies
+/// can be read.
 FetchOptions look_options(const Config& config);
+ProbeOptions probe_options(const Config& config);
 FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode);
 
 }  // namespace feedmill

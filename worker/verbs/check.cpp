@@ -13,7 +13,7 @@
 #include "worker/base/wall_clock.hpp"
 #include "worker/command_line/question_verbs.hpp"
 #include "worker/config/config.hpp"
-#include "worker/diagnosis/probe.hpp"
+#include "worker/discovery/probe.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/http_fields.hpp"
 #include "worker/policy/decide.hpp"
@@ -173,7 +173,7 @@ NamedLines checked_lines(const Checked& checked) {
 int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal) {
   const std::string url = feed_url(terminal, verb.url);
   note_interrupts();
-  Probe probe(config);
+  Probe probe(probe_options(config));
   const Look look = probe.look(url);
   const Milliseconds now = wall_clock();
   const Checked checked{look, config, first_decision(look, config, now), now};

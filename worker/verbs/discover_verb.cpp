@@ -8,7 +8,8 @@
 
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/question_verbs.hpp"
-#include "worker/diagnosis/discover.hpp"
+#include "worker/discovery/discover.hpp"
+#include "worker/process/run_options.hpp"
 
 namespace feedmill {
 namespace {
@@ -29,7 +30,8 @@ void tell_found(Terminal& terminal, const std::string& page, const std::vector<F
 
 /// One address of `add`: the feed to add for it; none when an operator must choose, which was told.
 std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, const AddVerb& verb, Terminal& terminal) {
-  const Discovery discovery = discover(probe, url);
+  Discovery discovery;
+  discover(probe, url, discovery);
   const std::vector<FoundFeed>& feeds = discovery.feeds;
   if (feeds.size() == 1 || (verb.first && !feeds.empty())) {
     const FoundFeed& found = feeds.front();
@@ -45,14 +47,14 @@ std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, cons
     tell_found(terminal, url, feeds);
     return {};
   }
-  if (discovery.look.is_page()) {
+  if (discovery.look->is_page()) {
     terminal.error(
         fmt::format("{} is a web page on which no feed was found; nothing was added (to add it all the "
                     "same: echo URL | feedmill import -)",
                     visible(url)));
     return {};
   }
-  const std::string trouble = discovery.look.trouble();
+  const std::string trouble = discovery.look->trouble();
   if (!verb.dry_run) {
     terminal.note(fmt::format("{} could not be looked at ({}); added as it stands", visible(url), visible(trouble)));
   }
@@ -64,8 +66,9 @@ std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, cons
 int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal) {
   const std::string url = feed_url(terminal, verb.url);
   note_interrupts();
-  Probe probe(config);
-  const Discovery discovery = discover(probe, url);
+  Probe probe(probe_options(config));
+  Discovery discovery;
+  discover(probe, url, discovery);
   for (const RefusedCandidate& refused : discovery.refused) {
     if (terminal.verbose()) {
       terminal.note(fmt::format("no feed: {}: {}", visible(refused.url), visible(refused.reason)));
@@ -74,10 +77,10 @@ int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal)
   tell_found(terminal, url, discovery.feeds);
   if (!discovery.feeds.empty()) return exits::done;
   terminal.flush();
-  throw VerbFailure{exits::no, discovery.look.is_page()
+  throw VerbFailure{exits::no, discovery.look->is_page()
                                    ? fmt::format("{} offers no feed; {} places were tried (-v says which)",
                                                  visible(url), discovery.refused.size())
-                                   : fmt::format("{}: {}", visible(url), visible(discovery.look.trouble()))};
+                                   : fmt::format("{}: {}", visible(url), visible(discovery.look->trouble()))};
 }
 
 std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const AddVerb& verb,
@@ -91,7 +94,7 @@ std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const
     if (records[i]) doubtful.erase(doubtful.begin() + static_cast<std::ptrdiff_t>(i));
   }
   std::optional<Probe> probe;
-  if (!doubtful.empty()) probe.emplace(context.config);
+  if (!doubtful.empty()) probe.emplace(probe_options(context.config));
   std::vector<FeedBehind> feeds;
   bool undecided = false;
   for (const std::string& url : urls) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "worker/command_line/feed_verbs.hpp"
-#include "worker/diagnosis/discover.hpp"
+#include "worker/discovery/discover.hpp"
 #include "worker/verbs/open_store.hpp"
 
 namespace feedmill {

@@ -1,4 +1,4 @@
-// The API over a real Redis: lists that go on, requests that are made once, what is hostile (OPERATIONS A1–A6).
+// The API over a real Redis: lists that go on, requests that are made once, what is hostile (OPERATIONS A1–A7).
 #include <map>
 #include <random>
 #include <set>
@@ -7,6 +7,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/timelines/channels.hpp"
+#include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
 
 namespace feedmill::test::api_test {
@@ -142,6 +143,93 @@ TEST_F(ApiTest, AListIsImportedWithItsFoldersAndAgainChangesNothing) {
   EXPECT_EQ(command({"SCARD", "feeds"}), "2000");
 }
 
+TEST_F(ApiTest, FeedsBehindAPageAreShownWithTheirPosts) {
+  HttpServer site;
+  const auto rss = [](const std::string& title, int posts) {
+    std::string text = "<rss version=\"2.0\"><channel><title>" + title + "</title>";
+    for (int i = 1; i <= posts; ++i) {
+      text += "<item><title>Post " + std::to_string(i) + "</title><link>https://example.org/" + std::to_string(i) +
+              "</link><description>&lt;b&gt;Words&lt;/b&gt;</description></item>";
+    }
+    return Response{.headers = {{"Content-Type", "application/rss+xml"}}, .body = text + "</channel></rss>"};
+  };
+  site.serve("/", Response{.headers = {{"Content-Type", "text/html"}},
+                           .body = "<html><head><link rel=alternate type=application/rss+xml href=/one.xml>"
+                                   "<link rel=alternate type=application/rss+xml href=/two.xml>"
+                                   "<link rel=alternate type=application/rss+xml href=/none.xml></head></html>"});
+  site.serve("/one.xml", rss("One", 5));
+  site.serve("/two.xml", rss("Two", 0));
+  const NewFeed known{.feed_url = site.url("/two.xml")};
+  ASSERT_TRUE(Feeds(store).add(std::span(&known, 1)));
+  const auto discover = [&](const std::string& path) {
+    return served->call({"POST", "/api/v1/discover?url=" + percent_encoded(site.url(path))});
+  };
+  const json::object found = object_of(discover("/"));
+  EXPECT_EQ(found.at("complete"), true);
+  EXPECT_EQ(found.at("trouble"), nullptr);
+  const json::array& feeds = found.at("feeds").as_array();
+  ASSERT_EQ(feeds.size(), 2U);
+  EXPECT_EQ(feeds[0].at("url").as_string(), site.url("/one.xml"));
+  EXPECT_EQ(feeds[0].at("title"), "One");
+  EXPECT_EQ(feeds[0].at("entries"), 5);
+  EXPECT_EQ(feeds[0].at("found_in"), "link_tag");
+  EXPECT_EQ(feeds[0].at("present"), false);
+  const json::array& posts = feeds[0].at("posts").as_array();
+  ASSERT_EQ(posts.size(), 3U);
+  EXPECT_EQ(posts[0].at("title"), "Post 1");
+  EXPECT_EQ(posts[0].at("link"), "https://example.org/1");
+  EXPECT_EQ(posts[0].at("summary_text"), "Words");
+  EXPECT_FALSE(posts[0].as_object().contains("summary"));
+  EXPECT_EQ(feeds[1].at("present"), true);
+  ASSERT_EQ(found.at("refused").as_array().size(), 1U);
+  EXPECT_EQ(found.at("refused").at(0).at("url").as_string(), site.url("/none.xml"));
+  EXPECT_EQ(object_of(discover("/one.xml")).at("feeds").at(0).at("found_in"), "itself");
+  EXPECT_EQ(command({"SCARD", "feeds"}), "1") << "nothing is stored";
+
+  // What is too large is not read, and one that leads to where the policy closes is refused.
+  site.serve("/large.xml", rss(std::string(5U << 20U, 'a'), 1));
+  const json::object large = object_of(discover("/large.xml"));
+  EXPECT_TRUE(large.at("feeds").as_array().empty());
+  EXPECT_NE(large.at("trouble").as_string().find("limit."), json::string::npos) << large;
+  site.serve("/away", Response{.status = 302, .headers = {{"Location", "http://169.254.169.254/"}}});
+  EXPECT_EQ(outcome(discover("/away")), "422 refused_address");
+}
+
+TEST_F(ApiTest, ATokenLooksBehindOneAddressAtATimeAndNotForEver) {
+  HttpServer site;
+  site.serve("/", Response{.silent = true, .end = Response::End::hang});
+  Api::Options options;
+  options.burst = 1e9;
+  options.look_time = std::chrono::seconds(2);
+  served = std::make_unique<ServedApi>(redis, options);
+  const ApiTalk look{"POST", "/api/v1/discover?url=" + percent_encoded(site.url("/"))};
+  std::thread first([&] {
+    const json::object found = object_of(served->call(look));
+    EXPECT_EQ(found.at("complete"), false);
+    EXPECT_TRUE(found.at("feeds").as_array().empty());
+  });
+  site.wait_for_requests(1);
+  EXPECT_EQ(outcome(served->call(look)), "429 busy");
+  EXPECT_EQ(served->get("/feeds").status, 200) << "others are answered";
+  first.join();
+  std::thread left([&] { served->call(look); });
+  site.wait_for_requests(2);
+  served.reset();  // nobody waits for those who do not answer
+  left.join();
+}
+
+TEST_F(ApiTest, LookingBehindAddressesCounts) {
+  Api::Options options;
+  options.burst = 20;
+  options.a_second = 0.001;
+  options.call_time = std::chrono::seconds(1);
+  served = std::make_unique<ServedApi>(redis, options);
+  const ApiTalk look{"POST", "/api/v1/discover?url=http%3A%2F%2F127.0.0.1%3A65535%2F"};
+  int looks = 0;
+  while (looks < 20 && served->call(look).status == 200) ++looks;
+  EXPECT_EQ(looks, 4) << "five for the address, one for the call; then " << outcome(served->call(look));
+}
+
 TEST_F(ApiTest, AKeyIsDoneOnceWhoeverRepeatsIt) {
   const ApiTalk add{"POST", "/api/v1/feeds", R"({"url":"https://example.org/1"})", {{"Idempotency-Key", "k"}}};
   std::vector<std::thread> clients;
@@ -190,7 +278,7 @@ TEST_F(ApiTest, OnlyABearerTokenOpensIt) {
 }
 
 TEST_F(ApiTest, WithoutATokenThereIsNoApi) {
-  served->api->set_config(*load_config(ConfigSources()));
+  served->api->set_config(*load_config(ConfigSources()), {});
   EXPECT_EQ(served->get("/feeds").status, 404);
   EXPECT_EQ(served->get("/openapi.json").body, "Not Found\n");
 }
@@ -278,6 +366,10 @@ std::string printable(std::string text) {
 }
 
 TEST_F(ApiTest, WhateverIsAskedIsTheClientsFault) {
+  Api::Options options;
+  options.burst = 1e9;
+  options.look_time = std::chrono::milliseconds(1);  // no answer of a name server is waited for
+  served = std::make_unique<ServedApi>(redis, options);
   add(1, 3);
   std::mt19937 random(17);
   const std::vector<std::string> names{"url",     "channel", "title", "settings", "to", "undo", "as",

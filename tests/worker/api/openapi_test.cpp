@@ -106,6 +106,7 @@ const std::vector<Sample> samples{
     {"listEvents", "GET", "/events", ""},
     {"showRequest", "GET", "/requests/r-1", ""},
     {"importList", "POST", "/import", "https://example.org/feed.xml\nftp://x\n"},
+    {"discover", "POST", "/discover?url=http%3A%2F%2F127.0.0.1%3A65535%2F", ""},  // nobody listens there
     {"describe", "GET", "/openapi.json", ""},
 };
 
@@ -120,7 +121,7 @@ bool is_read(const Sample& one) {
 
 /// Whether it becomes a request.
 bool is_request(const Sample& one) {
-  return !is_read(one) && one.id != "importList";
+  return !is_read(one) && one.id != "importList" && one.id != "discover";
 }
 
 std::string with_parameter(const std::string& target, const std::string& parameter) {
@@ -274,6 +275,9 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(object_of(last).at("added"), 0);
   EXPECT_EQ(object_of(last).at("present"), 1);
   EXPECT_EQ(object_of(last).at("rows").at(0).at("line"), 2);
+  EXPECT_EQ(talk("discover"), "200");
+  EXPECT_EQ(object_of(last).at("complete"), true);
+  EXPECT_TRUE(object_of(last).at("trouble").is_string());
   EXPECT_EQ(talk("describe"), "200");
   EXPECT_EQ(json::parse(last.body), description);
   EXPECT_EQ(talk("addFeed", {"POST", "/feeds", R"({"url":")" + other + R"("})", {{"Idempotency-Key", "\"r-1\""}}}),
@@ -428,6 +432,8 @@ void OpenApi::what_is_refused_of_some() {
   EXPECT_EQ(talk("listFeedEntries", {"GET", "/feed/entries?before=x&" + feed_query}), "400 bad_parameter");
   EXPECT_EQ(talk("listEvents", {"GET", "/events?after=x"}), "400 bad_parameter");
   EXPECT_EQ(talk("listFeeds", {"GET", "/feeds?limit=1&limit=2"}), "400 bad_parameter");
+  EXPECT_EQ(talk("discover", {"POST", "/discover?url=ftp%3A%2F%2Fx"}), "422 bad_value");
+  EXPECT_EQ(talk("discover", {"POST", "/discover?url=http%3A%2F%2F169.254.169.254%2F"}), "422 refused_address");
   EXPECT_EQ(talk("removeEntry"), "200 removed");
   EXPECT_EQ(talk("removeFeed"), "200 removed");
 }

@@ -36,13 +36,18 @@ struct ApiTalk {
 
 class ServedApi {
  public:
+  /// Addresses of this machine may be looked at: programs discover what tests serve.
   ServedApi(const RedisServer& redis, Api::Options options = {}) {
     Config config = *load_config(ConfigSources());
+    Config open = config;
+    open.egress.allow = {"127.0.0.0/8:1-65535"};
+    open.host.spacing = {};
+    options.probe = probe_options(open);
     config.api_tokens["app"] = {.file = {}, .asks = true, .token = std::string(asking_token)};
     config.api_tokens["reader"] = {.file = {}, .asks = false, .token = std::string(reading_token)};
     options.store.url = redis.url();
     api = std::make_unique<Api>(
-        loop_.get_executor(), options, config, [] {}, [](const char* what) { ADD_FAILURE() << what; });
+        loop_.get_executor(), options, config, memory, [] {}, [](const char* what) { ADD_FAILURE() << what; });
     const boost::asio::ip::tcp::endpoint any(boost::asio::ip::address_v4::loopback(), 0);
     listener_ = *Listener::open(loop_.get_executor(), any, "here");
     Listener::Host host;
@@ -78,6 +83,7 @@ class ServedApi {
     return call({"POST", "/api/v1" + path, body});
   }
 
+  MemoryBudget memory{std::uint64_t{1} << 30U};
   std::unique_ptr<Api> api;
   std::atomic<bool> resting = false;  ///< the worker takes no requests
 

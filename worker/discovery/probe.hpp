@@ -1,8 +1,11 @@
-// One-off fetches of verbs that store nothing: check, discover, add. Blocking, without Redis.
+// One-off fetches that store nothing: of check, discover, add, and of programs that discover. Blocking, without Redis.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -10,7 +13,7 @@
 
 #include "parsers/feed/feed.hpp"
 #include "parsers/lists/discovery.hpp"
-#include "worker/config/config.hpp"
+#include "worker/base/interrupt.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/policy/attempt.hpp"
 
@@ -32,25 +35,43 @@ struct Look {
   std::string trouble() const;
 };
 
+/// When hosts were asked last, by all who look beside one another. On any thread.
+class HostTurns {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Reserves the next moment at which `host` may be asked, `spacing` after the one before.
+  Clock::time_point next(const std::string& host, std::chrono::milliseconds spacing);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Clock::time_point> last_;
+};
+
+struct ProbeOptions {
+  FetchOptions fetch;
+  ReadingOptions reading;
+  std::chrono::milliseconds spacing{};  ///< between two requests to one host
+  /// Whether to give up; asked every interrupt_interval.
+  std::function<bool()> gives_up = interrupted;
+  std::shared_ptr<HostTurns> turns = std::make_shared<HostTurns>();
+};
+
 /// Looks at addresses, one after the other, with the worker's egress policy and limits. Between two requests to one
 /// host it waits for `host.spacing` (HTTP P15); limits of the fleet are Redis' and not known here.
 class Probe {
  public:
-  /// `config` as load_config gives it: its policies can be read.
-  explicit Probe(const Config& config);
+  explicit Probe(ProbeOptions options);
 
   /// Blocks until all is known of `url` (canonical). Throws Interrupted, nothing left under way.
   Look look(const std::string& url);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   FetchResult fetch(const FetchRequest& request);
   void wait_for_turn(const std::string& host);
+  void stop_if_given_up() const;
 
-  ReadingOptions reading_;
-  std::chrono::milliseconds spacing_;
-  std::map<std::string, Clock::time_point> last_start_;  // by host
+  ProbeOptions options_;
   boost::asio::io_context loop_{1};
   Fetcher fetcher_;
 };

@@ -1,10 +1,13 @@
-#include "worker/diagnosis/discover.hpp"
+#include "worker/discovery/discover.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "parsers/feed/document_json.hpp"
+#include "storage/records/entry_record.hpp"
 #include "worker/egress/web_url.hpp"
 
 namespace feedmill {
@@ -12,10 +15,25 @@ namespace {
 
 constexpr std::size_t most_asked = 10;  // of a step
 
+constexpr std::size_t most_shown = 3;  // posts of a feed
+constexpr std::array<std::string_view, 6> shown_fields{"title",  "title_type",     "link",
+                                                       "author", "date_published", "summary_text"};
+
 FoundFeed found_feed(std::string url, const Look& look, const FeedCandidate& candidate) {
-  const std::string& title = look.feed->title.value;
-  return {std::move(url), title.empty() ? candidate.title : title, std::string(format_name(look.feed->format)),
-          look.feed->entries.size(), candidate.found_in};
+  const Feed& feed = *look.feed;
+  FoundFeed found{std::move(url),
+                  feed.title.value.empty() ? candidate.title : feed.title.value,
+                  std::string(format_name(feed.format)),
+                  feed.entries.size(),
+                  {},
+                  candidate.found_in};
+  for (const Entry& entry : feed.entries) {
+    if (found.posts.size() == most_shown) break;
+    Fields& post = found.posts.emplace_back(entry_record(entry).fields);
+    std::erase_if(post,
+                  [](const auto& field) { return std::ranges::find(shown_fields, field.first) == shown_fields.end(); });
+  }
+  return found;
 }
 
 /// Asks for candidates and keeps those that are feeds.
@@ -51,15 +69,13 @@ class Asker {
 
 }  // namespace
 
-Discovery discover(Probe& probe, const std::string& url) {
-  Discovery discovery;
-  discovery.look = probe.look(url);
-  const Look& look = discovery.look;
+void discover(Probe& probe, const std::string& url, Discovery& discovery) {
+  const Look& look = discovery.look.emplace(probe.look(url));
   if (look.feed) {
     discovery.feeds.push_back(found_feed(url, look, {url, "", "", FoundIn::itself}));
-    return discovery;
+    return;
   }
-  if (!look.is_page()) return discovery;
+  if (!look.is_page()) return;
 
   Asker asker(probe, discovery);
   asker.passed_over(url);
@@ -72,12 +88,11 @@ Discovery discover(Probe& probe, const std::string& url) {
     }
     return !discovery.feeds.empty();
   };
-  if (ask_all(false)) return discovery;
+  if (ask_all(false)) return;
   for (const std::string& place : well_known_feeds(look.response()->url)) {
-    if (asker.ask({place, "", "", FoundIn::well_known})) return discovery;
+    if (asker.ask({place, "", "", FoundIn::well_known})) return;
   }
   ask_all(true);
-  return discovery;
 }
 
 }  // namespace feedmill

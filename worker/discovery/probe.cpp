@@ -1,4 +1,4 @@
-#include "worker/diagnosis/probe.hpp"
+#include "worker/discovery/probe.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -11,10 +11,8 @@
 #include <fmt/format.h>
 
 #include "worker/base/cancellation.hpp"
-#include "worker/base/interrupt.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/content_coding.hpp"
-#include "worker/process/run_options.hpp"
 
 namespace feedmill {
 namespace {
@@ -59,29 +57,40 @@ std::string Look::trouble() const {
   return "no feed";
 }
 
-Probe::Probe(const Config& config)
-    : reading_(refresh_options(config, RunMode::selected).reading),
-      spacing_(config.host.spacing),
-      fetcher_(loop_.get_executor(), look_options(config)) {}
+HostTurns::Clock::time_point HostTurns::next(const std::string& host, std::chrono::milliseconds spacing) {
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  std::erase_if(last_, [&](const auto& one) { return one.second + spacing < now; });
+  const auto last = last_.find(host);
+  const auto turn = last == last_.end() ? now : std::max(now, last->second + spacing);
+  last_[host] = turn;
+  return turn;
+}
+
+Probe::Probe(ProbeOptions options) : options_(std::move(options)), fetcher_(loop_.get_executor(), options_.fetch) {}
 
 Look Probe::look(const std::string& url) {
   wait_for_turn(host_of(url));
   Look look;
   look.request.feed_url = look.request.url = url;
   look.fetched = fetch(look.request);
-  if (const auto* response = look.response()) read_markup(*response, reading_, look);
-  look.reading = read(look.fetched, FeedState(), reading_);
+  if (const auto* response = look.response()) read_markup(*response, options_.reading, look);
+  look.reading = read(look.fetched, FeedState(), options_.reading);
   return look;
 }
 
+void Probe::stop_if_given_up() const {
+  if (options_.gives_up()) throw Interrupted{};
+}
+
 void Probe::wait_for_turn(const std::string& host) {
-  if (const auto last = last_start_.find(host); last != last_start_.end()) {
-    for (const auto turn = last->second + spacing_; Clock::now() < turn;) {
-      stop_if_interrupted();
-      std::this_thread::sleep_for(std::min<Clock::duration>(turn - Clock::now(), interrupt_interval));
-    }
+  stop_if_given_up();
+  using Clock = HostTurns::Clock;
+  const auto turn = options_.turns->next(host, options_.spacing);
+  while (Clock::now() < turn) {
+    std::this_thread::sleep_for(std::min<Clock::duration>(turn - Clock::now(), interrupt_interval));
+    stop_if_given_up();
   }
-  last_start_[host] = Clock::now();
 }
 
 FetchResult Probe::fetch(const FetchRequest& request) {
@@ -98,9 +107,9 @@ FetchResult Probe::fetch(const FetchRequest& request) {
   loop_.restart();
   while (!ended) {
     loop_.run_one_for(interrupt_interval);
-    if (interrupted()) cancel.emit(asio::cancellation_type::terminal);  // libcurl lets go of the transfer first
+    if (options_.gives_up()) cancel.emit(asio::cancellation_type::terminal);  // libcurl lets go of the transfer first
   }
-  stop_if_interrupted();
+  stop_if_given_up();
   if (failed) std::rethrow_exception(failed);
   return std::move(*result);
 }
