@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,6 +62,25 @@ Opml read_opml(std::string_view bytes);
 struct OpmlOutline {
   std::vector<std::vector<std::string>> folders;  ///< every folder it stands in, outermost first; none: at the top
   OpmlAttributes attributes;                      ///< in the order to write
+};
+
+/// An OPML 2.0 document as write_opml() makes it, part by part: nothing holds all of it.
+class OpmlWriter {
+ public:
+  OpmlWriter(std::string_view title, std::string_view date_created,
+             const std::vector<std::pair<std::string, std::string>>& namespaces);
+  /// An outline in a folder, outermost first; none: at the top. Rows of one folder stand together where they are given
+  /// one after the other, else it is there again.
+  void row(std::span<const std::string> folders, const OpmlAttributes& attributes);
+  void end();
+  /// What was written since the last call.
+  std::string take();
+
+ private:
+  void leave(std::size_t depth);
+
+  std::string out_;
+  std::vector<std::string> open_;  // folders
 };
 
 /// An OPML 2.0 document, UTF-8. `date_created` as RFC 822 writes it. Folders come in the order in which `outlines` name

@@ -1,6 +1,8 @@
 // Writes lists of subscriptions; opml.cpp reads them.
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "parsers/lists/opml.hpp"
 #include "parsers/text/escape.hpp"
@@ -48,27 +50,71 @@ struct Folder {
 };
 
 /// Recursion is as deep as folders are, which is at most max_opml_depth.
-void write_folder(std::string& out, const Folder& folder, std::size_t depth) {
-  const std::string indent(2 * depth, ' ');
-  for (const OpmlOutline* const outline : folder.outlines) {
-    out += indent + "<outline";
-    for (const auto& [name, value] : outline->attributes) {
-      out += " " + name + "=\"";
-      append_attribute_value(out, value);
-      out += '"';
-    }
-    out += "/>\n";
-  }
+void write_folder(OpmlWriter& writer, const Folder& folder, std::vector<std::string>& path) {
+  for (const OpmlOutline* const outline : folder.outlines) writer.row(path, outline->attributes);
   for (const auto& inner : folder.folders) {
-    out += indent + "<outline text=\"";
-    append_attribute_value(out, inner->name);
-    out += "\">\n";
-    write_folder(out, *inner, depth + 1);
-    out += indent + "</outline>\n";
+    path.push_back(inner->name);
+    write_folder(writer, *inner, path);
+    path.pop_back();
   }
 }
 
+std::string indent_of(std::size_t folders) {
+  return std::string(2 * (2 + folders), ' ');
+}
+
 }  // namespace
+
+OpmlWriter::OpmlWriter(std::string_view title, std::string_view date_created,
+                       const std::vector<std::pair<std::string, std::string>>& namespaces) {
+  out_ = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\"";
+  for (const auto& [prefix, uri] : namespaces) {
+    out_ += " xmlns:" + prefix + "=\"";
+    append_attribute_value(out_, uri);
+    out_ += '"';
+  }
+  out_ += ">\n  <head>\n    <title>";
+  append_attribute_value(out_, title);
+  out_ += "</title>\n    <dateCreated>";
+  append_attribute_value(out_, date_created);
+  out_ += "</dateCreated>\n  </head>\n  <body>\n";
+}
+
+void OpmlWriter::row(std::span<const std::string> folders, const OpmlAttributes& attributes) {
+  folders = folders.first(std::min(folders.size(), max_opml_depth));
+  std::size_t common = 0;
+  while (common < std::min(open_.size(), folders.size()) && open_[common] == folders[common]) ++common;
+  leave(common);
+  for (const std::string& name : folders.subspan(common)) {
+    out_ += indent_of(open_.size()) + "<outline text=\"";
+    append_attribute_value(out_, name);
+    out_ += "\">\n";
+    open_.push_back(name);
+  }
+  out_ += indent_of(open_.size()) + "<outline";
+  for (const auto& [name, value] : attributes) {
+    out_ += " " + name + "=\"";
+    append_attribute_value(out_, value);
+    out_ += '"';
+  }
+  out_ += "/>\n";
+}
+
+void OpmlWriter::leave(std::size_t depth) {
+  while (open_.size() > depth) {
+    open_.pop_back();
+    out_ += indent_of(open_.size()) + "</outline>\n";
+  }
+}
+
+void OpmlWriter::end() {
+  leave(0);
+  out_ += "  </body>\n</opml>\n";
+}
+
+std::string OpmlWriter::take() {
+  return std::exchange(out_, {});
+}
 
 std::string write_opml(std::string_view title, std::string_view date_created,
                        const std::vector<std::pair<std::string, std::string>>& namespaces,
@@ -82,20 +128,11 @@ std::string write_opml(std::string_view title, std::string_view date_created,
       folder->outlines.push_back(&outline);
     }
   }
-  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\"";
-  for (const auto& [prefix, uri] : namespaces) {
-    out += " xmlns:" + prefix + "=\"";
-    append_attribute_value(out, uri);
-    out += '"';
-  }
-  out += ">\n  <head>\n    <title>";
-  append_attribute_value(out, title);
-  out += "</title>\n    <dateCreated>";
-  append_attribute_value(out, date_created);
-  out += "</dateCreated>\n  </head>\n  <body>\n";
-  write_folder(out, top, 2);
-  out += "  </body>\n</opml>\n";
-  return out;
+  OpmlWriter writer(title, date_created, namespaces);
+  std::vector<std::string> path;
+  write_folder(writer, top, path);
+  writer.end();
+  return writer.take();
 }
 
 }  // namespace feedmill

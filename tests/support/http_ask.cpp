@@ -38,6 +38,21 @@ std::size_t length_of(const std::string& text) {
   return head + 4 + bytes;
 }
 
+void put_together(HttpAnswer& answer) {
+  const std::string chunks = std::move(answer.body);
+  answer.body.clear();
+  answer.is_cut = true;
+  for (std::size_t at = 0; answer.is_cut && at < chunks.size();) {
+    const std::size_t line = chunks.find("\r\n", at);
+    std::size_t bytes = 0;
+    if (line == std::string::npos) return;
+    std::from_chars(chunks.data() + at, chunks.data() + line, bytes, 16);
+    answer.is_cut = bytes > 0;
+    answer.body.append(chunks, line + 2, bytes);
+    at = line + 2 + bytes + 2;
+  }
+}
+
 HttpAnswer answer_of(const std::string& text) {
   HttpAnswer answer;
   const std::size_t space = std::min(text.find(' '), text.size());
@@ -45,6 +60,7 @@ HttpAnswer answer_of(const std::string& text) {
   const std::size_t head = text.find("\r\n\r\n");
   answer.head = text.substr(0, head == std::string::npos ? head : head + 4);
   if (head != std::string::npos) answer.body = text.substr(head + 4);
+  if (answer.header("Transfer-Encoding") == "chunked") put_together(answer);
   return answer;
 }
 

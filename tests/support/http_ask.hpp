@@ -13,8 +13,9 @@ namespace feedmill::test {
 /// What came back. `status` 0: no answer within the patience, or nothing that is one.
 struct HttpAnswer {
   int status = 0;
-  std::string head;  ///< up to and including the empty line
-  std::string body;
+  std::string head;     ///< up to and including the empty line
+  std::string body;     ///< its chunks put together
+  bool is_cut = false;  ///< they have no end
 
   /// First value of that name, any case; "" when absent.
   std::string header(std::string_view name) const;

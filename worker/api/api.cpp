@@ -27,6 +27,7 @@
 #include "worker/egress/web_url.hpp"
 #include "worker/listener/bearer.hpp"
 #include "worker/listener/query.hpp"
+#include "worker/lists/export.hpp"
 #include "worker/lists/import.hpp"
 #include "worker/observe/store_health.hpp"
 
@@ -37,9 +38,10 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr std::size_t longest_list = std::size_t{2} << 20U;             // reading it takes 36 MiB at most
-constexpr std::size_t most_told = 100;                                  // rows of a list that are no feeds
-constexpr std::uint64_t longest_looked_at = std::uint64_t{4} << 20U;    // of a document behind an address
+constexpr std::size_t longest_list = std::size_t{2} << 20U;           // reading it takes 36 MiB at most
+constexpr std::size_t most_told = 100;                                // rows of a list that are no feeds
+constexpr std::uint64_t longest_looked_at = std::uint64_t{4} << 20U;  // of a document behind an address
+constexpr std::chrono::minutes longest_export{10};
 constexpr std::size_t calls_per_look = 5;                               // as which an address that is asked counts
 constexpr std::chrono::milliseconds first_look{20}, longest_look{250};  // for the answer to a request
 
@@ -261,7 +263,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
     refused.headers.emplace_back("Allow", allowed);
     co_return refused;
   }
-  const bool asks_for = !route->op.empty();
+  const bool asks_for = !route->op.empty() && route->op != "export";
   if (asks_for && !asks) co_return problem("read_only", "this token is for reading (asks = false)");
   if (calls_ >= options_.at_once) co_return problem("busy", "too many calls are under way");
   const Place place(*this);
@@ -270,6 +272,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   }
   if (!is_clean_text(call.item)) co_return problem("no_such_resource", "the path is no clean UTF-8");
   if (route->op == "import") co_return co_await import(call, visit);
+  if (route->op == "export") co_return co_await export_list(call, visit);
   if (route->op == "discover") co_return co_await discover(call, visit);
   if (asks_for) co_return co_await ask(*route, call, visit);
   co_return co_await read(*route, call);
@@ -344,6 +347,39 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
                       {"present", list.feeds.size() - added},
                       {"refused", list.refused.size() + list.broken.size()},
                       {"rows", std::move(refused)}});
+}
+
+/// All feeds, or those of a user, as OPML: part by part, so that nobody holds all of it, and others are answered in
+/// between.
+asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit) {
+  const std::string& user = call.get("user");
+  const std::string_view unfit = user.empty() ? std::string_view() : unfit_name(user);
+  if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
+  if (exporting_) co_return problem("busy", "another list is being exported");
+  exporting_ = true;
+  struct Ended {
+    bool& exporting;
+    ~Ended() { exporting = false; }
+  };
+  const Ended ended{exporting_};
+  Export list(user);
+  for (const auto until = Clock::now() + longest_export; !list.ended();) {
+    const auto more = [&](Store& store) { return list.next(store); };
+    const auto part = co_await with_store(call.app, more);
+    // What was begun and cannot go on is not ended: whoever reads it sees that.
+    if (!part && !visit.answered()) co_return store_is_away(part.error());
+    if (!part || Clock::now() > until) break;
+    if (!visit.answered()) {
+      HttpReply head = http_reply(http::status::ok, "text/x-opml; charset=utf-8", {});
+      const bool begun = co_await visit.begin(std::move(head));
+      if (!begun || visit.head().method() == http::verb::head) co_return ApiReply();
+    }
+    if (part->empty()) continue;
+    const bool taken = co_await visit.write(*part);
+    if (!taken) co_return ApiReply();
+  }
+  if (list.ended()) co_await visit.end();
+  co_return ApiReply();
 }
 
 /// What is behind an address, by the code of `feedmill discover`: on threads of its own, within the memory that all

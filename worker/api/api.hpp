@@ -1,4 +1,4 @@
-// /api/v1: what programs read and ask for over HTTP (docs/API.md; OPERATIONS A1–A7).
+// /api/v1: what programs read and ask for over HTTP (docs/API.md; OPERATIONS A1–A8).
 #pragma once
 
 #include <atomic>
@@ -72,6 +72,7 @@ class Api {
   boost::asio::awaitable<ApiReply> call(Visit& visit);
   boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call);
   boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
+  boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> discover(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<void> look(const ApiCall& call, const std::string& url, std::shared_ptr<Looking> looking);
   boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
@@ -109,6 +110,7 @@ class Api {
   std::map<std::string, Bucket, std::less<>> buckets_;  // by token's name
   std::size_t calls_ = 0;                               // under way
   bool importing_ = false;                              // one at a time: a list takes memory
+  bool exporting_ = false;                              // likewise: it takes long
   std::uint64_t import_rate_ = 0;
   MemoryBudget& memory_;
   ProbeOptions probe_;

@@ -40,6 +40,7 @@ constexpr ApiRoute routes[] = {
     {verb::get, "/events", "after limit", read_events},
     {verb::get, "/requests/{ref}", "id", read_answer},
     {verb::post, "/import", "user", nullptr, "import"},
+    {verb::get, "/export", "user", nullptr, "export"},
     {verb::post, "/discover", "url!", nullptr, "discover"},
     {verb::get, "/openapi.json", "", nullptr, ""},
 };

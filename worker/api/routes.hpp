@@ -43,7 +43,7 @@ struct ApiRoute {
   std::string_view parameters;  ///< of its query, as read_parameters() takes them
   /// Reads, blocking and bounded; or null, and
   StoreResult<ApiReply> (*read)(const ApiReading& reading) = nullptr;
-  /// the operation that is asked for (docs/REQUESTS.md), or `import`, `discover`. Neither: api_description.
+  /// the operation that is asked for (docs/REQUESTS.md), or `import`, `export`, `discover`. Neither: api_description.
   std::string_view op = {};
 };
 

@@ -9,7 +9,9 @@
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/address_v6.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/read_size.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/write.hpp>
@@ -204,6 +206,48 @@ asio::awaitable<bool> Visit::send(HttpReply reply, bool stay) {
   connection_.stream_.expires_after(connection_.limits_.answer_time);
   const auto [unwritten, written] = co_await http::async_write(connection_.stream_, reply, quietly);
   co_return !unwritten;
+}
+
+asio::awaitable<bool> Visit::begin(HttpReply head) {
+  answered_ = true;
+  chunked_ = head_.version() >= 11 && head_.method() != http::verb::head;
+  http::response<http::empty_body> sent{std::move(head.base())};
+  sent.version(head_.version());
+  sent.keep_alive(false);
+  sent.chunked(chunked_);
+  connection_.waiting_since_ = Connection::Clock::now();
+  connection_.stream_.expires_after(connection_.limits_.answer_time);
+  http::response_serializer<http::empty_body> serializer{sent};
+  const auto [unwritten, written] = co_await http::async_write_header(connection_.stream_, serializer, quietly);
+  connection_.waiting_since_.reset();
+  gone_ = unwritten.failed();
+  co_return !gone_;
+}
+
+asio::awaitable<bool> Visit::write(std::string_view part) {
+  connection_.waiting_since_ = Connection::Clock::now();
+  connection_.stream_.expires_after(connection_.limits_.answer_time);
+  const asio::const_buffer bytes(part.data(), part.size());
+  if (chunked_) {
+    const auto chunk = http::make_chunk(bytes);
+    const auto [unwritten, written] = co_await asio::async_write(connection_.stream_, chunk, quietly);
+    gone_ = unwritten.failed();
+  } else {
+    const auto [unwritten, written] = co_await asio::async_write(connection_.stream_, bytes, quietly);
+    gone_ = unwritten.failed();
+  }
+  connection_.waiting_since_.reset();
+  co_return !gone_;
+}
+
+asio::awaitable<bool> Visit::end() {
+  if (!chunked_) co_return true;
+  connection_.waiting_since_ = Connection::Clock::now();
+  connection_.stream_.expires_after(connection_.limits_.answer_time);
+  const auto chunk = http::make_chunk_last();
+  const auto [unwritten, written] = co_await asio::async_write(connection_.stream_, chunk, quietly);
+  gone_ = unwritten.failed();
+  co_return !gone_;
 }
 
 }  // namespace feedmill

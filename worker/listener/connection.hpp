@@ -107,6 +107,15 @@ class Visit {
   /// False when the client does not take it.
   boost::asio::awaitable<bool> send(HttpReply reply, bool stay);
 
+  /// An answer in parts in place of send(), behind which the connection is closed: its head, then any number of parts,
+  /// then the end; without an end the client sees that it is not whole. False when the client does not take it: then
+  /// nothing more may be sent. No part is empty.
+  boost::asio::awaitable<bool> begin(HttpReply head);
+  boost::asio::awaitable<bool> write(std::string_view part);
+  boost::asio::awaitable<bool> end();
+  /// An answer in parts was begun.
+  bool answered() const { return answered_; }
+
  private:
   std::optional<boost::beast::http::status> parse_head(std::size_t size);
   std::optional<boost::beast::http::status> parse_body(std::uint64_t& consumed);
@@ -115,6 +124,7 @@ class Visit {
   boost::beast::http::request_parser<boost::beast::http::string_body> parser_;
   Header head_;
   bool gone_ = false;
+  bool answered_ = false, chunked_ = false;
 };
 
 }  // namespace feedmill

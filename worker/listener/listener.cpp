@@ -140,6 +140,7 @@ asio::awaitable<void> Listener::converse(Connection& connection, const Service& 
     } else {
       reply = co_await service.host.answer(visit);
       if (visit.gone()) co_return;
+      if (visit.answered()) break;
     }
     // Who is refused something comes again, or does not: what is left of a body is never read.
     const bool stay = reply.result_int() < 400 && visit.may_stay() && request < service.limits.requests;

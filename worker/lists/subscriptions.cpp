@@ -276,60 +276,94 @@ SubscriptionList read_subscriptions(std::string_view bytes) {
   return list;
 }
 
-std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t created) {
-  // One prefix per namespace in the whole document; a prefix that two lists used for two things gets a number.
-  std::map<std::string, std::string, std::less<>> prefix_of = {{std::string(own_namespace), std::string(own_prefix)}};
-  std::vector<std::pair<std::string, std::string>> namespaces;
-  const auto taken = [&](const std::string& prefix) {
-    return prefix == own_prefix || !uri_of(prefix, namespaces).empty();
+std::string WrittenNamespaces::prefix(const std::string& written, const std::string& uri) {
+  if (uri == own_namespace) return own();
+  if (const auto known = prefix_of_.find(uri); known != prefix_of_.end()) return known->second;
+  if (all_.size() >= most) return {};
+  std::string prefix = written;
+  for (int i = 2; prefix == own_prefix || !uri_of(prefix, all_).empty(); ++i) prefix = written + std::to_string(i);
+  prefix_of_[uri] = prefix;
+  all_.emplace_back(prefix, uri);
+  return prefix;
+}
+
+std::string WrittenNamespaces::own() {
+  const std::string prefix(own_prefix);
+  if (uri_of(prefix, all_).empty()) all_.emplace_back(prefix, own_namespace);
+  return prefix;
+}
+
+std::string_view WrittenNamespaces::uri(std::string_view prefix) const {
+  return uri_of(prefix, all_);
+}
+
+namespace {
+
+/// What stands in the outline of a feed.
+OpmlAttributes opml_attributes(const ExportedFeed& feed, WrittenNamespaces& namespaces) {
+  OpmlAttributes attributes;
+  const OpmlAttributes& kept = feed.settings.opml;
+  const auto has = [&](std::string_view name) {
+    return std::any_of(kept.begin(), kept.end(), [&](const auto& attribute) { return attribute.first == name; });
   };
+  if (!has("type")) attributes.emplace_back("type", "rss");
+  if (!has("text")) {
+    const auto title = std::find_if(kept.begin(), kept.end(), [](const auto& kv) { return kv.first == "title"; });
+    const std::string& known = title != kept.end() ? title->second : feed.title;
+    attributes.emplace_back("text", known.empty() ? feed.feed_url : known);
+  }
+  for (const auto& [name, value] : kept) {
+    const std::size_t colon = name.find(':');
+    if (colon == std::string::npos || name.starts_with("xml:")) {
+      attributes.emplace_back(name, value);
+      continue;
+    }
+    const std::string written = name.substr(0, colon);
+    const std::string uri(uri_of(written, feed.settings.namespaces));
+    if (uri.empty()) continue;  // the list it came from did not declare the prefix
+    const std::string prefix = namespaces.prefix(written, uri);
+    if (!prefix.empty()) attributes.emplace_back(prefix + name.substr(colon), value);
+  }
+  attributes.emplace_back("xmlUrl", feed.feed_url);
+  if (kept.empty() && !feed.link.empty()) attributes.emplace_back("htmlUrl", feed.link);
+  const auto add_own = [&](const char* name, const auto& value) {
+    if (value) attributes.emplace_back(namespaces.own() + ":" + name, std::to_string(*value));
+  };
+  add_own("keep", feed.settings.keep);
+  add_own("intervalMin", feed.settings.interval_min);
+  add_own("intervalMax", feed.settings.interval_max);
+  return attributes;
+}
+
+}  // namespace
+
+std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t created) {
+  WrittenNamespaces namespaces;
   const bool own = std::any_of(feeds.begin(), feeds.end(), [](const ExportedFeed& feed) {
     return feed.settings.keep || feed.settings.interval_min || feed.settings.interval_max;
   });
-  if (own) namespaces.emplace_back(own_prefix, own_namespace);
+  if (own) namespaces.own();
   std::vector<OpmlOutline> outlines;
   for (const ExportedFeed& feed : feeds) {
-    OpmlOutline& outline = outlines.emplace_back();
-    outline.folders = feed.settings.folders;
-    const OpmlAttributes& kept = feed.settings.opml;
-    const auto has = [&](std::string_view name) {
-      return std::any_of(kept.begin(), kept.end(), [&](const auto& attribute) { return attribute.first == name; });
-    };
-    if (!has("type")) outline.attributes.emplace_back("type", "rss");
-    if (!has("text")) {
-      const auto title = std::find_if(kept.begin(), kept.end(), [](const auto& kv) { return kv.first == "title"; });
-      const std::string& known = title != kept.end() ? title->second : feed.title;
-      outline.attributes.emplace_back("text", known.empty() ? feed.feed_url : known);
-    }
-    for (const auto& [name, value] : kept) {
-      const std::size_t colon = name.find(':');
-      if (colon == std::string::npos || name.starts_with("xml:")) {
-        outline.attributes.emplace_back(name, value);
-        continue;
-      }
-      const std::string written = name.substr(0, colon);
-      const std::string uri(uri_of(written, feed.settings.namespaces));
-      if (uri.empty()) continue;  // the list it came from did not declare the prefix
-      std::string& prefix = prefix_of[uri];
-      if (prefix.empty()) {
-        prefix = written;
-        for (int i = 2; taken(prefix); ++i) prefix = written + std::to_string(i);
-        namespaces.emplace_back(prefix, uri);
-      }
-      outline.attributes.emplace_back(prefix + name.substr(colon), value);
-    }
-    outline.attributes.emplace_back("xmlUrl", feed.feed_url);
-    if (kept.empty() && !feed.link.empty()) outline.attributes.emplace_back("htmlUrl", feed.link);
-    const std::string own_name = std::string(own_prefix) + ":";
-    if (feed.settings.keep) outline.attributes.emplace_back(own_name + "keep", std::to_string(*feed.settings.keep));
-    if (feed.settings.interval_min) {
-      outline.attributes.emplace_back(own_name + "intervalMin", std::to_string(*feed.settings.interval_min));
-    }
-    if (feed.settings.interval_max) {
-      outline.attributes.emplace_back(own_name + "intervalMax", std::to_string(*feed.settings.interval_max));
-    }
+    outlines.push_back({feed.settings.folders, opml_attributes(feed, namespaces)});
   }
-  return write_opml("feedmill", rfc822(Milliseconds(created * 1000)), namespaces, outlines);
+  return write_opml("feedmill", rfc822(Milliseconds(created * 1000)), namespaces.all(), outlines);
+}
+
+SubscriptionsWriter::SubscriptionsWriter(std::int64_t created)
+    : writer_("feedmill", rfc822(Milliseconds(created * 1000)), {}) {}
+
+void SubscriptionsWriter::row(std::span<const std::string> folders, const ExportedFeed& feed) {
+  OpmlAttributes attributes = opml_attributes(feed, namespaces_);
+  OpmlAttributes declared;
+  for (const auto& [name, value] : attributes) {
+    const std::string prefix = name.substr(0, std::min(name.find(':'), name.size()));
+    const std::string_view uri = prefix == name ? std::string_view() : namespaces_.uri(prefix);
+    const OpmlAttributes::value_type one("xmlns:" + prefix, uri);
+    if (!uri.empty() && std::find(declared.begin(), declared.end(), one) == declared.end()) declared.push_back(one);
+  }
+  attributes.insert(attributes.begin(), declared.begin(), declared.end());
+  writer_.row(folders, attributes);
 }
 
 }  // namespace feedmill

@@ -9,8 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "parsers/lists/opml.hpp"
 #include "worker/config/feed_settings.hpp"
 
 namespace feedmill {
@@ -62,6 +64,40 @@ FeedSettings settings_of(const Subscription& subscription, const SubscriptionLis
 struct ExportedFeed {
   std::string feed_url, title, link;
   FeedSettings settings;
+};
+
+/// The namespaces of a list on its way out: one prefix for each; one that two lists used for two things gets a number.
+class WrittenNamespaces {
+ public:
+  /// What stands for `uri`, as `written` where that is free; "" when there are too many.
+  std::string prefix(const std::string& written, const std::string& uri);
+  /// That of our own attributes.
+  std::string own();
+  /// "" when it stands for nothing.
+  std::string_view uri(std::string_view prefix) const;
+  const std::vector<std::pair<std::string, std::string>>& all() const { return all_; }
+
+ private:
+  static constexpr std::size_t most = 1000;
+  std::map<std::string, std::string, std::less<>> prefix_of_;
+  std::vector<std::pair<std::string, std::string>> all_;
+};
+
+/// OPML 2.0 of feeds that nobody holds all of, part by part: as subscriptions_opml(), but for its namespaces, which
+/// each row declares, and folders that are there again when their feeds do not come one after the other.
+class SubscriptionsWriter {
+ public:
+  /// `created` in unix seconds.
+  explicit SubscriptionsWriter(std::int64_t created);
+  /// A feed in one folder, outermost first; none: at the top.
+  void row(std::span<const std::string> folders, const ExportedFeed& feed);
+  void end() { writer_.end(); }
+  /// What was written since the last call.
+  std::string take() { return writer_.take(); }
+
+ private:
+  OpmlWriter writer_;
+  WrittenNamespaces namespaces_;
 };
 
 /// OPML 2.0 of `feeds` in the order given. `created` in unix seconds.

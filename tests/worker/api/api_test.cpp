@@ -1,4 +1,4 @@
-// The API over a real Redis: lists that go on, requests that are made once, what is hostile (OPERATIONS A1–A7).
+// The API over a real Redis: lists that go on, requests that are made once, what is hostile (OPERATIONS A1–A8).
 #include <map>
 #include <random>
 #include <set>
@@ -9,6 +9,7 @@
 #include "storage/timelines/channels.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
+#include "worker/lists/subscriptions.hpp"
 
 namespace feedmill::test::api_test {
 namespace {
@@ -141,6 +142,56 @@ TEST_F(ApiTest, AListIsImportedWithItsFoldersAndAgainChangesNothing) {
   EXPECT_EQ(command({"SCARD", "channel:anna/News:feeds"}), "2000");
   EXPECT_EQ(object_of(served->call(import)).at("present"), 2000);
   EXPECT_EQ(command({"SCARD", "feeds"}), "2000");
+}
+
+TEST_F(ApiTest, AListIsExportedAsItWasImported) {
+  std::string list = "<opml version=\"2.0\" xmlns:x=\"urn:x\"><body><outline text=\"News\"><outline text=\"Far\">";
+  for (int i = 0; i < 1000; ++i) list += "<outline text=\"T\" x:y=\"z\" xmlUrl=\"" + url(i) + "\"/>";
+  list += "</outline></outline><outline text=\"A/B\"><outline text=\"T\" xmlUrl=\"" + url(7) +
+          "\"/></outline></body></opml>";
+  const ApiTalk import{"POST", "/api/v1/import?user=anna", list, {{"Content-Type", "text/x-opml"}}};
+  ASSERT_EQ(object_of(served->call(import)).at("added"), 1000);
+  add(5000, 5003);
+  const auto read = [&](const std::string& path) {
+    const HttpAnswer answer = served->get(path);
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.header("Transfer-Encoding"), "chunked");
+    EXPECT_FALSE(answer.is_cut);
+    const SubscriptionList back = read_subscriptions(answer.body);
+    EXPECT_TRUE(back.broken.empty() && back.refused.empty());
+    std::map<std::string, std::vector<std::vector<std::string>>> folders;
+    for (const Subscription& feed : back.feeds) {
+      folders[feed.feed_url] = feed.folders;
+      if (feed.feed_url == url(3)) {
+        EXPECT_EQ(settings_of(feed, back).namespaces.at(0).second, "urn:x");
+      }
+    }
+    return folders;
+  };
+  using Paths = std::vector<std::vector<std::string>>;
+  auto of_anna = read("/export?user=anna");
+  EXPECT_EQ(of_anna.size(), 1000U);
+  EXPECT_EQ(of_anna[url(3)], (Paths{{"News", "Far"}}));
+  EXPECT_EQ(of_anna[url(7)], (Paths{{"A/B"}, {"News", "Far"}}));
+  auto all = read("/export");
+  EXPECT_EQ(all.size(), 1003U);
+  EXPECT_EQ(all[url(3)], (Paths{{"anna", "News", "Far"}}));
+  EXPECT_EQ(all[url(5001)], Paths{{}});
+  EXPECT_TRUE(read("/export?user=nobody").empty());
+}
+
+TEST_F(ApiTest, AnExportThatCannotGoOnIsVisiblyNotWhole) {
+  add(0, 20'000);
+  std::thread kill([&] {
+    while (command({"INFO", "commandstats"}).find("cmdstat_hgetall") == std::string::npos) {
+    }
+    redis.kill();
+  });
+  const HttpAnswer answer = served->get("/export");
+  kill.join();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.is_cut);
+  EXPECT_EQ(answer.body.find("</opml>"), std::string::npos);
 }
 
 TEST_F(ApiTest, FeedsBehindAPageAreShownWithTheirPosts) {

@@ -1,0 +1,117 @@
+#include "worker/lists/export.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "storage/feeds/feeds.hpp"
+#include "storage/records/find_field.hpp"
+#include "storage/timelines/channels.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t held_names = 5'000;
+constexpr std::size_t feeds_at_once = 50;  // the settings of one may have 64 KiB
+
+ExportedFeed exported(const FeedRecord& record) {
+  const auto field = [&](std::string_view name) {
+    const std::string* const value = find_field(record.feed, name);
+    return value == nullptr ? std::string() : *value;
+  };
+  return {record.feed_url, field("title"), field("link"), read_settings(record.state.settings)};
+}
+
+}  // namespace
+
+Export::Export(std::string user) : user_(std::move(user)) {}
+
+template <class More>
+StoreResult<std::vector<std::string>> Export::take(Names& names, std::size_t most, More more) {
+  if (names.held.empty() && !names.all) {
+    auto stretch = more(names.after);
+    if (!stretch) return stretch.error();
+    names.all = stretch->size() < held_names;
+    if (!stretch->empty()) names.after = stretch->back();
+    names.held = std::move(*stretch);
+    std::reverse(names.held.begin(), names.held.end());
+  }
+  std::vector<std::string> some;
+  while (!names.held.empty() && some.size() < most) {
+    some.push_back(std::move(names.held.back()));
+    names.held.pop_back();
+  }
+  return some;
+}
+
+StoreResult<std::string> Export::next(Store& store) {
+  if (stage_ == Stage::head) {
+    const auto now = store.now();
+    if (!now) return now.error();
+    writer_.emplace(now->count() / 1000);
+    stage_ = Stage::channels;
+  }
+  const auto done = stage_ == Stage::channels ? write_channels(store) : write_rest(store);
+  if (!done) return done.error();
+  return writer_->take();
+}
+
+StoreResult<void> Export::write_channels(Store& store) {
+  Channels channels(store);
+  const std::string beginning = user_.empty() ? std::string() : user_ + "/";
+  if (!channel_) {
+    const auto names = take(
+        channels_, 1, [&](const std::string& after) { return channels.names_after(after, held_names, beginning); });
+    if (!names) return names.error();
+    feeds_ = {};
+    if (!names->empty()) {
+      channel_ = names->front();
+    } else if (user_.empty()) {
+      stage_ = Stage::rest;
+    } else {
+      writer_->end();
+      stage_ = Stage::ended;
+    }
+    return {};
+  }
+  const auto urls = take(feeds_, feeds_at_once,
+                         [&](const std::string& after) { return channels.feeds_after(*channel_, after, held_names); });
+  if (!urls) return urls.error();
+  const auto records = Feeds(store).records(*urls);
+  if (!records) return records.error();
+  for (const std::optional<FeedRecord>& record : *records) {
+    if (!record) continue;
+    const ExportedFeed feed = exported(*record);
+    for (const auto& path : folders_of(std::span(&*channel_, 1), feed.settings.folders, user_)) {
+      if (!path.empty()) writer_->row(path, feed);
+    }
+  }
+  if (urls->empty()) channel_.reset();
+  return {};
+}
+
+StoreResult<void> Export::write_rest(Store& store) {
+  Feeds feeds(store);
+  const auto urls =
+      take(feeds_, feeds_at_once, [&](const std::string& after) { return feeds.urls_after(after, held_names); });
+  if (!urls) return urls.error();
+  if (urls->empty()) {
+    writer_->end();
+    stage_ = Stage::ended;
+    return {};
+  }
+  const auto holders = Channels(store).holding(*urls);
+  if (!holders) return holders.error();
+  const auto records = feeds.records(*urls);
+  if (!records) return records.error();
+  for (std::size_t i = 0; i < records->size(); ++i) {
+    if (!(*records)[i]) continue;
+    const ExportedFeed feed = exported(*(*records)[i]);
+    const auto& remembered = feed.settings.folders;
+    const bool at_the_top = std::ranges::any_of(remembered, [](const auto& path) { return path.empty(); });
+    if ((*holders)[i].empty() || at_the_top) writer_->row({}, feed);
+  }
+  return {};
+}
+
+}  // namespace feedmill

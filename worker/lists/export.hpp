@@ -1,0 +1,48 @@
+// A store's feeds as a list of subscriptions, part by part (OPERATIONS O6, A8).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/store/store.hpp"
+#include "worker/lists/subscriptions.hpp"
+
+namespace feedmill {
+
+/// OPML of all feeds, or of those in a user's channels, in the order of channels' and feeds' names: first each channel
+/// as a folder, then, without a user, the feeds that are in none. What is there all the while is in it. Holds a stretch
+/// of names and a few feeds.
+class Export {
+ public:
+  /// `user`: whose, without their USER/; "" = all.
+  explicit Export(std::string user);
+
+  /// The next part; may be empty. A bounded step over the store. Not to be called once it has ended().
+  StoreResult<std::string> next(Store& store);
+  bool ended() const { return stage_ == Stage::ended; }
+
+ private:
+  enum class Stage { head, channels, rest, ended };
+  /// Names behind one another, of which a stretch is held.
+  struct Names {
+    std::vector<std::string> held;  // the next one last
+    std::string after;
+    bool all = false;
+  };
+
+  /// The next few of them; empty at the end.
+  template <class More>
+  static StoreResult<std::vector<std::string>> take(Names& names, std::size_t most, More more);
+  StoreResult<void> write_channels(Store& store);
+  StoreResult<void> write_rest(Store& store);
+
+  std::string user_;
+  Stage stage_ = Stage::head;
+  Names channels_, feeds_;  // feeds of `channel_`, then all
+  std::optional<std::string> channel_;
+  std::optional<SubscriptionsWriter> writer_;
+};
+
+}  // namespace feedmill
