@@ -51,7 +51,8 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const 
         continue;
       }
       // A removal that was interrupted stands in the way: finish it, then register the feed.
-      if (const auto removed = take_away(batch[i].feed_url, "resume"); !removed) return removed.error();
+      InParts whole;
+      if (const auto removed = finish_removal(batch[i].feed_url, whole); !removed) return removed.error();
       const auto one = add(batch.subspan(i, 1), channel);
       if (!one) return one.error();
       added.push_back(one->front());
@@ -61,7 +62,13 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const 
   return added;
 }
 
-StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view first, Milliseconds orphaned) {
+StoreResult<bool> Feeds::remove(const std::string& feed_url) {
+  InParts whole;
+  return remove(feed_url, whole);
+}
+
+StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view first, InParts& parts,
+                                   Milliseconds orphaned) {
   constexpr std::int64_t unknown = 0, gone = 2, in_channels = 3;
   const auto step = [&](std::string_view which) -> StoreResult<std::int64_t> {
     Args args;
@@ -78,16 +85,17 @@ StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view
   if (!begun) return begun.error();
   if (first != "begin" && *begun == unknown) return false;  // a feed again, or still: it stays in its channels
   // Out of the channels while its posts can still be told from others'.
-  if (const auto forgotten = Channels(store_).forget_feed(feed_url); !forgotten) return forgotten.error();
+  if (const auto forgotten = Channels(store_).forget_feed(feed_url, parts); !forgotten) return forgotten.error();
   if (*begun == unknown) return false;
-  for (;;) {
+  while (parts.may_go_on()) {
     const auto done = step("go on");
     if (!done) return done.error();
     if (*done == gone || *done == unknown) return true;  // unknown: somebody else has finished it meanwhile
     test_point("S15");
     if (*done != in_channels) continue;
-    if (const auto forgotten = Channels(store_).forget_feed(feed_url); !forgotten) return forgotten.error();
+    if (const auto forgotten = Channels(store_).forget_feed(feed_url, parts); !forgotten) return forgotten.error();
   }
+  return true;
 }
 
 StoreResult<std::size_t> Feeds::finish_removals() {
@@ -96,7 +104,8 @@ StoreResult<std::size_t> Feeds::finish_removals() {
   if (!begun) return begun.error();
   std::size_t finished = 0;
   for (const std::string& feed_url : begun->texts()) {
-    const auto removed = take_away(feed_url, "resume");
+    InParts whole;
+    const auto removed = finish_removal(feed_url, whole);
     if (!removed) return removed.error();
     if (*removed) ++finished;
   }
@@ -111,7 +120,8 @@ StoreResult<std::size_t> Feeds::look_after_orphans(Milliseconds after) {
   const auto reply = impl_.run(Script::orphans, args);
   if (!reply) return reply.error();
   for (std::size_t i = 1; i < reply->size(); ++i) {
-    const auto removed = take_away(std::string((*reply)[i].text()), "orphan", after);
+    InParts whole;
+    const auto removed = take_away(std::string((*reply)[i].text()), "orphan", whole, after);
     if (!removed) return removed.error();
   }
   return static_cast<std::size_t>((*reply)[0].integer());

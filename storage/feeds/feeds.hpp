@@ -11,6 +11,7 @@
 #include "storage/records/feed_record.hpp"
 #include "storage/records/feed_state.hpp"
 #include "storage/store/store.hpp"
+#include "storage/timelines/in_parts.hpp"
 
 namespace feedmill {
 
@@ -35,9 +36,12 @@ class Feeds {
   StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds, const std::string& channel = {});
   /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (RELIABILITY L17). Resumable:
   /// one that was interrupted is known until it is finished.
-  StoreResult<bool> remove(const std::string& feed_url) { return take_away(feed_url, "begin"); }
+  StoreResult<bool> remove(const std::string& feed_url);
+  StoreResult<bool> remove(const std::string& feed_url, InParts& parts) { return take_away(feed_url, "begin", parts); }
   /// Finishes one that has begun; false when it is unknown or a feed again.
-  StoreResult<bool> finish_removal(const std::string& feed_url) { return take_away(feed_url, "resume"); }
+  StoreResult<bool> finish_removal(const std::string& feed_url, InParts& parts) {
+    return take_away(feed_url, "resume", parts);
+  }
   /// Finishes removals that were interrupted; returns how many.
   StoreResult<std::size_t> finish_removals();
   /// Pauses feeds that have been in no channel for so long, and removes those that have been paused for that as long
@@ -72,7 +76,7 @@ class Feeds {
  private:
   /// `first`: "begin"; "resume" for one whose removal has begun and which may be a feed again by now; "orphan" for one
   /// that must still have been an orphan for so long.
-  StoreResult<bool> take_away(const std::string& feed_url, std::string_view first, Milliseconds orphaned = {});
+  StoreResult<bool> take_away(const std::string& feed_url, std::string_view first, InParts& parts, Milliseconds orphaned = {});
   /// Carries out a move that is known to be one; `record` is the feed as it is.
   StoreResult<MoveResult> run_verb(FeedRecord record, const Move& move, const std::string& no_move_to);
 

@@ -3,7 +3,8 @@
 -- replies array of 1
 -- The oldest requests, for the one worker that may take them (RELIABILITY Q3): as many as stay within so many bytes, one at
 -- least. Of one that is too long, or has too many fields, only its short values of op, app and ref are handed out.
--- ARGV: prefix, token, ttl ms (0 = let go), most bytes together, most bytes of one, most requests.
+-- ARGV: prefix, token, ttl ms (0 = let go), most bytes together, most bytes of one, most requests (0 = the right alone),
+-- where they begin, as XRANGE takes it.
 -- Returns {'waiting'} while another may, else {'taken', {id, 1 = too long, {field, value …}}…}.
 local token, ttl, most_bytes, most_each, most = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local owner = redis.call('GET', requests_lock_key)
@@ -13,7 +14,7 @@ if ttl == 0 then
   return {'waiting'}
 end
 redis.call('SET', requests_lock_key, token, 'PX', ttl)
-local answer, bytes, from = {'taken'}, 0, '-'
+local answer, bytes, from = {'taken'}, 0, ARGV[7]
 while #answer <= most and bytes < most_bytes do
   local record = redis.call('XRANGE', requests_key, from, '+', 'COUNT', 1)[1]  -- one by one: each may be large
   if not record then break end
@@ -36,5 +37,5 @@ while #answer <= most and bytes < most_bytes do
   answer[#answer + 1] = {id, too_long and 1 or 0, fields}
   from = '(' .. id
 end
-if #answer == 1 then redis.call('DEL', in_hand_key) end  -- of requests that somebody has taken out by hand
+if redis.call('XLEN', requests_key) == 0 then redis.call('DEL', in_hand_key) end  -- of what was taken out by hand
 return answer

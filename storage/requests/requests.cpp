@@ -145,13 +145,28 @@ StoreResult<RequestFigures> Requests::figures() {
   return figures;
 }
 
-StoreResult<TakenRequests> Requests::take() {
+StoreResult<TakenRequests> Requests::take(const std::string& after) {
+  return take_from(after.empty() ? "-" : "(" + after, options_.batch_records);
+}
+
+StoreResult<TakenRequests> Requests::take_again(const std::string& id) {
+  auto taken = take_from(id, 1);
+  if (taken) std::erase_if(taken->records, [&](const RequestRecord& record) { return record.id != id; });
+  return taken;
+}
+
+StoreResult<TakenRequests> Requests::hold() {
+  return take_from("-", 0);
+}
+
+StoreResult<TakenRequests> Requests::take_from(const std::string& place, std::uint64_t most) {
   Args args;
   args.add(std::string_view(options_.token));
   args.add(options_.lease);
   args.add(options_.batch_bytes);
   args.add(longest_request);
-  args.add(options_.batch_records);
+  args.add(most);
+  args.add(std::string_view(place));
   const auto reply = impl_.run(Script::requests_take, args);
   if (!reply) return reply.error();
   TakenRequests taken;
@@ -241,6 +256,11 @@ Requests::Step::Step(Requests& requests, const Asked& asked, RequestOp op, const
 
 Requests::Step::~Step() {
   impl_.request = nullptr;
+}
+
+bool Requests::needs_memory(RequestOp op) {
+  const Script script = op_rows[static_cast<std::size_t>(op)].script;
+  return !std::string_view(script_rows[static_cast<std::size_t>(script)].text).starts_with("#!lua flags=allow-oom\n");
 }
 
 bool Requests::is_in_other_hands(const StoreError& error) {

@@ -117,8 +117,13 @@ class Requests {
   StoreResult<std::uint64_t> waiting();
   StoreResult<RequestFigures> figures();
 
-  /// The oldest requests, a bounded batch, and the right to take them for another while.
-  StoreResult<TakenRequests> take();
+  /// The oldest requests behind the one of that id, "" = of all: a bounded batch, and the right to take them for
+  /// another while.
+  StoreResult<TakenRequests> take(const std::string& after = {});
+  /// The one of that id again, none when it has gone. Renews the right, too.
+  StoreResult<TakenRequests> take_again(const std::string& id);
+  /// The right alone.
+  StoreResult<TakenRequests> hold();
   /// Gives the right back.
   StoreResult<void> let_go();
 
@@ -147,10 +152,13 @@ class Requests {
     Store::Impl& impl_;
     std::unique_ptr<RequestInHand> in_hand_;
   };
+  /// Whether what an operation is ended by is refused by a Redis that is out of memory.
+  static bool needs_memory(RequestOp op);
   /// The answer of a step that did nothing because the request is in another hand, or was answered.
   static bool is_in_other_hands(const StoreError& error);
 
  private:
+  StoreResult<TakenRequests> take_from(const std::string& place, std::uint64_t most);
   StoreResult<void> end(Asked asked, const std::string& how, const std::string& members);
   std::vector<std::string> words_of(const Asked& asked) const;
 

@@ -1,6 +1,8 @@
 #include "storage/timelines/channels.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "storage/store/store_impl.hpp"
 #include "storage/timelines/notifications.hpp"
@@ -9,10 +11,6 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t calls_per_trip = 200, marks_per_call = 500, pruned_per_step = 500;
-
-bool never_ends() {
-  return true;
-}
 
 }  // namespace
 
@@ -145,29 +143,52 @@ StoreResult<std::vector<std::optional<bool>>> Channels::follow(std::span<const M
   return answers;
 }
 
-StoreResult<std::optional<bool>> Channels::take_out(const Membership& membership, std::string_view only_gone) {
+StoreResult<std::optional<bool>> Channels::unfollow(const Membership& membership) {
+  InParts whole;
+  return unfollow(membership, whole);
+}
+
+StoreResult<std::optional<bool>> Channels::unfollow(const Membership& membership, InParts& parts) {
+  return take_out(membership, "", parts);
+}
+
+StoreResult<std::optional<bool>> Channels::take_out(const Membership& membership, std::string_view only_gone,
+                                                    InParts& parts) {
   Args args;
   args.add(std::string_view(membership.uid));
   args.add(std::string_view(membership.feed_url));
   args.add(only_gone);
   const auto reply = impl_.run(Script::channel_unfollow, args);
   if (!reply) return reply.error();
-  if (reply->integer() < 0) return std::optional<bool>();
+  if (reply->integer() < 0) {
+    parts.channel.clear();
+    return std::optional<bool>();
+  }
   // Also when it had been out before: whoever took it out may have been interrupted here.
-  if (const auto pruned = prune(membership.uid, never_ends); !pruned) return pruned.error();
+  if (const auto pruned = prune(membership.uid, parts); !pruned) return pruned.error();
+  if (parts.ended_early) return std::optional<bool>();
   const auto built = is_built(membership.uid);
   if (!built) return built.error();
   if (!*built) {
-    if (const auto rebuilt = rebuild(membership.uid, never_ends); !rebuilt) return rebuilt.error();
+    if (const auto rebuilt = rebuild(membership.uid, [] { return true; }); !rebuilt) return rebuilt.error();
   }
   return std::optional(reply->integer() == 1);
 }
 
 StoreResult<void> Channels::forget_feed(const std::string& feed_url) {
+  InParts whole;
+  return forget_feed(feed_url, whole);
+}
+
+StoreResult<void> Channels::forget_feed(const std::string& feed_url, InParts& parts) {
+  if (const std::string begun = parts.channel; !begun.empty()) {
+    if (const auto done = take_out({begun, feed_url}, "1", parts); !done) return done.error();
+  }
   const auto uids = holding(std::span(&feed_url, 1));
   if (!uids) return uids.error();
   for (const std::string& uid : uids->front()) {
-    if (const auto done = take_out({uid, feed_url}, "1"); !done) return done.error();
+    if (!parts.may_go_on()) return {};
+    if (const auto done = take_out({uid, feed_url}, "1", parts); !done) return done.error();
   }
   return {};
 }
@@ -284,11 +305,14 @@ StoreResult<std::string> Channels::highest_score(const std::string& uid) {
 StoreResult<std::optional<std::size_t>> Channels::mark_all_read(const std::string& uid) {
   const auto up_to = highest_score(uid);  // what comes meanwhile is newer, and stays unread
   if (!up_to) return up_to.error();
-  return mark_read_up_to(uid, *up_to);
+  InParts whole;
+  return mark_read_up_to(uid, *up_to, whole);
 }
 
-StoreResult<std::optional<std::size_t>> Channels::mark_read_up_to(const std::string& uid, const std::string& score) {
+StoreResult<std::optional<std::size_t>> Channels::mark_read_up_to(const std::string& uid, const std::string& score,
+                                                                  InParts& parts) {
   for (std::size_t all = 0;;) {
+    if (!parts.may_go_on()) return std::optional(all);
     auto some = mark(uid, "all", std::span(&score, 1));
     if (!some || !*some) return some;
     if (**some == 0) return std::optional(all);
@@ -296,28 +320,32 @@ StoreResult<std::optional<std::size_t>> Channels::mark_read_up_to(const std::str
   }
 }
 
-StoreResult<void> Channels::prune(const std::string& uid, const std::function<bool()>& step) {
-  for (const std::string_view which : {"posts", "all", "read"}) {
-    // What others take away meanwhile moves the ranks: a pass that found something is made again.
-    for (bool again = true; again;) {
-      again = false;
-      for (std::size_t rank = 0;;) {
-        if (!step()) return {};
-        Args args;
-        args.add(std::string_view(uid));
-        args.add(which);
-        args.add(rank);
-        args.add(pruned_per_step);
-        const auto reply = impl_.run(Script::channel_prune, args);
-        if (!reply) return reply.error();
-        const auto looked_at = static_cast<std::size_t>((*reply)[0].integer());
-        const auto removed = static_cast<std::size_t>((*reply)[1].integer());
-        if (looked_at == 0) break;
-        again = again || removed > 0;
-        rank += looked_at - removed;
-      }
-    }
+StoreResult<void> Channels::prune(const std::string& uid, InParts& parts) {
+  constexpr std::array<std::string_view, 3> lists{"posts", "all", "read"};
+  if (parts.channel != uid) {
+    parts.channel = uid;
+    parts.list = parts.rank = 0;
+    parts.found = false;
   }
+  while (parts.list < lists.size()) {
+    if (!parts.may_go_on()) return {};
+    Args args;
+    args.add(std::string_view(uid));
+    args.add(lists[parts.list]);
+    args.add(parts.rank);
+    args.add(pruned_per_step);
+    const auto reply = impl_.run(Script::channel_prune, args);
+    if (!reply) return reply.error();
+    const auto looked_at = static_cast<std::size_t>((*reply)[0].integer());
+    const auto removed = static_cast<std::size_t>((*reply)[1].integer());
+    parts.found = parts.found || removed > 0;
+    parts.rank += looked_at - removed;
+    if (looked_at > 0) continue;
+    // What others take away meanwhile moves the ranks: a way through that found something is gone again.
+    if (!std::exchange(parts.found, false)) ++parts.list;
+    parts.rank = 0;
+  }
+  parts.channel.clear();
   return {};
 }
 
@@ -343,8 +371,10 @@ StoreResult<void> Channels::rebuild(const std::string& uid, const std::function<
     if (const auto followed = follow(batch); !followed) return followed.error();
     left = left.subspan(batch.size());
   }
-  if (const auto pruned = prune(uid, step); !pruned) return pruned.error();
-  if (!step()) return {};
+  InParts parts;
+  parts.go_on = step;
+  if (const auto pruned = prune(uid, parts); !pruned) return pruned.error();
+  if (!parts.may_go_on()) return {};
   return mark_index(uid, "end");
 }
 

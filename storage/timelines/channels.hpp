@@ -11,6 +11,7 @@
 
 #include "storage/records/stored_entry.hpp"
 #include "storage/store/store.hpp"
+#include "storage/timelines/in_parts.hpp"
 
 namespace feedmill {
 
@@ -62,9 +63,11 @@ class Channels {
   /// where there is no such feed.
   StoreResult<std::vector<std::optional<bool>>> follow(std::span<const Membership> memberships);
   /// Takes a feed and its posts out of a channel; false when it was not in it.
-  StoreResult<std::optional<bool>> unfollow(const Membership& membership) { return take_out(membership, ""); }
+  StoreResult<std::optional<bool>> unfollow(const Membership& membership);
+  StoreResult<std::optional<bool>> unfollow(const Membership& membership, InParts& parts);
   /// Takes what is no feed any more out of every channel.
   StoreResult<void> forget_feed(const std::string& feed_url);
+  StoreResult<void> forget_feed(const std::string& feed_url, InParts& parts);
   /// The channels that hold each feed, sorted.
   StoreResult<std::vector<std::vector<std::string>>> holding(std::span<const std::string> feed_urls);
 
@@ -82,7 +85,8 @@ class Channels {
   StoreResult<std::optional<std::size_t>> mark_all_read(const std::string& uid);
   /// The same in two: the highest score in the timeline, and marking what is not above it, in steps.
   StoreResult<std::string> highest_score(const std::string& uid);
-  StoreResult<std::optional<std::size_t>> mark_read_up_to(const std::string& uid, const std::string& score);
+  StoreResult<std::optional<std::size_t>> mark_read_up_to(const std::string& uid, const std::string& score,
+                                                          InParts& parts);
 
   /// Channels whose index of all posts is not built: of an older store, or short of what there is.
   StoreResult<std::vector<std::string>> unbuilt();
@@ -94,10 +98,12 @@ class Channels {
 
  private:
   /// `only_gone`: "1" = unless it is a feed.
-  StoreResult<std::optional<bool>> take_out(const Membership& membership, std::string_view only_gone);
+  StoreResult<std::optional<bool>> take_out(const Membership& membership, std::string_view only_gone,
+                                            InParts& parts);
   StoreResult<std::optional<std::size_t>> mark(const std::string& uid, std::string_view how,
                                                std::span<const std::string> rest);
-  StoreResult<void> prune(const std::string& uid, const std::function<bool()>& step);
+  StoreResult<void> prune(const std::string& uid, InParts& parts);
+  StoreResult<bool> exists(const std::string& uid);
   StoreResult<bool> is_built(const std::string& uid);
   StoreResult<void> mark_index(const std::string& uid, std::string_view how);
   StoreResult<std::optional<std::vector<StoredEntry>>> page(const std::string& uid, const std::string& key,

@@ -1,8 +1,10 @@
 // A thousand requests, while workers and Redis are killed between any two steps; and each script that a request goes
 // through, while its answer is lost or somebody dies with it (RELIABILITY Q1, Q4, §4). With scripts/test --full a
 // worker or Redis dies every few requests, and each script in two ways more.
+#include <chrono>
 #include <map>
 #include <random>
+#include <thread>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -245,6 +247,35 @@ TEST_P(RequestLosses, LeaveEachDoneOnceAndAnswered) {
 
 INSTANTIATE_TEST_SUITE_P(Scripts, RequestLosses, testing::ValuesIn(losses()),
                          [](const auto& test) { return name_of(test.param); });
+
+/// Workers that stand still within a removal, go on with what others ask, and die behind the first answer.
+TEST_F(RequestCrashes, WhatIsPutAsideIsGoneOnWithByTheNext) {
+  std::vector<std::pair<std::string, std::string>> posts;
+  for (int i = 0; i < 350; ++i) posts.emplace_back("guid-" + std::to_string(i), "Post");
+  world.http.serve("/feed.xml", {.body = rss(posts)});
+  const std::string url = world.http.url("/feed.xml"), other = "https://example.invalid/other";
+  ask("added", {"op", "add", "url", url, "channel", "news"});
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  ask("removed", {"op", "remove", "url", url});
+  ask("added", {"op", "add", "url", other});
+  ask("added", {"op", "add", "url", url});
+  for (int deaths = 0; deaths < 3; ++deaths) {
+    Program worker({"run"}, world.with({{"FEEDMILL_PAUSE_AT", "S15:1"}, {"FEEDMILL_CRASH_AT", "S18:1"}}));
+    EXPECT_TRUE(eventually([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the part that it stands in is over
+      worker.signal(SIGCONT);
+      return worker.ended();
+    })) << worker.err();
+    EXPECT_EQ(worker.wait().exit, -SIGKILL);
+    world.redis_text({"DEL", "lock:requests"});
+  }
+  EXPECT_EQ(waiting(), "0") << "each has answered one";
+  EXPECT_EQ(world.count("request_done"), 4U);
+  EXPECT_EQ(world.count("request_failed"), 0U);
+  for (const std::string& one : {url, other}) EXPECT_EQ(world.redis_text({"SISMEMBER", "feeds", one}), "1");
+  EXPECT_EQ(world.redis_text({"ZCARD", "zchannel:news:posts"}), "0") << "added anew, and into no channel";
+  EXPECT_EQ(world.redis_text({"EXISTS", "state:requests"}), "0");
+}
 
 }  // namespace
 }  // namespace feedmill::test::request_crashes_test

@@ -64,7 +64,8 @@ asio::awaitable<void> RequestLoop::run(bool once) {
       log_.write(LogLevel::error, "notice", "requests that three workers died of were set aside",
                  {{"requests", step->poison}});
     }
-    if (!step->idle && !step->waiting) continue;
+    if (step->no_memory) metrics_.store_error(*step->no_memory);
+    if (!step->idle && !step->waiting && !step->resting) continue;
     if (once) break;
     co_await pause(step->waiting ? look_again : look_for_requests);
   }

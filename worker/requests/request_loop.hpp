@@ -26,10 +26,10 @@ class RequestLoop {
   RequestLoop(const RequestLoop&) = delete;
   RequestLoop& operator=(const RequestLoop&) = delete;
 
-  /// Until stop() was called and heeded; `once`: or until nothing waits, or what waits is another worker's. Does not
-  /// throw but for want of memory.
+  /// Until stop() was called and heeded; `once`: or until nothing waits, or what waits is another worker's or cannot be
+  /// carried out now. Does not throw but for want of memory.
   boost::asio::awaitable<void> run(bool once);
-  /// Ends behind the request under way; what is left is done by the next.
+  /// Ends behind the step under way; what is left is done by the next.
   void stop();
   /// Looks for requests now: one was made.
   void look() { timer_.cancel(); }

@@ -11,6 +11,8 @@
 namespace feedmill {
 namespace {
 
+constexpr Milliseconds look_for_memory{1'000};
+
 /// What a call of the store came to, its value apart.
 template <class T>
 StoreResult<void> only_done(const StoreResult<T>& result) {
@@ -52,56 +54,142 @@ StoreResult<RequestStep> RequestWork::step(const RequestRules& rules) {
     if (const auto gone = let_go(); !gone) return gone.error();
     return step;
   }
-  const auto taken = requests_.take();
+  // From the first again whenever nothing is left of what was taken: then no place in the stream must be remembered.
+  const auto taken = order_.full() ? requests_.hold() : requests_.take(order_.empty() ? "" : last_);
   if (!taken) return taken.error();
   step.waiting = taken->waiting;
   holding_ = !taken->waiting;
-  for (const RequestRecord& record : taken->records) {
-    if (cancelled()) break;
-    const Request request = read_request(record);
-    if (const auto done = work_on(request, rules, step); !done) return done.error();
+  if (step.waiting) {
+    forget();
+    return step;
   }
+  step.resting = taken->records.empty();
+  for (const RequestRecord& record : taken->records) {
+    if (cancelled()) return step;
+    if (const auto done = take_on(record, rules, step); !done) return done.error();
+    last_ = record.id;
+  }
+  if (const auto done = go_on(rules, step); !done) return done.error();
   return step;
 }
 
 StoreResult<void> RequestWork::let_go() {
+  forget();
   if (!std::exchange(holding_, false)) return {};
   return requests_.let_go();
 }
 
-StoreResult<void> RequestWork::work_on(const Request& request, const RequestRules& rules, RequestStep& step) {
+void RequestWork::forget() {
+  order_.clear();
+  under_way_.clear();
+}
+
+/// One that has just been taken: carried out if it waits for none before it.
+StoreResult<void> RequestWork::take_on(const RequestRecord& record, const RequestRules& rules, RequestStep& step) {
+  const Request request = read_request(record);
+  const auto named = names(request);
+  if (!named) return named.error();
+  const bool needs_memory = !request.problem && Requests::needs_memory(request.op);
+  if (!order_.comes_before(*named) && !(needs_memory && is_short_of_memory())) {
+    const auto came = work_on(request, rules, step);
+    if (!came) return came.error();
+    if (*came == Came::to_its_end) return {};
+  }
+  order_.put({record.id, *named, needs_memory});
+  return {};
+}
+
+/// What was put aside, each in its turn, until the time for that is over.
+StoreResult<void> RequestWork::go_on(const RequestRules& rules, RequestStep& step) {
+  const auto until = Clock::now() + part;
+  bool worked = false;
+  while (!cancelled()) {
+    const RequestOrder::Waiting* next = order_.next(is_short_of_memory());
+    if (next == nullptr && !worked)
+      next = order_.next(is_short_of_memory());  // the rest of a round was no more than that
+    if (next == nullptr) return {};
+    worked = true;
+    step.resting = false;
+    const auto taken = requests_.take_again(next->id);
+    if (!taken) return taken.error();
+    if (taken->waiting) {  // the next step will find the same
+      forget();
+      return {};
+    }
+    Came came = Came::to_its_end;
+    if (!taken->records.empty()) {
+      const auto result = work_on(read_request(taken->records.front()), rules, step);
+      if (!result) return result.error();
+      came = *result;
+    }
+    if (came == Came::to_its_end) {
+      order_.ended();
+    } else {
+      order_.stays();
+    }
+    if (Clock::now() >= until) return {};
+  }
+  return {};
+}
+
+/// Which feed a post is of is asked for only where something might have to be waited for.
+StoreResult<RequestNames> RequestWork::names(const Request& request) {
+  std::string feed_url;
+  if (request.op == RequestOp::entry_remove && !request.problem && !order_.empty()) {
+    const auto entry = entries_.get(entries_.id_of(request.entries.front()));
+    if (!entry) return entry.error();
+    if (*entry) feed_url = (*entry)->get("feed_url");
+  }
+  return names_of(request, feed_url);
+}
+
+StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, const RequestRules& rules,
+                                                    RequestStep& step) {
   const auto begun = requests_.begin(request.asked);
   if (!begun) return begun.error();
-  if (begun->state == Begun::State::gone) return {};
-  ++step.answered;
-  if (begun->state == Begun::State::poison) ++step.poison;
-  if (begun->state != Begun::State::go) return {};
-  test_point("S17");
-  auto done = request.problem ? requests_.fail(request.asked, request.problem->reason, request.problem->detail)
-                              : carry_out(request, begun->note, rules);
-  if (!done && Requests::is_in_other_hands(done.error())) {
-    --step.answered;
-    return {};
+  if (begun->state == Begun::State::gone) return Came::to_its_end;
+  if (begun->state != Begun::State::go) {
+    ++step.answered;
+    if (begun->state == Begun::State::poison) ++step.poison;
+    return Came::to_its_end;
   }
+  test_point("S17");
+  InParts& parts = under_way_[request.asked.id];
+  parts.ended_early = false;
+  parts.go_on = [this, first = true, until = Clock::now() + part]() mutable {
+    return !cancelled() && (std::exchange(first, false) || Clock::now() < until);
+  };
+  auto done = request.problem ? requests_.fail(request.asked, request.problem->reason, request.problem->detail)
+                              : carry_out(request, begun->note, parts, rules);
+  const bool part_way = done && parts.ended_early;
+  if (!part_way) under_way_.erase(request.asked.id);
+  if (!done && Requests::is_in_other_hands(done.error())) return Came::to_its_end;
   // A key of the wrong type, say, would refuse it every time, and those behind it would wait for ever.
   if (!done && !is_transient(done.error())) {
     done = requests_.fail(request.asked, "store_refused", visible(done.error().detail));
   }
-  if (!done) {  // the store went; that is nobody's death
-    (void)requests_.release(request.asked);
-    return done;
+  if (!done || part_way) {  // nobody died of it
+    const auto laid_down = requests_.release(request.asked);
+    if (!done && done.error().code != StoreError::Code::out_of_memory) return done.error();
+    if (!laid_down) return laid_down.error();
+    if (part_way) return Came::part_way;
+    step.no_memory = done.error();
+    memory_again_ = Clock::now() + look_for_memory;
+    return Came::short_of_memory;
   }
+  ++step.answered;
   test_point("S18");
-  return {};
+  return Came::to_its_end;
 }
 
-StoreResult<void> RequestWork::carry_out(const Request& request, const std::string& note, const RequestRules& rules) {
+StoreResult<void> RequestWork::carry_out(const Request& request, const std::string& note, InParts& parts,
+                                         const RequestRules& rules) {
   const std::span<const std::string> one(&request.url, 1);
   switch (request.op) {
     case RequestOp::add:
       return add(request, rules);
     case RequestOp::remove:
-      return remove(request, note);
+      return remove(request, note, parts);
     case RequestOp::set:
       return set(request, rules);
     case RequestOp::pause: {
@@ -122,9 +210,9 @@ StoreResult<void> RequestWork::carry_out(const Request& request, const std::stri
     case RequestOp::channel_follow:
       return follow(request);
     case RequestOp::channel_unfollow:
-      return unfollow(request, note);
+      return unfollow(request, note, parts);
     case RequestOp::channel_mark:
-      return mark(request, note);
+      return mark(request, note, parts);
     case RequestOp::entry_put:
       return put_entry(request, rules);
     case RequestOp::entry_remove: {
@@ -175,10 +263,10 @@ StoreResult<void> RequestWork::add(const Request& request, const RequestRules& r
   return only_done(feeds_.add(std::span(&feed, 1), request.channel));
 }
 
-StoreResult<void> RequestWork::remove(const Request& request, const std::string& note) {
+StoreResult<void> RequestWork::remove(const Request& request, const std::string& note, InParts& parts) {
   const Requests::Step step(requests_, request.asked, request.op);
   // Once it has begun, what is a feed again by now was added by somebody else.
-  return only_done(note.empty() ? feeds_.remove(request.url) : feeds_.finish_removal(request.url));
+  return only_done(note.empty() ? feeds_.remove(request.url, parts) : feeds_.finish_removal(request.url, parts));
 }
 
 StoreResult<void> RequestWork::set(const Request& request, const RequestRules& rules) {
@@ -233,13 +321,13 @@ StoreResult<void> RequestWork::follow(const Request& request) {
   return only_done(channels_.follow(std::span(&membership, 1)));
 }
 
-StoreResult<void> RequestWork::unfollow(const Request& request, const std::string& note) {
+StoreResult<void> RequestWork::unfollow(const Request& request, const std::string& note, InParts& parts) {
   bool was_in_it = !note.empty();
   {
     const Requests::Step step(requests_, request.asked, request.op);
-    const auto removed = channels_.unfollow({request.channel, request.url});
+    const auto removed = channels_.unfollow({request.channel, request.url}, parts);
     if (!removed) return removed.error();
-    if (!*removed) return {};  // no such channel: answered
+    if (parts.ended_early || !*removed) return {};  // no such channel: answered
     was_in_it = was_in_it || **removed;
   }
   test_point("S17");
@@ -259,7 +347,7 @@ StoreResult<void> RequestWork::remove_channel(const Request& request) {
   return requests_.done(request.asked, "removed");
 }
 
-StoreResult<void> RequestWork::mark(const Request& request, const std::string& note) {
+StoreResult<void> RequestWork::mark(const Request& request, const std::string& note, InParts& parts) {
   if (!request.entries.empty()) {
     std::vector<std::string> ids;
     for (const std::string& id : request.entries) ids.push_back(entries_.id_of(id));
@@ -274,7 +362,7 @@ StoreResult<void> RequestWork::mark(const Request& request, const std::string& n
     up_to = std::move(*highest);
   }
   const Requests::Step step(requests_, request.asked, request.op, up_to);
-  return only_done(channels_.mark_read_up_to(request.channel, up_to));
+  return only_done(channels_.mark_read_up_to(request.channel, up_to, parts));
 }
 
 StoreResult<void> RequestWork::put_entry(const Request& request, const RequestRules& rules) {

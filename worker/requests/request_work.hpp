@@ -1,8 +1,11 @@
-// Carries out what programs ask for, one request after the other, by the code that verbs call. Blocking.
+// Carries out what programs ask for by the code that verbs call: one request at a time, of a long one a part at a time,
+// so that those behind it do not wait (RELIABILITY Q3). Blocking.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "storage/entries/entries.hpp"
@@ -13,6 +16,7 @@
 #include "worker/config/config.hpp"
 #include "worker/http/egress_view.hpp"
 #include "worker/requests/read_request.hpp"
+#include "worker/requests/request_order.hpp"
 
 namespace feedmill {
 
@@ -24,10 +28,12 @@ struct RequestRules {
 
 /// What one step came to.
 struct RequestStep {
-  bool waiting = false;        ///< another worker takes the requests
-  bool idle = false;           ///< there are none
-  std::uint64_t answered = 0;  ///< of all kinds, repeated answers among them
-  std::uint64_t poison = 0;    ///< set aside
+  bool waiting = false;                 ///< another worker takes the requests
+  bool idle = false;                    ///< there are none
+  bool resting = false;                 ///< none can be carried out now
+  std::uint64_t answered = 0;           ///< of all kinds, repeated answers among them
+  std::uint64_t poison = 0;             ///< set aside
+  std::optional<StoreError> no_memory;  ///< some wait because of this; the others do not
 };
 
 /// Not thread-safe. May be killed anywhere, may run several times at once: each request is done once, and answered.
@@ -37,28 +43,39 @@ class RequestWork {
   RequestWork(const RequestWork&) = delete;  // its parts refer to its store
   RequestWork& operator=(const RequestWork&) = delete;
 
-  /// A bounded batch of requests, or as many of it as are done before `cancelled`. After an error call again: nothing
-  /// is lost by it.
+  /// A bounded batch of requests, and a bounded part of what is under way; or as much of it as is done before
+  /// `cancelled`. After an error call again: nothing is lost by it.
   StoreResult<RequestStep> step(const RequestRules& rules);
   /// Gives the right to take requests back.
   StoreResult<void> let_go();
-  /// Asked between requests, on the thread that is in step().
+  /// Asked between requests and parts of them, on the thread that is in step().
   std::function<bool()> cancelled = [] { return false; };
+  /// How long a request of many steps goes on before others have their turn; one step at least.
+  Milliseconds part{20};
 
   void set_signals_caps(std::uint64_t records, std::uint64_t bytes) { store_.set_signals_caps(records, bytes); }
   std::uint64_t reconnects() const { return store_.reconnects(); }
 
  private:
-  StoreResult<void> work_on(const Request& request, const RequestRules& rules, RequestStep& step);
-  StoreResult<void> carry_out(const Request& request, const std::string& note, const RequestRules& rules);
+  using Clock = std::chrono::steady_clock;
+  enum class Came { to_its_end, part_way, short_of_memory };
+
+  StoreResult<void> take_on(const RequestRecord& record, const RequestRules& rules, RequestStep& step);
+  StoreResult<void> go_on(const RequestRules& rules, RequestStep& step);
+  StoreResult<RequestNames> names(const Request& request);
+  void forget();
+  bool is_short_of_memory() const { return Clock::now() < memory_again_; }
+  StoreResult<Came> work_on(const Request& request, const RequestRules& rules, RequestStep& step);
+  StoreResult<void> carry_out(const Request& request, const std::string& note, InParts& parts,
+                              const RequestRules& rules);
   StoreResult<void> add(const Request& request, const RequestRules& rules);
-  StoreResult<void> remove(const Request& request, const std::string& note);
+  StoreResult<void> remove(const Request& request, const std::string& note, InParts& parts);
   StoreResult<void> set(const Request& request, const RequestRules& rules);
   StoreResult<void> move(const Request& request, const RequestRules& rules);
   StoreResult<void> follow(const Request& request);
-  StoreResult<void> unfollow(const Request& request, const std::string& note);
+  StoreResult<void> unfollow(const Request& request, const std::string& note, InParts& parts);
   StoreResult<void> remove_channel(const Request& request);
-  StoreResult<void> mark(const Request& request, const std::string& note);
+  StoreResult<void> mark(const Request& request, const std::string& note, InParts& parts);
   StoreResult<void> put_entry(const Request& request, const RequestRules& rules);
 
   Store store_;
@@ -68,6 +85,11 @@ class RequestWork {
   Notifications notifications_{store_};
   Entries entries_{store_};
   bool holding_ = false;
+
+  RequestOrder order_;                        // what was taken and has not come to its end
+  std::string last_;                          // of those that were taken
+  std::map<std::string, InParts> under_way_;  // by id: how far they have come
+  Clock::time_point memory_again_{};          // Redis has none until then, as far as is known
 };
 
 }  // namespace feedmill

@@ -304,6 +304,162 @@ TEST_F(RequestWorkTest, KeepsTheOrderOfAFeed) {
   }
 }
 
+/// Stores posts of a feed beside the worker.
+void fill(Store& store, const std::string& feed_url, int posts) {
+  for (int i = 0; i < posts; ++i) {
+    GivenEntry entry;
+    entry.feed_url = feed_url;
+    entry.guid = std::to_string(i);
+    ASSERT_TRUE(Entries(store).save(entry));
+  }
+}
+
+TEST_F(RequestWorkTest, ALongOneKeepsNobodyWaitingButThoseThatNameTheSame) {
+  const std::string other = "https://example.org/other";
+  EXPECT_EQ(result({"op", "add", "url", url, "channel", "news"}), "done added");
+  EXPECT_EQ(result({"op", "add", "url", other, "channel", "all"}), "done added");
+  fill(store, url, 350);
+  work.part = Milliseconds(0);  // one step at a time
+  const std::string removal = ask({"op", "remove", "url", url});
+  const std::string first = ask({"op", "pause", "url", other});
+  const std::string behind = ask({"op", "add", "url", url, "channel", "all"});
+  const std::string far_behind = ask({"op", "channel_unfollow", "url", "https://example.org/third", "channel", "all"});
+  const std::string second = ask({"op", "resume", "url", other});
+  ASSERT_TRUE(work.step(rules));
+  EXPECT_EQ(answer(first), "done paused");
+  EXPECT_EQ(answer(second), "done resumed");
+  for (const std::string& id : {removal, behind, far_behind}) EXPECT_TRUE(answers(id).empty()) << id;
+  EXPECT_EQ(redis({"HGET", "state:requests", removal}), "- 0 begun") << "it is in nobody's hand between its parts";
+
+  const std::string later = ask({"op", "pause", "url", other});
+  const auto step = work.step(rules);
+  ASSERT_TRUE(step);
+  EXPECT_FALSE(step->idle || step->resting);
+  EXPECT_EQ(answer(later), "done paused") << "what comes while it is under way does not wait either";
+  EXPECT_TRUE(answers(removal).empty());
+  work_off();
+  EXPECT_EQ(answer(removal), "done removed");
+  EXPECT_EQ(answer(behind), "done added") << "in its order";
+  EXPECT_EQ(answer(far_behind), "done not_followed");
+  EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "0");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:news:posts"}), "0");
+  EXPECT_EQ(redis({"EXISTS", "state:requests"}), "0");
+}
+
+TEST_F(RequestWorkTest, AnyNumberOfLongOnesIsUnderWay) {
+  std::vector<std::string> removals;
+  for (int i = 0; i < 20; ++i) {
+    const std::string one = url + std::to_string(i);
+    EXPECT_EQ(result({"op", "add", "url", one, "channel", "news"}), "done added");
+    fill(store, one, 250);
+    removals.push_back(one);
+  }
+  work.part = Milliseconds(0);
+  for (std::string& one : removals) one = ask({"op", "remove", "url", one});
+  const std::string small = ask({"op", "add", "url", url});
+  ASSERT_TRUE(work.step(rules));
+  EXPECT_EQ(answer(small), "done added");
+  for (const std::string& id : removals) EXPECT_TRUE(answers(id).empty());
+  work_off();
+  for (const std::string& id : removals) EXPECT_EQ(answer(id), "done removed");
+}
+
+TEST_F(RequestWorkTest, PartsOfALongOneComeToTheSameAsTheWhole) {
+  const std::string other = "https://example.org/other";
+  for (const std::string& one : {url, other}) EXPECT_EQ(result({"op", "add", "url", one}), "done added");
+  fill(store, url, 1200);
+  fill(store, other, 700);
+  for (const std::string& one : {url, other}) {
+    EXPECT_EQ(result({"op", "add", "url", one, "channel", "news"}), "done present");
+  }
+  EXPECT_EQ(result({"op", "add", "url", url, "channel", "more"}), "done present");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:more:posts"}), "1200");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:news:posts"}), "1900");
+  work.part = Milliseconds(0);
+  const std::string marked = ask({"op", "channel_mark", "channel", "more", "as", "read", "entries", "all"});
+  const std::string out = ask({"op", "channel_unfollow", "channel", "news", "url", url});
+  ASSERT_TRUE(work.step(rules));
+  EXPECT_TRUE(answers(marked).empty());
+  EXPECT_TRUE(answers(out).empty());
+  work_off();
+  EXPECT_EQ(answer(marked), "done marked");
+  EXPECT_EQ(answer(out), "done unfollowed");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:more:posts"}), "0");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:news:posts"}), "700");
+  EXPECT_EQ(redis({"ZCARD", "zchannel:news:all"}), "700");
+  EXPECT_EQ(Channels(store).unbuilt()->size(), 0U);
+}
+
+/// A removal that is under way when another request kills its workers.
+TEST_F(RequestWorkTest, WhatIsNotInHandDiesOfNobody) {
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+  fill(store, url, 450);
+  const std::string removal = ask({"op", "remove", "url", url});
+  const std::string killer = ask({"op", "add", "url", "https://example.org/killer"});
+  for (const char worker : {'b', 'c', 'd'}) {
+    RequestWork mortal(StoreOptions{.url = server.url()}, options_of(worker));
+    mortal.part = Milliseconds(0);
+    mortal.cancelled = [&, times = 0]() mutable { return ++times > 2; };  // it takes no more than the first
+    ASSERT_TRUE(mortal.step(rules));
+    EXPECT_TRUE(answers(removal).empty());
+    Requests dying(store, options_of(worker));
+    const Request request = read_request(dying.take_again(killer)->records.front());
+    ASSERT_EQ(dying.begin(request.asked)->state, Begun::State::go);
+    redis({"DEL", "lock:requests"});
+  }
+  work_off();
+  EXPECT_EQ(answer(killer), "failed poison");
+  EXPECT_EQ(answer(removal), "done removed");
+}
+
+TEST_F(RequestWorkTest, WhatNeedsNoMemoryDoesNotWaitForWhatDoes) {
+  const std::string other = "https://example.org/other", third = "https://example.org/third";
+  for (const std::string& one : {other, third}) EXPECT_EQ(result({"op", "add", "url", one}), "done added");
+  const std::string put = ask({"op", "entry_put", "url", other, "guid", "a", "entry", R"({"title":"One"})"});
+  const std::string add = ask({"op", "add", "url", url, "channel", "anna"});
+  const std::string behind = ask({"op", "remove", "url", other});
+  const std::string beside = ask({"op", "remove", "url", third});
+  const std::string senseless = ask({"op", "nonsense"});
+  redis({"CONFIG", "SET", "maxmemory", "1"});
+  const auto step = work.step(rules);
+  ASSERT_TRUE(step) << step.error().detail;
+  ASSERT_TRUE(step->no_memory);
+  EXPECT_EQ(step->no_memory->code, StoreError::Code::out_of_memory);
+  EXPECT_EQ(answer(beside), "done removed");
+  EXPECT_EQ(answer(senseless), "failed unknown_op");
+  for (const std::string& id : {put, add, behind}) EXPECT_TRUE(answers(id).empty()) << id;
+  EXPECT_EQ(redis({"HGET", "state:requests", put}), "- 0 ") << "nobody died of it";
+  const auto resting = work.step(rules);
+  ASSERT_TRUE(resting);
+  EXPECT_TRUE(resting->resting) << "and it is not tried all the time";
+  redis({"CONFIG", "SET", "maxmemory", "0"});
+  for (int tries = 0; tries < 1000 && redis({"XLEN", "stream:requests"}) != "0"; ++tries) {
+    ASSERT_TRUE(work.step(rules));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(answer(put), "done created");
+  EXPECT_EQ(answer(add), "done added");
+  EXPECT_EQ(answer(behind), "done removed");
+}
+
+/// What stands aside is forgotten with the right to take.
+TEST_F(RequestWorkTest, WhoLosesTheRightForgetsWhatItHadBegun) {
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+  fill(store, url, 350);
+  work.part = Milliseconds(0);
+  const std::string removal = ask({"op", "remove", "url", url});
+  const std::string behind = ask({"op", "add", "url", url});
+  ASSERT_TRUE(work.step(rules));
+  redis({"DEL", "lock:requests"});
+  RequestWork other(StoreOptions{.url = server.url()}, options_of('b'));
+  ASSERT_TRUE(other.step(rules));
+  EXPECT_TRUE(work.step(rules)->waiting || work.step(rules)->idle);
+  work_off(other);
+  work_off();
+  EXPECT_EQ(answer(removal), "done removed");
+  EXPECT_EQ(answer(behind), "done added");
+}
+
 TEST_F(RequestWorkTest, TenClientsAddOneUrlAtOnce) {
   std::vector<std::string> ids(10);
   std::vector<std::thread> clients;
