@@ -19,17 +19,17 @@ constexpr std::size_t most_shown = 3;  // posts of a feed
 constexpr std::array<std::string_view, 6> shown_fields{"title",  "title_type",     "link",
                                                        "author", "date_published", "summary_text"};
 
-FoundFeed found_feed(std::string url, Look& look, const FeedCandidate& candidate) {
-  Feed& feed = *look.feed;
+FoundFeed found_feed(std::string url, const Look& look, const FeedCandidate& candidate) {
+  const Feed& feed = *look.feed;
   FoundFeed found{std::move(url),
                   feed.title.value.empty() ? candidate.title : feed.title.value,
                   std::string(format_name(feed.format)),
                   feed.entries.size(),
                   {},
                   candidate.found_in};
-  for (Entry& entry : feed.entries) {
+  for (const Entry& entry : feed.entries) {
     if (found.posts.size() == most_shown) break;
-    Fields& post = found.posts.emplace_back(entry_record(std::move(entry)).fields);
+    Fields& post = found.posts.emplace_back(entry_record(Entry(entry)).fields);
     std::erase_if(post,
                   [](const auto& field) { return std::ranges::find(shown_fields, field.first) == shown_fields.end(); });
   }
