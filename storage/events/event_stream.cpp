@@ -47,7 +47,7 @@ StoreResult<std::vector<EventRecord>> EventStream::read(const std::string& after
 StoreResult<EventStream::Since> EventStream::since(const std::string& after, std::size_t limit) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.signals(), store = impl_.keys.store();
-  const std::string behind = "(" + after, count = std::to_string(limit);
+  const std::string behind = after.empty() ? "-" : "(" + after, count = std::to_string(limit);
   // The oldest last: what is trimmed in between is missed then, and told.
   const std::vector<Words> commands{{"XRANGE", key, behind, "+", "COUNT", count},
                                     {"HGET", store, "last_signal"},
@@ -55,13 +55,12 @@ StoreResult<EventStream::Since> EventStream::since(const std::string& after, std
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const std::vector<EventRecord> oldest = read_event_records((*replies)[2]);
-  const std::string last((*replies)[1].text());
+  const std::string last((*replies)[1].is_nil() ? std::string_view("0-0") : (*replies)[1].text());
   Since since;
   since.oldest = oldest.empty() ? last : oldest.front().id;
   const Place from = place_of(after);
-  const bool everything = from == Place();
   const Place missed_from = oldest.empty() ? place_of(last) : place_of(before(oldest.front()));
-  if (everything || from >= place_of(since.oldest) || from >= missed_from)
+  if (after.empty() || from >= place_of(since.oldest) || from >= missed_from)
     since.records = read_event_records((*replies)[0]);
   return since;
 }
@@ -71,6 +70,18 @@ StoreResult<std::string> EventStream::last_id() {
   const auto reply = impl_.redis.command({"XREVRANGE", impl_.keys.signals(), "+", "-", "COUNT", "1"});
   if (!reply) return reply.error();
   return reply->size() == 0 ? std::string("0-0") : std::string((*reply)[0][0].text());
+}
+
+StoreResult<std::string> EventStream::last_seq() {
+  auto newest = last_id();  // the stream knows better than what is remembered of it
+  if (!newest || *newest != "0-0") return newest;
+  const auto noted = impl_.redis.command({"HGET", impl_.keys.store(), "last_signal"});
+  if (!noted) return noted.error();
+  return noted->is_nil() ? std::string("0-0") : std::string(noted->text());
+}
+
+bool EventStream::misses(const std::string& after, const EventRecord& record) {
+  return place_of(before(record)) > place_of(after);
 }
 
 StoreResult<std::vector<EventRecord>> EventStream::newest(std::size_t count) {

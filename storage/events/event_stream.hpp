@@ -20,15 +20,19 @@ class EventStream {
   /// Up to `count` records after stream id `after` ("$" = those to come, "0" = from the first), waiting up to `block`
   /// when there are none. `block` must stay below the command timeout.
   StoreResult<std::vector<EventRecord>> read(const std::string& after, std::size_t count, Milliseconds block);
-  /// The records behind `after` ("0-0" = all that there are), at most `limit`; absent when some behind it have been
-  /// trimmed away: whoever has come to `after` has missed them.
+  /// The records behind `after` ("" = all that there are), at most `limit`; absent when some behind it have been
+  /// trimmed away: whoever has come to `after` ("0-0" = before the first that ever was) has missed them.
   struct Since {
     std::optional<std::vector<EventRecord>> records;
     std::string oldest;  ///< the first that can be gone on from: an `after` that misses nothing of what is left
   };
   StoreResult<Since> since(const std::string& after, std::size_t limit);
+  /// Whether events between `after` and a record that was read behind it are missing.
+  static bool misses(const std::string& after, const EventRecord& record);
   /// Id of the newest record, "0-0" when there is none.
   StoreResult<std::string> last_id();
+  /// The same where that record has been trimmed away; "0-0" when there never was one.
+  StoreResult<std::string> last_seq();
 
   /// The newest records, newest first.
   StoreResult<std::vector<EventRecord>> newest(std::size_t count);

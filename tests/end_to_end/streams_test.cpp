@@ -144,6 +144,21 @@ TEST_F(Streams, TailWaitsNoLongerThanACommandMay) {
   EXPECT_EQ(tail.wait().exit, 130);
 }
 
+TEST_F(Streams, TailSaysThatEventsWereTrimmed) {
+  add("/feed.xml", {.body = rss({{"c", "Third"}, {"b", "Second"}, {"a", "First"}})});
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  const auto events = world.signals();
+  ASSERT_EQ(events.size(), 4U);
+  world.redis_text({"XTRIM", "stream:signals", "MAXLEN", "2"});
+  const Finished late = world.run({"tail", "--from", events[0].id});
+  EXPECT_EQ(late.exit, 65);
+  EXPECT_EQ(late.out, "");
+  EXPECT_NE(late.err.find("the oldest there is: " + events[2].id), std::string::npos) << late.err;
+  EXPECT_EQ(world.run({"tail", "--from", "0-0"}).exit, 65) << "who began before the first has missed some";
+  Program in_time({"tail", "--from", events[1].id}, world.environment);
+  EXPECT_TRUE(eventually([&] { return in_time.out().find("feed_created") != std::string::npos; })) << in_time.err();
+}
+
 /// A descriptor that is free becomes the next connection's: what is said would be written to Redis.
 TEST_F(Streams, AClosedStreamTakesWhatIsSaidAndNothingElse) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});

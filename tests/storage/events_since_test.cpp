@@ -24,12 +24,15 @@ class EventsSince : public StoreTest {
 };
 
 TEST_F(EventsSince, AreWholeOrAnError) {
+  EXPECT_EQ(since(""), "");
   EXPECT_EQ(since("0-0"), "");
   EXPECT_EQ(since("9-9"), "");
+  EXPECT_EQ(*EventStream(store).last_seq(), "0-0");
   write("5-1", "0-0");
   write("7-1", "5-1");
   write("7-2", "7-1");
   write("9-1", "7-2");
+  EXPECT_EQ(since(""), "5-1 7-1 7-2 9-1");
   EXPECT_EQ(since("0-0"), "5-1 7-1 7-2 9-1");
   EXPECT_EQ(since("0-0", 2), "5-1 7-1");
   EXPECT_EQ(since("5-1"), "7-1 7-2 9-1");
@@ -37,13 +40,15 @@ TEST_F(EventsSince, AreWholeOrAnError) {
   EXPECT_EQ(since("9-1"), "");
   EXPECT_EQ(since("10-0"), "");
   redis({"XTRIM", "stream:signals", "MAXLEN", "2"});
-  EXPECT_EQ(since("0-0"), "7-2 9-1") << "all that there are";
+  EXPECT_EQ(since(""), "7-2 9-1") << "all that there are";
+  EXPECT_EQ(since("0-0"), "gone 7-2") << "who began before the first has missed some";
   EXPECT_EQ(since("7-1"), "7-2 9-1") << "nothing behind it was trimmed";
   EXPECT_EQ(since("7-2"), "9-1");
   EXPECT_EQ(since("5-1"), "gone 7-2");
   EXPECT_EQ(since("7-0"), "gone 7-2");
   redis({"XTRIM", "stream:signals", "MAXLEN", "0"});
   EXPECT_EQ(since("7-2"), "gone 9-1") << "the last that was written";
+  EXPECT_EQ(*EventStream(store).last_seq(), "9-1") << "whoever begins now has missed none";
   EXPECT_EQ(since("9-1"), "");
   write("11-1", "9-1");
   EXPECT_EQ(since("9-1"), "11-1");

@@ -25,14 +25,21 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t usual_limit = 50, most_limit = 200;
-constexpr std::size_t stretch_size = 20'000;                // names
-constexpr std::chrono::seconds stretch_kept{60};            // so old a list may be for pages behind the first
-constexpr std::size_t entries_at_once = 10;                 // per store call: each may have 2 MiB
-constexpr std::size_t events_at_once = 50;                  // an event may have 64 KiB
-constexpr std::size_t enough_bytes = std::size_t{2} << 20;  // a page ends behind what passes it
+constexpr std::size_t usual_limit = 50;
+constexpr std::size_t stretch_size = 20'000;      // names
+constexpr std::chrono::seconds stretch_kept{60};  // so old a list may be for pages behind the first
+constexpr std::size_t events_at_once = 50;        // an event may have 64 KiB
 
-/// How many are wanted; 0 = what is given makes no sense.
+ApiReply bad_url(std::string_view error) {
+  return problem("bad_parameter", fmt::format("url: {}", visible(error)));
+}
+
+ApiReply no_such_feed() {
+  return problem("no_such_feed", "it is none of the feeds here");
+}
+
+}  // namespace
+
 std::size_t limit_of(const ApiCall& call) {
   if (call.get("limit").empty()) return usual_limit;
   std::size_t limit = 0;
@@ -43,21 +50,14 @@ ApiReply bad_limit() {
   return problem("bad_parameter", fmt::format("limit: 1 to {}", most_limit));
 }
 
-ApiReply bad_url(std::string_view error) {
-  return problem("bad_parameter", fmt::format("url: {}", visible(error)));
-}
-
-ApiReply no_such_feed() {
-  return problem("no_such_feed", "it is none of the feeds here");
-}
-
-/// "1763689990:Entry:17"
 bool read_place(const std::string& text, EntryCursor& place) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   if (!read_number(std::string_view(text).substr(0, colon), place.score) || colon + 1 >= text.size()) return false;
   place.id = text.substr(colon + 1);
   return place.id.size() <= 256;
 }
+
+namespace {
 
 using EntryPage = StoreResult<std::optional<std::vector<StoredEntry>>>;
 
@@ -104,12 +104,6 @@ bool is_sequence(std::string_view text) {
          read_number(text.substr(dash + 1), number);
 }
 
-/// A page of names, and the cursor of the next.
-struct NamePage {
-  std::vector<std::string> names;
-  json::value next;
-};
-
 /// `more`: reads a stretch of the list `of` behind a name.
 StoreResult<NamePage> name_page(NameStretch& stretch, const std::string& of, const std::string& after,
                                 std::size_t limit,
@@ -138,12 +132,15 @@ ApiReply no_such_channel() {
 
 }  // namespace
 
+StoreResult<NamePage> feed_page(const ApiReading& reading, const std::string& after, std::size_t limit) {
+  return name_page(reading.stretches.feeds, "", after, limit,
+                   [&](const std::string& from) { return Feeds(reading.store).urls_after(from, stretch_size); });
+}
+
 StoreResult<ApiReply> read_feeds(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
   if (limit == 0) return bad_limit();
-  const auto page =
-      name_page(reading.stretches.feeds, "", reading.call.get("after"), limit,
-                [&](const std::string& after) { return Feeds(reading.store).urls_after(after, stretch_size); });
+  const auto page = feed_page(reading, reading.call.get("after"), limit);
   if (!page) return page.error();
   const auto records = Feeds(reading.store).records(page->names);
   if (!records) return records.error();
@@ -276,8 +273,9 @@ StoreResult<ApiReply> read_rules(const ApiReading& reading) {
 StoreResult<ApiReply> read_events(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
   if (limit == 0) return bad_limit();
-  std::string after = reading.call.get("after").empty() ? std::string("0-0") : reading.call.get("after");
-  if (!is_sequence(after)) return problem("bad_parameter", "after: the seq of an event, as 1795437223358-1");
+  std::string after = reading.call.get("after");
+  if (!after.empty() && !is_sequence(after))
+    return problem("bad_parameter", "after: the seq of an event, as 1795437223358-1");
   json::array events;
   for (std::size_t bytes = 0; events.size() < limit && bytes < enough_bytes;) {
     const std::size_t most = std::min(events_at_once, limit - events.size());
@@ -293,6 +291,7 @@ StoreResult<ApiReply> read_events(const ApiReading& reading) {
       events.push_back(embedded_json(record.json));
       after = record.id;
     }
+    if (after.empty()) after = since->oldest;
     if (since->records->size() < most) break;
   }
   return resource({{"events", std::move(events)}, {"next", after}});

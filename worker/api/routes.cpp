@@ -38,6 +38,7 @@ constexpr ApiRoute routes[] = {
     {verb::post, "/rules", "user!", nullptr, "watch_add"},
     {verb::delete_, "/rules/{id}", "user!", nullptr, "watch_remove"},
     {verb::get, "/events", "after limit", read_events},
+    {verb::get, "/snapshot", "after limit", read_snapshot},
     {verb::get, "/requests/{ref}", "id", read_answer},
     {verb::post, "/import", "user", nullptr, "import"},
     {verb::get, "/export", "user", nullptr, "export"},

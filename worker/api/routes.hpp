@@ -8,7 +8,9 @@
 #include <vector>
 
 #include <boost/beast/http/verb.hpp>
+#include <boost/json/value.hpp>
 
+#include "storage/records/stored_entry.hpp"
 #include "storage/store/store.hpp"
 #include "worker/api/call.hpp"
 #include "worker/config/host_rules.hpp"
@@ -58,6 +60,22 @@ bool is_at(const ApiRoute& route, std::string_view path, std::string& item);
 /// docs/openapi.json
 extern const std::string_view api_description;
 
+// What reads share: pages.
+inline constexpr std::size_t most_limit = 200;
+inline constexpr std::size_t entries_at_once = 10;                 ///< per store call: each may have 2 MiB
+inline constexpr std::size_t enough_bytes = std::size_t{2} << 20;  ///< a page ends behind what passes it
+/// How many are wanted; 0 = what is given makes no sense.
+std::size_t limit_of(const ApiCall& call);
+ApiReply bad_limit();
+/// "1763689990:Entry:17"
+bool read_place(const std::string& text, EntryCursor& place);
+struct NamePage {
+  std::vector<std::string> names;
+  boost::json::value next;  ///< the cursor of the page behind it; null: none
+};
+/// URLs of feeds, sorted, behind `after`.
+StoreResult<NamePage> feed_page(const ApiReading& reading, const std::string& after, std::size_t limit);
+
 // What the table refers to.
 StoreResult<ApiReply> read_feeds(const ApiReading& reading);
 StoreResult<ApiReply> read_feed(const ApiReading& reading);
@@ -71,6 +89,7 @@ StoreResult<ApiReply> read_timeline(const ApiReading& reading);
 StoreResult<ApiReply> read_notices(const ApiReading& reading);
 StoreResult<ApiReply> read_rules(const ApiReading& reading);
 StoreResult<ApiReply> read_events(const ApiReading& reading);
+StoreResult<ApiReply> read_snapshot(const ApiReading& reading);
 StoreResult<ApiReply> read_answer(const ApiReading& reading);
 
 }  // namespace feedmill

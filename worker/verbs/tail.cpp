@@ -23,6 +23,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t records_per_read = 500;
+constexpr std::string_view all_there_are = "0";
 constexpr Milliseconds read_block{500};  // so that Ctrl-C is noticed soon
 constexpr Milliseconds first_wait{500};
 constexpr Milliseconds longest_wait{10'000};
@@ -35,7 +36,8 @@ json::object object_of(const EventRecord& record) {
 
 /// Whether `verb` asks for this type. What is internal to the store is for programs, or who asks for it.
 bool wanted(const TailVerb& verb, const EventRecord& record, const Terminal& terminal) {
-  if (verb.types.empty()) return record.type != "post_trimmed" || terminal.json() || terminal.verbose();
+  const bool internal = record.type == "post_trimmed" || record.type.ends_with("_mended");
+  if (verb.types.empty()) return !internal || terminal.json() || terminal.verbose();
   return std::find(verb.types.begin(), verb.types.end(), record.type) != verb.types.end();
 }
 
@@ -71,12 +73,20 @@ class Follower {
       }
       if (std::exchange(away_, false)) terminal_.note(fmt::format("feedmill: {}: Redis is back", terminal_.verb()));
       pause_ = first_wait;
+      if (!records->empty() && last_ != all_there_are && EventStream::misses(last_, records->front())) {
+        fail_as_too_old(records->front().id);
+      }
       for (const EventRecord& record : *records) show(record);
       terminal_.flush();
     }
   }
 
  private:
+  [[noreturn]] void fail_as_too_old(const std::string& oldest) const {
+    throw VerbFailure{exits::bad_input, fmt::format("events behind {} have been trimmed; the oldest there is: {}",
+                                                    visible(last_), oldest)};
+  }
+
   void show(const EventRecord& record) {
     last_ = record.id;
     if (wanted(verb_, record, terminal_)) {

@@ -133,6 +133,41 @@ TEST_F(ApiTest, EntriesAndTimelinesGoOnByTheirCursors) {
   EXPECT_EQ(std::set<std::string>(titles.begin(), titles.end()).size(), 25U);
 }
 
+TEST_F(ApiTest, ASnapshotHasEachFeedAndPostOnceAndSaysWhereToFollowFrom) {
+  for (int feed = 0; feed < 5; ++feed) {
+    const std::string address = R"("https://example.org/)" + std::to_string(feed) + '"';
+    ASSERT_EQ(served->post("/feeds", R"({"url":)" + address + "}").status, 201);
+    for (int i = 0; i < 12 * (feed % 3); ++i) {
+      const std::string guid = '"' + std::to_string(i) + '"';
+      ASSERT_EQ(
+          served->post("/entries", R"({"url":)" + address + R"(,"guid":)" + guid + R"(,"entry":{"title":"T"}})").status,
+          201);
+    }
+  }
+  for (const char* limit : {"1", "7", "13", "200"}) {
+    std::vector<std::string> ids;
+    std::string after, seq;
+    for (int pages = 0; pages < 100; ++pages) {
+      const json::object page = object_of(served->get(std::string("/snapshot?limit=") + limit + after));
+      if (seq.empty()) seq = page.at("seq").as_string();
+      for (const json::value& row : page.at("rows").as_array()) {
+        ids.emplace_back(row.at("entity_id").as_string());
+        if (row.at("entity_type").as_string() != "post") continue;
+        EXPECT_EQ(row.at("rev"), 1);
+        EXPECT_EQ(row.at("post").at("title").as_string(), "T");
+        EXPECT_TRUE(row.at("feed_url").as_string().starts_with("https://example.org/"));
+      }
+      if (page.at("next").is_null()) break;
+      after = "&after=" + percent_encoded(std::string(page.at("next").as_string()));
+    }
+    EXPECT_EQ(ids.size(), 5U + 48U) << limit;
+    EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 5U + 48U) << limit;
+    const json::object events = object_of(served->get("/events?after=" + seq));
+    EXPECT_TRUE(events.at("events").as_array().empty()) << "nothing has happened since";
+  }
+  EXPECT_EQ(served->get("/snapshot?after=https://example.org/1%20x").status, 400);
+}
+
 TEST_F(ApiTest, AListIsImportedWithItsFoldersAndAgainChangesNothing) {
   std::string list = "<opml version=\"2.0\"><body><outline text=\"News\">";
   for (int i = 0; i < 2000; ++i) list += "<outline type=\"rss\" text=\"T\" xmlUrl=\"" + url(i) + "\"/>";

@@ -104,6 +104,7 @@ const std::vector<Sample> samples{
     {"addRule", "POST", "/rules?user=anna", R"({"words":"redis cluster"})"},
     {"removeRule", "DELETE", "/rules/1?user=anna", ""},
     {"listEvents", "GET", "/events", ""},
+    {"readSnapshot", "GET", "/snapshot", ""},
     {"showRequest", "GET", "/requests/r-1", ""},
     {"importList", "POST", "/import", "https://example.org/feed.xml\nftp://x\n"},
     {"exportList", "GET", "/export", ""},
@@ -276,6 +277,8 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("removeRule"), "200 removed");
   EXPECT_EQ(talk("listEvents"), "200");
   EXPECT_EQ(object_of(last).at("events").at(0).at("type"), "request_done");
+  EXPECT_EQ(talk("readSnapshot"), "200");
+  EXPECT_EQ(object_of(last).at("rows").at(0).at("entity_type"), "feed");
   EXPECT_EQ(talk("importList"), "200 imported");
   EXPECT_EQ(object_of(last).at("added"), 0);
   EXPECT_EQ(object_of(last).at("present"), 1);
@@ -440,6 +443,7 @@ void OpenApi::what_is_refused_of_some() {
   }
   EXPECT_EQ(talk("listFeedEntries", {"GET", "/feed/entries?before=x&" + feed_query}), "400 bad_parameter");
   EXPECT_EQ(talk("listEvents", {"GET", "/events?after=x"}), "400 bad_parameter");
+  EXPECT_EQ(talk("readSnapshot", {"GET", "/snapshot?after=https://example.org/%20x"}), "400 bad_parameter");
   EXPECT_EQ(talk("listFeeds", {"GET", "/feeds?limit=1&limit=2"}), "400 bad_parameter");
   EXPECT_EQ(talk("discover", {"POST", "/discover?url=ftp%3A%2F%2Fx"}), "422 bad_value");
   EXPECT_EQ(talk("discover", {"POST", "/discover?url=http%3A%2F%2F169.254.169.254%2F"}), "422 refused_address");
