@@ -72,6 +72,7 @@ StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view
   constexpr std::int64_t unknown = 0, gone = 2, in_channels = 3;
   const auto step = [&](std::string_view which) -> StoreResult<std::int64_t> {
     Args args;
+    args.add(std::string_view(impl_.keys.channel_prefix()));
     args.add(std::string_view(feed_url));
     args.own(json_string(feed_url));
     args.own(impl_.options.stream_cap());

@@ -18,7 +18,8 @@ constexpr std::size_t max_bytes_per_part = 4U << 20U;
 std::size_t size_of(const EntryWrite& write, const EventDetail& detail) {
   std::size_t bytes = 200 + write.guid.size();
   for (const auto& [name, value] : write.set) bytes += name.size() + value.size();
-  if (!write.quiet && write.bytes <= detail.shown_up_to()) bytes += write.bytes * (detail.content_text ? 2 : 1);
+  const bool told = !write.quiet || !write.set.empty();
+  if (told && write.bytes <= detail.shown_up_to()) bytes += write.bytes * (detail.content_text ? 2 : 1);
   for (const auto& [name, value] : write.old) bytes += std::min(value.size(), detail.changed_max) * 2;
   return bytes;
 }
@@ -65,9 +66,21 @@ void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::in
   args.add(write.timestamp);
   args.add(write.bytes);
   const bool has_fields = !write.set.empty() || !write.unset.empty();
-  args.own(!write.quiet ? post_event(commit, write, now_seconds, detail) : has_fields ? std::to_string(write.rev) : "");
+  if (!write.quiet || has_fields)
+    args.own((write.quiet ? "~" : "") + post_event(commit, write, now_seconds, detail));
+  else
+    args.add(std::string_view());
   args.add(write.set);
   args.add(std::span<const std::string>(write.unset));
+}
+
+/// What feed_rekeyed says of one post, behind its id and rev.
+std::string told_of(const Rekey& rekey) {
+  std::string text = ",\"from\":" + json_string(rekey.from) + ",\"to\":" + json_string(rekey.to);
+  for (std::size_t i = 0; i < rekey.set.size(); ++i) {
+    text += (i == 0 ? ",\"set\":{" : ",") + json_string(rekey.set[i].first) + ":" + json_string(rekey.set[i].second);
+  }
+  return rekey.set.empty() ? text : text + "}";
 }
 
 /// All of them in one part: half a re-keying could not be told from news (RELIABILITY L6).
@@ -78,9 +91,13 @@ void add_rekeys(Args& args, const Commit& commit, std::int64_t now_seconds) {
     args.add(std::string_view(rekey.from));
     args.add(std::string_view(rekey.to));
     args.add(std::string_view(rekey.digest));
+    args.own(told_of(rekey));
     args.add(rekey.set);
   }
-  if (!commit.rekeys.empty()) args.own(feed_event(commit, commit.rekeyed, now_seconds));
+  if (commit.rekeys.empty()) return;
+  std::string tail = feed_event(commit, commit.rekeyed, now_seconds);
+  tail.resize(tail.size() - 2);  // the script goes on in its `data`
+  args.own(std::move(tail));
 }
 
 void add_host_answer(Args& args, const HostAnswer& answer) {

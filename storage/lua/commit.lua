@@ -41,14 +41,15 @@ local function range(width)
   return first, at
 end
 
+-- told: what the event says of it, behind its id and rev.
 local function take_rekey()
-  local id, from, to, digest = take(4)
+  local id, from, to, digest, told = take(5)
   local set, set_last = range(2)  -- fields
-  return {id = id, from = from, to = to, digest = digest, set = set, set_last = set_last}
+  return {id = id, from = from, to = to, digest = digest, told = told, set = set, set_last = set_last}
 end
 
--- id: '' = new. signal: '' = none, for no reader would notice; a number: nor would one notice the fields, which are
--- written if that is still its rev.
+-- id: '' = new. signal: '' = none, for the digest alone changes; behind a '~': no reader would notice the fields, which
+-- are written if nobody has changed the post since, and the stream alone hears of it.
 local function take_post()
   local guid, digest, id, score, bytes, signal = take(6)
   local set, set_last = range(2)  -- fields
@@ -91,7 +92,7 @@ local function parse()
   commit.deleted, commit.deleted_last = range(1)  -- guids that their publisher deleted
   -- Part 1 alone has these: half a re-keying could not be told from news.
   for i = 1, tonumber(take(1)) do commit.rekeys[i] = take_rekey() end
-  commit.rekey_signal = #commit.rekeys > 0 and take(1)
+  commit.rekey_signal = #commit.rekeys > 0 and take(1)  -- up to the list of posts
   for i = 1, tonumber(take(1)) do commit.posts[i] = take_post() end  -- oldest first
   commit.signals, commit.signals_last = range(2)  -- of the feed: type, signal
 end
@@ -139,14 +140,30 @@ local function check()
 end
 
 local function signal_feed(kind, tail)
-  signal(kind, 'feed', commit.url_json, tail, commit.channel_prefix .. kind)
+  signal(kind, 'feed', commit.url_json, tail, kind ~= 'feed_mended' and commit.channel_prefix .. kind)
 end
 local function signal_post(kind, id, tail)
   signal(kind, 'post', '"' .. id .. '"', tail, commit.channel_prefix .. kind)
 end
 
--- Posts keep their numbers under new guids (DESIGN §5): map, digests and entry follow together.
+-- Every post that has another guid, in as many events as it takes at 64 KiB of posts each.
+local function signal_rekeys(rows)
+  local parts, bytes = {}, 0
+  for _, row in ipairs(rows) do
+    if #parts == 0 or bytes + #row > 65536 then parts[#parts + 1], bytes = {}, 0 end
+    local part = parts[#parts]
+    part[#part + 1], bytes = row, bytes + #row
+  end
+  for i, part in ipairs(parts) do
+    signal_feed('feed_rekeyed', commit.rekey_signal .. ',"part":' .. i .. ',"parts":' .. #parts .. ',"posts":[' ..
+                                table.concat(part, ',') .. ']}}')
+  end
+end
+
+-- Posts keep their numbers under new guids (DESIGN §5): map, digests and entry follow together. Their rev stays: the
+-- event has it, for whoever has read a later one.
 local function rekey()
+  local rows = {}
   for _, post in ipairs(commit.rekeys) do
     if redis.call('HGET', map, post.from) == post.id and not redis.call('HGET', map, post.to) then
       redis.call('HSET', map, post.to, post.id)
@@ -161,9 +178,11 @@ local function rekey()
       redis.call('HDEL', digests, post.from)
       redis.call('ZREM', tombs, post.to)
       done.rekeyed = done.rekeyed + 1
+      rows[done.rekeyed] = '{"id":"' .. post.id .. '","rev":' .. text(tonumber(redis.call('HGET', post.id, 'rev') or 1)) ..
+                           post.told .. '}'
     end
   end
-  if done.rekeyed > 0 then signal_feed('feed_rekeyed', commit.rekey_signal) end
+  signal_rekeys(rows)
 end
 
 -- Posts that were trimmed under other guids: under these they must not look like news.
@@ -184,10 +203,11 @@ end
 local function update_quietly(post, rev, bytes)
   redis.call('HSET', post.id, 'digest', post.digest)
   redis.call('HSET', digests, post.guid, post.digest)
-  if post.signal ~= '' and post.signal == (rev or '1') then
+  if post.signal ~= '' and tonumber(string.match(post.signal, '"rev":(%d+)')) == (tonumber(rev) or 1) + 1 then
     redis.call('HSET', post.id, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
     remove_fields(post)
     done.grown = done.grown + post.bytes - bytes
+    post.mended = string.sub(post.signal, 2)
   end
 end
 
@@ -217,7 +237,8 @@ local function update_posts()
     local stored = post.id ~= '' and redis.call('HGET', map, post.guid) == post.id and
                    redis.call('HMGET', post.id, 'rev', 'bytes')
     if stored then
-      local write = string.find(post.signal, '^%d*$') and update_quietly or update
+      local is_quiet = post.signal == '' or string.sub(post.signal, 1, 1) == '~'
+      local write = is_quiet and update_quietly or update
       write(post, stored[1], tonumber(stored[2] or nil) or 0)
     end
   end
@@ -304,6 +325,8 @@ local function signal_posts()
     if post.modified then
       signal_post('post_modified', post.id, post.signal)
       done.modified = done.modified + 1
+    elseif post.mended then
+      signal('post_mended', 'post', '"' .. post.id .. '"', post.mended)
     elseif post.tombstone then
       redis.call('ZADD', tombs, '+inf', post.guid)
       done.tombstoned = done.tombstoned + 1

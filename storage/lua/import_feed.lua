@@ -11,7 +11,8 @@
 --   'entries', feed_url, 1 = keep numbers, channel prefix, stream cap, then number, score, signal, counted fields …
 --                                   Returns 'ok', or what stands in the way
 --   'tombs', feed_url, counted tombstones
---   'end', feed_url, due ('' = paused), quarantined since ('' = not), counted state and readers' record
+--   'end', feed_url, due ('' = paused), quarantined since ('' = not), channel prefix, stream cap, its JSON text, counted
+--                                   state, readers' record and events, which are a type and a tail
 local what, url = ARGV[2], ARGV[3]
 if what == 'open' then
   local begun = redis.call('HGET', meta_key, 'importing')
@@ -59,7 +60,7 @@ if what == 'entries' then
     posts[#posts + 1] = post
   end
   local now = clock()
-  local signal, finish_signals = signal_writer(now, cap, not keep)
+  local signal, finish_signals = signal_writer(now, cap, true)
   for _, post in ipairs(posts) do
     local id
     if keep then
@@ -73,7 +74,7 @@ if what == 'entries' then
     redis.call('HSET', guidmap_key(url), post.guid, id)
     redis.call('HSET', digests_key(url), post.guid, post.digest)
     redis.call('ZADD', sort_key(url), post.score, id)
-    if not keep then signal('post_created', 'post', '"' .. id .. '"', post.signal, channel .. 'post_created') end
+    signal('post_created', 'post', '"' .. id .. '"', post.signal, channel .. 'post_created')
   end
   finish_signals()
   return 'ok'
@@ -86,15 +87,19 @@ if what == 'tombs' then
   return 'ok'
 end
 
-local due, since = ARGV[4], ARGV[5]
-at = 5
-local state, feed = take_list(), take_list()
+local due, since, channel, cap, url_json = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+at = 8
+local state, feed, events = take_list(), take_list(), take_list()
 if #feed > 0 then redis.call('HSET', feed_key(url), unpack(feed)) end
 redis.call('HSET', state_key(url), unpack(state))
 redis.call('HDEL', state_key(url), 'removing')
 redis.call('SADD', feeds_key, url)
 if due ~= '' then redis.call('ZADD', schedule_key, text(math.min(tonumber(due), clock() + 30 * 24 * 3600 * 1000)), url) end
 if since ~= '' then redis.call('ZADD', quarantine_key, since, url) end
-count_state(url, nil, redis.call('HGET', state_key(url), 'state') or 'new', clock())
-note_leaving(url, clock())  -- its channels come behind it
+local now = clock()
+count_state(url, nil, redis.call('HGET', state_key(url), 'state') or 'new', now)
+note_leaving(url, now)  -- its channels come behind it
+local signal, finish_signals = signal_writer(now, cap, #events > 0)
+for i = 1, #events, 2 do signal(events[i], 'feed', url_json, events[i + 1], channel .. events[i]) end
+finish_signals()
 return 'ok'

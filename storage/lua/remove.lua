@@ -2,29 +2,35 @@
 -- uses posts host orphans push requests
 -- replies integer
 -- answers requests
--- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, feed_url, its JSON text, stream cap, step:
--- 'begin' takes it out of the feeds, the schedule and its host's slots, and leaves the marks that the last step takes
--- away; 'orphan' is the same for a feed alone that has been paused as an orphan for so many ms as stand behind the step;
--- 'resume' for one whose removal has begun, never for a feed; 'go on' takes up to 100 posts, and with the last of them
--- all else.
+-- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, channel prefix, feed_url, its JSON text, stream
+-- cap, step: 'begin' takes it out of the feeds, the schedule and its host's slots, tells of it, and leaves the marks that
+-- the last step takes away; 'orphan' is the same for a feed alone that has been paused as an orphan for so many ms as
+-- stand behind the step; 'resume' for one whose removal has begun, never for a feed; 'go on' takes up to 100 posts, and
+-- with the last of them all else.
 -- Returns 0 = unknown, 1 = more to do, 2 = gone, 3 = take it out of its channels first.
-local url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local channel_prefix, url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local feed_state = state_key(url)
 if step == 'orphan' then
   local since = is_orphan(url) and tonumber(redis.call('ZSCORE', orphans_key, url) or nil)
   local mine = redis.call('HMGET', feed_state, 'state', 'orphaned')
-  if not since or since > clock() - tonumber(ARGV[6]) or mine[1] ~= 'paused' or not mine[2] then return 0 end
+  if not since or since > clock() - tonumber(ARGV[7]) or mine[1] ~= 'paused' or not mine[2] then return 0 end
 end
-if (step == 'begin' or step == 'orphan') and redis.call('SREM', feeds_key, url) == 1 then
+if (step == 'begin' or step == 'orphan') and redis.call('SISMEMBER', feeds_key, url) == 1 then
+  local now = clock()
+  local signal, finish_signals = signal_writer(now, stream_cap, true)
+  redis.call('SREM', feeds_key, url)
   redis.call('SADD', removals_key, url)
   count_state(url, redis.call('HGET', feed_state, 'state') or 'new')
   redis.call('HSET', feed_state, 'removing', '1')
-  leave_hub(url, clock())
+  leave_hub(url, now)
   local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url', 'claim_hosts')
   if mine[1] then  -- who works on it will find its claim gone; its host's slot must not wait for the lease to end
     redis.call('HDEL', feed_state, 'claim')
     free_slots(mine[1], gate_of(mine[2] or url), mine[3])
   end
+  signal('feed_removed', 'feed', url_json, '"action":"deleted","timestamp":' .. text(math.floor(now / 1000)) ..
+         ',"feed_url":' .. url_json .. ',"data":{}}', channel_prefix .. 'feed_removed')
+  finish_signals()
 elseif not redis.call('HGET', feed_state, 'removing') then
   redis.call('SREM', removals_key, url)
   return 0

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- uses posts deliver verify
 -- replies integer
--- Makes the changes that a finding asks for, if every one finds what it was told; else none.
+-- Makes the changes that a finding asks for, if every one finds what it was told; else none. Who follows the stream
+-- hears of what changes for readers: of posts and feeds that are not as they were, and of posts that go.
 -- ARGV: prefix, stream cap, then what, key, field, old, new in turn; of the last two the first byte is '=' before a value,
 -- '-' for none.
 -- Returns 1 = done, 0 = something has changed since.
@@ -18,8 +19,32 @@ local function as_it_was(what, key, field, old)
   if what == 'gone' then return redis.call('EXISTS', key) == 0 end
   return what == 'xtrim'
 end
+-- The entry or the feed's record that a change gives readers another value of; nil = none. A wrong rev is put right
+-- without another.
+local own = {bytes = true, digest = true, rev = true}
+local function shown_in(what, key, field)
+  if (what ~= 'hset' and what ~= 'hdel') or own[field] then return end
+  local from = feed_key('')
+  if is_entry(key) or string.sub(key, 1, #from) == from then return key end
+end
+local function mended(key, fields, now, signal)
+  local names = '"fields":["' .. table.concat(fields, '","') .. '"]'
+  local about = '"action":"updated","timestamp":' .. text(math.floor(now / 1000)) .. ',"feed_url":'
+  if not is_entry(key) then
+    local url = cjson.encode(string.sub(key, #feed_key('') + 1))
+    return signal('feed_mended', 'feed', url, about .. url .. ',"data":{' .. names .. '}}')
+  end
+  local is = redis.call('HMGET', key, 'feed_url', 'guid', 'rev')
+  if not (is[1] and is[2] and whole(is[3])) then return end  -- that is told, too, and then this
+  local rev = text(whole(is[3]) + 1)
+  redis.call('HSET', key, 'rev', rev)
+  signal('post_mended', 'post', '"' .. key .. '"', about .. cjson.encode(is[1]) .. ',"guid":' .. cjson.encode(is[2]) ..
+         ',"rev":' .. rev .. ',"data":{' .. names .. '}}')
+end
+
 -- A later change may rest on an earlier one of the same field.
 local made, wanted = {}, false
+local touched, order, gone = {}, {}, {}  -- fields by key, and the keys; entries that go, as {id, feed_url, guid}
 for i = 3, #ARGV, 5 do
   local what, key, field, old = ARGV[i], ARGV[i + 1], ARGV[i + 2], value_of(ARGV[i + 3])
   local before = made[key .. '\n' .. field]
@@ -29,7 +54,16 @@ for i = 3, #ARGV, 5 do
     return 0
   end
   made[key .. '\n' .. field] = value_of(ARGV[i + 4])
-  wanted = wanted or what == 'gone'
+  local key_shown = shown_in(what, key, field)
+  if key_shown then
+    if not touched[key] then touched[key], order[#order + 1] = {}, key end
+    table.insert(touched[key], field)
+  end
+  if what == 'del' and is_entry(key) and field == 'hash' then
+    local is = redis.call('HMGET', key, 'feed_url', 'guid')
+    gone[#gone + 1] = {key, is[1] or '', is[2] or ''}
+  end
+  wanted = wanted or what == 'gone' or key_shown or #gone > 0
 end
 local now = clock()
 local signal, finish_signals = signal_writer(now, ARGV[2], wanted)
@@ -51,6 +85,10 @@ for i = 3, #ARGV, 5 do
     local ids = new == '{}' and {} or cjson.decode(new)
     for j = #ids, 1, -1 do redis.call('LPUSH', key, ids[j]) end
   end
+end
+for _, key in ipairs(order) do mended(key, touched[key], now, signal) end
+for _, post in ipairs(gone) do
+  signal('post_trimmed', 'post', '"' .. post[1] .. '"', deletion(now, cjson.encode(post[2]), cjson.encode(post[3]), 'lost'))
 end
 finish_signals()
 return 1

@@ -23,17 +23,18 @@ struct EntryWrite {
   std::uint64_t bytes = 0;         ///< entry_bytes() of the post as it is to be
   Fields old;                      ///< modified: old values of what changed, for the event
   Fields shown;                    ///< modified: for the event, title, link and author as stored, or all that stays
-  std::int64_t rev = 1;
-  bool quiet = false;  ///< modified: nothing that a reader would notice, hence no event; not done to what has another
-                       ///< `rev` meanwhile
+  std::int64_t rev = 1;            ///< as it is to be
+  bool quiet = false;              ///< modified: nothing that a reader would notice. Of fields the stream alone hears
+                       ///< (post_mended), and they are not written to what somebody else has changed meanwhile
 };
 
 /// An event about the feed itself: feed_created, feed_modified, feed_failing …; `data` is JSON object text.
 struct FeedEvent {
   std::string type;
-  std::string action;   ///< "created", "updated" …
-  std::string data;     ///< JSON object, "{}" when there is nothing to say
-  std::string changed;  ///< JSON object of {field: [old, new]}, "" when not a modification
+  std::string action;     ///< "created", "updated" …
+  std::string data;       ///< JSON object, "{}" when there is nothing to say
+  std::string changed{};  ///< JSON object of {field: [old, new]}, "" when not a modification
+  std::string feed{};     ///< JSON object of the feed's record, "" where it is not told
 };
 
 /// Adds a move to the feed's history, which stays bounded.
@@ -77,7 +78,7 @@ struct Commit {
   std::vector<EntryWrite> entries;  ///< oldest first
   std::vector<FeedEvent> events;
   std::vector<Rekey> rekeys;  ///< go before `entries`, whose guids are the new ones
-  FeedEvent rekeyed;          ///< feed_rekeyed, sent when there are rekeys
+  FeedEvent rekeyed;          ///< feed_rekeyed, sent when there are rekeys; the script adds the list of posts
   std::vector<std::string> tombs_left, tombs_back, tombs_new;
   std::vector<std::string> deleted;  ///< guids of posts that their publisher has deleted
   Retention retention;

@@ -78,18 +78,37 @@ void add_mended(EntryWrite& write, const Fields& mended) {
   }
 }
 
+/// What of a modified post stays and its event shows: all of it of up to `shown_up_to` bytes.
+Fields shown_of(const EntryWrite& write, const Fields& stored, const Fields& read, std::size_t shown_up_to) {
+  Fields shown;
+  if (shown_up_to > 0 && write.bytes <= shown_up_to) {
+    for (const auto& field : stored) {
+      const bool goes = std::find(write.unset.begin(), write.unset.end(), field.first) != write.unset.end();
+      if (!goes && find_field(write.set, field.first) == nullptr) shown.push_back(field);
+    }
+    return shown;
+  }
+  for (const char* name : {"title", "link", "author"}) {
+    if (const std::string* value = find_field(read, name)) shown.emplace_back(name, *value);
+  }
+  return shown;
+}
+
 /// A post that has not changed, but for what today's rules make of it.
 EntryWrite mending(const std::string& guid, const std::string& digest, const StoredSnapshot::Guid& known,
-                   std::int64_t now) {
+                   std::int64_t now, std::size_t shown_up_to) {
   EntryWrite write;
   write.guid = guid;
   write.digest = digest;
   write.id = known.id;
   write.timestamp = number(known.fields, "timestamp", now);
   write.bytes = entry_bytes(known.fields);
-  write.rev = number(known.fields, "rev", 1);
+  write.rev = number(known.fields, "rev", 1) + 1;
   write.quiet = true;
+  if (known.mended.empty()) return write;
   add_mended(write, known.mended);
+  write.set.emplace_back("rev", std::to_string(write.rev));
+  write.shown = shown_of(write, known.fields, known.fields, shown_up_to);
   return write;
 }
 
@@ -127,7 +146,7 @@ EntryWrite modification(const EntryRecord& record, const StoredSnapshot::Guid& k
   const bool made_another_way = value_of(known.fields, "digest") != record.digest && !is_cut(known.fields) &&
                                 find_field(known.fields, saved_field) == nullptr &&
                                 reader_digest(known.fields) == record.digest;
-  if (made_another_way) return mending(record.guid, record.digest, known, now);
+  if (made_another_way) return mending(record.guid, record.digest, known, now, shown_up_to);
 
   for (const auto& field : record.fields) {
     const std::string* before = find_field(known.fields, field.first);
@@ -149,16 +168,7 @@ EntryWrite modification(const EntryRecord& record, const StoredSnapshot::Guid& k
   }
   write.set.emplace_back("rev", std::to_string(write.rev));
   write.set.emplace_back("last_changed", std::to_string(now));
-  if (shown_up_to > 0 && write.bytes <= shown_up_to) {
-    for (const auto& field : known.fields) {
-      const bool goes = std::find(write.unset.begin(), write.unset.end(), field.first) != write.unset.end();
-      if (!goes && find_field(write.set, field.first) == nullptr) write.shown.push_back(field);
-    }
-    return write;
-  }
-  for (const char* name : {"title", "link", "author"}) {
-    if (const std::string* value = find_field(record.fields, name)) write.shown.emplace_back(name, *value);
-  }
+  write.shown = shown_of(write, known.fields, record.fields, shown_up_to);
   return write;
 }
 
@@ -202,8 +212,8 @@ EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& kn
       case StoredSnapshot::Is::tombstoned:
         ++diff.unchanged;
         if (known.guids[i].mended.empty()) break;
-        diff.writes.push_back(
-            mending(read[i].guid, std::string(value_of(known.guids[i].fields, "digest")), known.guids[i], seconds));
+        diff.writes.push_back(mending(read[i].guid, std::string(value_of(known.guids[i].fields, "digest")),
+                                      known.guids[i], seconds, shown_up_to));
         break;
     }
   }

@@ -27,8 +27,8 @@ struct EntryDiff {
 /// ones only what changed, with the old values, and the next rev.
 ///
 /// A stored post whose `date_updated` is newer stays as it is (RELIABILITY I11): that was a document from an old cache.
-/// A date in the future protects nothing. What no reader would notice is written without an event and without a rev,
-/// and so is what Known::Guid::mended holds of a post that did not change otherwise.
+/// A date in the future protects nothing. What no reader would notice is written quietly: a digest without an event
+/// and without a rev, and what Known::Guid::mended holds of a post that did not change otherwise with the next rev.
 ///
 /// timestamp (DESIGN §5): the post's date, clamped to `now`; an undated post gets `now` minus its place in the
 /// document, once, for ever. A changed post moves only when its own date says so, and never because of a date in the

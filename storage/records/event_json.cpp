@@ -102,8 +102,16 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
     if (value != nullptr && !value->empty()) json.string(name, *value);
   }
   json.number("timestamp", write.timestamp);
+  if (write.quiet) {
+    json.begin_array("fields");
+    for (const auto& [name, value] : write.set) {
+      if (name != "rev") json.string(name);
+    }
+    for (const std::string& name : write.unset) json.string(name);
+    json.end_array();
+  }
   json.end_object();
-  if (!created) {
+  if (!created && !write.quiet) {
     // Not told: the worker's own fields, and what follows from others.
     // `post` is no field; were there one, commit.lua would take it for the member of that name.
     static constexpr std::array internal{"canonical_url", "last_changed", "post",         "rev",
@@ -133,6 +141,7 @@ std::string feed_event(const Commit& commit, const FeedEvent& event, std::int64_
   json.string("feed_url", commit.feed_url);
   json.raw("data", event.data);
   if (!event.changed.empty()) json.raw("changed", event.changed);
+  if (!event.feed.empty()) json.raw("feed", event.feed);
   return tail_of(json);
 }
 

@@ -12,8 +12,8 @@ namespace feedmill {
 /// `text` as a JSON string, quotes included.
 std::string json_string(std::string_view text);
 
-/// What follows `"entity_id":…,` for post_created or post_modified; ends with "}". With `detail.content` its last
-/// member is `post`, or `post_bytes` where the post is too large; commit.lua relies on that.
+/// What follows `"entity_id":…,` for post_created or post_modified, of a quiet write post_mended; ends with "}". With
+/// `detail.content` its last member is `post`, or `post_bytes` where the post is too large; commit.lua relies on that.
 std::string post_event(const Commit& commit, const EntryWrite& write, std::int64_t now_seconds,
                        const EventDetail& detail = {});
 

@@ -75,6 +75,7 @@ class EventReader {
   bool on_int64(std::int64_t value, json::string_view /*text*/, Error& /*error*/) {
     if (depth_ == 1 && member_ == "timestamp") event.timestamp = value;
     if (is_in_data() && data_member_ == "timestamp") event.score = value;
+    if (is_in_data() && data_member_ == "part") event.continued = value > 1;
     return true;
   }
   bool on_uint64(std::uint64_t /*value*/, json::string_view /*text*/, Error& /*error*/) { return true; }

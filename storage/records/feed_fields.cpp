@@ -13,7 +13,11 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t max_url = 2048;
-constexpr std::array noticed{"description", "image", "language", "link", "title"};
+constexpr std::array noticed{"description", "description_type", "image", "language", "link", "title", "title_type"};
+
+bool is_noticed(const std::string& name) {
+  return std::find(noticed.begin(), noticed.end(), name) != noticed.end();
+}
 
 }  // namespace
 
@@ -65,9 +69,7 @@ FeedChange change_of(const Fields& stored, const Fields& read, const EventDetail
     change.write.emplace_back(name, "");
     old.emplace_back(name, before);
   }
-  const auto unnoticed = [](const auto& field) {
-    return std::find(noticed.begin(), noticed.end(), field.first) == noticed.end();
-  };
+  const auto unnoticed = [](const auto& field) { return !is_noticed(field.first); };
   std::erase_if(old, unnoticed);
   std::erase_if(now, unnoticed);
   if (!old.empty() || !now.empty()) change.changed = changes_json(old, now, detail.changed_max);
@@ -81,6 +83,26 @@ std::string feed_data_json(const Fields& fields) {
       if (json.size() > 1) json += ',';
       json.append("\"").append(name).append("\":").append(json_string(*value));
     }
+  }
+  return json + "}";
+}
+
+std::string mended_data_json(const Fields& write) {
+  std::string names;
+  for (const auto& [name, value] : write) {
+    if (is_noticed(name)) names += (names.empty() ? "" : ",") + json_string(name);
+  }
+  return "{\"fields\":[" + names + "]}";
+}
+
+std::string feed_record_json(const Fields& fields, const EventDetail& detail) {
+  if (!detail.content) return {};
+  std::string json = "{";
+  for (const auto& [name, value] : fields) {
+    if (!is_noticed(name)) continue;
+    if (json.size() > 1) json += ',';
+    json.append(json_string(name)).append(":").append(json_string(value));
+    if (json.size() > detail.content_max) return {};
   }
   return json + "}";
 }

@@ -22,4 +22,11 @@ FeedChange change_of(const Fields& stored, const Fields& read, const EventDetail
 /// JSON object with the title, link and format: the `data` of feed_created and feed_modified.
 std::string feed_data_json(const Fields& fields);
 
+/// The `data` of feed_mended: names of what a reader sees and is written.
+std::string mended_data_json(const Fields& write);
+
+/// FeedEvent::feed of a feed's record with these fields: what a reader would notice. "" where events tell no content,
+/// or when it is longer than an event may tell.
+std::string feed_record_json(const Fields& fields, const EventDetail& detail);
+
 }  // namespace feedmill

@@ -110,7 +110,8 @@ StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::spa
     args.add(event.score.value_or(0));
     args.add(std::string_view(event.type));
     // What is internal to the stream, or of no feed, has no channel.
-    const bool silent = event.type == "post_trimmed" || event.feed_url.empty();
+    const bool internal = event.type == "post_trimmed" || event.type == "post_mended" || event.type == "feed_mended";
+    const bool silent = internal || event.feed_url.empty();
     const auto text = silent ? texts.end() : texts.find(event.id);
     args.add(text == texts.end() ? std::string_view() : text->second);
   }

@@ -1,6 +1,7 @@
 // A store, or some of its feeds, as JSON lines, and back.
 //
-// The first line says what it is, the last what was written: a file without it is cut. Between them stand feeds
+// The first line says what it is, and by `seq` behind which event all is told that is not in the file yet; the last
+// what was written: a file without it is cut. Between them stand feeds
 // (`feed`, its `entry` lines, `end`; `again` takes back what a feed had so far, because it changed while it was
 // written), then `channel` and `key` lines: read marks, notices, rules, hosts' settings. Bytes that are no UTF-8 stand
 // as {"hex": …}. Not written: events (consumers begin with the new store's stream), claims, workers, hosts' back-off,

@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/redis/byte_text.hpp"
 #include "storage/store/key_value.hpp"
@@ -73,6 +74,9 @@ class Archive::Writer {
       : store_(store), impl_(impl), options_(options), line_(line) {}
 
   StoreResult<ArchiveFigures> write() {
+    // Before anything is read: what happens meanwhile is told behind it.
+    const auto seq = EventStream(store_).last_seq();
+    if (!seq) return seq.error();
     std::vector<std::string> urls = options_.feed_urls;
     const bool is_whole = urls.empty();
     if (is_whole) {
@@ -93,6 +97,7 @@ class Archive::Writer {
           {"id", std::to_string(now->count()) + "-" + std::to_string(urls.size())},
           {"whole", is_whole},
           {"feeds", urls.size()},
+          {"seq", *seq},
           {"counter", counter->integer()}});
     for (std::size_t i = 0; i < urls.size(); ++i) {
       if (options_.progress) options_.progress(i, urls.size());

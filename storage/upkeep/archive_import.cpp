@@ -10,7 +10,9 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/records/event_json.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/find_field.hpp"
+#include "storage/records/state_fields.hpp"
 #include "storage/redis/byte_text.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/store/key_value.hpp"
@@ -172,6 +174,14 @@ class Archive::Reader {
 
   void feed(const json::object& object) {
     if (in_feed_) throw BadLine{"begins a feed inside of another"};
+    if (now_seconds_ == 0) {
+      const auto now = store_.now();
+      if (!now) {
+        failure_ = now.error();
+        return;
+      }
+      now_seconds_ = now->count() / 1000;
+    }
     url_ = text_of(object, "url");
     if (!options_.is_feed_url(url_) || !forbidden_ending(url_).empty()) throw BadLine{"\"url\" is no feed address"};
     state_ = fields_of(object, "state");
@@ -266,7 +276,7 @@ class Archive::Reader {
     if (pending_ == 0) start_call();
     call_.own(std::to_string(number));
     call_.own(score);
-    call_.own(keep_ ? std::string() : post_event(frame, write, now_seconds_, impl_.options.events));
+    call_.own(post_event(frame, write, now_seconds_, impl_.options.events));
     call_.own_all(std::move(write.set));
     ++pending_;
     pending_bytes_ += bytes;
@@ -275,14 +285,6 @@ class Archive::Reader {
   void start_call() {
     call_ = Args();
     pending_bytes_ = 0;
-    if (now_seconds_ == 0) {
-      const auto now = store_.now();
-      if (!now) {
-        failure_ = now.error();
-        return;
-      }
-      now_seconds_ = now->count() / 1000;
-    }
     call_.add(std::string_view("entries"));
     call_.own(url_);
     call_.add(keep_ ? 1 : 0);
@@ -323,7 +325,11 @@ class Archive::Reader {
       Args args;
       args.add(std::string_view("end"));
       for (const std::string* text : {&url_, &due_, &since_}) args.add(std::string_view(*text));
+      args.add(std::string_view(impl_.keys.channel_prefix()));
+      args.own(impl_.options.stream_cap());
+      args.own(json_string(url_));
       for (const Fields* fields : {&state_, &feed_}) args.add(*fields);
+      args.own_all(events());
       run_verb(args);
       if (failure_) return;
     }
@@ -334,6 +340,23 @@ class Archive::Reader {
     ++ends_;
     ended_entries_ += entries_;
     in_feed_ = writing_ = counts_ = false;
+  }
+
+  /// What consumers hear of the feed itself: of one that was never read, nothing.
+  Fields events() const {
+    Fields events;
+    const FeedState state = read_state(state_);
+    if (state.rhythm.imported.count() == 0) return events;
+    Commit frame;
+    frame.feed_url = url_;
+    const FeedEvent created{"feed_created", "created", feed_data_json(feed_), "",
+                            feed_record_json(feed_, impl_.options.events)};
+    events.emplace_back(created.type, feed_event(frame, created, now_seconds_));
+    if (!state.address.fetch_url.empty()) {
+      const FeedEvent moved = moved_event({{}, url_, state.address.fetch_url});
+      events.emplace_back(moved.type, feed_event(frame, moved, now_seconds_));
+    }
+    return events;
   }
 
   void again(const json::object& object) {

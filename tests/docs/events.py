@@ -97,6 +97,12 @@ def happen(world):
     refresh("https://example.org/old.xml", 1)
     age(redis, world.here("https://example.org/old.xml"))
     refresh("https://example.org/old.xml", 1)
+    # What nobody has news of: as an older release stored it.
+    tides, tide = world.here("https://example.org/tides.atom"), redis.call("HGET", world.here("https://example.org/tides.atom") + ":guidmap", "urn:tide:1")
+    redis.call("HSET", tide, "link", "javascript:1")
+    redis.call("HSET", "Feed:" + tides, "link", "javascript:1")
+    world.run("feedmill verify --resanitise --repair --journal journal.jsonl")
+    world.run("feedmill remove https://example.org/tides.atom --yes")
     # What programs ask for.
     world.run(f"redis-cli xadd stream:requests '*' op add url {FEED} channel anna/news app reader ref anna-1")
     world.run("redis-cli xadd stream:requests '*' op pause url https://example.org/none.xml")

@@ -70,7 +70,7 @@ TEST_F(VerifyVerbs, TellDamageRepairItWithAJournalAndAreCleanAfterwards) {
   EXPECT_EQ(world.redis_text({"ZSCORE", url + ":sort", "Entry:1"}), "(nil)") << "nothing is repaired without one";
 }
 
-TEST_F(VerifyVerbs, StoreMarkupAsTodaysPolicyWouldAndTellNobody) {
+TEST_F(VerifyVerbs, StoreMarkupAsTodaysPolicyWouldAndTellTheStreamAlone) {
   const std::string document =
       "<rss version=\"2.0\"><channel><title>T</title><item><guid isPermaLink=\"false\">x</guid><title>One</title>"
       "<description>&lt;p style=\"color: red\"&gt;Hello&lt;/p&gt;</description></item></channel></rss>";
@@ -103,11 +103,18 @@ TEST_F(VerifyVerbs, StoreMarkupAsTodaysPolicyWouldAndTellNobody) {
   EXPECT_EQ(field("summary"), "<p>Hello</p>");
   EXPECT_NE(content(journal).find("color: red"), std::string::npos) << "what was there can be had back";
   EXPECT_EQ(world.run({"verify", "--resanitise"}).exit, 0);
-  EXPECT_EQ(field("rev"), "1");
+  EXPECT_EQ(field("rev"), "2");
+  EXPECT_EQ(world.signals().size(), signals + 1);
+  EXPECT_EQ(world.count("post_mended"), 1U) << "who mirrors the store reads it again";
+  const auto event = boost::json::parse(world.signals().back().json);
+  EXPECT_EQ(event.at("entity_id").as_string(), id);
+  EXPECT_EQ(event.at("rev").as_int64(), 2);
+  EXPECT_EQ(event.at("feed_url").as_string(), styled);
+  EXPECT_EQ(boost::json::serialize(event.at("data")), R"({"fields":["summary"]})");
 
   world.http.serve("/styled.xml", {.body = document + "<!-- built again -->"});
   ASSERT_EQ(world.run({"refresh", styled, "--ignore-floor"}).exit, 0);
-  EXPECT_EQ(world.signals().size(), signals) << "a fetch of the same post finds no change";
+  EXPECT_EQ(world.signals().size(), signals + 1) << "a fetch of the same post finds no change";
   EXPECT_EQ(world.run({"verify", "--resanitise"}).exit, 0);
 }
 

@@ -119,7 +119,7 @@ TEST_F(DeliveryPass, LeavesWhatOperatorsHearOfToBeRead) {
     EXPECT_EQ(pass(), Answer::passed) << "after " << type;
     EXPECT_EQ(records, 1U);
   }
-  for (const char* type : {"feed_created", "feed_modified"}) {
+  for (const char* type : {"feed_created", "feed_modified", "feed_mended", "feed_removed"}) {
     write_event(type);
     EXPECT_EQ(pass(), Answer::passed) << type;
   }

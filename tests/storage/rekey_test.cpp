@@ -2,6 +2,8 @@
 // I15).
 #include "storage/records/rekey.hpp"
 
+#include <set>
+
 #include "storage/entries/entries.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -155,6 +157,40 @@ TEST_F(Rekeying, KeepsNumbersAndEverythingThatPointsToThem) {
   EXPECT_TRUE(signals("post_modified").empty());
 }
 
+TEST_F(Rekeying, TellsEveryPostInPartsThatAreBounded) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 100; i > 0; --i) posts.push_back(post("p" + std::to_string(i), i));
+  refresh(posts);
+  std::vector<Rekey> rekeys;
+  for (const StoredEntry& entry : *Entries(store).all_by_order(feed_url, 100)) {
+    const std::string& guid = entry.get("guid");
+    rekeys.push_back(
+        {entry.id, guid, std::string(4000, 'n') + "\"" + guid, entry.get("digest"), {{"link", "https://l/" + guid}}});
+  }
+  redis({"HSET", "Entry:3", "rev", "7"});
+  send(renaming(rekeys));
+  const auto told = signals("feed_rekeyed");
+  ASSERT_EQ(told.size(), 7U) << "16 posts of 4 KiB in 64 KiB";
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const auto& data = told[i].at("data").as_object();
+    EXPECT_EQ(data.at("part").as_int64(), static_cast<std::int64_t>(i) + 1);
+    EXPECT_EQ(data.at("parts").as_int64(), 7);
+    EXPECT_EQ(data.at("count").as_int64(), 1) << "as whoever decided it says";
+    EXPECT_LE(boost::json::serialize(data).size(), 66'000U);
+    for (const auto& one : data.at("posts").as_array()) {
+      const std::string id(one.at("id").as_string());
+      EXPECT_TRUE(ids.insert(id).second);
+      EXPECT_EQ(guid_of(id), std::string(one.at("to").as_string()));
+      EXPECT_EQ(one.at("rev").as_int64(), id == "Entry:3" ? 7 : 1);
+      EXPECT_EQ(redis({"HGET", id, "link"}), std::string(one.at("set").at("link").as_string()));
+    }
+  }
+  EXPECT_EQ(ids.size(), 100U);
+  expect_whole();
+}
+
 TEST_F(Rekeying, TouchesNothingThatIsNotAsItWas) {
   add();
   refresh({post("b", 200), post("a", 100)});
@@ -174,7 +210,7 @@ TEST_F(Rekeying, ComesWholeInTheFirstOfManyParts) {
   for (int i = 250; i > 0; --i) posts.push_back(post("n" + std::to_string(i), 1000 + i));
   Commit commit = plan(claim_one(), posts, {.entries = 500});
   commit.rekeys = {{"Entry:1", "a", "A", "t", {}}};
-  commit.rekeyed = {"feed_rekeyed", "updated", "{}", ""};
+  commit.rekeyed = {"feed_rekeyed", "updated", R"({"count":1})", ""};
   commit.tombs_new = {"buried"};
   const Committed done = send(commit);
   EXPECT_EQ(done.rekeyed, 1U);
@@ -197,7 +233,7 @@ TEST_F(Rekeying, WritesAChangedPostUnderItsNewGuid) {
   EntryDiff diff = diff_entries(std::vector(posts), known, claimed.now);
   commit.entries = diff.writes;
   commit.rekeys = diff.rekeys;
-  commit.rekeyed = {"feed_rekeyed", "updated", "{}", ""};
+  commit.rekeyed = {"feed_rekeyed", "updated", R"({"count":1})", ""};
   const Committed done = send(commit);
   EXPECT_EQ(done.rekeyed, 1U);
   EXPECT_EQ(done.modified, 1U);

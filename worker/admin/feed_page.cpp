@@ -187,8 +187,11 @@ std::string_view signal_word(std::string_view type) {
   if (type == "post_modified") return "Entry changed";
   if (type == "post_deleted") return "Entry deleted";
   if (type == "post_trimmed") return "Entry trimmed";
+  if (type == "post_mended") return "Entry stored anew";
   if (type == "feed_created") return "First read";
   if (type == "feed_modified") return "Feed changed";
+  if (type == "feed_mended") return "Feed stored anew";
+  if (type == "feed_removed") return "Removed";
   if (type == "feed_moved") return "Moved";
   if (type == "feed_failing") return "Failing";
   if (type == "feed_recovered") return "Recovered";

@@ -79,8 +79,8 @@ struct VerifyVerb {
     line.flag("--repair", repair,
               "Mend what can be mended without guessing; what is replaced is written to a journal first");
     line.flag("--resanitise", resanitise,
-              "Also find posts whose markup today's policy would store otherwise; with --repair store it so, without "
-              "events");
+              "Also find posts whose markup today's policy would store otherwise; with --repair store it so, and tell "
+              "no reader");
     line.value("--journal", "FILE", journal, "Where to (feedmill-repair-TIME.jsonl here); a new file");
     line.check([this] {
       if (!journal.empty() && !repair) refuse("--journal needs --repair");

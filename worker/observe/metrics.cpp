@@ -177,7 +177,7 @@ struct Metrics::Series {
   SeriesByLabel<Counter> events =
       make.counters("signals_total", "Signals written to the stream, by type.", "type",
                     {"feed_created", "feed_modified", "post_created", "post_modified", "post_deleted", "feed_moved",
-                     "feed_failing", "feed_recovered", "feed_gone", "feed_rekeyed", "feed_gap"});
+                     "feed_failing", "feed_recovered", "feed_gone", "feed_rekeyed", "feed_gap", "feed_mended"});
   SeriesByLabel<Counter> redirects = make.counters("redirects_total", "Redirects followed, and feeds moved for good.",
                                                    "kind", {"permanent", "temporary", "moved"});
   SeriesByLabel<Counter> blocked = make.counters("egress_blocked_total", "Connections refused by the egress policy.",

@@ -73,7 +73,7 @@ Notice post_notice(const Event& event, std::string user, std::span<const std::st
 std::optional<Notice> operator_notice(const Event& event) {
   const auto row =
       std::find_if(life_cycle.begin(), life_cycle.end(), [&](const LifeCycle& one) { return one.type == event.type; });
-  if (row == life_cycle.end()) return {};
+  if (row == life_cycle.end() || event.continued) return {};
   json::object object;
   object["id"] = event.id;
   object["type"] = event.type;

@@ -140,7 +140,13 @@ class Decider {
     state.trim.kept = commit.retention.count();
     draft_.decision.unchanged = diff.unchanged;
     if (document.failure) {  // nothing else is concluded from it, and the next document is read whole
-      commit.feed = change_of(known_.feed, completed(known_.feed, document.feed)).write;
+      const Fields read = completed(known_.feed, document.feed);
+      FeedChange change = change_of(known_.feed, read, events_);
+      commit.feed = std::move(change.write);
+      if (!first && !change.changed.empty()) {
+        commit.events.push_back({"feed_modified", "updated", feed_data_json(read), std::move(change.changed),
+                                 feed_record_json(read, events_)});
+      }
       draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
       return;
     }
@@ -354,15 +360,21 @@ class Decider {
   void tell_feed(const Document& document, bool first) {
     const Fields read = document.cut_short ? completed(known_.feed, document.feed) : document.feed;
     FeedChange change = change_of(known_.feed, read, events_);
+    const bool noticeable = !change.changed.empty();
     // What only today's rules make another is nobody's news.
     if (!known_.feed_mended.empty()) {
       change.changed = change_of(with_changes(known_.feed, known_.feed_mended), read, events_).changed;
     }
     Commit& commit = draft_.commit();
     if (first) {
-      commit.events.push_back({"feed_created", "created", feed_data_json(document.feed), ""});
+      commit.events.push_back(
+          {"feed_created", "created", feed_data_json(document.feed), "", feed_record_json(read, events_)});
     } else if (!change.changed.empty()) {
-      commit.events.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed)});
+      commit.events.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed),
+                               feed_record_json(read, events_)});
+    } else if (noticeable) {
+      commit.events.push_back(
+          {"feed_mended", "updated", mended_data_json(change.write), "", feed_record_json(read, events_)});
     }
     commit.feed = std::move(change.write);
     // It was not looked up then, and may have a title that somebody gave it.

@@ -77,6 +77,8 @@ local function byte_counter(most)
   return note, finish
 end
 
+local quiet_of_feeds = {feed_created = true, feed_modified = true, feed_mended = true, feed_removed = true}
+
 -- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is the
 -- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
 -- A record without a channel is internal: in the stream only. `wanted`: there is something to write.
@@ -115,9 +117,7 @@ local function signal_writer(now, stream_cap, wanted)
     end
     if channel then redis.call('PUBLISH', channel, json) end
     local beginning = string.sub(kind, 1, 5)
-    if beginning ~= 'post_' and beginning ~= 'reque' and kind ~= 'feed_created' and kind ~= 'feed_modified' then
-      quiet_after = seq
-    end
+    if beginning ~= 'post_' and beginning ~= 'reque' and not quiet_of_feeds[kind] then quiet_after = seq end
     if note_bytes then note_bytes(seq, #json) end
     last, written = seq, written + 1
   end

@@ -40,6 +40,10 @@ TEST(Notices, OperatorsHearOfEveryStepInAFeedsLifeAndOfNothingElse) {
     EXPECT_FALSE(object.at("text").as_string().empty());
     EXPECT_FALSE(object.at("remedy").as_string().empty());
   }
+  signal.type = "feed_rekeyed";
+  signal.continued = true;
+  EXPECT_FALSE(operator_notice(signal)) << "one that is told in parts is told once";
+  signal.continued = false;
   signal.type = "feed_failing";
   signal.data.emplace_back("state", "blocked");
   const auto blocked = boost::json::parse(operator_notice(signal)->json).as_object();
