@@ -103,7 +103,7 @@ class Fold : public testing::TestWithParam<bool> {
     environment["FEEDMILL_RETENTION_HARD_CAP"] = "14";
     environment["FEEDMILL_SIGNALS_MAX_LEN"] = "100000000";
     environment["FEEDMILL_SIGNALS_CONTENT"] = GetParam() ? "true" : "false";
-    environment["FEEDMILL_SIGNALS_CONTENT_MAX"] = "2048";
+    environment["FEEDMILL_SIGNALS_CONTENT_MAX"] = "2KiB";
     environment["FEEDMILL_HTML_POLICY"] = "classic";
     for (const auto& [name, value] : lease(2000)) environment[name] = value;
     for (unsigned i = 0; i < feeds; ++i) {
@@ -204,6 +204,7 @@ class Fold : public testing::TestWithParam<bool> {
     const std::size_t victim = chance(static_cast<unsigned>(workers.size()));
     workers[victim]->signal(SIGKILL);
     ASSERT_EQ(workers[victim]->wait().exit, -SIGKILL);
+    redis_command(it.world.redis, {"DEL", "lock:requests"});  // its right to take them would last 30 s
     start(victim);
   }
   void wake_all() {
@@ -269,7 +270,10 @@ TEST_P(Fold, IsTheStoreWheneverItBegan) {
     ASSERT_NO_FATAL_FAILURE(wake_all());
     EXPECT_TRUE(eventually([&] { return it.world.redis_text({"XLEN", "stream:requests"}) == "0"; }));
     for (const auto& worker : workers) worker->signal(SIGTERM);
-    for (const auto& worker : workers) EXPECT_EQ(worker->wait().exit, 0) << worker->err();
+    for (const auto& worker : workers) {
+      const int end = worker->wait().exit;
+      EXPECT_TRUE(end == 0 || end == -SIGTERM) << worker->err();  // the latter of one that had only just begun
+    }
     follow(true);
     for (const Follower& follower : followers) {
       EXPECT_EQ(follower.fold.differs_from(it.world.redis.admin_url()), "") << "of snapshot " << follower.number;

@@ -135,7 +135,8 @@ class Upgrade : public testing::Test {
       for (auto& [name, value] : redis.command({"HGETALL", key})->pairs()) all[name] = value;
       return all;
     });
-    for (const EventRecord& event : *EventStream(world.store).since(fold.seq(), 1000)->records) fold.apply(event.json);
+    const auto since = *EventStream(world.store).since(fold.seq(), 1000);
+    for (const EventRecord& event : *since.records) fold.apply(event.json);
     return fold.differs_from(world.redis.admin_url());
   }
 

@@ -27,7 +27,7 @@ _feedmill() {
     *' --embedded') _feedmill_offer < <(printf '%s\n' auto true false); return ;;
     *' --log-level') _feedmill_offer < <(printf '%s\n' debug info warn error); return ;;
     'list --state') _feedmill_offer < <(printf '%s\n' new never_read healthy degraded failing blocked gone quarantined paused); return ;;
-    'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_moved feed_failing feed_recovered feed_gone feed_rekeyed feed_gap feed_paused post_created post_modified post_deleted post_trimmed request_done request_failed); return ;;
+    'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_mended feed_moved feed_removed feed_failing feed_recovered feed_gone feed_rekeyed feed_gap post_created post_modified post_mended post_deleted post_trimmed request_done request_failed); return ;;
     'notify rules --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac
@@ -79,7 +79,7 @@ _feedmill() {
       'top') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--once:Show it once and end; so it is without a terminal, too' '--interval:Ask anew so often (2s); with --json a line each time') ;;
       'stats') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
       'notices') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--clear:Delete them all') ;;
-      'verify') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--feed:Only this feed; may be repeated' '--repair:Mend what can be mended without guessing; what is replaced is written to a journal first' '--resanitise:Also find posts whose markup today'\''s policy would store otherwise; with --repair store it so, without events' '--journal:Where to (feedmill-repair-TIME.jsonl here); a new file') ;;
+      'verify') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--feed:Only this feed; may be repeated' '--repair:Mend what can be mended without guessing; what is replaced is written to a journal first' '--resanitise:Also find posts whose markup today'\''s policy would store otherwise; with --repair store it so, and tell no reader' '--journal:Where to (feedmill-repair-TIME.jsonl here); a new file') ;;
       'store') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
       'store export') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--feed:Only this feed; may be repeated') ;;
       'store import') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--dry-run:Only check the file and say what would be brought back' '--replace:Feeds that are there are removed first; else they stay as they are' '--yes:Do not ask before replacing') ;;
