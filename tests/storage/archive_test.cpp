@@ -156,7 +156,7 @@ TEST_F(ArchiveTest, NumbersAnewWhereThereAreEntries) {
   ASSERT_TRUE(posts && posts->size() == 3U);
   EXPECT_EQ((*posts)[0].get("guid"), "f");
   EXPECT_EQ((*posts)[0].id, "Entry:1003");
-  EXPECT_EQ(EventStream(second).read("0", 100, Milliseconds(0))->size(), 3U) << "each is told of";
+  EXPECT_EQ(EventStream(second).read("0", 100, Milliseconds(0))->size(), 5U) << "each is told of, and two feeds";
   deliver(second);
   EXPECT_EQ(wrong(second), "");
   EXPECT_EQ(redis_command(second_server, {"ZCARD", "zchannel:news:posts"}), "3") << "channels gather them";
