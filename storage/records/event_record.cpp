@@ -52,6 +52,8 @@ class EventReader {
     if (is_told()) {
       (depth_ == 1 ? member_ : data_member_) = text_;
       forget_member();
+    } else if (depth_ == 2 && member_ == "changed") {
+      event.renamed = event.renamed || text_ == "link" || text_ == "title";
     }
     text_.clear();
     return true;
@@ -109,6 +111,7 @@ class EventReader {
     if (std::string* const kept = string_member()) kept->clear();
     if (member_ == "timestamp") event.timestamp = 0;
     if (member_ == "initial") event.initial = false;
+    if (member_ == "changed") event.renamed = false;
     if (member_ == "data") {
       event.data.clear();
       event.score.reset();

@@ -20,6 +20,7 @@ struct Event {
   std::int64_t timestamp = 0;           ///< when it was written, unix seconds
   bool initial = false;                 ///< a post of a feed's first import
   bool continued = false;               ///< a later part of an event that is too long for one
+  bool renamed = false;                 ///< `changed` names its link or its title
   std::optional<std::int64_t> score{};  ///< of a post: its place in the order
   Fields data{};                        ///< the texts in `data`: title, link, author, reason, from, to …
 };

@@ -2,7 +2,10 @@
 
 #include <map>
 
+#include <boost/json.hpp>
+
 #include "storage/store/store_impl.hpp"
+#include "storage/timelines/stories.hpp"
 
 namespace feedmill {
 namespace {
@@ -12,7 +15,15 @@ constexpr std::string_view group = "delivery";
 constexpr std::string_view consumer = "deliver";
 
 std::string_view name_of(DeliveryTarget target) {
-  return target == DeliveryTarget::timelines ? "timelines" : "notices";
+  switch (target) {
+    case DeliveryTarget::timelines:
+      return "timelines";
+    case DeliveryTarget::notices:
+      return "notices";
+    case DeliveryTarget::stories:
+      break;
+  }
+  return "stories";
 }
 
 std::string_view action_of(const Event& event) {
@@ -33,10 +44,28 @@ std::pair<std::uint64_t, std::uint64_t> numbers(std::string_view id) {
   return {number(id.substr(0, dash)), dash < id.size() ? number(id.substr(dash + 1)) : 0};
 }
 
+/// What post_same_as says behind its `timestamp`.
+std::string same_as_said(const SameAsOfRecord& record) {
+  namespace json = boost::json;
+  const std::size_t most = std::min(record.same_as.size(), most_same_as);
+  const json::object said{
+      {"feed_url", record.feed_url},
+      {"guid", record.guid},
+      {"data", json::object{{"same_as", json::array(record.same_as.begin(),
+                                                    record.same_as.begin() + static_cast<std::ptrdiff_t>(most))},
+                            {"same_count", record.same_as.size()}}}};
+  return json::serialize(said).substr(1);
+}
+
 Delivered read_delivered(const Reply& reply) {
   const auto count = [&](std::size_t i) { return static_cast<std::uint64_t>(reply[i].integer()); };
-  return {reply[0].text() == "hole",      count(1), count(2), count(3), std::string(reply[4].text()),
-          reply.size() > 5 ? count(5) : 0};
+  Delivered done;
+  done.hole = reply[0].text() == "hole";
+  done.applied = count(1);
+  done.repeated = count(2);
+  done.refused = count(3);
+  done.last = reply[4].text();
+  return done;
 }
 
 }  // namespace
@@ -117,7 +146,9 @@ StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::spa
   }
   const auto reply = impl_.run(Script::deliver_posts, args);
   if (!reply) return reply.error();
-  return read_delivered(*reply);
+  Delivered done = read_delivered(*reply);
+  done.unbuilt = static_cast<std::uint64_t>((*reply)[5].integer());
+  return done;
 }
 
 StoreResult<Delivered> Deliveries::apply(std::span<const NoticesOfRecord> records) {
@@ -133,6 +164,24 @@ StoreResult<Delivered> Deliveries::apply(std::span<const NoticesOfRecord> record
   const auto reply = impl_.run(Script::deliver_notices, args);
   if (!reply) return reply.error();
   return read_delivered(*reply);
+}
+
+StoreResult<Delivered> Deliveries::apply(std::span<const SameAsOfRecord> records) {
+  Args args;
+  args.add(name_of(DeliveryTarget::stories));
+  args.add(std::string_view(impl_.keys.channel_prefix()));
+  args.own(impl_.options.stream_cap());
+  for (const SameAsOfRecord& record : records) {
+    args.add(std::string_view(record.id));
+    args.add(std::string_view(record.prev));
+    args.add(std::string_view(record.entity_id));
+    args.own(record.same_as.empty() ? std::string() : same_as_said(record));
+  }
+  const auto reply = impl_.run(Script::deliver_stories, args);
+  if (!reply) return reply.error();
+  Delivered done = read_delivered(*reply);
+  done.told = static_cast<std::uint64_t>((*reply)[5].integer());
+  return done;
 }
 
 StoreResult<Passed> Deliveries::pass() {
@@ -176,6 +225,10 @@ StoreResult<void> Deliveries::skip_to(DeliveryTarget target, const std::string& 
     Event nothing;
     nothing.id = id;
     const auto done = apply(std::span<const Event>(&nothing, 1));
+    if (!done) return done.error();
+  } else if (target == DeliveryTarget::stories) {
+    const SameAsOfRecord nothing{id, ""};
+    const auto done = apply(std::span<const SameAsOfRecord>(&nothing, 1));
     if (!done) return done.error();
   } else {
     const NoticesOfRecord nothing{id, "", {}};

@@ -15,12 +15,19 @@
 namespace feedmill {
 
 /// What is derived: each remembers by itself how far it has come.
-enum class DeliveryTarget { timelines, notices };
+enum class DeliveryTarget { timelines, notices, stories };
 
 /// The notices that one record brings.
 struct NoticesOfRecord {
   std::string id, prev;  ///< of the record
   std::vector<Notice> notices;
+};
+
+/// The posts of other feeds that tell the story of one record's post; without any there is nothing to tell.
+struct SameAsOfRecord {
+  std::string id, prev;  ///< of the record
+  std::string entity_id{}, feed_url{}, guid{};
+  std::vector<std::string> same_as{};  ///< ids in the order of Stories::same_as()
 };
 
 /// What became of a batch. Where there was a hole, the records from there on are left: what stands between `last` and
@@ -31,6 +38,7 @@ struct Delivered {
   std::uint64_t repeated = 0;  ///< had been applied before
   std::uint64_t refused = 0;   ///< writes left out because a key is of the wrong type
   std::string last;            ///< last record applied
+  std::uint64_t told = 0;      ///< events written
   std::uint64_t unbuilt = 0;   ///< channels that are among Channels::unbuilt() now
 };
 
@@ -76,6 +84,8 @@ class Deliveries {
   /// goes out on the pub/sub channel "<type>:<feed_url>" as well.
   StoreResult<Delivered> apply(std::span<const Event> events, std::span<const EventRecord> publish = {});
   StoreResult<Delivered> apply(std::span<const NoticesOfRecord> records);
+  /// Writes post_same_as for those that have something to tell and are still stored.
+  StoreResult<Delivered> apply(std::span<const SameAsOfRecord> records);
 
   /// Delivers everything at once without reading it while nobody is to be told of it, for both targets. Whoever
   /// subscribes meanwhile is seen, or gets all that is committed later. Not for who publishes records.

@@ -57,6 +57,7 @@ void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong)
     posts_[number].gone = true;
     return;
   }
+  if (record.type == "post_same_as") return;  // tells of no revision
   const json::value* const member = object->if_contains("rev");
   const std::int64_t rev = member != nullptr && member->is_int64() ? member->as_int64() : 0;
   if (rev < 1) tell("signal.rev", url, {id}, "tells of no revision");

@@ -111,6 +111,12 @@ def happen(world):
     world.run("feedmill channel feeds anna/tides --remove https://example.org/harbour.atom")
     redis.call("ZADD", "state:orphans", 1, world.here("https://example.org/harbour.atom"))
     world.run("FEEDMILL_FEEDS_ORPHAN_AFTER=30d feedmill run --once")
+    # One story in two feeds.
+    world.run("FEEDMILL_SIGNALS_SAME_AS=true feedmill run --once")
+    publisher.serve("/planet.xml", rss([item(8, guid="planet-8")], title="Planet"))
+    world.run("feedmill add https://example.org/planet.xml")
+    refresh("https://example.org/planet.xml")
+    world.run("FEEDMILL_SIGNALS_SAME_AS=true feedmill run --once")
     stream = redis.call("XRANGE", "stream:signals", "-", "+")
     def as_written(members):
         return {name: world.as_written(value) if isinstance(value, str) else value for name, value in members.items()}

@@ -35,6 +35,9 @@ std::optional<Event> read_as_tree(const EventRecord& record) {
   event.guid = string_member(*object, "guid");
   event.timestamp = number_of(*object, "timestamp").value_or(0);
   if (const json::value* const initial = object->if_contains("initial")) event.initial = *initial == true;
+  if (const json::value* const changed = object->if_contains("changed"); changed != nullptr && changed->is_object()) {
+    event.renamed = changed->as_object().contains("link") || changed->as_object().contains("title");
+  }
   if (const json::value* const data = object->if_contains("data"); data != nullptr && data->is_object()) {
     event.score = number_of(data->as_object(), "timestamp");
     for (const auto& [name, member] : data->as_object()) {
@@ -49,7 +52,8 @@ std::string shown(const std::optional<Event>& event) {
   if (!event) return "none";
   std::string text = event->id + "|" + event->prev + "|" + event->type + "|" + event->entity_id + "|" +
                      event->feed_url + "|" + event->guid + "|" + std::to_string(event->timestamp) + "|" +
-                     std::to_string(event->initial) + "|" + (event->score ? std::to_string(*event->score) : "-");
+                     std::to_string(event->initial) + std::to_string(event->renamed) + "|" +
+                     (event->score ? std::to_string(*event->score) : "-");
   for (const auto& [name, value] : event->data) text += "|" + name + "=" + value;
   return text;
 }
@@ -113,6 +117,11 @@ TEST_F(EventRecordTest, ReadsWhatATreeWouldSay) {
                            R"("guid":"\ud83d"})",
                            R"("data":{"timestamp":7,"timestamp":1e3}})",
                            R"("data":{}})",
+                           R"("changed":{"link":["a","b"]}})",
+                           R"("changed":{"title":{"old_bytes":1},"link":5}})",
+                           R"("changed":{"summary":{"title":1}},"data":{"changed":{"link":1}}})",
+                           R"("changed":{"link":1},"changed":{"x":1}})",
+                           R"("changed":[{"link":1}]})",
                            "\"guid\":\"\xff\"})",
                            "}",
                            R"("guid":"g"} // x)",

@@ -188,6 +188,7 @@ std::string_view signal_word(std::string_view type) {
   if (type == "post_deleted") return "Entry deleted";
   if (type == "post_trimmed") return "Entry trimmed";
   if (type == "post_mended") return "Entry stored anew";
+  if (type == "post_same_as") return "Entry told elsewhere too";
   if (type == "feed_created") return "First read";
   if (type == "feed_modified") return "Feed changed";
   if (type == "feed_mended") return "Feed stored anew";

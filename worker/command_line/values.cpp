@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::array<std::string_view, 9> states = {"new",     "never_read", "healthy",     "degraded", "failing",
                                                     "blocked", "gone",       "quarantined", "paused"};
-constexpr std::array<std::string_view, 18> types = {
-    "feed_created",   "feed_modified", "feed_mended",  "feed_moved",   "feed_removed", "feed_failing",
-    "feed_recovered", "feed_gone",     "feed_rekeyed", "feed_gap",     "feed_paused",  "post_created",
-    "post_modified",  "post_mended",   "post_deleted", "post_trimmed", "request_done", "request_failed"};
+constexpr std::array<std::string_view, 19> types = {
+    "feed_created", "feed_modified", "feed_mended",  "feed_moved",   "feed_removed",  "feed_failing",  "feed_recovered",
+    "feed_gone",    "feed_rekeyed",  "feed_gap",     "feed_paused",  "post_created",  "post_modified", "post_mended",
+    "post_deleted", "post_trimmed",  "post_same_as", "request_done", "request_failed"};
 
 }  // namespace
 

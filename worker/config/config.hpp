@@ -106,6 +106,7 @@ struct Config {
     bool content_text = false;
     bool deleted = false;
     bool per_feed = false;
+    bool same_as = false;
   } signals;
   struct Requests {
     std::chrono::milliseconds keep{};  ///< how long an answered ref is remembered

@@ -174,10 +174,10 @@ struct Metrics::Series {
                                                  {"created", "modified", "unchanged", "trimmed", "deleted"});
   std::vector<Counter*> flaws =
       make.counters("parse_flaws_total", "Flaws of documents, repaired and not dropped.", "kind", 0, Flaw::other);
-  SeriesByLabel<Counter> events =
-      make.counters("signals_total", "Signals written to the stream, by type.", "type",
-                    {"feed_created", "feed_modified", "post_created", "post_modified", "post_deleted", "feed_moved",
-                     "feed_failing", "feed_recovered", "feed_gone", "feed_rekeyed", "feed_gap", "feed_mended"});
+  SeriesByLabel<Counter> events = make.counters(
+      "signals_total", "Signals written to the stream, by type.", "type",
+      {"feed_created", "feed_modified", "post_created", "post_modified", "post_deleted", "feed_moved", "feed_failing",
+       "feed_recovered", "feed_gone", "feed_rekeyed", "feed_gap", "feed_mended", "post_same_as"});
   SeriesByLabel<Counter> redirects = make.counters("redirects_total", "Redirects followed, and feeds moved for good.",
                                                    "kind", {"permanent", "temporary", "moved"});
   SeriesByLabel<Counter> blocked = make.counters("egress_blocked_total", "Connections refused by the egress policy.",
@@ -364,6 +364,9 @@ void Metrics::delivered(std::uint64_t applied, std::uint64_t repeated, std::uint
   add("applied", applied);
   add("repeated", repeated);
   add("failed", failed);
+}
+void Metrics::told_same_as(std::uint64_t events) {
+  find(series_->events, "post_same_as")->Increment(static_cast<double>(events));
 }
 void Metrics::answered_requests(std::uint64_t requests) {
   series_->requests_answered.Increment(static_cast<double>(requests));

@@ -45,6 +45,8 @@ class Metrics {
   void reconnected(std::uint64_t times);
   /// Records that went through delivery, by what became of them.
   void delivered(std::uint64_t applied, std::uint64_t repeated, std::uint64_t failed);
+  /// Events post_same_as that delivery wrote.
+  void told_same_as(std::uint64_t events);
   /// Requests of programs that were answered.
   void answered_requests(std::uint64_t requests);
   /// A look-up of a name, and how long it took.

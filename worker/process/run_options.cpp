@@ -110,6 +110,7 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   DeliverLoop::Options options;
   options.deliverer.token = token;
   options.deliverer.per_feed = config.signals.per_feed;
+  options.deliverer.same_as = config.signals.same_as;
   if (mode != RunMode::daemon) options.block = Milliseconds(0);  // it ends with the work, at once
   options.store_timeout = config.redis.timeout;
   options.wait_for_others = mode == RunMode::once;

@@ -99,6 +99,7 @@ asio::awaitable<void> DeliverLoop::pause(Milliseconds longest) {
 
 void DeliverLoop::tell(const Deliverer::Step& step) {
   metrics_.delivered(step.applied, step.repeated, step.failed);
+  metrics_.told_same_as(step.same_as);
   if (step.rebuilt) {
     log_.write(LogLevel::warn, "notice", "delivery fell behind the stream: timelines were rebuilt from the feeds");
   }

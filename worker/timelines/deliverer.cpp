@@ -35,7 +35,9 @@ std::string text_of(const StoredEntry& entry) {
 }  // namespace
 
 Deliverer::Deliverer(const StoreOptions& store, DelivererOptions options)
-    : options_(std::move(options)), store_(store) {}
+    : options_(std::move(options)), store_(store), targets_{DeliveryTarget::timelines, DeliveryTarget::notices} {
+  if (options_.same_as) targets_.push_back(DeliveryTarget::stories);
+}
 
 StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
   Step step;
@@ -58,12 +60,14 @@ StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
     if (!records) return records.error();
     step.idle = records->empty();
     if (!step.idle) test_point("S10");
-    for (const DeliveryTarget target : {DeliveryTarget::timelines, DeliveryTarget::notices}) {
+    for (const DeliveryTarget target : targets_) {
       if (auto delivered = deliver(target, *records, step); !delivered) return delivered;
     }
     if (!step.idle) test_point("S11");
     if (auto acknowledged = deliveries_.acknowledge(*records); !acknowledged) return acknowledged;
     if (auto built = build(step); !built) return built;
+    if (auto built = build_stories(); !built) return built;
+    step.idle = step.idle && !stories_at_;
     return keep_up();
   };
   if (const auto done = work(); !done) {
@@ -85,12 +89,30 @@ StoreResult<void> Deliverer::join() {
   if (auto joined = deliveries_.join(); !joined) return joined;
   pending_ = look_for_unbuilt_ = true;
   upkeep_at_ = Clock::now();
+  return begin_stories();
+}
+
+/// The index of stories is built of what is stored and kept up with what is told from now on; where nobody wants it,
+/// what there is of one goes.
+StoreResult<void> Deliverer::begin_stories() {
+  stories_at_.reset();
+  const auto state = stories_.state();
+  if (!state) return state.error();
+  if (!options_.same_as) return *state == Stories::State::none ? StoreResult<void>() : stories_.drop();
+  if (*state == Stories::State::built) return {};
+  if (*state == Stories::State::none) {
+    const auto place = deliveries_.place(DeliveryTarget::stories);
+    if (!place) return place.error();
+    if (auto skipped = deliveries_.skip_to(DeliveryTarget::stories, place->newest); !skipped) return skipped;
+    if (auto noted = stories_.note(Stories::State::building); !noted) return noted;
+  }
+  stories_at_.emplace();
   return {};
 }
 
 /// True when all there is was for nobody, and is done.
 StoreResult<bool> Deliverer::pass(Step& step) {
-  if (options_.per_feed || Clock::now() < try_to_pass_at_) return false;
+  if (options_.per_feed || options_.same_as || Clock::now() < try_to_pass_at_) return false;
   const auto passed = deliveries_.pass();
   if (!passed) return passed.error();
   if (passed->answer == Passed::Answer::wanted) try_to_pass_at_ = Clock::now() + options_.upkeep_every;
@@ -103,7 +125,7 @@ StoreResult<bool> Deliverer::pass(Step& step) {
 
 /// What cannot be read from the stream any more, before the first record.
 StoreResult<void> Deliverer::catch_up(Step& step) {
-  for (const DeliveryTarget target : {DeliveryTarget::timelines, DeliveryTarget::notices}) {
+  for (const DeliveryTarget target : targets_) {
     const auto place = deliveries_.place(target);
     if (!place) return place.error();
     if (!place->behind) continue;
@@ -127,7 +149,7 @@ StoreResult<std::vector<EventRecord>> Deliverer::next(Milliseconds block) {
     if (!records || !records->empty()) return records;
     pending_ = false;
   }
-  return deliveries_.fresh(options_.batch, unbuilt_.empty() ? block : Milliseconds(0));
+  return deliveries_.fresh(options_.batch, unbuilt_.empty() && !stories_at_ ? block : Milliseconds(0));
 }
 
 StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step) {
@@ -136,6 +158,7 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Ev
       step.applied += done.applied;
       step.repeated += done.repeated;
     }
+    if (target == DeliveryTarget::stories) step.same_as += done.told;
     step.failed += done.refused;
   };
   if (records.empty()) return {};
@@ -176,6 +199,14 @@ StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector
     }
     return done;
   }
+  if (target == DeliveryTarget::stories) {
+    std::uint64_t refused = 0;
+    const auto told = same_as_of(events, refused);
+    if (!told) return told.error();
+    auto done = deliveries_.apply(*told);
+    if (done) done->refused += refused;
+    return done;
+  }
   const auto notices = notices_of(events);
   if (!notices) return notices.error();
   return deliveries_.apply(*notices);
@@ -209,10 +240,26 @@ StoreResult<void> Deliverer::build(Step& step) {
   return {};
 }
 
+/// A bounded step, so that no record waits for long.
+StoreResult<void> Deliverer::build_stories() {
+  if (!stories_at_) return {};
+  const auto place = stories_.rebuild(*stories_at_);
+  if (!place) return place.error();
+  *stories_at_ = *place;
+  if (!place->done) return {};
+  stories_at_.reset();
+  return stories_.note(Stories::State::built);
+}
+
 /// Records up to `resume` cannot be had any more.
 StoreResult<void> Deliverer::heal(DeliveryTarget target, const std::string& resume, Step& step) {
   if (target == DeliveryTarget::notices) {
     step.missed = true;
+    return deliveries_.skip_to(target, resume);
+  }
+  if (target == DeliveryTarget::stories) {
+    if (auto noted = stories_.note(Stories::State::building); !noted) return noted;
+    stories_at_.emplace();
     return deliveries_.skip_to(target, resume);
   }
   step.rebuilt = true;
@@ -276,13 +323,40 @@ StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vecto
   return all;
 }
 
+/// First the index is brought up to all of the records, so that posts which come together are told of as they stand
+/// then. A post that changed is told of again where it got another link or title.
+StoreResult<std::vector<SameAsOfRecord>> Deliverer::same_as_of(const std::vector<Event>& events,
+                                                               std::uint64_t& refused) {
+  std::vector<SameAsOfRecord> all;
+  std::vector<std::string> posts, told;
+  std::vector<std::size_t> places;  // of those in `told`
+  for (const Event& event : events) {
+    const bool created = event.type == "post_created", modified = event.type == "post_modified";
+    if (created || (modified && event.renamed)) {
+      told.push_back(event.entity_id);
+      places.push_back(all.size());
+    }
+    if (created || modified || event.type == "post_deleted" || event.type == "post_trimmed") {
+      posts.push_back(event.entity_id);
+    }
+    all.push_back({event.id, event.prev, event.entity_id, event.feed_url, event.guid});
+  }
+  const auto synced = stories_.sync(posts);
+  if (!synced) return synced.error();
+  refused = *synced;
+  auto same = stories_.same_as(told);
+  if (!same) return same.error();
+  for (std::size_t i = 0; i < places.size(); ++i) all[places[i]].same_as = std::move((*same)[i]);
+  return all;
+}
+
 StoreResult<void> Deliverer::let_go() {
   if (!std::exchange(holding_, false)) return {};
   return deliveries_.let_go(options_.token);
 }
 
 StoreResult<bool> Deliverer::is_done() {
-  for (const DeliveryTarget target : {DeliveryTarget::timelines, DeliveryTarget::notices}) {
+  for (const DeliveryTarget target : targets_) {
     const auto place = deliveries_.place(target);
     if (!place) return place.error();
     if (place->last != place->newest) return false;

@@ -13,6 +13,7 @@
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/deliveries.hpp"
 #include "storage/timelines/notifications.hpp"
+#include "storage/timelines/stories.hpp"
 #include "worker/timelines/notification_matcher.hpp"
 
 namespace feedmill {
@@ -20,6 +21,7 @@ namespace feedmill {
 struct DelivererOptions {
   std::string token;                  ///< whose the right to deliver is; unique
   bool per_feed = false;              ///< publish each event on "<type>:<feed_url>" as well
+  bool same_as = false;               ///< keep the index of stories, and tell of it
   std::size_t batch = 200;            ///< records at once
   Milliseconds right_for{30'000};     ///< how long the right lasts without being renewed
   Milliseconds upkeep_every{15'000};  ///< how often old read marks go and the stream is trimmed
@@ -38,6 +40,7 @@ class Deliverer {
     bool unwanted = false;       ///< nobody is to be told of anything: it did not wait for the next record
     std::uint64_t applied = 0;   ///< records applied to the timelines
     std::uint64_t repeated = 0;  ///< that had been before
+    std::uint64_t same_as = 0;   ///< events post_same_as written
     std::uint64_t failed = 0;    ///< records that are no events, and writes refused by a key of the wrong type
     bool rebuilt = false;        ///< records were missing: timelines were built anew
     bool missed = false;         ///< records were missing: nobody got notices of them
@@ -66,9 +69,12 @@ class Deliverer {
   StoreResult<void> deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step);
   StoreResult<Delivered> apply(DeliveryTarget target, const std::vector<EventRecord>& records);
   StoreResult<void> build(Step& step);
+  StoreResult<void> begin_stories();
+  StoreResult<void> build_stories();
   StoreResult<void> rebuild(const std::string& uid);
   StoreResult<void> heal(DeliveryTarget target, const std::string& resume, Step& step);
   StoreResult<std::vector<NoticesOfRecord>> notices_of(const std::vector<Event>& events);
+  StoreResult<std::vector<SameAsOfRecord>> same_as_of(const std::vector<Event>& events, std::uint64_t& refused);
   StoreResult<void> read_rules();
 
   DelivererOptions options_;
@@ -76,11 +82,14 @@ class Deliverer {
   Channels channels_{store_};
   Deliveries deliveries_{store_};
   Notifications notifications_{store_};
+  Stories stories_{store_};
+  std::vector<DeliveryTarget> targets_;
 
   bool holding_ = false, pending_ = false;
   Clock::time_point renew_at_, upkeep_at_, try_to_pass_at_;
   bool look_for_unbuilt_ = false;
-  std::vector<std::string> unbuilt_;  // channels whose index of all posts is to be built
+  std::vector<std::string> unbuilt_;          // channels whose index of all posts is to be built
+  std::optional<Stories::Place> stories_at_;  // while the index of stories is built
   std::optional<NotificationMatcher> watcher_;
   std::string rules_version_;
 };

@@ -163,6 +163,7 @@ TEST(Metrics, StartsWithEverySeriesAtZero) {
                            R"(feedmill_parse_flaws_total{kind="other"})",
                            R"(feedmill_signals_total{type="feed_gap"})",
                            R"(feedmill_signals_total{type="feed_mended"})",
+                           R"(feedmill_signals_total{type="post_same_as"})",
                            R"(feedmill_redirects_total{kind="moved"})",
                            R"(feedmill_egress_blocked_total{kind="proxy"})",
                            R"(feedmill_claims_total{result="quarantined"})",

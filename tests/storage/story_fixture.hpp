@@ -1,0 +1,75 @@
+// Feeds whose posts lead to pages, for what looks at stories.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "parsers/text/url.hpp"
+#include "storage/entries/entries.hpp"
+#include "storage/timelines/stories.hpp"
+#include "tests/storage/store_fixture.hpp"
+
+namespace feedmill::test {
+
+using Texts = std::vector<std::string>;
+
+class StoryTest : public StoreTest {
+ protected:
+  static EntryRecord post_to(const std::string& guid, const std::string& link, const std::string& title,
+                             std::int64_t timestamp = 1'000) {
+    return {guid, title + link, timestamp, {{"canonical_url", canonical_url(link)}, {"link", link}, {"title", title}}};
+  }
+
+  /// What a refresh of a feed does that lists these posts. The feed need not be known before.
+  void publish(const std::string& url, const std::vector<EntryRecord>& posts,
+               Retention retention = {.entries = 100'000, .hard_cap = 100'000}) {
+    add(url);
+    ClaimRequest request;
+    request.worker = worker_a;
+    request.request = ++requests;
+    request.only = {url};
+    request.max = 1;
+    request.host = {64, Milliseconds(0)};
+    const auto batch = Ingest(store).claim(request);
+    ASSERT_TRUE(batch && batch->claims.size() == 1) << url;
+    Commit commit = plan(batch->claims[0], posts, retention);
+    commit.next_due = batch->claims[0].now;
+    send(commit);
+  }
+
+  /// Entry:<n> of a post.
+  std::string id(const std::string& url, const std::string& guid) {
+    const auto entry = Entries(store).get_by_guid(url, guid);
+    return entry && *entry ? (*entry)->id : "none";
+  }
+  Texts same_as(const std::string& of) {
+    const auto found = stories.same_as(std::span(&of, 1));
+    EXPECT_TRUE(found) << found.error().detail;
+    return found ? found->front() : Texts{"error"};
+  }
+
+  static Texts texts(const std::string& answer) {
+    Texts all;
+    std::string word;
+    for (const char c : answer + " ") {
+      if (c != ' ' && c != '\n') {
+        word += c;
+      } else if (!word.empty()) {
+        all.push_back(std::exchange(word, {}));
+      }
+    }
+    return all;
+  }
+  /// How many posts the index holds.
+  std::size_t indexed() {
+    std::size_t posts = 0;
+    for (const std::string& key : texts(redis({"KEYS", "channel_same:posts:*"}))) {
+      posts += std::stoul(redis({"HLEN", key}));
+    }
+    return posts;
+  }
+
+  Stories stories{store};
+};
+
+}  // namespace feedmill::test
