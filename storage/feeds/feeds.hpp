@@ -76,7 +76,8 @@ class Feeds {
  private:
   /// `first`: "begin"; "resume" for one whose removal has begun and which may be a feed again by now; "orphan" for one
   /// that must still have been an orphan for so long.
-  StoreResult<bool> take_away(const std::string& feed_url, std::string_view first, InParts& parts, Milliseconds orphaned = {});
+  StoreResult<bool> take_away(const std::string& feed_url, std::string_view first, InParts& parts,
+                              Milliseconds orphaned = {});
   /// Carries out a move that is known to be one; `record` is the feed as it is.
   StoreResult<MoveResult> run_verb(FeedRecord record, const Move& move, const std::string& no_move_to);
 

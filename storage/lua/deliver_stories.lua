@@ -1,7 +1,7 @@
 #!lua
 -- uses posts deliver
 -- replies array of 6
--- Writes post_same_as, each record's once and in order, as deliver_posts does (RELIABILITY L14, L19).
+-- Writes post_same_as, each record's once and in order, as deliver_posts does (RELIABILITY L14, L20).
 -- ARGV: prefix, target, channel prefix, stream cap, then for each record: stream id, predecessor, entry id, what its event
 -- says behind `timestamp` ('' = it has none).
 -- Returns {'ok' | 'hole', applied, repeated, 0, last id applied, events written}.

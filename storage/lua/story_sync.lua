@@ -1,7 +1,7 @@
 #!lua
 -- uses posts
 -- replies array of 1
--- Brings what the index of stories says of posts up to what is stored (RELIABILITY L19): the same however often and in
+-- Brings what the index of stories says of posts up to what is stored (RELIABILITY L20): the same however often and in
 -- whatever order it is asked. A post about a page stands in two hashes: under its number the page's hash, under the page's
 -- hash the numbers of all posts about it. Both are cut into shards so small that Redis keeps each as a listpack: a post
 -- costs a third of what it would cost elsewhere.

@@ -10,4 +10,10 @@ const std::string& StoredEntry::get(const std::string& field) const {
   return value == nullptr ? absent : *value;
 }
 
+std::vector<std::string> ids_of(const std::vector<StoredEntry>& entries) {
+  std::vector<std::string> ids;
+  for (const StoredEntry& entry : entries) ids.push_back(entry.id);
+  return ids;
+}
+
 }  // namespace feedmill

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "storage/redis/values.hpp"
 
@@ -16,6 +17,8 @@ struct StoredEntry {
   /// Value of a field, "" when absent.
   const std::string& get(const std::string& field) const;
 };
+
+std::vector<std::string> ids_of(const std::vector<StoredEntry>& entries);
 
 /// What became of a given post.
 struct Saved {

@@ -74,7 +74,7 @@ class Keys {
   /// All posts of a channel, read or not; and which have fallen off that, by channel.
   std::string channel_index(std::string_view uid) const { return join("zchannel:", uid, ":all"); }
   std::string channel_floors() const { return prefix_ + "channel_floors"; }
-  /// The index of stories (RELIABILITY L19): how far it is built, and its shards.
+  /// The index of stories (RELIABILITY L20): how far it is built, and its shards.
   std::string stories() const { return prefix_ + "channel_same"; }
   std::string story_posts(std::size_t shard) const { return join("channel_same:posts:", std::to_string(shard)); }
   std::string story_pages(std::size_t shard) const { return join("channel_same:pages:", std::to_string(shard)); }

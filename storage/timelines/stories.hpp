@@ -1,4 +1,4 @@
-// The index of stories: which posts of different feeds are about one page (RELIABILITY L19). It informs, and changes no
+// The index of stories: which posts of different feeds are about one page (RELIABILITY L20). It informs, and changes no
 // post.
 #pragma once
 

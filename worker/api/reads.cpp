@@ -12,6 +12,7 @@
 #include "storage/requests/requests.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/notifications.hpp"
+#include "storage/timelines/stories.hpp"
 #include "worker/admin/status_json.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/json_text.hpp"
@@ -28,6 +29,7 @@ namespace json = boost::json;
 constexpr std::size_t usual_limit = 50;
 constexpr std::size_t stretch_size = 20'000;      // names
 constexpr std::chrono::seconds stretch_kept{60};  // so old a list may be for pages behind the first
+constexpr std::size_t enough_entries = 1'000;     // a page ends behind so many that it may not show
 constexpr std::size_t events_at_once = 50;        // an event may have 64 KiB
 
 ApiReply bad_url(std::string_view error) {
@@ -60,10 +62,13 @@ bool read_place(const std::string& text, EntryCursor& place) {
 namespace {
 
 using EntryPage = StoreResult<std::optional<std::vector<StoredEntry>>>;
+/// Which of a page's entries are shown.
+using EntryFilter = std::function<StoreResult<std::vector<bool>>(const std::vector<StoredEntry>&)>;
 
 /// A page of entries, newest first; absent where what they are of is not there.
 StoreResult<std::optional<ApiReply>> entry_page(
-    const ApiCall& call, const std::function<EntryPage(std::size_t, const std::optional<EntryCursor>&)>& more) {
+    const ApiCall& call, const std::function<EntryPage(std::size_t, const std::optional<EntryCursor>&)>& more,
+    const EntryFilter& filter = {}) {
   const std::size_t limit = limit_of(call);
   if (limit == 0) return std::optional(bad_limit());
   std::optional<EntryCursor> before;
@@ -72,14 +77,18 @@ StoreResult<std::optional<ApiReply>> entry_page(
   }
   json::array entries;
   json::value next;
-  for (std::size_t bytes = 0; entries.size() < limit && bytes < enough_bytes;) {
+  for (std::size_t bytes = 0, seen = 0; entries.size() < limit && bytes < enough_bytes && seen < enough_entries;) {
     const std::size_t most = std::min(entries_at_once, limit - entries.size());
     const EntryPage page = more(most, before);
     if (!page) return page.error();
     if (!*page) return std::optional<ApiReply>();
-    for (const StoredEntry& entry : **page) {
+    const auto wanted = filter ? filter(**page) : std::vector<bool>((*page)->size(), true);
+    if (!wanted) return wanted.error();
+    seen += (*page)->size();
+    for (std::size_t i = 0; i < (*page)->size(); ++i) {
+      const StoredEntry& entry = (**page)[i];
       for (const auto& [name, value] : entry.fields) bytes += name.size() + value.size();
-      entries.emplace_back(entry_json(entry));
+      if ((*wanted)[i]) entries.emplace_back(entry_json(entry));
       before = place_of(entry);
       next = cursor_of(entry);
     }
@@ -91,10 +100,12 @@ StoreResult<std::optional<ApiReply>> entry_page(
   return std::optional(resource({{"entries", std::move(entries)}, {"next", std::move(next)}}));
 }
 
-StoreResult<ApiReply> one_entry(const StoreResult<std::optional<StoredEntry>>& entry) {
+StoreResult<ApiReply> one_entry(Store& store, const StoreResult<std::optional<StoredEntry>>& entry) {
   if (!entry) return entry.error();
   if (!*entry) return problem("no_such_entry", "nothing of that name is stored");
-  return resource(entry_json(**entry));
+  const auto same_as = Stories(store).same_as(std::span(&(*entry)->id, 1));
+  if (!same_as) return same_as.error();
+  return resource(entry_json(**entry, same_as->front()));
 }
 
 bool is_sequence(std::string_view text) {
@@ -184,7 +195,7 @@ StoreResult<ApiReply> read_feed_entries(const ApiReading& reading) {
 StoreResult<ApiReply> read_entry_by_guid(const ApiReading& reading) {
   const auto url = canonical_feed_url(reading.call.get("url"));
   if (!url) return bad_url(url.error());
-  return one_entry(Entries(reading.store).get_by_guid(*url, reading.call.get("guid")));
+  return one_entry(reading.store, Entries(reading.store).get_by_guid(*url, reading.call.get("guid")));
 }
 
 StoreResult<ApiReply> read_entry(const ApiReading& reading) {
@@ -196,7 +207,7 @@ StoreResult<ApiReply> read_entry(const ApiReading& reading) {
   if (!read_number(digits, number) || id != entries.id_of(std::string(digits))) {
     return problem("no_such_entry", "an entry is Entry:17 or 17");
   }
-  return one_entry(entries.get(id));
+  return one_entry(reading.store, entries.get(id));
 }
 
 StoreResult<ApiReply> read_channels(const ApiReading& reading) {
@@ -238,9 +249,17 @@ StoreResult<ApiReply> read_channel_feeds(const ApiReading& reading) {
 
 StoreResult<ApiReply> read_timeline(const ApiReading& reading) {
   Channels channels(reading.store);
-  const auto page = entry_page(reading.call, [&](std::size_t most, const std::optional<EntryCursor>& before) {
-    return channels.timeline(reading.call.get("channel"), most, before);
-  });
+  Stories stories(reading.store);
+  const std::string& uid = reading.call.get("channel");
+  const std::string& once = reading.call.get("once");
+  if (!once.empty() && once != "true" && once != "false") return problem("bad_parameter", "once: true or false");
+  const auto first_told = [&](const std::vector<StoredEntry>& entries) {
+    return stories.is_first_told(uid, false, ids_of(entries));
+  };
+  const auto page = entry_page(
+      reading.call,
+      [&](std::size_t most, const std::optional<EntryCursor>& before) { return channels.timeline(uid, most, before); },
+      once == "true" ? EntryFilter(first_told) : EntryFilter());
   if (!page) return page.error();
   return *page ? **page : no_such_channel();
 }

@@ -30,7 +30,7 @@ constexpr ApiRoute routes[] = {
     {verb::get, "/channel/feeds", "channel! after limit", read_channel_feeds},
     {verb::put, "/channel/feed", "channel! url!", nullptr, "channel_follow"},
     {verb::delete_, "/channel/feed", "channel! url!", nullptr, "channel_unfollow"},
-    {verb::get, "/channel/entries", "channel! before limit", read_timeline},
+    {verb::get, "/channel/entries", "channel! before limit once", read_timeline},
     {verb::post, "/channel/marks", "channel!", nullptr, "channel_mark"},
     {verb::get, "/notices", "user!", read_notices},
     {verb::post, "/notices/marks", "user!", nullptr, "notice_mark"},

@@ -93,11 +93,12 @@ struct ChannelTimelineVerb : ChannelVerb, EntryPage {
   static constexpr VerbRow row{"channel timeline", "What is unread in a channel, newest first",
                                "feedmill channel timeline anna/news --limit 5"};
   std::string channel;
-  bool all = false;
+  bool all = false, once = false;
 
   void take(Arguments& line) {
     take_channel(line, channel);
     line.flag("--all", all, "Its newest posts, those that were read too");
+    line.flag("--once", once, "One post of each story that several feeds tell (signals.same_as)");
     take_page(line);
   }
   static constexpr StoreUse use() { return StoreUse::read; }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "storage/timelines/channels.hpp"
+#include "storage/timelines/stories.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/user_verbs.hpp"
 #include "worker/verbs/entry_list.hpp"
@@ -167,13 +168,18 @@ int run_verb(const ChannelFeedsVerb& verb, const VerbContext& context) {
 int run_verb(const ChannelTimelineVerb& verb, const VerbContext& context) {
   const std::string& uid = verb.channel;
   Channels channels(context.store);
-  tell_entries(verb, "channel timeline " + visible(uid) + (verb.all ? " --all" : ""), context.terminal,
-               [&](std::size_t most, const std::optional<EntryCursor>& before) {
-                 auto page =
-                     or_fail(verb.all ? channels.posts(uid, most, before) : channels.timeline(uid, most, before));
-                 if (!page) throw no_such_channel(uid);
-                 return std::move(*page);
-               });
+  tell_entries(
+      verb, "channel timeline " + visible(uid) + (verb.all ? " --all" : "") + (verb.once ? " --once" : ""),
+      context.terminal,
+      [&](std::size_t most, const std::optional<EntryCursor>& before) {
+        auto page = or_fail(verb.all ? channels.posts(uid, most, before) : channels.timeline(uid, most, before));
+        if (!page) throw no_such_channel(uid);
+        return std::move(*page);
+      },
+      verb.once ? EntryFilter([&](const std::vector<StoredEntry>& page) {
+        return or_fail(Stories(context.store).is_first_told(uid, verb.all, ids_of(page)));
+      })
+                : EntryFilter());
   return exits::done;
 }
 

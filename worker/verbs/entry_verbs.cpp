@@ -8,6 +8,7 @@
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/entry_record.hpp"
+#include "storage/timelines/stories.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/post_verbs.hpp"
 #include "worker/verbs/entry_list.hpp"
@@ -49,35 +50,45 @@ bool is_time(std::string_view name) {
   return name == "timestamp" || name == "first_seen" || name == "last_changed" || name == "saved";
 }
 
-void tell(Terminal& terminal, const StoredEntry& entry) {
-  if (terminal.json()) return terminal.line(entry_json(entry));
+void tell(Terminal& terminal, const StoredEntry& entry, const std::vector<std::string>& same_as) {
+  if (terminal.json()) return terminal.line(entry_json(entry, same_as));
   terminal.line(terminal.bold(visible(entry.id)));
   Fields fields = entry.fields;
   std::sort(fields.begin(), fields.end(),
             [](const auto& a, const auto& b) { return std::pair(rank(a.first), a) < std::pair(rank(b.first), b); });
   for (const auto& [name, value] : fields)
     terminal.line(fmt::format("{}: {}", visible(name), visible_lines(is_time(name) ? unix_time_text(value) : value)));
+  if (same_as.empty()) return;
+  const std::size_t more = same_as.size() - std::min(same_as.size(), most_same_as);
+  terminal.line(fmt::format(
+      "same_as: {}{}",
+      visible(fmt::format("{}", fmt::join(same_as.begin(), same_as.end() - static_cast<std::ptrdiff_t>(more), " "))),
+      more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
 }  // namespace
 
-void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal& terminal, const EntryPages& pages) {
+void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal& terminal, const EntryPages& pages,
+                  const EntryFilter& filter) {
   Columns table(terminal, {{"TIME", 20}, {"ID", 14}, {"TITLE", 0}});
   std::optional<EntryCursor> before = asked_for.before;
   for (std::size_t shown = 0; shown < asked_for.limit;) {
     stop_if_interrupted();
     const std::size_t most = std::min<std::size_t>(page_size, asked_for.limit - shown);
     const std::vector<StoredEntry> page = pages(most, before);
+    const std::vector<bool> wanted = filter ? filter(page) : std::vector<bool>(page.size(), true);
     if (shown == 0 && page.empty()) terminal.note(fmt::format("no entries{}", before ? " after that one" : ""));
     if (shown == 0) table.heading();
-    for (const StoredEntry& entry : page) {
+    for (std::size_t i = 0; i < page.size(); ++i) {
+      if (!wanted[i]) continue;
+      const StoredEntry& entry = page[i];
+      ++shown;
       if (terminal.json()) {  // which is much longer than the cells
         terminal.line(entry_json(entry));
       } else {
         table.row(entry_cells(entry));
       }
     }
-    shown += page.size();
     if (!page.empty()) before = place_of(page.back());
     if (page.size() < most) return;
   }
@@ -110,7 +121,8 @@ int run_verb(const EntryVerb& verb, const VerbContext& context) {
   }
   if (!found) throw VerbFailure{exits::no, fmt::format("no such entry: {} (see feedmill entries URL)", what)};
   if (verb.text) found->fields.emplace_back("content_text", content_text(found->fields));
-  tell(terminal, *found);
+  const auto same_as = or_fail(Stories(context.store).same_as(std::span(&found->id, 1)));
+  tell(terminal, *found, same_as.front());
   return exits::done;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "parsers/text/numbers.hpp"
+#include "storage/records/story.hpp"
 #include "worker/base/figure_text.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/feed_settings.hpp"
@@ -195,6 +196,15 @@ json::object entry_json(const StoredEntry& entry) {
   row["id"] = entry.id;
   row["cursor"] = cursor_of(entry);
   for (const auto& [name, value] : entry.fields) row[name] = field_json(name, value);
+  return row;
+}
+
+json::object entry_json(const StoredEntry& entry, const std::vector<std::string>& same_as) {
+  json::object row = entry_json(entry);
+  if (same_as.empty()) return row;
+  const std::size_t most = std::min(same_as.size(), most_same_as);
+  row["same_as"] = json::array(same_as.begin(), same_as.begin() + static_cast<std::ptrdiff_t>(most));
+  row["same_count"] = same_as.size();
   return row;
 }
 

@@ -39,6 +39,8 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
 
 /// A stored post: `schema`, `id`, `cursor` (what --before takes) and its fields; JSON text as JSON, times as RFC 3339.
 boost::json::object entry_json(const StoredEntry& entry);
+/// The same with `same_as` and `same_count`, where other posts tell its story.
+boost::json::object entry_json(const StoredEntry& entry, const std::vector<std::string>& same_as);
 
 /// "SCORE:ID": the entry's place in its feed's order, for `entries --before`.
 std::string cursor_of(const StoredEntry& entry);

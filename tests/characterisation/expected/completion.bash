@@ -59,7 +59,7 @@ _feedmill() {
     'channel remove') verbs='' flags='-h --help --yes' ;;
     'channel order') verbs='' flags='-h --help' ;;
     'channel feeds') verbs='' flags='-h --help --add --remove' ;;
-    'channel timeline') verbs='' flags='-h --help --all --limit --before' ;;
+    'channel timeline') verbs='' flags='-h --help --all --once --limit --before' ;;
     'channel read') verbs='' flags='-h --help --all' ;;
     'channel unread') verbs='' flags='-h --help' ;;
     'channel unread-count') verbs='' flags='-h --help --user' ;;

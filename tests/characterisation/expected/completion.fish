@@ -163,6 +163,7 @@ complete -c feedmill -n '__feedmill_at "channel feeds"' -l remove -r -d 'Take th
 complete -c feedmill -n '__feedmill_at "channel feeds"' -f -a '(feedmill channel list 2>/dev/null | string replace -r "^ *[0-9]+ +[0-9]+ +" "")'
 complete -c feedmill -n '__feedmill_at "channel timeline"' -s h -l help -d 'Show help, of a verb after its name'
 complete -c feedmill -n '__feedmill_at "channel timeline"' -l all -d 'Its newest posts, those that were read too'
+complete -c feedmill -n '__feedmill_at "channel timeline"' -l once -d 'One post of each story that several feeds tell (signals.same_as)'
 complete -c feedmill -n '__feedmill_at "channel timeline"' -l limit -r -d 'At most so many (20)'
 complete -c feedmill -n '__feedmill_at "channel timeline"' -l before -r -d 'Only those after this one in the order: SCORE:ID as the last line tells it'
 complete -c feedmill -n '__feedmill_at "channel timeline"' -f -a '(feedmill channel list 2>/dev/null | string replace -r "^ *[0-9]+ +[0-9]+ +" "")'

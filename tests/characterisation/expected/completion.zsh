@@ -59,7 +59,7 @@ _feedmill() {
       'channel remove') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--yes:Do not ask') ;;
       'channel order') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
       'channel feeds') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--add:Put this feed into it; may be repeated' '--remove:Take this feed out; may be repeated') ;;
-      'channel timeline') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--all:Its newest posts, those that were read too' '--limit:At most so many (20)' '--before:Only those after this one in the order: SCORE:ID as the last line tells it') ;;
+      'channel timeline') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--all:Its newest posts, those that were read too' '--once:One post of each story that several feeds tell (signals.same_as)' '--limit:At most so many (20)' '--before:Only those after this one in the order: SCORE:ID as the last line tells it') ;;
       'channel read') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--all:All that is in the timeline now') ;;
       'channel unread') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
       'channel unread-count') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--user:Only channels of this user, which are named USER/…') ;;

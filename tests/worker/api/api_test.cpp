@@ -7,6 +7,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/timelines/channels.hpp"
+#include "storage/timelines/stories.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
 #include "worker/lists/subscriptions.hpp"
@@ -166,6 +167,43 @@ TEST_F(ApiTest, ASnapshotHasEachFeedAndPostOnceAndSaysWhereToFollowFrom) {
     EXPECT_TRUE(events.at("events").as_array().empty()) << "nothing has happened since";
   }
   EXPECT_EQ(served->get("/snapshot?after=https://example.org/1%20x").status, 400);
+}
+
+TEST_F(ApiTest, AStoryOfManyFeedsIsShownOnceWhereAskedFor) {
+  std::vector<Membership> memberships;
+  std::vector<std::string> ids;
+  for (int feed = 0; feed < 2; ++feed) {
+    ASSERT_EQ(served->post("/feeds", R"({"url":")" + url(feed) + R"("})").status, 201);
+    memberships.push_back({"anna/news", url(feed)});
+    for (int i = 0; i < 12; ++i) {
+      const std::string n = std::to_string(i);
+      ASSERT_EQ(served
+                    ->post("/entries", R"({"url":")" + url(feed) + R"(","guid":")" + n + R"(","entry":{"title":"Fog )" +
+                                           n + R"(","link":"https://site.example/)" + n + R"("}})")
+                    .status,
+                201);
+      ids.push_back("Entry:" + std::to_string(ids.size() + 1));
+    }
+  }
+  ASSERT_TRUE(Stories(store).sync(ids));
+  ASSERT_TRUE(Channels(store).add(std::vector<std::string>{"anna/news"}));
+  ASSERT_TRUE(Channels(store).follow(memberships));
+  EXPECT_EQ(object_of(served->get("/entries/13")).at("same_as"), (json::array{"Entry:1"}));
+  EXPECT_EQ(object_of(served->get("/entries/13")).at("same_count"), 1);
+
+  std::multiset<std::string> once;
+  std::string before;
+  for (int pages = 0; pages < 10; ++pages) {
+    const json::object page = object_of(served->get("/channel/entries?channel=anna/news&limit=5&once=true" + before));
+    for (const json::value& entry : page.at("entries").as_array()) once.emplace(entry.at("title").as_string());
+    if (page.at("next").is_null()) break;
+    before = "&before=" + percent_encoded(std::string(page.at("next").as_string()));
+  }
+  EXPECT_EQ(once.size(), 12U);
+  EXPECT_EQ(std::set<std::string>(once.begin(), once.end()).size(), 12U);
+  const auto all = object_of(served->get("/channel/entries?channel=anna/news&limit=50"));
+  EXPECT_EQ(all.at("entries").as_array().size(), 24U);
+  EXPECT_EQ(served->get("/channel/entries?channel=anna/news&once=yes").status, 400);
 }
 
 TEST_F(ApiTest, AListIsImportedWithItsFoldersAndAgainChangesNothing) {

@@ -1,5 +1,5 @@
 // One story in many feeds, as it is delivered: events once whatever happens, an index that follows the store, and no
-// false pair among real documents (RELIABILITY L14, L19).
+// false pair among real documents (RELIABILITY L14, L20).
 #include <filesystem>
 #include <fstream>
 #include <map>
