@@ -27,7 +27,7 @@ _feedmill() {
     *' --embedded') _feedmill_offer < <(printf '%s\n' auto true false); return ;;
     *' --log-level') _feedmill_offer < <(printf '%s\n' debug info warn error); return ;;
     'list --state') _feedmill_offer < <(printf '%s\n' new never_read healthy degraded failing blocked gone quarantined paused); return ;;
-    'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_mended feed_moved feed_removed feed_failing feed_recovered feed_gone feed_rekeyed feed_gap post_created post_modified post_mended post_deleted post_trimmed request_done request_failed); return ;;
+    'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_mended feed_moved feed_removed feed_failing feed_recovered feed_gone feed_rekeyed feed_gap feed_paused post_created post_modified post_mended post_deleted post_trimmed post_same_as request_done request_failed); return ;;
     'notify rules --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac

@@ -243,7 +243,7 @@ TEST_F(StoryDelivery, TellsOfNoFalsePairAmongRealDocuments) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream content;
     content << file.rdbuf();
-    const auto feed = read_feed(content.str(), DocumentHints{});
+    auto feed = read_feed(content.str(), DocumentHints{});
     if (feed) documents[path.stem()] = entry_records(*feed, IdentifiedBy::guid, IdentifiedBy::guid);
   }
   ASSERT_GT(documents.size(), 150U);
