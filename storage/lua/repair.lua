@@ -34,12 +34,12 @@ local function mended(key, fields, now, signal)
     local url = cjson.encode(string.sub(key, #feed_key('') + 1))
     return signal('feed_mended', 'feed', url, about .. url .. ',"data":{' .. names .. '}}')
   end
-  local is = redis.call('HMGET', key, 'feed_url', 'guid', 'rev')
+  local is = redis.call('HMGET', key, 'feed_url', 'guid', 'rev', 'timestamp')
   if not (is[1] and is[2] and whole(is[3])) then return end  -- that is told, too, and then this
   local rev = text(whole(is[3]) + 1)
   redis.call('HSET', key, 'rev', rev)
   signal('post_mended', 'post', '"' .. key .. '"', about .. cjson.encode(is[1]) .. ',"guid":' .. cjson.encode(is[2]) ..
-         ',"rev":' .. rev .. ',"data":{' .. names .. '}}')
+         ',"rev":' .. rev .. ',"data":{' .. (whole(is[4]) and '"timestamp":' .. text(whole(is[4])) .. ',' or '') .. names .. '}}')
 end
 
 -- A later change may rest on an earlier one of the same field.

@@ -28,7 +28,7 @@ std::string_view name_of(DeliveryTarget target) {
 
 std::string_view action_of(const Event& event) {
   if (event.type == "post_created" && event.score) return "add";
-  if (event.type == "post_modified" && event.score) return "move";
+  if ((event.type == "post_modified" || event.type == "post_mended") && event.score) return "move";
   if (event.type == "post_deleted" || event.type == "post_trimmed") return "drop";
   return {};
 }

@@ -205,7 +205,7 @@ TEST(Signals, TellNothingThatFollowsFromOtherFields) {
   EXPECT_NE(signal.find(R"("changed":{"title":["old","new"]})"), std::string::npos) << signal;
 }
 
-TEST(Diff, MendsWhatOlderRulesStoredWithoutASignal) {
+TEST(Diff, MendsWhatOlderRulesStoredAsAnotherRevision) {
   EntryRecord read = post("g", 50, {{"content", "<p>x</p>"}, {"content_type", "text/html"}, {"san_ver", "2"}});
   read.digest = reader_digest(read.fields);
   StoredSnapshot::Guid same{
@@ -222,10 +222,10 @@ TEST(Diff, MendsWhatOlderRulesStoredWithoutASignal) {
     const EntryWrite& write = diff.writes[0];
     EXPECT_TRUE(write.quiet);
     EXPECT_EQ(write.id, "Entry:7");
-    EXPECT_EQ(write.rev, 3) << "as it is";
+    EXPECT_EQ(write.rev, 4);
     EXPECT_EQ(write.timestamp, 50);
     EXPECT_EQ(write.digest, read.digest);
-    EXPECT_EQ(write.set, (Fields{{"content_type", "text/html"}}));
+    EXPECT_EQ(write.set, (Fields{{"content_type", "text/html"}, {"rev", "4"}}));
     EXPECT_EQ(write.unset, std::vector<std::string>{"summary"});
   }
   EntryRecord changed = read;

@@ -415,7 +415,7 @@ TEST_F(EntriesTest, ARemovedFeedLeavesNoKeyWhereverItsRemovalWasCutOff) {
     // Whoever removes it dies after `cut` steps: begun, then out of its channels, then by hundreds of posts.
     const std::string sha = redis({"SCRIPT", "LOAD", scripts::remove});
     for (int step = 0; step < cut; ++step) {
-      redis({"EVALSHA", sha, "2", "schedule", "none", "", feed_url, "\"" + feed_url + "\"", "100000",
+      redis({"EVALSHA", sha, "2", "schedule", "none", "", "", feed_url, "\"" + feed_url + "\"", "100000",
              step == 0 ? "begin" : "go on"});
       if (step == 0) {
         EXPECT_EQ(redis({"SISMEMBER", "feeds", feed_url}), "0") << "out of the feeds first";

@@ -201,8 +201,8 @@ TEST_F(Orphans, AreNotRemovedOnceSomebodyWantsThem) {
   EXPECT_NE(told.find(feed_url), std::string::npos) << told;
   const std::string remove = redis({"SCRIPT", "LOAD", scripts::remove});
   const auto begin_removal = [&] {
-    return redis({"EVALSHA", remove, "2", "schedule", "none", "", feed_url, "\"" + feed_url + "\"", "100000", "orphan",
-                  "3600000"});
+    return redis({"EVALSHA", remove, "2", "schedule", "none", "", "", feed_url, "\"" + feed_url + "\"", "100000",
+                  "orphan", "3600000"});
   };
   EXPECT_EQ(follow("anna/news"), true);
   EXPECT_EQ(begin_removal(), "0");

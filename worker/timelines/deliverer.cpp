@@ -98,7 +98,10 @@ StoreResult<void> Deliverer::begin_stories() {
   stories_at_.reset();
   const auto state = stories_.state();
   if (!state) return state.error();
-  if (!options_.same_as) return *state == Stories::State::none ? StoreResult<void>() : stories_.drop();
+  if (!options_.same_as) {
+    const bool drops = options_.forgets_stories && *state != Stories::State::none;
+    return drops ? stories_.drop() : StoreResult<void>();
+  }
   if (*state == Stories::State::built) return {};
   if (*state == Stories::State::none) {
     const auto place = deliveries_.place(DeliveryTarget::stories);
@@ -130,6 +133,23 @@ StoreResult<void> Deliverer::catch_up(Step& step) {
     if (!place) return place.error();
     if (!place->behind) continue;
     if (auto healed = heal(target, place->resume, step); !healed) return healed;
+  }
+  return options_.same_as ? catch_up_stories(step) : StoreResult<void>();
+}
+
+/// What was delivered meanwhile by somebody who does not keep the index, and will not come again.
+StoreResult<void> Deliverer::catch_up_stories(Step& step) {
+  while (!cancelled()) {
+    const auto place = deliveries_.place(DeliveryTarget::stories);
+    if (!place) return place.error();
+    if (place->last == place->newest) break;
+    const auto records = EventStream(store_).read(place->last, options_.batch, Milliseconds(0));
+    if (!records) return records.error();
+    const auto done = records->empty() ? StoreResult<Delivered>(Delivered()) : apply(DeliveryTarget::stories, *records);
+    if (!done) return done.error();
+    step.same_as += done->told;
+    step.failed += done->refused;
+    if (done->applied == 0) break;
   }
   return {};
 }

@@ -22,6 +22,7 @@ struct DelivererOptions {
   std::string token;                  ///< whose the right to deliver is; unique
   bool per_feed = false;              ///< publish each event on "<type>:<feed_url>" as well
   bool same_as = false;               ///< keep the index of stories, and tell of it
+  bool forgets_stories = true;        ///< without same_as: take the index away, since nobody keeps it up
   std::size_t batch = 200;            ///< records at once
   Milliseconds right_for{30'000};     ///< how long the right lasts without being renewed
   Milliseconds upkeep_every{15'000};  ///< how often old read marks go and the stream is trimmed
@@ -64,6 +65,7 @@ class Deliverer {
   StoreResult<void> join();
   StoreResult<bool> pass(Step& step);
   StoreResult<void> catch_up(Step& step);
+  StoreResult<void> catch_up_stories(Step& step);
   StoreResult<void> keep_up();
   StoreResult<std::vector<EventRecord>> next(Milliseconds block);
   StoreResult<void> deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step);

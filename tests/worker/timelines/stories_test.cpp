@@ -110,6 +110,18 @@ TEST_F(StoryDelivery, TheIndexIsBuiltOfWhatIsStoredAndGoesWithTheOption) {
   EXPECT_EQ(same_as(id(site, "a")), Texts());
 }
 
+TEST_F(StoryDelivery, AVerbThatDoesNotKeepTheIndexLeavesItToWhoDoes) {
+  publish(site, {post_to("a", "https://site.example/fog", "Fog until noon")});
+  drain();
+  publish(planet, {post_to("p", "https://site.example/fog", "Fog until noon")});
+  Deliverer verb(options(), DelivererOptions{.token = "verb", .forgets_stories = false});
+  drain(verb);
+  ASSERT_TRUE(verb.let_go());
+  EXPECT_TRUE(told().empty());
+  drain();
+  EXPECT_EQ(told(), Texts{id(planet, "p") + " = " + id(site, "a") + ", 1"}) << "though no record is left to deliver";
+}
+
 TEST_F(StoryDelivery, ItLeavesWithTheTrim) {
   drain();
   const auto posts = [](int from) {
