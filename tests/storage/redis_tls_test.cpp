@@ -290,7 +290,7 @@ TEST_F(RedisTls, NoticesABitThatWasTurned) {
   Redis redis(trusting("rediss://feedmill:feedmill@" + proxy.address()), Milliseconds(5000));
   ASSERT_TRUE(redis.command({"PING"}));
   auto damaged = redis.command({"PING"});
-  for (int times = 0; times < 20 && damaged; ++times) {  // the proxy counts a piece once it has passed it on
+  for (int times = 0; times < 500 && damaged; ++times) {  // the proxy counts a piece once it has passed it on
     proxy.shape(FaultProxy::Towards::client, {.corrupt_at = proxy.passed(FaultProxy::Towards::client) + 10});
     damaged = redis.command({"PING"});
   }
