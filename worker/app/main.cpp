@@ -14,10 +14,6 @@
 #include "worker/command_line/cli.hpp"
 #include "worker/verbs/commands.hpp"
 
-/// What jemalloc reads at its start, where it is linked: one arena, since nearly all is allocated on the loop; each
-/// more would keep freed memory of its own.
-extern "C" const char* const malloc_conf = "narenas:1";
-
 namespace {
 
 /// Streams that were closed before would become files of ours, and what is said would be written into them.
