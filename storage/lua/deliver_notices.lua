@@ -8,9 +8,7 @@
 -- Returns {'ok' | 'hole', applied, repeated, refused by a key of the wrong type, last id applied}.
 local most = 30
 local channel = ARGV[2] .. 'notifications:'
-local pointer = ARGV[3] ~= '' and delivered_key(ARGV[3])
-local last = pointer and redis.call('GET', pointer) or '0-0'
-local applied, repeated, refused, result, at = 0, 0, 0, 'ok', 4
+local records, refused, at = records_of(ARGV[3]), 0, 4
 
 local function is_of_type(key, wanted)
   local found = redis.call('TYPE', key)['ok']
@@ -43,20 +41,14 @@ end
 
 while at <= #ARGV do
   local id, before, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+  local is_next = records.take(id, before)
+  if is_next == nil then break end
   at = at + 3
-  local is_next = true
-  if pointer and not after(id, last) then
-    repeated, is_next = repeated + 1, false
-  elseif pointer and before ~= '' and after(before, last) then
-    result = 'hole'
-    break
-  end
   for _ = 1, count do
     local to = at + 4 + tonumber(ARGV[at + 4])
     if is_next then add(at, to) end
     at = to + 1
   end
-  if is_next then last, applied = id, applied + 1 end
 end
-if pointer and applied > 0 then redis.call('SET', pointer, last) end
-return {result, applied, repeated, refused, last}
+records.finish()
+return {records.result, records.applied, records.repeated, refused, records.last}

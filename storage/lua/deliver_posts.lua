@@ -1,16 +1,14 @@
 #!lua
 -- uses posts deliver
 -- replies array of 6
--- Applies signals to the timelines, each once, in order (RELIABILITY L14, L15): ids up to the last one applied are
--- skipped, and it stops at a hole, which is a record whose predecessor has not been applied.
+-- Applies signals to the timelines, each once and in order (RELIABILITY L14, L15).
 -- ARGV: prefix, target, channel prefix, whether to publish per feed (1/0), then for each record: stream id,
 -- predecessor ('' = unknown), 'add' | 'move' | 'drop' | '', entry id, feed_url, score, type, JSON ('' unless published).
 -- Returns {'ok' | 'hole', applied, repeated, refused by a key of the wrong type, last id applied, indexes that have become
 -- short and are to be built anew}.
-local pointer, channel_prefix, publish = delivered_key(ARGV[2]), ARGV[3], ARGV[4] == '1'
-local last = redis.call('GET', pointer) or '0-0'
-local applied, repeated, refused, result, now = 0, 0, 0, 'ok', text(clock())
-local holders, floors, short = {}, {}, 0
+local records, channel_prefix, publish = records_of(ARGV[2]), ARGV[3], ARGV[4] == '1'
+local refused, short, now = 0, 0, text(clock())
+local holders, floors = {}, {}
 
 -- All posts of the channel.
 local function keep_index(action, uid, id, score)
@@ -46,25 +44,18 @@ end
 
 for i = 5, #ARGV, 8 do
   local id, before, action, entry, url, score, kind, json = unpack(ARGV, i, i + 7)
-  if not after(id, last) then
-    repeated = repeated + 1
-  elseif before ~= '' and after(before, last) then
-    result = 'hole'
-    break
-  else
-    if action ~= '' then
-      holders[url] = holders[url] or redis.call('SMEMBERS', holders_key(url))
-      for _, uid in ipairs(holders[url]) do
-        for _, follow in ipairs({carry_out, keep_index}) do
-          local done = follow(action, uid, entry, score)
-          if type(done) == 'table' and done['err'] then refused = refused + 1 end
-        end
+  local is_next = records.take(id, before)
+  if is_next == nil then break end
+  if is_next and action ~= '' then
+    holders[url] = holders[url] or redis.call('SMEMBERS', holders_key(url))
+    for _, uid in ipairs(holders[url]) do
+      for _, follow in ipairs({carry_out, keep_index}) do
+        local done = follow(action, uid, entry, score)
+        if type(done) == 'table' and done['err'] then refused = refused + 1 end
       end
     end
-    if publish and json ~= '' then redis.call('PUBLISH', channel_prefix .. kind .. ':' .. url, json) end
-    last = id
-    applied = applied + 1
   end
+  if is_next and publish and json ~= '' then redis.call('PUBLISH', channel_prefix .. kind .. ':' .. url, json) end
 end
-if applied > 0 then redis.call('SET', pointer, last) end
-return {result, applied, repeated, refused, last, short}
+records.finish()
+return {records.result, records.applied, records.repeated, refused, records.last, short}

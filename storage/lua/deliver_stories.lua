@@ -5,20 +5,12 @@
 -- ARGV: prefix, target, channel prefix, stream cap, then for each record: stream id, predecessor, entry id, what its event
 -- says behind `timestamp` ('' = it has none).
 -- Returns {'ok' | 'hole', applied, repeated, 0, last id applied, events written}.
-local pointer, channel = delivered_key(ARGV[2]), ARGV[3] .. 'post_same_as'
-local last = redis.call('GET', pointer) or '0-0'
-local applied, repeated, result, told = 0, 0, 'ok', {}
+local channel, records, told = ARGV[3] .. 'post_same_as', records_of(ARGV[2]), {}
 for i = 5, #ARGV, 4 do
   local id, before, entry, said = unpack(ARGV, i, i + 3)
-  if not after(id, last) then
-    repeated = repeated + 1
-  elseif before ~= '' and after(before, last) then
-    result = 'hole'
-    break
-  else
-    if said ~= '' and redis.call('EXISTS', entry) == 1 then told[#told + 1] = {entry, said} end
-    last, applied = id, applied + 1
-  end
+  local is_next = records.take(id, before)
+  if is_next == nil then break end
+  if is_next and said ~= '' and redis.call('EXISTS', entry) == 1 then told[#told + 1] = {entry, said} end
 end
 if #told > 0 then
   local now = clock()
@@ -29,5 +21,5 @@ if #told > 0 then
   end
   finish()
 end
-if applied > 0 then redis.call('SET', pointer, last) end
-return {result, applied, repeated, 0, last, #told}
+records.finish()
+return {records.result, records.applied, records.repeated, 0, records.last, #told}
