@@ -149,15 +149,14 @@ StoreResult<std::optional<bool>> Channels::unfollow(const Membership& membership
 }
 
 StoreResult<std::optional<bool>> Channels::unfollow(const Membership& membership, InParts& parts) {
-  return take_out(membership, "", parts);
+  return take_out(membership, false, parts);
 }
 
-StoreResult<std::optional<bool>> Channels::take_out(const Membership& membership, std::string_view only_gone,
-                                                    InParts& parts) {
+StoreResult<std::optional<bool>> Channels::take_out(const Membership& membership, bool only_gone, InParts& parts) {
   Args args;
   args.add(std::string_view(membership.uid));
   args.add(std::string_view(membership.feed_url));
-  args.add(only_gone);
+  args.add(std::string_view(only_gone ? "1" : ""));
   const auto reply = impl_.run(Script::channel_unfollow, args);
   if (!reply) return reply.error();
   if (reply->integer() < 0) {
@@ -182,13 +181,13 @@ StoreResult<void> Channels::forget_feed(const std::string& feed_url) {
 
 StoreResult<void> Channels::forget_feed(const std::string& feed_url, InParts& parts) {
   if (const std::string begun = parts.channel; !begun.empty()) {
-    if (const auto done = take_out({begun, feed_url}, "1", parts); !done) return done.error();
+    if (const auto done = take_out({begun, feed_url}, true, parts); !done) return done.error();
   }
   const auto uids = holding(std::span(&feed_url, 1));
   if (!uids) return uids.error();
   for (const std::string& uid : uids->front()) {
     if (!parts.may_go_on()) return {};
-    if (const auto done = take_out({uid, feed_url}, "1", parts); !done) return done.error();
+    if (const auto done = take_out({uid, feed_url}, true, parts); !done) return done.error();
   }
   return {};
 }

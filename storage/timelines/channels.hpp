@@ -98,7 +98,7 @@ class Channels {
 
  private:
   /// `only_gone`: "1" = unless it is a feed.
-  StoreResult<std::optional<bool>> take_out(const Membership& membership, std::string_view only_gone, InParts& parts);
+  StoreResult<std::optional<bool>> take_out(const Membership& membership, bool only_gone, InParts& parts);
   StoreResult<std::optional<std::size_t>> mark(const std::string& uid, std::string_view how,
                                                std::span<const std::string> rest);
   StoreResult<void> prune(const std::string& uid, InParts& parts);

@@ -110,9 +110,12 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   DeliverLoop::Options options;
   options.deliverer.token = token;
   options.deliverer.per_feed = config.signals.per_feed;
-  options.deliverer.same_as = config.signals.same_as;
-  options.deliverer.forgets_stories = mode != RunMode::selected;  // whoever calls a verb may not have the workers' file
-  if (mode != RunMode::daemon) options.block = Milliseconds(0);   // it ends with the work, at once
+  if (config.signals.same_as) {
+    options.deliverer.stories = StoryIndex::kept;
+  } else if (mode == RunMode::selected) {  // whoever calls a verb may not have the workers' file
+    options.deliverer.stories = StoryIndex::left;
+  }
+  if (mode != RunMode::daemon) options.block = Milliseconds(0);  // it ends with the work, at once
   options.store_timeout = config.redis.timeout;
   options.wait_for_others = mode == RunMode::once;
   options.tells_of_store = !config.worker.ingest;

@@ -36,7 +36,7 @@ std::string text_of(const StoredEntry& entry) {
 
 Deliverer::Deliverer(const StoreOptions& store, DelivererOptions options)
     : options_(std::move(options)), store_(store), targets_{DeliveryTarget::timelines, DeliveryTarget::notices} {
-  if (options_.same_as) targets_.push_back(DeliveryTarget::stories);
+  if (options_.stories == StoryIndex::kept) targets_.push_back(DeliveryTarget::stories);
 }
 
 StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
@@ -98,8 +98,8 @@ StoreResult<void> Deliverer::begin_stories() {
   stories_at_.reset();
   const auto state = stories_.state();
   if (!state) return state.error();
-  if (!options_.same_as) {
-    const bool drops = options_.forgets_stories && *state != Stories::State::none;
+  if (options_.stories != StoryIndex::kept) {
+    const bool drops = options_.stories == StoryIndex::removed && *state != Stories::State::none;
     return drops ? stories_.drop() : StoreResult<void>();
   }
   if (*state == Stories::State::built) return {};
@@ -115,7 +115,7 @@ StoreResult<void> Deliverer::begin_stories() {
 
 /// True when all there is was for nobody, and is done.
 StoreResult<bool> Deliverer::pass(Step& step) {
-  if (options_.per_feed || options_.same_as || Clock::now() < try_to_pass_at_) return false;
+  if (options_.per_feed || options_.stories == StoryIndex::kept || Clock::now() < try_to_pass_at_) return false;
   const auto passed = deliveries_.pass();
   if (!passed) return passed.error();
   if (passed->answer == Passed::Answer::wanted) try_to_pass_at_ = Clock::now() + options_.upkeep_every;
@@ -134,7 +134,7 @@ StoreResult<void> Deliverer::catch_up(Step& step) {
     if (!place->behind) continue;
     if (auto healed = heal(target, place->resume, step); !healed) return healed;
   }
-  return options_.same_as ? catch_up_stories(step) : StoreResult<void>();
+  return options_.stories == StoryIndex::kept ? catch_up_stories(step) : StoreResult<void>();
 }
 
 /// What was delivered meanwhile by somebody who does not keep the index, and will not come again.

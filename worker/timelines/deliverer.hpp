@@ -18,11 +18,17 @@
 
 namespace feedmill {
 
+/// What becomes of the index of stories.
+enum class StoryIndex {
+  kept,    ///< up to date, and what it tells is told
+  left,    ///< as it is: somebody else may keep it
+  removed  ///< nobody keeps it up
+};
+
 struct DelivererOptions {
-  std::string token;                  ///< whose the right to deliver is; unique
-  bool per_feed = false;              ///< publish each event on "<type>:<feed_url>" as well
-  bool same_as = false;               ///< keep the index of stories, and tell of it
-  bool forgets_stories = true;        ///< without same_as: take the index away, since nobody keeps it up
+  std::string token;      ///< whose the right to deliver is; unique
+  bool per_feed = false;  ///< publish each event on "<type>:<feed_url>" as well
+  StoryIndex stories = StoryIndex::removed;
   std::size_t batch = 200;            ///< records at once
   Milliseconds right_for{30'000};     ///< how long the right lasts without being renewed
   Milliseconds upkeep_every{15'000};  ///< how often old read marks go and the stream is trimmed

@@ -36,7 +36,8 @@ class StoryDelivery : public StoryTest {
     }
   }
   void drain(bool same_as = true) {
-    Deliverer deliverer(options(), DelivererOptions{.token = "test", .same_as = same_as});
+    Deliverer deliverer(options(),
+                        DelivererOptions{.token = "test", .stories = same_as ? StoryIndex::kept : StoryIndex::removed});
     drain(deliverer);
     ASSERT_TRUE(deliverer.let_go());
   }
@@ -114,7 +115,7 @@ TEST_F(StoryDelivery, AVerbThatDoesNotKeepTheIndexLeavesItToWhoDoes) {
   publish(site, {post_to("a", "https://site.example/fog", "Fog until noon")});
   drain();
   publish(planet, {post_to("p", "https://site.example/fog", "Fog until noon")});
-  Deliverer verb(options(), DelivererOptions{.token = "verb", .forgets_stories = false});
+  Deliverer verb(options(), DelivererOptions{.token = "verb", .stories = StoryIndex::left});
   drain(verb);
   ASSERT_TRUE(verb.let_go());
   EXPECT_TRUE(told().empty());
@@ -215,7 +216,7 @@ TEST_F(StoryDelivery, TwoAtOnceTellWhatOneWould) {
   std::vector<std::thread> deliverers;
   for (int i = 0; i < 2; ++i) {
     deliverers.emplace_back([&] {
-      Deliverer own(options(), DelivererOptions{.token = "both", .same_as = true, .batch = 3});
+      Deliverer own(options(), DelivererOptions{.token = "both", .stories = StoryIndex::kept, .batch = 3});
       for (bool idle = false; writing || !idle;) {
         const auto step = own.step(Milliseconds(0));
         wrong += step ? 0 : 1;
