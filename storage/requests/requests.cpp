@@ -214,9 +214,9 @@ StoreResult<Begun> Requests::begin(const Asked& asked) {
   return begun;
 }
 
-StoreResult<void> Requests::release(const Asked& asked) {
+StoreResult<void> Requests::release(const std::string& id) {
   Args args;
-  args.add(std::string_view(asked.id));
+  args.add(std::string_view(id));
   args.add(std::string_view(options_.token));
   const auto reply = impl_.run(Script::request_release, args);
   if (!reply) return reply.error();

@@ -129,8 +129,8 @@ class Requests {
 
   /// Takes a request in hand.
   StoreResult<Begun> begin(const Asked& asked);
-  /// Lays it down again: it did not come to its end, and nobody died of it.
-  StoreResult<void> release(const Asked& asked);
+  /// Lays the one of that id down again: it did not come to its end, and nobody died of it.
+  StoreResult<void> release(const std::string& id);
   /// Answers a request in hand. `members`: more of the answer, as Asked::members.
   StoreResult<void> done(const Asked& asked, std::string_view result, const std::string& members = {});
   StoreResult<void> fail(const Asked& asked, std::string_view reason, std::string_view detail = {});

@@ -85,6 +85,43 @@ TEST(RequestsOfPrograms, RunOnceAnswersWhatWaitsBeforeItFetches) {
   EXPECT_EQ(world.count("post_created"), 1U);
 }
 
+/// A page of a site, an application that has only its address, and a worker that dies of nothing it reads there.
+TEST(RequestsOfPrograms, TheFeedOfAPageIsLookedForByWhicheverWorkerLives) {
+  World world;
+  const std::string head = "<!DOCTYPE html><html><head><title>Site</title>";
+  const std::vector<std::pair<std::string, std::string>> html{{"Content-Type", "text/html"}};
+  const auto link = [](const std::string& to) {
+    return R"(<link rel="alternate" type="application/rss+xml" href=")" + to + R"(">)";
+  };
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  world.http.serve("/more.xml", {.body = rss({{"b", "Second"}})});
+  world.http.serve("/one", {.headers = html, .body = head + link("/feed.xml"), .delay = Milliseconds(700)});
+  world.http.serve("/two", {.headers = html, .body = head + link("/feed.xml") + link("/more.xml")});
+  const auto ask = [&](const std::string& path, const std::string& ref, const std::string& page) {
+    world.redis_text({"XADD", "stream:requests", "*", "op", "add", "url", world.http.url(path), "page", page, "channel",
+                      "anna/news", "ref", ref});
+  };
+  ask("/one", "1", "yes");
+  ask("/two", "2", "yes");
+  ask("/two", "3", "first");
+  Program dies({"run"}, world.environment);
+  world.http.wait_for_requests(1);
+  dies.signal(SIGKILL);
+  dies.wait();
+  EXPECT_EQ(world.count("request_done"), 0U);
+  world.redis_text({"DEL", "lock:requests"});  // its lease is not waited for
+  Program worker({"run"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return world.count("request_done") == 2; })) << worker.err();
+  EXPECT_EQ(world.count("request_failed"), 1U) << "of two feeds none is chosen unasked";
+  EXPECT_EQ(world.redis_text({"SMEMBERS", "feeds"}), world.http.url("/feed.xml"));
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", "zchannel:anna/news:posts"}) == "1"; }));
+  EXPECT_EQ(world.redis_text({"XLEN", "stream:requests"}), "0");
+  ask("/none", "4", "yes");
+  EXPECT_TRUE(eventually([&] { return world.count("request_failed") == 2; })) << worker.err();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
 /// What a worker with the file of users of the last release does: nothing is torn, and what it says is enough.
 TEST(RequestsOfPrograms, WithYesterdaysUsersTheWorkerSaysWhatToGrant) {
   World world;

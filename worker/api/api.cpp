@@ -1,34 +1,24 @@
 #include "worker/api/api.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/status.hpp>
-#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
-#include "storage/feeds/feeds.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/requests/requests.hpp"
-#include "storage/timelines/channels.hpp"
 #include "worker/api/asks.hpp"
 #include "worker/base/cancellation.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/discovery/discover.hpp"
-#include "worker/egress/web_url.hpp"
 #include "worker/listener/bearer.hpp"
 #include "worker/listener/query.hpp"
-#include "worker/lists/export.hpp"
-#include "worker/lists/import.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
@@ -38,11 +28,6 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr std::size_t longest_list = std::size_t{2} << 20U;           // reading it takes 36 MiB at most
-constexpr std::size_t most_told = 100;                                // rows of a list that are no feeds
-constexpr std::uint64_t longest_looked_at = std::uint64_t{4} << 20U;  // of a document behind an address
-constexpr std::chrono::minutes longest_export{10};
-constexpr std::size_t calls_per_look = 5;                               // as which an address that is asked counts
 constexpr std::chrono::milliseconds first_look{20}, longest_look{250};  // for the answer to a request
 
 /// "8f1c…" in quotes: equal for equal texts.
@@ -78,41 +63,6 @@ bool is_json(std::string_view type) {
   return iequals(type, "application/json");
 }
 
-/// Whether our own policy closes the address.
-bool is_refused(const Look& look) {
-  const auto* const error = std::get_if<FetchError>(&look.fetched);
-  return error != nullptr && (error->reason == Reason::egress_blocked || error->reason == Reason::egress_port);
-}
-
-boost::json::object discovery_json(const std::string& url, const Discovery& found, const std::vector<bool>& present,
-                                   bool complete) {
-  boost::json::array feeds, refused;
-  for (std::size_t i = 0; i < found.feeds.size(); ++i) {
-    const FoundFeed& feed = found.feeds[i];
-    boost::json::array posts;
-    for (const Fields& fields : feed.posts) {
-      boost::json::object& post = posts.emplace_back(boost::json::object()).get_object();
-      for (const auto& [name, value] : fields) post[name] = value;
-    }
-    feeds.push_back({{"url", feed.url},
-                     {"title", visible(feed.title)},
-                     {"format", feed.format},
-                     {"entries", feed.entries},
-                     {"found_in", to_string(feed.found_in)},
-                     {"present", present[i]},
-                     {"posts", std::move(posts)}});
-  }
-  for (const RefusedCandidate& one : found.refused) {
-    refused.push_back({{"url", visible(one.url)}, {"detail", visible(one.reason)}});
-  }
-  const std::string trouble = found.look && !found.look->is_page() ? found.look->trouble() : std::string();
-  return {{"url", url},
-          {"complete", complete},
-          {"feeds", std::move(feeds)},
-          {"refused", std::move(refused)},
-          {"trouble", trouble.empty() ? boost::json::value() : boost::json::value(visible(trouble))}};
-}
-
 HttpReply http_reply_of(ApiReply reply, const Visit::Header& head) {
   const bool is_read = head.method() == http::verb::get || head.method() == http::verb::head;
   std::string tag;
@@ -134,13 +84,6 @@ HttpReply http_reply_of(ApiReply reply, const Visit::Header& head) {
 
 }  // namespace
 
-/// A look behind an address: what the thread that looks has found, and whether it is to go on.
-struct Api::Looking {
-  Discovery discovery;  // the thread's until it is done
-  std::string failed;   // likewise
-  std::atomic<bool> gave_up = false, done = false;
-};
-
 /// One of the calls that may be under way; given up with the object.
 class Api::Place {
  public:
@@ -153,30 +96,26 @@ class Api::Place {
   Api& api_;
 };
 
-Api::Api(asio::any_io_executor executor, Options options, const Config& config, MemoryBudget& memory,
+Api::Api(asio::any_io_executor executor, Options options, const Config& config, Looks& looks,
          std::function<void()> asked, std::function<void(const char*)> bug)
     : executor_(std::move(executor)),
       options_(std::move(options)),
       asked_(std::move(asked)),
       bug_(std::move(bug)),
-      memory_(memory),
+      looks_(looks),
       store_([this] {
         StoreOptions store = options_.store;
         store.timeout = std::min<Milliseconds>(store.timeout, options_.patience);
         return store;
       }()) {
-  set_config(config, options_.probe);
+  set_config(config);
 }
 
 Api::~Api() {
-  ending_ = true;
-  look_threads_.join();
   thread_.join();
 }
 
-void Api::set_config(const Config& config, ProbeOptions probe) {
-  probe.turns = probe_.turns;  // who was asked a moment ago is known still
-  probe_ = std::move(probe);
+void Api::set_config(const Config& config) {
   tokens_ = config.api_tokens;
   std::erase_if(buckets_, [&](const auto& one) { return !tokens_.contains(one.first); });
   hosts_ = HostRules(config);
@@ -302,151 +241,6 @@ asio::awaitable<std::optional<ApiReply>> Api::read_body(Visit& visit, std::uint6
     co_return problem("too_long", fmt::format("a body has {} KiB at most", most >> 10U));
   }
   co_return problem("bad_json", "the body cannot be read");
-}
-
-/// A list of subscriptions by the code of `feedmill import`, part by part: others are answered in between.
-asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
-  const std::string& user = call.get("user");
-  const std::string_view unfit = user.empty() ? std::string_view() : unfit_name(user);
-  if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
-  if (importing_) co_return problem("busy", "another list is being imported");
-  importing_ = true;
-  struct Ended {
-    bool& importing;
-    ~Ended() { importing = false; }
-  };
-  const Ended ended{importing_};
-  if (auto refused = co_await read_body(visit, longest_list)) co_return *refused;
-  if (visit.gone()) co_return ApiReply();
-  const auto read = [&] { return read_subscriptions(visit.body()); };
-  const SubscriptionList list = co_await run_on(thread_, read);
-  std::size_t added = 0;
-  for (std::size_t begin = 0; begin < list.feeds.size();) {
-    const SubscriptionBatch batch = next_batch(list.feeds, begin);
-    const auto put = [&](Store& store) -> StoreResult<std::size_t> {
-      const auto is_new = add_batch(store, batch, list, added, import_rate_);
-      if (!is_new) return is_new.error();
-      const auto followed = put_into_channels(store, batch, user);
-      if (!followed) return followed.error();
-      return static_cast<std::size_t>(std::count(is_new->begin(), is_new->end(), true));
-    };
-    const auto done = co_await with_store(call.app, put);
-    if (!done) co_return store_is_away(done.error());
-    added += *done;
-    begin += batch.size();
-  }
-  boost::json::array refused;
-  const auto tell = [&](const RefusedRow& row) {
-    if (refused.size() >= most_told) return;
-    refused.push_back({{"line", row.line}, {"text", visible(row.text)}, {"detail", visible(row.reason)}});
-  };
-  std::ranges::for_each(list.broken, tell);
-  std::ranges::for_each(list.refused, tell);
-  co_return resource({{"result", "imported"},
-                      {"added", added},
-                      {"present", list.feeds.size() - added},
-                      {"refused", list.refused.size() + list.broken.size()},
-                      {"rows", std::move(refused)}});
-}
-
-/// All feeds, or those of a user, as OPML: part by part, so that nobody holds all of it, and others are answered in
-/// between.
-asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit) {
-  const std::string& user = call.get("user");
-  const std::string_view unfit = user.empty() ? std::string_view() : unfit_name(user);
-  if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
-  if (exporting_) co_return problem("busy", "another list is being exported");
-  exporting_ = true;
-  struct Ended {
-    bool& exporting;
-    ~Ended() { exporting = false; }
-  };
-  const Ended ended{exporting_};
-  Export list(user);
-  for (const auto until = Clock::now() + longest_export; !list.ended();) {
-    const auto more = [&](Store& store) { return list.next(store); };
-    const auto part = co_await with_store(call.app, more);
-    // What was begun and cannot go on is not ended: whoever reads it sees that.
-    if (!part && !visit.answered()) co_return store_is_away(part.error());
-    if (!part || Clock::now() > until) break;
-    if (!visit.answered()) {
-      HttpReply head = http_reply(http::status::ok, "text/x-opml; charset=utf-8", {});
-      const bool begun = co_await visit.begin(std::move(head));
-      if (!begun || visit.head().method() == http::verb::head) co_return ApiReply();
-    }
-    if (part->empty()) continue;
-    const bool taken = co_await visit.write(*part);
-    if (!taken) co_return ApiReply();
-  }
-  if (list.ended()) co_await visit.end();
-  co_return ApiReply();
-}
-
-/// What is behind an address, by the code of `feedmill discover`: on threads of its own, within the memory that all
-/// documents share.
-asio::awaitable<ApiReply> Api::discover(const ApiCall& call, Visit& visit) {
-  const auto url = canonical_feed_url(call.get("url"));
-  if (!url) co_return problem("bad_value", fmt::format("url: {}", visible(url.error())));
-  if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
-  if (visit.gone()) co_return ApiReply();
-  const auto known = [&](Store& store) { return Feeds(store).is_registered(*url); };
-  const auto is_there = co_await with_store(call.app, known);
-  if (!is_there) co_return store_is_away(is_there.error());
-  MemoryBudget::Share share(memory_, 0);
-  if (looking_.size() >= most_looks || looking_.contains(call.app) || !share.cover_reading(longest_looked_at)) {
-    co_return problem("busy", "other addresses are being looked at");
-  }
-  const auto looking = std::make_shared<Looking>();
-  co_await look(call, *url, looking);
-  const Discovery& found = looking->discovery;
-  if (found.look && is_refused(*found.look)) co_return problem("refused_address", visible(found.look->trouble()));
-  std::vector<std::string> urls;
-  for (const FoundFeed& feed : found.feeds) urls.push_back(feed.url);
-  const auto look_up = [&](Store& store) { return Feeds(store).records(urls); };
-  const auto records = co_await with_store(call.app, look_up);
-  if (!records) co_return store_is_away(records.error());
-  std::vector<bool> present;
-  for (const auto& record : *records) present.push_back(record.has_value());
-  co_return resource(discovery_json(*url, found, present, !looking->gave_up));
-}
-
-/// Whoever waits for it may go; the thread then gives up by itself.
-asio::awaitable<void> Api::look(const ApiCall& call, const std::string& url, std::shared_ptr<Looking> looking) {
-  struct Ended {
-    Api& api;
-    const std::string& app;
-    Looking& looking;
-    ~Ended() {
-      api.looking_.erase(app);
-      looking.gave_up = looking.gave_up || !looking.done;
-    }
-  };
-  looking_.insert(call.app);
-  const Ended ended{*this, call.app, *looking};
-  ProbeOptions options = probe_;
-  options.fetch.max_body_bytes = std::min(options.fetch.max_body_bytes, longest_looked_at);
-  options.reading.max_body_bytes = options.fetch.max_body_bytes;
-  options.gives_up = [this, looking] { return ending_ || looking->gave_up; };
-  asio::post(look_threads_, [looking, url, options = std::move(options)] {
-    try {
-      Probe probe(options);
-      feedmill::discover(probe, url, looking->discovery);
-    } catch (const Interrupted&) {  // what was found until then is there
-    } catch (const std::exception& error) {
-      looking->failed = error.what();
-    }
-    looking->done = true;
-  });
-  asio::steady_timer timer(executor_);
-  const auto until = Clock::now() + options_.look_time;
-  while (!looking->done) {
-    if (Clock::now() >= until) looking->gave_up = true;
-    timer.expires_after(first_look);
-    co_await timer.async_wait(asio::use_awaitable);
-  }
-  if (!looking->failed.empty()) throw std::runtime_error(looking->failed);
-  const std::size_t asked = 1 + looking->discovery.feeds.size() + looking->discovery.refused.size();
-  charge(call.app, static_cast<std::int64_t>(calls_per_look * asked) * options_.call_time);
 }
 
 asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, Visit& visit) {

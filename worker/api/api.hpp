@@ -1,7 +1,6 @@
 // /api/v1: what programs read and ask for over HTTP (docs/API.md; OPERATIONS A1–A8).
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -16,11 +15,10 @@
 
 #include "storage/store/store.hpp"
 #include "worker/api/routes.hpp"
-#include "worker/base/memory_budget.hpp"
 #include "worker/base/run_on.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/discovery/probe.hpp"
+#include "worker/discovery/looks.hpp"
 #include "worker/listener/connection.hpp"
 
 namespace feedmill {
@@ -36,36 +34,33 @@ class Api {
     std::size_t at_once = 8;                    ///< calls; so many leave places at the listener to probes
     double a_second = 50, burst = 200;          ///< calls of one token
     std::chrono::nanoseconds call_time =
-        std::chrono::milliseconds(5);             ///< of the store; a call that takes more counts as several
-    ProbeOptions probe;                           ///< for programs that discover
-    std::chrono::milliseconds look_time{20'000};  ///< that looking behind one address may take
+        std::chrono::milliseconds(5);  ///< of the store; a call that takes more counts as several
   };
 
-  /// `config`: its tokens and host rules. `memory`: what documents take that are looked at; outlives this. `asked`:
-  /// called when a request was made. `bug`: told of what should not happen.
-  Api(boost::asio::any_io_executor executor, Options options, const Config& config, MemoryBudget& memory,
+  /// `config`: its tokens and host rules. `looks`: for programs that discover; outlives this. `asked`: called when a
+  /// request was made. `bug`: told of what should not happen.
+  Api(boost::asio::any_io_executor executor, Options options, const Config& config, Looks& looks,
       std::function<void()> asked, std::function<void(const char*)> bug);
   ~Api();
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
 
-  /// Of `config` as it is now. `probe`: as in Options.
-  void set_config(const Config& config, ProbeOptions probe);
+  /// Of `config` as it is now.
+  void set_config(const Config& config);
 
   /// The answer to whatever is asked under /api, or on a listener of the API's own.
   boost::asio::awaitable<HttpReply> answer(Visit& visit);
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t most_looks = 2;  // at addresses, at once
 
   /// What a token may still call.
   struct Bucket {
     double left = 0;
     Clock::time_point at;
   };
+  static constexpr std::size_t most_looks = 2;  // at addresses, at once
   class Place;
-  struct Looking;
 
   const std::pair<const std::string, ApiToken>* token_of(const Visit::Header& head) const;
   bool may_call(const std::string& app);
@@ -74,7 +69,6 @@ class Api {
   boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> discover(const ApiCall& call, Visit& visit);
-  boost::asio::awaitable<void> look(const ApiCall& call, const std::string& url, std::shared_ptr<Looking> looking);
   boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
   boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit);
   ApiReply store_is_away(const StoreError& error);
@@ -112,16 +106,13 @@ class Api {
   bool importing_ = false;                              // one at a time: a list takes memory
   bool exporting_ = false;                              // likewise: it takes long
   std::uint64_t import_rate_ = 0;
-  MemoryBudget& memory_;
-  ProbeOptions probe_;
+  Looks& looks_;
   std::set<std::string> looking_;         // tokens for which an address is looked at
-  std::atomic<bool> ending_ = false;      // nothing more is looked at
   std::optional<StoreError> last_error_;  // that may pass
   Clock::time_point last_error_at_;
   Store store_;              // of the thread
   NameStretches stretches_;  // likewise
   boost::asio::thread_pool thread_{1};
-  boost::asio::thread_pool look_threads_{most_looks};
 };
 
 }  // namespace feedmill

@@ -117,7 +117,7 @@ ApiReply reply_of(const ApiAsk& ask, const RequestStream::Answer& answer, bool r
   const std::string_view result = string_member(object, "result");
   const bool made = result == "added" || result == "created";
   ApiReply done = resource(object, made ? 201 : 200);
-  const std::string_view url = string_member(object, "url");
+  const std::string_view feed = string_member(object, "feed"), url = feed.empty() ? string_member(object, "url") : feed;
   const std::string where = result == "created" ? "/entries/" + percent_encoded(string_member(object, "id"))
                             : !url.empty()
                                 ? "/feed?url=" + percent_encoded(url)

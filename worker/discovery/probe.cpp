@@ -44,6 +44,17 @@ void read_markup(const FetchResponse& response, const ReadingOptions& options, L
 
 }  // namespace
 
+bool Look::is_refused() const {
+  const auto* const error = std::get_if<FetchError>(&fetched);
+  return error != nullptr && (error->reason == Reason::egress_blocked || error->reason == Reason::egress_port);
+}
+
+bool Look::may_answer_later() const {
+  const auto* const status = std::get_if<HttpStatus>(&reading);
+  if (status != nullptr) return status->status == 408 || status->status == 429 || status->status >= 500;
+  return std::holds_alternative<FetchError>(reading) && !is_refused();
+}
+
 std::string Look::trouble() const {
   if (feed) return {};
   if (const auto* error = std::get_if<FetchError>(&reading)) {

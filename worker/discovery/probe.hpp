@@ -31,6 +31,10 @@ struct Look {
   const FetchResponse* response() const { return std::get_if<FetchResponse>(&fetched); }
   /// A 200 with markup that is no feed.
   bool is_page() const { return !feed && page.is_html; }
+  /// Whether our own policy closes the address.
+  bool is_refused() const;
+  /// Whether the same address may answer otherwise in a while.
+  bool may_answer_later() const;
   /// Why it is no feed, in one line, not cleaned; "" when it is one.
   std::string trouble() const;
 };

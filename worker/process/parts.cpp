@@ -66,10 +66,11 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
           [this](const char* what) { report_bug("page", what); }),
       deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, options.id, mode), metrics,
               log),
+      looks({.probe = probe_options(config), .at_once = 4}, memory),
       requests(loop.get_executor(), store_options(config, redis_url), request_options(config, options.id),
-               request_rules(config), metrics, log),
+               request_rules(config), looks, metrics, log),
       api(
-          loop.get_executor(), api_options(config, redis_url), config, memory, [this] { requests.look(); },
+          loop.get_executor(), api_options(config, redis_url), config, looks, [this] { requests.look(); },
           [this](const char* what) { report_bug("api", what); }) {}
 
 std::string ProcessParts::state() const {

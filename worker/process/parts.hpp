@@ -82,6 +82,7 @@ struct ProcessParts {
   Worker worker;
   StatusPages pages;
   DeliverLoop deliver;
+  Looks looks;
   RequestLoop requests;
   Api api;
   std::unique_ptr<Listener> api_listener;  // null: the admin listener has it, or nobody

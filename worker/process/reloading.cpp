@@ -57,7 +57,8 @@ asio::awaitable<void> reload(ProcessParts& parts) {
     parts.fetcher.set_options(parts.fetch_options_with(std::move(*egress)));
   }
   if (!read->changed.empty()) parts.requests.set_rules(request_rules(config));
-  parts.api.set_config(config, probe_options(config));  // its tokens stand in files, which may say something else
+  parts.looks.set_probe(probe_options(config));
+  parts.api.set_config(config);  // its tokens stand in files, which may say something else
   if (touched("signals.")) {
     co_await parts.store.for_each(
         [&](Store& store) { store.set_signals_caps(config.signals.max_len, config.signals.max_bytes); });

@@ -136,7 +136,6 @@ RequestRules request_rules(const Config& config) {
 Api::Options api_options(const Config& config, std::string url) {
   Api::Options options;
   options.store = store_options(config, std::move(url));
-  options.probe = probe_options(config);
   if (config.api.listen) options.at_once = 32;  // probes are asked elsewhere
   return options;
 }

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "parsers/lists/discovery.hpp"
 #include "parsers/text/numbers.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/given_json.hpp"
@@ -30,11 +31,11 @@ constexpr std::size_t most_entries = 500, most_channels = 500, longest_title = 1
 struct FieldsOfOp {
   RequestOp op{};
   std::size_t needed = 0;
-  std::array<std::string_view, 4> names{};
+  std::array<std::string_view, 5> names{};
 };
 
 constexpr std::array fields_of_ops{
-    FieldsOfOp{RequestOp::add, 1, {"url", "channel", "title", "set."}},
+    FieldsOfOp{RequestOp::add, 1, {"url", "channel", "title", "page", "set."}},
     FieldsOfOp{RequestOp::remove, 1, {"url"}},
     FieldsOfOp{RequestOp::set, 1, {"url", "set."}},
     FieldsOfOp{RequestOp::pause, 1, {"url"}},
@@ -165,7 +166,7 @@ class RequestReader {
   void read_values() {
     read_url("url", request_.url);
     request_.asked.feed_url = request_.url;
-    if (request_.op == RequestOp::add && !request_.url.empty()) member("feed", request_.url);  // what is added
+    if (request_.op == RequestOp::add) read_page();
     read_url("to", request_.to);
     request_.channel = value("channel");
     if (!request_.channel.empty()) {
@@ -199,6 +200,18 @@ class RequestReader {
       if (!is_entry(id)) refuse("bad_value", "an entry is Entry:17 or 17, not " + shown(id));
     }
     if (request_.op == RequestOp::entry_remove && !request_.problem) member("id", request_.entries.front());
+  }
+
+  /// What is added is only known of an address that is no page.
+  void read_page() {
+    const std::string_view page = value("page");
+    if (page == "yes") request_.page = Request::Page::one;
+    if (page == "first") request_.page = Request::Page::first;
+    if (request_.page == Request::Page::no && !page.empty() && page != "no") {
+      refuse("bad_value", "page: yes, first or no");
+    }
+    if (request_.page != Request::Page::no && looks_like_feed(request_.url)) request_.page = Request::Page::no;
+    if (request_.page == Request::Page::no && !request_.url.empty()) member("feed", request_.url);
   }
 
   /// What is marked; nothing means all.

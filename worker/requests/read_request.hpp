@@ -25,6 +25,11 @@ struct Request {
   std::string url;      ///< canonical
   std::string to;       ///< likewise; of move
   std::string channel;  ///< "" = none
+  enum class Page {
+    no,
+    one,
+    first
+  } page = Page::no;  ///< add: whether `url` may be a page, and which of its feeds is meant
   std::string title;
   std::vector<std::string> settings;  ///< "key=value", as `feedmill set` takes them
   std::vector<std::string> entries;   ///< ids; of channel_mark none means all

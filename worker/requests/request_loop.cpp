@@ -1,5 +1,6 @@
 #include "worker/requests/request_loop.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -16,12 +17,14 @@ namespace {
 
 constexpr Milliseconds look_for_requests{200};  // one XLEN: nobody measures it
 constexpr Milliseconds look_again{1'000};       // for the right to take, which another worker has
+constexpr Milliseconds look_for_pages{50};      // whether one has answered
 
 }  // namespace
 
 RequestLoop::RequestLoop(asio::any_io_executor executor, const StoreOptions& store, Requests::Options options,
-                         RequestRules rules, Metrics& metrics, Log& log)
-    : metrics_(metrics),
+                         RequestRules rules, Looks& looks, Metrics& metrics, Log& log)
+    : looks_(looks),
+      metrics_(metrics),
       log_(log),
       work_(store, std::move(options)),
       rules_(std::make_shared<const RequestRules>(std::move(rules))),
@@ -65,12 +68,33 @@ asio::awaitable<void> RequestLoop::run(bool once) {
                  {{"requests", step->poison}});
     }
     if (step->no_memory) metrics_.store_error(*step->no_memory);
+    if (look_behind(step->pages)) continue;
     if (!step->idle && !step->waiting && !step->resting) continue;
-    if (once) break;
-    co_await pause(step->waiting ? look_again : look_for_requests);
+    if (once && under_way_.empty()) break;
+    co_await pause(step->waiting ? look_again : under_way_.empty() ? look_for_requests : look_for_pages);
   }
+  under_way_.clear();
   const StoreResult<void> gone = co_await run_on(thread_, [&] { return work_.let_go(); });
   if (!gone) metrics_.store_error(gone.error());
+}
+
+/// Begins to look where nobody does yet, and gives up what nobody wants any more. True: something was found.
+bool RequestLoop::look_behind(const std::vector<SoughtPage>& pages) {
+  std::erase_if(under_way_, [&](const auto& one) {
+    return std::ranges::find(pages, one.first, &SoughtPage::request) == pages.end();
+  });
+  bool found = false;
+  for (const SoughtPage& page : pages) {
+    auto& look = under_way_[page.request];
+    if (!look) look = looks_.begin(page.url);
+    if (!look || !look->done()) continue;
+    if (!look->bug().empty()) {
+      log_.write(LogLevel::error, "bug", "the feed of a page cannot be looked for", {{"detail", look->bug()}});
+    }
+    work_.found(page.request, found_page(look->discovery(), look->is_complete()));
+    found = true;
+  }
+  return found;
 }
 
 asio::awaitable<void> RequestLoop::pause(Milliseconds time) {

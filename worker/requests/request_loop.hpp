@@ -3,7 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -11,6 +14,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "worker/base/log.hpp"
+#include "worker/discovery/looks.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/requests/request_work.hpp"
 
@@ -19,9 +23,9 @@ namespace feedmill {
 /// All members are called on the loop's thread.
 class RequestLoop {
  public:
-  /// `metrics` and `log` outlive this.
+  /// `looks`, `metrics` and `log` outlive this.
   RequestLoop(boost::asio::any_io_executor executor, const StoreOptions& store, Requests::Options options,
-              RequestRules rules, Metrics& metrics, Log& log);
+              RequestRules rules, Looks& looks, Metrics& metrics, Log& log);
   ~RequestLoop();
   RequestLoop(const RequestLoop&) = delete;
   RequestLoop& operator=(const RequestLoop&) = delete;
@@ -37,13 +41,16 @@ class RequestLoop {
   void set_rules(RequestRules rules);
 
  private:
+  bool look_behind(const std::vector<SoughtPage>& pages);
   boost::asio::awaitable<void> pause(Milliseconds time);
   void note(const StoreError& error);
 
+  Looks& looks_;
   Metrics& metrics_;
   Log& log_;
   RequestWork work_;
-  std::shared_ptr<const RequestRules> rules_;  // shared with the step under way
+  std::shared_ptr<const RequestRules> rules_;                       // shared with the step under way
+  std::map<std::string, std::unique_ptr<LookUnderWay>> under_way_;  // by the request's id
   boost::asio::steady_timer timer_;
   std::atomic<bool> stopping_ = false;  // read by the thread as well
   bool told_ = false;                   // of an error that is no outage

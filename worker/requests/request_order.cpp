@@ -1,7 +1,6 @@
 #include "worker/requests/request_order.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace feedmill {
@@ -39,14 +38,14 @@ void RequestOrder::clear() {
   names_.clear();
 }
 
-const RequestOrder::Waiting* RequestOrder::next(bool short_of_memory) {
+const RequestOrder::Waiting* RequestOrder::next(const std::function<bool(const Waiting&)>& can_go) {
   if (!std::exchange(in_round_, true)) {
     at_ = waiting_.begin();
     passed_.clear();
   }
   for (; at_ != waiting_.end(); pass()) {
     const bool waits = std::ranges::any_of(at_->names, [&](std::uint64_t name) { return passed_.contains(name); });
-    if (!waits && !(short_of_memory && at_->needs_memory)) return &*at_;
+    if (!waits && can_go(*at_)) return &*at_;
   }
   in_round_ = false;
   return nullptr;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <string>
 #include <unordered_map>
@@ -29,6 +30,7 @@ class RequestOrder {
     std::string id;
     RequestNames names{};
     bool needs_memory = false;  ///< of Redis
+    bool is_page = false;       ///< its feed is looked for behind its address
   };
 
   bool empty() const { return waiting_.empty(); }
@@ -39,10 +41,9 @@ class RequestOrder {
   void put(Waiting request);
   void clear();
 
-  /// The next that waits for none before it; nullptr once behind the last, then from the first again.
-  /// `short_of_memory`: what needs any stays as it is. What is returned lives until one of the two below is called;
-  /// until then it is the next again.
-  const Waiting* next(bool short_of_memory);
+  /// The next that waits for none before it and `can_go`; nullptr once behind the last, then from the first again. What
+  /// is returned lives until one of the two below is called; until then it is the next again.
+  const Waiting* next(const std::function<bool(const Waiting&)>& can_go);
   /// It has come to its end.
   void ended();
   /// It has not.

@@ -1,7 +1,12 @@
 #include "worker/requests/request_work.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include <boost/json.hpp>
+
+#include "parsers/text/strings.hpp"
+#include "storage/records/event_json.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/feed_settings.hpp"
@@ -12,6 +17,8 @@ namespace feedmill {
 namespace {
 
 constexpr Milliseconds look_for_memory{1'000};
+constexpr std::size_t most_sought = 2;      // pages, at once: each is in hand, as whatever a worker may die of
+constexpr std::size_t longest_offer = 200;  // title of a feed that a page offers
 
 /// What a call of the store came to, its value apart.
 template <class T>
@@ -28,6 +35,18 @@ std::optional<RequestProblem> refusal_of(const std::string& url, const FeedSetti
   return RequestProblem{"refused_address", visible(view.reason + ": " + view.detail)};
 }
 
+/// What a page offers, for whoever must choose.
+std::string feeds_json(const std::vector<FoundFeed>& feeds) {
+  boost::json::array offers;
+  for (const FoundFeed& feed : feeds) {
+    offers.push_back({{"url", feed.url},
+                      {"title", visible(utf8_prefix(feed.title, longest_offer))},
+                      {"format", feed.format},
+                      {"entries", feed.entries}});
+  }
+  return boost::json::serialize(offers);
+}
+
 /// Carries out the changes of a request on `settings`; what is wrong with them, "" when nothing is.
 std::string change_all(FeedSettings& settings, const Request& request, const RequestRules& rules) {
   const FeedSettings before = settings;
@@ -41,6 +60,20 @@ std::string change_all(FeedSettings& settings, const Request& request, const Req
 }
 
 }  // namespace
+
+FoundPage found_page(const Discovery& discovery, bool complete) {
+  FoundPage page{discovery.feeds, "no_feed", "the page offers no feed"};
+  if (!complete) {
+    page.reason = "unreachable";
+    page.detail = "looking behind it takes too long";
+  } else if (discovery.look && discovery.look->is_refused()) {
+    page.reason = "refused_address";
+  } else if (discovery.look && discovery.look->may_answer_later()) {
+    page.reason = "unreachable";
+  }
+  if (complete && discovery.look && !discovery.look->is_page()) page.detail = visible(discovery.look->trouble());
+  return page;
+}
 
 RequestWork::RequestWork(const StoreOptions& store, Requests::Options options)
     : store_(store), requests_(store_, std::move(options)) {}
@@ -70,18 +103,41 @@ StoreResult<RequestStep> RequestWork::step(const RequestRules& rules) {
     last_ = record.id;
   }
   if (const auto done = go_on(rules, step); !done) return done.error();
+  for (const auto& [id, page] : pages_) {
+    if (!page.found) step.pages.push_back({id, page.url});
+  }
   return step;
 }
 
 StoreResult<void> RequestWork::let_go() {
+  const auto sought = std::exchange(pages_, {});
   forget();
   if (!std::exchange(holding_, false)) return {};
+  for (const auto& [id, page] : sought) {  // nobody died of them
+    if (const auto laid_down = requests_.release(id); !laid_down) return laid_down.error();
+  }
   return requests_.let_go();
 }
 
 void RequestWork::forget() {
   order_.clear();
   under_way_.clear();
+  pages_.clear();
+}
+
+void RequestWork::found(const std::string& request, FoundPage page) {
+  const auto sought = pages_.find(request);
+  if (sought != pages_.end()) sought->second.found = std::move(page);
+}
+
+std::size_t RequestWork::sought() const {
+  return static_cast<std::size_t>(std::ranges::count_if(pages_, [](const auto& one) { return !one.second.found; }));
+}
+
+RequestWork::Came RequestWork::ended(const std::string& id) {
+  under_way_.erase(id);
+  pages_.erase(id);
+  return Came::to_its_end;
 }
 
 /// One that has just been taken: carried out if it waits for none before it.
@@ -90,13 +146,24 @@ StoreResult<void> RequestWork::take_on(const RequestRecord& record, const Reques
   const auto named = names(request);
   if (!named) return named.error();
   const bool needs_memory = !request.problem && Requests::needs_memory(request.op);
-  if (!order_.comes_before(*named) && !(needs_memory && is_short_of_memory())) {
+  const bool is_page = !request.problem && request.page != Request::Page::no;
+  if (!order_.comes_before(*named) && !(needs_memory && is_short_of_memory()) &&
+      !(is_page && sought() >= most_sought)) {
     const auto came = work_on(request, rules, step);
     if (!came) return came.error();
     if (*came == Came::to_its_end) return {};
   }
-  order_.put({record.id, *named, needs_memory});
+  order_.put({record.id, *named, needs_memory, is_page});
   return {};
+}
+
+const RequestOrder::Waiting* RequestWork::next() {
+  return order_.next([this, is_short = is_short_of_memory()](const RequestOrder::Waiting& one) {
+    if (is_short && one.needs_memory) return false;
+    if (!one.is_page) return true;
+    const auto page = pages_.find(one.id);
+    return page == pages_.end() ? sought() < most_sought : page->second.found.has_value();
+  });
 }
 
 /// What was put aside, each in its turn, until the time for that is over.
@@ -104,13 +171,12 @@ StoreResult<void> RequestWork::go_on(const RequestRules& rules, RequestStep& ste
   const auto until = Clock::now() + part;
   bool worked = false;
   while (!cancelled()) {
-    const RequestOrder::Waiting* next = order_.next(is_short_of_memory());
-    if (next == nullptr && !worked)
-      next = order_.next(is_short_of_memory());  // the rest of a round was no more than that
-    if (next == nullptr) return {};
+    const RequestOrder::Waiting* one = next();
+    if (one == nullptr && !worked) one = next();  // the rest of a round was no more than that
+    if (one == nullptr) return {};
     worked = true;
     step.resting = false;
-    const auto taken = requests_.take_again(next->id);
+    const auto taken = requests_.take_again(one->id);
     if (!taken) return taken.error();
     if (taken->waiting) {  // the next step will find the same
       forget();
@@ -147,11 +213,11 @@ StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, cons
                                                     RequestStep& step) {
   const auto begun = requests_.begin(request.asked);
   if (!begun) return begun.error();
-  if (begun->state == Begun::State::gone) return Came::to_its_end;
+  if (begun->state == Begun::State::gone) return ended(request.asked.id);
   if (begun->state != Begun::State::go) {
     ++step.answered;
     if (begun->state == Begun::State::poison) ++step.poison;
-    return Came::to_its_end;
+    return ended(request.asked.id);
   }
   test_point("S17");
   InParts& parts = under_way_[request.asked.id];
@@ -162,14 +228,15 @@ StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, cons
   auto done = request.problem ? requests_.fail(request.asked, request.problem->reason, request.problem->detail)
                               : carry_out(request, begun->note, parts, rules);
   const bool part_way = done && parts.ended_early;
-  if (!part_way) under_way_.erase(request.asked.id);
-  if (!done && Requests::is_in_other_hands(done.error())) return Came::to_its_end;
+  if (!done && Requests::is_in_other_hands(done.error())) return ended(request.asked.id);
+  const auto page = pages_.find(request.asked.id);
+  if (done && page != pages_.end() && !page->second.found) return Came::to_a_page;  // it stays in hand
   // A key of the wrong type, say, would refuse it every time, and those behind it would wait for ever.
   if (!done && !is_transient(done.error())) {
     done = requests_.fail(request.asked, "store_refused", visible(done.error().detail));
   }
   if (!done || part_way) {  // nobody died of it
-    const auto laid_down = requests_.release(request.asked);
+    const auto laid_down = requests_.release(request.asked.id);
     if (!done && done.error().code != StoreError::Code::out_of_memory) return done.error();
     if (!laid_down) return laid_down.error();
     if (part_way) return Came::part_way;
@@ -179,7 +246,7 @@ StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, cons
   }
   ++step.answered;
   test_point("S18");
-  return Came::to_its_end;
+  return ended(request.asked.id);
 }
 
 StoreResult<void> RequestWork::carry_out(const Request& request, const std::string& note, InParts& parts,
@@ -258,8 +325,29 @@ StoreResult<void> RequestWork::add(const Request& request, const RequestRules& r
   if (const auto refusal = refusal_of(request.url, settings, rules)) {
     return requests_.fail(request.asked, refusal->reason, refusal->detail);
   }
-  const NewFeed feed{request.url, Milliseconds(0), settings_json(settings), request.title};
-  const Requests::Step step(requests_, request.asked, request.op);
+  Asked asked = request.asked;
+  NewFeed feed{request.url, Milliseconds(0), settings_json(settings), request.title};
+  if (request.page != Request::Page::no) {
+    const auto known = feeds_.is_registered(request.url);
+    if (!known) return known.error();
+    if (!*known) {
+      const auto [page, is_new] = pages_.try_emplace(asked.id, Page{request.url, std::nullopt});
+      if (!page->second.found) return {};  // until it is looked at
+      const auto& [feeds, reason, detail] = *page->second.found;
+      if (feeds.empty()) return requests_.fail(asked, reason, detail);
+      if (feeds.size() > 1 && request.page != Request::Page::first) {
+        asked.members += "\"feeds\":" + feeds_json(feeds) + ",";
+        return requests_.fail(asked, "many_feeds", "the page has several: add one of them, or say page first");
+      }
+      feed.feed_url = feeds.front().url;
+    }
+    if (const auto refusal = refusal_of(feed.feed_url, settings, rules)) {
+      return requests_.fail(asked, refusal->reason, refusal->detail);
+    }
+    asked.feed_url = feed.feed_url;
+    asked.members += "\"feed\":" + json_string(feed.feed_url) + ",";
+  }
+  const Requests::Step step(requests_, asked, request.op);
   return only_done(feeds_.add(std::span(&feed, 1), request.channel));
 }
 

@@ -14,6 +14,7 @@
 #include "storage/store/store.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/config/config.hpp"
+#include "worker/discovery/discover.hpp"
 #include "worker/http/egress_view.hpp"
 #include "worker/requests/read_request.hpp"
 #include "worker/requests/request_order.hpp"
@@ -26,6 +27,21 @@ struct RequestRules {
   EgressViewer egress;
 };
 
+/// An address behind which the feed is looked for that a request wants added.
+struct SoughtPage {
+  std::string request;  ///< its id
+  std::string url;      ///< canonical
+};
+
+/// What was found there.
+struct FoundPage {
+  std::vector<FoundFeed> feeds;  ///< the surest first
+  std::string_view reason;       ///< of the answer where there are none
+  std::string detail;            ///< likewise
+};
+/// `complete`: the time for looking did not end first.
+FoundPage found_page(const Discovery& discovery, bool complete);
+
 /// What one step came to.
 struct RequestStep {
   bool waiting = false;                 ///< another worker takes the requests
@@ -34,6 +50,7 @@ struct RequestStep {
   std::uint64_t answered = 0;           ///< of all kinds, repeated answers among them
   std::uint64_t poison = 0;             ///< set aside
   std::optional<StoreError> no_memory;  ///< some wait because of this; the others do not
+  std::vector<SoughtPage> pages;        ///< to be looked at and told by found(); these requests wait for nothing else
 };
 
 /// Not thread-safe. May be killed anywhere, may run several times at once: each request is done once, and answered.
@@ -46,6 +63,8 @@ class RequestWork {
   /// A bounded batch of requests, and a bounded part of what is under way; or as much of it as is done before
   /// `cancelled`. After an error call again: nothing is lost by it.
   StoreResult<RequestStep> step(const RequestRules& rules);
+  /// What is behind a page that was sought. Between two steps.
+  void found(const std::string& request, FoundPage page);
   /// Gives the right to take requests back.
   StoreResult<void> let_go();
   /// Asked between requests and parts of them, on the thread that is in step().
@@ -58,7 +77,7 @@ class RequestWork {
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum class Came { to_its_end, part_way, short_of_memory };
+  enum class Came { to_its_end, part_way, short_of_memory, to_a_page };
 
   StoreResult<void> take_on(const RequestRecord& record, const RequestRules& rules, RequestStep& step);
   StoreResult<void> go_on(const RequestRules& rules, RequestStep& step);
@@ -68,6 +87,9 @@ class RequestWork {
   StoreResult<Came> work_on(const Request& request, const RequestRules& rules, RequestStep& step);
   StoreResult<void> carry_out(const Request& request, const std::string& note, InParts& parts,
                               const RequestRules& rules);
+  Came ended(const std::string& id);
+  std::size_t sought() const;
+  const RequestOrder::Waiting* next();
   StoreResult<void> add(const Request& request, const RequestRules& rules);
   StoreResult<void> remove(const Request& request, const std::string& note, InParts& parts);
   StoreResult<void> set(const Request& request, const RequestRules& rules);
@@ -89,7 +111,12 @@ class RequestWork {
   RequestOrder order_;                        // what was taken and has not come to its end
   std::string last_;                          // of those that were taken
   std::map<std::string, InParts> under_way_;  // by id: how far they have come
-  Clock::time_point memory_again_{};          // Redis has none until then, as far as is known
+  struct Page {
+    std::string url;
+    std::optional<FoundPage> found;  // nothing: it is still sought
+  };
+  std::map<std::string, Page> pages_;  // by id, of requests in hand
+  Clock::time_point memory_again_{};   // Redis has none until then, as far as is known
 };
 
 }  // namespace feedmill

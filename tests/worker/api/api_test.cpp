@@ -324,8 +324,7 @@ TEST_F(ApiTest, ATokenLooksBehindOneAddressAtATimeAndNotForEver) {
   site.serve("/", Response{.silent = true, .end = Response::End::hang});
   Api::Options options;
   options.burst = 1e9;
-  options.look_time = std::chrono::seconds(2);
-  served = std::make_unique<ServedApi>(redis, options);
+  served = std::make_unique<ServedApi>(redis, options, std::chrono::seconds(2));
   const ApiTalk look{"POST", "/api/v1/discover?url=" + percent_encoded(site.url("/"))};
   std::thread first([&] {
     const json::object found = object_of(served->call(look));
@@ -402,7 +401,7 @@ TEST_F(ApiTest, OnlyABearerTokenOpensIt) {
 }
 
 TEST_F(ApiTest, WithoutATokenThereIsNoApi) {
-  served->api->set_config(*load_config(ConfigSources()), {});
+  served->api->set_config(*load_config(ConfigSources()));
   EXPECT_EQ(served->get("/feeds").status, 404);
   EXPECT_EQ(served->get("/openapi.json").body, "Not Found\n");
 }
@@ -492,8 +491,8 @@ std::string printable(std::string text) {
 TEST_F(ApiTest, WhateverIsAskedIsTheClientsFault) {
   Api::Options options;
   options.burst = 1e9;
-  options.look_time = std::chrono::milliseconds(1);  // no answer of a name server is waited for
-  served = std::make_unique<ServedApi>(redis, options);
+  // No answer of a name server is waited for.
+  served = std::make_unique<ServedApi>(redis, options, std::chrono::milliseconds(1));
   add(1, 3);
   std::mt19937 random(17);
   const std::vector<std::string> names{"url",     "channel", "title", "settings", "to", "undo", "as",

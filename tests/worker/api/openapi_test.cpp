@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
 
 namespace feedmill::test::openapi_test {
@@ -429,6 +430,20 @@ void OpenApi::what_is_refused_of_some() {
   EXPECT_EQ(talk("removeRule"), "404 no_such_rule");
   EXPECT_EQ(talk("removeRule", {"DELETE", "/rules/x?user=anna"}), "422 bad_value");
   EXPECT_EQ(talk_with("addFeed", R"({"url":"http://127.0.0.1/"})"), "422 refused_address");
+  HttpServer site;
+  const std::string feed_link = R"(<!DOCTYPE html><link rel="alternate" type="application/rss+xml" href="/)";
+  const std::string document = R"(<rss version="2.0"><channel><title>A</title></channel></rss>)";
+  for (const std::string name : {"1", "2"}) site.serve("/" + name, {.body = document});
+  site.serve("/two", {.body = feed_link + "1\">" + feed_link + "2\">"});
+  site.serve("/none", {.body = "<!DOCTYPE html><title>A</title>"});
+  const auto add_page = [&](const std::string& page) {
+    return talk_with("addFeed", R"({"page":"yes","url":")" + page + R"("})");
+  };
+  EXPECT_EQ(add_page(site.url("/two")), "422 many_feeds");
+  EXPECT_EQ(add_page(site.url("/none")), "422 no_feed");
+  EXPECT_EQ(add_page("http://127.0.0.1:65535/"), "422 unreachable");
+  EXPECT_EQ(talk_with("addFeed", R"({"page":"first","url":")" + site.url("/two") + R"("})"), "201 added");
+  EXPECT_EQ(last.header("Location"), "/api/v1/feed?url=" + percent_encoded(site.url("/1")));
   EXPECT_EQ(talk_with("moveFeed", R"({"to":"http://169.254.169.254/"})"), "422 refused_address");
   EXPECT_EQ(talk_with("moveFeed", R"({"to":")" + other + R"("})"), "409 taken");
   EXPECT_EQ(talk("moveFeed", {"POST", "/feed/move?url=" + percent_encoded(other), R"({"undo":true})"}),

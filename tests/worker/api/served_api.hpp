@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -37,17 +38,18 @@ struct ApiTalk {
 class ServedApi {
  public:
   /// Addresses of this machine may be looked at: programs discover what tests serve.
-  ServedApi(const RedisServer& redis, Api::Options options = {}) {
+  ServedApi(const RedisServer& redis, Api::Options options = {},
+            std::chrono::milliseconds patience = std::chrono::seconds(20)) {
     Config config = *load_config(ConfigSources());
     Config open = config;
-    open.egress.allow = {"127.0.0.0/8:1-65535"};
+    open.egress.allow = {"127.0.0.0/8:1024-65535"};
     open.host.spacing = {};
-    options.probe = probe_options(open);
+    looks.emplace(Looks::Options{.probe = probe_options(open), .patience = patience}, memory);
     config.api_tokens["app"] = {.file = {}, .asks = true, .token = std::string(asking_token)};
     config.api_tokens["reader"] = {.file = {}, .asks = false, .token = std::string(reading_token)};
     options.store.url = redis.url();
     api = std::make_unique<Api>(
-        loop_.get_executor(), options, config, memory, [] {}, [](const char* what) { ADD_FAILURE() << what; });
+        loop_.get_executor(), options, config, *looks, [] {}, [](const char* what) { ADD_FAILURE() << what; });
     const boost::asio::ip::tcp::endpoint any(boost::asio::ip::address_v4::loopback(), 0);
     listener_ = *Listener::open(loop_.get_executor(), any, "here");
     Listener::Host host;
@@ -56,7 +58,7 @@ class ServedApi {
     boost::asio::co_spawn(loop_, listener_->serve({}, {}, std::move(host)),
                           boost::asio::bind_cancellation_slot(cancel_.slot(), [](const std::exception_ptr&) {}));
     serving_ = std::thread([this] { loop_.run(); });
-    working_ = std::thread([this, url = redis.url(), config] { work(url, config); });
+    working_ = std::thread([this, url = redis.url(), open] { work(url, open); });
   }
   ~ServedApi() {
     ending_ = true;
@@ -84,6 +86,7 @@ class ServedApi {
   }
 
   MemoryBudget memory{std::uint64_t{1} << 30U};
+  std::optional<Looks> looks;
   std::unique_ptr<Api> api;
   std::atomic<bool> resting = false;  ///< the worker takes no requests
 
@@ -94,8 +97,15 @@ class ServedApi {
     RequestWork work(StoreOptions{.url = url}, options);
     const RequestRules rules = request_rules(config);
     while (!ending_) {
-      const bool idle = resting || !work.step(rules).has_value();
-      std::this_thread::sleep_for(idle ? std::chrono::milliseconds(10) : std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(resting ? 10 : 1));
+      const auto step = resting ? StoreResult<RequestStep>(RequestStep{}) : work.step(rules);
+      if (!step) continue;
+      for (const SoughtPage& page : step->pages) {
+        Probe probe(probe_options(config));
+        Discovery discovery;
+        discover(probe, page.url, discovery);
+        work.found(page.request, found_page(discovery, true));
+      }
     }
   }
 

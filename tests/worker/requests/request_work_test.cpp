@@ -412,6 +412,84 @@ TEST_F(RequestWorkTest, WhatIsNotInHandDiesOfNobody) {
   EXPECT_EQ(answer(removal), "done removed");
 }
 
+/// What a look finds is handed in here; tests/end_to_end has sites that answer.
+TEST_F(RequestWorkTest, TheFeedOfAPageIsAddedOnceItIsKnown) {
+  const std::string page = "https://example.org/", other = "https://example.org/comments.xml";
+  const auto sought = [&](RequestWork& with) {
+    std::vector<std::string> ids;
+    const auto step = with.step(rules);
+    EXPECT_TRUE(step) << step.error().detail;
+    if (step) std::ranges::transform(step->pages, std::back_inserter(ids), &SoughtPage::request);
+    return ids;
+  };
+  const auto found_feed = [](const std::string& feed) { return FoundFeed{feed, "A \n title", "rss", 3, {}, {}}; };
+  const auto data_of = [&](const std::string& id) { return answers(id).at(0).at("data").as_object(); };
+
+  EXPECT_EQ(result({"op", "add", "url", page, "page", "maybe"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", other, "page", "yes"}), "done added") << "its words say feed";
+  EXPECT_EQ(result({"op", "remove", "url", other}), "done removed");
+
+  const std::string one = ask({"op", "add", "url", page, "page", "yes", "channel", "anna/news"});
+  const std::string behind = ask({"op", "pause", "url", page});
+  const std::string beside = ask({"op", "add", "url", "https://example.net/feed.xml"});
+  EXPECT_EQ(sought(work), std::vector{one});
+  EXPECT_EQ(answer(beside), "done added") << "others do not wait";
+  EXPECT_TRUE(answers(one).empty());
+  EXPECT_TRUE(answers(behind).empty()) << "it names the page";
+  const auto idle = work.step(rules);
+  EXPECT_TRUE(idle && idle->resting) << "nothing is asked of Redis meanwhile";
+  work.found(one, {{found_feed(url)}, "no_feed", ""});
+  EXPECT_TRUE(sought(work).empty());
+  EXPECT_EQ(answer(one), "done added");
+  EXPECT_EQ(data_of(one).at("url").as_string(), page);
+  EXPECT_EQ(data_of(one).at("feed").as_string(), url);
+  EXPECT_EQ(answers(one)[0].at("feed_url").as_string(), url);
+  EXPECT_EQ(redis({"SISMEMBER", "channel:anna/news:feeds", url}), "1");
+  work_off();
+  EXPECT_EQ(answer(behind), "failed no_such_feed") << "the page is no feed";
+
+  const auto look = [&](const std::vector<std::string>& fields, const FoundPage& what) {
+    const std::string id = ask(fields);
+    EXPECT_EQ(sought(work), std::vector{id});
+    work.found(id, what);
+    work_off();
+    return id;
+  };
+  const FoundPage two{{found_feed(other), found_feed(url)}, "no_feed", ""};
+  const std::string many = look({"op", "add", "url", page, "page", "yes"}, two);
+  EXPECT_EQ(answer(many), "failed many_feeds");
+  EXPECT_EQ(data_of(many).at("feeds").at(1).at("url").as_string(), url);
+  EXPECT_EQ(answer(look({"op", "add", "url", page, "page", "first"}, two)), "done added");
+  EXPECT_EQ(redis({"SISMEMBER", "feeds", other}), "1");
+  EXPECT_EQ(answer(look({"op", "add", "url", page, "page", "yes"}, {{}, "unreachable", "no route"})),
+            "failed unreachable");
+  EXPECT_EQ(answer(look({"op", "add", "url", page, "page", "yes"}, {{found_feed("http://10.0.0.1/feed")}, "", ""})),
+            "failed refused_address");
+  EXPECT_EQ(redis({"EXISTS", "state:requests"}), "0") << "none is left in hand";
+}
+
+/// Each page is in hand while its feed is looked for: what a page does to a worker that reads it counts.
+TEST_F(RequestWorkTest, APageThatThreeWorkersDieOfIsPoison) {
+  const std::string page = "https://example.org/";
+  std::vector<std::string> ids;
+  for (int i = 0; i < 4; ++i) ids.push_back(ask({"op", "add", "url", page + std::to_string(i), "page", "yes"}));
+  for (const char worker : {'b', 'c', 'd'}) {
+    RequestWork mortal(StoreOptions{.url = server.url()}, options_of(worker));
+    const auto step = mortal.step(rules);
+    ASSERT_TRUE(step);
+    EXPECT_EQ(step->pages.size(), 2U) << "at once";
+    redis({"DEL", "lock:requests"});
+  }
+  RequestWork polite(StoreOptions{.url = server.url()}, options_of('e'));
+  const auto step = polite.step(rules);
+  ASSERT_TRUE(step);
+  for (const std::string& id : {ids[0], ids[1]}) EXPECT_EQ(answer(id), "failed poison");
+  EXPECT_EQ(step->pages.size(), 2U);
+  ASSERT_TRUE(polite.let_go());
+  EXPECT_EQ(redis({"HGET", "state:requests", ids[2]}), "- 0 ") << "nobody died of it";
+  EXPECT_TRUE(answers(ids[3]).empty());
+}
+
 TEST_F(RequestWorkTest, WhatNeedsNoMemoryDoesNotWaitForWhatDoes) {
   const std::string other = "https://example.org/other", third = "https://example.org/third";
   for (const std::string& one : {other, third}) EXPECT_EQ(result({"op", "add", "url", one}), "done added");
@@ -541,7 +619,7 @@ TEST_F(RequestWorkTest, WhatIsLaidDownIsNoDeath) {
     Requests patient(store, options_of(worker));
     const Request request = read_request(patient.take()->records.front());
     ASSERT_EQ(patient.begin(request.asked)->state, Begun::State::go) << worker;
-    ASSERT_TRUE(patient.release(request.asked));
+    ASSERT_TRUE(patient.release(request.asked.id));
     ASSERT_TRUE(patient.let_go());
   }
   work_off();

@@ -1,0 +1,106 @@
+// Lists of subscriptions over HTTP: import and export, part by part.
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "storage/timelines/channels.hpp"
+#include "worker/api/api.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/lists/export.hpp"
+#include "worker/lists/import.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr std::size_t longest_list = std::size_t{2} << 20U;  // reading it takes 36 MiB at most
+constexpr std::size_t most_told = 100;                       // rows of a list that are no feeds
+constexpr std::chrono::minutes longest_export{10};
+
+}  // namespace
+
+/// A list of subscriptions by the code of `feedmill import`, part by part: others are answered in between.
+asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
+  const std::string& user = call.get("user");
+  const std::string_view unfit = user.empty() ? std::string_view() : unfit_name(user);
+  if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
+  if (importing_) co_return problem("busy", "another list is being imported");
+  importing_ = true;
+  struct Ended {
+    bool& importing;
+    ~Ended() { importing = false; }
+  };
+  const Ended ended{importing_};
+  if (auto refused = co_await read_body(visit, longest_list)) co_return *refused;
+  if (visit.gone()) co_return ApiReply();
+  const auto read = [&] { return read_subscriptions(visit.body()); };
+  const SubscriptionList list = co_await run_on(thread_, read);
+  std::size_t added = 0;
+  for (std::size_t begin = 0; begin < list.feeds.size();) {
+    const SubscriptionBatch batch = next_batch(list.feeds, begin);
+    const auto put = [&](Store& store) -> StoreResult<std::size_t> {
+      const auto is_new = add_batch(store, batch, list, added, import_rate_);
+      if (!is_new) return is_new.error();
+      const auto followed = put_into_channels(store, batch, user);
+      if (!followed) return followed.error();
+      return static_cast<std::size_t>(std::count(is_new->begin(), is_new->end(), true));
+    };
+    const auto done = co_await with_store(call.app, put);
+    if (!done) co_return store_is_away(done.error());
+    added += *done;
+    begin += batch.size();
+  }
+  boost::json::array refused;
+  const auto tell = [&](const RefusedRow& row) {
+    if (refused.size() >= most_told) return;
+    refused.push_back({{"line", row.line}, {"text", visible(row.text)}, {"detail", visible(row.reason)}});
+  };
+  std::ranges::for_each(list.broken, tell);
+  std::ranges::for_each(list.refused, tell);
+  co_return resource({{"result", "imported"},
+                      {"added", added},
+                      {"present", list.feeds.size() - added},
+                      {"refused", list.refused.size() + list.broken.size()},
+                      {"rows", std::move(refused)}});
+}
+
+/// All feeds, or those of a user, as OPML: part by part, so that nobody holds all of it, and others are answered in
+/// between.
+asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit) {
+  const std::string& user = call.get("user");
+  const std::string_view unfit = user.empty() ? std::string_view() : unfit_name(user);
+  if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
+  if (exporting_) co_return problem("busy", "another list is being exported");
+  exporting_ = true;
+  struct Ended {
+    bool& exporting;
+    ~Ended() { exporting = false; }
+  };
+  const Ended ended{exporting_};
+  Export list(user);
+  for (const auto until = Clock::now() + longest_export; !list.ended();) {
+    const auto more = [&](Store& store) { return list.next(store); };
+    const auto part = co_await with_store(call.app, more);
+    // What was begun and cannot go on is not ended: whoever reads it sees that.
+    if (!part && !visit.answered()) co_return store_is_away(part.error());
+    if (!part || Clock::now() > until) break;
+    if (!visit.answered()) {
+      HttpReply head = http_reply(http::status::ok, "text/x-opml; charset=utf-8", {});
+      const bool begun = co_await visit.begin(std::move(head));
+      if (!begun || visit.head().method() == http::verb::head) co_return ApiReply();
+    }
+    if (part->empty()) continue;
+    const bool taken = co_await visit.write(*part);
+    if (!taken) co_return ApiReply();
+  }
+  if (list.ended()) co_await visit.end();
+  co_return ApiReply();
+}
+
+}  // namespace feedmill
