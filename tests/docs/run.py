@@ -317,7 +317,10 @@ class Documents:
                 self.wrong(block, f"unknown option: {option}")
         self.count("blocks run")
         if until is None:
-            return world.run(block.text, expected, **more)
+            out = world.run(block.text, expected, **more)
+            if "stream:requests" in block.text:  # done when the next block begins, as it is for a reader who types
+                wait_for("the end of a request", world.nothing_is_asked)
+            return out
         process = world.start(block.text, **more)
         try:
             def has_come():

@@ -158,10 +158,12 @@ class World:
             raise Failed(f"ended with {code} instead of {expected}\n{out}{err}")
         return out
 
-    def nobody_fetches(self):
+    def nobody_fetches(self, *states):
+        """And no feed is in one of these states."""
         listed = subprocess.run([f"{self.directory}/bin/feedmill", "list", "--json"], cwd=self.directory,
                                 env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
-        return listed.returncode == 0 and '"claimed":true' not in listed.stdout
+        busy = ['"claimed":true', *(f'"state":"{state}"' for state in states)]
+        return listed.returncode == 0 and not any(word in listed.stdout for word in busy)
 
     def close(self):
         for process in list(self.running):
@@ -191,6 +193,9 @@ class Example(World):
             FEEDMILL_ADMIN_LISTEN=f"127.0.0.1:{self.admin}",
             FEEDMILL_MIN_FLOOR="1s", FEEDMILL_FLOOR="5min", FEEDMILL_HOST_SPACING="0ms",
             FEEDMILL_MANUAL_FLOOR="1s", FEEDMILL_DRAIN_LISTEN="0s", FEEDMILL_POLL="50ms")
+
+    def nothing_is_asked(self):
+        return self.redis.call("XLEN", "stream:requests") == 0 and self.nobody_fetches("new")
 
     def begin(self, page):
         """As a reader has it who has followed README, where the first feed is added."""
