@@ -163,7 +163,9 @@ int HttpEngine::close_socket(void* data, curl_socket_t socket) {
 
 bool HttpEngine::worth_keeping(std::string_view origin) {
   const std::size_t hash = std::hash<std::string_view>()(origin);
-  Asked& asked = asked_[hash % asked_.size()];
+  Asked* const two = &asked_[hash % (asked_.size() / 2) * 2];
+  const bool first = two[0].origin == hash || (two[1].origin != hash && two[0].at <= two[1].at);
+  Asked& asked = two[first ? 0 : 1];
   const auto now = steady_clock::now();
   const bool again = asked.origin == hash && now - asked.at < std::chrono::minutes(1);
   asked = {hash, now};

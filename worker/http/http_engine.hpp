@@ -106,7 +106,7 @@ class HttpEngine {
   void fail(CURL* easy, const std::exception_ptr& error);
   void fail_all(const std::exception_ptr& error);
 
-  /// When an origin was asked last. Another of the same place forgets it.
+  /// When an origin was asked last. There is room for two of the same place; a third one has the older forgotten.
   struct Asked {
     std::size_t origin = 0;  ///< hash
     std::chrono::steady_clock::time_point at;
