@@ -3,8 +3,9 @@
 -- replies array of 5
 -- Adds notices to the lists of users: at most 30 each, list and hash always equal (RELIABILITY L16). With a target, each
 -- record once and in order, as deliver_posts does. What is new is published (DESIGN §4).
--- ARGV: prefix, channel prefix, target ('' = not from the stream), then for each record: stream id, predecessor, number of
--- notices, and for each of these: user, notice id, value, message, counted topics.
+-- ARGV: prefix, channel prefix, target ('' = not from the stream), then for each record: stream id, predecessor, whether
+-- more of it follows in the next one (1/0), number of notices, and for each of these: user, notice id, value, message,
+-- counted topics.
 -- Returns {'ok' | 'hole', applied, repeated, refused by a key of the wrong type, last id applied}.
 local most = 30
 local channel = ARGV[2] .. 'notifications:'
@@ -40,15 +41,16 @@ local function add(from, to)
 end
 
 while at <= #ARGV do
-  local id, before, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
-  local is_next = records.take(id, before)
+  local id, before, more, count = ARGV[at], ARGV[at + 1], ARGV[at + 2] == '1', tonumber(ARGV[at + 3])
+  local is_next = records.is_next(id, before)
   if is_next == nil then break end
-  at = at + 3
+  at = at + 4
   for _ = 1, count do
     local to = at + 4 + tonumber(ARGV[at + 4])
     if is_next then add(at, to) end
     at = to + 1
   end
+  if is_next and not more then records.done(id) end
 end
 records.finish()
 return {records.result, records.applied, records.repeated, refused, records.last}

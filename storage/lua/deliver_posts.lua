@@ -1,14 +1,18 @@
 #!lua
 -- uses posts deliver
--- replies array of 6
--- Applies signals to the timelines, each once and in order (RELIABILITY L14, L15).
--- ARGV: prefix, target, channel prefix, whether to publish per feed (1/0), then for each record: stream id,
--- predecessor ('' = unknown), 'add' | 'move' | 'drop' | '', entry id, feed_url, score, type, JSON ('' unless published).
--- Returns {'ok' | 'hole', applied, repeated, refused by a key of the wrong type, last id applied, indexes that have become
--- short and are to be built anew}.
-local records, channel_prefix, publish = records_of(ARGV[2]), ARGV[3], ARGV[4] == '1'
+-- replies array of 7
+-- Applies signals to the timelines, each once and in order, a bounded number of timelines in one call (RELIABILITY L14,
+-- L15).
+-- ARGV: prefix, target, channel prefix, whether to publish per feed (1/0), where to go on with the first record ('0' = at
+-- its begin), then for each record: stream id, predecessor ('' = unknown), 'add' | 'move' | 'drop' | '', entry id,
+-- feed_url, score, type, JSON ('' unless published).
+-- Returns {'ok' | 'hole' | 'part', applied, repeated, refused by a key of the wrong type, last id applied, indexes that
+-- have become short and are to be built anew, where to go on with the first record that was not applied}.
+local records, channel_prefix, publish, from = records_of(ARGV[2]), ARGV[3], ARGV[4] == '1', ARGV[5]
 local refused, short, now = 0, 0, text(clock())
-local holders, floors = {}, {}
+local known, floors = {}, {}
+local most = 500
+local room = most
 
 -- All posts of the channel.
 local function keep_index(action, uid, id, score)
@@ -42,20 +46,46 @@ local function carry_out(action, uid, id, score)
   return gone
 end
 
-for i = 5, #ARGV, 8 do
+-- The next channels that hold a feed, and where to go on ('0' = there are no more); none when they do not fit into this
+-- call. What is scanned may come twice, and comes twice after a kill: a post that is applied again changes nothing.
+local function next_holders(url)
+  if not known[url] then
+    local count = redis.call('SCARD', holders_key(url))
+    if count > room then
+      if room < most or count <= most then return end
+      local page = redis.call('SSCAN', holders_key(url), from, 'COUNT', most * 9 / 10)  -- it gives a few more
+      return page[2], page[1]
+    end
+    known[url] = redis.call('SMEMBERS', holders_key(url))
+  end
+  if #known[url] <= room then return known[url], '0' end
+end
+
+local function apply(action, uid, id, score)
+  for _, follow in ipairs({carry_out, keep_index}) do
+    local done = follow(action, uid, id, score)
+    if type(done) == 'table' and done['err'] then refused = refused + 1 end
+  end
+end
+
+for i = 6, #ARGV, 8 do
   local id, before, action, entry, url, score, kind, json = unpack(ARGV, i, i + 7)
-  local is_next = records.take(id, before)
+  local is_next = records.is_next(id, before)
   if is_next == nil then break end
   if is_next and action ~= '' then
-    holders[url] = holders[url] or redis.call('SMEMBERS', holders_key(url))
-    for _, uid in ipairs(holders[url]) do
-      for _, follow in ipairs({carry_out, keep_index}) do
-        local done = follow(action, uid, entry, score)
-        if type(done) == 'table' and done['err'] then refused = refused + 1 end
-      end
+    local uids, rest = next_holders(url)
+    for _, uid in ipairs(uids or {}) do apply(action, uid, entry, score) end
+    if rest ~= '0' then
+      records.result, from = 'part', rest or from
+      break
     end
+    room = room - #uids
   end
-  if is_next and publish and json ~= '' then redis.call('PUBLISH', channel_prefix .. kind .. ':' .. url, json) end
+  if is_next then
+    if publish and json ~= '' then redis.call('PUBLISH', channel_prefix .. kind .. ':' .. url, json) end
+    records.done(id)
+  end
+  from = '0'
 end
 records.finish()
-return {records.result, records.applied, records.repeated, refused, records.last, short}
+return {records.result, records.applied, records.repeated, refused, records.last, short, from}

@@ -7,7 +7,7 @@
 --   'channel', uid                          Returns {findings, its feeds}
 --   'feed', uid, feed_url                   its posts in the channel. Returns {findings, 'behind' | ''}
 --   'timeline' | 'index' | 'read', uid, cursor, how many      Returns {findings, 'behind' | '', next cursor ('' = done)}
---   'holders', feed_url                     the channels that it says it is in. Returns {findings}
+--   'holders', feed_url, cursor, how many   the channels that it says it is in. Returns the same
 --   'notices', user · 'watcher', user       Returns {findings}
 local what, uid = ARGV[2], ARGV[3]
 local function is_of_type(key, wanted, invariant)
@@ -48,14 +48,15 @@ elseif what == 'watcher' then
   return {findings}
 elseif what == 'holders' then
   local holders = holders_key(uid)
-  if not is_of_type(holders, 'set', 'I4') then return {findings} end
-  for _, channel in ipairs(redis.call('SMEMBERS', holders)) do
+  if not is_of_type(holders, 'set', 'I4') then return {findings, '', ''} end
+  local page = redis.call('SSCAN', holders, ARGV[4], 'COUNT', ARGV[5])
+  for _, channel in ipairs(page[2]) do
     if type_of(channel_feeds_key(channel)) ~= 'set' or redis.call('SISMEMBER', channel_feeds_key(channel), uid) == 0 then
       find('I4', 'holders.stray', uid, {holders, channel_feeds_key(channel)}, 'says that channel ' .. shown(channel) .. ' holds it, which it does not',
            {srem(holders, channel)})
     end
   end
-  return {findings}
+  return {findings, '', page[1] == '0' and '' or page[1]}
 end
 
 local feeds, posts, marks, index = channel_feeds_key(uid), timeline_key(uid), channel_read_key(uid), index_key(uid)

@@ -196,13 +196,19 @@ StoreResult<std::vector<std::vector<std::string>>> Channels::holding(std::span<c
   std::vector<std::string> keys;
   keys.reserve(feed_urls.size());
   std::vector<Words> commands;
-  for (const std::string& url : feed_urls) commands.push_back({"SMEMBERS", keys.emplace_back(impl_.keys.holders(url))});
+  for (const std::string& url : feed_urls) {
+    commands.push_back({"SSCAN", keys.emplace_back(impl_.keys.holders(url)), "0", "COUNT", "1000"});
+  }
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   std::vector<std::vector<std::string>> all;
   for (const Reply& reply : *replies) {
-    std::vector<std::string>& uids = all.emplace_back(reply.texts());
-    std::sort(uids.begin(), uids.end());
+    // Of a feed of a crowd there is more than one page.
+    auto uids = reply[0].text() == "0" ? StoreResult<std::vector<std::string>>(reply[1].texts())
+                                       : impl_.members_after(keys[all.size()], "", std::string::npos, "");
+    if (!uids) return uids.error();
+    std::sort(uids->begin(), uids->end());
+    all.push_back(std::move(*uids));
   }
   return all;
 }

@@ -70,6 +70,17 @@ Delivered read_delivered(const Reply& reply) {
 
 }  // namespace
 
+void Delivered::add(const Delivered& next) {
+  hole = next.hole;
+  part = next.part;
+  applied += next.applied;
+  repeated += next.repeated;
+  refused += next.refused;
+  last = next.last;
+  told += next.told;
+  unbuilt += next.unbuilt;
+}
+
 StoreResult<bool> Deliveries::hold(const std::string& token, Milliseconds ttl) {
   Args args;
   args.add(std::string_view(token));
@@ -123,13 +134,15 @@ StoreResult<void> Deliveries::acknowledge(std::span<const EventRecord> records) 
   return {};
 }
 
-StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::span<const EventRecord> publish) {
+StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::span<const EventRecord> publish,
+                                         const DeliveryPart& part) {
   std::map<std::string_view, std::string_view> texts;
   for (const EventRecord& record : publish) texts.emplace(record.id, record.json);
   Args args;
   args.add(name_of(DeliveryTarget::timelines));
   args.add(publish.empty() ? std::string_view() : std::string_view(impl_.keys.channel_prefix()));
   args.add(publish.empty() ? 0 : 1);
+  args.add(std::string_view(part.from));
   for (const Event& event : events) {
     args.add(std::string_view(event.id));
     args.add(std::string_view(event.prev));
@@ -148,6 +161,7 @@ StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::spa
   if (!reply) return reply.error();
   Delivered done = read_delivered(*reply);
   done.unbuilt = static_cast<std::uint64_t>((*reply)[5].integer());
+  if ((*reply)[0].text() == "part") done.part = DeliveryPart{std::string((*reply)[6].text())};
   return done;
 }
 
@@ -158,6 +172,7 @@ StoreResult<Delivered> Deliveries::apply(std::span<const NoticesOfRecord> record
   for (const NoticesOfRecord& record : records) {
     args.add(std::string_view(record.id));
     args.add(std::string_view(record.prev));
+    args.add(record.more ? 1 : 0);
     args.add(record.notices.size());
     for (const Notice& notice : record.notices) args.add(notice);
   }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +22,13 @@ enum class DeliveryTarget { timelines, notices, stories };
 /// The notices that one record brings.
 struct NoticesOfRecord {
   std::string id, prev;  ///< of the record
-  std::vector<Notice> notices;
+  std::vector<Notice> notices{};
+  bool more = false;  ///< the next one is of the same record
+};
+
+/// Where to go on in the channels that get a record's post. Of the server that gave it, while that lives.
+struct DeliveryPart {
+  std::string from = "0";
 };
 
 /// The posts of other feeds that tell the story of one record's post; without any there is nothing to tell.
@@ -34,12 +42,16 @@ struct SameAsOfRecord {
 /// them must be applied first.
 struct Delivered {
   bool hole = false;
-  std::uint64_t applied = 0;   ///< for the first time
-  std::uint64_t repeated = 0;  ///< had been applied before
-  std::uint64_t refused = 0;   ///< writes left out because a key is of the wrong type
-  std::string last;            ///< last record applied
-  std::uint64_t told = 0;      ///< events written
-  std::uint64_t unbuilt = 0;   ///< channels that are among Channels::unbuilt() now
+  std::optional<DeliveryPart> part{};  ///< the records behind those applied are left, to go on with here
+  std::uint64_t applied = 0;           ///< for the first time
+  std::uint64_t repeated = 0;          ///< had been applied before
+  std::uint64_t refused = 0;           ///< writes left out because a key is of the wrong type
+  std::string last;                    ///< last record applied
+  std::uint64_t told = 0;              ///< events written
+  std::uint64_t unbuilt = 0;           ///< channels that are among Channels::unbuilt() now
+
+  /// Adds what became of the records that follow.
+  void add(const Delivered& next);
 };
 
 /// What became of a try to pass over all there is.
@@ -81,8 +93,11 @@ class Deliveries {
   StoreResult<void> acknowledge(std::span<const EventRecord> records);
 
   /// Applies records to the timelines, in order. Records that are no posts' only move the place on. `publish`: each
-  /// goes out on the pub/sub channel "<type>:<feed_url>" as well.
-  StoreResult<Delivered> apply(std::span<const Event> events, std::span<const EventRecord> publish = {});
+  /// goes out on the pub/sub channel "<type>:<feed_url>" as well. At most 500 timelines are written at once: where that
+  /// is not enough the rest is left, and what was applied of a record whose rest is never asked for is applied again.
+  StoreResult<Delivered> apply(std::span<const Event> events, std::span<const EventRecord> publish = {},
+                               const DeliveryPart& part = {});
+  /// All of them at once.
   StoreResult<Delivered> apply(std::span<const NoticesOfRecord> records);
   /// Writes post_same_as for those that have something to tell and are still stored.
   StoreResult<Delivered> apply(std::span<const SameAsOfRecord> records);

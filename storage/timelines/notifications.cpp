@@ -49,6 +49,7 @@ StoreResult<void> Notifications::add(std::span<const Notice> notices) {
   args.add(std::string_view());
   args.add(std::string_view());
   args.add(std::string_view());
+  args.add(0);
   args.add(notices.size());
   for (const Notice& notice : notices) args.add(notice);
   const auto reply = impl_.run(Script::deliver_notices, args);

@@ -143,7 +143,7 @@ StoreResult<void> Verifier::Work::classify(const std::vector<std::string>& keys)
     } else if (const auto owner = feed_of(names, key)) {
       strays.push_back(*owner);
     } else if (const auto held = name_in(key, names.holders("\n"))) {
-      if (auto done = settle_call(Script::verify_channel, {"holders", *held}); !done) return done.error();
+      if (auto done = page_through(*held, "holders"); !done) return done.error();
     } else if (const auto user = name_in(key, names.notice_order("\n"))) {
       if (auto done = notices(*user); !done) return done.error();
     } else if (const auto reader = name_in(key, names.notices("\n"))) {

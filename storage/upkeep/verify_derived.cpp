@@ -4,7 +4,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view posts_per_step = "500";
+constexpr std::string_view members_per_step = "500";
 
 }  // namespace
 
@@ -13,10 +13,10 @@ StoreResult<void> Verifier::Work::posts_of(const std::string& uid, const std::st
                      [&](const Reply& reply) { behind_ = behind_ || reply[1].text() == "behind"; });
 }
 
-StoreResult<void> Verifier::Work::page_through(const std::string& uid, std::string_view what) {
+StoreResult<void> Verifier::Work::page_through(const std::string& of, std::string_view what) {
   for (std::string cursor = "0"; !cursor.empty();) {
     const std::string here = cursor;
-    const auto done = settle_call(Script::verify_channel, {what, uid, here, posts_per_step}, [&](const Reply& reply) {
+    const auto done = settle_call(Script::verify_channel, {what, of, here, members_per_step}, [&](const Reply& reply) {
       behind_ = behind_ || reply[1].text() == "behind";
       cursor = reply[2].text();
     });
@@ -60,10 +60,10 @@ StoreResult<void> Verifier::Work::derived() {
 }
 
 StoreResult<void> Verifier::Work::derived_of(const std::string& url) {
-  if (const auto done = settle_call(Script::verify_channel, {"holders", url}); !done) return done.error();
-  const auto holders = impl_.redis.command({"SMEMBERS", impl_.keys.holders(url)});
+  if (const auto done = page_through(url, "holders"); !done) return done.error();
+  const auto holders = impl_.members_after(impl_.keys.holders(url), "", std::string::npos, "");
   if (!holders) return holders.error();
-  for (const std::string& uid : holders->texts()) {
+  for (const std::string& uid : *holders) {
     if (const auto done = posts_of(uid, url); !done) return done.error();
   }
   return {};

@@ -64,7 +64,7 @@ class Verifier::Work {
   // verify_derived.cpp
   StoreResult<void> channel(const std::string& uid);
   StoreResult<void> posts_of(const std::string& uid, const std::string& url);
-  StoreResult<void> page_through(const std::string& uid, std::string_view what);
+  StoreResult<void> page_through(const std::string& of, std::string_view what);
   StoreResult<void> notices(const std::string& user);
   StoreResult<void> derived();
   StoreResult<void> derived_of(const std::string& url);

@@ -14,6 +14,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t texts_per_trip = 20;                // entries may be large
+constexpr std::ptrdiff_t notices_per_trip = 500;          // RELIABILITY L15
 constexpr std::size_t max_text = std::size_t{64} << 10U;  // of a post's content that rules of words look at
 
 /// Records as events; one that is none only moves the place on. Trimmed ones cannot be applied.
@@ -24,6 +25,21 @@ std::vector<Event> events_of(const std::vector<EventRecord>& records) {
     events.push_back(read_event(record).value_or(Event{.id = record.id}));
   }
   return events;
+}
+
+/// Records so that none has more notices than are written at once.
+std::vector<NoticesOfRecord> in_parts(std::vector<NoticesOfRecord> records) {
+  std::vector<NoticesOfRecord> parts;
+  for (NoticesOfRecord& record : records) {
+    auto next = record.notices.begin();
+    for (; record.notices.end() - next > notices_per_trip; next += notices_per_trip) {
+      NoticesOfRecord& part = parts.emplace_back(NoticesOfRecord{record.id, record.prev, {}, true});
+      part.notices.assign(std::move_iterator(next), std::move_iterator(next + notices_per_trip));
+    }
+    record.notices.erase(record.notices.begin(), next);
+    parts.push_back(std::move(record));
+  }
+  return parts;
 }
 
 std::string text_of(const StoredEntry& entry) {
@@ -212,7 +228,7 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Ev
 StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector<EventRecord>& records) {
   const std::vector<Event> events = events_of(records);
   if (target == DeliveryTarget::timelines) {
-    auto done = deliveries_.apply(events, options_.per_feed ? std::span(records) : std::span<const EventRecord>());
+    auto done = apply_posts(events, options_.per_feed ? std::span(records) : std::span<const EventRecord>());
     if (done) {
       for (const Event& event : events) done->refused += event.type.empty() ? 1 : 0;
       look_for_unbuilt_ = look_for_unbuilt_ || done->unbuilt > 0;
@@ -229,20 +245,56 @@ StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector
   }
   const auto notices = notices_of(events);
   if (!notices) return notices.error();
-  return deliveries_.apply(*notices);
+  return apply_notices(in_parts(std::move(*notices)));
+}
+
+/// Posts in the timelines of many channels, a bounded number of them at a time.
+StoreResult<Delivered> Deliverer::apply_posts(std::span<const Event> events, std::span<const EventRecord> publish) {
+  Delivered all;
+  for (all.part.emplace(); all.part;) {
+    const auto done = deliveries_.apply(events.subspan(all.applied + all.repeated), publish, *all.part);
+    if (!done) return done.error();
+    all.add(*done);
+    if (!all.part) break;
+    if (auto right = go_on(); !right) return right.error();
+  }
+  return all;
+}
+
+/// Notices for many users likewise; what is of one record may stand in several of `records`.
+StoreResult<Delivered> Deliverer::apply_notices(std::span<const NoticesOfRecord> records) {
+  Delivered all;
+  while (!records.empty() && !all.hole) {
+    std::size_t count = 0, notices = 0;
+    while (count < records.size() && (count == 0 || notices + records[count].notices.size() <= notices_per_trip)) {
+      notices += records[count++].notices.size();
+    }
+    const auto done = deliveries_.apply(records.first(count));
+    if (!done) return done.error();
+    all.add(*done);
+    records = records.subspan(count);
+    if (auto right = records.empty() ? StoreResult<void>() : go_on(); !right) return right.error();
+  }
+  return all;
+}
+
+/// Between the steps of long work: an error when it is to end here.
+StoreResult<void> Deliverer::go_on() {
+  const auto right = cancelled() ? StoreResult<bool>(false) : hold();
+  if (!right) return right.error();
+  if (*right) return {};
+  return StoreError{StoreError::Code::unavailable, "delivery ended in the middle, and goes on with whoever is next"};
 }
 
 /// An error when it could not be done to the end.
 StoreResult<void> Deliverer::rebuild(const std::string& uid) {
-  bool lost = false;
-  const auto go_on = [&] {
-    const auto right = hold();
-    lost = lost || cancelled() || !right || !*right;
-    return !lost;
+  StoreResult<void> right;
+  const auto may_go_on = [&] {
+    if (right) right = go_on();
+    return right.has_value();
   };
-  if (auto rebuilt = channels_.rebuild(uid, go_on); !rebuilt) return rebuilt;
-  if (lost) return StoreError{StoreError::Code::unavailable, "the timelines were not rebuilt to the end"};
-  return {};
+  if (auto rebuilt = channels_.rebuild(uid, may_go_on); !rebuilt) return rebuilt;
+  return right;
 }
 
 /// At most one channel whose index of all posts is not built, so that no record waits for long.

@@ -76,6 +76,9 @@ class Deliverer {
   StoreResult<std::vector<EventRecord>> next(Milliseconds block);
   StoreResult<void> deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step);
   StoreResult<Delivered> apply(DeliveryTarget target, const std::vector<EventRecord>& records);
+  StoreResult<Delivered> apply_posts(std::span<const Event> events, std::span<const EventRecord> publish);
+  StoreResult<Delivered> apply_notices(std::span<const NoticesOfRecord> records);
+  StoreResult<void> go_on();
   StoreResult<void> build(Step& step);
   StoreResult<void> begin_stories();
   StoreResult<void> build_stories();

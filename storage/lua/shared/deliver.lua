@@ -21,13 +21,14 @@ local function after(a, b)
   return (tonumber(a_n) or 0) > (tonumber(b_n) or 0)
 end
 
--- Walks through records of the stream for a target (RELIABILITY L14). `take` says of each, by its stream id and its
+-- Walks through records of the stream for a target (RELIABILITY L14). `is_next` says of each, by its stream id and its
 -- predecessor ('' = unknown), whether it is to be applied; nil at a hole, which is a record whose predecessor has not been
--- applied. `finish` remembers what was applied. `target`: '' = the records are not from the stream, all are applied.
+-- applied. `done` says that all of it was; `take` is both. `finish` remembers what was applied. `target`: '' = the records
+-- are not from the stream, all are applied.
 local function records_of(target)
   local pointer = target ~= '' and delivered_key(target)
   local walk = {result = 'ok', applied = 0, repeated = 0, last = pointer and redis.call('GET', pointer) or '0-0'}
-  function walk.take(id, before)
+  function walk.is_next(id, before)
     if pointer and not after(id, walk.last) then
       walk.repeated = walk.repeated + 1
       return false
@@ -35,8 +36,13 @@ local function records_of(target)
       walk.result = 'hole'
       return nil
     end
-    walk.last, walk.applied = id, walk.applied + 1
     return true
+  end
+  function walk.done(id) walk.last, walk.applied = id, walk.applied + 1 end
+  function walk.take(id, before)
+    local is_next = walk.is_next(id, before)
+    if is_next then walk.done(id) end
+    return is_next
   end
   function walk.finish()
     if pointer and walk.applied > 0 then redis.call('SET', pointer, walk.last) end

@@ -291,6 +291,133 @@ TEST_F(DelivererTest, SurvivesDeathBetweenReadWriteAndAcknowledgement) {
   expect_as_if_undisturbed();
 }
 
+/// A feed in more channels than one call may write to (RELIABILITY L15), followed by as many rules.
+class ACrowd : public DelivererTest {
+ protected:
+  static constexpr std::size_t channels_of_it = 1300;
+
+  ACrowd() : DelivererTest(false) {
+    std::vector<Membership> memberships;
+    for (std::size_t i = 0; i < channels_of_it; ++i) {
+      uids.push_back("reader" + std::to_string(i) + "/news");
+      memberships.push_back({uids.back(), urls[0]});
+    }
+    EXPECT_TRUE(channels.add(uids));
+    EXPECT_TRUE(channels.follow(memberships));
+  }
+
+  /// What a user has is in the timelines of all, but not in that of who has read it.
+  void expect_everywhere(const std::string& posts, const std::string& uid_of_reader) {
+    const std::string index = redis({"ZRANGE", "zchannel:" + uids[0] + ":all", "0", "-1", "WITHSCORES"});
+    std::size_t other = 0;
+    for (const std::string& uid : uids) {
+      const std::string unread = uid == uid_of_reader ? "" : posts;
+      const std::string has = redis({"ZRANGE", "zchannel:" + uid + ":posts", "0", "-1", "WITHSCORES"});
+      if (has != unread && other < 3) ADD_FAILURE() << uid << " has " << has;
+      other += has != unread ? 1 : 0;
+      other += redis({"ZRANGE", "zchannel:" + uid + ":all", "0", "-1", "WITHSCORES"}) != index ? 1 : 0;
+    }
+    EXPECT_EQ(other, 0U);
+  }
+
+  std::vector<Event> signals(const std::vector<EventRecord>& records) {
+    std::vector<Event> all;
+    for (const EventRecord& record : records) all.push_back(*read_event(record));
+    return all;
+  }
+
+  Texts uids;
+};
+
+TEST_F(ACrowd, GetsAPostInPartsThatSurviveAKillBetweenAnyTwo) {
+  for (std::size_t parts = 1; parts < 3; ++parts) {
+    refresh(urls[0], {{"a", "post " + std::to_string(parts)}, {"b", "another"}});
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      Store own(options());
+      Deliveries group(own);
+      group.join();
+      auto events = signals(*group.pending(100));
+      for (Event& event : signals(*group.fresh(100, Milliseconds(0)))) events.push_back(std::move(event));
+      DeliveryPart part;
+      Delivered all;
+      for (std::size_t i = 0; i < parts; ++i) {
+        all.add(*group.apply(std::span(events).subspan(all.applied + all.repeated), {}, part));
+        part = all.part.value_or(DeliveryPart{"none"});
+      }
+      _exit(part.from == "none" || part.from == "0" ? 1 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0) << "it ended between two parts";
+    // Whoever has it already reads it before the rest get it.
+    ASSERT_TRUE(channels.mark_all_read(uids[1]));
+  }
+  drain();
+  ASSERT_TRUE(channels.mark_all_read(uids[1]));
+  expect_everywhere("Entry:1 1000 Entry:2 1001", uids[1]);
+  EXPECT_EQ(redis({"XPENDING", "stream:signals", "delivery"}).substr(0, 2), "0 ");
+}
+
+TEST_F(ACrowd, BeginsARecordAnewWhenTheConnectionWasLost) {
+  refresh(urls[0], {{"a", "one"}, {"b", "two"}});
+  refresh(urls[1], {{"c", "three"}});
+  Deliverer deliverer(options(), DelivererOptions{.token = "test"});
+  std::size_t asked = 0, failed = 0;
+  deliverer.cancelled = [&] {
+    if (++asked % 2 == 1 && failed < 3) redis({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    return false;
+  };
+  for (bool idle = false; !idle;) {
+    const auto step = deliverer.step(Milliseconds(0));
+    failed += step ? 0 : 1;
+    ASSERT_LT(failed, 10U);
+    idle = step && step->idle;
+  }
+  EXPECT_EQ(failed, 3U);
+  expect_everywhere("Entry:1 1000 Entry:2 1001", "");
+}
+
+TEST_F(ACrowd, TwoDeliverersGiveEachRecordOnce) {
+  std::vector<std::thread> deliverers;
+  std::atomic<int> wrong = 0;
+  refresh(urls[0], {{"a", "one"}, {"b", "two"}});
+  refresh(urls[0], {{"a", "one"}, {"b", "two, edited"}, {"c", "three"}});
+  refresh(urls[0], {{"c", "three"}}, Retention{.entries = 1, .strict = true});
+  for (int i = 0; i < 2; ++i) {
+    deliverers.emplace_back([&] {
+      Deliverer own(options(), DelivererOptions{.token = "both", .batch = 2});
+      for (bool idle = false; !idle;) {
+        const auto step = own.step(Milliseconds(0));
+        wrong += step ? 0 : 1;
+        idle = step && step->idle;
+      }
+    });
+  }
+  for (std::thread& thread : deliverers) thread.join();
+  EXPECT_EQ(wrong, 0);
+  redis({"DEL", "lock:delivery:000"});
+  drain();
+  expect_everywhere("Entry:3 1002", "");
+}
+
+TEST_F(ACrowd, IsToldInPartsOnceEach) {
+  for (std::size_t i = 0; i < channels_of_it; ++i) {
+    ASSERT_TRUE(notifications.watch({"user" + std::to_string(i), "", Watch::Kind::feed, urls[0]}));
+  }
+  refresh(urls[0], {{"a", "one"}, {"b", "two"}});
+  drain();
+  for (std::size_t i = 0; i < channels_of_it; i += 7) {
+    ASSERT_EQ(notifications.list("user" + std::to_string(i))->size(), 2U);
+  }
+  EXPECT_EQ(notifications.list("user" + std::to_string(channels_of_it - 1))->size(), 2U);
+  redis({"DEL", "deliver:notices:000"});
+  redis({"XGROUP", "SETID", "stream:signals", "delivery", "0"});
+  drain();
+  EXPECT_EQ(notifications.list("user0")->size(), 2U) << "handed out again";
+}
+
 TEST_F(DelivererTest, TwoAtOnceEndWhereOneWould) {
   std::atomic<bool> writing = true;
   std::atomic<int> wrong = 0;
