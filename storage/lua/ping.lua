@@ -1,8 +1,12 @@
 #!lua
 -- uses posts host push
--- replies text
--- Somebody says that a feed has changed (OPERATIONS §6): a hint, worth one fetch per spacing.
--- ARGV: prefix, feed_url, spacing ms. Returns when it will be fetched, 0 = not by this hint, -1 = no such feed.
-local url, spacing = ARGV[2], tonumber(ARGV[3])
-if redis.call('SISMEMBER', feeds_key, url) == 0 then return '-1' end
-return text(hint(url, clock(), 'ping_tat', spacing, 1, 'ping') or 0)
+-- replies array
+-- Somebody says that feeds have changed (OPERATIONS §6): a hint, worth one fetch per spacing.
+-- ARGV: prefix, spacing ms, then feed_urls. Returns for each when it will be fetched, 0 = not by this hint, -1 = no such
+-- feed.
+local spacing, now, answers = tonumber(ARGV[2]), clock(), {}
+for i = 3, #ARGV do
+  local known = redis.call('SISMEMBER', feeds_key, ARGV[i]) == 1
+  answers[#answers + 1] = known and text(hint(ARGV[i], now, 'ping_tat', spacing, 1, 'ping') or 0) or '-1'
+end
+return answers

@@ -193,14 +193,18 @@ StoreResult<PushAnswer> Pushes::answer(const PushQuestion& question) {
                              std::string((*reply)[3].text()), false});
 }
 
-StoreResult<std::optional<Milliseconds>> Pushes::ping(const std::string& feed_url, Milliseconds spacing) {
+StoreResult<std::vector<std::optional<Milliseconds>>> Pushes::ping(std::span<const std::string> feed_urls,
+                                                                   Milliseconds spacing) {
   Args args;
-  args.add(std::string_view(feed_url));
   args.add(spacing);
+  for (const std::string& url : feed_urls) args.add(std::string_view(url));
   const auto reply = impl_.run(Script::ping, args);
   if (!reply) return reply.error();
-  if (reply->integer() < 0) return std::optional<Milliseconds>();
-  return std::optional(Milliseconds(reply->integer()));
+  std::vector<std::optional<Milliseconds>> all(feed_urls.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (const auto at = (*reply)[i].integer(); at >= 0) all[i] = Milliseconds(at);
+  }
+  return all;
 }
 
 }  // namespace feedmill

@@ -134,8 +134,9 @@ class Pushes {
   StoreResult<PushTurn> settle(const PushSettlement& settlement);
   StoreResult<PushAnswer> answer(const PushQuestion& question);
 
-  /// Makes a feed due, once per `spacing` (OPERATIONS §6); when it will be fetched, nothing when it is unknown.
-  StoreResult<std::optional<Milliseconds>> ping(const std::string& feed_url, Milliseconds spacing);
+  /// Makes feeds due, each once per `spacing` (OPERATIONS §6); when it will be fetched, nothing when it is unknown.
+  StoreResult<std::vector<std::optional<Milliseconds>>> ping(std::span<const std::string> feed_urls,
+                                                             Milliseconds spacing);
 
  private:
   Store::Impl& impl_;

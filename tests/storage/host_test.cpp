@@ -77,7 +77,7 @@ TEST_F(HostGates, AWishOrAPingMovesNobodyToTheEndOfTheLine) {
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     EXPECT_EQ((*answers)[i].result, Wake::Result::due);
     EXPECT_EQ(std::to_string((*answers)[i].at.count()), redis({"ZSCORE", "schedule", waiting[i]}));
-    EXPECT_TRUE(*Pushes(store).ping(waiting[i], Milliseconds(0)));
+    EXPECT_TRUE(Pushes(store).ping(std::span(&waiting[i], 1), Milliseconds(0))->front());
   }
   EXPECT_TRUE(polite(worker_a, 100, spacing).claims.empty());
   EXPECT_EQ(redis({"ZRANGE", "schedule", "0", "-1", "WITHSCORES"}), schedule);

@@ -711,14 +711,16 @@ TEST_F(PushesTest, FiveFeedsOfAHubInADayAreItsTroubleOnce) {
 }
 
 TEST_F(PushesTest, APingMakesAKnownFeedDueOnceInAWhile) {
-  EXPECT_FALSE(*pushes.ping("https://example.org/unknown", 5min));
+  const std::vector<std::string> one{feed_url}, three{"https://example.org/unknown", feed_url, "https://other.org/"};
   settle_feed();
-  const auto first = pushes.ping(feed_url, 5min);
-  ASSERT_TRUE(first && *first);
+  const auto first = pushes.ping(three, 5min);
+  ASSERT_TRUE(first && first->size() == 3);
+  EXPECT_FALSE(first->at(0) || first->at(2));
+  EXPECT_TRUE(first->at(1));
   EXPECT_LE(due(), now());
   EXPECT_EQ(feed().state.due.reason, "ping");
   settle_feed();
-  ASSERT_TRUE(*pushes.ping(feed_url, 5min));
+  ASSERT_TRUE(pushes.ping(one, 5min)->front());
   EXPECT_NEAR(static_cast<double>(due() - now()), 300'000, 5'000);
 }
 

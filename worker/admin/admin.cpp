@@ -28,21 +28,24 @@ bool is_probe(std::string_view path) {
   return path == "/livez" || path == "/readyz" || path == "/startupz";
 }
 
-/// The one value of `name` in a form; nothing when there is none, or more than one.
-std::optional<std::string> form_value(std::string_view form, std::string_view name) {
-  std::optional<std::string> value;
+constexpr std::size_t most_pinged = 50;                       // URLs at once: what podping relays send
+constexpr std::uint64_t max_ping = std::uint64_t{64} << 10U;  // bytes
+
+/// The values of `name` in a form; nothing when one cannot be read.
+std::optional<std::vector<std::string>> form_values(std::string_view form, std::string_view name) {
+  std::vector<std::string> values;
   while (!form.empty()) {
     const auto end = std::min(form.find('&'), form.size());
     const auto pair = form.substr(0, end);
     const auto equals = std::min(pair.find('='), pair.size());
     if (pair.substr(0, equals) == name) {
-      if (value) return std::nullopt;
-      value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
+      auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
       if (!value) return std::nullopt;
+      values.push_back(std::move(*value));
     }
     form.remove_prefix(std::min(end + 1, form.size()));
   }
-  return value;
+  return values;
 }
 
 bool all_passed(const std::vector<Check>& checks) {
@@ -143,25 +146,25 @@ asio::awaitable<Admin::Response> Admin::ping(Visit& visit, bool near) {
   if (!near) co_return token_wanted();
   const std::string_view coding = visit.head()[http::field::content_encoding];
   if (!coding.empty() && !iequals(coding, "identity")) co_return http_reply(http::status::unsupported_media_type);
-  auto refusal = co_await visit.read_body();
+  auto refusal = co_await visit.read_body({}, max_ping);
   if (refusal || visit.gone()) co_return refusal.value_or(Response());
-  auto url = form_value(visit.body(), "url");
-  Pinged pinged = Pinged::no_url;
-  if (url && health_.ping) pinged = co_await health_.ping(std::move(*url));
-  switch (pinged) {
-    case Pinged::noted:
-      co_return http_reply(http::status::accepted);
-    case Pinged::unknown:
-      co_return http_reply(http::status::not_found);
-    case Pinged::no_url:
-      co_return http_reply(http::status::bad_request, "text/plain; charset=utf-8",
-                           "send one url=… of a feed, percent-encoded\n");
-    case Pinged::store_away:
-      break;
+  auto urls = form_values(visit.body(), "url");
+  const std::size_t count = urls ? urls->size() : 0;
+  Pinged pinged;
+  if (count > 0 && count <= most_pinged && health_.ping) pinged = co_await health_.ping(std::move(*urls));
+  if (pinged.store_away) {
+    Response busy = http_reply(http::status::service_unavailable);
+    busy.set(http::field::retry_after, "10");
+    co_return busy;
   }
-  Response busy = http_reply(http::status::service_unavailable);
-  busy.set(http::field::retry_after, "10");
-  co_return busy;
+  if (count == 1 && pinged.feeds == 1) co_return http_reply(http::status::accepted);
+  if (pinged.feeds > 0) {
+    co_return http_reply(http::status::accepted, "text/plain; charset=utf-8",
+                         "Accepted: " + std::to_string(pinged.feeds) + " of " + std::to_string(count) + " are feeds\n");
+  }
+  if (pinged.unknown > 0) co_return http_reply(http::status::not_found);
+  co_return http_reply(http::status::bad_request, "text/plain; charset=utf-8",
+                       "send url=… of a feed, percent-encoded, up to 50 times\n");
 }
 
 asio::awaitable<void> Admin::serve() {

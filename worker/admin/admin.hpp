@@ -21,15 +21,19 @@
 namespace feedmill {
 
 /// What became of a ping.
-enum class Pinged { noted, unknown, no_url, store_away };
+struct Pinged {
+  std::size_t feeds = 0;    ///< of its URLs: known feeds, which are to be fetched soon
+  std::size_t unknown = 0;  ///< no feed has this URL
+  bool store_away = false;  ///< nothing could be noted
+};
 
 /// What the listener asks when it is asked. Called on its executor; must not block.
 struct Health {
   std::function<std::vector<Check>()> live;   ///< loops and pools tick; never Redis, DNS or origins (RELIABILITY H1)
   std::function<std::vector<Check>()> ready;  ///< store usable, not draining … (RELIABILITY H2)
   std::function<std::string()> metrics;       ///< Prometheus text
-  /// Somebody says that the feed at this URL has changed: it is to be fetched soon.
-  std::function<boost::asio::awaitable<Pinged>(std::string url)> ping{};
+  /// Somebody says that the feeds at these URLs have changed. What is no URL is counted nowhere.
+  std::function<boost::asio::awaitable<Pinged>(std::vector<std::string> urls)> ping{};
   std::function<void(const char* what)> bug{};  ///< answering one request threw
 };
 

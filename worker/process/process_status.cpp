@@ -24,15 +24,24 @@ std::vector<Check> ready_checks(const ProcessParts& parts) {
           {"not_draining", !parts.worker.stopping(), ""}};
 }
 
-/// A known feed is to be fetched soon, once in five minutes (OPERATIONS §6).
-asio::awaitable<Pinged> ping(ProcessParts& parts, std::string text) {
-  const auto url = canonical_feed_url(text);
-  if (!url) co_return Pinged::no_url;
-  if (!parts.opened) co_return Pinged::store_away;
-  const auto ask = [&](Store& store) { return Pushes(store).ping(*url, ping_spacing); };
-  const StoreResult<std::optional<Milliseconds>> at = co_await parts.store.call(ask);
-  if (!at) parts.metrics.store_error(at.error());
-  co_return !at ? Pinged::store_away : *at ? Pinged::noted : Pinged::unknown;
+/// Known feeds are to be fetched soon, each once in five minutes (OPERATIONS §6).
+asio::awaitable<Pinged> ping(ProcessParts& parts, std::vector<std::string> texts) {
+  std::vector<std::string> urls;
+  for (const std::string& text : texts) {
+    if (auto url = canonical_feed_url(text)) urls.push_back(std::move(*url));
+  }
+  Pinged pinged{.store_away = !parts.opened};
+  if (urls.empty() || !parts.opened) co_return pinged;
+  const auto ask = [&](Store& store) { return Pushes(store).ping(urls, ping_spacing); };
+  const StoreResult<std::vector<std::optional<Milliseconds>>> at = co_await parts.store.call(ask);
+  pinged.store_away = !at;
+  if (!at) {
+    parts.metrics.store_error(at.error());
+    co_return pinged;
+  }
+  pinged.feeds = static_cast<std::size_t>(std::ranges::count_if(*at, [](const auto& one) { return one.has_value(); }));
+  pinged.unknown = urls.size() - pinged.feeds;
+  co_return pinged;
 }
 
 }  // namespace
@@ -47,7 +56,7 @@ Health health_of(ProcessParts& parts) {
     parts.metrics.set_unacknowledged_bytes(parts.refresher.unanswered_bytes());
     return parts.metrics.text();
   };
-  health.ping = [&parts](std::string url) { return ping(parts, std::move(url)); };
+  health.ping = [&parts](std::vector<std::string> urls) { return ping(parts, std::move(urls)); };
   health.bug = [&parts](const char* what) { parts.report_bug("listener", what); };
   return health;
 }

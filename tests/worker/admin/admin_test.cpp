@@ -39,7 +39,8 @@ class AdminTest : public testing::Test {
   void start() {
     admin = Admin::open(io.get_executor(), options,
                         {[this] { return live; }, [this] { return ready; }, [] { return std::string("metric 1\n"); },
-                         [this](std::string url) { return ping(std::move(url)); }, [this](const char*) { ++bugs; }},
+                         [this](std::vector<std::string> urls) { return ping(std::move(urls)); },
+                         [this](const char*) { ++bugs; }},
                         {{"/page", "/page.json"}, answer_page})
                 .value();
     asio::co_spawn(
@@ -52,8 +53,8 @@ class AdminTest : public testing::Test {
     asio::post(io, [this] { cancel.emit(asio::cancellation_type::all); });
     loop.join();
   }
-  asio::awaitable<Pinged> ping(std::string url) {
-    pinged = url;
+  asio::awaitable<Pinged> ping(std::vector<std::string> urls) {
+    pinged = std::move(urls);
     co_return answer;
   }
   std::string post(const std::string& body, const std::string& headers = "") {
@@ -89,8 +90,8 @@ class AdminTest : public testing::Test {
 
   Admin::Options options{.listen = loopback()};
   int bugs = 0;
-  Pinged answer = Pinged::noted;
-  std::string pinged;
+  Pinged answer{.feeds = 1};
+  std::vector<std::string> pinged;
   std::vector<Check> live{{"loop", true, "ticked 1 ms ago"}};
   std::vector<Check> ready{{"redis", true, "redis 7.0.15"}, {"draining", true, ""}};
   asio::io_context io{1}, client;
@@ -195,23 +196,39 @@ TEST_F(AdminTest, AsksForATokenWhereThereIsOneButNotOfProbes) {
 TEST_F(AdminTest, TakesPings) {
   start();
   EXPECT_THAT(post("a=b&url=https%3A%2F%2Fexample.org%2F%3Fa+b"), StartsWith("HTTP/1.1 202"));
-  EXPECT_EQ(pinged, "https://example.org/?a b");
-  answer = Pinged::unknown;
+  EXPECT_THAT(pinged, testing::ElementsAre("https://example.org/?a b"));
+  answer = {.unknown = 1};
   EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 404"));
-  answer = Pinged::store_away;
+  answer = {.store_away = true};
   EXPECT_THAT(post("url=x"), testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: ")));
-  answer = Pinged::no_url;
+  answer = {};
   EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 400"));
+}
+
+// OPERATIONS §6: as relays of podping send them.
+TEST_F(AdminTest, TakesFiftyPingsAtOnce) {
+  start();
+  std::string many = "url=" + std::string(1000, 'a');
+  for (int i = 1; i < 50; ++i) many += "&url=https%3A%2F%2Fexample.org%2F" + std::to_string(i);
+  answer = {.feeds = 48, .unknown = 1};
+  EXPECT_THAT(post(many), testing::AllOf(StartsWith("HTTP/1.1 202"), HasSubstr("Accepted: 48 of 50 are feeds\n")));
+  ASSERT_EQ(pinged.size(), 50u);
+  EXPECT_EQ(pinged.back(), "https://example.org/49");
+  pinged.clear();
+  EXPECT_THAT(post(many + "&url=b"), testing::AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("up to 50 times")));
+  EXPECT_TRUE(pinged.empty());
+  answer = {.unknown = 2};
+  EXPECT_THAT(post("url=a&url=b"), StartsWith("HTTP/1.1 404"));
 }
 
 TEST_F(AdminTest, RefusesWhatIsNoPing) {
   start();
-  for (const char* body : {"", "x", "url=a&url=b", "url=%zz", "URL=a"}) {
+  for (const char* body : {"", "x", "url=a&url=%zz", "url=%zz", "URL=a"}) {
     EXPECT_THAT(post(body), StartsWith("HTTP/1.1 400")) << body;
   }
   EXPECT_THAT(get("/ping"), testing::AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: POST\r\n")));
-  EXPECT_THAT(post("url=" + std::string(9000, 'x')), StartsWith("HTTP/1.1 413"));
-  EXPECT_EQ(pinged, "");
+  EXPECT_THAT(post("url=" + std::string(70'000, 'x')), StartsWith("HTTP/1.1 413"));
+  EXPECT_TRUE(pinged.empty());
 }
 
 TEST_F(AdminTest, ShowsMetricsToWhoBearsTheToken) {
@@ -282,7 +299,7 @@ TEST_F(AdminTest, AnswersOnlyToNamesOfOursWhereNoTokenIsNeeded) {
   EXPECT_THAT(exchange("POST /ping HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 5\r\n\r\nurl=x"),
               StartsWith("HTTP/1.1 421"));
   EXPECT_THAT(exchange("GET /metrics HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.0 200")) << "no browser asks like that";
-  EXPECT_EQ(pinged, "");
+  EXPECT_TRUE(pinged.empty());
 }
 
 TEST_F(AdminTest, WhereATokenIsNeededItAloneDecides) {
@@ -305,7 +322,7 @@ TEST_F(AdminTest, TakesNoPingsFromPagesOfOthers) {
   for (const char* field :
        {"Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"})
     EXPECT_THAT(post("url=x", std::string(field) + "\r\n"), StartsWith("HTTP/1.1 403")) << field;
-  EXPECT_EQ(pinged, "");
+  EXPECT_TRUE(pinged.empty());
   EXPECT_THAT(post("url=x", "Origin: http://localhost\r\nSec-Fetch-Site: same-origin\r\n"), StartsWith("HTTP/1.1 202"));
   EXPECT_THAT(post("url=x", "Content-Encoding: gzip\r\n"), StartsWith("HTTP/1.1 415"));
 }

@@ -71,7 +71,7 @@ class HostileRequests : public testing::Test {
     }
     const auto nothing = [] { return std::vector<Check>(); };
     Health health{nothing, nothing, [] { return std::string("metric 1\n"); }, {}, {}};
-    health.ping = [](std::string) -> asio::awaitable<Pinged> { co_return Pinged::noted; };
+    health.ping = [](const std::vector<std::string>&) -> asio::awaitable<Pinged> { co_return Pinged{.feeds = 1}; };
     admin = Admin::open(io.get_executor(), admin_options, health).value();
     callbacks =
         CallbackListener::open(io.get_executor(), callback_options, {push_store, intake, memory, metrics, log}).value();
