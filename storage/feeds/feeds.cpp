@@ -29,13 +29,15 @@ Resumed::Result resume_result(std::string_view word) {
 
 }  // namespace
 
-StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const std::string& channel) {
+StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const std::string& channel,
+                                          std::uint32_t rate) {
   std::vector<bool> added;
   added.reserve(feeds.size());
   while (!feeds.empty()) {
     const auto batch = feeds.first(std::min(batch_size, feeds.size()));
     Args args;
     args.add(std::string_view(channel));
+    args.add(rate);
     for (const NewFeed& feed : batch) {
       args.add(std::string_view(feed.feed_url));
       args.add(feed.after);
@@ -53,7 +55,7 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const 
       // A removal that was interrupted stands in the way: finish it, then register the feed.
       InParts whole;
       if (const auto removed = finish_removal(batch[i].feed_url, whole); !removed) return removed.error();
-      const auto one = add(batch.subspan(i, 1), channel);
+      const auto one = add(batch.subspan(i, 1), channel, rate);
       if (!one) return one.error();
       added.push_back(one->front());
     }

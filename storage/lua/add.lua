@@ -3,23 +3,35 @@
 -- replies array
 -- answers requests
 -- Registers feeds and puts them into a channel, which is created where it is not there. ARGV: prefix, channel ('' = none),
--- then feed_url, first due after ms, settings, title ('' = none), '1' = it is wanted for channels alone (RELIABILITY L19), in
--- turn.
+-- first fetches a second of feeds that come without being spread ('0' = any number; HTTP P12), then feed_url, first due
+-- after ms, settings, title ('' = none), '1' = it is wanted for channels alone (RELIABILITY L19), in turn.
 -- Returns for each 1 = new, 0 = known, -1 = being removed (finish that first): then it is in no channel either.
 local now = clock()
-local answers, spread_until, due_now, channel = {}, 0, false, ARGV[2]
+local answers, spread_until, due_now, channel, rate = {}, 0, false, ARGV[2], tonumber(ARGV[3])
+
+-- When a new feed is due. However many are asked for, they take turns behind each other, and no others behind them.
+local function first_due(url, after)
+  if after > 0 then return now + after end
+  if rate == 0 then return due_among((#ARGV - 3) / 5, url, now) end
+  local turn = math.max(tonumber(redis.call('HGET', meta_key, 'next_first')) or 0, now)
+  if turn > now + day_ms then turn = now end  -- the clock was put back
+  redis.call('HSET', meta_key, 'next_first', string.format('%.3f', turn + 1000 / rate))
+  return math.floor(turn)
+end
+
 if channel ~= '' then create_channel(channel) end
-for i = 3, #ARGV, 5 do
+for i = 4, #ARGV, 5 do
   local url, after, settings, title = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
   local for_channels = ARGV[i + 4] == '1'
   local answer = -1
   if not redis.call('HGET', state_key(url), 'removing') then
     answer = redis.call('SADD', feeds_key, url)
     if answer == 1 then
-      redis.call('ZADD', schedule_key, text(after > 0 and now + after or due_among((#ARGV - 2) / 5, url, now)), url)
-      redis.call('HSET', state_key(url), 'state', 'new', 'won', after > 0 and 'spread' or 'first')
+      local due = first_due(url, after)
+      redis.call('ZADD', schedule_key, text(due), url)
+      redis.call('HSET', state_key(url), 'state', 'new', 'won', due > now and 'spread' or 'first')
       count_state(url, nil, 'new', now)
-      if after > 0 then spread_until = math.max(spread_until, now + after) else due_now = true end
+      if due > now then spread_until = math.max(spread_until, due) else due_now = true end
       if settings ~= '' then redis.call('HSET', state_key(url), 'settings', settings) end
       if title ~= '' then redis.call('HSET', feed_key(url), 'title', title) end
       if for_channels then redis.call('HSET', state_key(url), 'for_channels', '1') end

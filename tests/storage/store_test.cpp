@@ -40,6 +40,33 @@ TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
   EXPECT_TRUE(claim(worker_b).claims.empty()) << "claimed feeds are hidden";
 }
 
+// HTTP P12: what is polled already does not wait behind what programs ask for.
+TEST_F(StoreTest, FeedsThatProgramsAskForTakeTurns) {
+  const auto clock_of_redis = [this] { return std::stoll(redis({"TIME"}).substr(0, 10)) * 1000; };
+  const auto ask = [this](int i) -> bool {
+    const NewFeed feed{.feed_url = "https://example.org/" + std::to_string(i)};
+    return Feeds(store).add(std::span(&feed, 1), "", 100)->front();
+  };
+  const auto due = [this](int i) {
+    return std::stoll(redis({"ZSCORE", "schedule", "https://example.org/" + std::to_string(i)}));
+  };
+  const auto before = clock_of_redis();
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(ask(i));
+  const auto after = clock_of_redis();
+  EXPECT_LE(due(0), after + 1000) << "the first at once";
+  for (int i = 0; i < 200; ++i) EXPECT_GE(due(i), before + 10 * i) << i;
+  EXPECT_LE(due(199), after + 1000 + 1990);
+  EXPECT_FALSE(ask(7)) << "known ones keep their turn";
+  EXPECT_LE(due(7), after + 1000 + 70);
+  add("https://example.org/by_hand");
+  EXPECT_LE(std::stoll(redis({"ZSCORE", "schedule", "https://example.org/by_hand"})), clock_of_redis() + 1000)
+      << "an operator's at once";
+  // A turn that nobody lives to see does not hold everybody up.
+  redis({"HSET", "meta:store", "next_first", std::to_string(clock_of_redis() + 200'000'000)});
+  ASSERT_TRUE(ask(200));
+  EXPECT_LE(due(200), clock_of_redis() + 1000);
+}
+
 TEST_F(StoreTest, AnswersARepeatedClaimRequestWithTheSameBatch) {
   add();
   const ClaimBatch first = claim();

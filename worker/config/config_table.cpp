@@ -177,7 +177,7 @@ const Option all_options[] = {
      at<&Config::schedule, &Config::Schedule::ceiling>, nullptr, on_reload},
     {"schedule.manual_floor", "MANUAL_FLOOR", "", "5min", "duration", "shortest interval between refreshes by hand",
      at<&Config::schedule, &Config::Schedule::manual_floor>, nullptr, on_reload},
-    {"schedule.import_rate", "IMPORT_RATE", "", "200", "feeds/s", "first fetches after an import; 0: all at once",
+    {"schedule.import_rate", "IMPORT_RATE", "", "200", "feeds/s", "first fetches after an import, or of what programs ask for; 0: all at once",
      at<&Config::schedule, &Config::Schedule::import_rate>},
     {"schedule.catch_up_rate", "CATCH_UP_RATE", "", "200", "feeds/s", "overdue feeds after an outage; 0: all at once",
      at<&Config::schedule, &Config::Schedule::catch_up_rate>, nullptr, on_reload},

@@ -348,7 +348,7 @@ StoreResult<void> RequestWork::add(const Request& request, const RequestRules& r
     asked.members += "\"feed\":" + json_string(feed.feed_url) + ",";
   }
   const Requests::Step step(requests_, asked, request.op);
-  return only_done(feeds_.add(std::span(&feed, 1), request.channel));
+  return only_done(feeds_.add(std::span(&feed, 1), request.channel, rules.config.schedule.import_rate));
 }
 
 StoreResult<void> RequestWork::remove(const Request& request, const std::string& note, InParts& parts) {
