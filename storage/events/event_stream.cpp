@@ -51,16 +51,19 @@ StoreResult<EventStream::Since> EventStream::since(const std::string& after, std
   // The oldest last: what is trimmed in between is missed then, and told.
   const std::vector<Words> commands{{"XRANGE", key, behind, "+", "COUNT", count},
                                     {"HGET", store, "last_signal"},
+                                    {"XREVRANGE", key, "+", "-", "COUNT", "1"},
                                     {"XRANGE", key, "-", "+", "COUNT", "1"}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
-  const std::vector<EventRecord> oldest = read_event_records((*replies)[2]);
+  const std::vector<EventRecord> oldest = read_event_records((*replies)[3]);
   const std::string last((*replies)[1].is_nil() ? std::string_view("0-0") : (*replies)[1].text());
   Since since;
   since.oldest = oldest.empty() ? last : oldest.front().id;
   const Place from = place_of(after);
   const Place missed_from = oldest.empty() ? place_of(last) : place_of(before(oldest.front()));
-  if (after.empty() || from >= place_of(since.oldest) || from >= missed_from)
+  const std::vector<EventRecord> newest = read_event_records((*replies)[2]);
+  const Place end = std::max(place_of(last), newest.empty() ? Place() : place_of(newest.front().id));
+  if (after.empty() || (from <= end && (from >= place_of(since.oldest) || from >= missed_from)))
     since.records = read_event_records((*replies)[0]);
   return since;
 }

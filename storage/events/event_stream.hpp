@@ -21,7 +21,8 @@ class EventStream {
   /// when there are none. `block` must stay below the command timeout.
   StoreResult<std::vector<EventRecord>> read(const std::string& after, std::size_t count, Milliseconds block);
   /// The records behind `after` ("" = all that there are), at most `limit`; absent when some behind it have been
-  /// trimmed away: whoever has come to `after` ("0-0" = before the first that ever was) has missed them.
+  /// trimmed away: whoever has come to `after` ("0-0" = before the first that ever was) has missed them; or when the
+  /// store has not come so far, because it was replaced, put back or lost its end.
   struct Since {
     std::optional<std::vector<EventRecord>> records;
     std::string oldest;  ///< the first that can be gone on from: an `after` that misses nothing of what is left

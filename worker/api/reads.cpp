@@ -112,7 +112,7 @@ bool is_sequence(std::string_view text) {
   const std::size_t dash = text.find('-');
   std::uint64_t number = 0;
   return dash != std::string_view::npos && read_number(text.substr(0, dash), number) &&
-         read_number(text.substr(dash + 1), number);
+         read_number(text.substr(dash + 1), number) && number < UINT64_MAX;  // behind which Redis looks for none
 }
 
 /// `more`: reads a stretch of the list `of` behind a name.
@@ -301,9 +301,11 @@ StoreResult<ApiReply> read_events(const ApiReading& reading) {
     const auto since = EventStream(reading.store).since(after, most);
     if (!since) return since.error();
     if (!since->records) {
-      return problem("too_old",
-                     fmt::format("events behind {} have been trimmed; the oldest there is: {}", after, since->oldest),
-                     {{"oldest", since->oldest}});
+      return problem(
+          "too_old",
+          fmt::format("events behind {} have been trimmed, or the store was put back; the oldest there is: {}", after,
+                      since->oldest),
+          {{"oldest", since->oldest}});
     }
     for (const EventRecord& record : *since->records) {
       bytes += record.json.size();
