@@ -1,6 +1,7 @@
 #include "worker/api/api.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
@@ -28,6 +29,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
+constexpr std::chrono::seconds longest_debt{10};                        // of a token that kept the store long
 constexpr std::chrono::milliseconds first_look{20}, longest_look{250};  // for the answer to a request
 
 /// "8f1c…" in quotes: equal for equal texts.
@@ -87,13 +89,39 @@ HttpReply http_reply_of(ApiReply reply, const Visit::Header& head) {
 /// One of the calls that may be under way; given up with the object.
 class Api::Place {
  public:
-  explicit Place(Api& api) : api_(api) { ++api_.calls_; }
-  ~Place() { --api_.calls_; }
+  Place(Api& api, std::string app) : api_(api), app_(std::move(app)) {
+    ++api_.calls_;
+    ++api_.calls_of_[app_];
+  }
+  ~Place() {
+    --api_.calls_;
+    if (--api_.calls_of_[app_] == 0) api_.calls_of_.erase(app_);
+  }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
+  /// Whether there is one for this token: some are left to the others.
+  static bool is_free(const Api& api, const std::string& app) {
+    const auto own = api.calls_of_.find(app);
+    const std::size_t most = api.options_.at_once, left = api.tokens_.size() > 1 ? most / 4 : 0;
+    return api.calls_ < most && (own == api.calls_of_.end() || own->second < most - left);
+  }
+
  private:
   Api& api_;
+  const std::string app_;
+};
+
+/// A call that waits without a place.
+class Api::Waiting {
+ public:
+  explicit Waiting(std::size_t& count) : count_(count) { ++count_; }
+  ~Waiting() { --count_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::size_t& count_;
 };
 
 Api::Api(asio::any_io_executor executor, Options options, const Config& config, Looks& looks,
@@ -145,10 +173,20 @@ bool Api::may_call(const std::string& app) {
   return true;
 }
 
+/// A debt is paid off within `longest_debt`, however long the store was kept.
 void Api::charge(const std::string& app, Clock::duration took) {
   const auto row = buckets_.find(app);
   if (row == buckets_.end()) return;  // its token went meanwhile
-  row->second.left -= std::chrono::duration<double>(took) / std::chrono::duration<double>(options_.call_time);
+  const double calls = std::chrono::duration<double>(took) / std::chrono::duration<double>(options_.call_time);
+  const double most = options_.a_second * std::chrono::duration<double>(longest_debt).count();
+  row->second.left = std::max(row->second.left - calls, -most);
+}
+
+/// Until a token may call again, in whole seconds.
+std::int64_t Api::rest_of(const std::string& app) const {
+  const auto row = buckets_.find(app);
+  const double missing = row == buckets_.end() ? 0 : 1 - row->second.left;
+  return std::max<std::int64_t>(1, std::llround(std::ceil(std::min(missing / options_.a_second, 3600.0))));
 }
 
 asio::awaitable<HttpReply> Api::answer(Visit& visit) {
@@ -177,8 +215,10 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   call.app = token->first;
   const bool asks = token->second.asks;  // the row may go while we wait
   if (!may_call(call.app)) {
-    co_return problem("too_fast",
-                      fmt::format("at most {} calls a second, {} at once", options_.a_second, options_.burst));
+    ApiReply refused =
+        problem("too_fast", fmt::format("at most {} calls a second, {} at once", options_.a_second, options_.burst));
+    refused.headers = {{"Retry-After", std::to_string(rest_of(call.app))}};
+    co_return refused;
   }
   const std::string_view target = head.target();
   const std::size_t mark = std::min(target.find('?'), target.size());
@@ -204,8 +244,8 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   }
   const bool asks_for = !route->op.empty() && route->op != "export";
   if (asks_for && !asks) co_return problem("read_only", "this token is for reading (asks = false)");
-  if (calls_ >= options_.at_once) co_return problem("busy", "too many calls are under way");
-  const Place place(*this);
+  if (!Place::is_free(*this, call.app)) co_return problem("busy", "too many calls are under way");
+  std::optional<Place> place(std::in_place, *this, call.app);
   if (auto wrong = read_parameters(call, target.substr(std::min(mark + 1, target.size())), route->parameters)) {
     co_return *wrong;
   }
@@ -213,7 +253,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   if (route->op == "import") co_return co_await import(call, visit);
   if (route->op == "export") co_return co_await export_list(call, visit);
   if (route->op == "discover") co_return co_await discover(call, visit);
-  if (asks_for) co_return co_await ask(*route, call, visit);
+  if (asks_for) co_return co_await ask(*route, call, visit, place);
   co_return co_await read(*route, call);
 }
 
@@ -243,7 +283,8 @@ asio::awaitable<std::optional<ApiReply>> Api::read_body(Visit& visit, std::uint6
   co_return problem("bad_json", "the body cannot be read");
 }
 
-asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, Visit& visit) {
+asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                   std::optional<Place>& place) {
   const Visit::Header& head = visit.head();
   if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
   if (visit.gone()) co_return ApiReply();
@@ -259,6 +300,11 @@ asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, V
   if (!at_once) co_return store_is_away(at_once.error());
   if (*at_once) co_return **at_once;
   asked_();
+  std::optional<Waiting> waiting;
+  if (waiting_ < options_.waiting) {  // it keeps nobody else from being answered
+    waiting.emplace(waiting_);
+    place.reset();
+  }
   asio::steady_timer timer(executor_);
   for (auto pause = first_look; Clock::now() < until; pause = std::min(2 * pause, longest_look)) {
     timer.expires_after(pause);

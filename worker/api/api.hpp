@@ -31,8 +31,10 @@ class Api {
     StoreOptions store;                         ///< its timeout is cut to `patience`
     std::chrono::milliseconds patience{1'000};  ///< with one command of the store
     std::chrono::milliseconds wait{10'000};     ///< for the answer to a request
-    std::size_t at_once = 8;                    ///< calls; so many leave places at the listener to probes
-    double a_second = 50, burst = 200;          ///< calls of one token
+    std::size_t at_once = 8;            ///< calls; of these three quarters of one token, where there are several
+    std::size_t waiting = 4;            ///< calls that wait for a request to be done, before they take places of
+                                        ///< these; both leave places at the listener to probes
+    double a_second = 50, burst = 200;  ///< calls of one token
     std::chrono::nanoseconds call_time =
         std::chrono::milliseconds(5);  ///< of the store; a call that takes more counts as several
   };
@@ -61,6 +63,7 @@ class Api {
   };
   static constexpr std::size_t most_looks = 2;  // at addresses, at once
   class Place;
+  class Waiting;
 
   const std::pair<const std::string, ApiToken>* token_of(const Visit::Header& head) const;
   bool may_call(const std::string& app);
@@ -70,7 +73,8 @@ class Api {
   boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> discover(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
-  boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit);
+  boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                       std::optional<Place>& place);
   ApiReply store_is_away(const StoreError& error);
 
   /// Asks the store for the token of that name, unless it was away a moment ago. What takes long is charged: lists of
@@ -93,6 +97,7 @@ class Api {
     co_return result;
   }
   void charge(const std::string& app, Clock::duration took);
+  std::int64_t rest_of(const std::string& app) const;
   void note_error(const StoreError& error);
 
   boost::asio::any_io_executor executor_;
@@ -102,7 +107,8 @@ class Api {
   std::function<void()> asked_;
   std::function<void(const char*)> bug_;
   std::map<std::string, Bucket, std::less<>> buckets_;  // by token's name
-  std::size_t calls_ = 0;                               // under way
+  std::size_t calls_ = 0, waiting_ = 0;                 // under way
+  std::map<std::string, std::size_t> calls_of_;         // of these, by token's name
   bool importing_ = false;                              // one at a time: a list takes memory
   bool exporting_ = false;                              // likewise: it takes long
   std::uint64_t import_rate_ = 0;

@@ -136,7 +136,10 @@ RequestRules request_rules(const Config& config) {
 Api::Options api_options(const Config& config, std::string url) {
   Api::Options options;
   options.store = store_options(config, std::move(url));
-  if (config.api.listen) options.at_once = 32;  // probes are asked elsewhere
+  if (config.api.listen) {  // probes are asked elsewhere
+    options.at_once = 32;
+    options.waiting = 64;
+  }
   return options;
 }
 

@@ -369,7 +369,10 @@ TEST_F(ApiTest, AKeyIsDoneOnceWhoeverRepeatsIt) {
   EXPECT_EQ(command({"SCARD", "feeds"}), "1");
 }
 
-TEST_F(ApiTest, TenClientsThatAddOneFeedAddItOnce) {
+TEST_F(ApiTest, ClientsThatAddOneFeedAddItOnce) {
+  Api::Options options;
+  options.at_once = 12;  // of which one token may have nine
+  served = std::make_unique<ServedApi>(redis, options);
   std::vector<std::thread> clients;
   std::array<HttpAnswer, 8> answers;
   for (HttpAnswer& answer : answers) {
@@ -440,6 +443,71 @@ TEST_F(ApiTest, ACallThatTakesTheStoreLongCountsAsSeveral) {
   served = std::make_unique<ServedApi>(redis, options);
   EXPECT_EQ(served->get("/feeds").status, 200);
   EXPECT_EQ(outcome(served->get("/feeds")), "429 too_fast");
+}
+
+TEST_F(ApiTest, ADebtIsSaidAndIsNoLongerThanTenSeconds) {
+  Api::Options options;
+  options.burst = 5;
+  options.a_second = 10;
+  options.call_time = std::chrono::nanoseconds(1);
+  served = std::make_unique<ServedApi>(redis, options);
+  EXPECT_EQ(served->get("/feeds").status, 200);
+  const HttpAnswer refused = served->get("/feeds");
+  EXPECT_EQ(outcome(refused), "429 too_fast");
+  EXPECT_GT(std::stoi(std::string(refused.header("Retry-After"))), 8);
+  EXPECT_LE(std::stoi(std::string(refused.header("Retry-After"))), 11);
+}
+
+TEST_F(ApiTest, WhoWaitsForAnAnswerKeepsNobodyWaiting) {
+  served->resting = true;
+  std::vector<std::thread> asking;
+  const auto ask = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      asking.emplace_back([this, name = std::to_string(asking.size())] {
+        EXPECT_EQ(outcome(served->post("/feeds", R"({"url":"https://a.example/)" + name + R"("})")), "201 added");
+      });
+    }
+    const auto asked = std::to_string(asking.size());
+    while (command({"XLEN", "stream:requests"}) != asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  ApiTalk other{"GET", "/api/v1/feeds"};
+  other.token = reading_token;
+  ask(4);
+  EXPECT_EQ(served->get("/feeds").status, 200);
+  EXPECT_EQ(served->call(other).status, 200);
+  ask(6);
+  EXPECT_EQ(outcome(served->get("/feeds")), "429 busy") << "six more take what one token may have";
+  EXPECT_EQ(served->call(other).status, 200);
+  served->resting = false;
+  for (std::thread& thread : asking) thread.join();
+}
+
+TEST_F(ApiTest, SlowBodiesOfOneTokenLeaveRoomForOthers) {
+  boost::asio::io_context io;
+  std::vector<boost::asio::ip::tcp::socket> slow;
+  for (int i = 0; i < 8; ++i) {
+    slow.emplace_back(io).connect({boost::asio::ip::address_v4::loopback(), served->port()});
+    boost::asio::write(slow.back(),
+                       boost::asio::buffer("POST /api/v1/feeds HTTP/1.1\r\nHost: localhost\r\nAuthorization: "
+                                           "Bearer " +
+                                           std::string(asking_token) + "\r\nContent-Length: 5000\r\n\r\n{"));
+  }
+  // Two of them are refused, and the others keep what they have.
+  for (auto& socket : slow) socket.non_blocking(true);
+  for (std::size_t refused = 0; refused < 2;) {
+    std::string answer(12, ' ');
+    for (auto& socket : slow) {
+      boost::system::error_code error;
+      if (!socket.is_open() || boost::asio::read(socket, boost::asio::buffer(answer), error) < answer.size()) continue;
+      EXPECT_EQ(answer, "HTTP/1.1 429");
+      socket.close();
+      ++refused;
+    }
+  }
+  ApiTalk other{"GET", "/api/v1/feeds"};
+  other.token = reading_token;
+  EXPECT_EQ(served->call(other).status, 200);
+  EXPECT_EQ(outcome(served->get("/feeds")), "429 busy");
 }
 
 /// Words that calls are made of, so that some come far.
