@@ -32,6 +32,9 @@ struct ClaimRequest {
   /// Only feeds that were due at that time (run --once). Those that were put off since must be named in `only`.
   std::optional<Milliseconds> due_by;
   std::vector<std::string> only;  ///< without due_by: just these feeds, due or not; empty = by schedule
+  /// By schedule: how many feeds that are 2 s overdue all workers together may take in a second (HTTP P12); 0 = any
+  /// number.
+  std::uint64_t overdue_rate = 0;
 };
 
 /// What the store says of a feed's posts as a whole. Cheap to copy; the views live as long as any copy.

@@ -2,8 +2,9 @@
 -- uses posts host
 -- replies array of 7
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
--- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', then URLs: without
---       due_by only these; with it these and what was due by then and has not been put off since.
+-- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', overdue feeds a
+--       second of all workers ('0' = any number), then URLs: without due_by only these; with it these and what was due by
+--       then and has not been put off since.
 -- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1}, deferred as
 --          {url, due, code}, refused URLs, quarantined as {url, due}}. Whoever claims reads the states.
 local worker, request = ARGV[2], ARGV[3]
@@ -14,9 +15,12 @@ local now = clock()
 local lease_end = text(now + lease)
 local worker_key = prefix .. 'state:worker:' .. worker
 
-local function next_due()
-  local first = redis.call('ZRANGE', schedule_key, 0, 0, 'WITHSCORES')
-  return first[2] and text(tonumber(first[2])) or ''
+-- When to come again. `paced`: there are overdue feeds that nobody may take yet.
+local function next_due(paced)
+  local from = paced and '(' .. text(now) or '-inf'
+  local first = tonumber(redis.call('ZRANGEBYSCORE', schedule_key, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
+  if paced then return text(math.min(first or now + 100, now + 100)) end
+  return first and text(first) or ''
 end
 
 -- What holds for a host (HTTP H7), and the gate that it may share with others. Gates are written at the end.
@@ -62,8 +66,8 @@ end
 -- Feeds to look at, with their due times: {url, due, url, due, …}
 local scan = due_by and 5000 or 500
 local candidates = {}
-if #ARGV > 8 then
-  for i = 9, #ARGV do
+if #ARGV > 9 then
+  for i = 10, #ARGV do
     local due = redis.call('ZSCORE', schedule_key, ARGV[i])
     local owner = redis.pcall('HGET', state_key(ARGV[i]), 'claim')  -- a key that is no hash is dealt with below
     local taken = owner and not owner.err or due_by  -- of those named with due_by another worker may have been sooner
@@ -136,19 +140,36 @@ end
 
 -- The schedule is read page by page: whoever was looked at stands further back in it by then, but for those that stay.
 local looked_at, in_line, stay, named = 0, 0, 0, #candidates / 2
-local read_all = #ARGV > 8 and not due_by
+local read_all = #ARGV > 9 and not due_by
+local from = '-inf'
 local function next_page()
   local size = math.min(scan - (looked_at - named), max - #claims + 16)
   if read_all or size <= 0 then return false end
-  candidates = redis.call('ZRANGEBYSCORE', schedule_key, '-inf', text(math.min(now, due_by or now)), 'WITHSCORES',
+  candidates = redis.call('ZRANGEBYSCORE', schedule_key, from, text(math.min(now, due_by or now)), 'WITHSCORES',
                           'LIMIT', stay, size)
   read_all = #candidates < 2 * size
   return #candidates > 0
 end
 
+-- HTTP P12: all workers share one budget for feeds that are overdue, a quarter of a second of it in advance. What is on
+-- time waits for none of them. A wish of an operator is not counted.
+local overdue_at, rate = now - 2000, tonumber(ARGV[9])
+local spent_until = rate > 0 and tonumber(redis.call('HGET', meta_key, 'overdue_until')) or 0
+if rate > 0 then
+  if spent_until > now then spent_until = now - 1000 / rate end  -- the clock was put back
+  spent_until = math.max(spent_until, now - 250 - 1000 / rate)
+end
+local spent, left_behind = false, false
+local function may_take_overdue() return rate == 0 or spent_until + 1000 / rate <= now end
+local function leave_overdue()
+  left_behind, read_all, from, stay = true, false, text(overdue_at), 0
+end
+local function is_paced(was_due, won) return rate > 0 and was_due < overdue_at and won ~= 'manual' end
+
 -- What a claim goes by, of a feed's state.
 local looked_for = {'alone', 'alone_deaths', 'claim', 'claim_hosts', 'claim_part', 'fetch_url', 'held', 'last_at',
                     'push_claimed', 'push_hint', 'push_nets', 'state', 'strikes', 'wake', 'won'}
+if not may_take_overdue() then leave_overdue() end
 local i = -1
 while #claims < max do
   i = i + 2
@@ -189,7 +210,15 @@ while #claims < max do
       defer(url, due, held, now + 20 * math.min(in_line, 500), 'quarantine', 'one at a time')
     elseif code then
       defer(url, due, held, place_at(gate, gap, held), code, host)
+    elseif is_paced(held or due, is.won) and not may_take_overdue() then
+      if left_behind then
+        stay = stay + 1
+      else
+        leave_overdue()
+        candidates, i = {}, -1
+      end
     else
+      if is_paced(held or due, is.won) then spent_until, spent = spent_until + 1000 / rate, true end
       hand_out(url, due, is, strikes, suspect, gate)
     end
   elseif looked_at > named then
@@ -203,5 +232,6 @@ if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
              cmsgpack.pack({batch, due_by and deferred or {}, refused, quarantined}))
   redis.call('PEXPIRE', worker_key, text(lease))
 end
+if spent then redis.call('HSET', meta_key, 'overdue_until', string.format('%.3f', spent_until)) end
 local exhausted = read_all and i + 1 >= #candidates
-return {text(now), next_due(), exhausted and 1 or 0, claims, deferred, refused, quarantined}
+return {text(now), next_due(left_behind), exhausted and 1 or 0, claims, deferred, refused, quarantined}

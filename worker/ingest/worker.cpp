@@ -61,7 +61,7 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
       tell_(std::move(tell)),
       lanes_(options_.lanes),
       changed_(executor_),
-      catch_up_(options_.catch_up_rate, SteadyClock::now()),
+      catch_up_(options_.catch_up_rate),
       health_(metrics, log),
       pace_(max_claims_per_call) {
   for (Lane& lane : lanes_) free_.push_back(&lane);
@@ -149,6 +149,7 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
   request.max = max;
   request.lease = options_.lease;
   request.host = options_.host;
+  request.overdue_rate = catch_up_.now();
   if (scope_.needs_start()) {
     const StoreResult<Milliseconds> now = co_await store_.call([](Store& store) { return Ingest(store).unspread(); });
     if (!now) co_return now.error();
@@ -210,19 +211,16 @@ void Worker::tell_changed() {
   changed_.cancel();
 }
 
-/// HTTP P12: how many feeds the next claim may take.
+/// How many feeds the next claim may take.
 std::size_t Worker::allowed_now() {
-  if (refresher_.is_short_of_memory()) return 0;
-  const std::size_t most = std::min(free_.size(), pace_.allowed(SteadyClock::now()));
-  return scope_.is_limited() ? most : catch_up_.available(most, SteadyClock::now());
+  return refresher_.is_short_of_memory() ? 0 : std::min(free_.size(), pace_.allowed(SteadyClock::now()));
 }
 
 void Worker::set_fleet(const FleetFigures& figures) {
-  catch_up_.set_fleet(figures.feeds, figures.workers);
+  catch_up_.set_feeds(figures.feeds);
 }
 
 void Worker::note_batch(const ClaimBatch& batch) {
-  catch_up_.spend(batch);
   for (const std::string& url : batch.refused) {
     Report report;
     report.feed_url = url;

@@ -18,7 +18,7 @@
 #include "storage/timelines/notifications.hpp"
 #include "worker/base/log.hpp"
 #include "worker/ingest/adaptive_batch_size.hpp"
-#include "worker/ingest/overdue_token_bucket.hpp"
+#include "worker/ingest/catch_up_rate.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/scope_progress.hpp"
 #include "worker/ingest/store_pool.hpp"
@@ -135,7 +135,7 @@ class Worker {
   bool listens_ = false;  // for wishes of others
   bool wished_ = false;   // somebody made a feed due, and what was due then is not claimed for certain
 
-  OverdueTokenBucket catch_up_;
+  CatchUpRate catch_up_;
   StoreHealth health_;
   bool evicts_keys_ = false;  // the server evicts keys
   std::vector<Claim> left_;   // of ended refreshes whose end the store could not be told

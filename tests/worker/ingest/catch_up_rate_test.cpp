@@ -1,0 +1,32 @@
+// The pace of a fleet that has fallen behind (HTTP P12).
+#include "worker/ingest/catch_up_rate.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill::catch_up_rate_test {
+namespace {
+
+using std::chrono::seconds;
+
+TEST(CatchUpRate, NeverFallsBehindWhatMustBePolled) {
+  CatchUpRate rate(10);
+  EXPECT_EQ(rate.now(), 10U);
+  rate.set_feeds(1'000);
+  EXPECT_EQ(rate.now(), 10U) << "how often they are polled is not known yet";
+  rate.observe(seconds(10));  // 100 feeds a second must be polled anyhow
+  EXPECT_EQ(rate.now(), 150U);
+  rate.set_feeds(10);
+  EXPECT_EQ(rate.now(), 10U);
+}
+
+TEST(CatchUpRate, IsNotPacedAtARateOfZero) {
+  CatchUpRate rate(0);
+  rate.set_feeds(1'000);
+  rate.observe(seconds(10));
+  EXPECT_EQ(rate.now(), 0U);
+  rate.set_rate(10);
+  EXPECT_EQ(rate.now(), 150U);
+}
+
+}  // namespace
+}  // namespace feedmill::catch_up_rate_test
