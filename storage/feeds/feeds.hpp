@@ -32,8 +32,8 @@ class Feeds {
   explicit Feeds(Store& store) : store_(store), impl_(store.impl()) {}
 
   /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url). `channel`: they are in it in the
-  /// same step, known ones too; it is created where it is not there. "" = none. `rate`: at most so many new ones a second,
-  /// of all that are added with one, are due for their first fetch (HTTP P12); 0: all at once.
+  /// same step, known ones too; it is created where it is not there. "" = none. `rate`: at most so many new ones a
+  /// second, of all that are added with one, are due for their first fetch (HTTP P12); 0: all at once.
   StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds, const std::string& channel = {},
                                      std::uint32_t rate = 0);
   /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (RELIABILITY L17). Resumable:
