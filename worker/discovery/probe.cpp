@@ -1,6 +1,7 @@
 #include "worker/discovery/probe.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -52,7 +53,11 @@ bool Look::is_refused() const {
 bool Look::may_answer_later() const {
   const auto* const status = std::get_if<HttpStatus>(&reading);
   if (status != nullptr) return status->status == 408 || status->status == 429 || status->status >= 500;
-  return std::holds_alternative<FetchError>(reading) && !is_refused();
+  using enum Reason;
+  constexpr std::array lasting{limit_body,       limit_header,  limit_ratio,   limit_coding,
+                               redirect_invalid, redirect_loop, redirect_limit};
+  const auto* const error = std::get_if<FetchError>(&reading);
+  return error != nullptr && !is_refused() && std::ranges::find(lasting, error->reason) == lasting.end();
 }
 
 std::string Look::trouble() const {

@@ -146,7 +146,9 @@ StoreResult<void> RequestWork::take_on(const RequestRecord& record, const Reques
   const auto named = names(request);
   if (!named) return named.error();
   const bool needs_memory = !request.problem && Requests::needs_memory(request.op);
-  const bool is_page = !request.problem && request.page != Request::Page::no;
+  // What is refused as it stands is answered without waiting for a look at others.
+  const bool is_page =
+      !request.problem && request.page != Request::Page::no && !refusal_of(request.url, FeedSettings(), rules);
   if (!order_.comes_before(*named) && !(needs_memory && is_short_of_memory()) &&
       !(is_page && sought() >= most_sought)) {
     const auto came = work_on(request, rules, step);

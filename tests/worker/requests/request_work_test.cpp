@@ -485,6 +485,9 @@ TEST_F(RequestWorkTest, APageThatThreeWorkersDieOfIsPoison) {
   ASSERT_TRUE(step);
   for (const std::string& id : {ids[0], ids[1]}) EXPECT_EQ(answer(id), "failed poison");
   EXPECT_EQ(step->pages.size(), 2U);
+  const std::string refused = ask({"op", "add", "url", "http://10.0.0.1/", "page", "yes"});
+  ASSERT_TRUE(polite.step(rules));
+  EXPECT_EQ(answer(refused), "failed refused_address") << "it waits for no look at others";
   ASSERT_TRUE(polite.let_go());
   EXPECT_EQ(redis({"HGET", "state:requests", ids[2]}), "- 0 ") << "nobody died of it";
   EXPECT_TRUE(answers(ids[3]).empty());
