@@ -243,7 +243,7 @@ StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector
     if (done) done->refused += refused;
     return done;
   }
-  const auto notices = notices_of(events);
+  auto notices = notices_of(events);
   if (!notices) return notices.error();
   return apply_notices(in_parts(std::move(*notices)));
 }
