@@ -2,6 +2,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -11,6 +12,8 @@ namespace feedmill {
 namespace asio = boost::asio;
 
 namespace {
+
+constexpr std::chrono::milliseconds longest_turn{2};
 
 /// More than the bound on a document's steps can take on a machine that is busy with other things.
 std::chrono::seconds longest_to_read(std::uint64_t document_bytes) {
@@ -27,6 +30,20 @@ ReadingThreads::ReadingThreads(std::size_t threads, MemoryBudget& memory)
 ReadingThreads::~ReadingThreads() {
   pool_.join();
   memory_.on_released({});
+}
+
+/// What is posted runs behind everything that was ready before, and behind a look for what has come in.
+asio::awaitable<void> ReadingThreads::turn_of_loop() {
+  const auto executor = co_await asio::this_coro::executor;
+  for (;;) {
+    if (!*in_turn_) {
+      *in_turn_ = true;
+      turn_began_ = Clock::now();
+      asio::post(executor, [in_turn = in_turn_] { *in_turn = false; });
+    }
+    if (Clock::now() - turn_began_ < longest_turn) co_return;
+    co_await asio::post(executor, asio::use_awaitable);
+  }
 }
 
 /// True once it has a thread; false when it found no memory.

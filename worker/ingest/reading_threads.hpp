@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -43,6 +44,10 @@ class ReadingThreads {
     co_await run_on(pool_, std::move(work));
     co_return true;
   }
+
+  /// For a document that is read on the loop: ends once the loop has been busy for less than 2 ms since it last looked
+  /// for what came in. Timers and sockets wait for so much of them and no more, however many are ready.
+  boost::asio::awaitable<void> turn_of_loop();
 
   /// For small work beside, which waits for nobody.
   boost::asio::thread_pool& pool() { return pool_; }
@@ -107,6 +112,9 @@ class ReadingThreads {
   std::list<Document*> reading_;     ///< oldest first
   std::size_t waiting_ = 0;
   std::uint64_t read_ = 0;
+  std::shared_ptr<bool> in_turn_ =
+      std::make_shared<bool>(false);  ///< of the loop: a callback that outlives this ends it
+  Clock::time_point turn_began_;
   boost::asio::thread_pool pool_;
 };
 

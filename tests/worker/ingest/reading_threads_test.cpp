@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -14,6 +15,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <gtest/gtest.h>
 
 namespace feedmill::reading_threads_test {
@@ -203,6 +206,36 @@ TEST_F(ReadingThreadsTest, AnExceptionFreesTheThread) {
   while (!thrown) loop.run_one();
   EXPECT_EQ(threads->progress().busy, 0u);
   finish(begin("b"));
+}
+
+// PERFORMANCE §3: timers and sockets are looked at between documents that are read on the loop.
+TEST_F(ReadingThreadsTest, TheLoopGoesOnBetweenDocumentsThatItReads) {
+  make(1);
+  asio::io_context one{1};
+  std::size_t read = 0, ticks = 0;
+  constexpr std::size_t all = 50;
+  for (std::size_t i = 0; i < all; ++i) {
+    asio::co_spawn(
+        one,
+        [&]() -> asio::awaitable<void> {
+          co_await threads->turn_of_loop();
+          const auto until = std::chrono::steady_clock::now() + 1ms;
+          while (std::chrono::steady_clock::now() < until) continue;
+          ++read;
+        },
+        [](const std::exception_ptr& error) { EXPECT_FALSE(error); });
+  }
+  asio::steady_timer heartbeat(one);
+  std::function<void()> beat = [&] {
+    ++ticks;
+    if (read == all) return;
+    heartbeat.expires_after(0ms);
+    heartbeat.async_wait([&](const boost::system::error_code&) { beat(); });
+  };
+  asio::post(one, beat);
+  one.run();
+  EXPECT_EQ(read, all);
+  EXPECT_GE(ticks, all / 3) << "at most three documents of 1 ms between two looks";
 }
 
 }  // namespace
