@@ -100,8 +100,11 @@ TEST_F(ApiOfAWorker, CallsThatWaitKeepNoProbeWaiting) {
       if (status != 202) ++turned_away;
     });
   }
-  EXPECT_TRUE(eventually([&] { return world.redis_text({"XLEN", "stream:requests"}) == "8"; })) << worker.err();
-  EXPECT_TRUE(eventually([&] { return turned_away >= 30; })) << "they are of the probe's network, and had its places";
+  // Eight that have places, and up to four that wait beside.
+  const auto asked = [&] { return std::stoi(world.redis_text({"XLEN", "stream:requests"})); };
+  EXPECT_TRUE(eventually([&] { return asked() >= 8; })) << worker.err();
+  EXPECT_TRUE(eventually([&] { return turned_away >= 26; })) << "they are of the probe's network, and had its places";
+  EXPECT_LE(asked(), 12);
   for (int i = 0; i < 20; ++i) EXPECT_NE(get(address, "/livez").find("200 OK"), std::string::npos);
   for (std::thread& one : clients) one.join();
   worker.signal(SIGTERM);
