@@ -68,11 +68,13 @@ asio::awaitable<Report> Refresher::process(const Claim& claim, DocumentSource& s
   Attempt attempt = co_await source.attempt(claim, seen);
   const StoreResult<StoredSnapshot> known = co_await look_up(claim, source, attempt, deadline);
   if (!known) co_return co_await not_stored(claim, known.error(), seen);
+  co_await threads_.turn_of_loop();  // the store answers many at once
   DecisionResult decision = source.decide(claim, attempt, *known, seen.now());
   if (decision.has_error()) co_return co_await put_off(claim, decision.error(), seen);
   seen.decided(*known, *decision);
   const StoreResult<Committed> done = co_await commit(decision->commit, deadline, seen);
   if (!done) co_return co_await not_stored(claim, done.error(), seen);
+  co_await threads_.turn_of_loop();
   co_return seen.committed(*decision, *done);
 }
 
