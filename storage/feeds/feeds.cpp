@@ -169,6 +169,8 @@ StoreResult<std::vector<std::optional<FeedRecord>>> Feeds::records(std::span<con
     }
     const auto replies = impl_.pipeline(commands);
     if (!replies) return replies.error();
+    const std::size_t first = records.size();
+    std::vector<std::pair<std::size_t, std::string>> in_lines;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Reply* row = replies->data() + i * 5;
       if (row[0].integer() == 0) {
@@ -181,13 +183,51 @@ StoreResult<std::vector<std::optional<FeedRecord>>> Feeds::records(std::span<con
       record.state = read_state(state);
       if (const std::string* claim = find_field(state, "claim")) record.claim = *claim;
       record.feed = row[2].pairs();
-      if (!row[3].is_nil()) record.due = Milliseconds(row[3].integer());
+      if (!row[3].is_nil()) {
+        record.due = Milliseconds(row[3].integer());
+      } else if (const std::string* line = find_field(state, "line")) {
+        in_lines.emplace_back(first + i, *line);
+      }
       record.entries = static_cast<std::uint64_t>(row[4].integer());
       if (const std::string* bytes = find_field(state, "bytes")) record.bytes = leading_number<std::uint64_t>(*bytes);
     }
+    if (const auto read = read_places(records, in_lines); !read) return read.error();
     feed_urls = feed_urls.subspan(batch.size());
   }
   return records;
+}
+
+/// `in_lines`: indexes in `records` with the gates whose lines the feeds wait in.
+StoreResult<void> Feeds::read_places(std::vector<std::optional<FeedRecord>>& records,
+                                     const std::vector<std::pair<std::size_t, std::string>>& in_lines) {
+  std::vector<std::string> names;
+  names.reserve(in_lines.size() * 2);
+  std::vector<Words> commands;
+  const std::string lines = impl_.keys.lines();
+  for (const auto& [at, gate] : in_lines) {
+    commands.push_back({"ZSCORE", names.emplace_back(impl_.keys.line(gate)), records[at]->feed_url});
+    commands.push_back({"ZSCORE", lines, gate});
+  }
+  if (commands.empty()) return {};
+  const auto found = impl_.pipeline(commands);
+  if (!found) return found.error();
+  commands.clear();
+  std::vector<FeedRecord*> waiting;
+  for (std::size_t i = 0; i < in_lines.size(); ++i) {
+    const Reply &due = (*found)[2 * i], &next_start = (*found)[2 * i + 1];
+    if (due.is_nil()) continue;  // it has just been claimed
+    FeedRecord& record = *records[in_lines[i].first];
+    record.due = Milliseconds(due.integer());
+    record.in_line.emplace().next_start = Milliseconds(next_start.integer());
+    waiting.push_back(&record);
+    commands.push_back({"ZCOUNT", names[i], "-inf", names.emplace_back("(" + std::to_string(due.integer()))});
+  }
+  if (commands.empty()) return {};
+  const auto counts = impl_.pipeline(commands);
+  if (!counts) return counts.error();
+  for (std::size_t i = 0; i < waiting.size(); ++i)
+    waiting[i]->in_line->ahead = static_cast<std::uint64_t>((*counts)[i].integer());
+  return {};
 }
 
 StoreResult<std::vector<Wake>> Feeds::wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force) {

@@ -80,6 +80,8 @@ class Feeds {
   /// that must still have been an orphan for so long.
   StoreResult<bool> take_away(const std::string& feed_url, std::string_view first, InParts& parts,
                               Milliseconds orphaned = {});
+  StoreResult<void> read_places(std::vector<std::optional<FeedRecord>>& records,
+                                const std::vector<std::pair<std::size_t, std::string>>& in_lines);
   /// Carries out a move that is known to be one; `record` is the feed as it is.
   StoreResult<MoveResult> run_verb(FeedRecord record, const Move& move, const std::string& no_move_to);
 

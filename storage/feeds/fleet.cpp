@@ -82,7 +82,8 @@ StoreResult<FleetFigures> Fleet::figures() {
                                     {"HGETALL", states},
                                     {"ZRANGEBYSCORE", workers, now_text, "+inf"},
                                     {"HGETALL", push_states},
-                                    {"ZCOUNT", open_circuits, now_text, "+inf"}};
+                                    {"ZCOUNT", open_circuits, now_text, "+inf"},
+                                    {"ZCARD", schedule}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
@@ -94,6 +95,12 @@ StoreResult<FleetFigures> Fleet::figures() {
   for (std::size_t i = 0; i + 1 < states_row.size(); i += 2) {
     figures.states.emplace_back(states_row[i].text(), std::max<std::int64_t>(states_row[i + 1].integer(), 0));
   }
+  // Every feed that is neither paused nor scheduled waits in a line.
+  std::uint64_t elsewhere = static_cast<std::uint64_t>(row[8].integer());
+  for (const auto& [state, count] : figures.states) {
+    if (state == "paused") elsewhere += static_cast<std::uint64_t>(count);
+  }
+  figures.waiting = figures.feeds - std::min(figures.feeds, elsewhere);
   const Reply& push_row = row[6];
   for (std::size_t i = 0; i + 1 < push_row.size(); i += 2) {
     figures.push_states.emplace_back(push_row[i].text(), std::max<std::int64_t>(push_row[i + 1].integer(), 0));

@@ -16,13 +16,11 @@ HostState host_state(Fields fields, Milliseconds now) {
       if (number > now) ++state.in_flight;  // a slot: claim id → end of its lease
     } else if (name == "last_start") {
       state.last_start = number;
-    } else if (name == "tail") {
-      state.tail = number;
     } else if (name == "not_before") {
       state.not_before = number;
     } else if (name == "slow") {
       state.slow = static_cast<std::uint32_t>(std::clamp<std::int64_t>(number.count(), 1, 64));
-    } else {
+    } else if (name != "waiting" && name != "tail") {  // of the line itself more is known
       state.other.emplace_back(std::move(name), std::move(value));
     }
   }
@@ -62,13 +60,19 @@ StoreResult<std::vector<HostState>> Hosts::states(std::span<const std::string> h
   const auto time = impl_.now();
   if (!time) return time.error();
   std::vector<std::string> names;
-  names.reserve(hosts.size());
+  names.reserve(2 * hosts.size());
   std::vector<Words> commands;
-  for (const std::string& host : hosts) commands.push_back({"HGETALL", names.emplace_back(impl_.keys.host(host))});
+  for (const std::string& host : hosts) {
+    commands.push_back({"HGETALL", names.emplace_back(impl_.keys.host(host))});
+    commands.push_back({"ZCARD", names.emplace_back(impl_.keys.line(host))});
+  }
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   std::vector<HostState> states;
-  for (const Reply& reply : *replies) states.push_back(host_state(reply.pairs(), *time));
+  for (std::size_t i = 0; i < replies->size(); i += 2) {
+    states.push_back(host_state((*replies)[i].pairs(), *time));
+    states.back().waiting = static_cast<std::uint64_t>((*replies)[i + 1].integer());
+  }
   return states;
 }
 

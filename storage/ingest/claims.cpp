@@ -52,6 +52,7 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
     const ReplyView row = quarantined[i];
     batch.quarantined.push_back({std::string(row[0].text()), milliseconds(row[1]), "quarantine"});
   }
+  if (!(*reply)[7].text().empty()) batch.next_awaited = milliseconds((*reply)[7]);
   if (const auto read = read_states(batch.claims); !read) return read.error();  // asked again it is the same batch
   return batch;
 }

@@ -1,26 +1,33 @@
 #!lua
 -- uses posts host
--- replies array of 7
+-- replies array of 8
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', overdue feeds a
 --       second of all workers ('0' = any number), then URLs: without due_by only these; with it these and what was due by
 --       then and has not been put off since.
 -- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1}, deferred as
---          {url, due, code}, refused URLs, quarantined as {url, due}}. Whoever claims reads the states.
+--          {url, due, code}, refused URLs, quarantined as {url, due}, with a due_by: when the next may start of those that
+--          were due by then and wait for their hosts, '' = none within a lease}. Whoever claims reads the states.
+-- A feed whose gate is not open leaves the schedule for the gate's line, line:<gate>, soonest due first; `lines` has when
+-- the first of each line may start. So a claim costs what it hands out, however many wait (HTTP H1).
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 local usual_concurrency, usual_spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
 local due_by = tonumber(ARGV[8])
 local now = clock()
-local lease_end = text(now + lease)
+local lease_end = now + lease
 local worker_key = prefix .. 'state:worker:' .. worker
 
 -- When to come again. `paced`: there are overdue feeds that nobody may take yet.
 local function next_due(paced)
   local from = paced and '(' .. text(now) or '-inf'
-  local first = tonumber(redis.call('ZRANGEBYSCORE', schedule_key, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
-  if paced then return text(math.min(first or now + 100, now + 100)) end
-  return first and text(first) or ''
+  local at = math.huge
+  for _, key in ipairs({schedule_key, lines_key}) do
+    local first = redis.call('ZRANGEBYSCORE', key, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+    at = math.min(at, tonumber(first) or at)
+  end
+  if paced then at = math.min(at, now + 100) end
+  return at < math.huge and text(at) or ''
 end
 
 -- What holds for a host (HTTP H7), and the gate that it may share with others. Gates are written at the end.
@@ -43,6 +50,18 @@ local function handed_out(url, claim, due, alone, gate)
           gate.http1_until > now and 1 or 0}
 end
 
+-- When the next may start of those that were due by then and wait for their hosts. Lines that have nobody of them are
+-- passed over, so many and no more: others work on them.
+local function next_awaited()
+  if not due_by then return '' end
+  local lines = redis.call('ZRANGEBYSCORE', lines_key, '-inf', text(lease_end), 'WITHSCORES', 'LIMIT', 0, 1000)
+  for i = 1, #lines, 2 do
+    local first = redis.call('ZRANGE', line_key(lines[i]), 0, 0, 'WITHSCORES')
+    if first[2] and tonumber(first[2]) <= due_by then return text(math.max(now, tonumber(lines[i + 1]))) end
+  end
+  return ''
+end
+
 local mine = redis.call('HMGET', worker_key, 'request', 'batch', 'alone_url', 'alone_claim')
 if mine[1] == request then
   local claims = {}
@@ -51,7 +70,7 @@ if mine[1] == request then
     local is = redis.call('HMGET', state_key(claim[1]), 'fetch_url', 'alone')
     claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], is[2], limits_of(host_of(is[1] or claim[1])).gate)
   end
-  return {text(now), next_due(), 0, claims, deferred, refused, quarantined}
+  return {text(now), next_due(), 0, claims, deferred, refused, quarantined, next_awaited()}
 end
 -- This worker is busy with a feed that a worker has died of (SECURITY Q2).
 local lonely = mine[3] and redis.pcall('HGET', state_key(mine[3]), 'claim') == mine[4] and
@@ -63,35 +82,15 @@ for _, url in ipairs(redis.call('ZRANGE', schedule_key, '+inf', '(' .. text(now 
   redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
 end
 
--- Feeds to look at, with their due times: {url, due, url, due, …}
-local scan = due_by and 5000 or 500
-local candidates = {}
-if #ARGV > 9 then
-  for i = 10, #ARGV do
-    local due = redis.call('ZSCORE', schedule_key, ARGV[i])
-    local owner = redis.pcall('HGET', state_key(ARGV[i]), 'claim')  -- a key that is no hash is dealt with below
-    local taken = owner and not owner.err or due_by  -- of those named with due_by another worker may have been sooner
-    if due and not (taken and tonumber(due) > now) then
-      candidates[#candidates + 1] = ARGV[i]
-      candidates[#candidates + 1] = due
-    end
-  end
-end
-
 local claims, deferred, refused, quarantined, batch = {}, {}, {}, {}, {}
 
-local function put_off(url, at, code, from, ...)
-  redis.call('ZADD', schedule_key, 'XX', text(at), url)
+local function put_off(url, line, at, code, from, ...)
+  schedule_at(url, at, line)
   redis.call('HSET', state_key(url), 'won', code, 'why', due_input(code, at - now, from), ...)
 end
 
-local function defer(url, due, held, at, code, from)
-  put_off(url, at, code, from, 'held', text(held or due))  -- the due time that it had before
-  deferred[#deferred + 1] = {url, text(at), code}
-end
-
 -- SECURITY Q2: what has killed three workers, each time alone, waits a day, twice as long each time, a week at most.
-local function quarantine(url, state)
+local function quarantine(url, line, state)
   local times = redis.call('HINCRBY', state_key(url), 'quarantines', 1)
   local at = now + day_ms * math.min(2 ^ (times - 1), 7)
   if state ~= 'quarantined' then
@@ -100,29 +99,47 @@ local function quarantine(url, state)
     redis.call('ZADD', quarantine_key, text(now), url)
   end
   redis.call('HDEL', state_key(url), 'strikes', 'alone_deaths', 'held', 'wake')
-  put_off(url, at, 'quarantine', 'killed the worker')
+  put_off(url, line, at, 'quarantine', 'killed the worker')
   quarantined[#quarantined + 1] = {url, text(at)}
 end
 
--- When a feed may knock again at a gate that lets nobody in now: one after the other behind it, `gap` ms apart (HTTP H1).
-local function place_at(gate, gap, held)
-  local at = now + gap
-  if now < gate.not_before then
-    gate.tail = math.max(gate.tail, gate.not_before - gap) + gap
-    at = gate.tail
-  elseif not held then
-    gate.tail = math.max(gate.tail, now) + gap
-    at = gate.tail
+-- Writes when the first in a gate's line may start; a line that is empty goes.
+local function settle_line(gate, limits)
+  local length = redis.pcall('ZCARD', line_key(gate.name))
+  if length == 0 or type(length) ~= 'number' then
+    redis.call('ZREM', lines_key, gate.name)
+    if gate.waiting then redis.call('HDEL', gate.key, 'waiting') end
+    gate.waiting = nil
+    return
   end
-  gate.reserved = true
-  return math.max(at, gate.not_before, now + 100)
+  local shut = why_not(gate, now, limits.concurrency, limits.spacing, 'line')
+  redis.call('ZADD', lines_key, text(shut and next_start(gate, now, limits.concurrency, limits.spacing) or now), gate.name)
+  if not gate.waiting then
+    redis.call('HSET', gate.key, 'waiting', '1')
+    gate.waiting = 1
+    keep_host(gate, now)
+  end
+end
+
+local function join_line(url, since, code, host, limits)
+  local gate = limits.gate
+  if type(redis.pcall('ZADD', line_key(gate.name), text(since), url)) ~= 'number' then  -- no sorted set: nobody is in it
+    redis.call('UNLINK', line_key(gate.name))
+    redis.call('ZADD', line_key(gate.name), text(since), url)
+  end
+  redis.call('ZREM', schedule_key, url)
+  gate.joined = limits
+  local at = next_start(gate, now, limits.concurrency, limits.spacing)
+  redis.call('HSET', state_key(url), 'line', gate.name, 'won', code, 'why', due_input(code, math.max(0, at - now), host))
+  redis.call('HDEL', state_key(url), 'held')
+  deferred[#deferred + 1] = {url, text(math.max(at, now + 100)), code}
 end
 
 -- The claim, in the store and for the worker. `suspect`: nothing else of this worker runs beside it (SECURITY Q2).
-local function hand_out(url, due, is, strikes, suspect, gate)
+local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
   local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
   local was_due, times = text(tonumber(is.held) or due), text(strikes + 1)
-  redis.call('ZADD', schedule_key, 'XX', lease_end, url)
+  schedule_at(url, lease_end, line or is.line)
   redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', was_due, 'strikes', times)
   if is.push_hint and not is.push_claimed then redis.call('HSET', state_key(url), 'push_claimed', is.push_hint) end
   if is.held or is.claim_part or is.claim_hosts or is.wake or is.push_hint or is.push_nets then
@@ -133,27 +150,14 @@ local function hand_out(url, due, is, strikes, suspect, gate)
     redis.call('HSET', state_key(url), 'alone', '1')
     redis.call('HSET', worker_key, 'alone_url', url, 'alone_claim', claim)
   end
-  take_slot(gate, claim, now, now + lease)
-  claims[#claims + 1] = handed_out(url, claim, was_due, suspect, gate)
+  take_slot(limits.gate, claim, now, lease_end, asker, gap_of(limits.gate, limits.spacing))
+  claims[#claims + 1] = handed_out(url, claim, was_due, suspect, limits.gate)
   batch[#batch + 1] = {url, claim, was_due}
-end
-
--- The schedule is read page by page: whoever was looked at stands further back in it by then, but for those that stay.
-local looked_at, in_line, stay, named = 0, 0, 0, #candidates / 2
-local read_all = #ARGV > 9 and not due_by
-local from = '-inf'
-local function next_page()
-  local size = math.min(scan - (looked_at - named), max - #claims + 16)
-  if read_all or size <= 0 then return false end
-  candidates = redis.call('ZRANGEBYSCORE', schedule_key, from, text(math.min(now, due_by or now)), 'WITHSCORES',
-                          'LIMIT', stay, size)
-  read_all = #candidates < 2 * size
-  return #candidates > 0
 end
 
 -- HTTP P12: all workers share one budget for feeds that are overdue, a quarter of a second of it in advance. What is on
 -- time waits for none of them. A wish of an operator is not counted.
-local overdue_at, rate = now - 2000, tonumber(ARGV[9])
+local rate = tonumber(ARGV[9])
 local spent_until = rate > 0 and tonumber(redis.call('HGET', meta_key, 'overdue_until')) or 0
 if rate > 0 then
   if spent_until > now then spent_until = now - 1000 / rate end  -- the clock was put back
@@ -161,71 +165,158 @@ if rate > 0 then
 end
 local spent, left_behind = false, false
 local function may_take_overdue() return rate == 0 or spent_until + 1000 / rate <= now end
-local function leave_overdue()
-  left_behind, read_all, from, stay = true, false, text(overdue_at), 0
-end
-local function is_paced(was_due, won) return rate > 0 and was_due < overdue_at and won ~= 'manual' end
 
 -- What a claim goes by, of a feed's state.
-local looked_for = {'alone', 'alone_deaths', 'claim', 'claim_hosts', 'claim_part', 'fetch_url', 'held', 'last_at',
+local looked_for = {'alone', 'alone_deaths', 'claim', 'claim_hosts', 'claim_part', 'fetch_url', 'held', 'last_at', 'line',
                     'push_claimed', 'push_hint', 'push_nets', 'state', 'strikes', 'wake', 'won'}
-if not may_take_overdue() then leave_overdue() end
-local i = -1
-while #claims < max do
-  i = i + 2
-  if i > #candidates then
-    if not next_page() then break end
-    i = 1
-  end
-  looked_at = looked_at + 1
-  local url, due = candidates[i], tonumber(candidates[i + 1])
+
+-- Looks at a feed of the schedule, or at the first in the line of a gate. `named`: an operator waits for it.
+-- Returns nil when it stands elsewhere now, else why it stays: 'late' = due after due_by, 'paced', 'shut' = its line waits.
+local in_turn = 0
+local function look_at(url, due, line, named)
   local fields, is = redis.pcall('HMGET', state_key(url), unpack(looked_for)), {}
   for k, value in ipairs(fields) do is[looked_for[k]] = value or nil end
-  local held, state, deaths = tonumber(is.held), is.state, tonumber(is.alone_deaths) or 0
   if fields.err then  -- no hash: one feed's broken key must not stop the others
-    redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
+    if line then redis.call('ZREM', line_key(line), url) end
+    redis.call('ZADD', schedule_key, text(now + day_ms), url)
     refused[#refused + 1] = url
-  elseif not due_by or (held or due) <= due_by then
-    -- A claim of this very worker that has ended did not end with its death: the store was away (SECURITY Q1).
-    local own = is.claim and string.sub(is.claim, 1, #worker + 1) == worker .. ':'
-    local strikes = math.max(0, (tonumber(is.strikes) or 0) - (own and 1 or 0))
-    if own then redis.call('HDEL', state_key(url), 'alone') end
-    if is.claim and is.alone and not own then  -- the attempt was made alone, and nobody lived to tell of it
-      deaths = redis.call('HINCRBY', state_key(url), 'alone_deaths', 1)
-      redis.call('HDEL', state_key(url), 'claim', 'alone')
-    end
-    local suspect = strikes > 0 or state == 'quarantined'
-    local host = host_of(is.fetch_url or url)
-    local limits = limits_of(host)
-    local gate, gap = limits.gate, limits.spacing * limits.gate.slow
-    local rested = limits.min_interval == 0 and 0 or (tonumber(is.last_at) or 0) + limits.min_interval
-    local code = why_not(gate, now, limits.concurrency, limits.spacing)
-    if deaths >= 3 or (deaths > 0 and state == 'quarantined') then
-      quarantine(url, state)
-    elseif rested > now and not held and is.won ~= 'manual' then  -- not due at all: not waited for as one that is put off
-      put_off(url, rested, 'override', host)
-      redis.call('HDEL', state_key(url), 'held')
-    elseif suspect and lonely then
-      in_line = in_line + 1
-      defer(url, due, held, now + 20 * math.min(in_line, 500), 'quarantine', 'one at a time')
-    elseif code then
-      defer(url, due, held, place_at(gate, gap, held), code, host)
-    elseif is_paced(held or due, is.won) and not may_take_overdue() then
-      if left_behind then
-        stay = stay + 1
-      else
-        leave_overdue()
-        candidates, i = {}, -1
-      end
-    else
-      if is_paced(held or due, is.won) then spent_until, spent = spent_until + 1000 / rate, true end
-      hand_out(url, due, is, strikes, suspect, gate)
-    end
-  elseif looked_at > named then
-    stay = stay + 1
+    return
+  end
+  -- It left the line for a build that knows none, or is of another gate since.
+  if line and (is.line ~= line or is.state == 'paused' or redis.call('ZSCORE', schedule_key, url)) then
+    redis.call('ZREM', line_key(line), url)
+    if is.line == line then redis.call('HDEL', state_key(url), 'line') end
+    return
+  end
+  local held, state, deaths = tonumber(is.held), is.state, tonumber(is.alone_deaths) or 0
+  if due_by and (held or due) > due_by then return 'late' end
+  -- A claim of this very worker that has ended did not end with its death: the store was away (SECURITY Q1).
+  local own = is.claim and string.sub(is.claim, 1, #worker + 1) == worker .. ':'
+  local strikes = math.max(0, (tonumber(is.strikes) or 0) - (own and 1 or 0))
+  if own then redis.call('HDEL', state_key(url), 'alone') end
+  if is.claim and is.alone and not own then  -- the attempt was made alone, and nobody lived to tell of it
+    deaths = redis.call('HINCRBY', state_key(url), 'alone_deaths', 1)
+    redis.call('HDEL', state_key(url), 'claim', 'alone')
+  end
+  local suspect = strikes > 0 or state == 'quarantined'
+  local host = host_of(is.fetch_url or url)
+  local limits = limits_of(host)
+  local gate = limits.gate
+  local stands_first = line == gate.name
+  local rested = limits.min_interval == 0 and 0 or (tonumber(is.last_at) or 0) + limits.min_interval
+  local asker = named and worker or 'line'
+  local code = why_not(gate, now, limits.concurrency, limits.spacing, asker)
+  if not code and gate.waiting and not stands_first and not named then code = 'host_spacing' end
+  local is_paced = rate > 0 and (held or due) < now - overdue_ms and is.won ~= 'manual'
+  if deaths >= 3 or (deaths > 0 and state == 'quarantined') then
+    quarantine(url, line, state)
+  elseif rested > now and not held and is.won ~= 'manual' then  -- not due at all: not waited for as one that is put off
+    put_off(url, line, rested, 'override', host)
+    redis.call('HDEL', state_key(url), 'held')
+  elseif suspect and lonely then
+    in_turn = in_turn + 1
+    local at = now + 20 * math.min(in_turn, 500)
+    put_off(url, line, at, 'quarantine', 'one at a time', 'held', text(held or due))  -- the due time that it had before
+    deferred[#deferred + 1] = {url, text(at), 'quarantine'}
+  elseif code and stands_first and not named then
+    return 'shut', limits
+  elseif code then
+    if named then keep_start(gate, worker, now, next_start(gate, now, limits.concurrency, limits.spacing)) end
+    if line and not stands_first then redis.call('ZREM', line_key(line), url) end
+    join_line(url, held or due, code, host, limits)
+  elseif is_paced and not may_take_overdue() then
+    return 'paced'
+  else
+    if is_paced then spent_until, spent = spent_until + 1000 / rate, true end
+    hand_out(url, line, due, is, strikes, suspect, limits, asker)
   end
 end
-for _, gate in ipairs(gates_read) do write_slots(gate, now) end
+
+-- Lets the first of a gate's line start, and as many behind it as the gate lets in at once. Returns why it stops before
+-- the line is empty, as look_at() does.
+local looked_at, scan = 0, due_by and 5000 or 500
+local function serve_line(line)
+  while #claims < max and looked_at < scan do
+    local first = redis.pcall('ZRANGE', line_key(line), 0, 0, 'WITHSCORES')
+    if not first[2] then
+      settle_line(gates[line] or read_host(line, now))
+      return
+    end
+    looked_at = looked_at + 1
+    local stays, limits = look_at(first[1], tonumber(first[2]), line)
+    if stays == 'shut' then settle_line(limits.gate, limits) end
+    if stays then return stays end
+  end
+end
+
+-- The lines whose first may start, and the schedule, whoever is earlier. The schedule is read page by page: whoever was
+-- looked at stands elsewhere by then, but for those that stay.
+local lines_left = 0
+local function next_line()
+  if not lines_left or looked_at >= scan then return end
+  local first = redis.call('ZRANGEBYSCORE', lines_key, '-inf', text(now), 'WITHSCORES', 'LIMIT', lines_left, 1)
+  return first[1], tonumber(first[2])
+end
+
+-- Named feeds first, with their due times: {url, due, url, due, …}
+local candidates, named = {}, 0
+for i = 10, #ARGV do
+  local due, line = due_of(ARGV[i])
+  local owner = redis.pcall('HGET', state_key(ARGV[i]), 'claim')  -- a key that is no hash is dealt with below
+  local taken = owner and not owner.err or due_by  -- of those named with due_by another worker may have been sooner
+  if due and not (taken and due > now) then
+    candidates[#candidates + 1] = {ARGV[i], due, line}
+    named = #candidates
+  end
+end
+
+local stay, from, read_all = 0, '-inf', #ARGV > 9 and not due_by
+if read_all then lines_left = nil end
+local function next_page()
+  local size = math.min(scan - looked_at, max - #claims + 16)
+  candidates = {}
+  if read_all or size <= 0 then return false end
+  local page = redis.call('ZRANGEBYSCORE', schedule_key, from, text(math.min(now, due_by or now)), 'WITHSCORES',
+                          'LIMIT', stay, size)
+  read_all = #page < 2 * size
+  for k = 1, #page, 2 do candidates[#candidates + 1] = {page[k], tonumber(page[k + 1])} end
+  return #candidates > 0
+end
+-- Only what is on time is left to be looked at.
+local function leave_overdue()
+  left_behind, read_all, from, stay, candidates, lines_left = true, false, text(now - overdue_ms), 0, {}, nil
+end
+
+if not may_take_overdue() then leave_overdue() end
+local i = 0
+local line, may_start = next_line()
+while #claims < max do
+  if i >= #candidates and next_page() then i, named = 0, 0 end
+  local next_one = candidates[i + 1]
+  if line and not (next_one and (i < named or next_one[2] < may_start)) then
+    local stays = serve_line(line)
+    if stays == 'late' then lines_left = lines_left + 1 end
+    if stays == 'paced' then leave_overdue() i = 0 end
+    line, may_start = next_line()
+  elseif next_one then
+    i = i + 1
+    local is_named = i <= named
+    if not is_named then looked_at = looked_at + 1 end
+    local stays = look_at(next_one[1], next_one[2], next_one[3], is_named and not due_by)
+    if stays == 'paced' and not left_behind then
+      leave_overdue()
+      i, line = 0, nil
+    elseif stays and not is_named then
+      stay = stay + 1
+    end
+  else
+    break
+  end
+end
+for _, gate in ipairs(gates_read) do
+  write_slots(gate, now)
+  if gate.joined then settle_line(gate, gate.joined) end
+end
 -- What was put off is only waited for by a worker that was told a due_by.
 if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
   redis.call('HSET', worker_key, 'request', request, 'batch',
@@ -233,5 +324,5 @@ if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
   redis.call('PEXPIRE', worker_key, text(lease))
 end
 if spent then redis.call('HSET', meta_key, 'overdue_until', string.format('%.3f', spent_until)) end
-local exhausted = read_all and i + 1 >= #candidates
-return {text(now), next_due(left_behind), exhausted and 1 or 0, claims, deferred, refused, quarantined}
+local exhausted = read_all and i >= #candidates and not line and looked_at < scan
+return {text(now), next_due(left_behind), exhausted and 1 or 0, claims, deferred, refused, quarantined, next_awaited()}

@@ -16,7 +16,8 @@ local stamp = redis.sha1hex(table.concat(mine, '\n') .. redis.call('ZCARD', tomb
                             table.concat(redis.call('HGETALL', digests_key(url)), '\n'))
 local answer = {stamp}
 if first == 0 then
-  answer[2] = redis.call('ZSCORE', schedule_key, url) or ''
+  local due = due_of(url)
+  answer[2] = due and text(due) or ''
   answer[3] = redis.call('ZSCORE', quarantine_key, url) or ''
   answer[4] = redis.call('HGETALL', state)
   answer[5] = redis.call('HGETALL', feed_key(url))

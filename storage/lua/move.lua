@@ -30,7 +30,8 @@ if mine[6] == 'never_read' or mine[7] == 'never_read' then  -- which it stays: i
 end
 if mine[7] then redis.call('HSET', state, 'paused_due', text(now)) end
 if mine[6] ~= 'quarantined' or mine[3] then  -- what kills workers waits out its time
-  redis.call('ZADD', schedule_key, 'XX', text(now), url)
+  local _, line = due_of(url)
+  schedule_at(url, now, line)
   wake_a_worker()
   redis.call('HSET', state, 'won', 'manual', 'why', due_input('manual', 0))
 end

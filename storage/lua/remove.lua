@@ -35,6 +35,8 @@ elseif not redis.call('HGET', feed_state, 'removing') then
   redis.call('SREM', removals_key, url)
   return 0
 end
+local _, line = due_of(url)
+if line then leave_line(url, line) end
 redis.call('ZREM', schedule_key, url)
 redis.call('ZREM', quarantine_key, url)
 redis.pcall('ZREM', orphans_key, url)

@@ -33,7 +33,7 @@ for i = 3, #ARGV, 2 do
     count_state(url, 'paused', state, now)
     answer = {'resumed', text(due)}
   elseif redis.call('SISMEMBER', feeds_key, url) == 1 then
-    answer = {'running', redis.call('ZSCORE', schedule_key, url) or '0'}
+    answer = {'running', text(due_of(url) or 0)}
   end
   answers[#answers + 1] = answer
 end

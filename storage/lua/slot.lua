@@ -15,13 +15,14 @@ local name, own_concurrency, own_spacing = gate_of_host(host)
 concurrency, spacing = own_concurrency or concurrency, own_spacing or spacing
 local gate = read_host(name, now)
 if redis.call('HGET', gate.key, 's:' .. claim) then return {0, ''} end
-local code = why_not(gate, now, concurrency, spacing)
+local code = why_not(gate, now, concurrency, spacing, claim)
 if not code then
-  take_slot(gate, claim, now, lease_end)
+  take_slot(gate, claim, now, lease_end, claim, gap_of(gate, spacing))
   write_slots(gate, now)
   redis.call('HSET', state_key(url), 'claim_hosts', (mine[2] and mine[2] .. ' ' or '') .. host)
   return {0, ''}
 end
 -- When another request under way ends is not known: soon.
-local wait = math.max(gate.not_before - now, gate.last_start + spacing * gate.slow - now, 100)
+local wait = math.max(gate.not_before - now, gate.last_start + gap_of(gate, spacing) - now, 100)
+if code == 'host_spacing' then keep_start(gate, claim, now, now + wait) end
 return {text(wait), code}

@@ -18,15 +18,15 @@ local function commit(url, claim, next_due, marks, set, set_last, unset, unset_l
   if mine[3] == 'paused' or mine[2] or mine[5] or mine[6] or mine[7] or mine[8] or mine[9] or mine[10] or mine[11] then
     return 'long'
   end
-  local gate = host_key((gate_of(mine[4] or url)))
+  local gate_name = gate_of(mine[4] or url)
+  local gate = host_key(gate_name)
   if marks ~= '' then now = now or clock() end
-  if not nothing_to_note(gate, marks, now) or
-     type(redis.pcall('ZADD', schedule_key, 'XX', next_due, url)) ~= 'number' then
-    return 'long'
-  end
+  local nothing, waiting = nothing_to_note(gate, marks, now)
+  if not nothing or type(redis.pcall('ZADD', schedule_key, 'XX', next_due, url)) ~= 'number' then return 'long' end
   redis.call('HSET', feed_state, 'last_claim', claim, unpack(ARGV, set, set_last))
   redis.call('HDEL', feed_state, 'claim', 'claim_due', 'strikes', 'push_claimed', unpack(ARGV, unset, unset_last))
   redis.call('HDEL', gate, 's:' .. claim)
+  if waiting then redis.pcall('ZADD', lines_key, 'XX', 'LT', '0', gate_name) end
   return 'ok'
 end
 

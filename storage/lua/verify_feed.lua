@@ -79,9 +79,10 @@ if mode == 'digests' then
 end
 
 local mine = redis.call('HMGET', feed_state, 'state', 'before_pause', 'claim', 'claim_due', 'last_claim', 'claim_part',
-                        'removing', 'quarantined_at', 'bytes')
-local state = mine[1]
+                        'removing', 'quarantined_at', 'bytes', 'line')
+local state, line = mine[1], mine[10]
 local due = redis.call('ZSCORE', schedule_key, url)
+local waits = line and zscore(line_key(line), url)
 local since = redis.call('ZSCORE', quarantine_key, url)
 local registered = redis.call('SISMEMBER', feeds_key, url) == 1
 
@@ -94,7 +95,7 @@ if not registered then
   if mine[7] then
     find('I13', 'removal.unfinished', url, keys, 'its removal (or import) was interrupted and has not been finished; ' ..
          redis.call('ZCARD', sort) .. ' entries are left', {{'remove_feed', feed_state, 'removing', mine[7], false}})
-  elseif due or state == 'paused' then
+  elseif due or waits or state == 'paused' then
     find('I6', 'feeds.missing', url, {feeds_key, feed_state}, 'the feed is scheduled or paused, but not registered',
          {sadd(feeds_key, url)})
   else
@@ -113,12 +114,24 @@ if first == '0' then
   local score = tonumber(due)
   if state == 'paused' then
     if due then find('I6', 'schedule.paused', url, {schedule_key}, 'the feed is paused, and scheduled', {zrem(schedule_key, url, due)}) end
+  elseif not due and waits then
+    if not zscore(lines_key, line) then
+      find('I6', 'lines.missing', url, {lines_key, line_key(line)}, 'the feed waits in a line that nobody comes to',
+           {zadd(lines_key, line, false, text(now))})
+    end
   elseif not due then
     find('I6', 'schedule.missing', url, {schedule_key}, 'the feed is not paused, and in no schedule',
          {zadd(schedule_key, url, false, text(now))})
   elseif score ~= score or score < 0 or score > now + 30 * day + 60000 then
     find('I6', 'schedule.score', url, {schedule_key}, 'its due time is ' .. due .. ', not between 0 and 30 days from now',
          {zadd(schedule_key, url, due, text(now + day))})
+  end
+  if line and (due or state == 'paused' or not waits) then
+    local changes = {hdel(feed_state, 'line', line)}
+    if waits then changes[2] = zrem(line_key(line), url, waits) end
+    find('I6', 'line.stray', url, {feed_state, line_key(line)},
+         'the feed waits in a line ' .. (due and 'and stands in the schedule' or state == 'paused' and 'and is paused' or 'that it is not in'),
+         changes)
   end
   local locked = state == 'quarantined' or (state == 'paused' and mine[2] == 'quarantined')
   if locked and not since then

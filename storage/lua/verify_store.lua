@@ -11,7 +11,7 @@
 --   'states', most feeds to count                    Returns {findings, feeds or '' when there are more, all counts}
 local what = ARGV[2]
 if what == 'types' then
-  local wanted = {{feeds_key, 'set', 'I6'}, {schedule_key, 'zset', 'I6'}, {quarantine_key, 'zset', 'I14'},
+  local wanted = {{feeds_key, 'set', 'I6'}, {schedule_key, 'zset', 'I6'}, {lines_key, 'zset', 'I6'}, {quarantine_key, 'zset', 'I14'},
                   {states_key, 'hash', 'statistics'}, {meta_key, 'hash', 'I5'}, {signals_key, 'stream', 'I5'},
                   {counter_key, 'string', 'I2'}, {hosts_key, 'hash', 'I13'}, {channels_key, 'set', 'I4'},
                   {gone_key, 'zset', 'I4'}, {floors_key, 'hash', 'I4'}, {watchers_key, 'set', 'L16'}}

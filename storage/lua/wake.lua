@@ -13,10 +13,10 @@ local now = clock()
 local answers, sooner = {}, false
 for i = 4, #ARGV do
   local url = ARGV[i]
-  local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
+  local due, line = due_of(url)
   local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before', 'state', 'fetch_url', 'wake', 'held',
                           'last')
-  local in_line = due and due > now and (tonumber(mine[7] or nil) or math.huge) <= now
+  local in_line = due and (line or (due > now and (tonumber(mine[7] or nil) or math.huge) <= now))
   local _, _, _, min_interval = gate_of(mine[5] or url)
   local allowed = math.max((tonumber(mine[2]) or 0) + math.max(floor, min_interval or 0), tonumber(mine[3]) or 0)
   if string.find(mine[8] or '', '^0 %a+ egress%.') then allowed = tonumber(mine[3]) or 0 end
@@ -33,9 +33,9 @@ for i = 4, #ARGV do
   elseif told > now or (not force and (mine[2] or killer) and allowed > now) then
     answer = {'too_early', text(math.max(told, force and 0 or allowed))}
   elseif in_line then
-    answer = {'due', text(due)}
+    answer = {'due', text(line and next_start_of(line, now) or due)}
   else
-    local comes = due > now or (force and due < now - 2000)  -- no operator waits for a backlog (HTTP P12)
+    local comes = due > now or (force and due < now - overdue_ms)  -- no operator waits for a backlog (HTTP P12)
     if comes then
       sooner = true
       due = due_among(#ARGV - 3, url, now)

@@ -7,11 +7,11 @@
 -- already, paused, in quarantine, suspected of having killed a worker, never read, or unknown.
 local url, claim, lease = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local now = clock()
-local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
+local due, line = due_of(url)
 local is = redis.call('HMGET', state_key(url), 'claim', 'state', 'strikes', 'push_due', 'held', 'last_at', 'push_hint',
                       'push_nets')
 if not due or (is[1] and due > now) or is[2] == 'quarantined' or is[3] or not is[6] then return {} end
-redis.call('ZADD', schedule_key, 'XX', text(now + lease), url)
+schedule_at(url, now + lease, line)
 local was_due = is[4] or is[5] or text(due)
 redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', was_due, 'strikes', 1)
 local wake, nets = is[7], tonumber(is[8] or nil) or 0

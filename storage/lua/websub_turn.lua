@@ -8,8 +8,8 @@
 local member, concurrency, spacing, lease = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local came, now = tonumber(ARGV[7]) or 0, clock()
 local gate = read_host(hub_gate(ARGV[2]), now)
-if not why_not(gate, now, concurrency, spacing) then
-  take_slot(gate, member, now, now + lease)
+if not why_not(gate, now, concurrency, spacing, member) then
+  take_slot(gate, member, now, now + lease, member, 0)
   write_slots(gate, now)
   return '0'
 end

@@ -32,11 +32,12 @@ struct ClaimBatch {
     Milliseconds due{};
     std::string code;  ///< host_spacing, host_backoff, quarantine (HTTP §11)
   };
-  std::vector<Deferred> deferred;        ///< put off by the host's gate (HTTP H1), or in line to be alone (SECURITY Q2)
+  std::vector<Deferred> deferred;        ///< come into their host's line (HTTP H1), or wait to be alone (SECURITY Q2)
   std::vector<Deferred> quarantined;     ///< have killed three workers, each time alone (SECURITY Q2)
   std::vector<std::string> refused;      ///< put off for a day: the key of their state is no hash (RELIABILITY §6)
   Milliseconds now{};                    ///< Redis' time
-  std::optional<Milliseconds> next_due;  ///< earliest due time left in the schedule
+  std::optional<Milliseconds> next_due;  ///< when to claim again: the earliest of what is left
+  std::optional<Milliseconds> next_awaited;  ///< when the next in a line may start that was due by ClaimRequest::due_by
   bool exhausted = false;                ///< every feed that was due was looked at
 };
 

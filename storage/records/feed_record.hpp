@@ -25,7 +25,13 @@ struct FeedRecord {
   std::string feed_url;
   FeedState state;
   Fields feed;                      ///< Feed:<feed_url>: what readers see
-  std::optional<Milliseconds> due;  ///< absent when it is not in the schedule
+  std::optional<Milliseconds> due;  ///< since when or until then it waits; absent when it is paused
+  /// It is due and waits in the line of its host's gate (HTTP H1), behind so many others.
+  struct InLine {
+    std::uint64_t ahead = 0;
+    Milliseconds next_start{};  ///< when the first of the line may start, as far as is known
+  };
+  std::optional<InLine> in_line;
   std::string claim;                ///< "" when nobody refreshes it
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;  ///< entry_bytes() of them together, as the scripts count it

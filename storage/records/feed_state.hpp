@@ -215,7 +215,8 @@ struct FeedPushes {
 /// What the worker remembers about a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3).
 /// Scripts read a few of them by name, and keep fields of their own beside them, which no worker reads from here:
 ///   the claim         claim claim_due claim_hosts claim_part; alone (nothing runs beside it), alone_deaths
-///   the schedule      held (due time before it had to wait for its host), wake (asked for while it was claimed)
+///   the schedule      held (due time before it had to wait to be alone), wake (asked for while it was claimed), line
+///                     (of the gate that it waits at, HTTP H1)
 ///   pause and removal before_pause paused_due removing; for_channels orphaned: shared/orphans.lua
 ///   pushes            push_due push_wake push_hint push_claimed push_nets push_pending push_renew push_tat: push.lua
 ///   size              bytes (of all its posts)

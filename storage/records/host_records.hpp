@@ -18,9 +18,9 @@ struct HostLimits {
 /// What the fleet knows of a host: hash state:host:<host> (HTTP §6). All zero when it was not asked of late.
 struct HostState {
   Milliseconds last_start{};  ///< of the last request
-  Milliseconds tail{};        ///< up to where starts are reserved
   Milliseconds not_before{};  ///< end of its back-off
   std::uint32_t in_flight = 0;
+  std::uint64_t waiting = 0;  ///< feeds in its line (HTTP H1)
   std::uint32_t slow = 1;  ///< spacing is multiplied by it (HTTP H5)
   Fields other;            ///< further fields as they stand
 

@@ -26,6 +26,9 @@ class Keys {
   std::string entry_counter() const { return prefix_ + "ids:Entry"; }
   std::string feeds() const { return prefix_ + "feeds"; }
   std::string schedule() const { return prefix_ + "schedule"; }
+  /// When the first may start of each line of feeds that wait for their hosts (HTTP H1).
+  std::string lines() const { return prefix_ + "lines"; }
+  std::string line(std::string_view gate) const { return join("line:", gate); }
   std::string signals() const { return prefix_ + "stream:signals"; }
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
   std::string push_states() const { return prefix_ + "stats:websub:states"; }

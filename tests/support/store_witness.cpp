@@ -218,7 +218,15 @@ class Witness {
 
   /// RELIABILITY I6.
   void look_at_schedule() {
-    const Table schedule = redis_.table({"ZRANGE", "schedule", "0", "-1", "WITHSCORES"});
+    Table schedule = redis_.table({"ZRANGE", "schedule", "0", "-1", "WITHSCORES"});
+    const Table lines = redis_.table({"ZRANGE", "lines", "0", "-1", "WITHSCORES"});
+    for (const std::string& key : keys_) {
+      if (!key.starts_with("line:")) continue;
+      if (!lines.contains(key.substr(5))) wrong("I6: nobody comes to " + key);
+      for (const auto& [url, due] : redis_.table({"ZRANGE", key, "0", "-1", "WITHSCORES"})) {
+        if (!schedule.emplace(url, due).second) wrong("I6: " + url + " is in " + key + " and elsewhere");
+      }
+    }
     for (const std::string& url : feeds_) {
       const auto due = schedule.find(url);
       if (due == schedule.end()) {
@@ -244,6 +252,7 @@ class Witness {
     static const std::set<std::string> single{"ids:Entry",
                                               "feeds",
                                               "schedule",
+                                              "lines",
                                               "quarantine",
                                               "stream:signals",
                                               "meta:store",
@@ -261,7 +270,7 @@ class Witness {
                                               "state:signals_places",
                                               "channel_floors"};
     static const std::vector<std::string> named{
-        "state:worker:",      "state:host:",        "state:trial:",       "lock:delivery:",  "deliver:",
+        "line:", "state:worker:",      "state:host:",        "state:trial:",       "lock:delivery:",  "deliver:",
         "channel:",           "zchannel:",          "channel_sortorder_", "state:channels:", "state:watches:",
         "list:notification:", "hash:notification:", "stats:feeds:in:"};
     std::size_t entries = 0;

@@ -116,6 +116,8 @@ void add_row(Html& html, const FeedRecord& feed, Milliseconds now) {
            feed.state.last.at.count() == 0 ? "never fetched" : reason_text(last_result(feed.state.last)));
   if (!feed.claim.empty())
     html.add("being fetched");
+  else if (feed.in_line)
+    html.add("in line <span class=\"sub\">{}</span>", time_ago(*feed.due, now));
   else if (feed.due)
     html.add("{} <span class=\"sub\">{}</span>", time_ago(*feed.due, now), reason_text(feed.state.due.reason));
   else

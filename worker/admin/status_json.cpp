@@ -65,6 +65,7 @@ json::object store_json(const StoreStatus& store) {
   feeds["due"] = fleet.due;
   feeds["oldest_due_seconds"] =
       fleet.oldest_due && *fleet.oldest_due < fleet.now ? seconds(fleet.now - *fleet.oldest_due) : 0.0;
+  feeds["waiting"] = fleet.waiting;
   feeds["claimed"] = fleet.claimed;
   json::object& subscriptions = object["websub"].emplace_object();
   for (const auto& [state, count] : fleet.push_states) subscriptions[state] = count;

@@ -121,7 +121,8 @@ Html tiles_section(const Status& status) {
     add_tile(html, "Due now", number(fleet.due),
              fleet.oldest_due && *fleet.oldest_due < fleet.now
                  ? "the oldest for " + span_text(fleet.now - *fleet.oldest_due)
-                 : "none waits");
+             : fleet.waiting > 0 ? fmt::format("{} in line for their hosts", fleet.waiting)
+                                 : "none waits");
   }
   const double refreshed = static_cast<double>(process.ten_minutes.refreshes()) / minutes_covered(process, 10);
   add_tile(html, "Refreshes a minute", words(rate_text(refreshed)),

@@ -68,11 +68,9 @@ void ScopeProgress::note_once(const ClaimBatch& batch) {
     for (const std::string& url : named_) deferred_.erase(url);
   }
   for (const auto& deferred : batch.deferred) {
-    if (is_awaited(deferred, batch.now))
-      deferred_[deferred.feed_url] = deferred.due;
-    else
-      deferred_.erase(deferred.feed_url);
+    if (deferred.code == "quarantine") deferred_[deferred.feed_url] = deferred.due;
   }
+  line_moves_ = batch.next_awaited.has_value();
 }
 
 /// A worker with a scope waits for its turn at a host, not for the end of the host's back-off.
@@ -84,13 +82,16 @@ std::optional<Milliseconds> ScopeProgress::next_wanted(const ClaimBatch& batch) 
   if (!is_limited()) return batch.next_due;
   std::optional<Milliseconds> next;
   const auto take = [&next](Milliseconds due) { next = std::min(next.value_or(due), due); };
-  for (const auto& deferred : batch.deferred) take(deferred.due);
+  for (const auto& deferred : batch.deferred) {
+    if (selected_) take(deferred.due);
+  }
   for (const auto& [url, due] : deferred_) take(due);
+  if (scope_.once && batch.next_awaited) take(*batch.next_awaited);
   return next;
 }
 
 bool ScopeProgress::is_done() const {
-  if (scope_.once) return exhausted_ && deferred_.empty();
+  if (scope_.once) return exhausted_ && deferred_.empty() && !line_moves_;
   return selected_ && scope_.only.empty();
 }
 

@@ -53,7 +53,8 @@ class ScopeProgress {
   const bool selected_;  // the scope names feeds
   const Milliseconds lease_;
   std::optional<Milliseconds> start_;
-  std::map<std::string, Milliseconds> deferred_;  // of `once`: put off by their host's gate, until then
+  std::map<std::string, Milliseconds> deferred_;  // of `once`: put off to be alone (SECURITY Q2), until then
+  bool line_moves_ = false;                       // of `once`: feeds of it wait for their hosts
   std::vector<std::string> named_;                // of them, those that the claim under way asks for
   bool exhausted_ = false;
 };

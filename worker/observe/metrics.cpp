@@ -238,6 +238,7 @@ struct Metrics::Series {
                   {"new", "never_read", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"});
   Gauge& due = make.gauge("due_feeds", "Feeds that are due.");
   Gauge& oldest_due = make.gauge("oldest_due_seconds", "How long the feed that waits longest has been due.");
+  Gauge& waiting = make.gauge("waiting_feeds", "Feeds that are due and in line for their hosts.");
   Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
   Gauge& backing_off = make.gauge("hosts_backing_off", "Hosts that are left alone after they refused.");
   Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat.");
@@ -416,6 +417,7 @@ void Metrics::set_fleet(const FleetFigures& figures) {
     gauge->Set(found == figures.push_states.end() ? 0 : static_cast<double>(found->second));
   }
   series_->due.Set(static_cast<double>(figures.due));
+  series_->waiting.Set(static_cast<double>(figures.waiting));
   const std::chrono::duration<double> waiting = figures.now - figures.oldest_due.value_or(figures.now);
   series_->oldest_due.Set(std::max(0.0, waiting.count()));
   series_->claimed.Set(static_cast<double>(figures.claimed));

@@ -163,6 +163,7 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
       any = true;
       const std::string next = !record->claim.empty() ? "fetching"
                                : !record->due         ? "-"
+                               : record->in_line      ? "in line"
                                : is_due(*record, now) ? "due"
                                                       : from_now(*record->due, now);
       std::vector<std::string> cells = {record->state.state};

@@ -30,6 +30,12 @@ Milliseconds next_start(const HostView& host) {
   return std::max(host.state.last_start + host.limits.spacing * host.state.slow, host.state.not_before);
 }
 
+/// When the last of those that wait in its line may start, if each takes no longer than the spacing.
+Milliseconds line_end(const HostView& host, Milliseconds now) {
+  const auto starts = static_cast<std::int64_t>(std::max<std::uint64_t>(host.state.waiting, 1)) - 1;
+  return std::max(next_start(host), now) + host.limits.spacing * host.state.slow * starts;
+}
+
 std::string state_text(const FeedRecord& record, Milliseconds now) {
   const FeedState& state = record.state;
   const LastRefresh& last = state.last;
@@ -61,6 +67,12 @@ std::string next_text(const FeedRecord& record, const HostView& host, Millisecon
   }
   if (!record.due)
     return record.state.state == "paused" ? "never, while it is paused" : "never: it is not in the schedule";
+  if (record.in_line) {
+    const Milliseconds start = std::max(next_start(host), now);
+    return fmt::format("due since {}, in line for {}: {} feed{} before it, the next may start {}", rfc3339(*record.due),
+                       host.name, record.in_line->ahead, record.in_line->ahead == 1 ? "" : "s",
+                       start == now ? "now" : from_now(start, now));
+  }
   std::string text = due_text(*record.due, now, numbers ? record.state.due.reason : "");
   if (const Milliseconds start = host.state.not_before; start > std::max(*record.due, now))
     text += fmt::format("; but its host wants no request before {}, {}", rfc3339(start), from_now(start, now));
@@ -114,7 +126,8 @@ json::object host_json(const HostView& host, Milliseconds now) {
   row["slots_free"] = free_slots(host);
   row["last_start"] = time_json(host.state.last_start);
   row["next_start"] = rfc3339(std::max(next_start(host), now));
-  row["reserved_until"] = host.state.tail > now ? time_json(host.state.tail) : json::value();
+  row["waiting"] = host.state.waiting;
+  row["reserved_until"] = host.state.waiting > 0 ? time_json(line_end(host, now)) : json::value();
   row["not_before"] = host.state.not_before > now ? time_json(host.state.not_before) : json::value();
   json::object& other = row["other"].emplace_object();
   for (const auto& [name, value] : host.state.other) other[name] = value;
@@ -128,7 +141,10 @@ std::string host_text(const HostView& host, Milliseconds now) {
   std::string text = fmt::format("{}: {} of {} slots free, next start {}", host.name, free_slots(host),
                                  host.limits.concurrency, start <= now ? "now" : from_now(start, now));
   if (host.state.slow > 1) text += fmt::format(" ({} times its usual spacing)", host.state.slow);
-  if (host.state.tail > now) text += fmt::format(", starts reserved up to {}", rfc3339(host.state.tail));
+  if (host.state.waiting > 0) {
+    text += fmt::format(", {} feed{} in line, the last {}", host.state.waiting, host.state.waiting == 1 ? "" : "s",
+                        from_now(line_end(host, now), now));
+  }
   return text + (host.state.not_before > now ? fmt::format(", back-off until {}, {}", rfc3339(host.state.not_before),
                                                            from_now(host.state.not_before, now))
                                              : ", no back-off");

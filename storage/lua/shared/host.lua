@@ -1,7 +1,11 @@
 -- What all workers know of a host (HTTP §6), or of a group of hosts that share a gate (HTTP H7): the hash
 -- state:host:<host>, which goes by itself when it says nothing more.
 --   s:<claim>                              a slot: end of its lease (HTTP H2)
---   last_start, tail                       when a request last started; the last time that was reserved (HTTP H1)
+--   last_start                             when a request last started (HTTP H1)
+--   tail                                   of a hub: the last time that was reserved (WEBSUB S5)
+--   waiting                                feeds stand in its line, line:<gate>; a hint, as all of this is
+--   kept_for, kept_until                   whom the next start is kept for: a claim that was led here, a worker whose
+--                                          operator waits, or 'line'; and how long (HTTP H6)
 --   refused_by, refused_at, refused_until  the last refusal while the circuit is closed: whose, when, its Retry-After
 --                                          (HTTP H3)
 --   closed, not_before, refusals, cause    the circuit breaker is open (the field's name says it of the host): until
@@ -21,12 +25,12 @@ end
 
 -- Until when a gate says something, its refusals apart.
 local function says_until(gate)
-  return math.max(gate.slots_end, gate.tail, gate.not_before, gate.refused_at + 10 * minute_ms,
+  return math.max(gate.slots_end, gate.tail, gate.not_before, gate.kept_until, gate.refused_at + 10 * minute_ms,
                   gate.served_at + 7 * day_ms, gate.identity_until, gate.http1_until)
 end
 
 -- What holds of whatever a hash does not say.
-local bare_gate = {__index = {in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0, refusals = 0,
+local bare_gate = {__index = {in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0, kept_until = 0, refusals = 0,
                               slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0}}
 local function read_host(name, now)
   local gate = setmetatable({name = name, key = host_key(name)}, bare_gate)
@@ -62,21 +66,47 @@ local function keep_host(gate, now)
   gate.kept = last
 end
 
--- Why no request may start now, nil when one may (HTTP H1, H4, H5).
-local function why_not(gate, now, concurrency, spacing)
+-- How far apart requests start at a gate.
+local function gap_of(gate, spacing) return spacing * gate.slow end
+
+-- Why no request of `asker` may start now, nil when one may (HTTP H1, H4, H5, H6).
+local function why_not(gate, now, concurrency, spacing, asker)
   if now < gate.not_before or (gate.closed and gate.in_flight > 0) then return 'host_backoff' end
-  if gate.in_flight >= concurrency or now < gate.last_start + spacing * gate.slow then return 'host_spacing' end
+  if gate.in_flight >= concurrency or now < gate.last_start + gap_of(gate, spacing) or
+     (now < gate.kept_until and tostring(gate.kept_for) ~= asker) then
+    return 'host_spacing'
+  end
+end
+
+-- When one who may not start now may try again. When a request under way ends is not known: its end tells the line.
+local function next_start(gate, now, concurrency, spacing)
+  local at = math.max(gate.not_before, gate.last_start + gap_of(gate, spacing), gate.kept_until)
+  if gate.in_flight >= (gate.closed and 1 or concurrency) then at = math.max(at, now + 1000) end
+  return at
+end
+
+-- Keeps the next start for who may not stand in the line, the one behind it for the line: neither waits for ever.
+local function keep_start(gate, asker, now, at)
+  if now < gate.kept_until then return end
+  gate.kept_for, gate.kept_until = asker, at + 1000
+  redis.call('HSET', gate.key, 'kept_for', asker, 'kept_until', text(gate.kept_until))
+  keep_host(gate, now)
 end
 
 -- Takes a slot until `lease_end`, which write_slots() writes. While the circuit is open, the one request that may start
--- is the probe.
-local function take_slot(gate, claim, now, lease_end)
+-- is the probe. `gap`: until the next start.
+local function take_slot(gate, claim, now, lease_end, asker, gap)
   gate.last_start, gate.in_flight = now, gate.in_flight + 1
   gate.slots_end = math.max(gate.slots_end, lease_end)
   local taken = gate.taken or {}
   taken[#taken + 1], taken[#taken + 2] = 's:' .. claim, text(lease_end)
   if gate.closed then taken[#taken + 1], taken[#taken + 2] = 'probe', claim end
   gate.taken = taken
+  if tostring(gate.kept_for) == asker then
+    redis.call('HDEL', gate.key, 'kept_for', 'kept_until')
+    gate.kept_for, gate.kept_until = nil, 0
+    if asker ~= 'line' and gate.waiting then keep_start(gate, 'line', now, now + gap) end
+  end
 end
 
 -- Writes what was taken or reserved at a gate.
@@ -86,12 +116,18 @@ local function write_slots(gate, now)
   if gate.reserved or gate.taken then keep_host(gate, now) end
 end
 
+-- A request to a host has ended: the next in its line may start.
+local function tell_line(gate)
+  if redis.pcall('HGET', host_key(gate), 'waiting') == '1' then redis.pcall('ZADD', lines_key, 'XX', 'LT', '0', gate) end
+end
+
 -- Gives back what a claim holds: at the gate that is asked first, and at those of the hosts that it was led to.
 local function free_slots(claim, first_gate, more_hosts)
-  redis.pcall('HDEL', host_key(first_gate), 's:' .. claim)
-  for host in string.gmatch(more_hosts or '', '%S+') do
-    redis.pcall('HDEL', host_key((gate_of_host(host))), 's:' .. claim)
+  local function free(gate)
+    if redis.pcall('HDEL', host_key(gate), 's:' .. claim) == 1 then tell_line(gate) end
   end
+  free(first_gate)
+  for host in string.gmatch(more_hosts or '', '%S+') do free((gate_of_host(host))) end
 end
 
 -- Notes how a host answered. `is`: 'served', 'refused' or '' (it says nothing); `marks`: d = a document, i = needs

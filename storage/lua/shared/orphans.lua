@@ -16,9 +16,10 @@ end
 
 -- Takes a feed out of the schedule. `won`: what explains that.
 local function pause_feed(url, state, now, won)
-  local due = tonumber(redis.call('ZSCORE', schedule_key, url) or now)
+  local due, line = due_of(url)
   redis.call('ZREM', schedule_key, url)
-  redis.call('HSET', state_key(url), 'state', 'paused', 'before_pause', state, 'paused_due', text(due), 'won', won)
+  if line then leave_line(url, line) end
+  redis.call('HSET', state_key(url), 'state', 'paused', 'before_pause', state, 'paused_due', text(due or now), 'won', won)
   redis.call('HDEL', state_key(url), 'held', 'wake')
   count_state(url, state, 'paused', now)
 end

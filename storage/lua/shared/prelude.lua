@@ -2,6 +2,8 @@
 -- push.lua and deliver.lua, or in the one script that uses them; elsewhere in storage/store/keys.hpp.
 local prefix = ARGV[1]
 local schedule_key, hosts_key = prefix .. 'schedule', prefix .. 'conf:hosts'
+local lines_key = prefix .. 'lines'
+local function line_key(gate) return prefix .. 'line:' .. gate end
 local function state_key(url) return prefix .. 'state:feed:' .. url end
 local function host_key(host) return prefix .. 'state:host:' .. host end
 
@@ -27,6 +29,37 @@ local function wake_a_worker()
   end
 end
 
+-- Since when a feed is due, and in whose gate's line it waits (HTTP H1; nil: it stands in the schedule). Nothing for one
+-- that is in neither.
+local function due_of(url)
+  local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
+  if due then return due end
+  local line = redis.pcall('HGET', state_key(url), 'line')
+  local since = type(line) == 'string' and redis.pcall('ZSCORE', line_key(line), url)
+  if type(since) == 'string' then return tonumber(since), line end
+end
+
+-- When the first in a line may start, as far as is known: nobody behind it is sooner.
+local function next_start_of(line, now)
+  return math.max(now, tonumber(redis.call('ZSCORE', lines_key, line) or nil) or now)
+end
+
+-- Takes a feed out of the line of a gate. Who empties a line need not say so: the next claim finds it.
+local function leave_line(url, line)
+  redis.pcall('ZREM', line_key(line), url)
+  redis.call('HDEL', state_key(url), 'line')
+end
+
+-- Moves a feed in the schedule, or from its line into it.
+local function schedule_at(url, at, line)
+  if not line then return redis.call('ZADD', schedule_key, 'XX', text(at), url) end
+  leave_line(url, line)
+  redis.call('ZADD', schedule_key, text(at), url)
+end
+
+-- A feed that is so late is one of a backlog (HTTP P12).
+local overdue_ms = 2000
+
 -- The host of a canonical URL: between "//" and the port or the path.
 local function host_of(url)
   local authority = string.match(url, '^%a+://([^/?#]*)') or ''
@@ -47,11 +80,11 @@ end
 local function gate_of(url) return gate_of_host(host_of(url)) end
 
 -- Whether a host that served has nothing to be noted of (note_answer of host.lua): its circuit is closed, its pace the
--- usual one, and it is known to serve if this was a document.
+-- usual one, and it is known to serve if this was a document. Beside it whether feeds wait in its line.
 local function nothing_to_note(key, marks, now)
-  local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at')
+  local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at', 'waiting')
   if gate.err or gate[1] or gate[2] then return false end
-  if marks == '' then return true end
+  if marks == '' then return true, gate[4] end
   local served_at = marks == 'd' and tonumber(gate[3] or nil)
-  return served_at and now - served_at <= 24 * 3600 * 1000
+  return served_at and now - served_at <= 24 * 3600 * 1000, gate[4]
 end

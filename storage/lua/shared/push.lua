@@ -72,7 +72,7 @@ end
 -- One that waits for its host keeps its place there: with a new one it would come later.
 -- Returns when it will be fetched, nil when it is not to be at all, and whether this call brought that about.
 local function due_by(url, now, at, code, net)
-  local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
+  local due, line = due_of(url)
   local is = redis.call('HMGET', state_key(url), 'claim', 'push_wake', 'not_before', 'state', 'push_due', 'push_hint',
                         'held')
   if not due or is[4] == 'quarantined' then return nil, false end
@@ -87,6 +87,7 @@ local function due_by(url, now, at, code, net)
     redis.call('HSET', state_key(url), 'push_wake', text(at) .. ' ' .. code)
     return at, true
   end
+  if line then return math.max(at, next_start_of(line, now)), false end
   if due <= at or (tonumber(is[7] or nil) or math.huge) <= now then return due, false end
   redis.call('ZADD', schedule_key, 'XX', text(at), url)
   if at <= now then wake_a_worker() end

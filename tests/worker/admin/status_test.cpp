@@ -191,7 +191,7 @@ TEST(StatusPage, FoldsWhatIsLong) {
                                 std::to_string(i) + R"(","timestamp":1772370000})"});
     status.store->closed.push_back({"c" + std::to_string(i) + ".example",
                                     {.last_start = {},
-                                     .tail = {},
+                                    
                                      .not_before = now + 90min,
                                      .other = {{"closed", "1"}, {"cause", "rate_limited"}, {"refusals", "3"}}}});
   }
@@ -215,7 +215,7 @@ TEST(StatusPage, SurvivesNoticesThatAreNone) {
 TEST(StatusJson, CarriesWhatThePageShows) {
   Status status = healthy();
   status.store->closed.push_back(
-      {"c.example", {.last_start = {}, .tail = {}, .not_before = now, .other = {{"cause", "forbidden"}}}});
+      {"c.example", {.last_start = {}, .not_before = now, .other = {{"cause", "forbidden"}}}});
   status.store->notices.push_back({"1", R"({"read":false,"text":"t","feed_url":"https://h.example/?token=canary"})"});
   const boost::json::value all = without_secrets(status_json(status));
   EXPECT_EQ(all.at("schema").to_number<int>(), 1);

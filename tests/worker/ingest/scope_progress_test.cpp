@@ -81,11 +81,15 @@ TEST(ScopeProgress, OfARunOnceTakesWhatWasDueAtItsStart) {
   scope.start_at(now);
   EXPECT_FALSE(scope.needs_start());
   EXPECT_EQ(request_of(scope).due_by, now);
-  const ClaimBatch batch = batch_of(
-      {"a"}, {deferred("b", "host_spacing", now + Milliseconds(5)), deferred("c", "host_backoff", now + lease * 2)},
+  ClaimBatch batch = batch_of(
+      {"a"}, {deferred("b", "quarantine", now + Milliseconds(5)), deferred("c", "host_backoff", now + lease * 2)},
       true);
+  batch.next_awaited = now + Milliseconds(3);
   EXPECT_TRUE(scope.note(batch).empty());
-  EXPECT_FALSE(scope.is_done()) << "b is waited for";
+  EXPECT_EQ(scope.next_wanted(batch), now + Milliseconds(3)) << "somebody of it is in a line";
+  batch.next_awaited.reset();
+  EXPECT_TRUE(scope.note(batch).empty());
+  EXPECT_FALSE(scope.is_done()) << "b is waited for, to be alone";
   EXPECT_EQ(scope.next_wanted(batch), now + Milliseconds(5));
   EXPECT_TRUE(request_of(scope, false, now).only.empty()) << "not yet";
   EXPECT_EQ(request_of(scope, false, now + Milliseconds(5)).only, Urls{"b"});

@@ -75,6 +75,7 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_feeds",
                                        "feedmill_due_feeds",
                                        "feedmill_oldest_due_seconds",
+                                       "feedmill_waiting_feeds",
                                        "feedmill_claimed_feeds",
                                        "feedmill_workers_alive",
                                        "feedmill_lanes",

@@ -134,16 +134,17 @@ TEST(Explain, SaysWhatHoldsUpAHost) {
   HostView host{"example.org", {}, {2, 1000ms}};
   host.state.in_flight = 1;
   host.state.last_start = now - 100ms;
-  host.state.tail = now + 5s;
+  host.state.waiting = 3;
   host.state.not_before = now + 15min;
   const std::string shown = text(record_of_the_specification(), host);
   EXPECT_NE(
-      shown.find("host     example.org: 1 of 2 slots free, next start in 15 min, starts reserved up to 2026-03-01T12:"
-                 "40:57Z, back-off until 2026-03-01T12:55:52Z, in 15 min\n"),
+      shown.find("host     example.org: 1 of 2 slots free, next start in 15 min, 3 feeds in line, the last in 15 min, "
+          "back-off until 2026-03-01T12:55:52Z, in 15 min\n"),
       std::string::npos)
       << shown;
   host.state.slow = 4;
-  host.state.tail = host.state.not_before = Milliseconds(0);
+  host.state.waiting = 0;
+  host.state.not_before = Milliseconds(0);
   const std::string slowed = text(record_of_the_specification(), host);
   EXPECT_NE(slowed.find("next start in 3 s (4 times its usual spacing), no back-off\n"), std::string::npos) << slowed;
 }
