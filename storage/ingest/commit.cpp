@@ -109,11 +109,18 @@ void add_host_answer(Args& args, const HostAnswer& answer) {
   args.add(answer.retry_at);
 }
 
+/// As note_answer of host.lua has it.
 std::string host_marks(const HostAnswer& answer) {
   std::string marks;
   if (answer.document) marks += 'd';
   if (answer.needs_identity) marks += 'i';
   if (answer.needs_http1) marks += '1';
+  if (answer.over_quota) marks += 'q';
+  if (answer.egress.empty() && !answer.quota) return marks;
+  marks += " " + (answer.egress.empty() ? "-" : answer.egress);
+  if (answer.quota) {
+    marks += " " + std::to_string(answer.quota->gap.count()) + " " + std::to_string(answer.quota->pace.count());
+  }
   return marks;
 }
 

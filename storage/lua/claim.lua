@@ -2,14 +2,14 @@
 -- uses posts host
 -- replies array of 7
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
--- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', overdue feeds a
---       second of all workers ('0' = any number), then URLs: without due_by only these; with it these and what was due by
---       then and has not been put off since.
+-- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms (behind a space the name that the
+--       worker goes out under), due_by ms or '', overdue feeds a second of all workers ('0' = any number), then URLs:
+--       without due_by only these; with it these and what was due by then and has not been put off since.
 -- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1}, deferred as
 --          {url, due, code}, refused URLs, quarantined as {url, due}}. Whoever claims reads the states.
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
-local usual_concurrency, usual_spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
+local usual_concurrency, usual_spacing, egress = tonumber(ARGV[6]), string.match(ARGV[7], '^(%d+) ?(.*)$')
 local due_by = tonumber(ARGV[8])
 local now = clock()
 local lease_end = text(now + lease)
@@ -29,10 +29,10 @@ local function limits_of(host)
   if not hosts[host] then
     local name, concurrency, spacing, min_interval = gate_of_host(host)
     if not gates[name] then
-      gates[name] = read_host(name, now)
+      gates[name] = read_host(name, now, egress, spacing ~= nil)
       gates_read[#gates_read + 1] = gates[name]
     end
-    hosts[host] = {gate = gates[name], concurrency = concurrency or usual_concurrency, spacing = spacing or usual_spacing,
+    hosts[host] = {gate = gates[name], concurrency = concurrency or usual_concurrency, spacing = spacing or tonumber(usual_spacing),
                    min_interval = min_interval or 0}
   end
   return hosts[host]
@@ -104,14 +104,17 @@ local function quarantine(url, state)
   quarantined[#quarantined + 1] = {url, text(at)}
 end
 
--- When a feed may knock again at a gate that lets nobody in now: one after the other behind it, `gap` ms apart (HTTP H1).
-local function place_at(gate, gap, held)
-  local at = now + gap
+-- When a feed may knock again at a gate that lets nobody in now: one after the other behind it, as far apart as the gate
+-- lets them in (HTTP H1).
+local function place_at(gate, spacing, held)
+  local first, ways = opens_first(gate, spacing, now)
+  local gap = gap_of(gate, spacing) / ways
+  local at = gate.quota and math.max(first, now + math.min(gap, ways > 1 and 200 or 1000)) or now + gap
   if now < gate.not_before then
     gate.tail = math.max(gate.tail, gate.not_before - gap) + gap
     at = gate.tail
   elseif not held then
-    gate.tail = math.max(gate.tail, now) + gap
+    gate.tail = math.max(gate.tail, now, gate.quota and first - gap or 0) + gap
     at = gate.tail
   end
   gate.reserved = true
@@ -197,7 +200,7 @@ while #claims < max do
     local suspect = strikes > 0 or state == 'quarantined'
     local host = host_of(is.fetch_url or url)
     local limits = limits_of(host)
-    local gate, gap = limits.gate, limits.spacing * limits.gate.slow
+    local gate = limits.gate
     local rested = limits.min_interval == 0 and 0 or (tonumber(is.last_at) or 0) + limits.min_interval
     local code = why_not(gate, now, limits.concurrency, limits.spacing)
     if deaths >= 3 or (deaths > 0 and state == 'quarantined') then
@@ -209,7 +212,7 @@ while #claims < max do
       in_line = in_line + 1
       defer(url, due, held, now + 20 * math.min(in_line, 500), 'quarantine', 'one at a time')
     elseif code then
-      defer(url, due, held, place_at(gate, gap, held), code, host)
+      defer(url, due, held, place_at(gate, limits.spacing, held), code, host)
     elseif is_paced(held or due, is.won) and not may_take_overdue() then
       if left_behind then
         stay = stay + 1

@@ -55,7 +55,15 @@ struct Retention {
   std::uint64_t count() const;
 };
 
-/// What an answer says of its host, for all feeds of it (HTTP H3–H5).
+/// What an answer's header says of the quota of whoever asks from here (HTTP H10).
+struct ToldQuota {
+  Milliseconds gap{};   ///< from the answer until the next request may start
+  Milliseconds pace{};  ///< between requests in the long run
+
+  bool operator==(const ToldQuota&) const = default;
+};
+
+/// What an answer says of its host, for all feeds of it (HTTP H3–H5, H10).
 struct HostAnswer {
   enum class Is { silent, served, refused };
   Is is = Is::silent;       ///< silent: no answer, or one that says nothing of the host's patience
@@ -64,6 +72,9 @@ struct HostAnswer {
   Milliseconds retry_at{};  ///< refused: until when its Retry-After holds, 0 = none
   bool document = false;    ///< it was a 200
   bool needs_identity = false, needs_http1 = false;  ///< to be remembered for 7 days (HTTP §4, P20)
+  bool over_quota = false;                           ///< refused: there may have been too many requests
+  std::string egress{};                              ///< the name that it was asked under, "" = none
+  std::optional<ToldQuota> quota{};                  ///< what it told of that
 };
 
 /// The one atomic write at the end of a refresh (RELIABILITY L4).

@@ -20,13 +20,14 @@ HostRules::HostRules(const Config& config) : usual_{config.host.concurrency, con
 }
 
 HostRule HostRules::of(std::string_view host) const {
-  HostRule rule{std::string(host), usual_, Milliseconds(0)};
+  HostRule rule{std::string(host), usual_, Milliseconds(0), false};
   const auto found = differing_.find(host);
   if (found == differing_.end()) return rule;
   const HostSettings& differing = found->second;
   if (!differing.group.empty()) rule.gate = "group:" + differing.group;
   rule.limits.concurrency = differing.concurrency.value_or(rule.limits.concurrency);
   rule.limits.spacing = differing.spacing.value_or(rule.limits.spacing);
+  rule.by_hand = differing.spacing.has_value();
   rule.min_interval = differing.min_interval.value_or(rule.min_interval);
   return rule;
 }

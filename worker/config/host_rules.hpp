@@ -18,6 +18,7 @@ struct HostRule {
   std::string gate;  ///< whose gate they pass: the host itself, or "group:<name>"
   HostLimits limits;
   Milliseconds min_interval{};  ///< between refreshes of one feed, 0 = the feed's own is enough
+  bool by_hand = false;         ///< its spacing is set for this very host: what was learned of a quota does not count
 };
 
 class HostRules {

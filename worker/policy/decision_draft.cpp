@@ -8,6 +8,7 @@
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/policy/quota.hpp"
 
 namespace feedmill {
 namespace {
@@ -221,12 +222,18 @@ void DecisionDraft::tell_host() {
   const bool throttled =
       state.last.error == to_string(Reason::status_forbidden) && host_serves_others() && state.failures.count <= 3;
   const bool told_when = context.retry_after && context.retry_after->wait.count() > 0;
+  host.egress = claim_.egress;
   if (state.last.status == 429 || state.last.status == 503 || throttled || told_when) {
     host.is = HostAnswer::Is::refused;
     host.cause = state.last.status == 429 ? "rate_limited" : throttled ? "forbidden" : "unavailable";
     if (told_when) host.retry_at = now_ + Milliseconds(context.retry_after->wait);
+    // A feed that is forbidden again and again has its own trouble.
+    host.over_quota = state.last.status == 429 || (throttled && state.failures.count == 1);
   } else if (state.last.status >= 200 && state.last.status < 500) {
     host.is = HostAnswer::Is::served;
+  }
+  if (host.is == HostAnswer::Is::served || host.over_quota) {
+    host.quota = told_quota(exchange_.headers, host.over_quota, wall_clock(now_));
   }
 }
 
