@@ -32,6 +32,8 @@ HostState host_state(Fields fields, Milliseconds now) {
       state.tail = number;
     } else if (name == "not_before") {
       state.not_before = number;
+    } else if (name == "storm") {
+      state.storm = number;
     } else if (name == "slow") {
       state.slow = static_cast<std::uint32_t>(std::clamp<std::int64_t>(number.count(), 1, 64));
     } else if (name.starts_with("q:")) {

@@ -44,6 +44,7 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
     claim.feed_url = row[0].text();
     claim.due = milliseconds(row[2]);
     claim.now = batch.now;
+    claim.host_storm = milliseconds(row[7]);
     claim.egress = request.host.egress;
     claim.alone = row[3].integer() == 1;
     claim.host_served_at = milliseconds(row[4]);

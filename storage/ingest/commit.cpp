@@ -235,6 +235,8 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
     const std::string_view circuit = (*reply)[6].text();
     if (circuit == "opened") done.circuit = Committed::Circuit::opened;
     if (circuit == "closed") done.circuit = Committed::Circuit::closed;
+    if (circuit == "storm") done.circuit = Committed::Circuit::storm;
+    if (circuit == "storm_over") done.circuit = Committed::Circuit::storm_over;
     done.circuit_open_until = milliseconds((*reply)[7]);
     done.move_taken = (*reply)[8].integer() == 1;
     done.highest_entry = static_cast<std::uint64_t>((*reply)[9].integer());

@@ -5,8 +5,8 @@
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms (behind a space the name that the
 --       worker goes out under), due_by ms or '', overdue feeds a second of all workers ('0' = any number), then URLs:
 --       without due_by only these; with it these and what was due by then and has not been put off since.
--- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1}, deferred as
---          {url, due, code}, refused URLs, quarantined as {url, due}}. Whoever claims reads the states.
+-- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1, storm},
+--          deferred as {url, due, code}, refused URLs, quarantined as {url, due}}. Whoever claims reads the states.
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 local usual_concurrency, usual_spacing, egress = tonumber(ARGV[6]), string.match(ARGV[7], '^(%d+) ?(.*)$')
@@ -40,7 +40,7 @@ end
 
 local function handed_out(url, claim, due, alone, gate)
   return {url, claim, due, alone and 1 or 0, text(gate.served_at), gate.identity_until > now and 1 or 0,
-          gate.http1_until > now and 1 or 0}
+          gate.http1_until > now and 1 or 0, text(gate.storm or 0)}
 end
 
 local mine = redis.call('HMGET', worker_key, 'request', 'batch', 'alone_url', 'alone_claim')

@@ -459,7 +459,7 @@ local function note_hosts()
   if answering ~= first then  -- the first has answered too, by a redirect
     note_answer(read_host(first, now, egress), url, claim, now, 'served', '', 0, '')
   end
-  if commit.is ~= 'served' or not nothing_to_note(host_key(answering), commit.marks, now) then
+  if commit.is ~= 'served' or commit.cause ~= '' or not nothing_to_note(host_key(answering), commit.marks, now) then
     done.host_event, done.host_until = note_answer(read_host(answering, now, egress), url, claim, now, commit.is,
                                                    commit.cause, commit.retry_at, commit.marks)
   end

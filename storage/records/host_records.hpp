@@ -35,6 +35,7 @@ struct HostState {
   Milliseconds not_before{};  ///< end of its back-off
   std::uint32_t in_flight = 0;
   std::uint32_t slow = 1;         ///< spacing is multiplied by it (HTTP H5)
+  Milliseconds storm{};           ///< since when it is in trouble, with all its feeds; 0 = it is not (HTTP H11)
   std::vector<HostQuota> quotas;  ///< by name
   Fields other;                   ///< further fields as they stand
 

@@ -473,6 +473,143 @@ TEST_F(HostQuotas, WithoutAnyNothingIsWrittenOfThem) {
   EXPECT_EQ(redis({"HKEYS", "state:host:a.org"}), "last_start");
 }
 
+/// HTTP H11.
+class HostStorms : public HostGates {
+ protected:
+  Claim next() {
+    make_all_due();
+    return the_one(polite(worker_a, 1));
+  }
+  /// An answer to a feed of a given number; `cause`: how it failed, that was healthy until then.
+  Committed say(const Claim& claimed, const std::string& cause, Is is = Is::served) {
+    Commit commit = plan(claimed, {});
+    commit.document = false;
+    commit.next_due = claimed.now + hours(4);
+    commit.host.is = is;
+    commit.host.cause = cause;
+    commit.host.document = is == Is::served && cause.empty();
+    return send(commit);
+  }
+  Committed fail(int number, const std::string& cause = "status.not_found", Is is = Is::served) {
+    redis({"ZADD", "schedule", "XX", "1", feed(number)});
+    const std::string url = feed(number);
+    ClaimRequest request;
+    request.worker = worker_a;
+    request.request = ++requests;
+    request.host = {1, Milliseconds(0)};
+    request.only = {url};
+    const auto batch = Ingest(store).claim(request);
+    EXPECT_TRUE(batch);
+    return batch && batch->claims.size() == 1 ? say(batch->claims[0], cause, is) : Committed();
+  }
+  void begin() {
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(fail(i).circuit, Committed::Circuit::unchanged);
+    EXPECT_EQ(fail(4).circuit, Committed::Circuit::storm);
+  }
+  Milliseconds waits() { return not_before() - *store.now(); }
+};
+
+TEST_F(HostStorms, BeginWithFiveFeedsThatFailInWhateverWay) {
+  add_many(10);
+  fail(0);
+  fail(0);
+  fail(1, "status.server", Is::silent);
+  fail(2, "parse.empty");
+  EXPECT_EQ(fail(3, "parse.not_a_feed").circuit, Committed::Circuit::unchanged) << "one of the five failed twice";
+  const Committed begun = fail(4);
+  EXPECT_EQ(begun.circuit, Committed::Circuit::storm);
+  EXPECT_EQ(begun.circuit_open_until, not_before());
+  EXPECT_LE(waits(), minutes(1));
+  EXPECT_GE(waits(), Milliseconds(50'000));
+  const std::string name = "a.org";
+  EXPECT_GT(Hosts(store).state(name)->storm.count(), 0);
+  make_all_due();
+  const ClaimBatch batch = polite();
+  EXPECT_TRUE(batch.claims.empty());
+  ASSERT_EQ(batch.deferred.size(), 10U);
+  EXPECT_EQ(batch.deferred[0].code, "host_backoff");
+}
+
+TEST_F(HostStorms, AreNoneWhereHalfAreServed) {
+  add_many(20);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(say(next(), "").circuit, Committed::Circuit::unchanged);
+    EXPECT_EQ(host("window"), "(nil)") << "nothing is kept of a host that serves";
+  }
+  for (int i = 0; i < 4; ++i) fail(i);
+  for (int i = 10; i < 16; ++i) fail(i, "");
+  EXPECT_EQ(fail(4).circuit, Committed::Circuit::unchanged) << "5 of 11";
+  EXPECT_EQ(fail(5).circuit, Committed::Circuit::storm) << "6 of 12";
+}
+
+TEST_F(HostStorms, AreNoneOfFeedsThatFailFarApart) {
+  add_many(10);
+  for (int i = 0; i < 4; ++i) fail(i);
+  const std::string window = host("window");
+  const std::string numbers = window.substr(window.find(' '));
+  redis({"HSET", "state:host:a.org", "window", std::to_string((*store.now() - minutes(61)).count()) + numbers});
+  EXPECT_EQ(fail(4).circuit, Committed::Circuit::unchanged);
+  EXPECT_LT(host("window").size(), 120U);
+}
+
+TEST_F(HostStorms, AskWithAnotherFeedEachTimeAndEverMoreSeldom) {
+  add_many(10);
+  begin();
+  std::set<std::string> asked;
+  const Milliseconds storm(std::stoll(host("storm")));
+  for (const int minute : {2, 4, 8, 16, 30, 30}) {
+    redis({"HSET", "state:host:a.org", "not_before", "1"});
+    const Claim probe = next();
+    EXPECT_EQ(probe.host_storm, storm);
+    make_all_due();
+    EXPECT_TRUE(polite(worker_b).claims.empty()) << "one asks";
+    EXPECT_EQ(say(probe, "status.not_found").circuit, Committed::Circuit::unchanged);
+    EXPECT_GE(waits(), minutes(minute) - minutes(1));
+    EXPECT_LE(waits(), minutes(minute));
+  }
+}
+
+TEST_F(HostStorms, AreOverWhenThreeInARowAreServed) {
+  add_many(10);
+  const auto probe = [&](const std::string& cause) {
+    redis({"HSET", "state:host:a.org", "not_before", "1"});
+    return say(next(), cause).circuit;
+  };
+  begin();
+  EXPECT_EQ(probe(""), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe(""), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe("status.gone"), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe(""), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe(""), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe(""), Committed::Circuit::storm_over);
+  for (const char* field : {"storm", "closed", "not_before", "slow", "cause"}) EXPECT_EQ(host(field), "(nil)") << field;
+  EXPECT_EQ(redis({"ZCARD", "state:hosts:closed"}), "0");
+  make_all_due();
+  EXPECT_EQ(polite(worker_a, 1).claims.size(), 1U);
+}
+
+TEST_F(HostStorms, ThatCameAgainAreOverWhenMoreAreServed) {
+  add_many(10);
+  begin();
+  redis({"HSET", "state:host:a.org", "storm_served", "2", "not_before", "1"});
+  EXPECT_EQ(say(next(), "").circuit, Committed::Circuit::storm_over);
+  begin();
+  EXPECT_EQ(host("storm_need"), "6");
+}
+
+TEST_F(HostStorms, OfAWeekAreNone) {
+  add_many(10);
+  begin();
+  const Milliseconds long_ago = *store.now() - hours(7 * 24);
+  redis({"HSET", "state:host:a.org", "storm", std::to_string(long_ago.count()), "not_before", "1"});
+  EXPECT_EQ(say(next(), "status.not_found").circuit, Committed::Circuit::storm_over);
+  EXPECT_EQ(host("slow"), "16");
+  for (int i = 0; i < 10; ++i) {
+    redis({"HDEL", "state:host:a.org", "last_start"});
+    EXPECT_EQ(fail(i).circuit, Committed::Circuit::unchanged) << "not before it has served";
+  }
+}
+
 // HTTP H6
 TEST_F(HostGates, ARedirectTakesASlotWhereItLeads) {
   add_many(1);

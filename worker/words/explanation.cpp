@@ -84,7 +84,9 @@ std::string next_text(const FeedRecord& record, const HostView& host, Millisecon
     return record.state.state == "paused" ? "never, while it is paused" : "never: it is not in the schedule";
   std::string text = due_text(*record.due, now, numbers ? record.state.due.reason : "");
   if (const Milliseconds start = host.state.not_before; start > std::max(*record.due, now))
-    text += fmt::format("; but its host wants no request before {}, {}", rfc3339(start), from_now(start, now));
+    text += fmt::format("; but its host {} before {}, {}",
+                        host.state.storm.count() != 0 ? "is in trouble, and is asked no more" : "wants no request",
+                        rfc3339(start), from_now(start, now));
   return text;
 }
 
@@ -136,6 +138,7 @@ json::object host_json(const HostView& host, Milliseconds now) {
   row["last_start"] = time_json(host.state.last_start);
   row["next_start"] = rfc3339(std::max(next_start(host), now));
   row["reserved_until"] = host.state.tail > now ? time_json(host.state.tail) : json::value();
+  row["storm_since"] = host.state.storm.count() != 0 ? time_json(host.state.storm) : json::value();
   row["not_before"] = host.state.not_before > now ? time_json(host.state.not_before) : json::value();
   json::array& quotas = row["quotas"].emplace_array();
   for (const HostQuota& quota : host.state.quotas) {
@@ -174,7 +177,9 @@ std::string quota_text(const HostView& host, Milliseconds now) {
                                                    host.feeds == 1 ? "s" : "");
   text += rate_text(a_second);
   if (names > 1) text += fmt::format(" over {} ways out", names);
-  if (host.feeds > 0) text += ": each at best " + interval_text(static_cast<double>(host.feeds) / a_second);
+  constexpr double worth_telling = 600;  // seconds; hardly a feed is asked more often
+  const double interval = static_cast<double>(host.feeds) / a_second;
+  if (interval >= worth_telling) text += ": each at best " + interval_text(interval);
   text += is_told ? "; so the host says" : "; found out by its refusals";
   if (hold > now + std::chrono::minutes(1)) text += fmt::format("; none before {}", rfc3339(hold));
   return text;
@@ -186,6 +191,11 @@ std::string host_text(const HostView& host, Milliseconds now) {
                                  host.limits.concurrency, start <= now ? "now" : from_now(start, now));
   if (host.state.slow > 1) text += fmt::format(" ({} times its usual spacing)", host.state.slow);
   if (host.state.tail > now) text += fmt::format(", starts reserved up to {}", rfc3339(host.state.tail));
+  if (host.state.storm.count() != 0) {
+    return text + fmt::format(", its feeds fail alike since {}: one at a time asks, the next {}",
+                              rfc3339(host.state.storm),
+                              host.state.not_before > now ? from_now(host.state.not_before, now) : "now");
+  }
   return text + (host.state.not_before > now ? fmt::format(", back-off until {}, {}", rfc3339(host.state.not_before),
                                                            from_now(host.state.not_before, now))
                                              : ", no back-off");

@@ -10,6 +10,13 @@
 --   slow, calm                             spacing is multiplied by it; successes since it was (HTTP H5)
 --   served_at                              when it last answered 200, to the day (HTTP §4, row 403)
 --   identity_until, http1_until            it fails at content codings, at HTTP/2 (HTTP §4, P20)
+--   window                                 "at failed others digest …": since then feeds that were healthy have failed
+--                                          alike; who the first of them are, and how many others were answered (HTTP H11)
+--   storm, storm_wait                      the host's trouble, not its feeds': since when, and for how long the next
+--                                          probe is waited for
+--   storm_served, storm_need               how many probes in a row were served, and how many say that it is over
+--   storm_ended, storm_over                when the last one ended; that it has lasted for too long, and no other one is
+--                                          sensed until the host has served again
 --   q:<egress>                             what those who go out under that name know of its quota (HTTP H10), '-' = no
 --                                          name: numbers in the order of quota_fields
 local minute_ms, day_ms = 60000, 24 * 3600 * 1000
@@ -99,13 +106,18 @@ end
 local function says_until(gate)
   local last = math.max(gate.slots_end, gate.tail, gate.not_before, gate.refused_at + 10 * minute_ms,
                         gate.served_at + 7 * day_ms, gate.identity_until, gate.http1_until)
+  if gate.storm then last = math.max(last, gate.not_before + day_ms) end
+  if gate.storm_ended > 0 then last = math.max(last, gate.storm_ended + day_ms) end
+  if gate.storm_over > 0 then last = math.max(last, gate.storm_over + 30 * day_ms) end
+  if gate.window then last = math.max(last, (tonumber(string.match(gate.window, '^%d+')) or 0) + 10 * minute_ms) end
   for _, quota in pairs(gate.quotas or {}) do last = math.max(last, quota.start + quota_kept, quota.hold) end
   return last
 end
 
 -- What holds of whatever a hash does not say.
 local bare_gate = {__index = {in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0, refusals = 0,
-                              slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0}}
+                              slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0,
+                              storm_over = 0, storm_ended = 0}}
 
 -- `egress`: the name that whoever asks goes out under, '' = none; nil where quotas do not matter. `by_hand`: the host's
 -- spacing is its operator's.
@@ -254,6 +266,66 @@ local function note_quota(gate, now, refused, gap, pace, retry_at)
   write_quota(gate)
 end
 
+-- HTTP H11. What a host's answers say of its own trouble. `failed`: a feed that was healthy has failed in a way that a
+-- host's trouble shows in. Returns 'storm' when it begins, 'storm_over' when it ends, '' when nothing changes.
+local storm_window, storm_feeds, longest_storm = 10 * minute_ms, 5, 7 * day_ms
+local function note_failure(gate, url, now, failed, put, drop)
+  local at, count, others, digests = string.match(gate.window or '', '^(%d+) (%d+) (%d+) ?(.*)$')
+  local age = at and now - tonumber(at)
+  -- Where few feeds are asked in that time, five take longer.
+  if at and (age < 0 or age > 6 * storm_window or age > storm_window and tonumber(count) <= tonumber(others)) then
+    at = nil
+    if not failed then drop('window') end
+  end
+  if not at and not failed then return '' end
+  if not at then at, count, others, digests = text(now), 0, 0, '' end
+  count, others = tonumber(count), tonumber(others)
+  local digest = string.sub(redis.sha1hex(url), 1, 8)
+  if not failed then
+    others = others + 1
+  elseif not string.find(digests, digest, 1, true) then
+    count = count + 1
+    if count <= storm_feeds then digests = digests .. ' ' .. digest end
+  end
+  local may_begin = gate.storm_over == 0 or gate.storm_over < gate.served_at
+  if failed and count >= storm_feeds and count >= others and may_begin then
+    put('storm', now)
+    put('closed', 1)
+    put('cause', 'storm')
+    put('storm_wait', minute_ms)
+    put('not_before', now + minute_ms)
+    put('storm_need', now - gate.storm_ended < day_ms and math.min(2 * (gate.storm_need or 3), 48) or 3)
+    drop('window', 'probe', 'storm_over', 'storm_served')
+    return 'storm'
+  end
+  put('window', at .. ' ' .. text(count) .. ' ' .. text(others) .. ' ' .. (string.gsub(digests, '^ ', '')))
+  return ''
+end
+
+-- One feed after the other asks whether it is over, more and more seldom. Three in a row that are served say so, and
+-- twice as many each time that they said it too early, within a day.
+local function note_probe(gate, now, is_served, put, drop)
+  local served = is_served and (gate.storm_served or 0) + 1
+  if served and served < (gate.storm_need or 3) then
+    put('storm_served', served)
+    put('not_before', now)
+    drop('probe')
+    return ''
+  elseif is_served or now - gate.storm >= longest_storm then
+    drop('storm', 'storm_wait', 'storm_served', 'closed', 'probe', 'not_before', 'cause')
+    put('storm_ended', now)
+    if not is_served then  -- its feeds fail as they do alone, and not all at once
+      put('storm_over', now)
+      put('slow', 16)
+    end
+    return 'storm_over'
+  end
+  put('storm_wait', math.min(2 * (gate.storm_wait or minute_ms), 30 * minute_ms))
+  put('not_before', now + gate.storm_wait)
+  drop('probe', 'storm_served')
+  return ''
+end
+
 -- What `marks` say: how the host answered, who asked, and what its header told of its quota.
 local function read_marks(marks)
   local flags, egress, gap, pace = string.match(marks, '^(%w*) ?(%S*) ?(%d*) ?(%d*)$')
@@ -262,8 +334,9 @@ end
 
 -- Notes how a host answered. `is`: 'served', 'refused' or '' (it says nothing); `marks`: d = a document, i = needs
 -- identity, 1 = needs HTTP/1.1, q = its refusal may be for a quota; behind a space the name of who asked, and the quota
--- that was told, ms until the next start and between starts; `retry_at`: its Retry-After, 0 = none. Returns what became of
--- its circuit breaker: 'opened', 'closed', or '' = nothing. The gate was read for that name.
+-- that was told, ms until the next start and between starts; `cause`: of a refusal; else how a feed failed that was
+-- healthy, or that asked whether a storm is over; `retry_at`: its Retry-After, 0 = none. Returns what became of its
+-- circuit breaker: 'opened', 'closed', of a storm: 'storm', 'storm_over', or '' = nothing. The gate was read for that name.
 local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   local set, unset, event = {}, {}, ''
   local flags, _, gap, pace = read_marks(marks)
@@ -321,7 +394,13 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
       drop('refused_by', 'refused_as', 'refused_at', 'refused_until')
     end
   end
-  if is == 'served' and probed then
+  local stormy = gate.storm ~= nil
+  if stormy and is ~= 'refused' then
+    if probed then event = note_probe(gate, now, is == 'served' and cause == '', put, drop) end
+  elseif is ~= 'refused' and not gate.closed and (cause ~= '' or gate.window) then
+    event = note_failure(gate, url, now, cause ~= '', put, drop)
+  end
+  if is == 'served' and probed and not stormy then
     put('slow', math.min(gate.slow * 2, 64))
     drop('closed', 'probe', 'not_before', 'calm')
     event = 'closed'
@@ -338,10 +417,10 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   if #unset > 0 then redis.call('HDEL', gate.key, unpack(unset)) end
   if #set > 0 or known or gate.quota then keep_host(gate, now) end
   -- Whose circuits are open, until when: for people who look, so its key must not stop a commit either.
-  if gate.closed and is == 'refused' then
+  if gate.closed and (is == 'refused' or gate.storm) and event ~= 'storm_over' then
     redis.pcall('ZREMRANGEBYSCORE', open_circuits_key, '-inf', text(now - day_ms))
     redis.pcall('ZADD', open_circuits_key, text(gate.not_before), gate.name)
-  elseif event == 'closed' then
+  elseif event == 'closed' or event == 'storm_over' then
     redis.pcall('ZREM', open_circuits_key, gate.name)
   end
   return event, gate.not_before

@@ -62,5 +62,36 @@ TEST(Decide, TellsTheGateOfQuotas) {
       << "its own trouble";
 }
 
+// HTTP H11
+TEST(Decide, LetsAStormOfItsHostPass) {
+  const auto cause_of = [](const Claim& claim, const Reading& reading) {
+    return decide(claim, Reading(reading), exchange_with(), {}, {}, now).commit.host.cause;
+  };
+  Claim claim = claim_of(healthy());
+  const Reading empty = Unreadable{Reason::parse_empty, "nothing", {}};
+  EXPECT_EQ(cause_of(claim, HttpStatus{404}), "status.not_found");
+  EXPECT_EQ(cause_of(claim, HttpStatus{500}), "status.server");
+  EXPECT_EQ(cause_of(claim, empty), "parse.empty");
+  EXPECT_EQ(cause_of(claim, HttpStatus{410}), "");
+  EXPECT_EQ(cause_of(claim, HttpStatus{451}), "");
+  EXPECT_EQ(cause_of(claim, NotModified()), "");
+  EXPECT_EQ(cause_of(claim_of(failed("status.not_found", 1, hours(1))), HttpStatus{404}), "") << "it was not healthy";
+
+  claim.host_storm = now - days(3);
+  for (const Reading& reading : {Reading(HttpStatus{404}), Reading(HttpStatus{502}), empty}) {
+    const Decision weathered = decide(claim, Reading(reading), exchange_with(), {}, {}, now);
+    EXPECT_EQ(weathered.outcome, Outcome::failed);
+    EXPECT_EQ(weathered.commit.state.state, "healthy");
+    EXPECT_EQ(weathered.commit.state.failures.count, 0);
+    EXPECT_EQ(weathered.commit.state.rhythm.new_per_week, 10);
+    EXPECT_EQ(weathered.commit.next_due, decide(claim, NotModified(), exchange_with(), {}, {}, now).commit.next_due);
+    EXPECT_NE(weathered.commit.host.cause, "");
+  }
+  EXPECT_EQ(decide(claim, HttpStatus{410}, exchange_with(), {}, {}, now).commit.state.failures.count, 1);
+  EXPECT_EQ(cause_of(claim, HttpStatus{410}), "status.gone") << "which is not served";
+  claim.host_storm = now - days(7);
+  EXPECT_EQ(decide(claim, HttpStatus{404}, exchange_with(), {}, {}, now).commit.state.failures.count, 1);
+}
+
 }  // namespace
 }  // namespace feedmill::decide_test
