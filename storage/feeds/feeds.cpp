@@ -130,6 +130,24 @@ StoreResult<std::size_t> Feeds::look_after_orphans(Milliseconds after) {
   return static_cast<std::size_t>((*reply)[0].integer());
 }
 
+StoreResult<std::size_t> Feeds::count(const std::function<bool(const std::string& feed_url)>& wanted) {
+  constexpr int most_steps = 200;
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.feeds();
+  std::size_t found = 0;
+  std::string cursor = "0";
+  for (int step = 0; step < most_steps; ++step) {
+    const auto reply = impl_.redis.command({"SSCAN", key, cursor, "COUNT", "1000"});
+    if (!reply) return reply.error();
+    for (const std::string& url : (*reply)[1].texts()) {
+      if (wanted(url)) ++found;
+    }
+    cursor = (*reply)[0].text();
+    if (cursor == "0") return found;
+  }
+  return std::size_t{0};
+}
+
 StoreResult<bool> Feeds::is_registered(const std::string& feed_url) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const auto found = impl_.redis.command({"SISMEMBER", impl_.keys.feeds(), feed_url});

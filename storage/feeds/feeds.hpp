@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,6 +55,9 @@ class Feeds {
   /// The first `most` URLs behind `after` in their order; "" = from the first. What is registered all the while is
   /// among them. In steps that keep nobody waiting; looks at every feed, holds `most`.
   StoreResult<std::vector<std::string>> urls_after(const std::string& after, std::size_t most);
+  /// About how many feeds are `wanted`, in steps that keep nobody waiting; 0 also where there are too many (200,000) to
+  /// look at each of them.
+  StoreResult<std::size_t> count(const std::function<bool(const std::string& feed_url)>& wanted);
   StoreResult<bool> is_registered(const std::string& feed_url);
   /// What is known of each; absent where it is not registered.
   StoreResult<std::vector<std::optional<FeedRecord>>> records(std::span<const std::string> feed_urls);

@@ -1,12 +1,24 @@
 #include "storage/feeds/hosts.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "parsers/text/numbers.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
 namespace {
+
+/// As read_quota() of host.lua reads it.
+HostQuota host_quota(std::string_view name, std::string_view numbers) {
+  std::array<std::int64_t, 10> number{};
+  for (std::size_t i = 0; i < number.size() && !numbers.empty(); ++i) {
+    number[i] = leading_number<std::int64_t>(numbers);
+    numbers.remove_prefix(std::min(numbers.find(' '), numbers.size() - 1) + 1);
+  }
+  return {std::string(name == "-" ? "" : name), Milliseconds(number[0]), Milliseconds(number[1]),
+          Milliseconds(number[3]), number[9] != 0};
+}
 
 HostState host_state(Fields fields, Milliseconds now) {
   HostState state;
@@ -18,12 +30,17 @@ HostState host_state(Fields fields, Milliseconds now) {
       state.last_start = number;
     } else if (name == "not_before") {
       state.not_before = number;
+    } else if (name == "storm") {
+      state.storm = number;
     } else if (name == "slow") {
       state.slow = static_cast<std::uint32_t>(std::clamp<std::int64_t>(number.count(), 1, 64));
+    } else if (name.starts_with("q:")) {
+      state.quotas.push_back(host_quota(std::string_view(name).substr(2), value));
     } else if (name != "waiting" && name != "tail") {  // of the line itself more is known
       state.other.emplace_back(std::move(name), std::move(value));
     }
   }
+  std::ranges::sort(state.quotas, {}, &HostQuota::egress);
   return state;
 }
 

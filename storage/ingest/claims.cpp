@@ -6,6 +6,13 @@
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
+namespace {
+
+std::string spacing_text(const HostLimits& limits) {
+  return std::to_string(limits.spacing.count()) + (limits.egress.empty() ? "" : " " + limits.egress);
+}
+
+}  // namespace
 
 StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
   Args args;
@@ -14,7 +21,7 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
   args.add(request.max);
   args.add(request.lease);
   args.add(request.host.concurrency);
-  args.add(request.host.spacing);
+  args.own(spacing_text(request.host));
   if (request.due_by)
     args.add(*request.due_by);
   else
@@ -37,6 +44,8 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
     claim.feed_url = row[0].text();
     claim.due = milliseconds(row[2]);
     claim.now = batch.now;
+    claim.host_storm = milliseconds(row[7]);
+    claim.egress = request.host.egress;
     claim.alone = row[3].integer() == 1;
     claim.host_served_at = milliseconds(row[4]);
     claim.host_identity = row[5].integer() == 1;
@@ -81,7 +90,7 @@ StoreResult<std::optional<Milliseconds>> Ingest::take_slot(const Claim& claim, c
   args.add(std::string_view(claim.id));
   args.add(std::string_view(host));
   args.add(limits.concurrency);
-  args.add(limits.spacing);
+  args.own(spacing_text(limits));
   const auto reply = impl_.run(Script::slot, args);
   if (!reply) return reply.error();
   const Milliseconds wait = milliseconds((*reply)[0]);

@@ -109,11 +109,18 @@ void add_host_answer(Args& args, const HostAnswer& answer) {
   args.add(answer.retry_at);
 }
 
+/// As note_answer of host.lua has it.
 std::string host_marks(const HostAnswer& answer) {
   std::string marks;
   if (answer.document) marks += 'd';
   if (answer.needs_identity) marks += 'i';
   if (answer.needs_http1) marks += '1';
+  if (answer.over_quota) marks += 'q';
+  if (answer.egress.empty() && !answer.quota) return marks;
+  marks += " " + (answer.egress.empty() ? "-" : answer.egress);
+  if (answer.quota) {
+    marks += " " + std::to_string(answer.quota->gap.count()) + " " + std::to_string(answer.quota->pace.count());
+  }
   return marks;
 }
 
@@ -228,6 +235,8 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
     const std::string_view circuit = (*reply)[6].text();
     if (circuit == "opened") done.circuit = Committed::Circuit::opened;
     if (circuit == "closed") done.circuit = Committed::Circuit::closed;
+    if (circuit == "storm") done.circuit = Committed::Circuit::storm;
+    if (circuit == "storm_over") done.circuit = Committed::Circuit::storm_over;
     done.circuit_open_until = milliseconds((*reply)[7]);
     done.move_taken = (*reply)[8].integer() == 1;
     done.highest_entry = static_cast<std::uint64_t>((*reply)[9].integer());

@@ -2,17 +2,18 @@
 -- uses posts host
 -- replies array of 8
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
--- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms, due_by ms or '', overdue feeds a
---       second of all workers ('0' = any number), then URLs: without due_by only these; with it these and what was due by
---       then and has not been put off since.
--- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1}, deferred as
---          {url, due, code}, refused URLs, quarantined as {url, due}, with a due_by: when the next may start of those that
+-- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms (behind a space the name that the
+--       worker goes out under), due_by ms or '', overdue feeds a second of all workers ('0' = any number), then URLs:
+--       without due_by only these; with it these and what was due by then and has not been put off since.
+-- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1, storm},
+--          deferred as {url, due, code}, refused URLs, quarantined as {url, due}, with a due_by: when the next may start of those that
 --          were due by then and wait for their hosts, '' = none within a lease}. Whoever claims reads the states.
 -- A feed whose gate is not open leaves the schedule for the gate's line, line:<gate>, soonest due first; `lines` has when
 -- the first of each line may start. So a claim costs what it hands out, however many wait (HTTP H1).
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
-local usual_concurrency, usual_spacing = tonumber(ARGV[6]), tonumber(ARGV[7])
+local usual_concurrency, usual_spacing, egress = tonumber(ARGV[6]), string.match(ARGV[7], '^(%d+) ?(.*)$')
+usual_spacing = tonumber(usual_spacing)
 local due_by = tonumber(ARGV[8])
 local now = clock()
 local lease_end = now + lease
@@ -36,7 +37,7 @@ local function limits_of(host)
   if not hosts[host] then
     local name, concurrency, spacing, min_interval = gate_of_host(host)
     if not gates[name] then
-      gates[name] = read_host(name, now)
+      gates[name] = read_host(name, now, egress, spacing ~= nil)
       gates_read[#gates_read + 1] = gates[name]
     end
     hosts[host] = {gate = gates[name], concurrency = concurrency or usual_concurrency, spacing = spacing or usual_spacing,
@@ -47,7 +48,7 @@ end
 
 local function handed_out(url, claim, due, alone, gate)
   return {url, claim, due, alone and 1 or 0, text(gate.served_at), gate.identity_until > now and 1 or 0,
-          gate.http1_until > now and 1 or 0}
+          gate.http1_until > now and 1 or 0, text(gate.storm or 0)}
 end
 
 -- When the next may start of those that were due by then and wait for their hosts. Lines that have nobody of them are

@@ -455,12 +455,13 @@ end
 -- What the hosts showed of themselves, and the slots there.
 local function note_hosts()
   local first, claim_hosts = gate_of(fetch_url), mine[6]
+  local _, egress = read_marks(commit.marks)
   if answering ~= first then  -- the first has answered too, by a redirect
-    note_answer(read_host(first, now), url, claim, now, 'served', '', 0, '')
+    note_answer(read_host(first, now, egress), url, claim, now, 'served', '', 0, '')
   end
-  if commit.is ~= 'served' or not nothing_to_note(host_key(answering), commit.marks, now) then
-    done.host_event, done.host_until = note_answer(read_host(answering, now), url, claim, now, commit.is, commit.cause,
-                                                   commit.retry_at, commit.marks)
+  if commit.is ~= 'served' or commit.cause ~= '' or not nothing_to_note(host_key(answering), commit.marks, now) then
+    done.host_event, done.host_until = note_answer(read_host(answering, now, egress), url, claim, now, commit.is,
+                                                   commit.cause, commit.retry_at, commit.marks)
   end
   free_slots(claim, first, claim_hosts)
 end

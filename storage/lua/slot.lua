@@ -2,18 +2,19 @@
 -- uses posts host
 -- replies array of 1
 -- A slot at another host that a redirect leads to (HTTP H6). It ends with the claim.
--- ARGV: prefix, feed_url, claim, host, host concurrency, host spacing ms.
+-- ARGV: prefix, feed_url, claim, host, host concurrency, host spacing ms and, behind a space,
+-- the name that the worker goes out under.
 -- Returns {wait ms, code}: 0 = the slot is taken; -1 = the claim is not held any more.
 local url, claim, host = ARGV[2], ARGV[3], ARGV[4]
-local concurrency, spacing = tonumber(ARGV[5]), tonumber(ARGV[6])
+local concurrency, spacing, egress = tonumber(ARGV[5]), string.match(ARGV[6], '^(%d+) ?(.*)$')
 local now = clock()
 local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_hosts')
 local lease_end = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
 if mine[1] ~= claim or not lease_end then return {-1, ''} end
 
 local name, own_concurrency, own_spacing = gate_of_host(host)
-concurrency, spacing = own_concurrency or concurrency, own_spacing or spacing
-local gate = read_host(name, now)
+concurrency, spacing = own_concurrency or concurrency, own_spacing or tonumber(spacing)
+local gate = read_host(name, now, egress, own_spacing ~= nil)
 if redis.call('HGET', gate.key, 's:' .. claim) then return {0, ''} end
 local code = why_not(gate, now, concurrency, spacing, claim)
 if not code then
@@ -23,6 +24,6 @@ if not code then
   return {0, ''}
 end
 -- When another request under way ends is not known: soon.
-local wait = math.max(gate.not_before - now, gate.last_start + gap_of(gate, spacing) - now, 100)
+local wait = math.max(gate.not_before - now, opens_at(gate, spacing) - now, 100)
 if code == 'host_spacing' then keep_start(gate, claim, now, now + wait) end
 return {text(wait), code}

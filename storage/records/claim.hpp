@@ -21,6 +21,8 @@ struct Claim {
   Milliseconds host_served_at{};  ///< when its host last answered 200, to the day; 0 = not within 7 days
   bool host_identity = false;     ///< its host fails at content codings (HTTP §4)
   bool host_http1 = false;        ///< its host fails at HTTP/2 (HTTP P20)
+  Milliseconds host_storm{};      ///< since when its host is in trouble, with all its feeds; 0 = it is not (HTTP H11)
+  std::string egress{};           ///< the name that the worker goes out under, "" = none (HTTP H10)
   bool has_posts = true;          ///< posts of it may be stored; false: none ever was
 };
 

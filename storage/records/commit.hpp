@@ -55,15 +55,28 @@ struct Retention {
   std::uint64_t count() const;
 };
 
-/// What an answer says of its host, for all feeds of it (HTTP H3–H5).
+/// What an answer's header says of the quota of whoever asks from here (HTTP H10).
+struct ToldQuota {
+  Milliseconds gap{};   ///< from the answer until the next request may start
+  Milliseconds pace{};  ///< between requests in the long run
+
+  bool operator==(const ToldQuota&) const = default;
+};
+
+/// What an answer says of its host, for all feeds of it (HTTP H3–H5, H10).
 struct HostAnswer {
   enum class Is { silent, served, refused };
-  Is is = Is::silent;       ///< silent: no answer, or one that says nothing of the host's patience
-  std::string host;         ///< who answered, "" = whom the claim asked first
-  std::string cause;        ///< refused: rate_limited, unavailable, forbidden
-  Milliseconds retry_at{};  ///< refused: until when its Retry-After holds, 0 = none
-  bool document = false;    ///< it was a 200
+  Is is = Is::silent;  ///< silent: no answer, or one that says nothing of the host's patience
+  std::string host;    ///< who answered, "" = whom the claim asked first
+  /// Refused: rate_limited, unavailable, forbidden. Else how a feed failed that was healthy, in a way that a host's
+  /// trouble shows in, or any feed in a storm (HTTP H11); "" = it did not.
+  std::string cause;
+  Milliseconds retry_at{};                           ///< refused: until when its Retry-After holds, 0 = none
+  bool document = false;                             ///< it was a 200
   bool needs_identity = false, needs_http1 = false;  ///< to be remembered for 7 days (HTTP §4, P20)
+  bool over_quota = false;                           ///< refused: there may have been too many requests
+  std::string egress{};                              ///< the name that it was asked under, "" = none
+  std::optional<ToldQuota> quota{};                  ///< what it told of that
 };
 
 /// The one atomic write at the end of a refresh (RELIABILITY L4).
@@ -98,12 +111,13 @@ struct Committed {
   enum class Result { ok, dup, stale };
   Result result{};
   std::uint32_t created = 0, modified = 0, trimmed = 0, tombstoned = 0;
-  std::uint32_t events = 0;                          ///< stream records written, internal ones included
-  enum class Circuit { unchanged, opened, closed };  ///< open: its host is left alone
-  Circuit circuit = Circuit::unchanged;              ///< of the host that answered (HTTP H4, H5)
-  Milliseconds circuit_open_until{};                 ///< opened: until then
-  bool move_taken = false;          ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
-  std::uint64_t highest_entry = 0;  ///< the highest number given to a created entry, 0 when there was none
+  std::uint32_t events = 0;  ///< stream records written, internal ones included
+  /// Open: its host is left alone. Storm: so it is but for one request now and then (HTTP H11).
+  enum class Circuit { unchanged, opened, closed, storm, storm_over };
+  Circuit circuit = Circuit::unchanged;  ///< of the host that answered (HTTP H4, H5)
+  Milliseconds circuit_open_until{};     ///< opened, storm: until then
+  bool move_taken = false;               ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
+  std::uint64_t highest_entry = 0;       ///< the highest number given to a created entry, 0 when there was none
   std::uint32_t rekeyed = 0, deleted = 0;
   bool push_turned = false;     ///< Commit::push_to was done
   bool hub_in_trouble = false;  ///< that makes 5 feeds of its hub within a day (WEBSUB H3)

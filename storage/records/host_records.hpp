@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "storage/redis/values.hpp"
 
@@ -13,6 +14,18 @@ namespace feedmill {
 struct HostLimits {
   std::uint32_t concurrency = 1;
   Milliseconds spacing{1000};
+  std::string egress{};  ///< the name that whoever asks goes out under, "" = none (HTTP H10)
+};
+
+/// What those who go out under one name know of a host's quota (HTTP H10).
+struct HostQuota {
+  std::string egress;         ///< "" = no name
+  Milliseconds pace{};        ///< least distance of two starts
+  Milliseconds last_start{};  ///< under this name
+  Milliseconds hold{};        ///< no start before that
+  bool told = false;          ///< by the host itself; else found out by its refusals
+
+  bool operator==(const HostQuota&) const = default;
 };
 
 /// What the fleet knows of a host: hash state:host:<host> (HTTP §6). All zero when it was not asked of late.
@@ -20,9 +33,11 @@ struct HostState {
   Milliseconds last_start{};  ///< of the last request
   Milliseconds not_before{};  ///< end of its back-off
   std::uint32_t in_flight = 0;
-  std::uint64_t waiting = 0;  ///< feeds in its line (HTTP H1)
-  std::uint32_t slow = 1;  ///< spacing is multiplied by it (HTTP H5)
-  Fields other;            ///< further fields as they stand
+  std::uint64_t waiting = 0;      ///< feeds in its line (HTTP H1)
+  std::uint32_t slow = 1;         ///< spacing is multiplied by it (HTTP H5)
+  Milliseconds storm{};           ///< since when it is in trouble, with all its feeds; 0 = it is not (HTTP H11)
+  std::vector<HostQuota> quotas;  ///< by name
+  Fields other;                   ///< further fields as they stand
 
   bool operator==(const HostState&) const = default;
 };

@@ -1,4 +1,4 @@
-// Any header, "Name: value" a line → what policy makes of it stays within its bounds (HTTP C2, F1–F4, P1, P9).
+// Any header, "Name: value" a line → what policy makes of it stays within its bounds (HTTP C2, F1–F4, H10, P1, P9).
 #include <string>
 #include <vector>
 
@@ -29,6 +29,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(fresh.code.empty() || fresh.code == "max_age" || fresh.code == "expires");
   if (const auto after = retry_after(headers, now)) {
     fuzz::require(after->wait.count() >= 0 && after->wait <= std::chrono::days(7));
+  }
+  const auto quotas = stated_quotas(headers, now);
+  fuzz::require(quotas.size() <= 16);
+  for (const StatedQuota& quota : quotas) {
+    if (quota.remaining) fuzz::require(*quota.remaining >= 0 && *quota.remaining <= 1e9);
+    for (const auto& time : {quota.reset, quota.pace}) {
+      if (time) fuzz::require(time->count() >= 0 && *time <= std::chrono::days(7));
+    }
   }
   for (const auto& [name, value] : headers) {
     if (const auto date = parse_http_date(value, now)) {

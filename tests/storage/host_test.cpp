@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "storage/feeds/feeds.hpp"
+#include "storage/feeds/hosts.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/websub/pushes.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -290,6 +291,323 @@ TEST_F(HostGates, LeavesNothingBehindOfAHostThatOnlyFailed) {
   add_many(1);
   answer(the_one(polite(worker_a, 1)), Is::silent);
   EXPECT_LT(std::stoll(redis({"PTTL", "state:host:a.org"})), Milliseconds(minutes(3)).count());
+}
+
+/// HTTP H10.
+class HostQuotas : public HostGates {
+ protected:
+  Committed tell(const Claim& claimed, Is is, std::optional<ToldQuota> quota = {}, Milliseconds retry_after = {},
+                 const std::string& cause = "rate_limited") {
+    Commit commit = plan(claimed, {});
+    commit.document = false;
+    commit.next_due = claimed.now + hours(4);
+    commit.host.is = is;
+    commit.host.egress = claimed.egress;
+    commit.host.quota = quota;
+    if (is == Is::refused) {
+      commit.host.over_quota = true;
+      commit.host.cause = cause;
+      if (retry_after.count() > 0) commit.host.retry_at = *store.now() + retry_after;
+    }
+    return send(commit);
+  }
+  Claim next(const std::string& egress = "") {
+    make_all_due();
+    redis({"ZADD", "schedule", "XX", "0", feed(++turn % 10)});
+    return the_one(claim(worker_a, 1, Milliseconds(90'000), {1, Milliseconds(0), egress}));
+  }
+  bool is_open(const std::string& egress = "") {
+    make_all_due();
+    const ClaimBatch batch = claim(worker_b, 1, Milliseconds(90'000), {1, Milliseconds(0), egress});
+    EXPECT_TRUE(Ingest(store).release(batch.claims));
+    return !batch.claims.empty();
+  }
+  HostQuota quota(std::size_t i = 0) {
+    const std::string name = "a.org";
+    const auto state = Hosts(store).state(name);
+    return state && i < state->quotas.size() ? state->quotas[i] : HostQuota();
+  }
+  /// Sets the numbers of a name, and as far as they know nothing has happened of late.
+  void set(const std::string& numbers, const std::string& name = "-") {
+    redis({"HSET", "state:host:a.org", "q:" + name, numbers});
+    redis({"HDEL", "state:host:a.org", "refused_by", "refused_at", "last_start"});
+  }
+  /// The quota's `hold` and last start are over.
+  void let_quota_pass() {
+    const std::string pace = std::to_string(quota().pace.count());
+    redis({"HSET", "state:host:a.org", "q:-", pace + " " + std::to_string((*store.now() - quota().pace).count())});
+  }
+  int turn = 0;
+};
+
+TEST_F(HostQuotas, ThatAreToldHoldTheWholeFleet) {
+  add_many(3);
+  const Claim claimed = next();
+  tell(claimed, Is::served, ToldQuota{minutes(2), minutes(1)});
+  EXPECT_TRUE(quota().told);
+  EXPECT_EQ(quota().pace, minutes(1));
+  EXPECT_GE(quota().hold, claimed.now + minutes(2));
+  EXPECT_FALSE(is_open());
+  set("60000 1 0 1");
+  EXPECT_TRUE(is_open());
+  tell(next(), Is::served, ToldQuota{Milliseconds(10), Milliseconds(10)});
+  EXPECT_EQ(quota(), HostQuota()) << "it asks for nothing any more";
+}
+
+TEST_F(HostQuotas, ARefusalBehindAnAnswerMakesThePaceFourTimesAsLong) {
+  add_many(10);
+  for (const int pace : {4, 16, 64}) {
+    const Claim claimed = next();
+    tell(claimed, Is::refused);
+    EXPECT_EQ(quota().pace, std::chrono::seconds(pace));
+    EXPECT_FALSE(quota().told);
+    EXPECT_GE(quota().hold, claimed.now + minutes(1));
+    EXPECT_LE(quota().hold, *store.now() + std::max(minutes(1), minutes(pace / 60 + 1)));
+    EXPECT_EQ(host("closed"), "(nil)");
+    EXPECT_FALSE(is_open());
+    let_quota_pass();
+    tell(next(), Is::served);
+    let_quota_pass();
+  }
+}
+
+TEST_F(HostQuotas, ARetryAfterOfOneFeedHoldsTheOthersForTenMinutesAtMost) {
+  add_many(3);
+  const Claim claimed = next();
+  tell(claimed, Is::refused, {}, hours(5));
+  EXPECT_GE(quota().hold, claimed.now + minutes(10));
+  EXPECT_LE(quota().hold, *store.now() + minutes(10));
+}
+
+TEST_F(HostQuotas, OnlyRefusalsInARowOpenTheCircuitOfAPacedHost) {
+  add_many(10);
+  tell(next(), Is::refused);
+  let_quota_pass();
+  tell(next(), Is::served);
+  let_quota_pass();
+  EXPECT_EQ(tell(next(), Is::refused).circuit, Committed::Circuit::unchanged);
+  let_quota_pass();
+  EXPECT_EQ(tell(next(), Is::refused).circuit, Committed::Circuit::opened);
+}
+
+TEST_F(HostQuotas, A403MayBeForOneWhereAnotherFeedWasRefusedToo) {
+  add_many(10);
+  tell(next(), Is::refused, {}, {}, "forbidden");
+  EXPECT_EQ(quota(), HostQuota()) << "of one feed alone";
+  EXPECT_EQ(tell(next(), Is::refused, {}, {}, "forbidden").circuit, Committed::Circuit::unchanged);
+  EXPECT_EQ(quota().pace, std::chrono::seconds(4));
+  let_quota_pass();
+  EXPECT_EQ(tell(next(), Is::refused, {}, {}, "forbidden").circuit, Committed::Circuit::opened);
+}
+
+// pace start apart hold good bad calm try_at rest told_at
+TEST_F(HostQuotas, AShorterPaceIsTriedAfterThirtyAnswersUntilItIsKnownWithinAFifth) {
+  add_many(2);
+  const auto answered = [&](const std::string& numbers, Is is = Is::served) {
+    set(numbers);
+    tell(next(), is);
+    return redis({"HGET", "state:host:a.org", "q:-"});
+  };
+  const std::string start = std::to_string((*store.now() - minutes(1)).count());
+  EXPECT_TRUE(answered("60000 " + start + " 60000 0 0 15000 28").starts_with("60000 ")) << "29 are too few";
+  EXPECT_TRUE(answered("60000 " + start + " 60000 0 0 15000 29").starts_with("30000 "));
+  EXPECT_TRUE(answered("60000 " + start + " 60000 0 0 40000 29").starts_with("48989 ")) << "between the two";
+  EXPECT_TRUE(answered("30000 " + start + " 30000 0 60000 15000 3", Is::refused).starts_with("60000 "))
+      << "as it was before";
+  const std::string long_ago = std::to_string((*store.now() - hours(1)).count());
+  EXPECT_TRUE(answered("30000 " + long_ago + " 60000 0 0 15000 29").starts_with("30000 ")) << "nobody hurried";
+  EXPECT_TRUE(answered("60000 " + start + " 60000 0 60000 51000 29").starts_with("60000 ")) << "known well enough";
+  EXPECT_TRUE(answered("60000 " + start + " 60000 0 60000 51000 29 1 1000").starts_with("51000 ")) << "tried again";
+}
+
+TEST_F(HostQuotas, EachNameHasItsOwnAndBeginsWithThatOfTheOthers) {
+  add_many(10);
+  tell(next("one"), Is::served, ToldQuota{minutes(1), minutes(1)});
+  EXPECT_FALSE(is_open("one"));
+  const Claim other = next("two");
+  tell(other, Is::served);
+  EXPECT_FALSE(is_open("two")) << "at the pace of the other";
+  EXPECT_EQ(quota(0).egress, "one");
+  EXPECT_EQ(quota(1).egress, "two");
+  EXPECT_EQ(quota(1).pace, minutes(1));
+  for (int i = 0; i < 20; ++i) {
+    redis({"HSET", "state:host:a.org", "last_start", "1"});
+    tell(next("name" + std::to_string(i)), Is::served, ToldQuota{minutes(1), minutes(1)});
+  }
+  const std::string name = "a.org";
+  EXPECT_LE(Hosts(store).state(name)->quotas.size(), 16U);
+}
+
+TEST_F(HostQuotas, RefusalsUnderTwoNamesAreNoneInARow) {
+  add_many(10);
+  tell(next("one"), Is::refused);
+  EXPECT_EQ(tell(next("two"), Is::refused).circuit, Committed::Circuit::unchanged);
+  redis({"HSET", "state:host:a.org", "q:two", "16000 1"});
+  EXPECT_EQ(tell(next("two"), Is::refused).circuit, Committed::Circuit::opened);
+}
+
+TEST_F(HostQuotas, TheSpacingOfItsOperatorWins) {
+  add_many(3);
+  tell(next(), Is::served, ToldQuota{minutes(2), minutes(1)});
+  EXPECT_FALSE(is_open());
+  ASSERT_TRUE(Hosts(store).set(std::vector{HostSettings{"a.org", {}, Milliseconds(0), {}, ""}}));
+  EXPECT_TRUE(is_open());
+}
+
+TEST_F(HostQuotas, ARedirectWaitsForThemToo) {
+  add_many(1);
+  add_many(1, "b.org");
+  const ClaimBatch batch = polite();
+  ASSERT_EQ(batch.claims.size(), 2U);
+  const Claim &led = batch.claims[0].feed_url == feed(0, "b.org") ? batch.claims[0] : batch.claims[1],
+              &there = batch.claims[0].feed_url == feed(0) ? batch.claims[0] : batch.claims[1];
+  tell(there, Is::served, ToldQuota{minutes(2), minutes(1)});
+  const auto wait = Ingest(store).take_slot(led, "a.org", {1, Milliseconds(0)});
+  EXPECT_GT(**wait, minutes(1));
+}
+
+TEST_F(HostQuotas, WithoutAnyNothingIsWrittenOfThem) {
+  add_many(2);
+  tell(next(), Is::served);
+  tell(next(), Is::served, ToldQuota{Milliseconds(20), Milliseconds(20)});
+  EXPECT_EQ(redis({"HKEYS", "state:host:a.org"}), "last_start");
+}
+
+/// HTTP H11.
+class HostStorms : public HostGates {
+ protected:
+  Claim next() {
+    make_all_due();
+    return the_one(polite(worker_a, 1));
+  }
+  /// An answer to a feed of a given number; `cause`: how it failed, that was healthy until then.
+  Committed say(const Claim& claimed, const std::string& cause, Is is = Is::served) {
+    Commit commit = plan(claimed, {});
+    commit.document = false;
+    commit.next_due = claimed.now + hours(4);
+    commit.host.is = is;
+    commit.host.cause = cause;
+    commit.host.document = is == Is::served && cause.empty();
+    return send(commit);
+  }
+  Committed fail(int number, const std::string& cause = "status.not_found", Is is = Is::served) {
+    redis({"ZADD", "schedule", "XX", "1", feed(number)});
+    const std::string url = feed(number);
+    ClaimRequest request;
+    request.worker = worker_a;
+    request.request = ++requests;
+    request.host = {1, Milliseconds(0)};
+    request.only = {url};
+    const auto batch = Ingest(store).claim(request);
+    EXPECT_TRUE(batch);
+    return batch && batch->claims.size() == 1 ? say(batch->claims[0], cause, is) : Committed();
+  }
+  void begin() {
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(fail(i).circuit, Committed::Circuit::unchanged);
+    EXPECT_EQ(fail(4).circuit, Committed::Circuit::storm);
+  }
+  Milliseconds waits() { return not_before() - *store.now(); }
+};
+
+TEST_F(HostStorms, BeginWithFiveFeedsThatFailInWhateverWay) {
+  add_many(10);
+  fail(0);
+  fail(0);
+  fail(1, "status.server", Is::silent);
+  fail(2, "parse.empty");
+  EXPECT_EQ(fail(3, "parse.not_a_feed").circuit, Committed::Circuit::unchanged) << "one of the five failed twice";
+  const Committed begun = fail(4);
+  EXPECT_EQ(begun.circuit, Committed::Circuit::storm);
+  EXPECT_EQ(begun.circuit_open_until, not_before());
+  EXPECT_LE(waits(), minutes(1));
+  EXPECT_GE(waits(), Milliseconds(50'000));
+  const std::string name = "a.org";
+  EXPECT_GT(Hosts(store).state(name)->storm.count(), 0);
+  make_all_due();
+  const ClaimBatch batch = polite();
+  EXPECT_TRUE(batch.claims.empty());
+  ASSERT_EQ(batch.deferred.size(), 10U);
+  EXPECT_EQ(batch.deferred[0].code, "host_backoff");
+}
+
+TEST_F(HostStorms, AreNoneWhereHalfAreServed) {
+  add_many(20);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(say(next(), "").circuit, Committed::Circuit::unchanged);
+    EXPECT_EQ(host("window"), "(nil)") << "nothing is kept of a host that serves";
+  }
+  for (int i = 0; i < 4; ++i) fail(i);
+  for (int i = 10; i < 16; ++i) fail(i, "");
+  EXPECT_EQ(fail(4).circuit, Committed::Circuit::unchanged) << "5 of 11";
+  EXPECT_EQ(fail(5).circuit, Committed::Circuit::storm) << "6 of 12";
+}
+
+TEST_F(HostStorms, AreNoneOfFeedsThatFailFarApart) {
+  add_many(10);
+  for (int i = 0; i < 4; ++i) fail(i);
+  const std::string window = host("window");
+  const std::string numbers = window.substr(window.find(' '));
+  redis({"HSET", "state:host:a.org", "window", std::to_string((*store.now() - minutes(61)).count()) + numbers});
+  EXPECT_EQ(fail(4).circuit, Committed::Circuit::unchanged);
+  EXPECT_LT(host("window").size(), 120U);
+}
+
+TEST_F(HostStorms, AskWithAnotherFeedEachTimeAndEverMoreSeldom) {
+  add_many(10);
+  begin();
+  std::set<std::string> asked;
+  const Milliseconds storm(std::stoll(host("storm")));
+  for (const int minute : {2, 4, 8, 16, 30, 30}) {
+    redis({"HSET", "state:host:a.org", "not_before", "1"});
+    const Claim probe = next();
+    EXPECT_EQ(probe.host_storm, storm);
+    make_all_due();
+    EXPECT_TRUE(polite(worker_b).claims.empty()) << "one asks";
+    EXPECT_EQ(say(probe, "status.not_found").circuit, Committed::Circuit::unchanged);
+    EXPECT_GE(waits(), minutes(minute) - minutes(1));
+    EXPECT_LE(waits(), minutes(minute));
+  }
+}
+
+TEST_F(HostStorms, AreOverWhenThreeInARowAreServed) {
+  add_many(10);
+  const auto probe = [&](const std::string& cause) {
+    redis({"HSET", "state:host:a.org", "not_before", "1"});
+    return say(next(), cause).circuit;
+  };
+  begin();
+  EXPECT_EQ(probe(""), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe(""), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe("status.gone"), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe(""), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe(""), Committed::Circuit::unchanged);
+  EXPECT_EQ(probe(""), Committed::Circuit::storm_over);
+  for (const char* field : {"storm", "closed", "not_before", "slow", "cause"}) EXPECT_EQ(host(field), "(nil)") << field;
+  EXPECT_EQ(redis({"ZCARD", "state:hosts:closed"}), "0");
+  make_all_due();
+  EXPECT_EQ(polite(worker_a, 1).claims.size(), 1U);
+}
+
+TEST_F(HostStorms, ThatCameAgainAreOverWhenMoreAreServed) {
+  add_many(10);
+  begin();
+  redis({"HSET", "state:host:a.org", "storm_served", "2", "not_before", "1"});
+  EXPECT_EQ(say(next(), "").circuit, Committed::Circuit::storm_over);
+  begin();
+  EXPECT_EQ(host("storm_need"), "6");
+}
+
+TEST_F(HostStorms, OfAWeekAreNone) {
+  add_many(10);
+  begin();
+  const Milliseconds long_ago = *store.now() - hours(7 * 24);
+  redis({"HSET", "state:host:a.org", "storm", std::to_string(long_ago.count()), "not_before", "1"});
+  EXPECT_EQ(say(next(), "status.not_found").circuit, Committed::Circuit::storm_over);
+  EXPECT_EQ(host("slow"), "16");
+  for (int i = 0; i < 10; ++i) {
+    redis({"HDEL", "state:host:a.org", "last_start"});
+    EXPECT_EQ(fail(i).circuit, Committed::Circuit::unchanged) << "not before it has served";
+  }
 }
 
 // HTTP H6

@@ -360,6 +360,7 @@ std::string cause_text(std::string_view cause) {
   if (cause == "rate_limited") return "it said we ask too much (429)";
   if (cause == "unavailable") return "it is overloaded (503)";
   if (cause == "forbidden") return "it forbids us (403)";
+  if (cause == "storm") return "its feeds fail alike";
   return short_text(cause, 60);
 }
 

@@ -305,8 +305,20 @@ void log_move(Log& log, const Report& report, const std::string& feed) {
   }
 }
 
-/// HTTP H4, H5; RELIABILITY G1.
+/// HTTP H4, H5, H11; RELIABILITY G1.
 void log_host(Log& log, const Report& report) {
+  if (report.storm && report.circuit_opened) {
+    log.write(LogLevel::warn, "host_storm", "feeds of this host fail alike: they wait as they are, one at a time asks",
+              {{"host", report.host}, {"reason", report.host_cause}});
+    return;
+  }
+  if (report.storm) {
+    const bool well = report.outcome != Outcome::failed;
+    log.write(well ? LogLevel::info : LogLevel::warn, "host_storm",
+              well ? "host serves its feeds again" : "feeds of this host have failed for a week: they fail alone now",
+              {{"host", report.host}});
+    return;
+  }
   if (!report.circuit_opened) {
     log.write(LogLevel::info, "host_backoff", "host serves again, and is asked more slowly for now",
               {{"host", report.host}});

@@ -107,7 +107,8 @@ struct Report {
   std::string state_from, state_to;     ///< feed states, equal when nothing changed
   std::string host;  ///< whose circuit this refresh has opened or closed for all its feeds (HTTP H4, H5), "" = none
   bool circuit_opened = false;  ///< else closed
-  std::string host_cause;       ///< opened: rate_limited, unavailable, forbidden
+  bool storm = false;           ///< it was for a storm (HTTP H11)
+  std::string host_cause;  ///< opened: rate_limited, unavailable, forbidden; for a storm the reason of its failures
   std::chrono::milliseconds circuit_open_for{};
   bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had
   std::string push_from, push_to;                 ///< the subscription's state, both "" when it has not changed

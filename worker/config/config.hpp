@@ -137,6 +137,7 @@ struct Config {
     std::vector<std::string> allow, deny;  ///< CIDR[:port[-port]], checked to be readable (SECURITY E6)
     std::vector<std::string> ports;        ///< port[-port]
     std::vector<std::string> nat64;        ///< ADDRESS/BITS, for the policies by name too (RFC 6052)
+    std::string name;                      ///< of this worker's way out, "" = that of all others (HTTP H10)
   } egress;
   struct Dns {
     std::vector<std::string> servers;  ///< ADDRESS[:port]; none = those of the system

@@ -32,6 +32,14 @@ std::string check_key_prefix(const Config& config) {
                                                                                : "only letters, digits and _ . : -";
 }
 
+std::string check_egress_name(const Config& config) {
+  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  const std::string& name = config.egress.name;
+  return name.size() <= 32 && name != "-" && name.find_first_not_of(legal) == std::string::npos
+             ? ""
+             : "at most 32 letters, digits and _ . -";
+}
+
 std::string check_contact(const Config& config) {
   const auto& contact = config.fetch.contact;
   const bool printable =
@@ -225,6 +233,11 @@ const Option all_options[] = {
      "own NAT64 prefixes beside 64:ff9b::/96: an address under one counts as the IPv4 address inside",
      at<&Config::egress, &Config::Egress::nat64>, [](const Config& c) { return check_nat64_prefixes(c.egress.nat64); },
      on_reload},
+    {"egress.name", "", "", "", "text",
+     "name of the address that this worker asks from, where others of the store ask from another one: hosts' quotas "
+     "are "
+     "learned for each name",
+     at<&Config::egress, &Config::Egress::name>, check_egress_name},
     {"dns.servers", "", "", "", "ADDRESS[:port] list",
      "name servers for the names of feeds; empty: those of the system", at<&Config::dns, &Config::Dns::servers>,
      [](const Config& c) { return check_name_servers(c.dns.servers); }},

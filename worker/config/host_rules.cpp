@@ -1,5 +1,8 @@
 #include "worker/config/host_rules.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace feedmill {
 
 HostRules::HostRules(const Config& config) : usual_{config.host.concurrency, config.host.spacing} {
@@ -20,14 +23,19 @@ HostRules::HostRules(const Config& config) : usual_{config.host.concurrency, con
 }
 
 HostRule HostRules::of(std::string_view host) const {
-  HostRule rule{std::string(host), usual_, Milliseconds(0)};
-  const auto found = differing_.find(host);
-  if (found == differing_.end()) return rule;
-  const HostSettings& differing = found->second;
-  if (!differing.group.empty()) rule.gate = "group:" + differing.group;
-  rule.limits.concurrency = differing.concurrency.value_or(rule.limits.concurrency);
-  rule.limits.spacing = differing.spacing.value_or(rule.limits.spacing);
-  rule.min_interval = differing.min_interval.value_or(rule.min_interval);
+  HostRule rule{std::string(host), usual_, Milliseconds(0), false};
+  if (const auto found = differing_.find(host); found != differing_.end()) {
+    const HostSettings& differing = found->second;
+    if (!differing.group.empty()) rule.gate = "group:" + differing.group;
+    rule.limits.concurrency = differing.concurrency.value_or(rule.limits.concurrency);
+    rule.limits.spacing = differing.spacing.value_or(rule.limits.spacing);
+    rule.by_hand = differing.spacing.has_value();
+    rule.min_interval = differing.min_interval.value_or(rule.min_interval);
+  }
+  const auto learned = learned_.find(rule.gate);
+  if (learned != learned_.end() && !rule.by_hand) {
+    rule.limits.spacing = std::max(rule.limits.spacing, learned->second);
+  }
   return rule;
 }
 
@@ -36,6 +44,14 @@ std::vector<HostSettings> HostRules::settings() const {
   settings.reserve(differing_.size());
   for (const auto& [name, host] : differing_) settings.push_back(host);
   return settings;
+}
+
+Milliseconds learned_pace(const HostState& host) {
+  double a_millisecond = 0;
+  for (const HostQuota& quota : host.quotas) {
+    if (quota.pace.count() > 0) a_millisecond += 1 / static_cast<double>(quota.pace.count());
+  }
+  return Milliseconds(a_millisecond > 0 ? static_cast<std::int64_t>(1 / a_millisecond) : 0);
 }
 
 }  // namespace feedmill

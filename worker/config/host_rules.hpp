@@ -18,6 +18,7 @@ struct HostRule {
   std::string gate;  ///< whose gate they pass: the host itself, or "group:<name>"
   HostLimits limits;
   Milliseconds min_interval{};  ///< between refreshes of one feed, 0 = the feed's own is enough
+  bool by_hand = false;         ///< its spacing is set for this very host: what was learned of a quota does not count
 };
 
 class HostRules {
@@ -29,12 +30,20 @@ class HostRules {
 
   /// `host`: lower case, no port.
   HostRule of(std::string_view host) const;
+  /// What was learned of a gate's quota (HTTP H10): its hosts are asked no more often, but for those whose spacing is
+  /// set.
+  void learn(const std::string& gate, Milliseconds pace) { learned_[gate] = pace; }
   /// Of every host that has some or belongs to a group: for Store::set_hosts().
   std::vector<HostSettings> settings() const;
 
  private:
   HostLimits usual_;
   std::map<std::string, HostSettings, std::less<>> differing_;
+  std::map<std::string, Milliseconds, std::less<>> learned_;
 };
+
+/// Between two requests to a host under all names together, by what was learned of its quotas (HTTP H10); 0 = nothing
+/// was.
+Milliseconds learned_pace(const HostState& host);
 
 }  // namespace feedmill

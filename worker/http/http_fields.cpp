@@ -10,6 +10,7 @@
 namespace feedmill {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
@@ -90,6 +91,85 @@ std::optional<seconds> time_of_day(std::string_view text) {
   return std::chrono::hours(*hour) + std::chrono::minutes(*minute) + seconds(*second);
 }
 
+/// Digits, and behind a point more of them: RFC 9651 §3.3.2.
+std::optional<double> decimal(std::string_view text) {
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::string_view whole = text.substr(0, point);
+  const std::string_view parts = text.substr(std::min(point + 1, text.size()));
+  if (whole.empty() || whole.size() > 15 || parts.size() > 9 || (point != text.size() && parts.empty())) return {};
+  if (!std::ranges::all_of(whole, is_digit) || !std::ranges::all_of(parts, is_digit)) return std::nullopt;
+  double value = 0, unit = 1;
+  for (const char c : whole) value = value * 10 + (c - '0');
+  for (const char c : parts) value += (unit /= 10) * (c - '0');
+  return value;
+}
+
+std::optional<double> requests(std::string_view text) {
+  constexpr double most = 1e9;
+  const auto count = decimal(text);
+  return count ? std::optional(std::min(*count, most)) : std::nullopt;
+}
+
+std::optional<milliseconds> span_of(double in_seconds) {
+  const auto longest = std::chrono::duration<double>(longest_wait).count();
+  if (in_seconds < 0 || in_seconds > longest) return std::nullopt;
+  return milliseconds(static_cast<std::int64_t>(in_seconds * 1000));
+}
+
+/// Seconds, or the unix time in seconds or milliseconds; nothing that has long passed or lies far ahead.
+std::optional<milliseconds> reset_in(std::string_view text, sys_seconds now) {
+  constexpr double least_unix_time = 1e9, least_in_milliseconds = 1e12;
+  const auto number = decimal(text);
+  if (!number || *number < least_unix_time) return number ? span_of(*number) : std::nullopt;
+  const double at = *number >= least_in_milliseconds ? *number / 1000 : *number;
+  const double ahead = at - static_cast<double>(now.time_since_epoch().count());
+  return ahead < 0 && ahead > -60 ? milliseconds(0) : span_of(ahead);
+}
+
+std::optional<milliseconds> pace_of(std::optional<double> quota, std::optional<double> window) {
+  if (!quota || !window || *quota < 1) return std::nullopt;
+  return span_of(*window / *quota);
+}
+
+constexpr std::size_t most_quotas = 16, longest_quota_field = 2048;
+
+/// An item of a list with its parameters, as `"default";q=10;w=60`.
+struct QuotaItem {
+  std::string_view value;
+  std::optional<double> q, w, r, t;
+  bool of_requests = true;
+};
+
+QuotaItem quota_item(std::string_view text) {
+  QuotaItem item;
+  bool first = true;
+  split(text, ';', [&](std::string_view piece) {
+    if (std::exchange(first, false)) {
+      item.value = piece;
+      return;
+    }
+    const std::size_t equals = std::min(piece.find('='), piece.size());
+    const std::string_view name = trim_field(piece.substr(0, equals));
+    const std::string_view value = trim_field(piece.substr(std::min(equals + 1, piece.size())));
+    if (name == "q") item.q = requests(value);
+    if (name == "w") item.w = decimal(value);
+    if (name == "r") item.r = requests(value);
+    if (name == "t") item.t = decimal(value);
+    if (name == "qu") item.of_requests = unquoted(value) == "requests";
+  });
+  return item;
+}
+
+template <class Each>
+void each_quota_item(std::span<const Header> headers, std::string_view name, Each each) {
+  const std::string value = joined_field(headers, name);
+  if (value.empty() || value.size() > longest_quota_field) return;
+  std::size_t count = 0;
+  split(value, ',', [&](std::string_view text) {
+    if (count++ < most_quotas) each(quota_item(text));
+  });
+}
+
 bool is_day_name(std::string_view text) {
   constexpr std::array names{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
   const std::string name = lower(text);
@@ -166,6 +246,31 @@ std::optional<RetryAfter> retry_after(std::span<const Header> headers, sys_secon
     wait = std::max(*date - now, seconds(0));
   }
   return RetryAfter{std::min(*wait, longest_wait), *wait > longest_wait};
+}
+
+std::vector<StatedQuota> stated_quotas(std::span<const Header> headers, sys_seconds now) {
+  std::vector<StatedQuota> quotas;
+  const auto add = [&](const StatedQuota& quota) {
+    if (quota != StatedQuota() && quotas.size() < most_quotas) quotas.push_back(quota);
+  };
+  // draft-ietf-httpapi-ratelimit-headers: `"name";r=0;t=30`, before that `limit=1, remaining=0, reset=30`.
+  StatedQuota dictionary;
+  each_quota_item(headers, "ratelimit", [&](const QuotaItem& item) {
+    if (item.value.starts_with("remaining=")) dictionary.remaining = requests(item.value.substr(10));
+    if (item.value.starts_with("reset=")) dictionary.reset = reset_in(item.value.substr(6), now);
+    if (item.of_requests && item.r) add({item.r, item.t ? span_of(*item.t) : std::nullopt, {}});
+  });
+  add(dictionary);
+  // `"name";q=1;w=60`, before that `1;w=60`, and first of all in RateLimit-Limit.
+  for (const std::string_view name : {"ratelimit-policy", "ratelimit-limit"}) {
+    each_quota_item(headers, name, [&](const QuotaItem& item) {
+      if (item.of_requests) add({{}, {}, pace_of(item.q ? item.q : requests(item.value), item.w)});
+    });
+  }
+  for (const std::string prefix : {"ratelimit-", "x-ratelimit-", "x-rate-limit-"}) {
+    add({requests(field(headers, prefix + "remaining")), reset_in(field(headers, prefix + "reset"), now), {}});
+  }
+  return quotas;
 }
 
 Freshness freshness(std::span<const Header> headers, sys_seconds now) {

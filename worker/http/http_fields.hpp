@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace feedmill {
 
@@ -35,6 +36,19 @@ struct RetryAfter {
 
 /// Seconds or a date, at most 7 days; a date that has passed is 0. Nothing when absent or neither. (HTTP P9)
 std::optional<RetryAfter> retry_after(std::span<const Header> headers, std::chrono::sys_seconds now);
+
+/// A quota of requests that a server speaks of: `RateLimit` and `RateLimit-Policy`, `RateLimit-*`, `X-RateLimit-*`
+/// (HTTP H10).
+struct StatedQuota {
+  std::optional<double> remaining;                 ///< requests that are left, in [0, 10⁹]
+  std::optional<std::chrono::milliseconds> reset;  ///< until there are more of them, at most 7 days
+  std::optional<std::chrono::milliseconds> pace;   ///< its window over its requests, at most 7 days
+
+  bool operator==(const StatedQuota&) const = default;
+};
+
+/// At most 16; what cannot be read says nothing, nor does what counts something else than requests.
+std::vector<StatedQuota> stated_quotas(std::span<const Header> headers, std::chrono::sys_seconds now);
 
 /// For how long the server says that what it sent stays current. HTTP F1–F4; not clamped (that is HTTP P8's business).
 struct Freshness {

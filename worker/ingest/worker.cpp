@@ -299,6 +299,9 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
     Report report = co_await refresher_.refresh(*lane.claim, trace);
     std::vector<Notice> notices;
     if (auto notice = state_notice(report, lane.claim->now)) notices.push_back(std::move(*notice));
+    if (report.storm && report.circuit_opened) {
+      notices.push_back(storm_notice(report.host, report.host_cause, lane.claim->now));
+    }
     if (report.move_taken) notices.push_back(collision_notice(report.feed_url, report.moved_to, lane.claim->now));
     if (report.state_to == "quarantined" && report.state_from != report.state_to) {
       const std::string why = "its document could not be read three times in a row: " + report.detail;

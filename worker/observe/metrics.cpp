@@ -312,7 +312,7 @@ void Metrics::record(const Report& report) {
   if (report.pushed_first) find(s.push_first, "push")->Increment();
   if (report.poll_first) find(s.push_first, "poll")->Increment();
   if (report.early) s.early_polls.Increment();
-  if (report.circuit_opened) add(s.host_backoffs, report.host_cause, 1);
+  if (report.circuit_opened && !report.storm) add(s.host_backoffs, report.host_cause, 1);
   add(s.connections, "new", report.connections_new);
   add(s.connections, "reused", report.connections_reused);
   add(s.connections, "resumed", report.connections_resumed);

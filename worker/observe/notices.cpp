@@ -142,6 +142,17 @@ Notice hub_notice(const std::string& hub, Milliseconds now) {
                     {"remedy", "nothing, if it comes back; see that websub.public_url can be reached from outside"}});
 }
 
+Notice storm_notice(const std::string& host, const std::string& reason, Milliseconds now) {
+  return notice_of(
+      "storm " + std::to_string(now.count()) + " " + host, "host_storm", "", now,
+      {{"host", host},
+       {"reason", reason},
+       {"text", "feeds of this host that were healthy fail alike: it is taken for the host's trouble"},
+       {"remedy",
+        "nothing: its feeds keep their state, one at a time asks, and all are fetched again when it is over; "
+        "after 7 days they fail each for itself"}});
+}
+
 Notice requests_notice(const RequestFigures& figures, Milliseconds now) {
   return notice_of("requests " + std::to_string(now.count()), "requests_waiting", "", now,
                    {{"waiting", figures.waiting},

@@ -33,6 +33,9 @@ std::optional<Notice> state_notice(const Report& report, Milliseconds now);
 /// What operators hear of a feed that would move to `to`, which is a feed already (HTTP R7); once for these two.
 Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now);
 
+/// What operators hear of a host whose feeds have begun to fail alike (HTTP H11).
+Notice storm_notice(const std::string& host, const std::string& reason, Milliseconds now);
+
 /// What operators hear when the store has served again since `now`, after `outage`.
 Notice outage_notice(const Outage& outage, Milliseconds now);
 

@@ -65,6 +65,11 @@ Failure failure_of_error(Reason reason, bool sent) {
   }
 }
 
+bool is_like_a_storm(Reason reason) {
+  return reason == Reason::status_not_found || reason == Reason::status_server || reason == Reason::parse_not_a_feed ||
+         reason == Reason::parse_empty;
+}
+
 std::string_view group_of(Reason reason) {
   const std::string_view name = to_string(reason);
   const bool alone = name.starts_with("status.") || reason == Reason::parse_limit;

@@ -26,6 +26,9 @@ Failure failure_of_the_gone();
 /// No answer, or a document of no use. `sent`: an HTTP byte got out (HTTP P6).
 Failure failure_of_error(Reason reason, bool sent);
 
+/// Whether a host's own trouble may look like this failure of one of its feeds (HTTP H11).
+bool is_like_a_storm(Reason reason);
+
 /// Failures of one group count in a row; a failure of another kind starts again at 1.
 std::string_view group_of(Reason reason);
 

@@ -8,6 +8,7 @@
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/policy/quota.hpp"
 
 namespace feedmill {
 namespace {
@@ -105,6 +106,10 @@ void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32
   state.last.detail = utf8_prefix(redact(detail), longest_detail);
   decision.detail = std::move(detail);
   ++state.counts.polls_failed;
+  if (is_of_storm(failure.reason)) {
+    weather_storm();
+    return;
+  }
   const std::string_view group = group_of(failure.reason);
   FailureRun& failures = state.failures;
   const bool again = failures.group == group;
@@ -122,6 +127,20 @@ void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32
   }
   set_state(failing_state(failure));
   plan(due_after_failure(context, failure.base, failure.cap, failures.count, failure.code));
+}
+
+/// Its state and its failures stay as they are, and so does its interval.
+void DecisionDraft::weather_storm() {
+  const FeedState& state = decision.commit.state;
+  if (!states_freshness(state.last.status)) context.fresh = Freshness();
+  plan(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
+                         read_schedule_hints(state.document.hints)));
+}
+
+bool DecisionDraft::is_of_storm(Reason reason) const {
+  constexpr Milliseconds longest = days(7);
+  return claim_.host_storm.count() != 0 && now_ - claim_.host_storm < longest && led_to().empty() &&
+         is_like_a_storm(reason);
 }
 
 /// SECURITY Q2: what takes more than any document deserves, time after time, waits as what has killed workers does.
@@ -221,12 +240,23 @@ void DecisionDraft::tell_host() {
   const bool throttled =
       state.last.error == to_string(Reason::status_forbidden) && host_serves_others() && state.failures.count <= 3;
   const bool told_when = context.retry_after && context.retry_after->wait.count() > 0;
+  host.egress = claim_.egress;
   if (state.last.status == 429 || state.last.status == 503 || throttled || told_when) {
     host.is = HostAnswer::Is::refused;
     host.cause = state.last.status == 429 ? "rate_limited" : throttled ? "forbidden" : "unavailable";
     if (told_when) host.retry_at = now_ + Milliseconds(context.retry_after->wait);
+    // A feed that is forbidden again and again has its own trouble.
+    host.over_quota = state.last.status == 429 || (throttled && state.failures.count == 1);
   } else if (state.last.status >= 200 && state.last.status < 500) {
     host.is = HostAnswer::Is::served;
+  }
+  if (host.is != HostAnswer::Is::refused && decision.outcome == Outcome::failed) {
+    const bool was_healthy = claim_.state.state == "healthy" && claim_.state.failures.count == 0;
+    const bool in_storm = claim_.host_storm.count() != 0 && led_to().empty();
+    if (in_storm || (was_healthy && is_like_a_storm(decision.reason))) host.cause = to_string(decision.reason);
+  }
+  if (host.is == HostAnswer::Is::served || host.over_quota) {
+    host.quota = told_quota(exchange_.headers, host.over_quota, wall_clock(now_));
   }
 }
 

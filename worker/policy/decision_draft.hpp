@@ -40,6 +40,8 @@ class DecisionDraft {
 
   /// A second 410 at least 24 h after the first of them.
   bool is_confirmed_gone() const;
+  /// HTTP H11: whether a failure is one of the host's storm, and none of the feed.
+  bool is_of_storm(Reason reason) const;
   /// HTTP §4, row 403: it gave some feed a 200 within 7 days.
   bool host_serves_others() const;
 
@@ -58,6 +60,7 @@ class DecisionDraft {
   void tell_host();
   void tell_transition();
   void watch(std::uint32_t created, bool barren, bool payload);
+  void weather_storm();
   void quarantine();
   std::string_view failing_state(const Failure& failure) const;
   void set_state(std::string_view name);

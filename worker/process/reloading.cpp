@@ -51,8 +51,8 @@ asio::awaitable<void> reload(ProcessParts& parts) {
   parts.log.set_level(config.log.level);
   set_secret_parameters(config.log.redact_params);
   parts.refresher.set_options(refresh_options(config, parts.mode));
-  parts.worker.set_limits({config.host.concurrency, config.host.spacing}, config.schedule.catch_up_rate,
-                          config.drain.timeout);
+  parts.worker.set_limits({config.host.concurrency, config.host.spacing, config.egress.name},
+                          config.schedule.catch_up_rate, config.drain.timeout);
   if (touched("fetch.") || touched("egress.") || touched("host.\"")) {
     parts.fetcher.set_options(parts.fetch_options_with(std::move(*egress)));
   }

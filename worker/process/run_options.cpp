@@ -83,7 +83,7 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   options.policy.events = event_detail(config);
   options.policy.push = {!config.websub.public_url.empty(), config.websub.fallback_max};
   options.lease = config.schedule.lease;
-  options.host = {config.host.concurrency, config.host.spacing};
+  options.host = {config.host.concurrency, config.host.spacing, config.egress.name};
   options.hosts = HostRules(config);
   options.keep_poison = config.debug.keep_poison;
   if (mode != RunMode::daemon) options.memory_wait = config.fetch.wall;
@@ -99,7 +99,7 @@ WorkerOptions worker_options(const Config& config, std::string id, std::size_t l
   options.lanes = lanes;
   options.lease = config.schedule.lease;
   options.poll = config.schedule.poll;
-  options.host = {config.host.concurrency, config.host.spacing};
+  options.host = {config.host.concurrency, config.host.spacing, config.egress.name};
   options.catch_up_rate = config.schedule.catch_up_rate;
   options.buffer = config.redis.buffer;
   options.drain = config.drain.timeout;

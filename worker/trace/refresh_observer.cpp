@@ -25,13 +25,15 @@ void note_answer(Report& report, const Answer& answer) {
   report.connections_reused += answer.connections_reused;
 }
 
-/// A host that this refresh has closed or opened for all its feeds (HTTP H4, H5).
+/// A host that this refresh has closed or opened for all its feeds (HTTP H4, H5, H11).
 void note_host(Report& report, const Commit& commit, const Committed& done) {
   if (done.circuit == Committed::Circuit::unchanged) return;
   const std::string& requested =
       commit.before.address.fetch_url.empty() ? commit.feed_url : commit.before.address.fetch_url;
   report.host = commit.host.host.empty() ? host_of(requested) : commit.host.host;
-  report.circuit_opened = done.circuit == Committed::Circuit::opened;
+  using Circuit = Committed::Circuit;
+  report.circuit_opened = done.circuit == Circuit::opened || done.circuit == Circuit::storm;
+  report.storm = done.circuit == Circuit::storm || done.circuit == Circuit::storm_over;
   report.host_cause = commit.host.cause;
   report.circuit_open_for = done.circuit_open_until - commit.state.last.at;
 }

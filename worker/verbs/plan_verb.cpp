@@ -5,12 +5,14 @@
 #include <cmath>
 #include <iterator>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "storage/feeds/feeds.hpp"
+#include "storage/feeds/hosts.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/question_verbs.hpp"
 #include "worker/egress/web_url.hpp"
@@ -32,8 +34,27 @@ constexpr std::size_t shown_unfit = 20;
 struct PlannedFleet {
   std::vector<PlannedFeed> feeds;
   Milliseconds start = made_up_start;
-  std::string source;  ///< for people
+  std::string source;                                         ///< for people
+  std::vector<std::pair<std::string, Milliseconds>> learned;  ///< quotas of gates (HTTP H10)
 };
+
+/// Reads the quotas of gates that many feeds share: few feeds fit whatever was learned.
+void read_quotas(Store& store, const HostRules& rules, PlannedFleet& fleet) {
+  constexpr std::size_t many = 10;
+  std::unordered_map<std::string, std::size_t> feeds;
+  for (const PlannedFeed& feed : fleet.feeds) ++feeds[rules.of(feed.host).gate];
+  std::vector<std::string> gates;
+  for (const auto& [gate, count] : feeds) {
+    if (count >= many) gates.push_back(gate);
+  }
+  in_parts(gates, [&](const auto& part) {
+    const std::vector<HostState> states = or_fail(Hosts(store).states(part));
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const Milliseconds pace = learned_pace(states[i]);
+      if (pace.count() > 0) fleet.learned.emplace_back(part[i], pace);
+    }
+  });
+}
 
 PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   StoreSession session = StoreSession::open(config, StoreUse::read);
@@ -53,6 +74,7 @@ PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& termin
       if (feed && (verb.host.empty() || feed->host == verb.host)) fleet.feeds.push_back(std::move(*feed));
     }
   });
+  read_quotas(store, HostRules(config), fleet);
   return fleet;
 }
 
@@ -222,7 +244,9 @@ int run_verb(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   Plan plan;
   {
     Progress progress(terminal, "simulating", verb.days * std::size_t{24});
-    plan = simulate(std::move(fleet.feeds), plan_options(config, fleet.start, verb.days), [&](std::size_t hour) {
+    PlanOptions options = plan_options(config, fleet.start, verb.days);
+    for (const auto& [gate, pace] : fleet.learned) options.hosts.learn(gate, pace);
+    plan = simulate(std::move(fleet.feeds), options, [&](std::size_t hour) {
       stop_if_interrupted();
       progress.reached(hour);
     });

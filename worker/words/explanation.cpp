@@ -1,6 +1,7 @@
 #include "worker/words/explanation.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -25,15 +26,39 @@ std::uint32_t free_slots(const HostView& host) {
   return host.limits.concurrency - std::min(host.limits.concurrency, host.state.in_flight);
 }
 
-/// When a request to the host may start (HTTP H1, H5), slots apart.
+/// When a request to the host may start (HTTP H1, H5), slots apart: under one of the names that it knows (HTTP H10).
 Milliseconds next_start(const HostView& host) {
-  return std::max(host.state.last_start + host.limits.spacing * host.state.slow, host.state.not_before);
+  std::optional<Milliseconds> first;
+  for (const HostQuota& quota : host.state.quotas) {
+    const Milliseconds next = std::max(quota.hold, quota.last_start + quota.pace);
+    first = std::min(first.value_or(next), next);
+  }
+  if (host.by_hand || !first) first = Milliseconds(0);
+  return std::max({host.state.last_start + host.limits.spacing * host.state.slow, host.state.not_before, *first});
+}
+
+/// "1 request a minute", "2.4 requests an hour".
+std::string rate_text(double a_second) {
+  const auto [rate, unit] =
+      a_second * 60 > 0.95 ? std::pair(a_second * 60, "a minute") : std::pair(a_second * 3600, "an hour");
+  if (std::abs(rate - 1) < 0.05) return fmt::format("1 request {}", unit);
+  return rate < 10 ? fmt::format("{:.2g} requests {}", rate, unit) : fmt::format("{:.0f} requests {}", rate, unit);
+}
+
+std::string interval_text(double seconds) {
+  if (seconds < 99.5 * 60) return fmt::format("every {:.0f} min", std::max(seconds / 60, 1.0));
+  return seconds < 48 * 3600 ? fmt::format("every {:.0f} h", seconds / 3600)
+                             : fmt::format("every {:.0f} d", seconds / 86400);
 }
 
 /// When the last of those that wait in its line may start, if each takes no longer than the spacing.
 Milliseconds line_end(const HostView& host, Milliseconds now) {
   const auto starts = static_cast<std::int64_t>(std::max<std::uint64_t>(host.state.waiting, 1)) - 1;
-  return std::max(next_start(host), now) + host.limits.spacing * host.state.slow * starts;
+  Milliseconds apart = host.limits.spacing * host.state.slow;
+  for (const HostQuota& quota : host.state.quotas) {
+    if (!host.by_hand) apart = std::max(apart, quota.pace);
+  }
+  return std::max(next_start(host), now) + apart * starts;
 }
 
 std::string state_text(const FeedRecord& record, Milliseconds now) {
@@ -75,7 +100,9 @@ std::string next_text(const FeedRecord& record, const HostView& host, Millisecon
   }
   std::string text = due_text(*record.due, now, numbers ? record.state.due.reason : "");
   if (const Milliseconds start = host.state.not_before; start > std::max(*record.due, now))
-    text += fmt::format("; but its host wants no request before {}, {}", rfc3339(start), from_now(start, now));
+    text += fmt::format("; but its host {} before {}, {}",
+                        host.state.storm.count() != 0 ? "is in trouble, and is asked no more" : "wants no request",
+                        rfc3339(start), from_now(start, now));
   return text;
 }
 
@@ -128,13 +155,52 @@ json::object host_json(const HostView& host, Milliseconds now) {
   row["next_start"] = rfc3339(std::max(next_start(host), now));
   row["waiting"] = host.state.waiting;
   row["reserved_until"] = host.state.waiting > 0 ? time_json(line_end(host, now)) : json::value();
+  row["storm_since"] = host.state.storm.count() != 0 ? time_json(host.state.storm) : json::value();
   row["not_before"] = host.state.not_before > now ? time_json(host.state.not_before) : json::value();
+  json::array& quotas = row["quotas"].emplace_array();
+  for (const HostQuota& quota : host.state.quotas) {
+    json::object one;
+    one["egress"] = quota.egress;
+    one["pace"] = static_cast<double>(quota.pace.count()) / 1000;
+    one["told"] = quota.told;
+    one["hold_until"] = quota.hold > now ? time_json(quota.hold) : json::value();
+    quotas.push_back(std::move(one));
+  }
+  if (!host.state.quotas.empty()) row["feeds"] = host.feeds;
   json::object& other = row["other"].emplace_object();
   for (const auto& [name, value] : host.state.other) other[name] = value;
   return row;
 }
 
 }  // namespace
+
+std::string quota_text(const HostView& host, Milliseconds now) {
+  if (host.by_hand) return {};
+  double a_second = 0;
+  std::size_t names = 0;
+  bool is_told = false;
+  Milliseconds hold{};
+  for (const HostQuota& quota : host.state.quotas) {
+    const Milliseconds pace = std::max(quota.pace, host.limits.spacing * host.state.slow);
+    if (pace.count() <= 0 || quota.pace <= host.limits.spacing) continue;
+    a_second += 1000 / static_cast<double>(pace.count());
+    is_told = is_told || quota.told;
+    hold = std::max(hold, quota.hold);
+    ++names;
+  }
+  if (names == 0) return {};
+  std::string text = host.feeds == 0 ? std::string("its feeds share ")
+                                     : fmt::format("{} feed{} share{} ", host.feeds, host.feeds == 1 ? "" : "s",
+                                                   host.feeds == 1 ? "s" : "");
+  text += rate_text(a_second);
+  if (names > 1) text += fmt::format(" over {} ways out", names);
+  constexpr double worth_telling = 600;  // seconds; hardly a feed is asked more often
+  const double interval = static_cast<double>(host.feeds) / a_second;
+  if (interval >= worth_telling) text += ": each at best " + interval_text(interval);
+  text += is_told ? "; so the host says" : "; found out by its refusals";
+  if (hold > now + std::chrono::minutes(1)) text += fmt::format("; none before {}", rfc3339(hold));
+  return text;
+}
 
 std::string host_text(const HostView& host, Milliseconds now) {
   const Milliseconds start = next_start(host);
@@ -144,6 +210,11 @@ std::string host_text(const HostView& host, Milliseconds now) {
   if (host.state.waiting > 0) {
     text += fmt::format(", {} feed{} in line, the last {}", host.state.waiting, host.state.waiting == 1 ? "" : "s",
                         from_now(line_end(host, now), now));
+  }
+  if (host.state.storm.count() != 0) {
+    return text + fmt::format(", its feeds fail alike since {}: one at a time asks, the next {}",
+                              rfc3339(host.state.storm),
+                              host.state.not_before > now ? from_now(host.state.not_before, now) : "now");
   }
   return text + (host.state.not_before > now ? fmt::format(", back-off until {}, {}", rfc3339(host.state.not_before),
                                                            from_now(host.state.not_before, now))
@@ -170,6 +241,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
                                            from_now(state.due.not_before, now)));
   }
   lines.emplace_back("host", host_text(host, now));
+  if (const std::string quota = quota_text(host, now); !quota.empty()) lines.emplace_back("quota", quota);
   const std::string pushes = push_text(state.push, subscription, now);
   lines.emplace_back("websub", !pushes.empty()    ? pushes
                                : is_unread(state) ? "not known before it is read"
@@ -187,9 +259,15 @@ StoreResult<HostView> read_host(Store& store, const HostRules& rules, const Feed
   host.name = host_of(record.state.address.fetch_url.empty() ? record.feed_url : record.state.address.fetch_url);
   const HostRule rule = rules.of(host.name);
   host.limits = rule.limits;
+  host.by_hand = rule.by_hand;
   auto state = Hosts(store).state(rule.gate);
   if (!state) return state.error();
   host.state = std::move(*state);
+  if (host.state.quotas.empty()) return host;
+  const auto counted =
+      Feeds(store).count([&](const std::string& url) { return rules.of(host_of(url)).gate == rule.gate; });
+  if (!counted) return counted.error();
+  host.feeds = *counted;
   return host;
 }
 

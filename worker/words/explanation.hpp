@@ -19,11 +19,16 @@ namespace feedmill {
 struct HostView {
   std::string name;
   HostState state;
-  HostLimits limits;  ///< of the operator
+  HostLimits limits;      ///< of the operator
+  bool by_hand = false;   ///< whose spacing holds whatever was learned of a quota
+  std::size_t feeds = 0;  ///< that share its quota; counted where one is known
 };
 
 /// Reads what the gate of the feed's host says.
 StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record);
+
+/// "60 feeds share 1 request a minute: each at best every 60 min"; "" where no quota is known, or none matters.
+std::string quota_text(const HostView& host, Milliseconds now);
 
 /// "example.org: 1 of 2 slots free, next start in 15 min, no back-off".
 std::string host_text(const HostView& host, Milliseconds now);

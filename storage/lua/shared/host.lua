@@ -7,13 +7,22 @@
 --   kept_for, kept_until                   whom the next start is kept for: a claim that was led here, a worker whose
 --                                          operator waits, or 'line'; and how long (HTTP H6)
 --   refused_by, refused_at, refused_until  the last refusal while the circuit is closed: whose, when, its Retry-After
---                                          (HTTP H3)
+--                                          (HTTP H3); refused_as: who asked, where that has a name (HTTP H10)
 --   closed, not_before, refusals, cause    the circuit breaker is open (the field's name says it of the host): until
 --                                          when, how often it was, and why (HTTP H4)
 --   probe                                  the claim that tries whether the host serves again (HTTP H5)
 --   slow, calm                             spacing is multiplied by it; successes since it was (HTTP H5)
 --   served_at                              when it last answered 200, to the day (HTTP §4, row 403)
 --   identity_until, http1_until            it fails at content codings, at HTTP/2 (HTTP §4, P20)
+--   window                                 "at failed others digest …": since then feeds that were healthy have failed
+--                                          alike; who the first of them are, and how many others were answered (HTTP H11)
+--   storm, storm_wait                      the host's trouble, not its feeds': since when, and for how long the next
+--                                          probe is waited for
+--   storm_served, storm_need               how many probes in a row were served, and how many say that it is over
+--   storm_ended, storm_over                when the last one ended; that it has lasted for too long, and no other one is
+--                                          sensed until the host has served again
+--   q:<egress>                             what those who go out under that name know of its quota (HTTP H10), '-' = no
+--                                          name: numbers in the order of quota_fields
 local minute_ms, day_ms = 60000, 24 * 3600 * 1000
 
 -- When a feed becomes due that is made so together with others, `count` in all: now; of many up to a quarter of a second
@@ -23,17 +32,101 @@ local function due_among(count, url, now)
   return count > 16 and now - tonumber(string.sub(redis.sha1hex(url), 1, 2), 16) or now
 end
 
+-- The quota of a name at a gate (HTTP H10).
+--   pace               least distance of two starts
+--   start, apart       the last start under this name, and how long after the one before it that was
+--   hold               no start before that
+--   good, bad          the shortest pace that has proven itself, the longest one that was refused; 0 = none
+--   calm               requests served at this pace, one behind the other
+--   try_at, rest       when a shorter pace is tried again, and for how long not after that
+--   told_at            when the host itself last told the pace; 0 = it was found out by refusals
+local quota_fields = {'pace', 'start', 'apart', 'hold', 'good', 'bad', 'calm', 'try_at', 'rest', 'told_at'}
+local least_pace, most_pace = 1000, 6 * 3600 * 1000
+local most_quotas, quota_kept = 16, 30 * day_ms
+
+local function read_quota(written)
+  local quota, i = {}, 0
+  for number in string.gmatch(written, '%S+') do
+    i = i + 1
+    if quota_fields[i] then quota[quota_fields[i]] = tonumber(number) or 0 end
+  end
+  for _, name in ipairs(quota_fields) do quota[name] = quota[name] or 0 end
+  return quota
+end
+local function write_quota(gate)
+  local field = 'q:' .. gate.egress
+  if not gate.quota then return redis.call('HDEL', gate.key, field) end
+  local numbers = {}
+  for i, name in ipairs(quota_fields) do numbers[i] = text(gate.quota[name]) end
+  redis.call('HSET', gate.key, field, table.concat(numbers, ' '))
+end
+
+-- A name that is new at a gate begins with the pace of the others. One that has not been used for a month is forgotten,
+-- and the one that was not for longest where there are too many.
+local function sort_quotas(gate, now)
+  local oldest, count = nil, 0
+  for name, quota in pairs(gate.quotas) do
+    if quota.start + quota_kept < now and quota.hold < now then
+      gate.quotas[name] = nil
+      redis.call('HDEL', gate.key, 'q:' .. name)
+    else
+      count = count + 1
+      if not oldest or quota.start < gate.quotas[oldest].start then oldest = name end
+    end
+  end
+  gate.quota = gate.quotas[gate.egress]
+  if gate.quota or count == 0 then return end
+  gate.quota = read_quota(text(gate.quotas[oldest].pace))
+  if count >= most_quotas then
+    gate.quotas[oldest] = nil
+    redis.call('HDEL', gate.key, 'q:' .. oldest)
+  end
+  gate.quotas[gate.egress] = gate.quota
+end
+
+-- Least distance between two starts at a gate, and when the next one may be. A spacing that the operator has set for the
+-- host (gate.by_hand) holds whatever was learned.
+local function gap_of(gate, spacing)
+  local gap = spacing * gate.slow
+  return gate.quota and not gate.by_hand and math.max(gap, gate.quota.pace) or gap
+end
+local function opens_for(gate, spacing, quota)
+  local at = gate.last_start + spacing * gate.slow
+  return quota and not gate.by_hand and math.max(at, quota.hold, quota.start + quota.pace) or at
+end
+local function opens_at(gate, spacing) return opens_for(gate, spacing, gate.quota) end
+-- The same for whoever it opens to first, of the names that were in use of late.
+local function opens_first(gate, spacing, now)
+  local first, ways = opens_at(gate, spacing), 1
+  for name, quota in pairs(gate.quotas or {}) do
+    if name ~= gate.egress and quota.start + 3 * quota.pace + 10 * minute_ms > now then
+      first, ways = math.min(first, opens_for(gate, spacing, quota)), ways + 1
+    end
+  end
+  return first, ways
+end
+
 -- Until when a gate says something, its refusals apart.
 local function says_until(gate)
-  return math.max(gate.slots_end, gate.tail, gate.not_before, gate.kept_until, gate.refused_at + 10 * minute_ms,
-                  gate.served_at + 7 * day_ms, gate.identity_until, gate.http1_until)
+  local last = math.max(gate.slots_end, gate.tail, gate.not_before, gate.kept_until, gate.refused_at + 10 * minute_ms,
+                        gate.served_at + 7 * day_ms, gate.identity_until, gate.http1_until)
+  if gate.storm then last = math.max(last, gate.not_before + day_ms) end
+  if gate.storm_ended > 0 then last = math.max(last, gate.storm_ended + day_ms) end
+  if gate.storm_over > 0 then last = math.max(last, gate.storm_over + 30 * day_ms) end
+  if gate.window then last = math.max(last, (tonumber(string.match(gate.window, '^%d+')) or 0) + 10 * minute_ms) end
+  for _, quota in pairs(gate.quotas or {}) do last = math.max(last, quota.start + quota_kept, quota.hold) end
+  return last
 end
 
 -- What holds of whatever a hash does not say.
-local bare_gate = {__index = {in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0, kept_until = 0, refusals = 0,
-                              slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0, http1_until = 0}}
-local function read_host(name, now)
-  local gate = setmetatable({name = name, key = host_key(name)}, bare_gate)
+local bare_gate = {__index = {in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0, kept_until = 0,
+                              refusals = 0, slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0,
+                              http1_until = 0, storm_over = 0, storm_ended = 0}}
+
+-- `egress`: the name that whoever asks goes out under, '' = none; nil where quotas do not matter. `by_hand`: the host's
+-- spacing is its operator's.
+local function read_host(name, now, egress, by_hand)
+  local gate = setmetatable({name = name, key = host_key(name), by_hand = by_hand}, bare_gate)
   local fields = redis.pcall('HGETALL', gate.key)
   if fields.err then  -- no hash: it is of the moment only, and must not stop the claims
     redis.call('DEL', gate.key)
@@ -41,14 +134,20 @@ local function read_host(name, now)
   end
   for i = 1, #fields, 2 do
     local name, value = fields[i], fields[i + 1]
-    if string.sub(name, 1, 2) ~= 's:' then
-      gate[name] = tonumber(value) or value
+    local kind = string.sub(name, 1, 2)
+    if kind == 'q:' then
+      gate.quotas = gate.quotas or {}
+      gate.quotas[string.sub(name, 3)] = read_quota(value)
+    elseif kind ~= 's:' then
+      gate[name] = name ~= 'refused_as' and tonumber(value) or value
     elseif tonumber(value) > now then
       gate.in_flight, gate.slots_end = gate.in_flight + 1, math.max(gate.slots_end, tonumber(value))
     else
       redis.call('HDEL', gate.key, name)
     end
   end
+  gate.egress = egress and egress ~= '' and egress or '-'
+  if gate.quotas and egress then sort_quotas(gate, now) end
   gate.kept = #fields > 0 and says_until(gate) or 0
   return gate
 end
@@ -66,21 +165,21 @@ local function keep_host(gate, now)
   gate.kept = last
 end
 
--- How far apart requests start at a gate.
-local function gap_of(gate, spacing) return spacing * gate.slow end
-
--- Why no request of `asker` may start now, nil when one may (HTTP H1, H4, H5, H6).
+-- Why no request of `asker` may start now, nil when one may (HTTP H1, H4, H5, H6, H10).
 local function why_not(gate, now, concurrency, spacing, asker)
   if now < gate.not_before or (gate.closed and gate.in_flight > 0) then return 'host_backoff' end
-  if gate.in_flight >= concurrency or now < gate.last_start + gap_of(gate, spacing) or
+  if now < opens_at(gate, 0) then return 'host_backoff' end
+  if gate.in_flight >= concurrency or now < opens_at(gate, spacing) or
      (now < gate.kept_until and tostring(gate.kept_for) ~= asker) then
     return 'host_spacing'
   end
 end
 
--- When one who may not start now may try again. When a request under way ends is not known: its end tells the line.
+-- When the first of a line that may not start now may try again, under whatever name. When a request under way ends is
+-- not known: its end tells the line. Where several names are in use one does not take the look of another.
 local function next_start(gate, now, concurrency, spacing)
-  local at = math.max(gate.not_before, gate.last_start + gap_of(gate, spacing), gate.kept_until)
+  local first, ways = opens_first(gate, spacing, now)
+  local at = math.max(gate.not_before, first, gate.kept_until, now + (ways > 1 and 200 or 1))
   if gate.in_flight >= (gate.closed and 1 or concurrency) then at = math.max(at, now + 1000) end
   return at
 end
@@ -102,6 +201,7 @@ local function take_slot(gate, claim, now, lease_end, asker, gap)
   taken[#taken + 1], taken[#taken + 2] = 's:' .. claim, text(lease_end)
   if gate.closed then taken[#taken + 1], taken[#taken + 2] = 'probe', claim end
   gate.taken = taken
+  if gate.quota then gate.quota.apart, gate.quota.start = now - gate.quota.start, now end
   if tostring(gate.kept_for) == asker then
     redis.call('HDEL', gate.key, 'kept_for', 'kept_until')
     gate.kept_for, gate.kept_until = nil, 0
@@ -113,6 +213,7 @@ end
 local function write_slots(gate, now)
   if gate.reserved then redis.call('HSET', gate.key, 'tail', text(gate.tail)) end
   if gate.taken then redis.call('HSET', gate.key, 'last_start', text(gate.last_start), unpack(gate.taken)) end
+  if gate.taken and gate.quota then write_quota(gate) end
   if gate.reserved or gate.taken then keep_host(gate, now) end
 end
 
@@ -130,11 +231,150 @@ local function free_slots(claim, first_gate, more_hosts)
   for host in string.gmatch(more_hosts or '', '%S+') do free((gate_of_host(host))) end
 end
 
+-- Requests at this pace were served one behind the other: a shorter one may be tried, half as long at most. Once that is
+-- known within a fifth, it is tried ever more seldom whether the host has become more patient.
+local function quicken(quota, now)
+  quota.good, quota.calm = quota.pace, 0
+  if quota.bad >= quota.good then quota.bad = 0 end  -- what was refused once is served now
+  if quota.bad == 0 or quota.good > 1.2 * quota.bad then
+    quota.try_at = 0
+    quota.pace = math.max(math.sqrt(math.max(quota.bad, least_pace / 2) * quota.good), quota.good / 2)
+  elseif quota.try_at == 0 then
+    quota.rest = 36 * 3600 * 1000
+    quota.try_at = now + quota.rest
+  elseif now >= quota.try_at then
+    quota.pace = quota.bad
+    quota.rest = math.min(2 * quota.rest, 7 * day_ms)
+    quota.try_at = now + quota.rest
+  end
+end
+
+-- A request at this pace was refused behind one that was served. `wait`: what the host asked for, nil = nothing.
+local function slow_down(quota, wait)
+  local was = math.max(quota.pace, least_pace)
+  if quota.good > was then  -- a shorter one was tried
+    quota.bad, quota.pace = was, quota.good
+  else
+    local near = quota.good > 0 and 1.15 or quota.bad > was / 2 and 2 or 4
+    local pace = was * near
+    -- A window that has just begun ends with what was asked for.
+    if wait then pace = math.max(1.15 * was, math.min(pace, quota.apart + wait + 1000)) end
+    quota.bad, quota.good, quota.pace = was, 0, math.min(pace, most_pace)
+  end
+  quota.calm = 0
+end
+
+-- What an answer says of the quota. `gap`, `pace`: what its header told, until the next start and between starts in the
+-- long run, nil = nothing; `refused`: 'first' behind an answer that was served, 'again' behind another refusal.
+local function note_quota(gate, now, refused, gap, pace, retry_at)
+  local quota = gate.quota
+  if refused then
+    local wait = retry_at > now and retry_at - now or gap
+    if not quota then  -- how far apart they were was not noted yet
+      quota = read_quota(text(least_pace))
+      quota.start, quota.apart = gate.last_start, least_pace
+    end
+    local is_told = gap and pace > 0 or now - quota.told_at <= day_ms
+    if gap and pace > 0 then
+      quota.pace, quota.told_at = pace, now
+    elseif refused == 'first' and not is_told then
+      slow_down(quota, wait)
+    end
+    -- One refusal alone holds up nobody for long unless it speaks of a quota: it may be of one feed (HTTP H3).
+    quota.hold = now + (gap or math.min(wait or math.max(quota.pace, minute_ms), 10 * minute_ms))
+  elseif gap and math.max(gap, pace) < least_pace then
+    quota = nil
+  elseif gap then
+    quota = quota or read_quota('0 ' .. text(gate.last_start))
+    quota.pace, quota.hold, quota.told_at = pace, now + gap, now
+    quota.good, quota.bad, quota.calm, quota.try_at = 0, 0, 0, 0
+  elseif quota and now - quota.told_at > day_ms and quota.apart <= 1.5 * math.max(quota.pace, least_pace) then
+    quota.calm = quota.calm + 1
+    if quota.calm >= 30 then quicken(quota, now) end
+    if quota.bad == 0 and quota.pace <= least_pace then quota = nil end
+  else
+    return
+  end
+  if not quota and not gate.quota then return end
+  gate.quotas = gate.quotas or {}
+  gate.quota, gate.quotas[gate.egress] = quota, quota
+  write_quota(gate)
+end
+
+-- HTTP H11. What a host's answers say of its own trouble. `failed`: a feed that was healthy has failed in a way that a
+-- host's trouble shows in. Returns 'storm' when it begins, 'storm_over' when it ends, '' when nothing changes.
+local storm_window, storm_feeds, longest_storm = 10 * minute_ms, 5, 7 * day_ms
+local function note_failure(gate, url, now, failed, put, drop)
+  local at, count, others, digests = string.match(gate.window or '', '^(%d+) (%d+) (%d+) ?(.*)$')
+  local age = at and now - tonumber(at)
+  -- Where few feeds are asked in that time, five take longer.
+  if at and (age < 0 or age > 6 * storm_window or age > storm_window and tonumber(count) <= tonumber(others)) then
+    at = nil
+    if not failed then drop('window') end
+  end
+  if not at and not failed then return '' end
+  if not at then at, count, others, digests = text(now), 0, 0, '' end
+  count, others = tonumber(count), tonumber(others)
+  local digest = string.sub(redis.sha1hex(url), 1, 8)
+  if not failed then
+    others = others + 1
+  elseif not string.find(digests, digest, 1, true) then
+    count = count + 1
+    if count <= storm_feeds then digests = digests .. ' ' .. digest end
+  end
+  local may_begin = gate.storm_over == 0 or gate.storm_over < gate.served_at
+  if failed and count >= storm_feeds and count >= others and may_begin then
+    put('storm', now)
+    put('closed', 1)
+    put('cause', 'storm')
+    put('storm_wait', minute_ms)
+    put('not_before', now + minute_ms)
+    put('storm_need', now - gate.storm_ended < day_ms and math.min(2 * (gate.storm_need or 3), 48) or 3)
+    drop('window', 'probe', 'storm_over', 'storm_served')
+    return 'storm'
+  end
+  put('window', at .. ' ' .. text(count) .. ' ' .. text(others) .. ' ' .. (string.gsub(digests, '^ ', '')))
+  return ''
+end
+
+-- One feed after the other asks whether it is over, more and more seldom. Three in a row that are served say so, and
+-- twice as many each time that they said it too early, within a day.
+local function note_probe(gate, now, is_served, put, drop)
+  local served = is_served and (gate.storm_served or 0) + 1
+  if served and served < (gate.storm_need or 3) then
+    put('storm_served', served)
+    put('not_before', now)
+    drop('probe')
+    return ''
+  elseif is_served or now - gate.storm >= longest_storm then
+    drop('storm', 'storm_wait', 'storm_served', 'closed', 'probe', 'not_before', 'cause')
+    put('storm_ended', now)
+    if not is_served then  -- its feeds fail as they do alone, and not all at once
+      put('storm_over', now)
+      put('slow', 16)
+    end
+    return 'storm_over'
+  end
+  put('storm_wait', math.min(2 * (gate.storm_wait or minute_ms), 30 * minute_ms))
+  put('not_before', now + gate.storm_wait)
+  drop('probe', 'storm_served')
+  return ''
+end
+
+-- What `marks` say: how the host answered, who asked, and what its header told of its quota.
+local function read_marks(marks)
+  local flags, egress, gap, pace = string.match(marks, '^(%w*) ?(%S*) ?(%d*) ?(%d*)$')
+  return flags or '', egress or '', tonumber(gap), tonumber(pace) or 0
+end
+
 -- Notes how a host answered. `is`: 'served', 'refused' or '' (it says nothing); `marks`: d = a document, i = needs
--- identity, 1 = needs HTTP/1.1; `retry_at`: its Retry-After, 0 = none. Returns what became of its circuit
--- breaker: 'opened', 'closed', or '' = nothing.
+-- identity, 1 = needs HTTP/1.1, q = its refusal may be for a quota; behind a space the name of who asked, and the quota
+-- that was told, ms until the next start and between starts; `cause`: of a refusal; else how a feed failed that was
+-- healthy, or that asked whether a storm is over; `retry_at`: its Retry-After, 0 = none. Returns what became of its
+-- circuit breaker: 'opened', 'closed', of a storm: 'storm', 'storm_over', or '' = nothing. The gate was read for that name.
 local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   local set, unset, event = {}, {}, ''
+  local flags, _, gap, pace = read_marks(marks)
   local function put(name, value)
     gate[name] = value
     set[#set + 1] = name
@@ -148,27 +388,54 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
     put('cause', cause)
     local back = math.min(day_ms, 15 * minute_ms * 2 ^ math.min(gate.refusals - 1, 10))
     put('not_before', until_when > now and until_when or now + back)
-    drop('probe', 'refused_by', 'refused_at', 'refused_until')
+    drop('probe', 'refused_by', 'refused_as', 'refused_at', 'refused_until')
   end
-  if string.find(marks, 'd', 1, true) and now - gate.served_at > day_ms then put('served_at', now) end
-  if string.find(marks, 'i', 1, true) then put('identity_until', now + 7 * day_ms) end
-  if string.find(marks, '1', 1, true) then put('http1_until', now + 7 * day_ms) end
+  if string.find(flags, 'd', 1, true) and now - gate.served_at > day_ms then put('served_at', now) end
+  if string.find(flags, 'i', 1, true) then put('identity_until', now + 7 * day_ms) end
+  if string.find(flags, '1', 1, true) then put('http1_until', now + 7 * day_ms) end
   local probed = gate.closed and gate.probe == claim
+  local known = gate.quota ~= nil
   if is == 'refused' then
+    local of_quota = string.find(flags, 'q', 1, true) ~= nil
+    local within = math.max(10 * minute_ms, known and 2 * gate.quota.pace or 0)
+    local again = gate.refused_by and gate.refused_by ~= url and now - gate.refused_at <= within and
+                  (gate.refused_as or '-') == gate.egress  -- another address has a quota of its own
+    local same = gate.refused_by == url
+    -- A 403 speaks of a quota where there is one, or where another feed was refused as well.
+    if of_quota and cause ~= 'rate_limited' and not known then
+      if again and not gate.closed then again = false else of_quota = false end
+    end
+    if of_quota and (gap or not (again or same or gate.closed)) then
+      note_quota(gate, now, (again or same or gate.closed) and 'again' or 'first', gap, pace, retry_at)
+    end
     if probed then
       open_circuit(retry_at)
     elseif gate.closed then  -- asked before the circuit opened
       if retry_at > gate.not_before then put('not_before', retry_at) end
-    elseif gate.refused_by and gate.refused_by ~= url and now - gate.refused_at <= 10 * minute_ms then
+    elseif again then
       open_circuit(math.max(retry_at, gate.refused_until or 0))
       put('closed', 1)
       event = 'opened'
     else
       put('refused_by', url)
+      if gate.egress ~= '-' then put('refused_as', gate.egress) elseif gate.refused_as then drop('refused_as') end
       put('refused_at', now)
       put('refused_until', retry_at)
     end
-  elseif is == 'served' and probed then
+  elseif is == 'served' and (known or gap) then
+    note_quota(gate, now, nil, gap, pace, 0)
+    -- What is paced is refused now and then: only refusals in a row say more of it.
+    if gate.refused_by and (gate.refused_as or '-') == gate.egress then
+      drop('refused_by', 'refused_as', 'refused_at', 'refused_until')
+    end
+  end
+  local stormy = gate.storm ~= nil
+  if stormy and is ~= 'refused' then
+    if probed then event = note_probe(gate, now, is == 'served' and cause == '', put, drop) end
+  elseif is ~= 'refused' and not gate.closed and (cause ~= '' or gate.window) then
+    event = note_failure(gate, url, now, cause ~= '', put, drop)
+  end
+  if is == 'served' and probed and not stormy then
     put('slow', math.min(gate.slow * 2, 64))
     drop('closed', 'probe', 'not_before', 'calm')
     event = 'closed'
@@ -183,12 +450,12 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   end
   if #set > 0 then redis.call('HSET', gate.key, unpack(set)) end
   if #unset > 0 then redis.call('HDEL', gate.key, unpack(unset)) end
-  if #set > 0 then keep_host(gate, now) end
+  if #set > 0 or known or gate.quota then keep_host(gate, now) end
   -- Whose circuits are open, until when: for people who look, so its key must not stop a commit either.
-  if gate.closed and is == 'refused' then
+  if gate.closed and (is == 'refused' or gate.storm) and event ~= 'storm_over' then
     redis.pcall('ZREMRANGEBYSCORE', open_circuits_key, '-inf', text(now - day_ms))
     redis.pcall('ZADD', open_circuits_key, text(gate.not_before), gate.name)
-  elseif event == 'closed' then
+  elseif event == 'closed' or event == 'storm_over' then
     redis.pcall('ZREM', open_circuits_key, gate.name)
   end
   return event, gate.not_before

@@ -80,11 +80,14 @@ end
 local function gate_of(url) return gate_of_host(host_of(url)) end
 
 -- Whether a host that served has nothing to be noted of (note_answer of host.lua): its circuit is closed, its pace the
--- usual one, and it is known to serve if this was a document. Beside it whether feeds wait in its line.
+-- usual one, of no quota anything is known or told, no feeds of it have failed of late, and it is known to serve if this
+-- was a document. Beside it whether feeds wait in its line.
 local function nothing_to_note(key, marks, now)
-  local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at', 'waiting')
-  if gate.err or gate[1] or gate[2] then return false end
-  if marks == '' then return true, gate[4] end
-  local served_at = marks == 'd' and tonumber(gate[3] or nil)
-  return served_at and now - served_at <= 24 * 3600 * 1000, gate[4]
+  local flags, egress, gap = string.match(marks, '^(%w*) ?(%S*) ?(%d*)')
+  local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at', 'q:' .. (egress ~= '' and egress or '-'), 'window',
+                           'waiting')
+  if gate.err or gate[1] or gate[2] or gate[4] or gate[5] or (tonumber(gap) or 0) >= 1000 then return false end
+  if flags == '' then return true, gate[6] end
+  local served_at = flags == 'd' and tonumber(gate[3] or nil)
+  return served_at and now - served_at <= 24 * 3600 * 1000, gate[6]
 end

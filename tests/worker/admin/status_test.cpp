@@ -193,6 +193,7 @@ TEST(StatusPage, FoldsWhatIsLong) {
                                     {.last_start = {},
                                     
                                      .not_before = now + 90min,
+                                     .quotas = {},
                                      .other = {{"closed", "1"}, {"cause", "rate_limited"}, {"refusals", "3"}}}});
   }
   const std::string shown = page(status);
@@ -215,7 +216,7 @@ TEST(StatusPage, SurvivesNoticesThatAreNone) {
 TEST(StatusJson, CarriesWhatThePageShows) {
   Status status = healthy();
   status.store->closed.push_back(
-      {"c.example", {.last_start = {}, .not_before = now, .other = {{"cause", "forbidden"}}}});
+      {"c.example", {.last_start = {}, .not_before = now, .quotas = {}, .other = {{"cause", "forbidden"}}}});
   status.store->notices.push_back({"1", R"({"read":false,"text":"t","feed_url":"https://h.example/?token=canary"})"});
   const boost::json::value all = without_secrets(status_json(status));
   EXPECT_EQ(all.at("schema").to_number<int>(), 1);

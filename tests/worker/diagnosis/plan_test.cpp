@@ -134,6 +134,28 @@ TEST(Plan, KeepsWhatIsSetForAHostAndForAGroupOfHosts) {
   EXPECT_EQ(plan.busiest.front().host, "group:mirrors");
 }
 
+// HTTP H10
+TEST(Plan, ReckonsWithLearnedQuotas) {
+  Config config;
+  config.host.concurrency = 1;
+  config.host.spacing = 1s;
+  config.hosts["by-hand.example"].spacing = 2s;
+  PlanOptions options = options_of(1);
+  options.hosts = HostRules(config);
+  HostState host;
+  EXPECT_EQ(learned_pace(host), 0ms);
+  host.quotas = {{"one", 1min, {}, {}, true}, {"two", 1min, {}, {}, false}};
+  EXPECT_EQ(learned_pace(host), 30s) << "each name has its own";
+  for (const char* gate : {"paced.example", "by-hand.example"}) options.hosts.learn(gate, learned_pace(host));
+  const auto of = [&](const std::string& name) {
+    std::vector<PlannedFeed> feeds;
+    for (int i = 0; i < 10; ++i) feeds.push_back(feed_of(name, i, start + 1min, 0));
+    return feeds;
+  };
+  EXPECT_EQ(simulate(of("paced.example"), options).latest, 270s);
+  EXPECT_EQ(simulate(of("by-hand.example"), options).latest, 18s) << "what is set wins";
+}
+
 TEST(Plan, CatchesUpAtItsPaceAfterAnOutage) {
   std::vector<PlannedFeed> feeds;
   for (int i = 0; i < 1000; ++i) {

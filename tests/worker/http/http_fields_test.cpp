@@ -216,5 +216,60 @@ TEST(Fields, AreFoundByName) {
   EXPECT_EQ(joined_field(headers, "c"), "");
 }
 
+StatedQuota left(double remaining, std::optional<std::chrono::milliseconds> reset) {
+  return {remaining, reset, {}};
+}
+StatedQuota paced(std::chrono::milliseconds pace) {
+  return {{}, {}, pace};
+}
+
+// HTTP H10
+TEST(StatedQuotas, AreReadInAllTheirForms) {
+  using namespace std::chrono_literals;
+  const auto stated = [](std::vector<Header> headers) {
+    return stated_quotas(headers, std::chrono::sys_seconds(1'772'366'400s));
+  };
+  using Quotas = std::vector<StatedQuota>;
+  EXPECT_EQ(stated({}), Quotas());
+  EXPECT_EQ(stated({{"ratelimit", "\"default\";r=0;t=30"}, {"ratelimit-policy", "\"default\";q=1;w=60"}}),
+            (Quotas{left(0, 30s), paced(60s)}));
+  EXPECT_EQ(stated({{"ratelimit", "\"a, b\";r=9;t=1, \"c\"; r=99 ; t=60"}}), (Quotas{left(9, 1s), left(99, 60s)}));
+  EXPECT_EQ(stated({{"ratelimit", "limit=100, remaining=50, reset=5"}, {"ratelimit-policy", "100;w=10"}}),
+            (Quotas{left(50, 5s), paced(100ms)}));
+  EXPECT_EQ(
+      stated({{"ratelimit-limit", "10, 10;w=1, 50;w=100"}, {"ratelimit-remaining", "9"}, {"ratelimit-reset", "1"}}),
+      (Quotas{paced(100ms), paced(2s), left(9, 1s)}));
+  EXPECT_EQ(stated({{"x-ratelimit-remaining", "0.0"}, {"x-ratelimit-reset", "57"}, {"x-ratelimit-used", "1"}}),
+            Quotas{left(0, 57s)});
+  EXPECT_EQ(stated({{"x-ratelimit-remaining", "4"}, {"x-ratelimit-reset", "1772366430"}}), Quotas{left(4, 30s)});
+  EXPECT_EQ(stated({{"x-rate-limit-remaining", "4"}, {"x-rate-limit-reset", "1772366430000"}}), Quotas{left(4, 30s)});
+  EXPECT_EQ(stated({{"x-ratelimit-remaining", "4"}, {"x-ratelimit-reset", "1772366399"}}), Quotas{left(4, 0s)});
+  EXPECT_EQ(stated({{"x-ratelimit-remaining", "1.5"}, {"x-ratelimit-reset", "0.25"}}), Quotas{left(1.5, 250ms)});
+}
+
+TEST(StatedQuotas, ThatCannotBeReadSayNothing) {
+  const auto stated = [](std::string name, std::string value) {
+    return stated_quotas(std::vector<Header>{{std::move(name), std::move(value)}},
+                         std::chrono::sys_seconds(std::chrono::seconds(1'772'366'400)));
+  };
+  for (const char* value :
+       {"", "-1", "+1", "1e3", "1.", ".5", "0x10", "1 2", "one", "nan", "9999999999999999", "1;2", "0.1234567890"}) {
+    EXPECT_TRUE(stated("x-ratelimit-remaining", value).empty()) << value;
+    EXPECT_TRUE(stated("x-ratelimit-reset", value).empty()) << value;
+  }
+  for (const char* value : {"604801", "1773366400", "1772000000", "99999999999"}) {
+    EXPECT_TRUE(stated("x-ratelimit-reset", value).empty()) << value << " is too far away";
+  }
+  for (const char* value : {"\"a\"", "\"a\";q=0;w=60", "\"a\";q=1;w=-60", "\"a\";q=1;w=9999999", "\"a\";w=60",
+                            "\"a\";q=1;w=60;qu=\"content-bytes\"", ";;;===", "\"a"}) {
+    EXPECT_TRUE(stated("ratelimit-policy", value).empty()) << value;
+  }
+  EXPECT_TRUE(stated("ratelimit", "\"a\";r=5;t=1;qu=content-bytes").empty());
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "\"a\";q=1;w=60,";
+  EXPECT_LE(stated("ratelimit-policy", many).size(), 16U);
+  EXPECT_TRUE(stated("ratelimit-policy", many + many).empty()) << "nobody needs so many words for it";
+}
+
 }  // namespace
 }  // namespace feedmill::http_fields_test

@@ -114,5 +114,16 @@ TEST(Notices, OperatorsHearOfWhatNoSignalTells) {
   EXPECT_EQ(boost::json::parse(collided.json).at("to"), "https://b.org/");
 }
 
+// HTTP H11
+TEST(Notices, OperatorsHearOfAStormOnce) {
+  const Notice notice = storm_notice("host.test", "status.not_found", Milliseconds(1'772'366'400'000));
+  EXPECT_EQ(notice.user, "_operator");
+  const auto said = boost::json::parse(notice.json).as_object();
+  EXPECT_EQ(said.at("type"), "host_storm");
+  EXPECT_EQ(said.at("host"), "host.test");
+  EXPECT_EQ(said.at("reason"), "status.not_found");
+  EXPECT_NE(said.at("remedy").as_string().find("after 7 days"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace feedmill::notices_test

@@ -64,7 +64,7 @@ Status at_work() {
   store.stream = {.records = 10, .hard_limit = 1000, .now = now, .groups = {{"deliver", 7, now - 2s}}};
   store.workers = {{process.worker, now - 2s, {{"host", "reader-1"}}}};
   store.closed = {{"closed.example",
-                   {.last_start = {}, .not_before = now + 90min, .other = {{"cause", "rate_limited"}}}}};
+                   {.last_start = {}, .not_before = now + 90min, .quotas = {}, .other = {{"cause", "rate_limited"}}}}};
   store.posts = {{"High water at six", "https://h.example/6", "https://h.example/feed", "Tide Tables", now - 5s}};
   store.notices = {{"1", R"({"text":"feed is failing","feed_url":"https://h.example/feed","timestamp":1772370000})"}};
   return status;
@@ -246,7 +246,7 @@ TEST(TopView, CannotSteerATerminal) {
   status.process.ready[0] = {evil, false, evil};
   status.process.busiest[0].host = evil;
   status.process.slowest[0].host = evil;
-  status.store->closed[0] = {evil, {.last_start = {}, .not_before = {}, .other = {{"cause", evil}}}};
+  status.store->closed[0] = {evil, {.last_start = {}, .not_before = {}, .quotas = {}, .other = {{"cause", evil}}}};
   status.store->fleet.states.emplace_back(evil, 3);
   status.store->fleet.push_states.emplace_back(evil, 3);
   status.store->stream.groups[0].name = evil;

@@ -55,6 +55,28 @@ TEST(Explain, SaysWhatTheSpecificationShows) {
   EXPECT_EQ(shown.substr(0, golden.size()), golden);
 }
 
+// HTTP H10
+TEST(Explain, NamesAQuota) {
+  HostView host{"example.org", {}, {}};
+  host.state.quotas.push_back({"", 1min, now - 30s, now - 5s, true});
+  host.feeds = 60;
+  const std::string quota = "quota    60 feeds share 1 request a minute: each at best every 60 min; so the host says\n";
+  EXPECT_NE(text(record_of_the_specification(), host).find(quota), std::string::npos) << quota_text(host, now);
+  EXPECT_NE(host_text(host, now).find("next start in 30 s"), std::string::npos) << host_text(host, now);
+  host.state.quotas[0].told = false;
+  host.state.quotas.push_back({"two", 2min, now - 30s, now + 5min, false});
+  EXPECT_EQ(quota_text(host, now).substr(0, 68),
+            "60 feeds share 1.5 requests a minute over 2 ways out: each at best e");
+  host.feeds = 1;
+  host.state.quotas.resize(1);
+  host.state.quotas[0].pace = 2h;
+  EXPECT_EQ(quota_text(host, now),
+            "1 feed shares 0.5 requests an hour: each at best every 2 h; found out by its refusals");
+  host.by_hand = true;
+  EXPECT_EQ(quota_text(host, now), "") << "its operator's spacing wins";
+  EXPECT_NE(host_text(host, now).find("next start now"), std::string::npos) << host_text(host, now);
+}
+
 TEST(Explain, SpeaksToPeopleInSentences) {
   const std::string shown = text(record_of_the_specification(), {"example.org", {}, {}});
   EXPECT_NE(

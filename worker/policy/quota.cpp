@@ -1,0 +1,26 @@
+#include "worker/policy/quota.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace feedmill {
+
+std::optional<ToldQuota> told_quota(std::span<const Header> headers, bool refused, std::chrono::sys_seconds now) {
+  constexpr Milliseconds longest = std::chrono::hours(24), rounding = std::chrono::seconds(1);
+  std::optional<Milliseconds> gap, pace;
+  for (const StatedQuota& quota : stated_quotas(headers, now)) {
+    if (quota.pace) pace = std::max(pace.value_or(*quota.pace), *quota.pace);
+    if (!quota.reset || (!quota.remaining && !refused)) continue;
+    const double left = refused ? 0 : std::floor(quota.remaining.value_or(0));
+    Milliseconds next(static_cast<std::int64_t>(std::ceil(static_cast<double>(quota.reset->count()) / (left + 1))));
+    if (left == 0) next += rounding;  // the time is told in whole seconds, mostly
+    gap = std::max(gap.value_or(next), next);
+  }
+  if (!gap && !pace) return std::nullopt;
+  // A refusal's window may have begun long before: it says when to come again, and not how often.
+  if (!pace) pace = refused ? Milliseconds(0) : *gap;
+  if (!gap) gap = *pace;
+  return ToldQuota{std::min(*gap, longest), std::min(*pace, longest)};
+}
+
+}  // namespace feedmill
