@@ -36,6 +36,7 @@ elseif not redis.call('HGET', feed_state, 'removing') then
   return 0
 end
 redis.call('ZREM', schedule_key, url)
+redis.pcall('ZREM', by_url_key, url)
 redis.call('ZREM', quarantine_key, url)
 redis.pcall('ZREM', orphans_key, url)
 if step ~= 'go on' then return 1 end
