@@ -484,6 +484,13 @@ class Walks : public Commands {
     std::sort(urls.begin(), urls.end());
   }
   std::string redis(const Words& words) { return test::redis_command(server_, words); }
+  /// As a user who may look into every key.
+  Outcome as_admin(Words words) {
+    words.insert(words.end(), {"--redis", server_.admin_url(), "--config", config_.string()});
+    return feedmill_says(words);
+  }
+  /// The rows of a list, without the time at which it was written.
+  static std::string body_of(const std::string& opml) { return opml.substr(opml.find("<body>")); }
   /// The URLs that rows speak of, in their order.
   static Words told(const std::string& out) {
     Words all;
@@ -510,7 +517,7 @@ TEST_F(Walks, OfAllFeedsAskForNoneOfThemInOneReply) {
                                               {"refresh", "--all", "--defer"},
                                               {"import", list, "--prune", "--yes"}}) {
     redis({"SLOWLOG", "RESET"});
-    const Outcome outcome = feedmill(verb);
+    const Outcome outcome = as_admin(verb);
     EXPECT_TRUE(outcome.exit == 0 || verb[0] == "doctor") << verb[0] << outcome.err;
     const std::string asked = redis({"SLOWLOG", "GET", "-1"});
     EXPECT_NE(asked.find("state:feeds"), std::string::npos) << verb[0];
@@ -539,7 +546,7 @@ TEST_F(Walks, EndAsTheyDidForFewFeeds) {
   // Without an index as with it.
   redis({"DEL", "state:feeds"});
   EXPECT_EQ(told(feedmill({"list", "--json"}).out), urls);
-  EXPECT_EQ(feedmill({"export"}).out, exported);
+  EXPECT_TRUE(body_of(feedmill({"export"}).out) == body_of(exported));
 }
 
 TEST_F(Walks, TellOfAHostThatHasTooManyFeeds) {
