@@ -58,19 +58,12 @@ struct Opml {
 /// Pure and reentrant; linear in `bytes`; throws only std::bad_alloc.
 Opml read_opml(std::string_view bytes);
 
-/// Something to write: a folder has children's rows only through OpmlOutline::folders.
-struct OpmlOutline {
-  std::vector<std::vector<std::string>> folders;  ///< every folder it stands in, outermost first; none: at the top
-  OpmlAttributes attributes;                      ///< in the order to write
-};
-
-/// An OPML 2.0 document as write_opml() makes it, part by part: nothing holds all of it.
+/// An OPML 2.0 document, UTF-8, part by part: nothing holds all of it. `date_created` as RFC 822 writes it.
 class OpmlWriter {
  public:
-  OpmlWriter(std::string_view title, std::string_view date_created,
-             const std::vector<std::pair<std::string, std::string>>& namespaces);
-  /// An outline in a folder, outermost first; none: at the top. Rows of one folder stand together where they are given
-  /// one after the other, else it is there again.
+  OpmlWriter(std::string_view title, std::string_view date_created);
+  /// An outline in a folder, outermost first; none: at the top. `attributes` in the order to write. Rows of one folder
+  /// stand together where they are given one after the other, else it is there again.
   void row(std::span<const std::string> folders, const OpmlAttributes& attributes);
   void end();
   /// What was written since the last call.
@@ -82,11 +75,5 @@ class OpmlWriter {
   std::string out_;
   std::vector<std::string> open_;  // folders
 };
-
-/// An OPML 2.0 document, UTF-8. `date_created` as RFC 822 writes it. Folders come in the order in which `outlines` name
-/// them first. `namespaces` are declared at the root. Equal arguments give equal bytes.
-std::string write_opml(std::string_view title, std::string_view date_created,
-                       const std::vector<std::pair<std::string, std::string>>& namespaces,
-                       const std::vector<OpmlOutline>& outlines);
 
 }  // namespace feedmill

@@ -1,6 +1,8 @@
 #include "storage/feeds/feeds.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "parsers/text/numbers.hpp"
 #include "storage/records/event_json.hpp"
@@ -13,7 +15,8 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t batch_size = 500;  // feeds per script call
+constexpr std::size_t batch_size = 500;       // feeds per call
+constexpr std::size_t written_at_once = 100;  // where each is a dozen writes
 
 Wake::Result wake_result(std::string_view word) {
   if (word == "due") return Wake::Result::due;
@@ -34,7 +37,7 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const 
   std::vector<bool> added;
   added.reserve(feeds.size());
   while (!feeds.empty()) {
-    const auto batch = feeds.first(std::min(batch_size, feeds.size()));
+    const auto batch = feeds.first(std::min(written_at_once, feeds.size()));
     Args args;
     args.add(std::string_view(channel));
     args.add(rate);
@@ -130,7 +133,7 @@ StoreResult<std::size_t> Feeds::look_after_orphans(Milliseconds after) {
   return static_cast<std::size_t>((*reply)[0].integer());
 }
 
-StoreResult<std::size_t> Feeds::count(const std::function<bool(const std::string& feed_url)>& wanted) {
+StoreResult<std::size_t> Feeds::count_if(const std::function<bool(const std::string& feed_url)>& wanted) {
   constexpr int most_steps = 200;
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.feeds();
@@ -155,17 +158,57 @@ StoreResult<bool> Feeds::is_registered(const std::string& feed_url) {
   return found->integer() == 1;
 }
 
-StoreResult<std::vector<std::string>> Feeds::urls() {
+StoreResult<std::uint64_t> Feeds::count() {
   if (auto connected = impl_.ready(); !connected) return connected.error();
-  const auto reply = impl_.redis.command({"SMEMBERS", impl_.keys.feeds()});
-  if (!reply) return reply.error();
-  std::vector<std::string> urls = reply->texts();
-  std::sort(urls.begin(), urls.end());
-  return urls;
+  const auto count = impl_.redis.command({"SCARD", impl_.keys.feeds()});
+  if (!count) return count.error();
+  return static_cast<std::uint64_t>(count->integer());
+}
+
+StoreResult<bool> Feeds::is_indexed() {
+  const std::string feeds = impl_.keys.feeds(), index = impl_.keys.feeds_by_url();
+  const std::array<Words, 2> commands{Words{"SCARD", feeds}, Words{"ZCARD", index}};
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  return (*replies)[0].integer() == (*replies)[1].integer();
 }
 
 StoreResult<std::vector<std::string>> Feeds::urls_after(const std::string& after, std::size_t most) {
-  return impl_.members_after(impl_.keys.feeds(), after, most, "");
+  const auto indexed = is_indexed();
+  if (!indexed) return indexed.error();
+  if (!*indexed) return impl_.members_after(impl_.keys.feeds(), after, most, "");
+  const auto reply = impl_.redis.command({"ZRANGE", impl_.keys.feeds_by_url(), after.empty() ? "-" : "(" + after, "+",
+                                          "BYLEX", "LIMIT", "0", std::to_string(most)});
+  if (!reply) return reply.error();
+  return reply->texts();
+}
+
+StoreResult<void> Feeds::index_step(IndexPlace& place) {
+  Args args;
+  args.add(std::string_view(place.phase));
+  args.add(std::string_view(place.place));
+  args.add(batch_size);
+  const auto reply = impl_.run(Script::index_feeds, args);
+  if (!reply) return reply.error();
+  place.phase = (*reply)[0].text();
+  place.place = (*reply)[1].text();
+  return {};
+}
+
+StoreResult<std::vector<std::string>> FeedWalk::next() {
+  constexpr std::size_t stretch = 20'000;  // where each look goes over all feeds
+  if (held_.empty()) {
+    const auto indexed = feeds_.is_indexed();
+    if (!indexed) return indexed.error();
+    auto urls = feeds_.urls_after(after_, *indexed ? batch_size : stretch);
+    if (!urls) return urls.error();
+    held_ = std::move(*urls);
+    if (!held_.empty()) after_ = held_.back();
+    std::reverse(held_.begin(), held_.end());
+  }
+  std::vector<std::string> page;
+  for (; !held_.empty() && page.size() < batch_size; held_.pop_back()) page.push_back(std::move(held_.back()));
+  return page;
 }
 
 StoreResult<std::vector<std::optional<FeedRecord>>> Feeds::records(std::span<const std::string> feed_urls) {
@@ -252,7 +295,7 @@ StoreResult<std::vector<Wake>> Feeds::wake(std::span<const std::string> feed_url
   std::vector<Wake> answers;
   answers.reserve(feed_urls.size());
   while (!feed_urls.empty()) {
-    const auto batch = feed_urls.first(std::min(batch_size, feed_urls.size()));
+    const auto batch = feed_urls.first(std::min(written_at_once, feed_urls.size()));
     Args args;
     args.add(floor);
     args.add(force ? 1 : 0);
@@ -271,7 +314,7 @@ StoreResult<std::vector<Paused>> Feeds::pause(std::span<const std::string> feed_
   std::vector<Paused> answers;
   answers.reserve(feed_urls.size());
   while (!feed_urls.empty()) {
-    const auto batch = feed_urls.first(std::min(batch_size, feed_urls.size()));
+    const auto batch = feed_urls.first(std::min(written_at_once, feed_urls.size()));
     Args args;
     for (const std::string& url : batch) args.add(std::string_view(url));
     const auto reply = impl_.run(Script::pause, args);
@@ -289,7 +332,7 @@ StoreResult<std::vector<Resumed>> Feeds::resume(std::span<const ResumedFeed> fee
   std::vector<Resumed> answers;
   answers.reserve(feeds.size());
   while (!feeds.empty()) {
-    const auto batch = feeds.first(std::min(batch_size, feeds.size()));
+    const auto batch = feeds.first(std::min(written_at_once, feeds.size()));
     Args args;
     args.add(floor);
     for (const ResumedFeed& feed : batch) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -24,6 +25,12 @@ struct FeedQuery {
   std::optional<FeedPlace> after;
   std::size_t limit = 50;
   std::size_t look = 5'000;  ///< feeds looked at for those that are wanted, at most
+};
+
+/// How far a walk has come that puts the index of feeds by URL right.
+struct IndexPlace {
+  std::string phase = "in", place = "0";
+  bool is_done() const { return phase == "done"; }
 };
 
 /// Over a Store's connection.
@@ -50,14 +57,19 @@ class Feeds {
   /// Pauses feeds that have been in no channel for so long, and removes those that have been paused for that as long
   /// again; at most 100 a call (RELIABILITY L19). Returns how many were looked at.
   StoreResult<std::size_t> look_after_orphans(Milliseconds after);
-  /// All registered feed URLs, sorted.
-  StoreResult<std::vector<std::string>> urls();
+  /// How many feeds are registered.
+  StoreResult<std::uint64_t> count();
   /// The first `most` URLs behind `after` in their order; "" = from the first. What is registered all the while is
-  /// among them. In steps that keep nobody waiting; looks at every feed, holds `most`.
+  /// among them. Costs what it returns; where the index lacks feeds (RELIABILITY L22) it looks at every feed, in steps
+  /// that keep nobody waiting, and holds `most`.
   StoreResult<std::vector<std::string>> urls_after(const std::string& after, std::size_t most);
   /// About how many feeds are `wanted`, in steps that keep nobody waiting; 0 also where there are too many (200,000) to
   /// look at each of them.
-  StoreResult<std::size_t> count(const std::function<bool(const std::string& feed_url)>& wanted);
+  StoreResult<std::size_t> count_if(const std::function<bool(const std::string& feed_url)>& wanted);
+  /// Whether the index of feeds by URL has as many as are registered.
+  StoreResult<bool> is_indexed();
+  /// One bounded step of putting that index right; `place` is moved on (RELIABILITY L22).
+  StoreResult<void> index_step(IndexPlace& place);
   StoreResult<bool> is_registered(const std::string& feed_url);
   /// What is known of each; absent where it is not registered.
   StoreResult<std::vector<std::optional<FeedRecord>>> records(std::span<const std::string> feed_urls);
@@ -91,6 +103,22 @@ class Feeds {
 
   Store& store_;
   Store::Impl& impl_;
+};
+
+/// All registered feeds in the order of their URLs, a page after the other. What is registered all the while is among
+/// them. Holds a page; a stretch of them where there is no index to walk (RELIABILITY L22).
+class FeedWalk {
+ public:
+  /// `store` outlives this.
+  explicit FeedWalk(Store& store) : feeds_(store) {}
+
+  /// The next ones, as many as one call of Feeds takes at once; empty at the end.
+  StoreResult<std::vector<std::string>> next();
+
+ private:
+  Feeds feeds_;
+  std::string after_;
+  std::vector<std::string> held_;  // the next one last
 };
 
 }  // namespace feedmill

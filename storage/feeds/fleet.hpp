@@ -18,7 +18,7 @@ class Fleet {
   /// Tells that this worker lives, for `ttl`; `fields`: host, pid, version, in flight.
   StoreResult<void> heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl);
   StoreResult<void> retire(const std::string& worker);
-  /// Workers with a heartbeat, the most 100.
+  /// Workers with a heartbeat, 1,000 at most.
   StoreResult<std::vector<WorkerRecord>> workers();
 
   StoreResult<FleetFigures> figures();

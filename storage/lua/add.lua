@@ -27,6 +27,7 @@ for i = 4, #ARGV, 5 do
   if not redis.call('HGET', state_key(url), 'removing') then
     answer = redis.call('SADD', feeds_key, url)
     if answer == 1 then
+      redis.pcall('ZADD', by_url_key, 0, url)
       local due = first_due(url, after)
       redis.call('ZADD', schedule_key, text(due), url)
       redis.call('HSET', state_key(url), 'state', 'new', 'won', due > now and 'spread' or 'first')

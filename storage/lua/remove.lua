@@ -38,6 +38,7 @@ end
 local _, line = due_of(url)
 if line then leave_line(url, line) end
 redis.call('ZREM', schedule_key, url)
+redis.pcall('ZREM', by_url_key, url)
 redis.call('ZREM', quarantine_key, url)
 redis.pcall('ZREM', orphans_key, url)
 if step ~= 'go on' then return 1 end

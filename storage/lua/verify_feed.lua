@@ -96,8 +96,9 @@ if not registered then
     find('I13', 'removal.unfinished', url, keys, 'its removal (or import) was interrupted and has not been finished; ' ..
          redis.call('ZCARD', sort) .. ' entries are left', {{'remove_feed', feed_state, 'removing', mine[7], false}})
   elseif due or waits or state == 'paused' then
-    find('I6', 'feeds.missing', url, {feeds_key, feed_state}, 'the feed is scheduled or paused, but not registered',
-         {sadd(feeds_key, url)})
+    local changes = {sadd(feeds_key, url)}
+    if not zscore(by_url_key, url) then changes[2] = zadd(by_url_key, url, false, '0') end
+    find('I6', 'feeds.missing', url, {feeds_key, feed_state}, 'the feed is scheduled or paused, but not registered', changes)
   else
     find('I13', 'feed.orphan', url, keys, 'keys of a feed that is neither registered nor scheduled',
          {hset(feed_state, 'removing', false, '1'), {'remove_feed', feed_state, 'removing', '1', false}})
@@ -110,6 +111,9 @@ if first == '0' then
                  quarantined = 1, paused = 1}
   if not state or not known[state] then
     find('I6', 'state.unknown', url, {feed_state}, 'its state is ' .. shown(state), {hset(feed_state, 'state', state, 'new')})
+  end
+  if redis.call('HGET', meta_key, 'by_url') and not zscore(by_url_key, url) then
+    find('I6', 'by_url.missing', url, {by_url_key}, 'the index of feeds by URL lacks it', {zadd(by_url_key, url, false, '0')})
   end
   local score = tonumber(due)
   if state == 'paused' then

@@ -6,19 +6,22 @@
 --   'types'                      the keys all else depends on. Returns {findings}
 --   'meta', stream cap           meta:store and the stream. Returns {findings}
 --   'counter', highest number    Returns {findings}
---   'schedule' | 'quarantine', cursor, how many      Returns {findings, next cursor ('' = done), URLs to examine}
+--   'schedule' | 'quarantine' | 'by_url', cursor, how many      Returns {findings, next cursor ('' = done), URLs to examine}
 --   'members', feed URLs         Returns {findings, '', URLs to examine: registered, and without any state}
 --   'states', most feeds to count                    Returns {findings, feeds or '' when there are more, all counts}
 local what = ARGV[2]
 if what == 'types' then
-  local wanted = {{feeds_key, 'set', 'I6'}, {schedule_key, 'zset', 'I6'}, {lines_key, 'zset', 'I6'}, {quarantine_key, 'zset', 'I14'},
+  local wanted = {{feeds_key, 'set', 'I6'}, {schedule_key, 'zset', 'I6'}, {lines_key, 'zset', 'I6'},
+                  {by_url_key, 'zset', 'I6', true}, {quarantine_key, 'zset', 'I14'},
                   {states_key, 'hash', 'statistics'}, {meta_key, 'hash', 'I5'}, {signals_key, 'stream', 'I5'},
                   {counter_key, 'string', 'I2'}, {hosts_key, 'hash', 'I13'}, {channels_key, 'set', 'I4'},
                   {gone_key, 'zset', 'I4'}, {floors_key, 'hash', 'I4'}, {watchers_key, 'set', 'L16'}}
   for _, key in ipairs(wanted) do
     local found = type_of(key[1])
     if found ~= 'none' and found ~= key[2] then
-      find(key[3], 'type', '', {key[1]}, 'is a ' .. found .. ', not a ' .. key[2])
+      local built = key[4] and redis.pcall('HGET', meta_key, 'by_url')
+      find(key[3], 'type', '', {key[1]}, 'is a ' .. found .. ', not a ' .. key[2],
+           key[4] and {del(key[1]), type(built) == 'string' and hdel(meta_key, 'by_url', built) or nil})  -- it is built again
     end
   end
   if redis.call('EXISTS', prefix .. 'none') == 1 then
@@ -96,15 +99,16 @@ elseif what == 'states' then
   end
   return {findings, text(feeds), all}
 else
-  local key = what == 'schedule' and schedule_key or quarantine_key
+  local keys = {schedule = schedule_key, quarantine = quarantine_key, by_url = by_url_key}
+  local key = keys[what]
   local step, examine = redis.call('ZSCAN', key, ARGV[3], 'COUNT', ARGV[4]), {}
   for i = 1, #step[2], 2 do
     local url = step[2][i]
     if redis.call('EXISTS', state_key(url)) == 0 then
       if redis.call('SISMEMBER', feeds_key, url) == 1 then
-        examine[#examine + 1] = url
+        if what ~= 'by_url' then examine[#examine + 1] = url end  -- all that are registered are looked at anyway
       else
-        find(what == 'schedule' and 'I6' or 'I14', what .. '.stray', url, {key}, 'holds a feed that is not registered',
+        find(what == 'quarantine' and 'I14' or 'I6', what .. '.stray', url, {key}, 'holds a feed that is not registered',
              {zrem(key, url, redis.call('ZSCORE', key, url))})
       end
     elseif what == 'quarantine' and redis.call('SISMEMBER', feeds_key, url) == 0 then

@@ -25,6 +25,8 @@ class Keys {
 
   std::string entry_counter() const { return prefix_ + "ids:Entry"; }
   std::string feeds() const { return prefix_ + "feeds"; }
+  /// The registered feeds in the order of their URLs (RELIABILITY L22).
+  std::string feeds_by_url() const { return prefix_ + "state:feeds"; }
   std::string schedule() const { return prefix_ + "schedule"; }
   /// When the first may start of each line of feeds that wait for their hosts (HTTP H1).
   std::string lines() const { return prefix_ + "lines"; }

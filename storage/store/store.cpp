@@ -73,8 +73,13 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     if (!create || options.reads_only) return server;
     const auto created = now_text();
     if (!created) return created.error();
-    auto written = redis.command(
-        {"HSET", keys.store(), "schema", std::to_string(schema_version), "partitions", "1", "created", *created});
+    const auto feeds = redis.command({"SCARD", keys.feeds()});
+    if (!feeds) return feeds.error();
+    const std::string schema = std::to_string(schema_version), store = keys.store();
+    Words words{"HSET", store, "schema", schema, "partitions", "1", "created", *created};
+    if (feeds->integer() == 0)
+      words.insert(words.end(), {"by_url", "1"});  // RELIABILITY L22: there is nothing to build
+    const auto written = redis.command(words);
     if (!written) return written.error();
     return server;
   }

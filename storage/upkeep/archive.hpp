@@ -52,7 +52,7 @@ class Archive {
   /// `store` outlives this.
   explicit Archive(Store& store) : store_(store), impl_(store.impl()) {}
 
-  /// Hands out whole lines. Feeds are consistent each by itself; memory: the feeds' URLs and a few entries.
+  /// Hands out whole lines. Feeds are consistent each by itself; memory: a page of feeds' URLs and a few entries.
   StoreResult<ArchiveFigures> write(const ExportOptions& options, const std::function<void(std::string_view)>& line);
 
   /// Takes lines from `next` until it says false. A feed appears as a whole or not at all; again is harmless, and goes

@@ -77,13 +77,13 @@ class Archive::Writer {
     // Before anything is read: what happens meanwhile is told behind it.
     const auto seq = EventStream(store_).last_seq();
     if (!seq) return seq.error();
-    std::vector<std::string> urls = options_.feed_urls;
-    const bool is_whole = urls.empty();
+    const bool is_whole = options_.feed_urls.empty();
+    std::uint64_t feeds = options_.feed_urls.size();
     if (is_whole) {
       if (const auto allowed = impl_.check_scan_rights(); !allowed) return allowed.error();
-      auto all = Feeds(store_).urls();
+      const auto all = Feeds(store_).count();
       if (!all) return all.error();
-      urls = std::move(*all);
+      feeds = *all;
     }
     const auto now = store_.now();
     if (!now) return now.error();
@@ -94,17 +94,22 @@ class Archive::Writer {
           {"schema", 1},
           {"version", FEEDMILL_VERSION},
           {"created", now->count()},
-          {"id", std::to_string(now->count()) + "-" + std::to_string(urls.size())},
+          {"id", std::to_string(now->count()) + "-" + std::to_string(feeds)},
           {"whole", is_whole},
-          {"feeds", urls.size()},
+          {"feeds", feeds},
           {"seq", *seq},
           {"counter", counter->integer()}});
-    for (std::size_t i = 0; i < urls.size(); ++i) {
-      if (options_.progress) options_.progress(i, urls.size());
-      if (const auto done = feed(urls[i]); !done) return done.error();
-    }
     if (is_whole) {
+      FeedWalk walk(store_);
+      for (;;) {
+        const auto page = walk.next();
+        if (!page) return page.error();
+        if (page->empty()) break;
+        if (const auto done = all_of(*page, feeds); !done) return done.error();
+      }
       if (const auto done = derived(); !done) return done.error();
+    } else if (const auto done = all_of(options_.feed_urls, feeds); !done) {
+      return done.error();
     }
     tell({{"t", "total"}, {"feeds", figures_.feeds}, {"entries", figures_.entries}, {"channels", figures_.channels}});
     return figures_;
@@ -112,6 +117,14 @@ class Archive::Writer {
 
  private:
   void tell(const json::object& object) { line_(json::serialize(object) + "\n"); }
+
+  StoreResult<void> all_of(const std::vector<std::string>& urls, std::uint64_t feeds) {
+    for (const std::string& url : urls) {
+      if (options_.progress) options_.progress(figures_.feeds, feeds);
+      if (const auto done = feed(url); !done) return done.error();
+    }
+    return {};
+  }
 
   StoreResult<void> feed(const std::string& url) {
     for (int attempt = 0; attempt < most_tries; ++attempt) {

@@ -8,7 +8,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view keys_per_scan = "1000", members_per_scan = "500";
-constexpr std::size_t most_counted = 10'000;  // feeds whose states one script counts
+constexpr std::size_t most_counted = 1'000;  // feeds whose states one script counts
 constexpr std::size_t keys_per_look = 200, most_postponed = 100'000;
 
 /// What stands in `key` where `pattern` has a line break, when the rest is the same.
@@ -224,19 +224,21 @@ StoreResult<void> Verifier::Work::registered() {
   if (!count) return count.error();
   if (static_cast<std::uint64_t>(count->integer()) <= summary_.feeds) return {};
   // Some were added since, or have no key at all.
-  const auto all = impl_.redis.command({"SMEMBERS", impl_.keys.feeds()});
-  if (!all) return all.error();
-  for (std::size_t i = 0; i < all->size();) {
+  for (std::string cursor = "0";;) {
+    const auto page = impl_.redis.command({"SSCAN", impl_.keys.feeds(), cursor, "COUNT", members_per_scan});
+    if (!page) return page.error();
+    cursor = (*page)[0].text();
     Args args;
     args.add(std::string_view("members"));
-    for (std::size_t end = std::min(i + keys_per_look, all->size()); i < end; ++i) args.add((*all)[i].text());
+    for (std::size_t i = 0; i < (*page)[1].size(); ++i) args.add((*page)[1][i].text());
     const auto reply = impl_.run(Script::verify_store, args);
     if (!reply) return reply.error();
     for (const std::string& url : (*reply)[2].texts()) {
       if (auto done = feed(url); !done) return done.error();
     }
+    stepped();
+    if (cursor == "0") return {};
   }
-  return {};
 }
 
 StoreResult<void> Verifier::Work::told_of() {
@@ -347,6 +349,7 @@ StoreResult<void> Verifier::Work::whole_store() {
   if (auto done = scan(); !done) return done;
   if (auto done = scheduled("schedule"); !done) return done;
   if (auto done = scheduled("quarantine"); !done) return done;
+  if (auto done = scheduled("by_url"); !done) return done;
   if (auto done = registered(); !done) return done;
   if (auto done = postponed(); !done) return done;
   const std::string highest = std::to_string(std::max(highest_, signals_.highest()));

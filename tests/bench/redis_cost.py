@@ -161,6 +161,7 @@ def measure(build, redis, path, urls, directory):
     events = redis("XLEN", "stream:signals")
     newest = redis("XREVRANGE", "stream:signals", "+", "-", "COUNT", 5000)
     return {"bytes per scheduled feed with its state": statistics.mean(states) + shared,
+            "bytes per feed in the index by URL": redis("MEMORY", "USAGE", "state:feeds", "SAMPLES", 0) / feeds,
             "bytes per entry beyond its content": statistics.mean(entry_overhead(redis, keys)) + indexes / counted,
             "entries": entries,
             "bytes of an event in the stream": redis("MEMORY", "USAGE", "stream:signals", "SAMPLES", 0) / events,

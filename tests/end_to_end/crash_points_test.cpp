@@ -198,7 +198,7 @@ class CrashPoints : public testing::TestWithParam<Cell> {
   void expect_claimable_within(int ms) {
     const auto now = it.world.store.now();
     ASSERT_TRUE(now);
-    const auto urls = Feeds(it.world.store).urls();
+    const auto urls = Feeds(it.world.store).urls_after("", 10'000);
     ASSERT_TRUE(urls);
     const auto records = Feeds(it.world.store).records(*urls);
     ASSERT_TRUE(records);

@@ -173,5 +173,23 @@ TEST_F(VerifyVerbs, ExportAndImport) {
   EXPECT_EQ(world.run({"store", "export", path("no/such/directory")}).exit, 73);
 }
 
+/// RELIABILITY L22.
+TEST(UrlIndexOfAWorker, IsBuiltForAStoreOfAnOlderVersion) {
+  World world;
+  std::string list;
+  for (int i = 0; i < 700; ++i) list += "http://127.0.0.1:9/" + std::to_string(i) + "\n";
+  const std::string file = (world.redis.directory() / "list.txt").string();
+  std::ofstream(file) << list;
+  ASSERT_EQ(world.run({"import", file}).exit, 0);
+  world.redis_text({"DEL", "state:feeds"});
+  world.redis_text({"HDEL", "meta:store", "by_url"});
+  world.redis_text({"ZADD", "state:feeds", "0", "http://127.0.0.1:9/5"});  // one that was added since
+  const Finished before = world.run({"list", "--json"});
+  EXPECT_EQ(std::count(before.out.begin(), before.out.end(), '\n'), 700);
+  const Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"HGET", "meta:store", "by_url"}) == "1"; })) << worker.err();
+  EXPECT_EQ(world.redis_text({"ZCARD", "state:feeds"}), "700");
+}
+
 }  // namespace
 }  // namespace feedmill::test::verify_test

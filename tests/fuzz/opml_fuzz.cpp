@@ -8,18 +8,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const fuzz::WithinCost cost(size);
     return read_opml(fuzz::view(data, size));
   }();
-  std::vector<OpmlOutline> outlines;
+  OpmlWriter writer("t", "Thu, 01 Jan 2004 00:00:00 GMT");
   for (const OpmlRow& row : opml.rows) {
     fuzz::require(!row.url.empty() && row.line > 0 && row.folders.size() <= max_opml_depth);
     fuzz::require_clean(row.url);
-    OpmlOutline outline;
     for (const std::string& folder : row.folders) fuzz::require_clean(folder);
-    outline.attributes.emplace_back("xmlUrl", row.url);
     for (const auto& [name, value] : row.attributes) fuzz::require_clean(value);
-    outlines.push_back(std::move(outline));
+    writer.row({}, {{"xmlUrl", row.url}});
   }
   for (const OpmlProblem& problem : opml.problems) fuzz::require_clean(problem.detail);
-  const Opml again = read_opml(write_opml("t", "Thu, 01 Jan 2004 00:00:00 GMT", {}, outlines));
+  writer.end();
+  const Opml again = read_opml(writer.take());
   fuzz::require(again.rows.size() == opml.rows.size());
   for (std::size_t i = 0; i < again.rows.size(); ++i) fuzz::require(again.rows[i].url == opml.rows[i].url);
   return 0;

@@ -268,7 +268,7 @@ TEST_F(UsersFile, LosesNothingWhenRedisStartsAgain) {
   // The server asks a stranger for a password before it says that it is loading, so start() may have come back early.
   while (!opened && opened.error().code == StoreError::Code::loading) opened = after.open();
   ASSERT_TRUE(opened) << opened.error().detail;
-  const auto urls = Feeds(after).urls();
+  const auto urls = Feeds(after).urls_after("", 10'000);
   ASSERT_TRUE(urls);
   EXPECT_EQ(*urls, std::vector<std::string>{feed_url});
 }
@@ -372,7 +372,7 @@ TEST_F(Users, WhoOnlyReadsIsAskedForNoOtherRight) {
   refresh({post("a", 1)});
   Store reading(StoreOptions{.url = server.url_of("feedmill_viewer"), .reads_only = true});
   ASSERT_TRUE(reading.open());
-  EXPECT_EQ(Feeds(reading).urls()->size(), 1U);
+  EXPECT_EQ(Feeds(reading).urls_after("", 10'000)->size(), 1U);
   EXPECT_TRUE(*Feeds(reading).is_registered(feed_url));
   EXPECT_FALSE(*Feeds(reading).is_registered("https://example.org/none"));
   EXPECT_TRUE(Feeds(reading).records(std::vector{feed_url})->front());

@@ -104,7 +104,7 @@ class ArchiveTest : public FilledStoreTest {
     return text;
   }
   static std::string wrong_with_feeds(Store& where) {
-    const std::vector<std::string> urls = *Feeds(where).urls();
+    const std::vector<std::string> urls = *Feeds(where).urls_after("", 10'000);
     std::string text;
     if (urls.empty()) return text;
     for (const Violation& one : *verify(where, urls)) text += one.kind + " " + one.detail + "\n";
@@ -175,7 +175,7 @@ TEST_F(ArchiveTest, ReplacesWhenAskedTo) {
   EXPECT_EQ(done->replaced, 1U);
   EXPECT_EQ(done->feeds, 1U);
   EXPECT_EQ(Entries(store).all_by_order(other)->size(), 2U);
-  EXPECT_EQ(Feeds(store).urls()->size(), 3U);
+  EXPECT_EQ(Feeds(store).urls_after("", 10'000)->size(), 3U);
   deliver(store);
   EXPECT_EQ(wrong(store), "");
 }

@@ -149,8 +149,9 @@ TEST(ALoadingServer, IsWaitedFor) {
   server.kill();
   server.start_loading({"--key-load-delay", "200", "--loading-process-events-interval-bytes", "1024"});
   bool was_loading = false;
-  auto feeds = Feeds(store).urls();
-  for (; !feeds; feeds = Feeds(store).urls()) was_loading = was_loading || feeds.error().code == Code::loading;
+  auto feeds = Feeds(store).urls_after("", 10'000);
+  for (; !feeds; feeds = Feeds(store).urls_after("", 10'000))
+    was_loading = was_loading || feeds.error().code == Code::loading;
   EXPECT_TRUE(was_loading);
   EXPECT_EQ(redis_command(server, {"EXISTS", "k4000"}), "1");
 }
@@ -307,13 +308,13 @@ TEST_F(LostReplies, OfAnAttemptOfThisVeryWorkerAreNoDeathOfIt) {
 }
 
 TEST_F(LostReplies, ThatAnnounceMoreThanAnyHasEndBeforeRoomIsMade) {
-  proxy.at([](const auto& words) { return words[0] == "SMEMBERS"; }, 0, Fault::replace_reply,
+  proxy.at([](const auto& words) { return words[0] == "ZRANGE"; }, 0, Fault::replace_reply,
            "*690000000\r\n$1\r\na\r\n");
-  const auto urls = Feeds(store).urls();
+  const auto urls = Feeds(store).urls_after("", 10'000);
   ASSERT_FALSE(urls);
   EXPECT_NE(urls.error().detail.find("too large"), std::string::npos) << urls.error().detail;
   proxy.clear();
-  EXPECT_TRUE(Feeds(store).urls()) << "over a new connection";
+  EXPECT_TRUE(Feeds(store).urls_after("", 10'000)) << "over a new connection";
 }
 
 TEST_F(LostReplies, MisshapenOnesAreBugsAndNoCrash) {
@@ -343,7 +344,7 @@ TEST_F(LostReplies, MisshapenOnesAreBugsAndNoCrash) {
     look_at(Ingest(store).unspread());
     look_at(Feeds(store).wake(std::vector{feed_url}, Milliseconds(0), false));
     look_at(store.now());
-    look_at(Feeds(store).urls());
+    look_at(Feeds(store).urls_after("", 10'000));
     look_at(Feeds(store).records(std::vector{feed_url}));
     look_at(Fleet(store).figures());
     look_at(EventStream(store).trim());

@@ -155,6 +155,11 @@ TEST_F(StatusStoreTest, KnowsWorkersByTheirHeartbeats) {
   EXPECT_EQ(workers->front().fields, (Fields{{"host", "<b>"}, {"pid", "7"}, {"version", "1"}, {"in_flight", "3"}}));
 }
 
+TEST_F(StatusStoreTest, KnowsEveryWorkerOfALargeFleet) {
+  for (int i = 0; i < 130; ++i) ASSERT_TRUE(Fleet(store).heartbeat("worker" + std::to_string(i), {{"pid", "7"}}, 20s));
+  EXPECT_EQ(Fleet(store).workers()->size(), 130U);
+}
+
 TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {
   const Urls both{"https://example.org/a", "https://example.org/b"};
   for (const std::string& one : both) add(one);

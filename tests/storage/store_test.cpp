@@ -24,7 +24,7 @@ using Result = Committed::Result;
 TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
   const std::vector<NewFeed> feeds{{feed_url, {}, R"({"keep":5})", "Title"}, {feed_url, {}, "", ""}};
   EXPECT_EQ(*Feeds(store).add(feeds), (std::vector<bool>{true, false}));
-  EXPECT_EQ(*Feeds(store).urls(), std::vector<std::string>{feed_url});
+  EXPECT_EQ(*Feeds(store).urls_after("", 10'000), std::vector<std::string>{feed_url});
   const auto record = Feeds(store).records(std::vector{feed_url, std::string("https://no.where/")});
   ASSERT_TRUE((*record)[0]);
   EXPECT_FALSE((*record)[1]);
@@ -547,7 +547,7 @@ TEST_F(StoreTest, LoadsAScriptOnceAndOnlyWhenItIsUsed) {
     return at == std::string::npos ? 0 : std::stoi(stats.substr(at + name.size()));
   };
   Store first(StoreOptions{.url = server.url()}), second(StoreOptions{.url = server.url()});
-  ASSERT_TRUE(Feeds(first).urls());
+  ASSERT_TRUE(Feeds(first).urls_after("", 10'000));
   EXPECT_EQ(loaded(), 0);
   ASSERT_TRUE(first.open());
   EXPECT_EQ(loaded(), 1) << "the one that looks at rights";
@@ -573,11 +573,11 @@ TEST_F(StoreTest, ComesBackAfterTheServerWasKilled) {
   ASSERT_TRUE(other.open());
   ASSERT_TRUE(Feeds(other).add(std::vector{NewFeed{feed_url, {}, "", ""}}));
   durable.kill();
-  const auto lost = Feeds(other).urls();
+  const auto lost = Feeds(other).urls_after("", 10'000);
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, StoreError::Code::unavailable);
   durable.start();
-  EXPECT_EQ(*Feeds(other).urls(), std::vector<std::string>{feed_url});
+  EXPECT_EQ(*Feeds(other).urls_after("", 10'000), std::vector<std::string>{feed_url});
   EXPECT_EQ(other.reconnects(), 1U);
 }
 
@@ -597,7 +597,7 @@ TEST(StoreOpening, SaysThatItsUrlCannotBeRead) {
   const auto refused = store.open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, StoreError::Code::unsupported);
-  EXPECT_FALSE(Feeds(store).urls());
+  EXPECT_FALSE(Feeds(store).urls_after("", 10'000));
 }
 
 TEST(StoreOpening, RefusesAStoreOfANewerSchema) {

@@ -251,6 +251,7 @@ class Witness {
   void look_at_keys() {
     static const std::set<std::string> single{"ids:Entry",
                                               "feeds",
+                                              "state:feeds",
                                               "schedule",
                                               "lines",
                                               "quarantine",

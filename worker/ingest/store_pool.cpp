@@ -33,13 +33,15 @@ StorePool::StorePool(asio::any_io_executor executor, const StoreOptions& options
     : executor_(std::move(executor)),
       options_(options),
       places_(most_read),
-      control_(std::make_unique<Connection>(options)) {
+      control_(std::make_unique<Connection>(options)),
+      aside_(std::make_unique<Connection>(options)) {
   for (std::size_t i = 0; i < connections; ++i) connections_.push_back(std::make_unique<Connection>(options));
 }
 
 StorePool::~StorePool() {
   for (const auto& connection : connections_) connection->thread.join();
   control_->thread.join();
+  aside_->thread.join();
   if (wishes_) wishes_->thread.join();
 }
 

@@ -22,8 +22,9 @@
 
 namespace feedmill {
 
-/// `connections` threads, each with its own Store, for look-ups and commits; one more for everything else. All members
-/// are called on the loop's thread alone. Must outlive every call under way.
+/// `connections` threads, each with its own Store, for look-ups and commits; one more for claims and heartbeats, one
+/// for what looks after the fleet. All members are called on the loop's thread alone. Must outlive every call under
+/// way.
 class StorePool {
  public:
   StorePool(boost::asio::any_io_executor executor, const StoreOptions& options, std::size_t connections);
@@ -53,10 +54,16 @@ class StorePool {
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const LookUp& wanted);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
 
-  /// Runs `work(store)` on the thread for everything else: claims, heartbeats, figures.
+  /// Runs `work(store)` on the thread for everything else that cannot wait: claims, heartbeats.
   template <class Work>
   auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
     return run_on(control_->thread, [this, work = std::move(work)]() mutable { return work(control_->store); });
+  }
+
+  /// The same on a thread that nothing urgent waits for: figures of the fleet, what is put in order now and then.
+  template <class Work>
+  auto call_aside(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
+    return run_on(aside_->thread, [this, work = std::move(work)]() mutable { return work(aside_->store); });
   }
 
   /// Ingest::wait_for_wish(), one at a time, on a connection of its own.
@@ -66,7 +73,9 @@ class StorePool {
   template <class Work>
   boost::asio::awaitable<void> for_each(Work work) {
     for (const auto& connection : connections_) co_await run_on(connection->thread, [&] { work(connection->store); });
-    co_await run_on(control_->thread, [&] { work(control_->store); });
+    for (Connection* const connection : {control_.get(), aside_.get()}) {
+      co_await run_on(connection->thread, [&] { work(connection->store); });
+    }
   }
 
   /// Of all connections, for redis_reconnects_total.
@@ -97,7 +106,7 @@ class StorePool {
   std::deque<boost::asio::steady_timer*> readers_;  // likewise: who waits for a place
   std::size_t places_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::unique_ptr<Connection> control_;
+  std::unique_ptr<Connection> control_, aside_;
   std::unique_ptr<Connection> wishes_;  // from the first wait on
   std::uint64_t reconnects_ = 0;
 };

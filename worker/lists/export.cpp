@@ -12,7 +12,8 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t held_names = 5'000;
-constexpr std::size_t feeds_at_once = 50;  // the settings of one may have 64 KiB
+constexpr std::size_t held_of_a_channel = 50'000;  // each look goes over all feeds of the channel
+constexpr std::size_t feeds_at_once = 50;          // the settings of one may have 64 KiB
 
 ExportedFeed exported(const FeedRecord& record) {
   const auto field = [&](std::string_view name) {
@@ -27,11 +28,11 @@ ExportedFeed exported(const FeedRecord& record) {
 Export::Export(std::string user) : user_(std::move(user)) {}
 
 template <class More>
-StoreResult<std::vector<std::string>> Export::take(Names& names, std::size_t most, More more) {
+StoreResult<std::vector<std::string>> Export::take(Names& names, std::size_t most, std::size_t at_once, More more) {
   if (names.held.empty() && !names.all) {
     auto stretch = more(names.after);
     if (!stretch) return stretch.error();
-    names.all = stretch->size() < held_names;
+    names.all = stretch->size() < at_once;
     if (!stretch->empty()) names.after = stretch->back();
     names.held = std::move(*stretch);
     std::reverse(names.held.begin(), names.held.end());
@@ -60,8 +61,9 @@ StoreResult<void> Export::write_channels(Store& store) {
   Channels channels(store);
   const std::string beginning = user_.empty() ? std::string() : user_ + "/";
   if (!channel_) {
-    const auto names = take(
-        channels_, 1, [&](const std::string& after) { return channels.names_after(after, held_names, beginning); });
+    const auto names = take(channels_, 1, held_names, [&](const std::string& after) {
+      return channels.names_after(after, held_names, beginning);
+    });
     if (!names) return names.error();
     feeds_ = {};
     if (!names->empty()) {
@@ -74,8 +76,9 @@ StoreResult<void> Export::write_channels(Store& store) {
     }
     return {};
   }
-  const auto urls = take(feeds_, feeds_at_once,
-                         [&](const std::string& after) { return channels.feeds_after(*channel_, after, held_names); });
+  const auto urls = take(feeds_, feeds_at_once, held_of_a_channel, [&](const std::string& after) {
+    return channels.feeds_after(*channel_, after, held_of_a_channel);
+  });
   if (!urls) return urls.error();
   const auto records = Feeds(store).records(*urls);
   if (!records) return records.error();
@@ -92,8 +95,8 @@ StoreResult<void> Export::write_channels(Store& store) {
 
 StoreResult<void> Export::write_rest(Store& store) {
   Feeds feeds(store);
-  const auto urls =
-      take(feeds_, feeds_at_once, [&](const std::string& after) { return feeds.urls_after(after, held_names); });
+  const auto urls = take(feeds_, feeds_at_once, held_names,
+                         [&](const std::string& after) { return feeds.urls_after(after, held_names); });
   if (!urls) return urls.error();
   if (urls->empty()) {
     writer_->end();

@@ -32,9 +32,9 @@ class Export {
     bool all = false;
   };
 
-  /// The next few of them; empty at the end.
+  /// The next few of them; empty at the end. `more` hands out `at_once` behind a name.
   template <class More>
-  static StoreResult<std::vector<std::string>> take(Names& names, std::size_t most, More more);
+  static StoreResult<std::vector<std::string>> take(Names& names, std::size_t most, std::size_t at_once, More more);
   StoreResult<void> write_channels(Store& store);
   StoreResult<void> write_rest(Store& store);
 

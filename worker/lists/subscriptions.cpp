@@ -18,6 +18,7 @@ constexpr std::string_view own_namespace = "urn:feedmill:opml:1";
 constexpr std::string_view own_prefix = "feedmill";
 
 constexpr std::string_view blank_characters = " \t\r\n\f\v";
+constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(blank_characters);
@@ -87,6 +88,10 @@ Repair repaired(std::string_view text) {
 /// Gathers rows: repaired, canonical, each URL once.
 class Gatherer {
  public:
+  /// `named`: addresses of earlier parts of the list, which are not taken again; those of this one are added. May be
+  /// none; outlives this.
+  explicit Gatherer(AddressSet* named = nullptr) : named_(named) {}
+
   /// `places`: the folder it stands in, none in a list without folders.
   void take(std::size_t line, std::string_view text, std::vector<std::vector<std::string>> places,
             OpmlAttributes attributes) {
@@ -96,6 +101,10 @@ class Gatherer {
     if (canonical.has_error()) return refuse(line, text, canonical.error());
     const auto known = feeds_.find(*canonical);
     if (known == feeds_.end()) {
+      if (named_ != nullptr && !named_->insert(*canonical)) {
+        ++list_.merged;
+        return;
+      }
       const bool changed = repair.url != text;
       Subscription& feed = list_.feeds.emplace_back();
       feed = {std::move(*canonical), line, changed ? std::string(text) : std::string(), std::move(places),
@@ -124,6 +133,7 @@ class Gatherer {
  private:
   static constexpr std::size_t most_folders = 64;
 
+  AddressSet* named_;
   SubscriptionList list_;
   std::unordered_map<std::string_view, Subscription*> feeds_;  // by feed_url; both stay where they are in the list
 };
@@ -255,25 +265,61 @@ std::vector<std::vector<std::string>> folders_of(std::span<const std::string> ch
   return folders;
 }
 
+std::optional<bool> begins_opml(std::string_view beginning) {
+  if (beginning.starts_with("\xFF\xFE") || beginning.starts_with("\xFE\xFF") || beginning.starts_with('\0'))
+    return true;
+  if (beginning.starts_with(utf8_mark)) beginning.remove_prefix(utf8_mark.size());
+  const std::size_t begin = beginning.find_first_not_of(blank_characters);
+  if (begin == std::string_view::npos) return {};
+  return beginning[begin] == '<';
+}
+
 SubscriptionList read_subscriptions(std::string_view bytes) {
   Gatherer gatherer;
   if (bytes.size() > max_opml_bytes) {
     gatherer.broken(1, "larger than 64 MiB: nothing was read");
     return gatherer.take_list();
   }
-  constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
-  std::string_view text = bytes;
-  if (text.starts_with(utf8_mark)) text.remove_prefix(utf8_mark.size());
-  const bool utf16 = bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF") || bytes.starts_with('\0');
-  if (utf16 || trimmed(text.substr(0, text.find('<') == std::string_view::npos ? 0 : text.find('<') + 1)) == "<") {
+  if (begins_opml(bytes).value_or(false)) {
     gather_opml(gatherer, bytes);
   } else {
-    gather_lines(gatherer, text);
+    gather_lines(gatherer, bytes.substr(bytes.starts_with(utf8_mark) ? utf8_mark.size() : 0));
   }
   SubscriptionList list = gatherer.take_list();
   const auto earlier = [](const RefusedRow& a, const RefusedRow& b) { return a.line < b.line; };
   std::stable_sort(list.refused.begin(), list.refused.end(), earlier);
   return list;
+}
+
+bool PlainList::next_line(std::string& line) {
+  constexpr std::size_t most = std::size_t{8} << 10U;  // more than any address has
+  line.clear();
+  for (bool any = false;; any = true) {
+    if (rest_.empty()) rest_ = more_();
+    if (rest_.empty()) return any;
+    const std::size_t end = rest_.find('\n');
+    line.append(rest_.substr(0, std::min(end, most - line.size())));
+    rest_ = end == std::string_view::npos ? std::string_view{} : rest_.substr(end + 1);
+    if (end != std::string_view::npos) return true;
+  }
+}
+
+std::optional<SubscriptionList> PlainList::next() {
+  constexpr std::size_t most_rows = 4096, most_bytes = std::size_t{1} << 20U;
+  Gatherer gatherer(&named_);
+  std::string line;
+  std::size_t rows = 0, bytes = 0;
+  while (rows < most_rows && bytes < most_bytes && next_line(line)) {
+    ++number_;
+    const std::size_t mark = number_ == 1 && line.starts_with(utf8_mark) ? utf8_mark.size() : 0;
+    const std::string_view text = trimmed(std::string_view(line).substr(mark));
+    if (text.empty() || text.starts_with('#')) continue;
+    ++rows;
+    bytes += line.size();
+    gatherer.take(number_, text, {}, {});
+  }
+  if (rows == 0) return {};
+  return gatherer.take_list();
 }
 
 std::string WrittenNamespaces::prefix(const std::string& written, const std::string& uri) {
@@ -337,21 +383,8 @@ OpmlAttributes opml_attributes(const ExportedFeed& feed, WrittenNamespaces& name
 
 }  // namespace
 
-std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t created) {
-  WrittenNamespaces namespaces;
-  const bool own = std::any_of(feeds.begin(), feeds.end(), [](const ExportedFeed& feed) {
-    return feed.settings.keep || feed.settings.interval_min || feed.settings.interval_max;
-  });
-  if (own) namespaces.own();
-  std::vector<OpmlOutline> outlines;
-  for (const ExportedFeed& feed : feeds) {
-    outlines.push_back({feed.settings.folders, opml_attributes(feed, namespaces)});
-  }
-  return write_opml("feedmill", rfc822(Milliseconds(created * 1000)), namespaces.all(), outlines);
-}
-
 SubscriptionsWriter::SubscriptionsWriter(std::int64_t created)
-    : writer_("feedmill", rfc822(Milliseconds(created * 1000)), {}) {}
+    : writer_("feedmill", rfc822(Milliseconds(created * 1000))) {}
 
 void SubscriptionsWriter::row(std::span<const std::string> folders, const ExportedFeed& feed) {
   OpmlAttributes attributes = opml_attributes(feed, namespaces_);

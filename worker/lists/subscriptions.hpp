@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "parsers/lists/opml.hpp"
 #include "worker/config/feed_settings.hpp"
+#include "worker/lists/address_set.hpp"
 
 namespace feedmill {
 
@@ -57,6 +59,28 @@ struct SubscriptionList {
 /// not read, which `broken` says.
 SubscriptionList read_subscriptions(std::string_view bytes);
 
+/// Whether a text that begins so is read as OPML, else as a plain list. Nothing: that shows only with more of it.
+std::optional<bool> begins_opml(std::string_view beginning);
+
+/// A plain list of any length, one address a line, part by part (SECURITY T32). Memory: a part, and what `named` takes.
+class PlainList {
+ public:
+  /// `more`: the next bytes of the text, "" at its end. `named`: the addresses that have stood in it; outlives this.
+  PlainList(std::function<std::string_view()> more, AddressSet& named) : more_(std::move(more)), named_(named) {}
+
+  /// The next part: feeds that were not named before, and rows that are none. Nothing at the end.
+  std::optional<SubscriptionList> next();
+
+ private:
+  /// The next line, without its end; false at the end of the text. Of a very long one no more than tells so.
+  bool next_line(std::string& line);
+
+  std::function<std::string_view()> more_;
+  AddressSet& named_;
+  std::string_view rest_;  // of what `more_` gave last
+  std::size_t number_ = 0;
+};
+
 /// What `list` sets for a feed of it; of namespaces the first eight.
 FeedSettings settings_of(const Subscription& subscription, const SubscriptionList& list);
 
@@ -75,7 +99,6 @@ class WrittenNamespaces {
   std::string own();
   /// "" when it stands for nothing.
   std::string_view uri(std::string_view prefix) const;
-  const std::vector<std::pair<std::string, std::string>>& all() const { return all_; }
 
  private:
   static constexpr std::size_t most = 1000;
@@ -83,8 +106,8 @@ class WrittenNamespaces {
   std::vector<std::pair<std::string, std::string>> all_;
 };
 
-/// OPML 2.0 of feeds that nobody holds all of, part by part: as subscriptions_opml(), but for its namespaces, which
-/// each row declares, and folders that are there again when their feeds do not come one after the other.
+/// OPML 2.0 of feeds that nobody holds all of, part by part. Each row declares its namespaces; a folder is there again
+/// when its feeds do not come one after the other.
 class SubscriptionsWriter {
  public:
   /// `created` in unix seconds.
@@ -99,8 +122,5 @@ class SubscriptionsWriter {
   OpmlWriter writer_;
   WrittenNamespaces namespaces_;
 };
-
-/// OPML 2.0 of `feeds` in the order given. `created` in unix seconds.
-std::string subscriptions_opml(std::span<const ExportedFeed> feeds, std::int64_t created);
 
 }  // namespace feedmill

@@ -78,7 +78,7 @@ asio::awaitable<void> tell_of_requests(ProcessParts& parts, const RequestFigures
     const Notice notice = requests_notice(figures, *now);
     return Notifications(store).add(std::span(&notice, 1));
   };
-  const StoreResult<void> told = co_await parts.store.call(work);
+  const StoreResult<void> told = co_await parts.store.call_aside(work);
   if (!told) parts.metrics.store_error(told.error());
 }
 
@@ -88,15 +88,37 @@ asio::awaitable<void> look_after_orphans(ProcessParts& parts) {
   for (std::size_t found = 1; found > 0 && parts.config.feeds.orphan_after.count() > 0;) {
     const Milliseconds after = parts.config.feeds.orphan_after;
     const StoreResult<std::size_t> step =
-        co_await parts.store.call([after](Store& store) { return Feeds(store).look_after_orphans(after); });
+        co_await parts.store.call_aside([after](Store& store) { return Feeds(store).look_after_orphans(after); });
     if (!step) parts.metrics.store_error(step.error());
     found = step ? *step : 0;
   }
 }
 
+namespace {
+
+/// RELIABILITY L22: a step of the walk that never ends, or all of it where an older build has left the index behind.
+asio::awaitable<void> look_after_index(ProcessParts& parts, IndexPlace& place) {
+  const StoreResult<bool> indexed =
+      co_await parts.store.call_aside([](Store& store) { return Feeds(store).is_indexed(); });
+  if (!indexed) co_return;
+  if (!*indexed) place = IndexPlace();
+  do {
+    const StoreResult<void> step =
+        co_await parts.store.call_aside([&](Store& store) { return Feeds(store).index_step(place); });
+    if (!step) {
+      parts.metrics.store_error(step.error());
+      co_return;
+    }
+  } while (!*indexed && !place.is_done());
+  if (place.is_done()) place = IndexPlace();
+}
+
+}  // namespace
+
 asio::awaitable<void> watch_fleet(ProcessParts& parts) {
   asio::steady_timer timer(parts.loop);
   StalenessScan survey;
+  IndexPlace index;
   std::uint64_t reconnects = 0;
   bool piled_up = false;
   for (;;) {
@@ -104,31 +126,33 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     co_await timer.async_wait(asio::use_awaitable);
     if (!parts.opened) continue;
     const StoreResult<FleetFigures> figures =
-        co_await parts.store.call([](Store& store) { return Fleet(store).figures(); });
+        co_await parts.store.call_aside([](Store& store) { return Fleet(store).figures(); });
     if (figures) {
       parts.metrics.set_fleet(*figures);
       parts.worker.set_fleet(*figures);
     }
     const StoreResult<StreamFigures> stream =
-        co_await parts.store.call([](Store& store) { return EventStream(store).trim(); });
+        co_await parts.store.call_aside([](Store& store) { return EventStream(store).trim(); });
     if (stream) parts.metrics.set_stream(*stream);
     const StoreResult<RequestFigures> requests =
-        co_await parts.store.call([](Store& store) { return Requests(store, {}).figures(); });
+        co_await parts.store.call_aside([](Store& store) { return Requests(store, {}).figures(); });
     if (requests) {
       parts.metrics.set_requests(*requests);
       if (requests->piles_up() && !piled_up) co_await tell_of_requests(parts, *requests);
       piled_up = requests->piles_up();
     }
-    const StoreResult<Milliseconds> offset = co_await parts.store.call(clock_offset);
+    const StoreResult<Milliseconds> offset = co_await parts.store.call_aside(clock_offset);
     if (offset) note_clock(parts, *offset);
-    co_await parts.store.call([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
+    co_await parts.store.call_aside([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
     co_await look_after_orphans(parts);
+    co_await look_after_index(parts, index);
     if (parts.config.worker.ingest) {
-      const StoreResult<void> fit = co_await parts.store.call([](Store& store) { return store.check_eviction(); });
+      const StoreResult<void> fit =
+          co_await parts.store.call_aside([](Store& store) { return store.check_eviction(); });
       co_await parts.worker.on_eviction_check(fit);  // RELIABILITY §6: at least every 60 s
     }
     if (parts.mode == RunMode::daemon) {  // it looks at every feed: a pass of its own
-      const auto oldest = co_await parts.store.call([&](Store& store) { return survey.step(store); });
+      const auto oldest = co_await parts.store.call_aside([&](Store& store) { return survey.step(store); });
       if (oldest) parts.metrics.set_oldest_success(*oldest);
     }
     parts.metrics.set_log_suppressed(parts.log.suppressed());

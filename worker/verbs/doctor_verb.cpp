@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <iterator>
 #include <map>
-#include <span>
+#include <optional>
+#include <ranges>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -23,6 +26,7 @@
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/egress_view.hpp"
+#include "worker/lists/address_set.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/plan_verb.hpp"
@@ -58,39 +62,68 @@ class Reporter {
   bool failed_ = false;
 };
 
-/// The hosts whose feeds cannot fit. Of hosts with so few feeds that they fit however often those are polled no record
-/// is read.
-std::vector<HostLoad> unfit_hosts(Store& store, const std::vector<std::string>& urls, const PlanOptions& options,
-                                  std::size_t& hosts) {
-  std::unordered_map<std::string, std::vector<std::string>> by_host;
-  std::unordered_map<std::string, HostRule> rules;  // by gate
-  for (const std::string& url : urls) {
-    HostRule rule = options.hosts.of(host_of(url));
-    by_host[rule.gate].push_back(url);
-    HostRule& slowest = rules.try_emplace(rule.gate, rule).first->second;
-    if (rule.limits.spacing > slowest.limits.spacing) slowest = std::move(rule);
+/// Finds the hosts whose feeds cannot fit: in a first look over all feeds those that have too many should each be
+/// polled as often as any is, in a second, over the feeds of these, what they want. Memory: of the first look 8 MiB,
+/// and the marks of the hosts.
+class CrowdedHosts {
+ public:
+  explicit CrowdedHosts(PlanOptions options) : options_(std::move(options)), rows_(std::size_t{1} << 20U) {}
+
+  void count(const std::string& url) {
+    const HostRule rule = options_.hosts.of(host_of(url));
+    hosts_.insert(rule.gate);
+    Row& row = row_of(rule.gate);
+    ++row.feeds;
+    const auto possible = static_cast<float>(requests_a_day(rule.limits));
+    if (possible > 0 && (row.possible_a_day == 0 || possible < row.possible_a_day)) row.possible_a_day = possible;
   }
-  hosts = by_host.size();
-  std::vector<HostLoad> unfit;
-  const auto shortest = static_cast<double>(std::max(options.schedule.min_floor, Milliseconds(1)).count());
-  for (const auto& [host, feeds] : by_host) {
-    const double possible = requests_a_day(rules.at(host).limits);
-    const double most = static_cast<double>(feeds.size()) * 86'400'000.0 / shortest;
-    if (possible == 0 || most <= possible) continue;
-    HostLoad load{host, feeds.size(), 0, 0, possible};
-    for (const std::optional<FeedRecord>& record : all_records(store, feeds)) {
-      if (auto feed = record ? planned_feed(*record) : std::nullopt) {
-        respect(*feed, options.hosts.of(feed->host));
-        load.wanted_a_day += polls_a_day(*feed, options.schedule, options.start);
-      }
+  std::size_t hosts() const { return hosts_.size(); }
+  /// Once all have been counted.
+  bool any_may_be() const {
+    return std::ranges::any_of(rows_, [&](const Row& row) { return may_be(row); });
+  }
+  bool may_be(const std::string& url) { return may_be(row_of(options_.hosts.of(host_of(url)).gate)); }
+  /// A feed of which it may be so.
+  void add(const FeedRecord& record) {
+    const HostRule own = options_.hosts.of(host_of(record.feed_url));
+    HostLoad& load = loads_.try_emplace(own.gate, HostLoad{own.gate, 0, 0, 0, 0}).first->second;
+    ++load.feeds;
+    const double possible = requests_a_day(own.limits);
+    if (possible > 0 && (load.possible_a_day == 0 || possible < load.possible_a_day)) load.possible_a_day = possible;
+    std::optional<PlannedFeed> feed = planned_feed(record);
+    if (!feed) return;
+    respect(*feed, options_.hosts.of(feed->host));
+    load.wanted_a_day += polls_a_day(*feed, options_.schedule, options_.start);
+  }
+  /// Those that cannot fit, by what they want.
+  std::vector<HostLoad> unfit() const {
+    std::vector<HostLoad> unfit;
+    for (const auto& [gate, load] : loads_) {
+      if (!load.fits()) unfit.push_back(load);
     }
-    if (!load.fits()) unfit.push_back(std::move(load));
+    std::sort(unfit.begin(), unfit.end(), [](const HostLoad& a, const HostLoad& b) {
+      return std::tie(b.wanted_a_day, a.host) < std::tie(a.wanted_a_day, b.host);
+    });
+    return unfit;
   }
-  std::sort(unfit.begin(), unfit.end(), [](const HostLoad& a, const HostLoad& b) {
-    return std::tie(b.wanted_a_day, a.host) < std::tie(a.wanted_a_day, b.host);
-  });
-  return unfit;
-}
+
+ private:
+  /// Of a host, or of several: then one of them may seem to have too many, and is looked at for nothing.
+  struct Row {
+    std::uint32_t feeds = 0;
+    float possible_a_day = 0;  ///< of the slowest; 0 = any number
+  };
+  Row& row_of(const std::string& gate) { return rows_[std::hash<std::string>()(gate) & (rows_.size() - 1)]; }
+  bool may_be(const Row& row) const {
+    const auto shortest = static_cast<double>(std::max(options_.schedule.min_floor, Milliseconds(1)).count());
+    return row.possible_a_day > 0 && row.feeds * 86'400'000.0 / shortest > row.possible_a_day;
+  }
+
+  PlanOptions options_;
+  std::vector<Row> rows_;
+  AddressSet hosts_;
+  std::unordered_map<std::string, HostLoad> loads_;  // by gate
+};
 
 /// What is wrong, and behind the last semicolon what to do about it, as failures of the store are worded.
 Finding store_finding(const VerbFailure& failure) {
@@ -101,90 +134,78 @@ Finding store_finding(const VerbFailure& failure) {
           fmt::format("{} ({})", failure.text.substr(at + 2), rest)};
 }
 
-/// The servers of feeds, as far as the policy tells them apart.
+/// The servers of feeds, as far as the policy tells them apart. Of those whose names must be looked up, and of the
+/// others, a sample is kept.
 class FeedServers {
  public:
   explicit FeedServers(const Config& config) : viewer_(look_options(config)) {}
-
-  const EgressViewer& viewer() const { return viewer_; }
 
   void add(const std::string& url, FeedSettings settings) {
     const Origin origin = origin_of(url);
     const bool usual = origin.port == (origin.scheme == "https" ? 443U : 80U);
     std::string host = usual ? origin.host : fmt::format("{}:{}", origin.host, origin.port);
-    Asked& asked =
-        servers_[fmt::format("{}\n{}\n{}\n{}\n{}", host, origin.port, settings.policy, settings.auth, settings.proxy)];
-    if (asked.feeds == 0) {
-      asked.host = std::move(host);
-      asked.question.url = url;
-      asked.question.settings.policy = std::move(settings.policy);
-      asked.question.settings.auth = std::move(settings.auth);
-      asked.question.settings.proxy = std::move(settings.proxy);
+    const std::string name =
+        fmt::format("{}\n{}\n{}\n{}\n{}", host, origin.port, settings.policy, settings.auth, settings.proxy);
+    const std::size_t mark = std::hash<std::string>()(name);
+    if (Asked* const known = find(mark)) {
+      ++known->feeds;
+      return;
     }
-    ++asked.feeds;
+    if (!all_.insert(name)) return;  // left out of the sample
+    Asked asked{std::move(host), {}, 1};
+    asked.question.url = url;
+    asked.question.settings.policy = std::move(settings.policy);
+    asked.question.settings.auth = std::move(settings.auth);
+    asked.question.settings.proxy = std::move(settings.proxy);
+    const bool by_name = viewer_.of_text(asked.question).verdict == EgressView::Verdict::unknown;
+    auto& sample = by_name ? names_ : others_;
+    sample.emplace(mark, std::move(asked));
+    if (sample.size() > (by_name ? most_names : most_others)) sample.erase(std::prev(sample.end()));
   }
 
-  std::size_t size() const { return servers_.size(); }
+  std::size_t size() const { return all_.size(); }
+
+  /// Views of the sample, by host.
+  std::vector<FeedServer> look() {
+    std::vector<Asked> asked;
+    for (auto* const sample : {&names_, &others_}) {
+      for (auto& one : *sample) asked.push_back(std::move(one.second));
+    }
+    std::ranges::sort(asked, {}, &Asked::host);
+    std::vector<EgressQuestion> questions;
+    for (const Asked& one : asked) questions.push_back(one.question);
+    std::vector<EgressView> views = viewer_.of(questions, std::chrono::seconds(5));
+    std::vector<FeedServer> looked_at;
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      looked_at.push_back({std::move(asked[i].host), asked[i].feeds, std::move(views[i])});
+    }
+    return looked_at;
+  }
+
+ private:
+  static constexpr std::size_t most_names = 300, most_others = 1000;
 
   struct Asked {
     std::string host;
     EgressQuestion question;
     std::size_t feeds = 0;
-    EgressView view;
   };
+  /// By a mark that spreads them: the lowest are kept.
+  using Sample = std::map<std::size_t, Asked>;
 
-  /// Views of at most `most` servers with names, spread over all of them, and of every one without.
-  std::vector<Asked> look(std::size_t most) {
-    std::size_t names = 0;
-    for (auto& [key, asked] : servers_) {
-      asked.view = viewer_.of_text(asked.question);
-      if (asked.view.verdict == EgressView::Verdict::unknown) ++names;
+  Asked* find(std::size_t mark) {
+    for (Sample* const sample : {&names_, &others_}) {
+      if (const auto found = sample->find(mark); found != sample->end()) return &found->second;
     }
-    const std::size_t stride = std::max<std::size_t>((names + most - 1) / most, 1);
-    std::vector<Asked> looked_at;
-    std::size_t name = 0;
-    for (auto& [key, asked] : servers_) {
-      const bool left_out = asked.view.verdict == EgressView::Verdict::unknown && name++ % stride != 0;
-      if (!left_out) looked_at.push_back(std::move(asked));
-    }
-    std::vector<EgressQuestion> questions;
-    for (const Asked& asked : looked_at) questions.push_back(asked.question);
-    const std::vector<EgressView> views = viewer_.of(questions, std::chrono::seconds(5));
-    for (std::size_t i = 0; i < views.size(); ++i) looked_at[i].view = views[i];
-    return looked_at;
+    return nullptr;
   }
 
- private:
   EgressViewer viewer_;
-  std::map<std::string, Asked> servers_;
+  AddressSet all_;
+  Sample names_, others_;
 };
 
-constexpr std::size_t most_names = 300;
-
-/// What the policy says of the feeds' servers.
-std::vector<Finding> feed_server_findings(const Config& config, Store& store, const std::vector<std::string>& urls) {
-  FeedServers servers(config);
-  in_parts(urls, [&](const auto& part) {  // records of many more are not held at once
-    for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(part))) {
-      if (record) servers.add(record->feed_url, read_settings(record->state.settings));
-    }
-  });
-  const std::size_t all = servers.size();
-  std::vector<FeedServer> looked_at;
-  for (FeedServers::Asked& asked : servers.look(most_names)) {
-    looked_at.push_back({std::move(asked.host), asked.feeds, std::move(asked.view)});
-  }
-  return check_feed_servers(looked_at, all);
-}
-
-/// A name that this deployment looks up; one that always exists when it has none.
-std::string name_to_look_up(const std::vector<std::string>& urls) {
-  for (const std::string& url : urls) {
-    std::string host = host_of(url);
-    if (!is_address(host) && host != "localhost") return host;
-  }
-  return "example.com";
-}
+constexpr std::string_view usual_name = "example.com";  // that always exists
 
 /// Has `work` done; that the store fails is a finding.
 template <class Work>
@@ -196,9 +217,37 @@ void attempt(Reporter& reporter, Work work) {
   }
 }
 
-/// All that hangs on Redis; the registered feeds.
-std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
-  std::vector<std::string> urls;
+/// All that hangs on the feeds, looked at page by page. Returns a name that this deployment looks up.
+std::string check_feeds(const Config& config, Store& store, Milliseconds now, Reporter& reporter) {
+  std::string name(usual_name);
+  CrowdedHosts crowded(plan_options(config, now, 1));
+  FeedServers servers(config);
+  over_all_feeds(store, [&](const auto& page) {
+    for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(page))) {
+      if (!record) continue;
+      crowded.count(record->feed_url);
+      std::string host = host_of(record->feed_url);
+      if (name == usual_name && !is_address(host) && host != "localhost") name = std::move(host);
+      servers.add(record->feed_url, read_settings(record->state.settings));
+    }
+  });
+  if (crowded.any_may_be()) {
+    over_all_feeds(store, [&](const auto& page) {
+      std::vector<std::string> some;
+      std::ranges::copy_if(page, std::back_inserter(some), [&](const auto& url) { return crowded.may_be(url); });
+      for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(some))) {
+        if (record) crowded.add(*record);
+      }
+    });
+  }
+  reporter.tell(check_hosts(crowded.unfit(), crowded.hosts()));
+  reporter.tell(check_feed_servers(servers.look(), servers.size()));
+  return name;
+}
+
+/// All that hangs on Redis. Returns a name that this deployment looks up; one that always exists when it has none.
+std::string check_store(const Config& config, Reporter& reporter) {
+  std::string name(usual_name);
   attempt(reporter, [&] {
     StoreSession session = StoreSession::prepare(config);
     Store& store = session.store();
@@ -210,20 +259,15 @@ std::vector<std::string> check_store(const Config& config, Reporter& reporter) {
                             fmt::format("{}, {}, {}, {}", facts.server, facts.role, facts.policy, facts.link), ""});
     }
     reporter.tell(check_server(facts, wall_clock()));
-    urls = or_fail(Feeds(store).urls());
+    const std::uint64_t feeds = or_fail(Feeds(store).count());
     attempt(reporter, [&] {
       reporter.tell(check_requests(or_fail(Requests(store, {}).figures())));
       reporter.tell(check_fleet(or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures())));
     });
-    reporter.tell(check_contact(urls.size(), config.fetch.contact));
-    attempt(reporter, [&] {
-      std::size_t hosts = 0;
-      const auto unfit = unfit_hosts(store, urls, plan_options(config, facts.now, 1), hosts);
-      reporter.tell(check_hosts(unfit, hosts));
-    });
-    attempt(reporter, [&] { reporter.tell(feed_server_findings(config, store, urls)); });
+    reporter.tell(check_contact(feeds, config.fetch.contact));
+    attempt(reporter, [&] { name = check_feeds(config, store, facts.now, reporter); });
   });
-  return urls;
+  return name;
 }
 
 }  // namespace
@@ -236,7 +280,7 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   if (config.warnings.empty()) reporter.tell(Finding{"configuration", Verdict::ok, "read and legal", ""});
   reporter.tell(check_data_directory(config));
   reporter.tell(check_poison_directory(config));
-  const std::vector<std::string> urls = check_store(config, reporter);
+  const std::string name = check_store(config, reporter);
   stop_if_interrupted();
   reporter.tell(check_descriptors(descriptor_limit(), config.worker.lanes));
   const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
@@ -246,7 +290,7 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   if (!fetching.proxy.empty()) reporter.tell(check_proxy(config, fetching.resolver));
   reporter.tell(check_websub(config));
   reporter.tell(check_tls_roots(fetching.ca_bundle));
-  reporter.tell(check_dns(fetching.resolver, name_to_look_up(urls)));
+  reporter.tell(check_dns(fetching.resolver, name));
   return reporter.exit();
 }
 

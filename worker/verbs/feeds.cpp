@@ -117,11 +117,7 @@ int run_verb(const RemoveVerb& verb, const VerbContext& context) {
     for (const std::string& url : urls) tell(terminal, "would remove", url);
     return exits::done;
   }
-  if (!verb.yes) {
-    confirm(terminal, fmt::format("Remove {} with {} stored entries?", counted(urls.size(), "feed"), entries),
-            "this deletes feeds and their entries; say --yes, or --dry-run to see what would go",
-            "nothing was removed");
-  }
+  if (!verb.yes) confirm_removal(terminal, urls.size(), entries);
   Progress progress(terminal, "removing", urls.size());
   for (std::size_t i = 0; i < urls.size(); ++i) {
     stop_if_interrupted();
@@ -135,13 +131,6 @@ int run_verb(const RemoveVerb& verb, const VerbContext& context) {
 int run_verb(const ListVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto now = or_fail(context.store.now());
-  const auto urls = or_fail(Feeds(context.store).urls());
-  if (urls.empty()) {
-    const Config& config = context.config;
-    terminal.note(fmt::format("no feeds yet{}: feedmill add URL, or feedmill import FILE",
-                              config.embedded() ? " in " + visible(config.store.data_dir.string()) : ""));
-  }
-
   // On a narrow terminal the address is worth more than the title, than how many entries there are, than the answer.
   const std::size_t width = terminal.width();
   const bool titles = width == 0 || width >= 130, entries = width == 0 || width >= 90, last = width == 0 || width >= 76;
@@ -154,8 +143,8 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
   columns.push_back({"URL", 0});
   Columns table(terminal, std::move(columns));
   table.heading();
-  in_parts(urls, [&](const auto& part) {
-    for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(part))) {
+  const std::size_t feeds = over_all_feeds(context.store, [&](const auto& page) {
+    for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(page))) {
       if (!record) continue;  // removed meanwhile
       if (!verb.state.empty() && record->state.state != verb.state) continue;
       if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
@@ -175,7 +164,13 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
       table.row(list_json(*record), cells);
     }
   });
-  if (!any && !urls.empty()) terminal.note(fmt::format("none of {} feeds is like that", urls.size()));
+  if (feeds == 0) {
+    const Config& config = context.config;
+    terminal.note(fmt::format("no feeds yet{}: feedmill add URL, or feedmill import FILE",
+                              config.embedded() ? " in " + visible(config.store.data_dir.string()) : ""));
+  } else if (!any) {
+    terminal.note(fmt::format("none of {} feeds is like that", feeds));
+  }
   return exits::done;
 }
 

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
+#include "worker/lists/export.hpp"
 #include "worker/lists/import.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
@@ -27,7 +30,54 @@ namespace json = boost::json;
 constexpr std::size_t shown_places = 20;  // lines about bad rows, unless -v
 
 struct Counts {
-  std::size_t added = 0, present = 0, repaired = 0;
+  std::size_t added = 0, present = 0, repaired = 0, refused = 0, merged = 0, broken = 0;
+};
+
+/// A list to import as it is read (OPERATIONS O8): OPML in one part, a plain list of any length in many.
+class ListToImport {
+ public:
+  /// Reads as much as shows what it is, of OPML all: what cannot be read is told before a store is asked for.
+  explicit ListToImport(const std::string& file) : input_(file) {
+    constexpr std::size_t most_blank = std::size_t{1} << 20U;
+    std::optional<bool> is_opml;
+    while (!is_opml && beginning_.size() < most_blank) {
+      const std::string_view more = input_.next();
+      if (more.empty()) break;
+      beginning_ += more;
+      is_opml = begins_opml(beginning_);
+    }
+    if (!is_opml.value_or(false)) {
+      rows_.emplace([this] { return next_bytes(); }, named_);
+      return;
+    }
+    whole_ = read_subscriptions(input_.rest(std::move(beginning_), max_opml_bytes,
+                                            ": split it, or give its addresses one a line, however many"));
+    for (const Subscription& feed : whole_->feeds) named_.insert(feed.feed_url);
+  }
+  ListToImport(const ListToImport&) = delete;
+  ListToImport& operator=(const ListToImport&) = delete;
+
+  /// The next part, nothing at the end.
+  std::optional<SubscriptionList> next() {
+    return rows_ ? rows_->next() : std::exchange(whole_, std::optional<SubscriptionList>());
+  }
+  /// How many feeds it names; 0 = that shows at its end.
+  std::size_t size() const { return whole_ ? whole_->feeds.size() : 0; }
+  /// The addresses of the feeds that were read.
+  const AddressSet& named() const { return named_; }
+
+ private:
+  std::string_view next_bytes() {
+    if (std::exchange(begun_, true)) return input_.next();
+    return beginning_.empty() ? input_.next() : std::string_view(beginning_);
+  }
+
+  InputFile input_;
+  std::string beginning_;
+  bool begun_ = false;  // its beginning has been handed on
+  AddressSet named_;
+  std::optional<PlainList> rows_;
+  std::optional<SubscriptionList> whole_;
 };
 
 /// Which of `batch` are new; adds them unless it is a dry run.
@@ -57,39 +107,48 @@ void tell_feed(Terminal& terminal, const Subscription& subscription, bool is_new
   }
 }
 
-template <class Rows>
-void tell_bad_rows(Terminal& terminal, std::string_view result, const Rows& rows) {
-  std::size_t shown = 0;
-  for (const RefusedRow& row : rows) {
+/// Rows of one kind that are no feeds: all are counted and told to programs, people see the first.
+class BadRows {
+ public:
+  BadRows(Terminal& terminal, std::string_view result) : terminal_(terminal), result_(result) {}
+
+  void tell(const RefusedRow& row) {
     const std::string text = visible(row.text), reason = visible(row.reason);
-    if (terminal.json()) {
-      json::object object = {{"result", result}, {"line", row.line}};
+    if (terminal_.json()) {
+      json::object object = {{"result", result_}, {"line", row.line}};
       if (!text.empty()) object["text"] = text;
       object["reason"] = reason;
-      terminal.tell(std::move(object), "");
+      terminal_.tell(std::move(object), "");
     }
-    if (shown == shown_places && !terminal.verbose()) continue;
-    ++shown;
-    terminal.error(text.empty() ? fmt::format("line {}: {}: {}", row.line, result, reason)
-                                : fmt::format("line {}: {}: \"{}\": {}", row.line, result, text, reason));
+    if (++rows_ > shown_places && !terminal_.verbose()) return;
+    terminal_.error(text.empty() ? fmt::format("line {}: {}: {}", row.line, result_, reason)
+                                 : fmt::format("line {}: {}: \"{}\": {}", row.line, result_, text, reason));
   }
-  if (shown < rows.size()) {
-    terminal.error(fmt::format("{} more rows {} (-v shows them all)", rows.size() - shown, result));
+  /// All have been told.
+  void end() const {
+    if (rows_ <= shown_places || terminal_.verbose()) return;
+    terminal_.error(fmt::format("{} more rows {} (-v shows them all)", rows_ - shown_places, result_));
   }
-}
+  std::size_t rows() const { return rows_; }
 
-void tell_summary(Terminal& terminal, const Counts& counts, const SubscriptionList& list, bool dry_run) {
+ private:
+  Terminal& terminal_;
+  std::string_view result_;
+  std::size_t rows_ = 0;
+};
+
+void tell_summary(Terminal& terminal, const Counts& counts, bool dry_run) {
   terminal.tell({{"result", "summary"},
                  {"dry_run", dry_run},
                  {"added", counts.added},
                  {"present", counts.present},
                  {"repaired", counts.repaired},
-                 {"refused", list.refused.size()},
-                 {"merged", list.merged},
-                 {"broken", list.broken.size()}},
+                 {"refused", counts.refused},
+                 {"merged", counts.merged},
+                 {"broken", counts.broken}},
                 fmt::format("{} {}, present {}, repaired {}, refused {}, merged {}{}", dry_run ? "would add" : "added",
-                            counts.added, counts.present, counts.repaired, list.refused.size(), list.merged,
-                            list.broken.empty() ? "" : fmt::format(", broken places {}", list.broken.size())));
+                            counts.added, counts.present, counts.repaired, counts.refused, counts.merged,
+                            counts.broken == 0 ? "" : fmt::format(", broken places {}", counts.broken)));
 }
 
 /// Above so many feeds no worker starts before it is said who fetches (HTTP P19).
@@ -129,79 +188,128 @@ json::object export_json(const FeedRecord& record, const FeedSettings& settings)
 }
 
 /// Removes the feeds that a list without a fault does not name (OPERATIONS O7).
-int prune(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
-  if (!list.refused.empty() || !list.broken.empty() || list.feeds.empty()) {
+int prune(const ImportVerb& verb, const AddressSet& named, const Counts& counts, const VerbContext& context) {
+  if (counts.refused > 0 || counts.broken > 0 || named.size() == 0) {
     throw VerbFailure{exits::bad_input,
-                      list.feeds.empty() ? "nothing was pruned: the list names no feed, so that all would go"
-                                         : "nothing was pruned: rows of the list could not be read; mend them first"};
+                      named.size() == 0 ? "nothing was pruned: the list names no feed, so that all would go"
+                                        : "nothing was pruned: rows of the list could not be read; mend them first"};
   }
-  auto registered = or_fail(Feeds(context.store).urls());
-  std::unordered_set<std::string_view> named;
-  for (const Subscription& feed : list.feeds) named.insert(feed.feed_url);
-  std::erase_if(registered, [&](const std::string& url) { return named.contains(url); });
-  if (registered.empty()) return exits::done;
-  const RemoveVerb removal{std::move(registered), verb.yes, verb.dry_run};
-  return carry_out(removal, context.terminal, [&] { return run_verb(removal, context); });
+  if (named.full()) {
+    throw VerbFailure{exits::bad_input,
+                      fmt::format("nothing was pruned: the list names {} feeds or more, more than can be remembered; "
+                                  "remove feeds by their addresses (feedmill remove)",
+                                  AddressSet::most)};
+  }
+  const auto not_named = [&](std::span<const std::string> page) {
+    std::vector<std::string> left;
+    for (const std::string& url : page) {
+      if (!named.contains(url)) left.push_back(url);
+    }
+    return left;
+  };
+  RemoveVerb removal{{}, true, verb.dry_run};
+  return carry_out(removal, context.terminal, [&] {
+    if (!verb.yes && !verb.dry_run) {
+      std::size_t feeds = 0;
+      std::uint64_t entries = 0;
+      over_all_feeds(context.store, [&](const auto& page) {
+        for (const auto& record : or_fail(Feeds(context.store).records(not_named(page)))) {
+          if (!record) continue;
+          ++feeds;
+          entries += record->entries;
+        }
+      });
+      if (feeds == 0) return exits::done;
+      confirm_removal(context.terminal, feeds, entries);
+    }
+    over_all_feeds(context.store, [&](const auto& page) {
+      removal.urls = not_named(page);
+      if (!removal.urls.empty()) run_verb(removal, context);
+    });
+    return exits::done;
+  });
 }
 
-int import(const ImportVerb& verb, const SubscriptionList& list, const VerbContext& context) {
+/// Brings one part of a list in, batch by batch.
+void import_part(const ImportVerb& verb, const SubscriptionList& list, std::size_t total, Counts& counts,
+                 Progress& progress, const VerbContext& context) {
+  for (std::size_t begin = 0; begin < list.feeds.size();) {
+    stop_if_interrupted();
+    const std::size_t before = counts.added + counts.present;
+    progress.reached(before);
+    const SubscriptionBatch batch = next_batch(list.feeds, begin);
+    std::vector<bool> is_new;
+    std::string so_far = total == 0 ? fmt::format("{} feeds are in, run it again for the rest", before)
+                                    : fmt::format("{} of {} feeds are in, run it again for the rest", before, total);
+    try {
+      is_new = add_or_look(batch, list, counts.added, verb.dry_run, context);
+      so_far = "the channels are not complete, run it again";
+      if (!verb.dry_run) or_fail(put_into_channels(context.store, batch, verb.user));
+    } catch (const VerbFailure& failure) {
+      context.terminal.flush();
+      throw VerbFailure{failure.exit, so_far + ": " + failure.text};
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const Subscription& feed = list.feeds[begin + i];
+      is_new[i] ? ++counts.added : ++counts.present;
+      if (!feed.written.empty()) ++counts.repaired;
+      tell_feed(context.terminal, feed, is_new[i], verb.dry_run);
+    }
+    begin += batch.size();
+  }
+  counts.merged += list.merged;
+}
+
+int import(const ImportVerb& verb, ListToImport& list, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   Counts counts;
+  BadRows refused(terminal, "refused"), broken(terminal, "broken");
   {
-    Progress progress(terminal, "importing", list.feeds.size());
-    for (std::size_t begin = 0; begin < list.feeds.size();) {
-      stop_if_interrupted();
-      progress.reached(begin);
-      const SubscriptionBatch batch = next_batch(list.feeds, begin);
-      std::vector<bool> is_new;
-      std::string so_far = fmt::format("{} of {} feeds are in, run it again for the rest", begin, list.feeds.size());
-      try {
-        is_new = add_or_look(batch, list, counts.added, verb.dry_run, context);
-        so_far = "the channels are not complete, run it again";
-        if (!verb.dry_run) or_fail(put_into_channels(context.store, batch, verb.user));
-      } catch (const VerbFailure& failure) {
-        terminal.flush();
-        throw VerbFailure{failure.exit, so_far + ": " + failure.text};
-      }
-      for (std::size_t i = 0; i < batch.size(); ++i) {
-        const Subscription& feed = list.feeds[begin + i];
-        is_new[i] ? ++counts.added : ++counts.present;
-        if (!feed.written.empty()) ++counts.repaired;
-        tell_feed(terminal, feed, is_new[i], verb.dry_run);
-      }
-      begin += batch.size();
+    std::vector<RefusedRow> places;  // of OPML alone, the first hundred
+    const std::size_t total = list.size();
+    Progress progress(terminal, "importing", total);
+    for (std::optional<SubscriptionList> part = list.next(); part; part = list.next()) {
+      import_part(verb, *part, total, counts, progress, context);
+      for (const RefusedRow& row : part->refused) refused.tell(row);
+      std::ranges::move(part->broken, std::back_inserter(places));
     }
+    refused.end();
+    for (const RefusedRow& row : places) broken.tell(row);
+    broken.end();
   }
-  tell_bad_rows(terminal, "refused", list.refused);
-  tell_bad_rows(terminal, "broken", list.broken);
-  tell_summary(terminal, counts, list, verb.dry_run);
+  counts.refused = refused.rows();
+  counts.broken = broken.rows();
+  tell_summary(terminal, counts, verb.dry_run);
   if (!verb.dry_run) {
     note_without_worker(context);
     tell_progress(context);
   } else {
     warn_of_contact(or_fail(Fleet(context.store).figures()).feeds + counts.added, context);
   }
-  if (verb.prune) return prune(verb, list, context);
-  return list.refused.empty() && list.broken.empty() ? exits::done : exits::bad_input;
+  if (verb.prune) return prune(verb, list.named(), counts, context);
+  return counts.refused == 0 && counts.broken == 0 ? exits::done : exits::bad_input;
 }
 
 }  // namespace
 
 int run_verb(const ImportVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
-  // A file that cannot be read is told before a store is asked for.
-  const SubscriptionList list = read_subscriptions(read_input(verb.file, max_opml_bytes));
+  ListToImport list(verb.file);
   return with_store(verb, config, terminal, [&](const VerbContext& context) { return import(verb, list, context); });
 }
 
 int run_verb(const ExportVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto now = or_fail(context.store.now());
-  const auto urls = or_fail(Feeds(context.store).urls());
-  std::vector<ExportedFeed> feeds;
-  in_parts(urls, [&](const auto& part) {
-    const auto records = or_fail(Feeds(context.store).records(part));
-    const auto channels = or_fail(Channels(context.store).holding(part));
+  if (!terminal.json()) {
+    for (Export list(verb.user); !list.ended();) {
+      stop_if_interrupted();
+      terminal.raw(or_fail(list.next(context.store)));
+    }
+    return exits::done;
+  }
+  over_all_feeds(context.store, [&](const auto& page) {
+    const auto records = or_fail(Feeds(context.store).records(page));
+    const auto channels = or_fail(Channels(context.store).holding(page));
     for (std::size_t i = 0; i < records.size(); ++i) {
       const std::optional<FeedRecord>& record = records[i];
       if (!record) continue;
@@ -209,16 +317,9 @@ int run_verb(const ExportVerb& verb, const VerbContext& context) {
       settings.folders = folders_of(channels[i], settings.folders, verb.user);
       const bool in_a_folder = std::any_of(settings.folders.begin(), settings.folders.end(),
                                            [](const std::vector<std::string>& path) { return !path.empty(); });
-      if (!verb.user.empty() && !in_a_folder) continue;
-      if (terminal.json()) {
-        terminal.line(export_json(*record, settings));
-        continue;
-      }
-      feeds.push_back({record->feed_url, std::string(field_of(record->feed, "title")),
-                       std::string(field_of(record->feed, "link")), std::move(settings)});
+      if (verb.user.empty() || in_a_folder) terminal.line(export_json(*record, settings));
     }
   });
-  if (!terminal.json()) terminal.raw(subscriptions_opml(feeds, now.count() / 1000));
   return exits::done;
 }
 

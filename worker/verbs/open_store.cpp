@@ -113,4 +113,9 @@ void confirm(Terminal& terminal, const std::string& question, std::string_view u
   throw VerbFailure{exits::no, ""};
 }
 
+void confirm_removal(Terminal& terminal, std::size_t feeds, std::uint64_t entries) {
+  confirm(terminal, fmt::format("Remove {} feed{} with {} stored entries?", feeds, feeds == 1 ? "" : "s", entries),
+          "this deletes feeds and their entries; say --yes, or --dry-run to see what would go", "nothing was removed");
+}
+
 }  // namespace feedmill

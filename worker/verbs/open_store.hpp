@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/records/feed_record.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/interrupt.hpp"
@@ -100,6 +102,20 @@ void in_parts(const std::vector<Item>& all, Work work) {
   }
 }
 
+/// Calls `work` with one page of all registered URLs after the other, in their order, each fit for one call of the
+/// store (OPERATIONS U10). Stops between them when interrupted. Returns how many there were.
+template <class Work>
+std::size_t over_all_feeds(Store& store, Work work) {
+  std::size_t feeds = 0;
+  for (FeedWalk walk(store);;) {
+    stop_if_interrupted();
+    const std::vector<std::string> page = or_fail(walk.next());
+    if (page.empty()) return feeds;
+    work(std::span<const std::string>(page));
+    feeds += page.size();
+  }
+}
+
 /// The records of these feeds, none where one is not registered.
 std::vector<std::optional<FeedRecord>> all_records(Store& store, const std::vector<std::string>& feed_urls);
 
@@ -114,6 +130,9 @@ VerbFailure no_such_feed(const std::string& url);
 /// Goes on when somebody at the terminal says yes to `question`; else ends with `declined` as a note and exit code 1.
 /// Where nobody can be asked, `unasked` says what to do about it, and the exit code is 64 (OPERATIONS U4).
 void confirm(Terminal& terminal, const std::string& question, std::string_view unasked, std::string_view declined);
+
+/// The same before so many feeds and their posts are removed.
+void confirm_removal(Terminal& terminal, std::size_t feeds, std::uint64_t entries);
 
 /// Tells who has added feeds that nobody fetches them yet, and where they are.
 void note_without_worker(const VerbContext& context);

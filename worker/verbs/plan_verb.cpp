@@ -61,15 +61,15 @@ PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& termin
   Store& store = session.store();
   PlannedFleet fleet;
   fleet.start = or_fail(store.now());
-  const auto urls = or_fail(Feeds(store).urls());
   fleet.source = "stored";
-  fleet.feeds.reserve(urls.size());
-  Progress progress(terminal, "reading", urls.size());
+  const std::uint64_t feeds = or_fail(Feeds(store).count());
+  if (verb.host.empty()) fleet.feeds.reserve(feeds);
+  Progress progress(terminal, "reading", feeds);
   std::size_t read = 0;
-  in_parts(urls, [&](const auto& part) {
+  over_all_feeds(store, [&](const auto& page) {
     progress.reached(read);
-    read += part.size();
-    for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(part))) {
+    read += page.size();
+    for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(page))) {
       std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
       if (feed && (verb.host.empty() || feed->host == verb.host)) fleet.feeds.push_back(std::move(*feed));
     }

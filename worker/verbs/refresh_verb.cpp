@@ -118,26 +118,36 @@ Result result_of(const Report& report, Milliseconds now) {
           now + report.next_in};
 }
 
-/// Shows the feeds' results as others bring them. Takes those that are done out of `awaited`.
-void look(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
+/// Shows the feeds' results as others bring them. Takes those that are done out of `awaited`, of which it looks at so
+/// many from `at` on, round and round: looking must not cost the store more than fetching does.
+void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& context, Tally& tally) {
+  constexpr std::size_t most = 5'000, at_once = 500;
   const auto now = or_fail(context.store.now());
-  std::vector<Awaited> left;
-  in_parts(awaited, [&](const auto& part) {
+  if (at >= awaited.size()) at = 0;
+  std::size_t kept = at;
+  const std::size_t end = std::min(awaited.size(), at + most);
+  for (std::size_t begin = at; begin < end;) {
+    stop_if_interrupted();
+    const std::size_t next = std::min(end, begin + at_once);
     std::vector<std::string> urls;
-    for (const Awaited& feed : part) urls.push_back(feed.url);
+    for (std::size_t i = begin; i < next; ++i) urls.push_back(awaited[i].url);
     const auto records = or_fail(Feeds(context.store).records(urls));
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      const std::optional<FeedRecord>& record = records[i];
+    for (; begin < next; ++begin) {
+      Awaited& feed = awaited[begin];
+      const std::optional<FeedRecord>& record = records[records.size() - (next - begin)];
       if (!record) continue;  // removed meanwhile
-      if (record->state.last.at == part[i].last_at) {
-        left.push_back(part[i]);
-        left.back().claimed = !record->claim.empty() && record->due > now;  // else the lease is over
-      } else {
-        tell(context.terminal, result_of(*record, part[i]), tally);
+      if (record->state.last.at != feed.last_at) {
+        tell(context.terminal, result_of(*record, feed), tally);
+        continue;
       }
+      feed.claimed = !record->claim.empty() && record->due > now;  // else the lease is over
+      if (kept != begin) awaited[kept] = std::move(feed);
+      ++kept;
     }
-  });
-  awaited = std::move(left);
+  }
+  const auto place = [&](std::size_t index) { return awaited.begin() + static_cast<std::ptrdiff_t>(index); };
+  awaited.erase(place(kept), place(end));
+  at = kept;
 }
 
 /// Waits for running workers, and for whoever else is at a feed. Gives up when nothing has come for longer than a fetch
@@ -148,10 +158,11 @@ void wait_for_others(std::vector<Awaited>& awaited, const VerbContext& context, 
   const auto patience = context.config.fetch.wall + context.config.schedule.lease;
   Progress progress(terminal, "refreshing", total);
   auto last_news = Clock::now();
+  std::size_t at = 0;
   while (!awaited.empty()) {
     stop_if_interrupted();
     const std::size_t before = awaited.size();
-    look(awaited, context, tally);
+    look(awaited, at, context, tally);
     progress.reached(total - awaited.size());
     if (awaited.empty()) break;
     if (awaited.size() < before) last_news = Clock::now();
@@ -166,16 +177,20 @@ void wait_for_others(std::vector<Awaited>& awaited, const VerbContext& context, 
   }
 }
 
+Awaited as_it_is(const FeedRecord& record) {
+  return {.url = record.feed_url,
+          .last_at = record.state.last.at,
+          .total_new = record.state.counts.total_new,
+          .fails = !record.state.last.error.empty()};
+}
+
 /// The registered feeds among `urls`, with what they look like now; tells those that are none.
 std::vector<Awaited> registered(const std::vector<std::string>& urls, const VerbContext& context) {
   const auto records = all_records(context.store, urls);
   std::vector<Awaited> known;
   for (std::size_t i = 0; i < urls.size(); ++i) {
     if (const std::optional<FeedRecord>& record = records[i]) {
-      known.push_back({.url = urls[i],
-                       .last_at = record->state.last.at,
-                       .total_new = record->state.counts.total_new,
-                       .fails = !record->state.last.error.empty()});
+      known.push_back(as_it_is(*record));
     } else {
       context.terminal.error(
           fmt::format("no such feed: {}; nothing was refreshed (see feedmill list)", visible(urls[i])));
@@ -184,30 +199,29 @@ std::vector<Awaited> registered(const std::vector<std::string>& urls, const Verb
   return known;
 }
 
-/// Makes feeds due and shows their results as they come, from a worker or from here. Returns exits::done, however the
-/// fetches ended: that is in `tally`.
-int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbContext& context, Tally& tally) {
-  Terminal& terminal = context.terminal;
-  const auto now = or_fail(context.store.now());
-  std::vector<Awaited> awaited;
-  in_parts(feeds, [&](const auto& part) {
-    std::vector<std::string> urls;
-    for (const Awaited& feed : part) urls.push_back(feed.url);
-    const auto woken =
-        or_fail(Feeds(context.store).wake(urls, context.config.schedule.manual_floor, verb.ignore_floor));
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      const Wake& wake = woken[i];
-      const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted || part[i].just_added;
-      if (verb.defer || !comes) tell_wake(terminal, urls[i], wake, now);
-      tally.too_early = tally.too_early || wake.result == Wake::Result::too_early;
-      tally.known_to_fail = tally.known_to_fail || (wake.result == Wake::Result::too_early && part[i].fails);
-      tally.failed = tally.failed || (wake.result == Wake::Result::paused && !verb.all);  // it was asked for by name
-      if (comes) awaited.push_back(part[i]);
-    }
-  });
-  terminal.flush();
-  if (verb.defer || awaited.empty()) return exits::done;
+/// Makes feeds due. Those whose results are to be waited for go to `awaited`; of the others it is told what became.
+void make_due(std::span<const Awaited> feeds, const RefreshVerb& verb, const VerbContext& context, Milliseconds now,
+              std::vector<Awaited>& awaited, Tally& tally) {
+  std::vector<std::string> urls;
+  for (const Awaited& feed : feeds) urls.push_back(feed.url);
+  const auto woken = or_fail(Feeds(context.store).wake(urls, context.config.schedule.manual_floor, verb.ignore_floor));
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    const Wake& wake = woken[i];
+    const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted || feeds[i].just_added;
+    if (verb.defer || !comes) tell_wake(context.terminal, urls[i], wake, now);
+    tally.too_early = tally.too_early || wake.result == Wake::Result::too_early;
+    tally.known_to_fail = tally.known_to_fail || (wake.result == Wake::Result::too_early && feeds[i].fails);
+    tally.failed = tally.failed || (wake.result == Wake::Result::paused && !verb.all);  // it was asked for by name
+    if (comes && !verb.defer) awaited.push_back(feeds[i]);
+  }
+}
 
+/// Shows the results of feeds that are due as they come, from a worker or from here. Returns exits::done, however the
+/// fetches ended: that is in `tally`.
+int await(std::vector<Awaited> awaited, const VerbContext& context, Milliseconds now, Tally& tally) {
+  Terminal& terminal = context.terminal;
+  terminal.flush();
+  if (awaited.empty()) return exits::done;
   for (;;) {
     wait_for_others(awaited, context, tally);
     if (awaited.empty()) return exits::done;
@@ -222,7 +236,9 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
     });
     if (code != exits::done) return code;
     std::erase_if(awaited, [&](const Awaited& feed) { return told.contains(feed.url); });
-    look(awaited, context, tally);
+    std::size_t at = 0;
+    do look(awaited, at, context, tally);
+    while (at < awaited.size());
     std::erase_if(awaited, [&](const Awaited& feed) {
       if (feed.claimed || !idle.contains(feed.url)) return false;
       tally.put_off = true;  // it can be had neither here nor from somebody else
@@ -236,12 +252,24 @@ int refresh(std::vector<Awaited> feeds, const RefreshVerb& verb, const VerbConte
 }  // namespace
 
 int run_verb(const RefreshVerb& verb, const VerbContext& context) {
-  const std::vector<std::string> urls =
-      verb.all ? or_fail(Feeds(context.store).urls()) : feed_urls(context.terminal, verb.urls, "nothing was refreshed");
-  auto known = registered(urls, context);
-  if (!verb.all && known.size() < urls.size()) return exits::no;
+  const auto now = or_fail(context.store.now());
+  std::vector<Awaited> awaited;
   Tally tally;
-  const int code = refresh(std::move(known), verb, context, tally);
+  if (verb.all) {
+    over_all_feeds(context.store, [&](const auto& page) {
+      std::vector<Awaited> feeds;
+      for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(page))) {
+        if (record) feeds.push_back(as_it_is(*record));
+      }
+      make_due(feeds, verb, context, now, awaited, tally);
+    });
+  } else {
+    const auto urls = feed_urls(context.terminal, verb.urls, "nothing was refreshed");
+    const auto known = registered(urls, context);
+    if (known.size() < urls.size()) return exits::no;
+    in_parts(known, [&](const auto& part) { make_due(part, verb, context, now, awaited, tally); });
+  }
+  const int code = await(std::move(awaited), context, now, tally);
   tally.put_off = tally.put_off || tally.too_early;
   return code == exits::done ? tally.exit() : code;
 }
@@ -255,7 +283,10 @@ int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<s
   Tally tally;
   const RefreshVerb verb;
   return carry_out(verb, context.terminal, [&] {
-    const int code = refresh(std::move(known), verb, context, tally);
+    const auto now = or_fail(context.store.now());
+    std::vector<Awaited> awaited;
+    in_parts(known, [&](const auto& part) { make_due(part, verb, context, now, awaited, tally); });
+    const int code = await(std::move(awaited), context, now, tally);
     tally.failed = tally.failed || tally.known_to_fail;
     return code == exits::done ? tally.exit() : code;
   });

@@ -265,7 +265,7 @@ StoreResult<HostView> read_host(Store& store, const HostRules& rules, const Feed
   host.state = std::move(*state);
   if (host.state.quotas.empty()) return host;
   const auto counted =
-      Feeds(store).count([&](const std::string& url) { return rules.of(host_of(url)).gate == rule.gate; });
+      Feeds(store).count_if([&](const std::string& url) { return rules.of(host_of(url)).gate == rule.gate; });
   if (!counted) return counted.error();
   host.feeds = *counted;
   return host;

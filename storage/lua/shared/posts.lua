@@ -3,6 +3,7 @@
 local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:store'
 local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
 local feeds_key, quarantine_key, removals_key = prefix .. 'feeds', prefix .. 'quarantine', prefix .. 'state:removals'
+local by_url_key = prefix .. 'state:feeds'  -- whatever it is, it keeps no feed from coming or going (RELIABILITY L22)
 local open_circuits_key = prefix .. 'state:hosts:closed'
 
 local function entry_key(number) return prefix .. 'Entry:' .. number end

@@ -240,7 +240,7 @@ TEST_F(Commands, SetsNothingWhenSomethingIsWrong) {
     EXPECT_EQ(outcome.err.find("s3cret"), std::string::npos) << outcome.err;
   }
   EXPECT_EQ(record(feed_a).state.settings, "");
-  EXPECT_EQ(Feeds(store_).urls()->size(), 1U);
+  EXPECT_EQ(Feeds(store_).urls_after("", 10'000)->size(), 1U);
   EXPECT_EQ(feedmill({"set", feed_b, "keep=7"}).exit, 1) << "no such feed";
   EXPECT_EQ(feedmill({"set", "a.example", "keep=7"}).exit, 65);
   const Outcome unknown = feedmill({"set", feed_a, "nonsense=1"});
@@ -304,7 +304,7 @@ TEST_F(Commands, AddsNothingWhenOneAddressIsWrong) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 3) << outcome.err;
   EXPECT_EQ(outcome.err.find("feedmill: add: \"example.org/feed\" is no feed address"), 0U) << outcome.err;
-  EXPECT_TRUE(Feeds(store_).urls()->empty());
+  EXPECT_TRUE(Feeds(store_).urls_after("", 10'000)->empty());
 }
 
 TEST_F(Commands, RemovesOnlyWhenToldTo) {
@@ -315,9 +315,9 @@ TEST_F(Commands, RemovesOnlyWhenToldTo) {
   EXPECT_EQ(dry.out, "would remove " + feed_a + "\n");
   const Outcome unknown = feedmill({"remove", feed_a, "http://c.example/", "--yes"});
   EXPECT_EQ(unknown.exit, 1);
-  EXPECT_EQ(Feeds(store_).urls()->size(), 2U) << "nothing half-done";
+  EXPECT_EQ(Feeds(store_).urls_after("", 10'000)->size(), 2U) << "nothing half-done";
   EXPECT_EQ(feedmill({"remove", feed_a, "--yes"}).exit, 0);
-  EXPECT_EQ(*Feeds(store_).urls(), std::vector{feed_b});
+  EXPECT_EQ(*Feeds(store_).urls_after("", 10'000), std::vector{feed_b});
   EXPECT_FALSE(Entries(store_).get("Entry:1")->has_value());
 }
 
@@ -398,7 +398,7 @@ TEST_F(Commands, ImportsAListOnce) {
                                     "</outline></body></opml>\n");
   const Outcome dry = feedmill({"import", list, "--dry-run"});
   EXPECT_EQ(dry.exit, 0) << dry.err;
-  EXPECT_TRUE(Feeds(store_).urls()->empty());
+  EXPECT_TRUE(Feeds(store_).urls_after("", 10'000)->empty());
   const Outcome first = feedmill({"import", list});
   EXPECT_EQ(first.exit, 0) << first.err;
   EXPECT_EQ(first.out, "added 2, present 0, repaired 1, refused 0, merged 0\n");
@@ -444,10 +444,10 @@ TEST_F(Commands, ExportsWhatWasImported) {
   feedmill({"add", feed_b, "--keep", "7"});
   const Outcome first = feedmill({"export"});
   EXPECT_EQ(first.exit, 0);
-  EXPECT_NE(
-      first.out.find("<outline text=\"News\">\n      <outline type=\"rss\" text=\"A &amp; B\" x:id=\"7\" xmlUrl=\"" +
-                     feed_a + "\"/>"),
-      std::string::npos)
+  EXPECT_NE(first.out.find("<outline text=\"News\">\n      <outline xmlns:x=\"urn:x\" type=\"rss\" text=\"A &amp; B\" "
+                           "x:id=\"7\" xmlUrl=\"" +
+                           feed_a + "\"/>"),
+            std::string::npos)
       << first.out;
   EXPECT_NE(first.out.find("feedmill:keep=\"7\""), std::string::npos) << first.out;
   const std::string settings_a = record(feed_a).state.settings, settings_b = record(feed_b).state.settings;
@@ -455,6 +455,122 @@ TEST_F(Commands, ExportsWhatWasImported) {
   EXPECT_EQ(feedmill({"import", file("again.opml", first.out)}).exit, 0);
   EXPECT_EQ(record(feed_a).state.settings, settings_a);
   EXPECT_EQ(rows(feedmill({"export", "--json"}).out).size(), 2U);
+}
+
+TEST_F(Commands, ImportsAPlainListOfManyPartsAndGoesOnWhereItWas) {
+  std::string urls;
+  for (int i = 0; i < 9'000; ++i) urls += i == 6'000 ? "ftp://bad/\n" : "http://h" + std::to_string(i) + ".example/\n";
+  const std::string begun = urls.substr(0, urls.find("http://h5000.example/"));
+  EXPECT_EQ(feedmill({"import", file("begun.txt", begun)}).exit, 0);
+  const Outcome whole = feedmill({"import", file("urls.txt", urls + "http://h1.example/\n")});
+  EXPECT_EQ(whole.exit, 65);
+  EXPECT_EQ(whole.out, "added 3999, present 5000, repaired 0, refused 1, merged 1\n");
+  EXPECT_NE(whole.err.find("line 6001: refused: \"ftp://bad/\""), std::string::npos) << whole.err;
+  EXPECT_EQ(*Feeds(store_).count(), 8'999U);
+}
+
+/// Verbs over more feeds than a page has.
+class Walks : public Commands {
+ protected:
+  static constexpr int feeds = 1'203;
+
+  Walks() {
+    std::vector<NewFeed> all;
+    for (int i = 0; i < feeds; ++i) {
+      urls.push_back("http://h" + std::to_string(i % 7) + ".example/" + std::to_string(i));
+      all.push_back({.feed_url = urls.back()});
+    }
+    EXPECT_TRUE(Feeds(store_).add(all));
+    std::sort(urls.begin(), urls.end());
+  }
+  std::string redis(const Words& words) { return test::redis_command(server_, words); }
+  /// As a user who may look into every key.
+  Outcome as_admin(Words words) {
+    words.insert(words.end(), {"--redis", server_.admin_url(), "--config", config_.string()});
+    return feedmill_says(words);
+  }
+  /// The rows of a list, without the time at which it was written.
+  static std::string body_of(const std::string& opml) { return opml.substr(opml.find("<body>")); }
+  /// The URLs that rows speak of, in their order.
+  static Words told(const std::string& out) {
+    Words all;
+    for (const auto& row : rows(out)) {
+      if (row.contains("url")) all.push_back(text_of(row, "url"));
+    }
+    return all;
+  }
+  Words urls;
+};
+
+TEST_F(Walks, OfAllFeedsAskForNoneOfThemInOneReply) {
+  redis({"CONFIG", "SET", "slowlog-max-len", "1000000"});
+  redis({"CONFIG", "SET", "slowlog-log-slower-than", "0"});
+  const std::string list = file("list.txt", urls[0] + "\n" + urls[1] + "\n");
+  for (const Words& verb : std::vector<Words>{{"list"},
+                                              {"list", "--json"},
+                                              {"export"},
+                                              {"export", "--json"},
+                                              {"plan"},
+                                              {"doctor"},
+                                              {"verify"},
+                                              {"store", "export", "-"},
+                                              {"refresh", "--all", "--defer"},
+                                              {"import", list, "--prune", "--yes"}}) {
+    redis({"SLOWLOG", "RESET"});
+    const Outcome outcome = as_admin(verb);
+    EXPECT_TRUE(outcome.exit == 0 || verb[0] == "doctor") << verb[0] << outcome.err;
+    const std::string asked = redis({"SLOWLOG", "GET", "-1"});
+    EXPECT_NE(asked.find("state:feeds"), std::string::npos) << verb[0];
+    for (const char* const whole : {"SMEMBERS feeds", "SMEMBERS,feeds", "SMEMBERS\nfeeds"}) {
+      EXPECT_EQ(asked.find(whole), std::string::npos) << verb[0];
+    }
+  }
+  EXPECT_EQ(*Feeds(store_).count(), 2U);
+}
+
+TEST_F(Walks, EndAsTheyDidForFewFeeds) {
+  EXPECT_EQ(told(feedmill({"list", "--json"}).out), urls);
+  EXPECT_EQ(told(feedmill({"export", "--json"}).out), urls);
+  const Outcome none = feedmill({"list", "--state", "gone"});
+  EXPECT_EQ(none.err, "none of 1203 feeds is like that\n");
+  const std::string exported = feedmill({"export"}).out;
+  std::size_t at = 0;
+  for (const std::string& url : urls) {
+    at = exported.find("xmlUrl=\"" + url + "\"", at);
+    ASSERT_NE(at, std::string::npos) << url;
+  }
+  EXPECT_EQ(text_of(rows(feedmill({"plan", "--json"}).out)[0], "feeds"), "1203");
+  const Outcome doctor = feedmill({"doctor", "--json"});
+  EXPECT_NE(doctor.out.find("the feeds of each of 7 hosts fit its limits"), std::string::npos) << doctor.out;
+  EXPECT_EQ(told(feedmill({"refresh", "--all", "--defer", "--json"}).out), urls);
+  // Without an index as with it.
+  redis({"DEL", "state:feeds"});
+  EXPECT_EQ(told(feedmill({"list", "--json"}).out), urls);
+  EXPECT_TRUE(body_of(feedmill({"export"}).out) == body_of(exported));
+}
+
+TEST_F(Walks, TellOfAHostThatHasTooManyFeeds) {
+  std::vector<NewFeed> all;
+  for (int i = 0; i < 2'000; ++i) {
+    const char* const scheme = i % 2 == 0 ? "http" : "https";
+    all.push_back({.feed_url = scheme + std::string("://crowded.example/") + std::to_string(i),
+                   .settings = R"({"interval_max":900})"});
+  }
+  ASSERT_TRUE(Feeds(store_).add(all));
+  const Outcome doctor = feedmill({"doctor", "--json"});
+  EXPECT_NE(doctor.out.find("crowded.example: its 2000 feeds want"), std::string::npos) << doctor.out;
+}
+
+TEST_F(Walks, PruneAsksOnceAndCountsAllThatWouldGo) {
+  const std::string list = file("list.txt", urls[0] + "\n");
+  const Outcome unasked = feedmill({"import", list, "--prune"});
+  EXPECT_EQ(unasked.exit, 64);
+  EXPECT_NE(unasked.err.find("feedmill: remove: this deletes feeds"), std::string::npos) << unasked.err;
+  EXPECT_EQ(*Feeds(store_).count(), 1'203U);
+  const Outcome dry = feedmill({"import", list, "--prune", "--dry-run"});
+  EXPECT_EQ(std::count(dry.out.begin(), dry.out.end(), '\n'), 1'203) << "what would go, and the summary";
+  EXPECT_EQ(feedmill({"import", list, "--prune", "--yes"}).exit, 0);
+  EXPECT_EQ(*Feeds(store_).urls_after("", 10), Words{urls[0]});
 }
 
 TEST_F(Commands, RefreshThroughALivingWorkerShowsItsResults) {
@@ -488,7 +604,7 @@ TEST_F(Commands, AddNowShowsTheFirstResult) {
   ASSERT_TRUE(Fleet(store_).heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::seconds(20)).has_value());
   std::thread worker([this] {
     Store store({.url = server_.url()});
-    while (Feeds(store).urls()->empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (Feeds(store).urls_after("", 10'000)->empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     publish(store, feed_a, {"one"});
   });
   const Outcome outcome = feedmill({"add", feed_a, "--now", "--json"});
