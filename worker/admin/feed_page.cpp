@@ -62,7 +62,7 @@ Html head_section(const FeedStory& story) {
 }
 
 std::vector<PushFact> pushes_of(const Explained& explained) {
-  return push_facts(explained.record.state.push, explained.subscription, explained.now);
+  return push_facts(explained.record, explained.subscription, explained.now);
 }
 
 /// What one may want to do, to copy; nothing where the address holds a secret.

@@ -30,6 +30,8 @@ struct FeedSettings {
   std::string user_agent;                     ///< products named before ours (HTTP P19)
   std::string http_version;                   ///< "1.1"
   std::string websub;                         ///< "off": its hub is not subscribed to
+  std::string hub;                            ///< subscribed to instead of what its document names (WEBSUB §2)
+  std::string topic;                          ///< that `hub` is asked for, "" = as its document calls itself
   std::string ca_file;                        ///< PEM file trusted instead of the system's authorities
   std::string pin;  ///< "sha256//…[;sha256//…]": keys of the server (CURLOPT_PINNEDPUBLICKEY)
   std::vector<std::pair<std::string, std::string>> headers;  ///< for the feed's own origin alone (HTTP R4)

@@ -7,6 +7,7 @@
 
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/config/hub_choice.hpp"
 #include "worker/egress/web_url.hpp"
 
 namespace feedmill {
@@ -246,8 +247,9 @@ void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
   if (verdict.state == "healthy") context.push_fallback = verdict.health.fallback;
   if (verdict.state != push.standing.state) commit.push_to = verdict.state;
 
-  const HubAdvert &advert = push.advert, &before = claim_.state.push.advert;
-  const bool wanted = !advert.hubs.empty() && advert.missing < 3 && settings.websub != "off";
+  const HubAdvert advert = chosen_hubs(settings, commit.state, claim_.feed_url);
+  const HubAdvert before = chosen_hubs(settings, claim_.state, claim_.feed_url);
+  const bool wanted = wants_hub(settings, advert);
   const bool subscribed = !push.standing.state.empty();
   const bool changed = wanted && advert != before && advert.missing == before.missing;
   if (wanted != subscribed || changed)

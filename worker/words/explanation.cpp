@@ -154,7 +154,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
                                            from_now(state.due.not_before, now)));
   }
   lines.emplace_back("host", host_text(host, now));
-  const std::string pushes = push_text(state.push, subscription, now);
+  const std::string pushes = push_text(record, subscription, now);
   lines.emplace_back("websub", !pushes.empty()    ? pushes
                                : is_unread(state) ? "not known before it is read"
                                                   : "none advertised");
@@ -200,7 +200,7 @@ json::object explain_json(const Explained& explained) {
   json::object row = show_json(explained.record);
   row["now"] = rfc3339(explained.now);
   row["host"] = host_json(explained.host, explained.now);
-  row["websub"] = push_json(explained.record.state.push, explained.subscription);
+  row["websub"] = push_json(explained.record, explained.subscription);
   return row;
 }
 

@@ -111,6 +111,37 @@ TEST(PushPlan, AnotherHubOrTopicIsSubscribedToAtOnce) {
   EXPECT_EQ(plan_push(one, now).topic, topic + "2");
 }
 
+// WEBSUB §2
+TEST(PushPlan, AHubSetByHandStandsForWhatTheDocumentNames) {
+  PushTask one = task();
+  one.state.settings = R"({"hub":"https://set.example/","topic":"https://example.org/set"})";
+  EXPECT_EQ(plan_push(one, now).what, Do::subscribe);
+  EXPECT_EQ(plan_push(one, now).hub, "https://set.example/");
+  EXPECT_EQ(plan_push(one, now).topic, "https://example.org/set");
+  one.state.push.advert = {topic, {hub}, 3};
+  EXPECT_EQ(plan_push(one, now).hub, "https://set.example/") << "whatever the document has ceased to name";
+  one.state.settings = R"({"hub":"https://set.example/"})";
+  EXPECT_EQ(plan_push(one, now).topic, topic) << "as the document calls itself";
+  one.state.push.advert = {};
+  EXPECT_EQ(plan_push(one, now).topic, one.feed_url) << "it says nothing of that";
+  one.state.settings = R"({"hub":"https://set.example/","websub":"off"})";
+  EXPECT_EQ(plan_push(one, now).what, Do::forget);
+}
+
+TEST(PushPlan, AHubSetByHandIsTakenBeforeTheOneBeforeIsLeftAndGivenUpLikewise) {
+  PushTask one = running("healthy");
+  one.state.settings = R"({"hub":"https://set.example/","topic":"https://example.org/set"})";
+  EXPECT_EQ(plan_push(one, now).what, Do::subscribe);
+  EXPECT_EQ(plan_push(one, now).hub, "https://set.example/");
+  one.subscription->hub = "https://set.example/";
+  one.subscription->topic = "https://example.org/set";
+  EXPECT_EQ(plan_push(one, now).what, Do::wait);
+  one.state.settings.clear();
+  EXPECT_EQ(plan_push(one, now).hub, hub) << "the document's";
+  one.state.push.advert = {};
+  EXPECT_EQ(plan_push(one, now).what, Do::leave);
+}
+
 TEST(PushPlan, AHubThatStaysAmongOthersIsKept) {
   PushTask one = running("healthy");
   one.state.push.advert.hubs = {other, hub};
