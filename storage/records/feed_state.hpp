@@ -208,6 +208,7 @@ struct FeedPushes {
   PushStanding standing;
   PushHealth health;
   std::uint32_t empty_in_a_row = 0;  ///< refreshes by push that brought nothing (WEBSUB P6)
+  bool looks_again = false;          ///< the next refresh is the second look for the last push (WEBSUB P6)
 
   bool operator==(const FeedPushes&) const = default;
 };

@@ -309,6 +309,7 @@ constexpr std::array rows{
     Row{"push", [](const S& s) { return push_health_text(s.push.health); },
         [](const std::string& value, S& s) { s.push.health = read_push_health(value); }},
     count<&S::push, &FeedPushes::empty_in_a_row>("push_barren"),
+    flag<&S::push, &FeedPushes::looks_again>("push_again"),
     Row{"trace_until", nullptr, time<&S::trace_until>("").read},  // traces.hpp writes it
 };
 

@@ -84,6 +84,7 @@ FeedState full_state() {
       4,         Milliseconds(38)};
   s.push.health = {Milliseconds(29), 31, 32, 33, 5, 20, 7, 8, Milliseconds(34), Milliseconds(35), Milliseconds(36)};
   s.push.empty_in_a_row = 37;
+  s.push.looks_again = true;
   s.document.ends_early = true;
   s.identity.withdrawn = {"0123456789abcdef", "fedcba9876543210"};
   return s;

@@ -58,6 +58,8 @@ class DecisionDraft {
   void tell_host();
   void tell_transition();
   void watch(std::uint32_t created, bool barren, bool payload);
+  bool may_look_again() const;
+  NextDue with_second_look(NextDue next) const;
   void quarantine();
   std::string_view failing_state(const Failure& failure) const;
   void set_state(std::string_view name);

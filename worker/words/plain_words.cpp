@@ -51,6 +51,7 @@ std::string decided_by(std::string_view code, const std::vector<DueInput>& input
   if (code == "rate_limited") return "Its server says that it is asked too often (429).";
   if (code == "host_spacing") return "Other feeds of the same host go before it, one at a time.";
   if (code == "host_backoff") return "Its host asks to be left alone, so all its feeds wait.";
+  if (code == "second_look") return "A push came before its post did: it is looked at once more.";
   if (code == "websub_fallback") return "Its hub pushes what is new; polling only makes certain.";
   if (code == "first" || code == "spread") return "It has not been fetched yet; new feeds take turns.";
   if (code == "manual") return "Somebody asked for it.";

@@ -273,6 +273,17 @@ TEST(PushHealthWatch, ThreePushesFirstAreProof) {
   EXPECT_EQ(third.health.fallback, 6h);
 }
 
+// WEBSUB P6
+TEST(PushHealthWatch, WhatASecondLookFindsIsThePushes) {
+  Watched feed;
+  feed.push(0);
+  feed.at += 1min;
+  const PushVerdict found = feed.see({feed.at, feed.last, false, 1, true, 10, true});
+  EXPECT_TRUE(found.pushed_first);
+  EXPECT_FALSE(found.poll_first);
+  EXPECT_EQ(found.health.poll_first, 0U);
+}
+
 TEST(PushHealthWatch, PushesThatBringNothingProveNothing) {
   Watched feed;
   for (int i = 0; i < 10; ++i) EXPECT_EQ(feed.push(0).state, "unproven");

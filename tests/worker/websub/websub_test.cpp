@@ -70,6 +70,21 @@ TEST_F(WebSubTest, AHubSetByHandIsAskedWhereNoneIsNamedAndLeftWhenItIsTakenAway)
   EXPECT_EQ(record(url).state.push.standing.state, "");
 }
 
+// WEBSUB P6
+TEST_F(WebSubTest, APushThatCameBeforeItsPostIsLookedIntoOnceMore) {
+  const std::string url = subscribed_feed();
+  push(url, "something has changed");
+  ASSERT_TRUE(
+      becomes([&] { return record(url).state.due.reason == "websub_push" && *record(url).due <= *store.now(); }));
+  EXPECT_EQ(refresh(url).outcome, Outcome::not_modified) << "its cache lags";
+  EXPECT_EQ(record(url).state.due.reason, "second_look");
+  EXPECT_LE(*record(url).due, *store.now() + 1min);
+  publisher.serve("/feed", Response{.body = atom({{"2", "second"}, {"1", "first"}}, hub_links(url))});
+  EXPECT_TRUE(refresh(url).pushed_first);
+  EXPECT_EQ(record(url).state.push.health.pushed_first, 1U);
+  EXPECT_GT(*record(url).due, *store.now() + 50min);
+}
+
 TEST_F(WebSubTest, AnHttpHubIsAskedWithoutASecretAndItsPushesAreHints) {
   HttpServer plain;
   WebSubHub plain_hub(plain);
