@@ -37,6 +37,7 @@ std::string_view line_name(std::string_view name) {
   if (name == "fetched") return "Fetched";
   if (name == "settings") return "Settings";
   if (name == "host") return "Host";
+  if (name == "pages") return "Older pages";
   if (name == "state") return "State";
   return name;
 }

@@ -184,6 +184,8 @@ const FeedSetting setting_table[] = {
                                                               "older ones go, instead of retention.age; 0: no limit"),
     setting<&FeedSettings::keep_bytes, read_bytes, show_bytes>(
         "keep_bytes", "size", "of all together, instead of retention.bytes; 0: no limit"),
+    setting<&FeedSettings::backfill, read_count<1, 100'000>, as_number>(
+        "backfill", "entries", "read from older pages when it is first read, and kept"),
     setting<&FeedSettings::interval_min, read_interval, show_interval>("interval_min", "duration",
                                                                        "never fetched more often"),
     setting<&FeedSettings::interval_max, read_interval, show_interval>(
@@ -198,8 +200,8 @@ const FeedSetting setting_table[] = {
     words<&FeedSettings::http_version, read_http_version>("http_version", "1.1", "the only version that is spoken"),
     words<&FeedSettings::websub, read_websub>("websub", "off", "its hub is not subscribed to"),
     words<&FeedSettings::hub, read_hub_url>("hub", "URL", "subscribed to instead of what its document names"),
-    words<&FeedSettings::topic, read_hub_url>(
-        "topic", "URL", "what that hub is asked for; else what the document calls itself"),
+    words<&FeedSettings::topic, read_hub_url>("topic", "URL",
+                                              "what that hub is asked for; else what the document calls itself"),
     words<&FeedSettings::ca_file, read_ca_file>("ca_file", "path", "authorities trusted instead of the system's"),
     words<&FeedSettings::pin, read_pin>("pin", "sha256//…", "public keys the server must have one of"),
     setting<&FeedSettings::subscribers, read_count<0, 1'000'000'000>, as_number>(
@@ -248,10 +250,11 @@ constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 1
     {"pin", &FeedSettings::pin},
 }};
 
-constexpr std::array<std::pair<std::string_view, std::optional<std::uint64_t> FeedSettings::*>, 6> numbers_in_json{{
+constexpr std::array<std::pair<std::string_view, std::optional<std::uint64_t> FeedSettings::*>, 7> numbers_in_json{{
     {"keep", &FeedSettings::keep},
     {"keep_age", &FeedSettings::keep_age},
     {"keep_bytes", &FeedSettings::keep_bytes},
+    {"backfill", &FeedSettings::backfill},
     {"interval_min", &FeedSettings::interval_min},
     {"interval_max", &FeedSettings::interval_max},
     {"subscribers", &FeedSettings::subscribers},

@@ -20,6 +20,7 @@ struct FeedSettings {
   std::optional<std::uint64_t> keep;          ///< entries to keep
   std::optional<std::uint64_t> keep_age;      ///< seconds: older entries go; 0 = no limit, whatever is configured
   std::optional<std::uint64_t> keep_bytes;    ///< of the entries together; 0 = no limit, whatever is configured
+  std::optional<std::uint64_t> backfill;      ///< entries to read of older pages at its first import, and to keep
   std::optional<std::uint64_t> interval_min;  ///< seconds between fetches at least (HTTP F8), at most 30 days
   std::optional<std::uint64_t> interval_max;  ///< seconds between fetches at most (HTTP F8), at most 30 days
   std::optional<HtmlPolicy> html_policy;      ///< SECURITY S14

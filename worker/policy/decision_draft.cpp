@@ -9,6 +9,7 @@
 #include "worker/base/redact.hpp"
 #include "worker/config/hub_choice.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/policy/older_pages.hpp"
 
 namespace feedmill {
 namespace {
@@ -24,18 +25,18 @@ std::chrono::sys_seconds wall_clock(Milliseconds now) {
   return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
 }
 
-/// What is kept of a feed: as configured, or as its operator set (RELIABILITY L7).
+}  // namespace
+
 Retention retention_of(Retention retention, const FeedSettings& settings) {
   constexpr std::uint64_t longest_s = std::uint64_t{100} * 366 * 24 * 3600;
   if (settings.keep) retention.entries = *settings.keep;
+  retention.entries = std::max(retention.entries, settings.backfill.value_or(0));
   if (settings.keep_age) {
     retention.age = std::chrono::seconds(static_cast<std::int64_t>(std::min(*settings.keep_age, longest_s)));
   }
   if (settings.keep_bytes) retention.bytes = *settings.keep_bytes;
   return retention;
 }
-
-}  // namespace
 
 DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const PolicyOptions& options,
                              Milliseconds now)
@@ -83,6 +84,7 @@ void DecisionDraft::succeed(Outcome outcome, std::uint32_t created, bool first) 
   watch(created, decision.commit.entries.empty(), false);
   plan(with_second_look(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
                                           read_schedule_hints(state.document.hints))));
+  go_on_with_pages(decision.commit, claim_, false, now_);
 }
 
 void DecisionDraft::put_off(std::string detail) {
@@ -96,6 +98,7 @@ void DecisionDraft::put_off(std::string detail) {
   context.last_new = state.rhythm.last_new;
   const Milliseconds floor = shortest_floor(options_.schedule, context);
   plan(due_after_failure(context, floor, floor, 1, "host_spacing"));
+  go_on_with_pages(decision.commit, claim_, true, now_);
 }
 
 void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32_t created) {
@@ -125,6 +128,7 @@ void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32
   }
   set_state(failing_state(failure));
   plan(due_after_failure(context, failure.base, failure.cap, failures.count, failure.code));
+  go_on_with_pages(decision.commit, claim_, true, now_);
 }
 
 /// SECURITY Q2: what takes more than any document deserves, time after time, waits as what has killed workers does.
@@ -158,6 +162,7 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
                          read_schedule_hints(state.document.hints)));
   // Sooner than the last answer has asked for it is not: what that was is not known any more.
   if (decision.commit.next_due < claim_.due) decision.commit.next_due = claim_.due;
+  go_on_with_pages(decision.commit, claim_, false, now_);
 }
 
 Decision DecisionDraft::take() {
@@ -268,8 +273,8 @@ void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
     commit.push_ask = now_ + push_retry_after(push.standing.tries);
 }
 
-/// WEBSUB P6: a push may come before its post does, out of a cache. Not for a feed whose pushes mostly bring nothing, nor
-/// where the operator wants it asked less often.
+/// WEBSUB P6: a push may come before its post does, out of a cache. Not for a feed whose pushes mostly bring nothing,
+/// nor where the operator wants it asked less often.
 bool DecisionDraft::may_look_again() const {
   const bool is_rare = context.interval_min && *context.interval_min > second_look_after;
   return decision.commit.state.push.empty_in_a_row < 3 && !is_rare;

@@ -12,6 +12,9 @@
 
 namespace feedmill {
 
+/// What is kept of a feed: as configured, or as its operator set (RELIABILITY L7).
+Retention retention_of(Retention retention, const FeedSettings& settings);
+
 /// Keeps the feed's state and failures, when it is due next, its pushes, and what is told of it and of its host. What
 /// was read is decide.cpp's: it says how the attempt ended, once, and takes the decision. All that it is given outlives
 /// it.

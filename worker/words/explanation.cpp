@@ -121,6 +121,16 @@ json::object host_json(const HostView& host, Milliseconds now) {
   return row;
 }
 
+/// How far a walk over older pages has come, "" when there is none.
+std::string pages_text(const PageWalk& walk, Milliseconds now) {
+  if (walk.next.empty()) return "";
+  const std::string purpose = walk.purpose == PageWalk::For::gap
+                                  ? "to close the gap behind " + rfc3339(Milliseconds(walk.back_to * 1000))
+                                  : "for its first import";
+  return fmt::format("{} read {}, {} posts came; next {}, the feed itself {}", walk.pages, purpose, walk.posts,
+                     walk.next, walk.poll_due <= now ? "now" : from_now(walk.poll_due, now));
+}
+
 }  // namespace
 
 std::string host_text(const HostView& host, Milliseconds now) {
@@ -153,6 +163,8 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
     lines.emplace_back("held", fmt::format("Retry-After holds until {}, {}", rfc3339(state.due.not_before),
                                            from_now(state.due.not_before, now)));
   }
+  const std::string pages = pages_text(state.older.walk, now);
+  if (!pages.empty()) lines.emplace_back("pages", pages);
   lines.emplace_back("host", host_text(host, now));
   const std::string pushes = push_text(record, subscription, now);
   lines.emplace_back("websub", !pushes.empty()    ? pushes

@@ -42,8 +42,7 @@ std::vector<PushFact> push_facts(const FeedRecord& record, const std::optional<P
     return facts;
   }
   facts.push_back({"State", "", fmt::format("{} since {}", push.state, rfc3339(push.since))});
-  facts.push_back(
-      {"Hub", ", at ", fmt::format("{} for {}", push.hub.empty() ? "no hub" : push.hub, hubs.topic)});
+  facts.push_back({"Hub", ", at ", fmt::format("{} for {}", push.hub.empty() ? "no hub" : push.hub, hubs.topic)});
   if (!push.note.empty()) facts.push_back({"What went wrong", "; ", push.note});
   if (subscription && subscription->state == "active") {
     std::string lease =

@@ -24,7 +24,8 @@ struct PushFact {
   std::string value;
 };
 
-/// Of the hub that is chosen: the operator's, else the document's. State, hub, what the hub said, lease, last push, who was first, polling; without what is not known.
+/// Of the hub that is chosen: the operator's, else the document's. State, hub, what the hub said, lease, last push, who
+/// was first, polling; without what is not known.
 std::vector<PushFact> push_facts(const FeedRecord& record, const std::optional<PushRecord>& subscription,
                                  Milliseconds now);
 

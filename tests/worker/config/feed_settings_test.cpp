@@ -15,6 +15,7 @@ TEST(FeedSettings, AreSetShownAndTakenAway) {
   const std::vector<std::string> all = {"keep=10",
                                         "keep_age=90d",
                                         "keep_bytes=512KiB",
+                                        "backfill=100",
                                         "interval_min=15min",
                                         "interval_max=1d",
                                         "html_policy=raw",
@@ -84,7 +85,8 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"=1", "write key=value"},
       {"kep=1", "did you mean keep?"},
       {"nonsense=1",
-       "no such setting; there are keep keep_age keep_bytes interval_min interval_max html_policy auth policy proxy "
+       "no such setting; there are keep keep_age keep_bytes backfill interval_min interval_max html_policy auth policy "
+       "proxy "
        "user_agent http_version websub hub topic ca_file pin subscribers header.NAME"},
       {"keep=0", "from 1 to 1000000"},
       {"keep=-1", "from 1 to"},
@@ -93,6 +95,7 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"keep_age=90", "24h 30d, or 0"},
       {"keep_age=500ms", "24h 30d, or 0"},
       {"keep_bytes=12kB", "512KiB 16MiB, or 0"},
+      {"backfill=0", "from 1 to 100000"},
       {"interval_min=15", "15min"},
       {"interval_min=0", "from 1s to 30d"},
       {"interval_max=31d", "from 1s to 30d"},
