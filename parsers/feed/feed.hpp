@@ -295,6 +295,7 @@ struct Feed : Common {
 
   Text subtitle;
   std::string docs, rating, self, next, prev, first, last, error_reports_to;
+  std::string prev_archive;  ///< RFC 5005 §4
   std::optional<std::string> new_location;
   std::vector<std::string> hubs;
   std::optional<std::int64_t> ttl;  ///< minutes

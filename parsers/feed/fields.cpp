@@ -160,8 +160,13 @@ void add_link(const Reading& in, Link link) {
         std::string_view rel;
         std::string Feed::*field;
       };
-      constexpr Relation relations[] = {{"self", &Feed::self},     {"next", &Feed::next},   {"prev", &Feed::prev},
-                                        {"previous", &Feed::prev}, {"first", &Feed::first}, {"last", &Feed::last}};
+      constexpr Relation relations[] = {{"self", &Feed::self},
+                                        {"next", &Feed::next},
+                                        {"prev", &Feed::prev},
+                                        {"previous", &Feed::prev},
+                                        {"first", &Feed::first},
+                                        {"last", &Feed::last},
+                                        {"prev-archive", &Feed::prev_archive}};
       for (const Relation& relation : relations) {
         if (rel == relation.rel && (feed.*relation.field).empty()) feed.*relation.field = link.href;
       }

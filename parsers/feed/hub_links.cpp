@@ -9,26 +9,26 @@
 namespace feedmill {
 namespace {
 
-bool is_usable(std::string_view url) {
-  const bool visible = std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c != 0x7f; });
-  return is_http_url(url) && url.size() <= most_url_bytes && visible &&
-         split_url(url).authority.find('@') == std::string_view::npos;
-}
-
 /// What is written absolute stays as it is: hubs compare topics byte for byte.
 std::string absolute(std::string_view base, std::string_view reference) {
   if (reference.size() > most_url_bytes) return {};
-  std::string url = is_usable(reference) ? std::string(reference) : resolve_url(base, reference);
-  return is_usable(url) ? url : std::string();
+  std::string url = is_hub_url(reference) ? std::string(reference) : resolve_url(base, reference);
+  return is_hub_url(url) ? url : std::string();
 }
 
 void add_hub(std::vector<std::string>& hubs, std::string url) {
   url.resize(std::min(url.find('#'), url.size()));
-  if (!is_usable(url) || std::find(hubs.begin(), hubs.end(), url) != hubs.end()) return;
+  if (!is_hub_url(url) || std::find(hubs.begin(), hubs.end(), url) != hubs.end()) return;
   hubs.push_back(std::move(url));
 }
 
 }  // namespace
+
+bool is_hub_url(std::string_view url) {
+  const bool visible = std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c != 0x7f; });
+  return is_http_url(url) && url.size() <= most_url_bytes && visible &&
+         split_url(url).authority.find('@') == std::string_view::npos;
+}
 
 HubLinks hub_links(std::string_view link_header, std::string_view url, const std::vector<std::string>& body_hubs,
                    std::string_view body_self) {

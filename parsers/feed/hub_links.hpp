@@ -10,6 +10,10 @@ namespace feedmill {
 
 inline constexpr std::size_t most_hubs = 4, most_url_bytes = 2048;  // of one document; of a hub or a topic
 
+/// Whether a hub or a topic can be called so: absolute, http or https, no credentials, ASCII without spaces and control
+/// characters, at most 2048 bytes. Linear, pure.
+bool is_hub_url(std::string_view url);
+
 /// Hubs and the address to name to them.
 struct HubLinks {
   std::vector<std::string> hubs;  ///< http and https, at most 4, https first, else in order

@@ -350,9 +350,10 @@ StoreResult<std::vector<Resumed>> Feeds::resume(std::span<const ResumedFeed> fee
 }
 
 StoreResult<SettingsChange> Feeds::change_settings(const std::string& feed_url, const std::string& before,
-                                                   const std::string& settings) {
+                                                   const std::string& settings, bool other_hub) {
   Args args;
   for (const std::string* text : {&feed_url, &before, &settings}) args.add(std::string_view(*text));
+  args.add(other_hub ? 1 : 0);
   const auto reply = impl_.run(Script::settings, args);
   if (!reply) return reply.error();
   if (reply->integer() == 1) return SettingsChange::done;

@@ -82,8 +82,9 @@ class Feeds {
   /// had been due sooner (HTTP P6).
   StoreResult<std::vector<Resumed>> resume(std::span<const ResumedFeed> feeds, Milliseconds floor);
   /// Replaces what the operator set for a feed; `outdated`, nothing written, when that is no longer `before`.
+  /// `other_hub`: its subscription is looked after at once (WEBSUB D5).
   StoreResult<SettingsChange> change_settings(const std::string& feed_url, const std::string& before,
-                                              const std::string& settings);
+                                              const std::string& settings, bool other_hub = false);
   /// What is requested for a feed from now on (HTTP R8); its keys stay, a refresh under way comes to nothing.
   StoreResult<MoveResult> move(const std::string& feed_url, const std::string& to);
   /// Back to what was requested before its last move, for 90 days; it does not go there again by itself.

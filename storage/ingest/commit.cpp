@@ -165,7 +165,7 @@ bool add_unchanged(Args& args, const Commit& commit) {
 
 /// The calls that carry out one commit: all but the last write posts alone.
 void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOptions& options, const Keys& keys) {
-  const std::int64_t now_seconds = commit.state.last.at.count() / 1000;
+  const std::int64_t now_seconds = commit.decided_at().count() / 1000;
   const std::vector<std::size_t> starts = part_starts(commit.entries, options.events);
   const std::span<const EntryWrite> all(commit.entries);
   for (std::size_t part = 0; part < starts.size(); ++part) {

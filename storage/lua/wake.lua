@@ -15,7 +15,7 @@ for i = 4, #ARGV do
   local url = ARGV[i]
   local due, line = due_of(url)
   local mine = redis.call('HMGET', state_key(url), 'claim', 'last_at', 'not_before', 'state', 'fetch_url', 'wake', 'held',
-                          'last')
+                          'last', 'walk')
   local in_line = due and (line or (due > now and (tonumber(mine[7] or nil) or math.huge) <= now))
   local _, _, _, min_interval = gate_of(mine[5] or url)
   local allowed = math.max((tonumber(mine[2]) or 0) + math.max(floor, min_interval or 0), tonumber(mine[3]) or 0)
@@ -35,7 +35,8 @@ for i = 4, #ARGV do
   elseif in_line then
     answer = {'due', text(line and next_start_of(line, now) or due)}
   else
-    local comes = due > now or (force and due < now - overdue_ms)  -- no operator waits for a backlog (HTTP P12)
+    -- No operator waits for a backlog (HTTP P12), nor gets a page of older posts instead (G1).
+    local comes = due > now or mine[9] or (force and due < now - overdue_ms)
     if comes then
       sooner = true
       due = due_among(#ARGV - 3, url, now)

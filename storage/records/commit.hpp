@@ -84,9 +84,11 @@ struct Commit {
   std::string feed_url, claim;
   Milliseconds next_due{};
   FeedState before, state;          ///< as claimed, and as it is to be
+  Milliseconds at{};                ///< when it was decided, 0 = at state.last.at
   bool document = false;            ///< a document was read: retention applies, and feed/entries/tombs below count
   bool trim = false;                ///< retention applies without a document, too
   bool initial = false;             ///< first import of the feed
+  bool healed = false;              ///< its new posts were missed: they are of pages behind the document (HTTP P16)
   Fields feed;                      ///< fields of Feed:<feed_url> that changed
   std::vector<EntryWrite> entries;  ///< oldest first
   std::vector<FeedEvent> events;
@@ -105,6 +107,8 @@ struct Commit {
   /// What is kept of the document's items (stored_items.hpp), "" = nothing; absent = what there is.
   std::optional<std::string> items;
   std::optional<Milliseconds> push_ask;  ///< the feed's subscription is to be looked after then (WEBSUB D5, S10)
+
+  Milliseconds decided_at() const { return at.count() != 0 ? at : state.last.at; }
 };
 
 struct Committed {

@@ -95,6 +95,7 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
   json.string("guid", write.guid);
   json.number("rev", write.rev);
   if (created && commit.initial) json.boolean("initial", true);
+  if (created && commit.healed) json.boolean("healed", true);
   json.begin_object("data");
   for (const char* name : {"title", "link", "author"}) {
     const std::string* value = find_field(write.set, name);

@@ -202,12 +202,45 @@ struct LastTrim {
   bool operator==(const LastTrim&) const = default;
 };
 
+/// Pages of older posts that are read one after the other (HTTP P16, G1): to close a gap, or for a first import that
+/// goes back further than its document.
+struct PageWalk {
+  enum class For { gap, backfill };
+  enum class By { next, archive, number };  ///< how a page is found: its links (RFC 5005 §3, §4), "paged=N"
+  std::string next;                         ///< URL of the page to be read, "" = there is no walk
+  For purpose = For::gap;
+  By by = By::next;
+  std::int64_t back_to = 0;    ///< gap: timestamp of the newest post that was stored before it
+  std::uint32_t pages = 0;     ///< read
+  std::uint64_t posts = 0;     ///< that they brought
+  std::uint32_t failures = 0;  ///< in a row
+  std::string known_archive;   ///< mark of the archive that earlier walks have begun with, "" = there was none
+  Milliseconds since{};        ///< when it was begun
+  Milliseconds last{};         ///< when a page was last asked for
+  Milliseconds poll_due{};     ///< when the feed itself is due …
+  std::string poll_reason;     ///< … and the code that fixed that
+
+  bool operator==(const PageWalk&) const = default;
+};
+
+/// What is known of the pages behind the feed's document.
+struct OlderPosts {
+  enum class Numbers { untried, work, fail };
+  PageWalk walk;
+  std::string newest_archive;  ///< mark of the newest archive that was read: neither it nor those before it again
+  Numbers numbers = Numbers::untried;  ///< whether the server knows "paged=N"
+
+  bool operator==(const OlderPosts&) const = default;
+};
+
 /// What hubs push of the feed.
 struct FeedPushes {
   HubAdvert advert;
   PushStanding standing;
   PushHealth health;
   std::uint32_t empty_in_a_row = 0;  ///< refreshes by push that brought nothing (WEBSUB P6)
+  bool looks_again = false;          ///< the next refresh is the second look for the last push (WEBSUB P6)
+  bool hinted = false;               ///< the refresh under way is to answer a hint; written by scripts alone
 
   bool operator==(const FeedPushes&) const = default;
 };
@@ -238,6 +271,7 @@ struct FeedState {
   PostIdentity identity;
   DueTime due;
   LastTrim trim;
+  OlderPosts older;
   FeedPushes push;
 
   bool operator==(const FeedState&) const = default;

@@ -164,6 +164,56 @@ void read_identity(const std::string& text, FeedState& s) {
   s.document.listed_none = listed_none != 0;
 }
 
+/// "<purpose> <by> <back to> <pages> <posts> <failures> <known archive> <since ms> <last ms> <poll due ms> <poll reason> <URL>"
+std::string walk_text(const PageWalk& walk) {
+  if (walk.next.empty()) return "";
+  return Packed()
+      .add(static_cast<int>(walk.purpose))
+      .add(static_cast<int>(walk.by))
+      .add(walk.back_to)
+      .add(walk.pages)
+      .add(walk.posts)
+      .add(walk.failures)
+      .add(walk.known_archive)
+      .add(walk.since)
+      .add(walk.last)
+      .add(walk.poll_due)
+      .add(walk.poll_reason)
+      .add(walk.next)
+      .take();
+}
+
+PageWalk read_walk(const std::string& text) {
+  PageWalk walk;
+  int purpose = 0, by = 0;
+  Unpacked(text)
+      .take(purpose)
+      .take(by)
+      .take(walk.back_to)
+      .take(walk.pages)
+      .take(walk.posts)
+      .take(walk.failures)
+      .take(walk.known_archive)
+      .take(walk.since)
+      .take(walk.last)
+      .take(walk.poll_due)
+      .take(walk.poll_reason)
+      .take(walk.next);
+  walk.purpose = purpose == 1 ? PageWalk::For::backfill : PageWalk::For::gap;
+  walk.by = by == 1 ? PageWalk::By::archive : by == 2 ? PageWalk::By::number : PageWalk::By::next;
+  return walk;
+}
+
+std::string numbers_text(OlderPosts::Numbers numbers) {
+  return numbers == OlderPosts::Numbers::work ? "work" : numbers == OlderPosts::Numbers::fail ? "fail" : "";
+}
+
+OlderPosts::Numbers read_numbers(std::string_view text) {
+  return text == "work"   ? OlderPosts::Numbers::work
+         : text == "fail" ? OlderPosts::Numbers::fail
+                          : OlderPosts::Numbers::untried;
+}
+
 /// A field of the hash, both ways: "" for no value, which removes it.
 struct Row {
   std::string_view name;
@@ -294,6 +344,11 @@ constexpr std::array rows{
            [](auto& s) { return std::tie(s.document.listed, s.trim.kept); }>("retention"),
     flag<&S::trim, &LastTrim::unfinished>("untrimmed"),
     text<&S::settings>("settings"),
+    Row{"walk", [](const S& s) { return walk_text(s.older.walk); },
+        [](const std::string& value, S& s) { s.older.walk = read_walk(value); }},
+    text<&S::older, &OlderPosts::newest_archive>("archive"),
+    Row{"page_numbers", [](const S& s) { return numbers_text(s.older.numbers); },
+        [](const std::string& value, S& s) { s.older.numbers = read_numbers(value); }},
     Row{"advert", [](const S& s) { return advert_text(s.push.advert); },
         [](const std::string& value, S& s) { s.push.advert = read_advert(value); }},
     text<&S::push, &FeedPushes::standing, &PushStanding::state>("push_state"),
@@ -309,6 +364,8 @@ constexpr std::array rows{
     Row{"push", [](const S& s) { return push_health_text(s.push.health); },
         [](const std::string& value, S& s) { s.push.health = read_push_health(value); }},
     count<&S::push, &FeedPushes::empty_in_a_row>("push_barren"),
+    flag<&S::push, &FeedPushes::looks_again>("push_again"),
+    Row{"push_claimed", nullptr, flag<&S::push, &FeedPushes::hinted>("").read},
     Row{"trace_until", nullptr, time<&S::trace_until>("").read},  // traces.hpp writes it
 };
 

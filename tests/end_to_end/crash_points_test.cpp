@@ -319,6 +319,52 @@ TEST(Removal, OfAnOrphanThatWasKilledTakesNothingFromWhoFollowsIt) {
   EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
 }
 
+/// HTTP G1: a feed of five posts a page has brought 19 since it was last read; a worker dies at a step of some page.
+class Gaps : public testing::TestWithParam<const char*> {};
+
+TEST_P(Gaps, AreClosedWhoeverDiesOnTheWay) {
+  World world;
+  const std::string url = world.http.url("/feed.xml");
+  const auto serve = [&](int newest) {
+    world.http.serve("/feed.xml", [url, newest](const ServedRequest& request) {
+      const auto at = request.target.find("page=");
+      const int page = at == std::string::npos ? 1 : std::atoi(request.target.c_str() + at + 5);
+      const std::string next = url + "?page=" + std::to_string(page + 1);
+      std::string text =
+          "<feed xmlns='http://www.w3.org/2005/Atom'><title>F</title><link rel='next' href='" + next + "'/>";
+      const int first = newest - 5 * (page - 1);
+      for (int post = first; post > first - 5 && post > 0; --post) {
+        const std::string number = std::to_string(post), minute = (post < 10 ? "0" : "") + number;
+        text += "<entry><id>p" + number + "</id><title>T</title><updated>2025-06-01T00:" + minute +
+                ":00Z</updated></entry>";
+      }
+      return Response{.body = text + "</feed>", .etag = page == 1 ? "\"" + std::to_string(newest) + "\"" : ""};
+    });
+  };
+  serve(5);
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
+  serve(24);
+  ASSERT_TRUE(Feeds(world.store).wake(std::span(&url, 1), Milliseconds(0), true));
+  Environment dies = world.with(lease(1500));
+  dies["FEEDMILL_CRASH_AT"] = GetParam();
+  ASSERT_EQ(Program({"run"}, dies).wait().exit, -SIGKILL);
+  Program next({"run"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", url + ":sort"}) == "24"; })) << next.err();
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"HEXISTS", "state:feed:" + url, "walk"}) == "0"; }));
+  next.signal(SIGTERM);
+  EXPECT_EQ(next.wait().exit, 0);
+  EXPECT_EQ(world.count("post_created"), 24U) << "each once";
+  EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(AtEachStep, Gaps, testing::Values("S2:2", "S4:2", "S6:2", "S8:1", "S8:2", "S8:3"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           name[name.find(':')] = '_';
+                           return name;
+                         });
+
 /// RELIABILITY S19: the private server and its worker, either killed.
 class EmbeddedStore : public testing::Test {
  protected:

@@ -389,5 +389,28 @@ TEST_F(Verbs, RunOnceTriesWhatIsDueOnceHostLimitsOrNot) {
   EXPECT_EQ(world.count("feed_created"), urls.size());
 }
 
+// HTTP G1
+TEST_F(Verbs, AddReadsOlderPagesUntilThereIsEnough) {
+  const std::string url = world.http.url("/feed.json");
+  world.http.serve("/feed.json", [url](const ServedRequest& request) {
+    const auto at = request.target.find("page=");
+    const int page = at == std::string::npos ? 0 : std::atoi(request.target.c_str() + at + 5);
+    std::string items;
+    for (int post = 5 * page; post < 5 * page + 5; ++post) {
+      items += (items.empty() ? "" : ",") + std::string("{\"id\":\"p") + std::to_string(post) + "\",\"title\":\"T\"}";
+    }
+    return Response{.body = R"({"version":"https://jsonfeed.org/version/1.1","title":"F","next_url":")" + url +
+                            "?page=" + std::to_string(page + 1) + R"(","items":[)" + items + "]}"};
+  });
+  ASSERT_EQ(world.run({"add", "--backfill", "12", url}).exit, 0);
+  EXPECT_NE(world.run({"explain", url}).out.find("backfill=12"), std::string::npos);
+  Program worker({"run", "--keep", "3"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", url + ":sort"}) == "12"; })) << worker.err();
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"HEXISTS", "state:feed:" + url, "walk"}) == "0"; }));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+  EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "12");
+}
+
 }  // namespace
 }  // namespace feedmill::test::verbs_test

@@ -84,6 +84,21 @@ FeedState full_state() {
       4,         Milliseconds(38)};
   s.push.health = {Milliseconds(29), 31, 32, 33, 5, 20, 7, 8, Milliseconds(34), Milliseconds(35), Milliseconds(36)};
   s.push.empty_in_a_row = 37;
+  s.push.looks_again = true;
+  s.older.walk = {"https://example.org/feed?paged=3",
+                  PageWalk::For::backfill,
+                  PageWalk::By::number,
+                  1'700'000'000,
+                  2,
+                  20,
+                  1,
+                  "0123456789abcdef",
+                  Milliseconds(1'700'000'000'000),
+                  Milliseconds(1'700'000'000'001),
+                  Milliseconds(1'700'000'000'002),
+                  "adaptive"};
+  s.older.newest_archive = "fedcba9876543210";
+  s.older.numbers = OlderPosts::Numbers::work;
   s.document.ends_early = true;
   s.identity.withdrawn = {"0123456789abcdef", "fedcba9876543210"};
   return s;

@@ -37,6 +37,7 @@ std::string_view line_name(std::string_view name) {
   if (name == "fetched") return "Fetched";
   if (name == "settings") return "Settings";
   if (name == "host") return "Host";
+  if (name == "pages") return "Older pages";
   if (name == "state") return "State";
   return name;
 }
@@ -62,7 +63,7 @@ Html head_section(const FeedStory& story) {
 }
 
 std::vector<PushFact> pushes_of(const Explained& explained) {
-  return push_facts(explained.record.state.push, explained.subscription, explained.now);
+  return push_facts(explained.record, explained.subscription, explained.now);
 }
 
 /// What one may want to do, to copy; nothing where the address holds a secret.

@@ -45,6 +45,9 @@ struct AddVerb {
       line.value(name, unit, change, about);
     };
     setting("--keep", "keep", "N", "Entries to keep of these feeds (default: retention.entries)");
+    setting("--backfill", "backfill", "N",
+            "Read older pages too, where they have any, until there are N entries, and keep as many (at most "
+            "retention.hard_cap)");
     setting("--interval-min", "interval_min", "DURATION", "Never fetch more often: 15min 24h 7d");
     setting("--policy", "policy", "NAME", "The [egress.policy] of the configuration that holds for them");
     setting("--auth", "auth", "NAME", "The [feed_auth] of the configuration that they send");

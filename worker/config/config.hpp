@@ -129,6 +129,7 @@ struct Config {
     std::string contact;
     std::chrono::milliseconds wall{}, connect{};
     std::uint64_t max_body = 0;  ///< decoded bytes
+    std::uint32_t gap_pages = 0;
     bool http2 = false, allow_downgrade = false, subscribers = false;
     std::string proxy;  ///< "" = none; may hold a password
     bool proxy_enforces_egress = false;

@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 
+#include "parsers/feed/hub_links.hpp"
 #include "parsers/text/numbers.hpp"
 #include "worker/base/units.hpp"
 #include "worker/config/config.hpp"
@@ -121,6 +122,15 @@ std::string read_websub(std::string_view text, std::string& into) {
   return {};
 }
 
+/// As one that a document names (WEBSUB §2). Where it leads is seen when it is asked, like any address.
+std::string read_hub_url(std::string_view text, std::string& into) {
+  if (!is_hub_url(text) || text.find('#') != std::string_view::npos) {
+    return "write an absolute http or https URL without credentials and fragment, at most 2048 bytes";
+  }
+  into = text;
+  return {};
+}
+
 std::string read_ca_file(std::string_view text, std::string& into) {
   if (!text.starts_with('/')) return "write the absolute path of a PEM file";
   into = text;
@@ -174,6 +184,8 @@ const FeedSetting setting_table[] = {
                                                               "older ones go, instead of retention.age; 0: no limit"),
     setting<&FeedSettings::keep_bytes, read_bytes, show_bytes>(
         "keep_bytes", "size", "of all together, instead of retention.bytes; 0: no limit"),
+    setting<&FeedSettings::backfill, read_count<1, 100'000>, as_number>(
+        "backfill", "entries", "read from older pages when it is first read, and kept"),
     setting<&FeedSettings::interval_min, read_interval, show_interval>("interval_min", "duration",
                                                                        "never fetched more often"),
     setting<&FeedSettings::interval_max, read_interval, show_interval>(
@@ -187,6 +199,9 @@ const FeedSetting setting_table[] = {
                                                       "stands in the User-Agent before feedmill"),
     words<&FeedSettings::http_version, read_http_version>("http_version", "1.1", "the only version that is spoken"),
     words<&FeedSettings::websub, read_websub>("websub", "off", "its hub is not subscribed to"),
+    words<&FeedSettings::hub, read_hub_url>("hub", "URL", "subscribed to instead of what its document names"),
+    words<&FeedSettings::topic, read_hub_url>("topic", "URL",
+                                              "what that hub is asked for; else what the document calls itself"),
     words<&FeedSettings::ca_file, read_ca_file>("ca_file", "path", "authorities trusted instead of the system's"),
     words<&FeedSettings::pin, read_pin>("pin", "sha256//…", "public keys the server must have one of"),
     setting<&FeedSettings::subscribers, read_count<0, 1'000'000'000>, as_number>(
@@ -222,21 +237,24 @@ std::string unknown_key(std::string_view key) {
 // -------------------------------------------------------------------------------------------------------------
 
 /// Settings that are words in JSON as well.
-constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 8> words_in_json{{
+constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 10> words_in_json{{
     {"auth", &FeedSettings::auth},
     {"policy", &FeedSettings::policy},
     {"proxy", &FeedSettings::proxy},
     {"user_agent", &FeedSettings::user_agent},
     {"http_version", &FeedSettings::http_version},
     {"websub", &FeedSettings::websub},
+    {"hub", &FeedSettings::hub},
+    {"topic", &FeedSettings::topic},
     {"ca_file", &FeedSettings::ca_file},
     {"pin", &FeedSettings::pin},
 }};
 
-constexpr std::array<std::pair<std::string_view, std::optional<std::uint64_t> FeedSettings::*>, 6> numbers_in_json{{
+constexpr std::array<std::pair<std::string_view, std::optional<std::uint64_t> FeedSettings::*>, 7> numbers_in_json{{
     {"keep", &FeedSettings::keep},
     {"keep_age", &FeedSettings::keep_age},
     {"keep_bytes", &FeedSettings::keep_bytes},
+    {"backfill", &FeedSettings::backfill},
     {"interval_min", &FeedSettings::interval_min},
     {"interval_max", &FeedSettings::interval_max},
     {"subscribers", &FeedSettings::subscribers},
@@ -347,7 +365,8 @@ std::string change_setting(FeedSettings& settings, std::string_view assignment) 
 std::string check_settings(const FeedSettings& settings) {
   const bool contradict =
       settings.interval_min && settings.interval_max && *settings.interval_min > *settings.interval_max;
-  return contradict ? "interval_min is longer than interval_max" : "";
+  if (contradict) return "interval_min is longer than interval_max";
+  return settings.hub.empty() && !settings.topic.empty() ? "topic is what a hub is asked for: set hub as well" : "";
 }
 
 std::vector<std::string> setting_texts(const FeedSettings& settings) {

@@ -20,6 +20,7 @@ struct FeedSettings {
   std::optional<std::uint64_t> keep;          ///< entries to keep
   std::optional<std::uint64_t> keep_age;      ///< seconds: older entries go; 0 = no limit, whatever is configured
   std::optional<std::uint64_t> keep_bytes;    ///< of the entries together; 0 = no limit, whatever is configured
+  std::optional<std::uint64_t> backfill;      ///< entries to read of older pages at its first import, and to keep
   std::optional<std::uint64_t> interval_min;  ///< seconds between fetches at least (HTTP F8), at most 30 days
   std::optional<std::uint64_t> interval_max;  ///< seconds between fetches at most (HTTP F8), at most 30 days
   std::optional<HtmlPolicy> html_policy;      ///< SECURITY S14
@@ -30,6 +31,8 @@ struct FeedSettings {
   std::string user_agent;                     ///< products named before ours (HTTP P19)
   std::string http_version;                   ///< "1.1"
   std::string websub;                         ///< "off": its hub is not subscribed to
+  std::string hub;                            ///< subscribed to instead of what its document names (WEBSUB §2)
+  std::string topic;                          ///< that `hub` is asked for, "" = as its document calls itself
   std::string ca_file;                        ///< PEM file trusted instead of the system's authorities
   std::string pin;  ///< "sha256//…[;sha256//…]": keys of the server (CURLOPT_PINNEDPUBLICKEY)
   std::vector<std::pair<std::string, std::string>> headers;  ///< for the feed's own origin alone (HTTP R4)

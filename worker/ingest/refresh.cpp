@@ -9,8 +9,10 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "storage/ingest/ingest.hpp"
+#include "worker/ingest/older_page.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/policy/feed_identity.hpp"
+#include "worker/policy/older_pages.hpp"
 
 namespace feedmill {
 
@@ -57,6 +59,10 @@ std::uint64_t bytes_of(const Commit& commit) {
 }  // namespace
 
 asio::awaitable<Report> Refresher::refresh(Claim claim, RefreshTrace* trace) {
+  if (is_for_page(claim)) {
+    OlderPage page(fetcher_, threads_, store_, memory_, options_, claim);
+    co_return co_await process(claim, page, options_.lease, trace);
+  }
   FetchedDocument document(fetcher_, threads_, store_, memory_, options_, claim);
   co_return co_await process(claim, document, options_.lease, trace);
 }

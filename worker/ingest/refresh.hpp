@@ -56,7 +56,7 @@ class Refresher {
   /// As they are now.
   const RefreshOptions& options() const { return options_; }
 
-  /// process() of what the feed's origin has.
+  /// process() of what the feed's origin has: its document, or the next page of older posts (HTTP P16).
   boost::asio::awaitable<Report> refresh(Claim claim, RefreshTrace* trace = nullptr);
   /// Cancellation unwinds with operation_aborted while `source` gets its document; once that is read it is also
   /// committed. `patience`: from the beginning on, how long a store that is away is waited for. `trace` is told of each

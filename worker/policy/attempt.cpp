@@ -6,6 +6,7 @@
 
 #include "parsers/feed/normalise.hpp"
 #include "parsers/markup/sanitise.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/post_identity.hpp"
@@ -243,6 +244,12 @@ bool say_nothing_of_each_other(const Feed& feed, const Document& document, const
          document.entries.size() == feed.entries.size() + feed.known.size() && stand_alone(document.entries);
 }
 
+bool is_of_wordpress(const Feed& feed) {
+  if (!feed.generator) return false;
+  const Generator& generator = *feed.generator;
+  return lower(generator.name + ' ' + generator.uri).find("wordpress") != std::string::npos;
+}
+
 }  // namespace
 
 boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,
@@ -297,6 +304,7 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   document.hints = schedule_hints(*feed);
   document.self = canonical(feed->self);
   document.prev = canonical(feed->prev);
+  document.older = {canonical(feed->prev_archive), canonical(feed->next), is_of_wordpress(*feed)};
   document.hubs = hub_links(joined_field(response.headers, "link"), response.url, feed->hubs, feed->self);
   if (feed->itunes) document.new_location = canonical(feed->itunes->new_feed_url);
   document.flaws = std::move(feed->flaws);

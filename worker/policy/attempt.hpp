@@ -37,6 +37,12 @@ struct Unreadable {
   bool bad_coding = false;  ///< its content coding is broken, undeclared or unknown: worth asking for none (HTTP §4)
 };
 
+/// Where the posts before a document's own are: absolute URLs, "" = it does not say.
+struct OlderLinks {
+  std::string archive, next;  ///< RFC 5005 §4 prev-archive; §3 next, JSON Feed's next_url
+  bool numbered = false;      ///< by software that numbers its pages: WordPress
+};
+
 /// A feed document, in the form the store takes.
 struct Document {
   BodyPrint print;
@@ -47,7 +53,8 @@ struct Document {
   Fields feed;
   GivenMarkup markup;  ///< how its markup was treated
   ScheduleHints hints;
-  std::string self, prev;    ///< where it says it is itself, and the feed before it: absolute URLs, "" = nowhere
+  std::string self, prev;  ///< where it says it is itself, and the feed before it: absolute URLs, "" = nowhere
+  OlderLinks older;
   HubLinks hubs;             ///< where pushes come from, by its header or itself
   std::string new_location;  ///< where it says it has moved to (HTTP R9), canonical, "" = nowhere
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;

@@ -12,6 +12,7 @@
 #include "worker/policy/decision_draft.hpp"
 #include "worker/policy/feed_identity.hpp"
 #include "worker/policy/identity_history.hpp"
+#include "worker/policy/older_pages.hpp"
 #include "worker/policy/pending_redirect.hpp"
 #include "worker/policy/withdrawal.hpp"
 
@@ -80,6 +81,7 @@ class Decider {
         exchange_(exchange),
         known_(known),
         events_(options.events),
+        gap_pages_(options.gap_pages),
         now_(now),
         draft_(claim, exchange, options, now) {}
 
@@ -166,6 +168,7 @@ class Decider {
     tell_feed(document, first);
     draft_.context.gap = !document.cut_short && is_gap(claim_.state, document, known_);
     if (draft_.context.gap) commit.events.push_back(gap_event(document, known_, now_));
+    walk_back(document, first);
     if (!document.cut_short || !document.hubs.hubs.empty()) take_advert(document.hubs);
     draft_.overdue = has_overdue(commit.entries);
     consider_move({first || shares_guid(), names(document, exchange_.requested_url), document.new_location});
@@ -394,6 +397,18 @@ class Decider {
     state.trim.kept = kept;
   }
 
+  /// HTTP P16.
+  void walk_back(const Document& document, bool first) {
+    OlderPosts& older = draft_.state().older;
+    const std::string& url = exchange_.requested_url;
+    const bool backfills =
+        first && !document.cut_short && document.entries.size() < draft_.settings.backfill.value_or(0);
+    if (backfills)
+      begin_walk(older, PageWalk::For::backfill, document, url, 0, now_);
+    else if (draft_.context.gap && gap_pages_ > 0)
+      begin_walk(older, PageWalk::For::gap, document, url, known_.newest, now_);
+  }
+
   /// WEBSUB D1, D5.
   void take_advert(const HubLinks& links) {
     HubAdvert& advert = draft_.state().push.advert;
@@ -416,6 +431,7 @@ class Decider {
   const Exchange& exchange_;
   const StoredSnapshot& known_;
   const EventDetail events_;
+  const std::uint32_t gap_pages_;
   const Milliseconds now_;
   DecisionDraft draft_;
 };

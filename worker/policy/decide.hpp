@@ -25,6 +25,7 @@ struct PolicyOptions {
   std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between polls of one feed (HTTP H7)
   PushOptions push;
   EventDetail events;
+  std::uint32_t gap_pages = 10;  ///< of older posts that are read to close a gap (HTTP G2)
 };
 
 /// The exchange as far as policy cares.

@@ -7,7 +7,9 @@
 
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/config/hub_choice.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/policy/older_pages.hpp"
 #include "worker/policy/quota.hpp"
 
 namespace feedmill {
@@ -18,23 +20,24 @@ using std::chrono::hours;
 
 constexpr std::size_t longest_detail = 200;  // bytes of it that are kept
 constexpr int attempts_at_a_limit = 3;       // in a row (SECURITY Q2)
+constexpr Milliseconds second_look_after = std::chrono::minutes(1);
 
 std::chrono::sys_seconds wall_clock(Milliseconds now) {
   return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
 }
 
-/// What is kept of a feed: as configured, or as its operator set (RELIABILITY L7).
+}  // namespace
+
 Retention retention_of(Retention retention, const FeedSettings& settings) {
   constexpr std::uint64_t longest_s = std::uint64_t{100} * 366 * 24 * 3600;
   if (settings.keep) retention.entries = *settings.keep;
+  retention.entries = std::max(retention.entries, settings.backfill.value_or(0));
   if (settings.keep_age) {
     retention.age = std::chrono::seconds(static_cast<std::int64_t>(std::min(*settings.keep_age, longest_s)));
   }
   if (settings.keep_bytes) retention.bytes = *settings.keep_bytes;
   return retention;
 }
-
-}  // namespace
 
 DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const PolicyOptions& options,
                              Milliseconds now)
@@ -49,6 +52,7 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   state.last.status = 0;
   state.last.error.clear();
   state.last.detail.clear();
+  state.push.looks_again = false;
   if (state.due.not_before <= now) state.due.not_before = Milliseconds(0);
   ++state.counts.polls;
   state.counts.total_wire_bytes += exchange.wire_bytes;
@@ -79,8 +83,9 @@ void DecisionDraft::succeed(Outcome outcome, std::uint32_t created, bool first) 
   set_state("healthy");
   context.last_new = state.rhythm.last_new;
   watch(created, decision.commit.entries.empty(), false);
-  plan(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
-                         read_schedule_hints(state.document.hints)));
+  plan(with_second_look(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
+                                          read_schedule_hints(state.document.hints))));
+  go_on_with_pages(decision.commit, claim_, false, now_);
 }
 
 void DecisionDraft::put_off(std::string detail) {
@@ -94,6 +99,7 @@ void DecisionDraft::put_off(std::string detail) {
   context.last_new = state.rhythm.last_new;
   const Milliseconds floor = shortest_floor(options_.schedule, context);
   plan(due_after_failure(context, floor, floor, 1, "host_spacing"));
+  go_on_with_pages(decision.commit, claim_, true, now_);
 }
 
 void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32_t created) {
@@ -127,6 +133,7 @@ void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32
   }
   set_state(failing_state(failure));
   plan(due_after_failure(context, failure.base, failure.cap, failures.count, failure.code));
+  go_on_with_pages(decision.commit, claim_, true, now_);
 }
 
 /// Its state and its failures stay as they are, and so does its interval.
@@ -174,6 +181,7 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
                          read_schedule_hints(state.document.hints)));
   // Sooner than the last answer has asked for it is not: what that was is not known any more.
   if (decision.commit.next_due < claim_.due) decision.commit.next_due = claim_.due;
+  go_on_with_pages(decision.commit, claim_, false, now_);
 }
 
 Decision DecisionDraft::take() {
@@ -265,10 +273,18 @@ void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
   if (!options_.push.on) return;
   Commit& commit = decision.commit;
   FeedPushes& push = commit.state.push;
-  if (payload || is_by_push(claim_.state)) push.empty_in_a_row = barren ? std::min(push.empty_in_a_row + 1, 1000U) : 0;
+  const bool by_push = is_by_push(claim_.state), looked_again = !payload && claim_.state.push.looks_again;
+  if (payload || by_push)
+    push.empty_in_a_row = barren ? std::min(push.empty_in_a_row + 1, 1000U) : 0;
+  else if (looked_again && !barren)
+    push.empty_in_a_row = 0;  // its push was counted by the look before
+  if (!payload)
+    push.looks_again = by_push && decision.outcome != Outcome::updated && may_look_again();
+  else if (!barren)
+    push.looks_again = false;
   const bool first = claim_.state.rhythm.imported.count() == 0;
   const double new_per_week = commit.state.rhythm.new_per_week;
-  const PushSight sight{now_, claim_.state.last.at, payload, first ? 0 : created, overdue, new_per_week};
+  const PushSight sight{now_, claim_.state.last.at, payload, first ? 0 : created, overdue, new_per_week, looked_again};
   PushVerdict verdict = watch_push(push.standing, push.health, sight, options_.push);
   push.health = verdict.health;
   decision.pushed_first = verdict.pushed_first;
@@ -276,14 +292,33 @@ void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
   if (verdict.state == "healthy") context.push_fallback = verdict.health.fallback;
   if (verdict.state != push.standing.state) commit.push_to = verdict.state;
 
-  const HubAdvert &advert = push.advert, &before = claim_.state.push.advert;
-  const bool wanted = !advert.hubs.empty() && advert.missing < 3 && settings.websub != "off";
+  const HubAdvert advert = chosen_hubs(settings, commit.state, claim_.feed_url);
+  const HubAdvert before = chosen_hubs(settings, claim_.state, claim_.feed_url);
+  const bool wanted = wants_hub(settings, advert);
   const bool subscribed = !push.standing.state.empty();
   const bool changed = wanted && advert != before && advert.missing == before.missing;
   if (wanted != subscribed || changed)
     commit.push_ask = now_;
   else if (commit.push_to == "failed")
     commit.push_ask = now_ + push_retry_after(push.standing.tries);
+}
+
+/// WEBSUB P6: a push may come before its post does, out of a cache. Not for a feed whose pushes mostly bring nothing,
+/// nor where the operator wants it asked less often.
+bool DecisionDraft::may_look_again() const {
+  const bool is_rare = context.interval_min && *context.interval_min > second_look_after;
+  return decision.commit.state.push.empty_in_a_row < 3 && !is_rare;
+}
+
+/// Brings a due time forward to the second look, where there is one.
+NextDue DecisionDraft::with_second_look(NextDue next) const {
+  if (!decision.commit.state.push.looks_again) return next;
+  const Milliseconds at = std::max(now_ + second_look_after, decision.commit.state.due.not_before);
+  if (at >= next.due) return next;
+  next.due = at;
+  next.due_reason = "second_look";
+  next.inputs.push_back({"second_look", (at - now_).count() / 1000, ""});
+  return next;
 }
 
 std::string_view DecisionDraft::failing_state(const Failure& failure) const {

@@ -12,6 +12,9 @@
 
 namespace feedmill {
 
+/// What is kept of a feed: as configured, or as its operator set (RELIABILITY L7).
+Retention retention_of(Retention retention, const FeedSettings& settings);
+
 /// Keeps the feed's state and failures, when it is due next, its pushes, and what is told of it and of its host. What
 /// was read is decide.cpp's: it says how the attempt ended, once, and takes the decision. All that it is given outlives
 /// it.
@@ -61,6 +64,8 @@ class DecisionDraft {
   void tell_transition();
   void watch(std::uint32_t created, bool barren, bool payload);
   void weather_storm();
+  bool may_look_again() const;
+  NextDue with_second_look(NextDue next) const;
   void quarantine();
   std::string_view failing_state(const Failure& failure) const;
   void set_state(std::string_view name);

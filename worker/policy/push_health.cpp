@@ -42,7 +42,7 @@ PushVerdict watch_push(const PushStanding& standing, PushHealth health, const Pu
   PushVerdict verdict;
   bool missed = false;
   const Milliseconds last_push = sight.payload ? sight.now : standing.last_push;
-  const bool by_push = sight.payload || last_push > sight.last_refresh;
+  const bool by_push = sight.payload || sight.looked_again || last_push > sight.last_refresh;
   if (health.suspect.count() != 0) {
     const Milliseconds behind = last_push - health.suspect;
     if (behind.count() > 0 && behind <= push_patience) {

@@ -21,8 +21,9 @@ struct PushSight {
   Milliseconds last_refresh{};  ///< the one before
   bool payload = false;         ///< no refresh: the content of a push was written
   std::uint32_t created = 0;
-  bool overdue = false;     ///< one of these was published since that refresh, and over 10 minutes ago
-  double new_per_week = 0;  ///< S of HTTP §3
+  bool overdue = false;       ///< one of these was published since that refresh, and over 10 minutes ago
+  double new_per_week = 0;    ///< S of HTTP §3
+  bool looked_again = false;  ///< it is the second look for a push (WEBSUB P6): what it found is that push's
 };
 
 struct PushVerdict {

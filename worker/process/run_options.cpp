@@ -81,6 +81,7 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   options.policy.retention.age = config.retention.age;
   options.policy.retention.bytes = config.retention.bytes;
   options.policy.events = event_detail(config);
+  options.policy.gap_pages = config.fetch.gap_pages;
   options.policy.push = {!config.websub.public_url.empty(), config.websub.fallback_max};
   options.lease = config.schedule.lease;
   options.host = {config.host.concurrency, config.host.spacing, config.egress.name};

@@ -10,6 +10,7 @@
 #include "storage/redis/test_point.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/feed_settings.hpp"
+#include "worker/config/hub_choice.hpp"
 #include "worker/config/usable_names.hpp"
 #include "worker/observe/store_health.hpp"
 
@@ -365,12 +366,14 @@ StoreResult<void> RequestWork::set(const Request& request, const RequestRules& r
     if (!records) return records.error();
     if (!records->front()) return requests_.fail(request.asked, "no_such_feed");
     const std::string& stored = records->front()->state.settings;
-    FeedSettings settings = read_settings(stored);
+    const FeedSettings before = read_settings(stored);
+    FeedSettings settings = before;
     if (const std::string remedy = change_all(settings, request, rules); !remedy.empty()) {
       return requests_.fail(request.asked, "bad_value", remedy);
     }
     const Requests::Step step(requests_, request.asked, request.op);
-    const auto changed = feeds_.change_settings(request.url, stored, settings_json(settings));
+    const bool other_hub = changes_hub(before, settings);
+    const auto changed = feeds_.change_settings(request.url, stored, settings_json(settings), other_hub);
     if (!changed) return changed.error();
     if (*changed != SettingsChange::outdated) return {};
   }

@@ -35,7 +35,7 @@ void note_host(Report& report, const Commit& commit, const Committed& done) {
   report.circuit_opened = done.circuit == Circuit::opened || done.circuit == Circuit::storm;
   report.storm = done.circuit == Circuit::storm || done.circuit == Circuit::storm_over;
   report.host_cause = commit.host.cause;
-  report.circuit_open_for = done.circuit_open_until - commit.state.last.at;
+  report.circuit_open_for = done.circuit_open_until - commit.decided_at();
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ void RefreshObserver::note_committed(const Decision& decision, const Committed& 
   for (const FeedEvent& event : decision.commit.events) {
     if (!done.move_taken || event.type != "feed_moved") count(event.type.c_str(), 1);
   }
-  if (decision.commit.initial) return;
+  if (decision.commit.initial || decision.commit.healed) return;
   const std::int64_t stored = decision.commit.state.last.at.count() / 1000;
   for (const EntryWrite& write : decision.commit.entries) {
     const bool dated = std::any_of(write.set.begin(), write.set.end(), [](const auto& field) {

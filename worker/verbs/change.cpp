@@ -11,6 +11,7 @@
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
+#include "worker/config/hub_choice.hpp"
 #include "worker/config/usable_names.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/open_store.hpp"
@@ -60,7 +61,8 @@ int run_verb(const SetVerb& verb, const VerbContext& context) {
       tell_settings(terminal, "would set", url, settings);
       return exits::done;
     }
-    const auto changed = or_fail(Feeds(context.store).change_settings(url, stored, settings_json(settings)));
+    const auto changed = or_fail(
+        Feeds(context.store).change_settings(url, stored, settings_json(settings), changes_hub(before, settings)));
     if (changed != SettingsChange::done) continue;
     tell_settings(terminal, "set", url, settings);
     if (settings.auth != before.auth) note_other_origin(url, settings, context);

@@ -182,9 +182,9 @@ int run_verb(const ShowVerb& verb, const VerbContext& context) {
   if (!record) throw no_such_feed(url);
   const auto subscription = or_fail(subscription_of(context.store, record->state.push));
   auto row = show_json(*record);
-  row["websub"] = push_json(record->state.push, subscription);
+  row["websub"] = push_json(*record, subscription);
   auto lines = show_lines(*record, now);
-  const std::string pushes = push_text(record->state.push, subscription, now);
+  const std::string pushes = push_text(*record, subscription, now);
   lines.emplace_back("websub", pushes.empty() ? "none advertised" : pushes);
   terminal.tell(std::move(row), lines, 18);
   return exits::done;

@@ -6,6 +6,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "worker/config/feed_settings.hpp"
+#include "worker/config/hub_choice.hpp"
 #include "worker/policy/push_health.hpp"
 
 namespace feedmill {
@@ -25,8 +26,7 @@ bool is_running(const PushTask& task, Milliseconds now) {
 }
 
 /// That of the subscription as long as it is advertised and was not refused; else the next of the list (WEBSUB S11).
-std::string hub_to_ask(const PushTask& task) {
-  const HubAdvert& advert = task.state.push.advert;
+std::string hub_to_ask(const PushTask& task, const HubAdvert& advert) {
   const std::uint32_t tries = task.state.push.standing.tries;
   const bool known = task.subscription && std::ranges::find(advert.hubs, task.subscription->hub) != advert.hubs.end();
   if (known && tries == 0) return task.subscription->hub;
@@ -41,13 +41,14 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
     if (record.ends >= 3 || record.lease_end <= now) return {Do::forget, {}, "", "", ""};  // it runs out by itself
     return {Do::unsubscribe, push_pending_for, record.hub_url, record.topic, ""};
   }
-  const HubAdvert& advert = task.state.push.advert;
+  const FeedSettings settings = read_settings(task.state.settings);
+  const HubAdvert advert = chosen_hubs(settings, task.state, task.feed_url);
   const PushStanding& standing = task.state.push.standing;
-  const bool wanted = !advert.hubs.empty() && advert.missing < 3 && read_settings(task.state.settings).websub != "off";
+  const bool wanted = wants_hub(settings, advert);
   const bool running = is_running(task, now);
   if (!wanted) return {standing.state.empty() ? Do::forget : Do::leave, {}, "", "", ""};
 
-  const PushStep subscribe{Do::subscribe, push_pending_for, hub_to_ask(task), advert.topic, ""};
+  const PushStep subscribe{Do::subscribe, push_pending_for, hub_to_ask(task, advert), advert.topic, ""};
   const bool was_running = standing.state == "unproven" || standing.state == "healthy" || standing.state == "doubtful";
   const PushStep lapsed{Do::lost, push_retry_after(standing.tries), "", "", "its lease is over and was not renewed"};
   if (task.asked_for && task.asked_for->state == "pending") {

@@ -172,6 +172,16 @@ json::object host_json(const HostView& host, Milliseconds now) {
   return row;
 }
 
+/// How far a walk over older pages has come, "" when there is none.
+std::string pages_text(const PageWalk& walk, Milliseconds now) {
+  if (walk.next.empty()) return "";
+  const std::string purpose = walk.purpose == PageWalk::For::gap
+                                  ? "to close the gap behind " + rfc3339(Milliseconds(walk.back_to * 1000))
+                                  : "for its first import";
+  return fmt::format("{} read {}, {} posts came; next {}, the feed itself {}", walk.pages, purpose, walk.posts,
+                     walk.next, walk.poll_due <= now ? "now" : from_now(walk.poll_due, now));
+}
+
 }  // namespace
 
 std::string quota_text(const HostView& host, Milliseconds now) {
@@ -240,9 +250,11 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
     lines.emplace_back("held", fmt::format("Retry-After holds until {}, {}", rfc3339(state.due.not_before),
                                            from_now(state.due.not_before, now)));
   }
+  const std::string pages = pages_text(state.older.walk, now);
+  if (!pages.empty()) lines.emplace_back("pages", pages);
   lines.emplace_back("host", host_text(host, now));
   if (const std::string quota = quota_text(host, now); !quota.empty()) lines.emplace_back("quota", quota);
-  const std::string pushes = push_text(state.push, subscription, now);
+  const std::string pushes = push_text(record, subscription, now);
   lines.emplace_back("websub", !pushes.empty()    ? pushes
                                : is_unread(state) ? "not known before it is read"
                                                   : "none advertised");
@@ -294,7 +306,7 @@ json::object explain_json(const Explained& explained) {
   json::object row = show_json(explained.record);
   row["now"] = rfc3339(explained.now);
   row["host"] = host_json(explained.host, explained.now);
-  row["websub"] = push_json(explained.record.state.push, explained.subscription);
+  row["websub"] = push_json(explained.record, explained.subscription);
   return row;
 }
 

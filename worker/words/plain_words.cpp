@@ -51,6 +51,8 @@ std::string decided_by(std::string_view code, const std::vector<DueInput>& input
   if (code == "rate_limited") return "Its server says that it is asked too often (429).";
   if (code == "host_spacing") return "Other feeds of the same host go before it, one at a time.";
   if (code == "host_backoff") return "Its host asks to be left alone, so all its feeds wait.";
+  if (code == "second_look") return "A push came before its post did: it is looked at once more.";
+  if (code == "pages") return "Pages of its older posts are read, one after the other.";
   if (code == "websub_fallback") return "Its hub pushes what is new; polling only makes certain.";
   if (code == "first" || code == "spread") return "It has not been fetched yet; new feeds take turns.";
   if (code == "manual") return "Somebody asked for it.";
@@ -67,6 +69,7 @@ std::string schedule_words(std::string_view why, std::string_view due_reason) {
            "A channel that it is put into, feedmill add or feedmill resume let it go on.";
   }
   const std::vector<DueInput> inputs = decode_due_inputs(why);
+  if (due_reason == "second_look") return decided_by(due_reason, inputs);  // whatever its pace
   std::string text;
   const auto add = [&text](const std::string& sentence) {
     if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;

@@ -6,12 +6,21 @@
 #include <fmt/format.h>
 
 #include "worker/base/units.hpp"
+#include "worker/config/hub_choice.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
 
 namespace json = boost::json;
+
+namespace {
+
+HubAdvert hubs_of(const FeedRecord& record) {
+  return chosen_hubs(read_settings(record.state.settings), record.state, record.feed_url);
+}
+
+}  // namespace
 
 StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedPushes& pushes) {
   if (pushes.standing.subscription.empty()) return std::optional<PushRecord>();
@@ -21,19 +30,19 @@ StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedP
   return found;
 }
 
-std::vector<PushFact> push_facts(const FeedPushes& pushes, const std::optional<PushRecord>& subscription,
+std::vector<PushFact> push_facts(const FeedRecord& record, const std::optional<PushRecord>& subscription,
                                  Milliseconds now) {
+  const FeedPushes& pushes = record.state.push;
   const PushStanding& push = pushes.standing;
+  const HubAdvert hubs = hubs_of(record);
   std::vector<PushFact> facts;
   if (push.state.empty()) {
-    if (pushes.advert.hubs.empty()) return facts;
-    facts.push_back(
-        {"Hub", "", fmt::format("{} for {}, not subscribed to", pushes.advert.hubs.front(), pushes.advert.topic)});
+    if (hubs.hubs.empty()) return facts;
+    facts.push_back({"Hub", "", fmt::format("{} for {}, not subscribed to", hubs.hubs.front(), hubs.topic)});
     return facts;
   }
   facts.push_back({"State", "", fmt::format("{} since {}", push.state, rfc3339(push.since))});
-  facts.push_back(
-      {"Hub", ", at ", fmt::format("{} for {}", push.hub.empty() ? "no hub" : push.hub, pushes.advert.topic)});
+  facts.push_back({"Hub", ", at ", fmt::format("{} for {}", push.hub.empty() ? "no hub" : push.hub, hubs.topic)});
   if (!push.note.empty()) facts.push_back({"What went wrong", "; ", push.note});
   if (subscription && subscription->state == "active") {
     std::string lease =
@@ -54,9 +63,9 @@ std::vector<PushFact> push_facts(const FeedPushes& pushes, const std::optional<P
   return facts;
 }
 
-std::string push_text(const FeedPushes& pushes, const std::optional<PushRecord>& subscription, Milliseconds now) {
+std::string push_text(const FeedRecord& record, const std::optional<PushRecord>& subscription, Milliseconds now) {
   std::string text;
-  for (const PushFact& fact : push_facts(pushes, subscription, now)) text.append(fact.lead).append(fact.value);
+  for (const PushFact& fact : push_facts(record, subscription, now)) text.append(fact.lead).append(fact.value);
   return text;
 }
 
@@ -72,8 +81,9 @@ std::span<const PushStateText> push_state_texts() {
   return texts;
 }
 
-json::value push_json(const FeedPushes& pushes, const std::optional<PushRecord>& subscription) {
-  const HubAdvert& advert = pushes.advert;
+json::value push_json(const FeedRecord& record, const std::optional<PushRecord>& subscription) {
+  const FeedPushes& pushes = record.state.push;
+  const HubAdvert advert = hubs_of(record);
   const PushStanding& standing = pushes.standing;
   if (advert.hubs.empty() && standing.state.empty()) return {};
   json::object row;

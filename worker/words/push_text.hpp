@@ -9,6 +9,7 @@
 
 #include <boost/json/value.hpp>
 
+#include "storage/records/feed_record.hpp"
 #include "storage/websub/pushes.hpp"
 
 namespace feedmill {
@@ -23,8 +24,9 @@ struct PushFact {
   std::string value;
 };
 
-/// State, hub, what the hub said, lease, last push, who was first, polling; without what is not known.
-std::vector<PushFact> push_facts(const FeedPushes& pushes, const std::optional<PushRecord>& subscription,
+/// Of the hub that is chosen: the operator's, else the document's. State, hub, what the hub said, lease, last push, who
+/// was first, polling; without what is not known.
+std::vector<PushFact> push_facts(const FeedRecord& record, const std::optional<PushRecord>& subscription,
                                  Milliseconds now);
 
 /// PushStanding::state and what it means, in a few words.
@@ -34,10 +36,10 @@ struct PushStateText {
 /// All of them in the order to show.
 std::span<const PushStateText> push_state_texts();
 
-/// One line, "" when no hub is advertised; not cleaned.
-std::string push_text(const FeedPushes& pushes, const std::optional<PushRecord>& subscription, Milliseconds now);
+/// One line, "" when there is no hub; not cleaned.
+std::string push_text(const FeedRecord& record, const std::optional<PushRecord>& subscription, Milliseconds now);
 
-/// An object; null when no hub is advertised and none is subscribed to.
-boost::json::value push_json(const FeedPushes& pushes, const std::optional<PushRecord>& subscription);
+/// An object; null when there is no hub and none is subscribed to.
+boost::json::value push_json(const FeedRecord& record, const std::optional<PushRecord>& subscription);
 
 }  // namespace feedmill

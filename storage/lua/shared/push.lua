@@ -22,6 +22,7 @@
 --                             claim that is given back makes it push_hint again
 --   push_tat, ping_tat        when the hints there were are used up, each worth one spacing
 --   push_barren               fetches by push in a row that brought nothing; commit writes it
+--   push_again                the fetch to come is the second look for the last push (WEBSUB P6); commit writes it
 -- websub:due holds when to look after a feed's subscription, and as "#<hash>" one that its hub is to be told the end of.
 -- A time with half a millisecond is a turn at a hub that was waited for (websub_turn.lua).
 local push_schedule_key, push_states_key = prefix .. 'websub:due', prefix .. 'stats:websub:states'

@@ -12,7 +12,7 @@ _feedmill() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
+    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${COMP_WORDS[i]}" in
       ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
       'entry put'|'entry remove') verb="$verb ${COMP_WORDS[i]}" ;;
@@ -32,10 +32,10 @@ _feedmill() {
     'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac
   case "$previous" in --config|--data-dir|--file|--journal) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
+    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
   case "$verb" in
     '') verbs='add import run list show refresh set pause resume move remove export entries entry expire tail channel notify explain trace check discover parse plan doctor health top stats notices verify store config completion man' flags='' ;;
-    'add') verbs='' flags='-h --help --now --channel --first --dry-run --keep --interval-min --policy --auth' ;;
+    'add') verbs='' flags='-h --help --now --channel --first --dry-run --keep --backfill --interval-min --policy --auth' ;;
     'import') verbs='' flags='-h --help --dry-run --prune --yes --user' ;;
     'run') verbs='' flags='-h --help --once' ;;
     'list') verbs='' flags='-h --help --state --host --due' ;;
@@ -93,7 +93,7 @@ _feedmill() {
   if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current"); return; fi
   if [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current"); return; fi
   case "$verb" in
-    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= websub= ca_file= pin= subscribers=); return ;;
+    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= backfill= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= websub= hub= topic= ca_file= pin= subscribers=); return ;;
     'entry put') _feedmill_offer < <(printf '%s\n' author= authors= categories= comments= content= content_type= date_published= date_updated= enclosures= language= link= summary= summary_type= title= title_type=); return ;;
     'channel add') _feedmill_offer < <(_feedmill_channels); return ;;
     'channel remove') _feedmill_offer < <(_feedmill_channels); return ;;

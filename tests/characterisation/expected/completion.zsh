@@ -12,7 +12,7 @@ _feedmill() {
   local -i none=1
   local -a verbs flags
   for ((i = 2; i < CURRENT; i++)); do
-    case "${words[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
+    case "${words[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${words[i]}" in
       ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${words[i]}" ;;
       'entry put'|'entry remove') verb="$verb ${words[i]}" ;;
@@ -32,10 +32,10 @@ _feedmill() {
     'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac
   case "${words[CURRENT-1]}" in --config|--data-dir|--file|--journal) _files; return ;;
-    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
+    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
   if [[ ${words[CURRENT]} == -* ]]; then
     case "$verb" in
-      'add') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--now:Fetch at once and show what came' '--channel:Put them into this channel in the same step, known ones too; it is created where it is not there' '--first:Of a web page with several feeds the first' '--dry-run:Only say what would be added, whether it may be fetched, and what would hold for it; a private server is started for that as for any verb' '--keep:Entries to keep of these feeds (default: retention.entries)' '--interval-min:Never fetch more often: 15min 24h 7d' '--policy:The [egress.policy] of the configuration that holds for them' '--auth:The [feed_auth] of the configuration that they send') ;;
+      'add') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--now:Fetch at once and show what came' '--channel:Put them into this channel in the same step, known ones too; it is created where it is not there' '--first:Of a web page with several feeds the first' '--dry-run:Only say what would be added, whether it may be fetched, and what would hold for it; a private server is started for that as for any verb' '--keep:Entries to keep of these feeds (default: retention.entries)' '--backfill:Read older pages too, where they have any, until there are N entries, and keep as many (at most retention.hard_cap)' '--interval-min:Never fetch more often: 15min 24h 7d' '--policy:The [egress.policy] of the configuration that holds for them' '--auth:The [feed_auth] of the configuration that they send') ;;
       'import') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--dry-run:Only say what would be added or removed' '--prune:Then remove the feeds that the list does not name, with their posts' '--yes:Do not ask before --prune' '--user:Folders become channels of this user: USER/FOLDER') ;;
       'run') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--once:Try every feed that is due once, then exit') ;;
       'list') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--state:Only feeds in this state' '--host:Only feeds of this host' '--due:Only feeds that are due') ;;
@@ -118,7 +118,7 @@ _feedmill() {
       ;;
     *)
   case "$verb" in
-    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= websub= ca_file= pin= subscribers=); return ;;
+    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= backfill= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= websub= hub= topic= ca_file= pin= subscribers=); return ;;
     'entry put') _feedmill_offer < <(printf '%s\n' author= authors= categories= comments= content= content_type= date_published= date_updated= enclosures= language= link= summary= summary_type= title= title_type=); return ;;
     'channel add') _feedmill_offer < <(_feedmill_channels); return ;;
     'channel remove') _feedmill_offer < <(_feedmill_channels); return ;;

@@ -15,6 +15,7 @@ TEST(FeedSettings, AreSetShownAndTakenAway) {
   const std::vector<std::string> all = {"keep=10",
                                         "keep_age=90d",
                                         "keep_bytes=512KiB",
+                                        "backfill=100",
                                         "interval_min=15min",
                                         "interval_max=1d",
                                         "html_policy=raw",
@@ -24,6 +25,8 @@ TEST(FeedSettings, AreSetShownAndTakenAway) {
                                         "user_agent=AcmeReader/2.1",
                                         "http_version=1.1",
                                         "websub=off",
+                                        "hub=https://hub.example/?a=b",
+                                        "topic=http://example.org/xml/feed?channel_id=1",
                                         "ca_file=/etc/ssl/own.pem",
                                         "pin=" + pin + ";" + pin,
                                         "subscribers=0",
@@ -63,6 +66,14 @@ TEST(FeedSettings, MustNotContradictEachOther) {
   EXPECT_THAT(check_settings(settings), HasSubstr("interval_min is longer"));
 }
 
+TEST(FeedSettings, HaveATopicForAHubAlone) {
+  FeedSettings settings;
+  EXPECT_EQ(change_setting(settings, "topic=https://example.org/feed"), "");
+  EXPECT_THAT(check_settings(settings), HasSubstr("set hub as well"));
+  EXPECT_EQ(change_setting(settings, "hub=https://hub.example/"), "");
+  EXPECT_EQ(check_settings(settings), "");
+}
+
 struct WrongCase {
   const char* text;
   const char* remedy;
@@ -74,8 +85,9 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"=1", "write key=value"},
       {"kep=1", "did you mean keep?"},
       {"nonsense=1",
-       "no such setting; there are keep keep_age keep_bytes interval_min interval_max html_policy auth policy proxy "
-       "user_agent http_version websub ca_file pin subscribers header.NAME"},
+       "no such setting; there are keep keep_age keep_bytes backfill interval_min interval_max html_policy auth policy "
+       "proxy "
+       "user_agent http_version websub hub topic ca_file pin subscribers header.NAME"},
       {"keep=0", "from 1 to 1000000"},
       {"keep=-1", "from 1 to"},
       {"keep=1.5", "from 1 to"},
@@ -83,6 +95,7 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"keep_age=90", "24h 30d, or 0"},
       {"keep_age=500ms", "24h 30d, or 0"},
       {"keep_bytes=12kB", "512KiB 16MiB, or 0"},
+      {"backfill=0", "from 1 to 100000"},
       {"interval_min=15", "15min"},
       {"interval_min=0", "from 1s to 30d"},
       {"interval_max=31d", "from 1s to 30d"},
@@ -93,6 +106,11 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"user_agent=Acme (https://acme.example)", "AcmeReader/2.1"},
       {"user_agent=Acme\r\nX: y", "AcmeReader/2.1"},
       {"http_version=2", "write 1.1"},
+      {"hub=hub.example", "absolute http or https URL"},
+      {"hub=ftp://hub.example/", "absolute http or https URL"},
+      {"hub=https://me:pw@hub.example/", "without credentials"},
+      {"hub=https://hub.example/#a", "fragment"},
+      {"topic=https://example.org/a b", "absolute http or https URL"},
       {"ca_file=own.pem", "absolute path"},
       {"pin=sha1//abc", "sha256//BASE64"},
       {"subscribers=many", "from 0 to"},

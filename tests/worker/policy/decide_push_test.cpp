@@ -69,5 +69,82 @@ TEST(DecidePush, CreatesNothingThatWasTakenBackBeforeItCame) {
   EXPECT_EQ(pushed.doubtful, 1U);
 }
 
+/// A hint came since the last poll.
+FeedState hinted() {
+  FeedState state = healthy();
+  state.push.advert = {feed_url, {"https://hub.example/"}, 0};
+  state.push.standing.state = "unproven";
+  state.push.standing.last_push = now - seconds(3);
+  return state;
+}
+
+PolicyOptions with_pushes() {
+  PolicyOptions options;
+  options.push.on = true;
+  return options;
+}
+
+Decision poll(const FeedState& state, const Reading& reading = NotModified(), Headers headers = {}) {
+  const auto* document = std::get_if<Document>(&reading);
+  const StoredSnapshot known = document == nullptr ? StoredSnapshot() : unknown_guids(document->entries.size());
+  return decide_on(state, reading, exchange_with(std::move(headers)), known, with_pushes());
+}
+
+// WEBSUB P6
+TEST(SecondLook, ComesAMinuteAfterAPushThatCameBeforeItsPostAndOnce) {
+  const Commit first = poll(hinted()).commit;
+  EXPECT_EQ(first.next_due, now + minutes(1));
+  EXPECT_EQ(first.state.due.reason, "second_look");
+  EXPECT_TRUE(first.state.push.looks_again);
+  FeedState later = first.state;
+  later.push.standing.last_push = now - minutes(2);
+  later.last.at = now - minutes(1);
+  const Decision found = poll(later, document_of({post("a", now_s), post("b", now_s)}));
+  EXPECT_TRUE(found.pushed_first);
+  EXPECT_FALSE(found.poll_first);
+  EXPECT_EQ(found.commit.state.push.empty_in_a_row, 0U);
+  EXPECT_FALSE(found.commit.state.push.looks_again);
+  EXPECT_GE(found.commit.next_due, now + hours(1));
+  const Commit nothing = poll(later).commit;
+  EXPECT_GE(nothing.next_due, now + hours(1)) << "once for a push";
+  EXPECT_EQ(nothing.state.push.empty_in_a_row, 1U) << "one push, not two";
+  EXPECT_FALSE(nothing.state.push.looks_again);
+}
+
+TEST(SecondLook, NeedsAPushThatBroughtNothing) {
+  EXPECT_GE(poll(healthy()).commit.next_due, now + hours(1));
+  const Commit news = poll(hinted(), document_of({post("a", now_s)})).commit;
+  EXPECT_GE(news.next_due, now + hours(1));
+  EXPECT_FALSE(news.state.push.looks_again);
+  const Commit failed = poll(hinted(), HttpStatus{500}).commit;
+  EXPECT_GE(failed.next_due, now + hours(1)) << "it has a back-off of its own";
+  EXPECT_FALSE(failed.state.push.looks_again);
+}
+
+TEST(SecondLook, IsNotHadByFeedsWhosePushesBringNothingNorAgainstAnybodysWill) {
+  FeedState barren = hinted();
+  barren.push.empty_in_a_row = 2;
+  EXPECT_GE(poll(barren).commit.next_due, now + hours(1));
+  FeedState rare = hinted();
+  rare.settings = R"({"interval_min":7200})";
+  EXPECT_GE(poll(rare).commit.next_due, now + hours(2));
+  EXPECT_GE(poll(hinted(), NotModified(), {{"retry-after", "600"}}).commit.next_due, now + minutes(10));
+}
+
+TEST(SecondLook, IsOverWhenAPushBringsItsContent) {
+  Claim claim = pushed_claim(hinted());
+  claim.state.push.looks_again = true;
+  claim.due = now + seconds(40);
+  const PolicyOptions options = with_pushes();
+  const Decision wrote = decide_push(claim, document_of({dated_post("a", now_s)}), unknown_guids(1), options).decision;
+  EXPECT_FALSE(wrote.commit.state.push.looks_again);
+  EXPECT_GE(wrote.commit.next_due, now + hours(1));
+  StoredSnapshot known = unknown_guids(1);
+  known.guids[0] = {StoredSnapshot::Is::same, "Entry:1", {}, ""};
+  const Decision nothing = decide_push(claim, document_of({dated_post("a", now_s)}), known, options).decision;
+  EXPECT_TRUE(nothing.commit.state.push.looks_again);
+  EXPECT_EQ(nothing.commit.next_due, claim.due);
+}
+
 }  // namespace
 }  // namespace feedmill::decide_test::decide_push_test

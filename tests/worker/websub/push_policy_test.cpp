@@ -111,6 +111,37 @@ TEST(PushPlan, AnotherHubOrTopicIsSubscribedToAtOnce) {
   EXPECT_EQ(plan_push(one, now).topic, topic + "2");
 }
 
+// WEBSUB §2
+TEST(PushPlan, AHubSetByHandStandsForWhatTheDocumentNames) {
+  PushTask one = task();
+  one.state.settings = R"({"hub":"https://set.example/","topic":"https://example.org/set"})";
+  EXPECT_EQ(plan_push(one, now).what, Do::subscribe);
+  EXPECT_EQ(plan_push(one, now).hub, "https://set.example/");
+  EXPECT_EQ(plan_push(one, now).topic, "https://example.org/set");
+  one.state.push.advert = {topic, {hub}, 3};
+  EXPECT_EQ(plan_push(one, now).hub, "https://set.example/") << "whatever the document has ceased to name";
+  one.state.settings = R"({"hub":"https://set.example/"})";
+  EXPECT_EQ(plan_push(one, now).topic, topic) << "as the document calls itself";
+  one.state.push.advert = {};
+  EXPECT_EQ(plan_push(one, now).topic, one.feed_url) << "it says nothing of that";
+  one.state.settings = R"({"hub":"https://set.example/","websub":"off"})";
+  EXPECT_EQ(plan_push(one, now).what, Do::forget);
+}
+
+TEST(PushPlan, AHubSetByHandIsTakenBeforeTheOneBeforeIsLeftAndGivenUpLikewise) {
+  PushTask one = running("healthy");
+  one.state.settings = R"({"hub":"https://set.example/","topic":"https://example.org/set"})";
+  EXPECT_EQ(plan_push(one, now).what, Do::subscribe);
+  EXPECT_EQ(plan_push(one, now).hub, "https://set.example/");
+  one.subscription->hub = "https://set.example/";
+  one.subscription->topic = "https://example.org/set";
+  EXPECT_EQ(plan_push(one, now).what, Do::wait);
+  one.state.settings.clear();
+  EXPECT_EQ(plan_push(one, now).hub, hub) << "the document's";
+  one.state.push.advert = {};
+  EXPECT_EQ(plan_push(one, now).what, Do::leave);
+}
+
 TEST(PushPlan, AHubThatStaysAmongOthersIsKept) {
   PushTask one = running("healthy");
   one.state.push.advert.hubs = {other, hub};
@@ -240,6 +271,17 @@ TEST(PushHealthWatch, ThreePushesFirstAreProof) {
   EXPECT_EQ(third.state, "healthy");
   EXPECT_TRUE(third.pushed_first);
   EXPECT_EQ(third.health.fallback, 6h);
+}
+
+// WEBSUB P6
+TEST(PushHealthWatch, WhatASecondLookFindsIsThePushes) {
+  Watched feed;
+  feed.push(0);
+  feed.at += 1min;
+  const PushVerdict found = feed.see({feed.at, feed.last, false, 1, true, 10, true});
+  EXPECT_TRUE(found.pushed_first);
+  EXPECT_FALSE(found.poll_first);
+  EXPECT_EQ(found.health.poll_first, 0U);
 }
 
 TEST(PushHealthWatch, PushesThatBringNothingProveNothing) {

@@ -35,6 +35,56 @@ TEST_F(WebSubTest, SubscribesToTheSelfThatIsNamed) {
   EXPECT_EQ(Feeds(store).urls_after("", 10'000)->size(), 1U);
 }
 
+/// As `feedmill set` does.
+void set(Store& store, const std::string& url, const std::string& settings) {
+  const std::string before = Feeds(store).records(std::span(&url, 1))->front()->state.settings;
+  const auto changed = Feeds(store).change_settings(url, before, settings, true);
+  ASSERT_TRUE(changed && *changed == SettingsChange::done);
+}
+
+// WEBSUB §2, D5: as YouTube's feeds need it, which name a hub that does not push them.
+TEST_F(WebSubTest, AHubSetByHandIsSubscribedToTheOldOneLeftAndTheOtherWayRound) {
+  const std::string topic = publisher.url("/xml/feeds?channel_id=1");
+  HttpServer other_server{authority.issue({.names = {"IP:127.0.0.1"}})};
+  WebSubHub other(other_server);
+  const std::string url = subscribed_feed();
+  set(store, url, R"({"hub":")" + other.url() + R"(","topic":")" + topic + R"("})");
+  ASSERT_TRUE(other.await_subscribers(topic, 1));
+  EXPECT_TRUE(becomes([&] { return hub.subscribers(url).empty(); })) << "no poll was needed";
+  EXPECT_EQ(other.publish(topic, atom({{"2", "second"}}, hub_links(url))).at(0).status, 202);
+  EXPECT_TRUE(becomes([&] { return title(url, "2") == "second"; }));
+  refresh(url);
+  EXPECT_EQ(other.subscribers(topic).size(), 1U) << "whatever the document names";
+  set(store, url, "");
+  ASSERT_TRUE(hub.await_subscribers(url, 1));
+  EXPECT_TRUE(becomes([&] { return other.subscribers(topic).empty(); }));
+}
+
+TEST_F(WebSubTest, AHubSetByHandIsAskedWhereNoneIsNamedAndLeftWhenItIsTakenAway) {
+  const std::string url = add_feed("/feed", {{"1", "first"}}, "");
+  start();
+  set(store, url, R"({"hub":")" + hub.url() + R"("})");
+  ASSERT_TRUE(hub.await_subscribers(url, 1)) << "by its own address";
+  set(store, url, "");
+  EXPECT_TRUE(becomes([&] { return hub.subscribers(url).empty(); }));
+  EXPECT_EQ(record(url).state.push.standing.state, "");
+}
+
+// WEBSUB P6
+TEST_F(WebSubTest, APushThatCameBeforeItsPostIsLookedIntoOnceMore) {
+  const std::string url = subscribed_feed();
+  push(url, "something has changed");
+  ASSERT_TRUE(
+      becomes([&] { return record(url).state.due.reason == "websub_push" && *record(url).due <= *store.now(); }));
+  EXPECT_EQ(refresh(url).outcome, Outcome::not_modified) << "its cache lags";
+  EXPECT_EQ(record(url).state.due.reason, "second_look");
+  EXPECT_LE(*record(url).due, *store.now() + 1min);
+  publisher.serve("/feed", Response{.body = atom({{"2", "second"}, {"1", "first"}}, hub_links(url))});
+  EXPECT_TRUE(refresh(url).pushed_first);
+  EXPECT_EQ(record(url).state.push.health.pushed_first, 1U);
+  EXPECT_GT(*record(url).due, *store.now() + 50min);
+}
+
 TEST_F(WebSubTest, AnHttpHubIsAskedWithoutASecretAndItsPushesAreHints) {
   HttpServer plain;
   WebSubHub plain_hub(plain);
