@@ -403,15 +403,15 @@ TEST(Decide, SaysOfTheHostHowItAnswered) {
   const Case cases[] = {
       {"200", document_of({}), {}, Is::served, "", {}, true},
       {"304", NotModified(), {}, Is::served, "", {}, false},
-      {"404", HttpStatus{404}, {}, Is::served, "", {}, false},
+      {"404", HttpStatus{404}, {}, Is::served, "status.not_found", {}, false},
       {"429", HttpStatus{429}, {}, Is::refused, "rate_limited", {}, false},
       {"429 for an hour", HttpStatus{429}, hour_long, Is::refused, "rate_limited", now + hours(1), false},
       {"503", HttpStatus{503}, {}, Is::refused, "unavailable", {}, false},
-      {"500", HttpStatus{500}, {}, Is::silent, "", {}, false},
+      {"500", HttpStatus{500}, {}, Is::silent, "status.server", {}, false},
       {"500 for an hour", HttpStatus{500}, hour_long, Is::refused, "unavailable", now + hours(1), false},
       {"200 for an hour", document_of({}), hour_long, Is::refused, "unavailable", now + hours(1), true},
       {"Retry-After 0", document_of({}), {{"retry-after", "0"}}, Is::served, "", {}, true},
-      {"no feed", Unreadable{Reason::parse_not_a_feed, "x", {}}, {}, Is::served, "", {}, true},
+      {"no feed", Unreadable{Reason::parse_not_a_feed, "x", {}}, {}, Is::served, "parse.not_a_feed", {}, true},
       {"no answer", error_of(Reason::connect_refused), {}, Is::silent, "", {}, false},
   };
   for (const Case& c : cases) {
