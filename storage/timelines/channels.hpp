@@ -97,7 +97,7 @@ class Channels {
   StoreResult<std::size_t> expire_marks(Milliseconds grace = std::chrono::hours(24 * 7));
 
  private:
-  /// `only_gone`: "1" = unless it is a feed.
+  /// `only_gone`: unless it is a feed.
   StoreResult<std::optional<bool>> take_out(const Membership& membership, bool only_gone, InParts& parts);
   StoreResult<std::optional<std::size_t>> mark(const std::string& uid, std::string_view how,
                                                std::span<const std::string> rest);

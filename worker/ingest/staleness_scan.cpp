@@ -7,27 +7,32 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t page_size = 200, pages_per_step = 10;
+constexpr std::size_t page_size = 500, pages_per_step = 4;
 
 }  // namespace
 
 std::optional<std::chrono::duration<double>> StalenessScan::step(Store& store) {
   for (std::size_t i = 0; i < pages_per_step; ++i) {
+    Feeds feeds(store);
     const auto now = store.now();
-    const auto page =
-        now ? Feeds(store).page({.state = "", .part = "", .host = "", .after = place_, .limit = page_size})
-            : StoreResult<FeedPage>(now.error());
-    if (!page) {
+    const auto is_indexed = feeds.is_indexed();
+    if (is_indexed && !*is_indexed) return std::nullopt;  // it is being built; until then each page would cost them all
+    const auto urls = feeds.urls_after(after_, page_size);
+    const auto records = urls ? feeds.records(*urls) : StoreResult<std::vector<std::optional<FeedRecord>>>(urls.error());
+    if (!now || !is_indexed || !records) {
       *this = StalenessScan();
       return std::nullopt;
     }
-    for (const FeedRecord& record : page->feeds) {
-      const FeedState& state = record.state;
+    for (const std::optional<FeedRecord>& record : *records) {
+      if (!record) continue;
+      const FeedState& state = record->state;
       if (state.state != "healthy" || state.last.success.count() == 0) continue;
       oldest_ = std::min(oldest_.value_or(state.last.success), state.last.success);
     }
-    place_ = page->next;
-    if (place_) continue;
+    if (urls->size() == page_size) {
+      after_ = urls->back();
+      continue;
+    }
     const Milliseconds age = oldest_ ? std::max(Milliseconds(0), *now - *oldest_) : Milliseconds(0);
     *this = StalenessScan();
     return age;

@@ -3,15 +3,14 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 
-#include "storage/records/feed_record.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {
 
-/// One walk over the schedule after another. A step looks at about 2,000 feeds, so that it never keeps the store busy
-/// for long: as many feeds have a new figure with each step, a million within 500 of them. What is due anew while a
-/// round is under way may be looked at twice or not at all.
+/// One walk over the index of feeds after another. A step looks at about 2,000 feeds, so that it never keeps the store busy
+/// for long: as many feeds have a new figure with each step, a million within 500 of them.
 class StalenessScan {
  public:
   /// Blocking. Since the last success of the healthy feed that had none for longest (OPERATIONS §3), of the round that
@@ -20,7 +19,7 @@ class StalenessScan {
   std::optional<std::chrono::duration<double>> step(Store& store);
 
  private:
-  std::optional<FeedPlace> place_;
+  std::string after_;
   std::optional<Milliseconds> oldest_;
 };
 
